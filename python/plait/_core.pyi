@@ -251,8 +251,9 @@ class Connection:
 
     unassigned: int
     next_segment: int
-    next_offset: int | None
-    """Bytes of the stream before the next segment; None if the engine does not know."""
+    fragment_left: int | None
+    """Bytes from the next segment to the end of the fragment in which Linux' MPTCP keeps them;
+    None without fragments."""
     window_left: int
     window: int
     """What the receiver's window admits from the oldest unacknowledged segment on, sent or not."""

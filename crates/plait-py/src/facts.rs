@@ -186,8 +186,8 @@ pub(crate) struct Connection {
     unassigned: u64,
     /// Number of the next segment to be assigned, from 0.
     next_segment: u64,
-    /// Bytes of the stream before that segment; None if the engine does not know.
-    next_offset: Option<u64>,
+    /// Bytes from there to the end of the fragment in which Linux' MPTCP keeps them; None without fragments.
+    fragment_left: Option<u64>,
     /// Segments that the receiver's window still admits.
     window_left: u64,
     /// Segments that the receiver's window admits from the oldest unacknowledged one on, sent or not.
@@ -213,7 +213,7 @@ impl From<&sched::Connection> for Connection {
         Self {
             unassigned: connection.unassigned,
             next_segment: connection.next_segment,
-            next_offset: connection.next_offset,
+            fragment_left: connection.fragment_left,
             window_left: connection.window_left,
             window: connection.window,
             send_buffer_left: connection.send_buffer_left,

@@ -207,8 +207,8 @@ typedef struct plait_connection {
   uint32_t streams;
   // The earliest deadline of the messages that are not wholly acknowledged; PLAIT_NEVER without one.
   uint64_t due;
-  // Bytes of the stream before the next segment; UINT64_MAX, as it comes, if they are not known.
-  uint64_t next_offset;
+  // Bytes from the next segment to the end of the fragment in which Linux' MPTCP keeps them; UINT64_MAX, as it comes, without fragments.
+  uint64_t fragment_left;
 } plait_connection;
 
 // The facts of one path; its number is its place in the array. Times are nanoseconds, amounts segments, unless said otherwise.

@@ -220,8 +220,8 @@ pub struct CConnection {
     pub streams: u32,
     /// The earliest deadline of the messages that are not wholly acknowledged; PLAIT_NEVER without one.
     pub due: u64,
-    /// Bytes of the stream before the next segment; UINT64_MAX, as it comes, if they are not known.
-    pub next_offset: u64,
+    /// Bytes from the next segment to the end of the fragment in which Linux' MPTCP keeps them; UINT64_MAX, as it comes, without fragments.
+    pub fragment_left: u64,
 }
 
 // SAFETY: integers only, without padding: 4 + 1 + 1 + 1 + 1 bytes, 5 times 8, 2 times 4; what came later: 4 times 8, 4 times 4, 8, 8.
@@ -249,7 +249,7 @@ unsafe impl Sized32 for CConnection {
         has_message: 0,
         streams: 0,
         due: PLAIT_NEVER,
-        next_offset: u64::MAX,
+        fragment_left: u64::MAX,
     };
     const WRONG: &'static str = "the size of a plait_connection is none that a version of this interface has";
 }
@@ -279,7 +279,7 @@ impl CConnection {
             has_message: connection.message.is_some().into(),
             streams: connection.streams,
             due: moment(connection.due),
-            next_offset: connection.next_offset.unwrap_or(u64::MAX),
+            fragment_left: connection.fragment_left.unwrap_or(u64::MAX),
             ..Self::DEFAULT
         }
     }
@@ -302,7 +302,7 @@ impl CConnection {
         Ok(Connection {
             unassigned: facts.unassigned,
             next_segment: facts.next_segment,
-            next_offset: (facts.next_offset != u64::MAX).then_some(facts.next_offset),
+            fragment_left: (facts.fragment_left != u64::MAX).then_some(facts.fragment_left),
             window_left: facts.window_left,
             window: facts.window,
             send_buffer_left: facts.send_buffer_left,

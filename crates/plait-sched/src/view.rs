@@ -233,8 +233,8 @@ pub struct Connection {
     pub unassigned: u64,
     /// The number of the next segment that an assignment would hand out.
     pub next_segment: u64,
-    /// Bytes of the stream before that segment; `None` from an engine that does not know.
-    pub next_offset: Option<u64>,
+    /// Bytes from there to the end of the fragment in which Linux' MPTCP keeps them; `None` from an engine without fragments.
+    pub fragment_left: Option<u64>,
     /// Segments that the receiver's window still admits, less what already waits in path queues: those segments come
     /// first, and a later one must not take their place in the window.
     pub window_left: u64,

@@ -15,8 +15,9 @@
 //!   (the defaults of `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
 //! * Of equals the first in the list of subflows is taken. The initial subflow is the first; those that join follow in the
 //!   order of their SYNs (`__mptcp_subflow_connect` in net/mptcp/subflow.c).
-//! * A burst is a number of whole fragments of 32,728 bytes, in which the connection keeps the data. The last fragment may
-//!   exceed the burst and the send buffer (`__subflow_push_pending`).
+//! * A burst is a number of whole fragments, in which the connection keeps the data. The last fragment may exceed the
+//!   burst and the send buffer (`__subflow_push_pending`). A fragment that begins behind another has a page to itself, and
+//!   so 32,728 bytes. Only the first one may be shorter ([`Connection::fragment_left`]).
 //! * The send buffer grows by itself: 2 · `segment_memory` bytes for each segment of the window, 10 at least, up to 4 MiB
 //!   (`net.ipv4.tcp_wmem`, third number). It grows while the application waits for room and a packet leaves that does not fill
 //!   the congestion window (`tcp_event_new_data_sent`, `tcp_check_space`, `tcp_should_expand_sndbuf`; SOCK_NOSPACE is the
@@ -138,18 +139,17 @@ const fn written(connection: &Connection) -> u64 {
 /// Segments in the whole fragments of a burst. Between two fragments, and only there, the kernel looks whether the burst is
 /// over or the subflow's memory full (`__subflow_push_pending`).
 fn fragments(connection: &Connection, mss: u64, burst: u64, free: u64) -> u64 {
-    // Without offsets, segments are taken to be full.
-    let offset = connection.next_offset.unwrap_or_else(|| connection.next_segment.saturating_mul(mss));
-    let begun = offset % FRAGMENT;
-    // A segment that ends one fragment holds the beginning of the next one, which the kernel counts to the next burst.
-    let uncounted = if begun < mss { 0 } else { begun };
-    let mut end = FRAGMENT;
+    // An engine without fragments has full segments. One that ends a fragment holds the beginning of the next one there,
+    // which the kernel counts to the next burst.
+    let begun = connection.next_segment.saturating_mul(mss) % FRAGMENT;
+    let mut bytes = connection.fragment_left.unwrap_or(FRAGMENT - begun);
+    let uncounted = if connection.fragment_left.is_none() && begun < mss { begun } else { 0 };
     loop {
-        let segments = (end - begun).div_ceil(mss);
-        if end - uncounted >= burst || segments * (mss + PACKET_MEMORY) >= free {
+        let segments = bytes.div_ceil(mss);
+        if bytes + uncounted >= burst || segments * (mss + PACKET_MEMORY) >= free {
             return segments;
         }
-        end += FRAGMENT;
+        bytes += FRAGMENT;
     }
 }
 

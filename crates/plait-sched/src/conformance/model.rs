@@ -147,7 +147,7 @@ impl Model {
         Connection {
             unassigned: self.recalled.len() as u64 + self.messages.uncut(),
             next_segment: self.recalled.first().copied().unwrap_or(self.messages.cut_end()),
-            next_offset: None,
+            fragment_left: None,
             window_left: self.window_left(),
             window: self.window,
             send_buffer_left: self.total - self.written,

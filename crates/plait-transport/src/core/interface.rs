@@ -71,7 +71,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     fn begin_write(&mut self) {
-        self.wrote |= self.buffer.begin(self.stream.end());
+        self.wrote |= self.buffer.begin(self.stream.end(), self.stream.frontier_offset());
         self.limit_segments();
     }
 

@@ -8,6 +8,7 @@ mod acknowledgement;
 mod committed;
 mod copies;
 mod flight;
+mod fragments;
 mod interface;
 mod loss;
 mod messages;
@@ -26,6 +27,7 @@ mod window;
 
 pub(crate) use acknowledgement::{PathNews, Via};
 pub(crate) use flight::Flight;
+pub(crate) use fragments::full_fragment_end;
 pub use interface::PathTotals;
 pub(crate) use loss::{insert_ascending, merge_ascending};
 pub use messages::WriteOptions;
@@ -33,6 +35,7 @@ pub(crate) use path::PathSender;
 pub use path::{OneWayDelays, PathConfig};
 pub(crate) use rules::{BufferRule, CoreRules};
 pub(crate) use segment::SegmentState;
+pub(crate) use send_buffer::WRITE;
 pub(crate) use transmission::{Transmission, TransmissionState};
 pub(crate) use transmit::Outgoing;
 pub(crate) use window::{SendWindow, WindowRule};
@@ -43,8 +46,7 @@ use crate::observer::Observer;
 use crate::rtt::RtoConfig;
 use messages::Order;
 use plait_sched::{Capabilities, Event, Interest, PathId, PathSet, PathState, Scheduler, Time};
-pub(crate) use send_buffer::WRITE;
-use send_buffer::{Pieces, SendBuffer};
+use send_buffer::SendBuffer;
 use std::collections::VecDeque;
 use stream::Stream;
 use uncarried::Uncarried;
@@ -258,21 +260,21 @@ impl<S: Scheduler> Core<S> {
     }
 
     fn reckon_memory(&mut self, rule: BufferRule) {
-        let pieces = match rule {
+        match rule {
             BufferRule::Payload => return,
-            BufferRule::Memory => Pieces::packets(self.config.segment_bytes),
-            BufferRule::MemoryOfEachPath => Pieces::FRAGMENTS,
-        };
-        let found = self
-            .scheduler
-            .send_memory(&self.facts)
-            .filter(|_| rule == BufferRule::MemoryOfEachPath && self.config.send_buffer == u64::MAX);
+            BufferRule::Memory => {
+                self.buffer = SendBuffer::of_packets(self.config.send_buffer, self.config.segment_bytes);
+                return;
+            }
+            BufferRule::MemoryOfEachPath => {}
+        }
+        let found = self.scheduler.send_memory(&self.facts).filter(|_| self.config.send_buffer == u64::MAX);
         self.autotuned = found.is_some();
-        self.buffer = SendBuffer::of_memory(found.unwrap_or(self.config.send_buffer), pieces);
+        self.buffer = SendBuffer::of_fragments(found.unwrap_or(self.config.send_buffer));
         if self.autotuned {
             return;
         }
-        if let Some(size) = self.buffer.memory().filter(|_| rule == BufferRule::MemoryOfEachPath) {
+        if let Some(size) = self.buffer.memory() {
             self.paths.iter_mut().for_each(|path| path.send_memory = size);
         }
     }

@@ -62,7 +62,7 @@ impl<S: Scheduler> Core<S> {
         Connection {
             unassigned,
             next_segment: self.stream.next_segment(),
-            next_offset: Some(self.stream.next_offset()),
+            fragment_left: self.fragment_left(),
             window_left,
             window,
             send_buffer_left,
@@ -73,6 +73,16 @@ impl<S: Scheduler> Core<S> {
             due,
             writer_waits: self.writer_waits(),
         }
+    }
+
+    /// Bytes of the fragment that the next segment begins in, from there on.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn fragment_left(&self) -> Option<u64> {
+        if !self.commits {
+            return None;
+        }
+        let offset = self.stream.next_offset();
+        self.buffer.fragment_end(offset).map(|end| end - offset)
     }
 
     /// Whose turn it is, among how many, and when what is on its way is due.
@@ -104,7 +114,7 @@ impl<S: Scheduler> Core<S> {
         if self.hands_down || core::mem::take(&mut self.left_while_blocked) {
             self.release_buffer();
         }
-        let more = self.buffer.write_on();
+        let more = self.buffer.write_on(self.stream.frontier_offset());
         self.limit_segments();
         self.wrote |= more;
         self.ask_again |= more;
@@ -343,6 +353,9 @@ impl<S: Scheduler> Core<S> {
     /// Moves segments to the queue of a path, as many as it takes.
     pub(super) fn assign(&mut self, path: PathId, segments: u32) {
         let index = path.index();
+        if self.autotuned {
+            self.limit_burst(segments);
+        }
         if self.commits {
             self.fill_last(index);
         }
@@ -358,7 +371,19 @@ impl<S: Scheduler> Core<S> {
             insert_ascending(&mut self.paths[index].queue, segment);
             self.queued_segments += 1;
         }
+        if self.autotuned {
+            self.limit_segments();
+        }
         self.touch_amounts(index);
+    }
+
+    /// A burst of Linux' own scheduler ends with a fragment, and so does its last packet if what follows
+    /// goes elsewhere (`__subflow_push_pending` in net/mptcp/protocol.c).
+    fn limit_burst(&mut self, segments: u32) {
+        let before_last = u64::from(segments.saturating_sub(1)) * u64::from(self.config.segment_bytes);
+        if let Some(end) = self.buffer.fragment_end(self.stream.next_offset() + before_last) {
+            self.stream.lower_limit(end);
+        }
     }
 
     /// Fills the last packet of the path's queue, if that is short and the new data follows it

@@ -1,5 +1,6 @@
 //! How much the application may have written: payload, or the memory that Linux reckons.
 
+use super::fragments::Fragments;
 use std::collections::VecDeque;
 
 /// Memory of a packet in a send queue beside its payload in Linux 6.12 on 64 bits: `struct sk_buff` (256 bytes, aligned), and its head
@@ -19,30 +20,21 @@ pub(crate) const WRITE: u64 = 1 << 16;
 /// are compared with holds so much (`net.ipv4.tcp_wmem`).
 const UNLIMITED: u64 = 1 << 24;
 
-/// The parts in which the application's data goes into the buffer's memory.
+/// The packets of TCP, in which the application's data goes into the buffer's memory (`tcp_sendmsg_locked` in net/ipv4/tcp.c).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Pieces {
-    /// Payload of a part.
+struct Packets {
+    /// Payload of a packet.
     payload: u64,
     /// Memory that it takes beside.
     overhead: u64,
 }
 
-impl Pieces {
-    /// Of a connection of MPTCP: `struct mptcp_data_frag` and what follows it in a page fragment of 32 KiB (`mptcp_sendmsg`,
-    /// `mptcp_carve_data_frag` in net/mptcp/protocol.c).
-    pub(crate) const FRAGMENTS: Self = Self { payload: 32_768 - 40, overhead: 40 };
-
-    /// Of TCP: packets (`tcp_sendmsg_locked` in net/ipv4/tcp.c).
-    pub(crate) fn packets(payload: u32) -> Self {
-        Self { payload: u64::from(payload.max(1)), overhead: PACKET_MEMORY }
-    }
-
+impl Packets {
     fn memory(self) -> u64 {
         self.payload + self.overhead
     }
 
-    /// Memory of the stream up to `offset`, if parts are freed when the last byte of them is.
+    /// Memory of the stream up to `offset`, if packets are freed when the last byte of them is.
     fn freed(self, offset: u64) -> u64 {
         offset + self.overhead * (offset / self.payload)
     }
@@ -53,21 +45,36 @@ impl Pieces {
         memory / self.memory() * self.payload + begun
     }
 
-    /// Memory of the stream up to `offset`, where a part that was begun has its overhead.
+    /// Memory of the stream up to `offset`, where a packet that was begun has its overhead.
     fn taken(self, offset: u64) -> u64 {
         offset + self.overhead * offset.div_ceil(self.payload)
     }
+}
+
+/// How memory is reckoned.
+#[derive(Clone, Debug)]
+enum Memory {
+    /// It is not: payload counts.
+    Payload,
+    Packets {
+        packets: Packets,
+        /// The stream's offset up to which there is room, rounded up to whole packets.
+        edge: u64,
+        /// Where the memory is all taken: the application begins no write from here on.
+        full: u64,
+    },
+    Fragments {
+        fragments: Fragments,
+        /// There was no room, or not enough since then for a writer that waits.
+        full: bool,
+    },
 }
 
 /// A send buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct SendBuffer {
     size: u64,
-    pieces: Option<Pieces>,
-    /// The stream's offset up to which there is room, rounded up to whole parts.
-    edge: u64,
-    /// Where the memory is all taken: the application begins no write from here on.
-    full: u64,
+    memory: Memory,
     /// The application has a connection to write into.
     open: bool,
     /// How far it has written.
@@ -81,36 +88,35 @@ pub(crate) struct SendBuffer {
 impl SendBuffer {
     /// `size` bytes of payload; `u64::MAX` for no limit.
     pub(crate) fn of_payload(size: u64) -> Self {
-        Self {
-            size,
-            pieces: None,
-            edge: size,
-            full: size,
-            open: true,
-            written: size,
-            begun: 0,
-            ends: VecDeque::new(),
-        }
+        Self { written: size, ..Self::new(size, Memory::Payload) }
     }
 
-    /// `size` bytes of memory, as in Linux; `u64::MAX` for no limit.
-    pub(crate) fn of_memory(size: u64, pieces: Pieces) -> Self {
-        if size == u64::MAX {
-            return Self::of_payload(size);
-        }
-        let (size, pieces_of) = (size.max(LEAST), Some(pieces));
-        let mut buffer = Self {
-            size,
-            pieces: pieces_of,
-            edge: 0,
-            full: 0,
-            open: true,
-            written: 0,
-            begun: 0,
-            ends: VecDeque::new(),
-        };
-        buffer.fill(0, pieces);
+    /// `size` bytes of memory, as in Linux' TCP, whose packets have `payload` bytes; `u64::MAX` for no limit.
+    pub(crate) fn of_packets(size: u64, payload: u32) -> Self {
+        Self::with_packets(size, Packets { payload: u64::from(payload.max(1)), overhead: PACKET_MEMORY })
+    }
+
+    fn with_packets(size: u64, packets: Packets) -> Self {
+        let mut buffer = Self::of_memory(size, Memory::Packets { packets, edge: 0, full: 0 });
+        buffer.release(0);
         buffer
+    }
+
+    /// `size` bytes of memory, as in Linux' MPTCP; `u64::MAX` for no limit.
+    pub(crate) fn of_fragments(size: u64) -> Self {
+        Self::of_memory(size, Memory::Fragments { fragments: Fragments::default(), full: false })
+    }
+
+    fn of_memory(size: u64, memory: Memory) -> Self {
+        if size == u64::MAX { Self::of_payload(size) } else { Self::new(size.max(LEAST), memory) }
+    }
+
+    fn new(size: u64, memory: Memory) -> Self {
+        Self { size, memory, open: true, written: 0, begun: 0, ends: VecDeque::new() }
+    }
+
+    const fn is_of_memory(&self) -> bool {
+        !matches!(self.memory, Memory::Payload)
     }
 
     /// Bytes of payload beyond `assigned` that are in the buffer, or may be.
@@ -125,7 +131,7 @@ impl SendBuffer {
         if self.size == u64::MAX {
             return left;
         }
-        if self.pieces.is_some() { left.div_ceil(bytes) } else { left / bytes }
+        if self.is_of_memory() { left.div_ceil(bytes) } else { left / bytes }
     }
 
     /// The application writes nothing before the connection is open.
@@ -138,23 +144,35 @@ impl SendBuffer {
         self.size = size.max(LEAST);
     }
 
-    /// The application has a message to write, up to `end`, behind those that it writes already. True if it writes some of it now.
-    pub(crate) fn begin(&mut self, end: u64) -> bool {
-        if self.pieces.is_none() {
+    /// The application has a message to write, up to `end`, behind those that it writes already. A path has been given the
+    /// stream up to `assigned`. True if the application writes some of the message now.
+    pub(crate) fn begin(&mut self, end: u64, assigned: u64) -> bool {
+        if !self.is_of_memory() {
             return false;
         }
         self.ends.push_back(end);
-        self.ends.len() == 1 && self.write_on()
+        self.ends.len() == 1 && self.write_on(assigned)
     }
 
     /// The application writes on, up to the end of a call; false if it has to wait, or has no more.
-    pub(crate) fn write_on(&mut self) -> bool {
+    pub(crate) fn write_on(&mut self, assigned: u64) -> bool {
         let Some(&end) = self.ends.front() else { return false };
-        if !self.open || self.written >= self.full {
+        if !self.open || self.is_full() {
             return false;
         }
         let handed_over = (self.written - self.begun) / WRITE;
-        self.written = self.edge.min(end).min(self.begun + (handed_over + 1) * WRITE);
+        let call = end.min(self.begun + (handed_over + 1) * WRITE);
+        match &mut self.memory {
+            Memory::Payload => {}
+            Memory::Packets { edge, .. } => self.written = call.min(*edge),
+            Memory::Fragments { fragments, full } => {
+                while self.written < call && !*full {
+                    fragments.append(call - self.written, self.written > assigned);
+                    self.written = fragments.end();
+                    *full = fragments.held() >= self.size;
+                }
+            }
+        }
         if self.written == end {
             self.ends.pop_front();
             self.begun = end;
@@ -162,65 +180,92 @@ impl SendBuffer {
         true
     }
 
+    /// True if all memory is taken, or if less is free since then than a writer that waits is woken for.
+    const fn is_full(&self) -> bool {
+        match &self.memory {
+            Memory::Payload => false,
+            Memory::Packets { full, .. } => self.written >= *full,
+            Memory::Fragments { full, .. } => *full,
+        }
+    }
+
     /// How far the application has written; `None` if its writes are not told apart.
     pub(crate) fn written(&self) -> Option<u64> {
-        self.pieces.map(|_| self.written)
+        self.is_of_memory().then_some(self.written)
+    }
+
+    /// Where the fragment ends, in the stream, that holds the byte at `offset`; `None` if there is none.
+    pub(crate) fn fragment_end(&self, offset: u64) -> Option<u64> {
+        match &self.memory {
+            Memory::Fragments { fragments, .. } => fragments.end_behind(offset),
+            Memory::Payload | Memory::Packets { .. } => None,
+        }
     }
 
     /// Up to where in the stream, in packets of `payload` bytes, the application writes before anything is acknowledged.
     pub(crate) fn first_filling(&self, payload: u64) -> u64 {
-        if self.size == u64::MAX { UNLIMITED / (payload + PACKET_MEMORY) * payload } else { self.edge }
+        match &self.memory {
+            Memory::Payload if self.size == u64::MAX => UNLIMITED / (payload + PACKET_MEMORY) * payload,
+            Memory::Payload => self.size,
+            Memory::Packets { edge, .. } => *edge,
+            Memory::Fragments { .. } => Fragments::filling(self.size),
+        }
     }
 
     /// True if all that the application has to write is in a buffer of memory.
     pub(crate) fn has_all(&self) -> bool {
-        self.pieces.is_some() && self.ends.is_empty()
+        self.is_of_memory() && self.ends.is_empty()
     }
 
     /// The size in bytes of memory, if it is reckoned so.
     pub(crate) fn memory(&self) -> Option<u64> {
-        self.pieces.map(|_| self.size)
+        self.is_of_memory().then_some(self.size)
     }
 
     /// True if the application waits for room in a buffer of memory.
     pub(crate) fn blocks(&self) -> bool {
-        !self.ends.is_empty() && self.written >= self.full
+        !self.ends.is_empty() && self.is_full()
     }
 
     /// All below `acknowledged` is acknowledged.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn release(&mut self, acknowledged: u64) {
-        let Some(pieces) = self.pieces else {
-            self.edge = self.size.saturating_add(acknowledged);
-            self.written = self.edge;
-            return;
-        };
-        self.release_memory(acknowledged, pieces);
-    }
-
-    #[inline(never)]
-    fn release_memory(&mut self, acknowledged: u64, pieces: Pieces) {
-        // One that waits is woken when a third is free: `__sk_stream_is_writeable` in include/net/sock.h, which
-        // `sk_stream_write_space` in net/core/stream.c asks.
-        let held = pieces.taken(self.written).saturating_sub(pieces.freed(acknowledged));
-        if !self.blocks() || self.size.saturating_sub(held) >= held / 2 {
-            self.fill(acknowledged, pieces);
+        if self.is_of_memory() {
+            self.release_memory(acknowledged, false);
+        } else {
+            self.written = self.size.saturating_add(acknowledged);
         }
     }
 
     /// The application looks for room, although nobody told it of some: a third need not be free.
     pub(crate) fn wake(&mut self, acknowledged: u64) {
-        if let Some(pieces) = self.pieces {
-            self.fill(acknowledged, pieces);
-        }
+        self.release_memory(acknowledged, true);
     }
 
-    /// Parts are written as long as less than the buffer is taken, so that the last one may go beyond it (`mptcp_send_limit`,
-    /// `sk_stream_memory_free`).
-    fn fill(&mut self, acknowledged: u64, pieces: Pieces) {
-        let memory = self.size + pieces.freed(acknowledged);
-        self.edge = self.edge.max(memory.div_ceil(pieces.memory()) * pieces.payload);
-        self.full = self.full.max(pieces.payload_of(memory));
+    #[inline(never)]
+    fn release_memory(&mut self, acknowledged: u64, woken: bool) {
+        let blocks = self.blocks() && !woken;
+        // One that waits is woken when a third is free: `__sk_stream_is_writeable` in include/net/sock.h, which
+        // `sk_stream_write_space` in net/core/stream.c asks.
+        let waits = |held: u64| blocks && self.size.saturating_sub(held) < held / 2;
+        match &mut self.memory {
+            Memory::Payload => {}
+            Memory::Packets { packets, edge, full } => {
+                let freed = packets.freed(acknowledged);
+                if !waits(packets.taken(self.written).saturating_sub(freed)) {
+                    // Packets are written as long as less than the buffer is taken, so that the last one may go
+                    // beyond it (`sk_stream_memory_free`).
+                    let memory = self.size + freed;
+                    *edge = (*edge).max(memory.div_ceil(packets.memory()) * packets.payload);
+                    *full = (*full).max(packets.payload_of(memory));
+                }
+            }
+            Memory::Fragments { fragments, full } => {
+                fragments.release(acknowledged);
+                let held = fragments.held();
+                *full = held >= self.size || waits(held);
+            }
+        }
     }
 }
 
@@ -228,26 +273,26 @@ impl SendBuffer {
 mod tests {
     use super::*;
 
-    const PIECES: Pieces = Pieces { payload: 1000, overhead: 500 };
+    const PACKETS: Packets = Packets { payload: 1000, overhead: 500 };
 
     #[test]
     fn one_that_is_woken_takes_less_than_a_third() {
-        let mut buffer = filled(15_000, PIECES);
+        let mut buffer = filled(15_000, PACKETS);
         let written = buffer.written();
         buffer.resize(18_000);
         buffer.release(0);
-        assert!(!buffer.write_on(), "a sixth is free");
+        assert!(!buffer.write_on(0), "a sixth is free");
         assert_eq!(buffer.written(), written);
         buffer.wake(0);
-        assert!(buffer.write_on());
+        assert!(buffer.write_on(0));
         assert_eq!(buffer.written(), Some(12_000));
     }
 
     /// All that there is room for of an endless message is written.
-    fn filled(size: u64, pieces: Pieces) -> SendBuffer {
-        let mut buffer = SendBuffer::of_memory(size, pieces);
-        buffer.begin(u64::MAX);
-        while buffer.write_on() {}
+    fn filled(size: u64, packets: Packets) -> SendBuffer {
+        let mut buffer = SendBuffer::with_packets(size, packets);
+        buffer.begin(u64::MAX, 0);
+        while buffer.write_on(0) {}
         buffer
     }
 
@@ -260,34 +305,34 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_filled_by_whole_parts_and_the_last_one_goes_beyond() {
-        let buffer = filled(10_000, PIECES);
-        assert_eq!(buffer.left(0), 7_000, "the seventh part begins at 9,000 bytes of memory");
+    fn memory_is_filled_by_whole_packets_and_the_last_one_goes_beyond() {
+        let buffer = filled(10_000, PACKETS);
+        assert_eq!(buffer.left(0), 7_000, "the seventh packet begins at 9,000 bytes of memory");
     }
 
     #[test]
     fn a_write_ends_with_its_message() {
-        let mut buffer = SendBuffer::of_memory(1 << 20, Pieces::FRAGMENTS);
-        assert!(buffer.begin(50_000));
+        let mut buffer = SendBuffer::of_fragments(1 << 20);
+        assert!(buffer.begin(50_000, 0));
         assert_eq!((buffer.left(0), buffer.has_all()), (50_000, true));
         // Of a long message 64 KiB are handed over at once, from its beginning.
-        assert!(buffer.begin(150_000));
+        assert!(buffer.begin(150_000, 0));
         assert_eq!((buffer.left(50_000), buffer.has_all()), (65_536, false));
         // A message behind it waits.
-        assert!(!buffer.begin(150_100));
-        assert!(buffer.write_on());
+        assert!(!buffer.begin(150_100, 0));
+        assert!(buffer.write_on(0));
         assert_eq!(buffer.left(0), 150_000);
-        assert!(buffer.write_on());
+        assert!(buffer.write_on(0));
         assert_eq!((buffer.left(0), buffer.has_all()), (150_100, true));
-        assert!(!buffer.write_on());
+        assert!(!buffer.write_on(0));
     }
 
     #[test]
-    fn small_messages_fill_the_memory_and_not_a_part() {
-        let mut buffer = SendBuffer::of_memory(10_000, PIECES);
+    fn small_messages_fill_the_memory_and_not_a_packet() {
+        let mut buffer = SendBuffer::with_packets(10_000, PACKETS);
         for end in (1..=100).map(|count| count * 300) {
-            buffer.begin(end);
-            while buffer.write_on() {}
+            buffer.begin(end, 0);
+            while buffer.write_on(0) {}
         }
         // 6,500 bytes take 10,000 of memory: the message that begins before them is the last.
         assert_eq!(buffer.left(0), 6_600);
@@ -296,39 +341,39 @@ mod tests {
 
     #[test]
     fn nothing_is_written_before_the_connection_is_open() {
-        let mut buffer = SendBuffer::of_memory(10_000, PIECES);
+        let mut buffer = SendBuffer::with_packets(10_000, PACKETS);
         buffer.set_open(false);
-        assert!(!buffer.begin(100));
+        assert!(!buffer.begin(100, 0));
         assert_eq!((buffer.left(0), buffer.blocks()), (0, false));
         buffer.set_open(true);
-        assert!(buffer.write_on());
+        assert!(buffer.write_on(0));
         assert_eq!(buffer.left(0), 100);
     }
 
     #[test]
     fn a_writer_that_waits_goes_on_when_a_third_is_free() {
-        let mut buffer = filled(10_000, PIECES);
+        let mut buffer = filled(10_000, PACKETS);
         buffer.release(2_000);
-        assert!(!buffer.write_on(), "7,500 bytes are taken");
+        assert!(!buffer.write_on(0), "7,500 bytes are taken");
         buffer.release(3_000);
-        assert!(buffer.write_on(), "6,000 bytes were taken");
+        assert!(buffer.write_on(0), "6,000 bytes were taken");
         assert_eq!(buffer.left(7_000), 3_000);
     }
 
     #[test]
     fn a_writer_that_does_not_wait_has_all_that_is_free() {
-        let mut buffer = SendBuffer::of_memory(10_000, PIECES);
-        buffer.begin(5_000);
+        let mut buffer = SendBuffer::with_packets(10_000, PACKETS);
+        buffer.begin(5_000, 0);
         assert!(!buffer.blocks());
         buffer.release(1_000);
-        buffer.begin(u64::MAX);
-        while buffer.write_on() {}
+        buffer.begin(u64::MAX, 0);
+        while buffer.write_on(0) {}
         assert_eq!(buffer.left(7_000), 1_000);
     }
 
     #[test]
     fn what_was_written_is_sent_to_its_end() {
-        let buffer = filled(10_000, PIECES);
+        let buffer = filled(10_000, PACKETS);
         assert_eq!((buffer.segments_left(0, 1_500), buffer.segments_left(6_000, 1_500)), (5, 1));
         assert_eq!(SendBuffer::of_payload(7_000).segments_left(0, 1_500), 4);
     }

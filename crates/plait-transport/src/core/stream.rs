@@ -165,6 +165,11 @@ impl Stream {
         self.limit = offset;
     }
 
+    /// Likewise, if no earlier limit is set.
+    pub(crate) fn lower_limit(&mut self, offset: u64) {
+        self.limit = self.limit.min(offset);
+    }
+
     /// The application writes no more.
     pub(crate) fn finish(&mut self) {
         self.finished = true;

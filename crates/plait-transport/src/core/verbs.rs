@@ -3,7 +3,7 @@
 use super::path::{OneWayDelays, PathSender};
 use super::segment::StreamSegment;
 use super::stream::Stream;
-use super::{Core, Counters, Flight, PathNews, SegmentState, SendWindow};
+use super::{Core, Counters, Flight, PathNews, SegmentState, SendWindow, full_fragment_end};
 use crate::congestion::Controller;
 use crate::rtt::RttEstimator;
 use plait_sched::{PathId, PathSet, Scheduler, Time};
@@ -102,6 +102,11 @@ impl<S: Scheduler> Core<S> {
     #[inline]
     pub(crate) fn offset_of(&self, segment: u64) -> Option<u64> {
         self.stream.get(segment).map(|entry| entry.offset)
+    }
+
+    /// Where the fragment ends, in the stream, that holds the byte at `offset`.
+    pub(crate) fn fragment_end(&self, offset: u64) -> u64 {
+        self.buffer.fragment_end(offset).unwrap_or_else(|| full_fragment_end(offset))
     }
 
     /// True if a segment left at least once.

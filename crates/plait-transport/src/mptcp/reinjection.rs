@@ -14,7 +14,7 @@ use super::rules::Reinjection;
 use super::sender::Sender;
 use super::subflow::Phase;
 use super::wheel;
-use crate::core::{insert_ascending, moment, timer};
+use crate::core::{full_fragment_end, insert_ascending, moment, timer};
 use crate::observer::Observer;
 use crate::packet::TcpSegment;
 use plait_sched::{Duration, PathId, PathState, Scheduler, Time};
@@ -25,9 +25,6 @@ const IDLE_PERIOD: Duration = Duration::from_millis(200);
 
 /// Periods without a word after which a subflow may be stale (`net.mptcp.stale_loss_cnt`).
 const STALE_PERIODS: u8 = 4;
-
-/// What a write is kept in: of 32 KiB, less their description (`struct mptcp_data_frag`), in bytes.
-pub(super) const FRAGMENT: u64 = 32_768 - 40;
 
 /// How a subflow is watched.
 #[derive(Clone, Copy, Debug, Default)]
@@ -260,7 +257,7 @@ impl<S: Scheduler> Sender<S> {
     fn repeat_fragment(&mut self, path: PathId) {
         let mut segment = self.core.first_unacknowledged();
         let Some(offset) = self.core.offset_of(segment) else { return };
-        let end = (offset / FRAGMENT + 1) * FRAGMENT;
+        let end = self.core.fragment_end(offset);
         while self.core.offset_of(segment).is_some_and(|offset| offset < end) {
             if self.core.was_sent(segment) {
                 self.repeats.copies.push_back((path, segment));
@@ -311,8 +308,8 @@ impl<S: Scheduler> Sender<S> {
     }
 }
 
-/// Pages that a segment's payload lies on: two if the end of a fragment is in it.
+/// Pages that a segment's payload lies on: two if the end of a full fragment is in it.
 pub(super) fn pages(segment: &TcpSegment) -> u8 {
     let last = segment.offset.saturating_add(u64::from(segment.data.bytes.saturating_sub(1)));
-    1 + u8::from(segment.offset / FRAGMENT != last / FRAGMENT)
+    1 + u8::from(last >= full_fragment_end(segment.offset))
 }

@@ -65,9 +65,9 @@ fn a_burst_is_whole_fragments() {
     assert_eq!(fragments(&at(66), 1000, BURST, most), 65);
     // In the middle of a fragment: its remaining 17,728 bytes and two more fragments.
     assert_eq!(fragments(&at(15), 1000, BURST, most), 84);
-    // Where segments were short, the offset says where the fragment is.
-    let short = Connection { next_offset: Some(15_000), ..at(40) };
-    assert_eq!(fragments(&short, 1000, BURST, most), 84);
+    // The engine says where the first fragment ends. One of 65,428 bytes would be enough for the burst; its rest is not.
+    let short = Connection { fragment_left: Some(11_000), ..at(40) };
+    assert_eq!(fragments(&short, 1000, BURST, most), 77);
     // A cut burst ends with a fragment, too, as does a full buffer.
     assert_eq!(fragments(&at(0), 1000, 10, most), 33);
     assert_eq!(fragments(&at(0), 1000, BURST, 10), 33);
