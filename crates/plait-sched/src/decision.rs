@@ -77,7 +77,8 @@ pub enum Event {
     Acked {
         /// The path that carried them.
         path: PathId,
-        /// How many became acknowledged.
+        /// How many became acknowledged. 0 if it was a SYN, and the path may not carry data yet; only a scheduler with
+        /// [`Scheduler::send_memory`] hears of that.
         segments: u32,
         /// The round-trip sample that came with it, if one was taken.
         rtt: Option<Duration>,

@@ -316,6 +316,16 @@ impl<S: Scheduler> Core<S> {
         self.buffer.release(self.stream.frontier_offset() - kept);
     }
 
+    /// The SYN of a path was answered that may not carry data yet. Its socket is there, with a send buffer of
+    /// its own (`mptcp_finish_join` in net/mptcp/protocol.c).
+    pub(crate) fn note_answer(&mut self, rtt: Duration, index: usize) {
+        if self.autotuned {
+            self.touch(index);
+            self.notify(&Event::Acked { path: PathId(index as u8), segments: 0, rtt: Some(rtt) });
+            self.release_buffer();
+        }
+    }
+
     /// Lets the window of a path grow for what was acknowledged on it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn grow_window(&mut self, now: Time, index: usize, news: &PathNews) {

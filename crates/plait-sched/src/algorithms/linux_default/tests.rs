@@ -149,6 +149,30 @@ fn a_stale_subflow_that_answers_again_is_the_same_one() {
 }
 
 #[test]
+fn a_subflow_counts_from_the_answer_to_its_syn_and_is_another_one_then() {
+    let mut script = Script::new(LinuxDefault::default(), &[(40, 10), (100, 10)]);
+    script.paths[1].state = PathState::Failed;
+    script.tell(&Event::PathUp { path: PathId(0) });
+    script.tell(&Event::Acked { path: PathId(0), segments: 1, rtt: None });
+    let answered = Event::Acked { path: PathId(1), segments: 0, rtt: Some(Duration::from_millis(100)) };
+    script.tell(&answered);
+    assert_eq!(script.scheduler.send_memory(), Some(4096 + 2 * 46_080));
+    script.paths[1].state = PathState::Active;
+    script.tell(&Event::PathUp { path: PathId(1) });
+    let subflow = |script: &Script<LinuxDefault>| script.scheduler.subflows[1];
+    assert_eq!((script.scheduler.count, subflow(&script).place, subflow(&script).waits), (2, 3, false));
+    // It is stale, then closed, and its SYN is answered again.
+    script.scheduler.subflows[1].rate = 1;
+    script.paths[1].state = PathState::PotentiallyFailed;
+    script.tell(&Event::PathDown { path: PathId(1) });
+    script.paths[1].state = PathState::Failed;
+    script.tell(&answered);
+    script.paths[1].state = PathState::Active;
+    script.tell(&Event::PathUp { path: PathId(1) });
+    assert_eq!(subflow(&script).rate, 0);
+}
+
+#[test]
 fn the_buffer_grows_while_the_application_waits_and_the_window_is_not_filled() {
     let mut script = Script::new(LinuxDefault::default(), &[(40, 10)]);
     script.connection.unassigned = 1;
