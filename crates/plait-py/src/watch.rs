@@ -78,7 +78,7 @@ impl<S: Scheduler> Scheduler for Watched<S> {
         self.scheduler.waits_without_room()
     }
 
-    fn send_memory(&self, paths: &[Path]) -> Option<u64> {
-        self.scheduler.send_memory(paths)
+    fn send_memory(&self) -> Option<u64> {
+        self.scheduler.send_memory()
     }
 }

@@ -77,7 +77,8 @@ pub enum Event {
     Acked {
         /// The path that carried them.
         path: PathId,
-        /// How many became acknowledged.
+        /// How many became acknowledged. 0 if it was a SYN, and the path may not carry data yet; only a scheduler with
+        /// [`Scheduler::send_memory`] hears of that.
         segments: u32,
         /// The round-trip sample that came with it, if one was taken.
         rtt: Option<Duration>,
@@ -301,9 +302,9 @@ pub trait Scheduler {
     }
 
     /// Memory that what the application has written may take, in bytes, for a scheduler whose rule says that, too (Linux' own does: its subflows'
-    /// send buffers make the connection's). An engine that reckons memory asks with each acknowledgement and each answer to a SYN, unless its user said how large the send
+    /// send buffers make the connection's). An engine that reckons memory asks with each acknowledgement, unless its user said how large the send
     /// buffer is.
-    fn send_memory(&self, _paths: &[crate::Path]) -> Option<u64> {
+    fn send_memory(&self) -> Option<u64> {
         None
     }
 }
@@ -329,7 +330,7 @@ impl<S: Scheduler + ?Sized> Scheduler for &mut S {
         (**self).waits_without_room()
     }
 
-    fn send_memory(&self, paths: &[crate::Path]) -> Option<u64> {
-        (**self).send_memory(paths)
+    fn send_memory(&self) -> Option<u64> {
+        (**self).send_memory()
     }
 }

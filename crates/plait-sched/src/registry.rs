@@ -73,9 +73,9 @@ macro_rules! builtins {
                 }
             }
 
-            fn send_memory(&self, paths: &[Path]) -> Option<u64> {
+            fn send_memory(&self) -> Option<u64> {
                 match self {
-                    $(Self::$scheduler(scheduler) => scheduler.send_memory(paths),)*
+                    $(Self::$scheduler(scheduler) => scheduler.send_memory(),)*
                 }
             }
         }
@@ -157,8 +157,8 @@ impl Scheduler for Builtin {
         self.0.waits_without_room()
     }
 
-    fn send_memory(&self, paths: &[Path]) -> Option<u64> {
-        self.0.send_memory(paths)
+    fn send_memory(&self) -> Option<u64> {
+        self.0.send_memory()
     }
 }
 

@@ -27,7 +27,7 @@
 //! * `segment_memory` depends on the kernel's configuration: 2,304 bytes for a full packet of 1,500 bytes in the lab's kernel,
 //!   4,352 in kernels of distributions, whose packets have room for the headers of radio networks.
 //! * The application may fill 4,096 bytes and the send buffers of all subflows. A subflow that is not open
-//!   has 16,384 bytes. The sum is made anew when a subflow that joins is open (`__mptcp_sync_sndbuf`). It is
+//!   has 16,384 bytes. The sum is made anew when the SYN of a subflow that joins is answered (`__mptcp_sync_sndbuf`). It is
 //!   made anew, too, when a packet is acknowledged while the application waits (`subflow_write_space`). So
 //!   the first bytes are written into 20,480 bytes. The engine asks for the sum
 //!   ([`Scheduler::send_memory`]) where it counts memory and the scenario gives no send buffer.
@@ -77,8 +77,8 @@ struct Subflow {
     buffer: u64,
     /// What the connection's send buffer has for it (`cached_sndbuf`), in bytes.
     counted: u64,
-    /// It is stale: it keeps its socket, with the rate and the buffer.
-    stale: bool,
+    /// It has its socket, with a rate and a buffer, although it is not usable: it is stale, or its SYN was answered.
+    waits: bool,
     /// Its place in the list of subflows, where the first one goes before those that join, in whose order their SYNs leave
     /// (`__mptcp_subflow_connect` in net/mptcp/subflow.c). 0 before it was opened.
     place: u32,
@@ -179,7 +179,7 @@ impl LinuxDefault {
 
     /// With memory for a segment, and a send buffer that does not grow (0: it does), in bytes.
     pub const fn new(segment_memory: u64, buffer: u64) -> Self {
-        let none = Subflow { rate: 0, buffer: 0, counted: 0, stale: false, place: 0 };
+        let none = Subflow { rate: 0, buffer: 0, counted: 0, waits: false, place: 0 };
         Self { segment_memory, buffer, subflows: [none; MAX_PATHS], growing: None, count: 0, paths: 0 }
     }
 
@@ -214,6 +214,18 @@ impl LinuxDefault {
             subflow.buffer = first;
         }
         subflow.buffer
+    }
+
+    /// There is another subflow.
+    fn open(&mut self, path: PathId) {
+        self.paths = self.paths.max(path.index() + 1);
+        let place = if self.count == 0 { 1 } else { path.index() as u32 + 2 };
+        self.count += 1;
+        self.subflows[path.index()] = Subflow { place, ..Subflow::default() };
+        // The first subflow is counted before it has its buffer (`subflow_finish_connect`).
+        if self.count > 1 {
+            self.count_buffers();
+        }
     }
 
     /// The send buffer that a subflow has before it is open.
@@ -315,20 +327,15 @@ impl Scheduler for LinuxDefault {
         match *event {
             Event::PathDown { path } => {
                 let state = paths[path.index()].state;
-                self.subflows[path.index()].stale = state == PathState::PotentiallyFailed;
+                self.subflows[path.index()].waits = state == PathState::PotentiallyFailed;
             }
-            Event::PathUp { path } if self.subflows[path.index()].stale => {
-                self.subflows[path.index()].stale = false;
+            Event::PathUp { path } if self.subflows[path.index()].waits => {
+                self.subflows[path.index()].waits = false;
             }
-            Event::PathUp { path } => {
-                self.paths = self.paths.max(path.index() + 1);
-                let place = if self.count == 0 { 1 } else { path.index() as u32 + 2 };
-                self.count += 1;
-                self.subflows[path.index()] = Subflow { place, ..Subflow::default() };
-                // The first subflow is counted before it has its buffer (`subflow_finish_connect`).
-                if self.count > 1 {
-                    self.count_buffers();
-                }
+            Event::PathUp { path } => self.open(path),
+            Event::Acked { path, segments: 0, .. } if paths[path.index()].state == PathState::Failed => {
+                self.open(path);
+                self.subflows[path.index()].waits = true;
             }
             Event::Acked { path, .. } if connection.writer_waits => {
                 let path = &paths[path.index()];
@@ -349,19 +356,8 @@ impl Scheduler for LinuxDefault {
         }
     }
 
-    fn send_memory(&self, paths: &[Path]) -> Option<u64> {
-        let subflows = || self.subflows[..self.paths].iter().enumerate();
-        let answered = |index: usize| self.count > 0 && paths.get(index).is_some_and(Path::has_rtt);
-        // The answer to the SYN of a join makes that subflow's buffer grow and counts all anew, before the join is
-        // confirmed (`subflow_finish_connect`).
-        let joining = subflows().any(|(index, one)| !one.is_open() && answered(index));
-        let sum: u64 = subflows()
-            .map(|(index, one)| match joining {
-                false => one.counted,
-                true if one.is_open() || answered(index) => self.open_buffer(one),
-                true => self.first_buffer(),
-            })
-            .sum();
+    fn send_memory(&self) -> Option<u64> {
+        let sum: u64 = self.subflows[..self.paths].iter().map(|one| one.counted).sum();
         Some(LEAST_BUFFER + sum.max(self.first_buffer()))
     }
 

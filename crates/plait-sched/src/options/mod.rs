@@ -272,8 +272,8 @@ impl<S: Scheduler> Scheduler for WithOptions<S> {
         penalization.is_none() && mitigation.is_none() && self.scheduler.waits_without_room()
     }
 
-    fn send_memory(&self, paths: &[Path]) -> Option<u64> {
-        self.scheduler.send_memory(paths)
+    fn send_memory(&self) -> Option<u64> {
+        self.scheduler.send_memory()
     }
 }
 

@@ -268,7 +268,7 @@ impl<S: Scheduler> Core<S> {
             }
             BufferRule::MemoryOfEachPath => {}
         }
-        let found = self.scheduler.send_memory(&self.facts).filter(|_| self.config.send_buffer == u64::MAX);
+        let found = self.scheduler.send_memory().filter(|_| self.config.send_buffer == u64::MAX);
         self.autotuned = found.is_some();
         self.buffer = SendBuffer::of_fragments(found.unwrap_or(self.config.send_buffer));
         if self.autotuned {
@@ -305,16 +305,6 @@ impl<S: Scheduler> Core<S> {
     #[inline]
     pub(crate) fn touch(&mut self, index: usize) {
         self.touched[0].insert(PathId(index as u8));
-    }
-
-    /// The SYN of a path was answered, although it is not open yet: the send buffer counts it, and an application that waits
-    /// is woken (`subflow_state_change` in net/mptcp/subflow.c).
-    pub(crate) fn note_answered(&mut self, index: usize) {
-        self.touch(index);
-        self.update_facts();
-        let acknowledged = self.resize_buffer();
-        self.buffer.wake(acknowledged);
-        self.note_opportunity();
     }
 
     /// What is in flight or waits on a path has changed.

@@ -109,7 +109,7 @@ impl<S: Scheduler> Sender<S> {
             self.config.clock.sample(path.delays_mut(), now, timestamp, echo);
         }
         if !confirmed {
-            self.core.note_answered(index);
+            self.core.note_answer(now.since(sent_at), index);
             self.open(now, index, true, true);
             return;
         }

@@ -149,6 +149,30 @@ fn a_stale_subflow_that_answers_again_is_the_same_one() {
 }
 
 #[test]
+fn a_subflow_counts_from_the_answer_to_its_syn_and_is_another_one_then() {
+    let mut script = Script::new(LinuxDefault::default(), &[(40, 10), (100, 10)]);
+    script.paths[1].state = PathState::Failed;
+    script.tell(&Event::PathUp { path: PathId(0) });
+    script.tell(&Event::Acked { path: PathId(0), segments: 1, rtt: None });
+    let answered = Event::Acked { path: PathId(1), segments: 0, rtt: Some(Duration::from_millis(100)) };
+    script.tell(&answered);
+    assert_eq!(script.scheduler.send_memory(), Some(4096 + 2 * 46_080));
+    script.paths[1].state = PathState::Active;
+    script.tell(&Event::PathUp { path: PathId(1) });
+    let subflow = |script: &Script<LinuxDefault>| script.scheduler.subflows[1];
+    assert_eq!((script.scheduler.count, subflow(&script).place, subflow(&script).waits), (2, 3, false));
+    // It is stale, then closed, and its SYN is answered again.
+    script.scheduler.subflows[1].rate = 1;
+    script.paths[1].state = PathState::PotentiallyFailed;
+    script.tell(&Event::PathDown { path: PathId(1) });
+    script.paths[1].state = PathState::Failed;
+    script.tell(&answered);
+    script.paths[1].state = PathState::Active;
+    script.tell(&Event::PathUp { path: PathId(1) });
+    assert_eq!(subflow(&script).rate, 0);
+}
+
+#[test]
 fn the_buffer_grows_while_the_application_waits_and_the_window_is_not_filled() {
     let mut script = Script::new(LinuxDefault::default(), &[(40, 10)]);
     script.connection.unassigned = 1;
@@ -200,21 +224,19 @@ fn what_is_written_after_an_acknowledgement_finds_the_larger_buffer() {
 fn the_application_may_fill_the_buffers_of_all_subflows_and_a_page() {
     let mut script = Script::new(LinuxDefault::default(), &[(40, 10), (100, 10)]);
     let acked = Event::Acked { path: PathId(0), segments: 1, rtt: None };
-    assert_eq!(script.scheduler.send_memory(&[]), Some(4096 + 16_384), "the connection is not open");
+    assert_eq!(script.scheduler.send_memory(), Some(4096 + 16_384), "the connection is not open");
     script.tell(&Event::PathUp { path: PathId(0) });
-    assert_eq!(script.scheduler.send_memory(&[]), Some(4096 + 16_384), "it was counted before it had a buffer");
+    assert_eq!(script.scheduler.send_memory(), Some(4096 + 16_384), "it was counted before it had a buffer");
     script.connection.writer_waits = true;
     script.tell(&acked);
-    assert_eq!(script.scheduler.send_memory(&[]), Some(4096 + 46_080));
+    assert_eq!(script.scheduler.send_memory(), Some(4096 + 46_080));
     script.paths[0].cwnd = 11;
     script.tell(&acked);
-    assert_eq!(script.scheduler.send_memory(&[]), Some(4096 + 50_688 + 16_384), "the second subflow joins");
-    let answered = script.scheduler.send_memory(&script.paths);
-    assert_eq!(answered, Some(4096 + 50_688 + 46_080), "its SYN is answered");
+    assert_eq!(script.scheduler.send_memory(), Some(4096 + 50_688 + 16_384), "the second subflow joins");
     script.connection.writer_waits = false;
     script.tell(&Event::PathUp { path: PathId(1) });
-    assert_eq!(script.scheduler.send_memory(&[]), Some(4096 + 50_688 + 46_080));
-    assert_eq!(LinuxDefault::new(2304, 1 << 24).send_memory(&[]), Some(4096 + (1 << 24)));
+    assert_eq!(script.scheduler.send_memory(), Some(4096 + 50_688 + 46_080));
+    assert_eq!(LinuxDefault::new(2304, 1 << 24).send_memory(), Some(4096 + (1 << 24)));
 }
 
 #[test]
@@ -222,7 +244,7 @@ fn buffers_count_once_the_application_waits() {
     let mut script = Script::new(LinuxDefault::default(), &[(40, 10)]);
     script.tell(&Event::PathUp { path: PathId(0) });
     script.tell(&Event::Acked { path: PathId(0), segments: 1, rtt: None });
-    assert_eq!(script.scheduler.send_memory(&[]), Some(4096 + 16_384), "nobody waits for room");
+    assert_eq!(script.scheduler.send_memory(), Some(4096 + 16_384), "nobody waits for room");
 }
 
 #[test]
