@@ -132,6 +132,9 @@ pub struct Path {
     /// The oldest segment in flight on other paths that this one does not carry, nor is about to; `None` if there is none, and where the
     /// scheduler does not declare [`crate::Capabilities::uncarried`].
     pub uncarried: Option<u64>,
+    /// Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket (`sk_wmem_queued`);
+    /// `None` from an engine that does not count it.
+    pub memory: Option<u64>,
 }
 
 impl Path {
@@ -161,6 +164,7 @@ impl Path {
             cost: 0,
             weight: 1,
             uncarried: None,
+            memory: None,
         }
     }
 

@@ -127,8 +127,9 @@ fn pacing_rate(path: &Path) -> u64 {
 
 /// Bytes that the path's send buffer holds.
 fn memory(path: &Path) -> u64 {
-    let packets = path.in_flight.saturating_add(path.lost).saturating_add(path.queued).min(MOST_SEGMENTS);
-    (u64::from(packets) * (u64::from(path.mss) + PACKET_MEMORY)).min(MOST_MEMORY)
+    let packets = || path.in_flight.saturating_add(path.lost).saturating_add(path.queued).min(MOST_SEGMENTS);
+    let full = || u64::from(packets()) * (u64::from(path.mss) + PACKET_MEMORY);
+    path.memory.unwrap_or_else(full).min(MOST_MEMORY)
 }
 
 /// Segments that the application has written.
@@ -146,7 +147,7 @@ fn fragments(connection: &Connection, mss: u64, burst: u64, free: u64) -> u64 {
     let uncounted = if connection.fragment_left.is_none() && begun < mss { begun } else { 0 };
     loop {
         let segments = bytes.div_ceil(mss);
-        if bytes + uncounted >= burst || segments * (mss + PACKET_MEMORY) >= free {
+        if bytes + uncounted >= burst || bytes + segments * PACKET_MEMORY >= free {
             return segments;
         }
         bytes += FRAGMENT;

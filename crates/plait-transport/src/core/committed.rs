@@ -49,6 +49,7 @@ impl<S: Scheduler> Core<S> {
         let taken = self.take(index, segment, reason);
         let sender = &mut self.paths[index];
         sender.committed.push_back(taken);
+        sender.committed_bytes += u64::from(taken.data.bytes);
         self.touch_amounts(index);
         self.tell_sent(PathId(index as u8), taken.data, reason, taken.first_time);
         taken.offset
@@ -73,7 +74,9 @@ impl<S: Scheduler> Core<S> {
     pub(crate) fn send_committed(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
         let admitted = |&index: &usize| self.admits_committed(index) && self.paths[index].has_full_window();
         let index = (0..self.paths.len()).find(admitted)?;
-        let taken = self.paths[index].committed.pop_front()?;
+        let sender = &mut self.paths[index];
+        let taken = sender.committed.pop_front()?;
+        sender.committed_bytes -= u64::from(taken.data.bytes);
         Some(self.launch(now, index, &taken, observer))
     }
 }

@@ -73,6 +73,8 @@ pub(crate) struct PathSender {
     pub(super) queue: VecDeque<u64>,
     /// What the path took, and its own window holds back, in the order in which it leaves.
     pub(super) committed: VecDeque<Taken>,
+    /// Payload bytes of [`PathSender::committed`].
+    pub(super) committed_bytes: u64,
     /// Lost segments to be sent again on this path, ascending. Those acknowledged meanwhile are skipped when met.
     pub(super) retransmissions: VecDeque<u64>,
     /// How many of them were not acknowledged meanwhile.
@@ -169,6 +171,7 @@ impl PathSender {
             flight: Flight::new(rules),
             queue: VecDeque::with_capacity(64),
             committed: VecDeque::new(),
+            committed_bytes: 0,
             retransmissions: VecDeque::with_capacity(64),
             waiting: 0,
             reinjections: VecDeque::new(),
@@ -279,8 +282,8 @@ impl PathSender {
     }
 
     fn memory(&self) -> u64 {
-        let waiting = self.waiting_segments() * self.segment;
-        self.flight.span_bytes() + waiting + (self.next_number() - self.flight.first()) * PACKET_MEMORY
+        let packets = self.next_number() - self.flight.first();
+        self.flight.span_bytes() + self.committed_bytes + packets * PACKET_MEMORY
     }
 
     /// To a scheduler a full send buffer is like a loss that is being repaired: nothing goes in. What it has assigned and the window
@@ -402,6 +405,10 @@ impl PathSender {
         (facts.cwnd, facts.in_flight) = self.shown_amounts();
         facts.lost = self.flight.lost() + self.waiting;
         facts.queued = self.queued();
+        if self.fit == Fit::InPackets {
+            let assigned = (self.queue.len() + self.reinjections.len()) as u64;
+            facts.memory = Some(self.memory() + assigned * (self.segment + PACKET_MEMORY));
+        }
     }
 
     /// A window in segments, rounded as the protocol lets them be in flight.
