@@ -118,6 +118,9 @@ pub struct Path {
     pub lost: u32,
     /// Segments assigned to this path and not sent yet, and copies that wait to be sent on it.
     pub queued: u32,
+    /// Bytes of memory that its send buffer holds, as Linux counts them: what is not acknowledged without a gap, and what
+    /// waits. An engine tells only a scheduler with [`crate::Scheduler::send_memory`].
+    pub memory: Option<u64>,
     /// New data leaves only while fewer segments than this are in flight, as a scheduler decided
     /// ([`crate::Decision::Limit`]); `u32::MAX` while nobody did.
     pub limit: u32,
@@ -155,6 +158,7 @@ impl Path {
             in_flight: 0,
             lost: 0,
             queued: 0,
+            memory: None,
             limit: u32::MAX,
             loss_ppm: 0,
             delivery_rate: 0,

@@ -38,7 +38,8 @@
 //! * A path in loss recovery takes nothing where the protocol says so (CMT-SCTP). TCP's subflows go on.
 //! * In the kernel a path is stale after four timeouts without an answer while another answers. Here it is stale when the
 //!   engine says that it potentially failed.
-//! * A short packet counts as a full one in the send buffer: the facts count packets.
+//! * An engine that does not tell the memory of a path has full packets in flight and queued, and none that was reported
+//!   selectively.
 //!
 //! # Progress
 //! It waits for data, for the receiver's window, or because the chosen path's buffer is full: then something is in flight or queued there.
@@ -114,6 +115,9 @@ fn pacing_rate(path: &Path) -> u64 {
 
 /// Bytes that the path's send buffer holds.
 fn memory(path: &Path) -> u64 {
+    if let Some(bytes) = path.memory {
+        return bytes.min(MOST_MEMORY);
+    }
     let packets = path.in_flight.saturating_add(path.lost).saturating_add(path.queued).min(MOST_SEGMENTS);
     (u64::from(packets) * (u64::from(path.mss) + PACKET_MEMORY)).min(MOST_MEMORY)
 }
@@ -128,7 +132,7 @@ fn fragments(connection: &Connection, mss: u64, burst: u64, free: u64) -> u64 {
     let uncounted = if connection.fragment_left.is_none() && begun < mss { begun } else { 0 };
     loop {
         let segments = bytes.div_ceil(mss);
-        if bytes + uncounted >= burst || segments * (mss + PACKET_MEMORY) >= free {
+        if bytes + uncounted >= burst || bytes + segments * PACKET_MEMORY >= free {
             return segments;
         }
         bytes += FRAGMENT;

@@ -73,6 +73,10 @@ pub(crate) struct PathSender {
     pub(super) queue: VecDeque<u64>,
     /// What the path took, and its own window holds back, in the order in which it leaves.
     pub(super) committed: VecDeque<Taken>,
+    /// Payload bytes of those.
+    pub(super) committed_bytes: u64,
+    /// The scheduler is told how much memory the path takes.
+    pub(super) tells_memory: bool,
     /// Lost segments to be sent again on this path, ascending. Those acknowledged meanwhile are skipped when met.
     pub(super) retransmissions: VecDeque<u64>,
     /// How many of them were not acknowledged meanwhile.
@@ -169,6 +173,8 @@ impl PathSender {
             flight: Flight::new(rules),
             queue: VecDeque::with_capacity(64),
             committed: VecDeque::new(),
+            committed_bytes: 0,
+            tells_memory: false,
             retransmissions: VecDeque::with_capacity(64),
             waiting: 0,
             reinjections: VecDeque::new(),
@@ -195,8 +201,9 @@ impl PathSender {
 
     /// Another network is in its place, of which nothing is known: `fresh` is a path at its beginning.
     pub(super) fn renew(&mut self, fresh: Self) {
-        let Self { flight, sent, lost, late, last_sent, recovery_end, delivery, .. } =
+        let Self { flight, sent, lost, late, last_sent, recovery_end, delivery, tells_memory, .. } =
             core::mem::replace(self, fresh);
+        self.tells_memory = tells_memory;
         (self.sent, self.lost, self.late, self.last_sent) = (sent, lost, late, last_sent);
         (self.flight, self.recovery_end) = (flight, recovery_end);
         self.delivery.total = delivery.total;
@@ -279,8 +286,8 @@ impl PathSender {
     }
 
     fn memory(&self) -> u64 {
-        let waiting = self.waiting_segments() * self.segment;
-        self.flight.span_bytes() + waiting + (self.next_number() - self.flight.first()) * PACKET_MEMORY
+        let packets = self.next_number() - self.flight.first();
+        self.flight.span_bytes() + self.committed_bytes + packets * PACKET_MEMORY
     }
 
     /// To a scheduler a full send buffer is like a loss that is being repaired: nothing goes in. What it has assigned and the window
@@ -402,6 +409,10 @@ impl PathSender {
         (facts.cwnd, facts.in_flight) = self.shown_amounts();
         facts.lost = self.flight.lost() + self.waiting;
         facts.queued = self.queued();
+        if self.tells_memory {
+            let waiting = (self.queue.len() + self.reinjections.len()) as u64;
+            facts.memory = Some(self.memory() + waiting * (self.segment + PACKET_MEMORY));
+        }
     }
 
     /// A window in segments, rounded as the protocol lets them be in flight.

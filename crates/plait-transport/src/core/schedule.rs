@@ -408,6 +408,7 @@ impl<S: Scheduler> Core<S> {
             && let Some(taken) = path.committed.back_mut()
         {
             taken.data.bytes += grown;
+            path.committed_bytes += u64::from(grown);
             taken.push = false;
             self.window.sent(u64::from(grown));
         }
