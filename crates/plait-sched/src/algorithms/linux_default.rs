@@ -38,7 +38,8 @@
 //! * A path in loss recovery takes nothing where the protocol says so (CMT-SCTP). TCP's subflows go on.
 //! * In the kernel a path is stale after four timeouts without an answer while another answers. Here it is stale when the
 //!   engine says that it potentially failed.
-//! * A short packet counts as a full one in the send buffer: the facts count packets.
+//! * An engine that does not count the memory of a path ([`Path::memory`]) has full packets in flight and queued, and none
+//!   that was reported selectively.
 //!
 //! # Progress
 //! It waits for data, for the receiver's window, or because the chosen path's buffer is full: then something is in flight or queued there.

@@ -28,6 +28,14 @@ fn extreme_facts_are_cut() {
 }
 
 #[test]
+fn an_engine_may_tell_the_memory_of_a_path() {
+    let path = Path { in_flight: 3, lost: 1, queued: 2, ..path(0) };
+    assert_eq!(memory(&path), 6 * 1832);
+    // Short packets, and some that were reported selectively.
+    assert_eq!(memory(&Path { memory: Some(9_000), ..path }), 9_000);
+}
+
+#[test]
 fn bursts_go_where_the_buffer_empties_first_until_that_is_full() {
     // 300 and 120 kB/s. The first fragment, 33 segments of 1,832 bytes in memory, fills 2 * 10 * 2304 = 46,080 bytes.
     let mut script = Script::new(LinuxDefault::default(), &[(40, 10), (100, 10)]);
