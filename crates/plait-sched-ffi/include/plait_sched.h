@@ -266,6 +266,9 @@ typedef struct plait_path {
   uint32_t has_uncarried;
   // The oldest segment in flight on other paths that this one does not carry, nor is about to.
   uint64_t uncarried;
+  // Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket; UINT64_MAX, as it
+  // comes, if it is not counted.
+  uint64_t memory;
 } plait_path;
 
 // One decision.
