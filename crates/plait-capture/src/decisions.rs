@@ -109,6 +109,7 @@ fn path(records: &Records, fields: &Fields<PATH>) -> Result<Path, ObservationErr
         // The kernel sends what is lost before anything that is assigned, and does not tell how much that is.
         lost: 0,
         queued: fields.u32(20),
+        memory: None,
         limit: fields.u32(24),
         loss_ppm: fields.u32(28),
         cost: fields.u32(32),
