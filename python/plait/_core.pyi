@@ -230,6 +230,9 @@ class Path:
     """Its share of what is sent, against the weights of the others; 1 unless the scenario says otherwise."""
     uncarried: int | None
     """The oldest segment in flight on other paths that this one lacks; known to schedulers that need `uncarried`."""
+    memory: int | None
+    """Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket;
+    None if the engine does not count it."""
 
 @final
 class Message:

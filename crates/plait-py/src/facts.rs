@@ -89,6 +89,9 @@ pub(crate) struct Path {
     /// Number of the oldest segment in flight on other paths that this one lacks; for schedulers that need
     /// `uncarried`.
     uncarried: Option<u64>,
+    /// Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket; None if the
+    /// engine does not count it.
+    memory: Option<u64>,
 }
 
 impl Path {
@@ -125,6 +128,7 @@ impl Path {
             cost: path.cost,
             weight: path.weight,
             uncarried: path.uncarried,
+            memory: path.memory,
         }
     }
 }

@@ -231,6 +231,11 @@ impl Door {
         (of == *id).then_some(path)
     }
 
+    /// A connection's round trip, which its handshake has measured.
+    pub(crate) fn round_trip(&self, handle: ConnectionHandle) -> Option<Duration> {
+        self.links.get(&handle)?.link.round_trip()
+    }
+
     /// Says the answer to a greeting.
     pub(crate) fn answer(&mut self, now: Instant, handle: ConnectionHandle, offset: u64) -> bool {
         let Some(connected) = self.links.get_mut(&handle) else { return false };

@@ -1,6 +1,7 @@
 //! One path: a QUIC connection, whose datagrams are the path's packets, and whose only stream opens it.
 
 use crate::error::Error;
+use crate::settings::INITIAL_RTT;
 use bytes::Bytes;
 use noq_proto::{
     Connection, ConnectionError, ConnectionEvent, ConnectionHandle, Dir, Endpoint, Event, PathId,
@@ -8,7 +9,7 @@ use noq_proto::{
 };
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Why an end closes a connection: nothing is left to do; it will not have the transfer; something is wrong with this connection only.
 pub(crate) const DONE: u32 = 0;
@@ -171,6 +172,11 @@ impl Link {
         let paths = self.connection.paths().into_iter();
         let bytes = |id| self.connection.path_stats(id).map(|stats| (id, stats.udp_rx.bytes));
         paths.filter_map(bytes).collect()
+    }
+
+    /// The round trip by noq's samples, which are those of the handshake at first.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        self.connection.rtt(PathId::ZERO).filter(|round_trip| *round_trip != INITIAL_RTT)
     }
 
     /// Sends a packet of the path. One that cannot be sent is lost, as on any path.

@@ -63,6 +63,9 @@ const IDLE_MILLIS: u32 = 10_000;
 /// Paths that nothing is sent on are kept open, also in the tables of network address translators, by a packet now and then.
 const KEEP_ALIVE: std::time::Duration = std::time::Duration::from_secs(3);
 
+/// What noq takes for a round trip before it has a sample (RFC 9002 §6.2.2).
+pub(crate) const INITIAL_RTT: std::time::Duration = std::time::Duration::from_millis(333);
+
 /// Everything that can be set.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -147,6 +150,7 @@ impl Settings {
             .initial_mtu(self.mtu)
             .min_mtu(self.mtu)
             .mtu_discovery_config(None)
+            .initial_rtt(INITIAL_RTT)
             .max_idle_timeout(Some(VarInt::from_u32(IDLE_MILLIS).into()))
             .keep_alive_interval(Some(KEEP_ALIVE));
         config

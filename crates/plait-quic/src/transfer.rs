@@ -109,8 +109,10 @@ impl Transfer {
     }
 
     /// A path greets, for the first time or anew.
-    pub(crate) fn join(&mut self, now: Instant, path: usize) {
-        self.session.join(self.time(now), path, &[]);
+    pub(crate) fn join(&mut self, now: Instant, path: usize, round_trip: Option<Duration>) {
+        let time = self.time(now);
+        self.session.join(time, path, &[]);
+        self.session.measure(time, path, round_trip);
         self.links.resize(self.links.len().max(path + 1), None);
     }
 

@@ -80,9 +80,12 @@ pub struct CPath {
     pub has_uncarried: u32,
     /// The oldest segment in flight on other paths that this one does not carry, nor is about to.
     pub uncarried: u64,
+    /// Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket; UINT64_MAX, as it
+    /// comes, if it is not counted.
+    pub memory: u64,
 }
 
-// SAFETY: integers only, without padding: 12 times 4 bytes, then 8 times 8, then twice 4, then 8.
+// SAFETY: integers only, without padding: 12 times 4 bytes, then 8 times 8, then twice 4, then twice 8.
 unsafe impl Sized32 for CPath {
     const FIRST: u32 = 112;
     const DEFAULT: Self = Self::of(&Path::new(PathId(0), 1));
@@ -131,6 +134,10 @@ impl CPath {
                 Some(segment) => segment,
                 None => 0,
             },
+            memory: match path.memory {
+                Some(bytes) => bytes,
+                None => u64::MAX,
+            },
         }
     }
 
@@ -167,6 +174,7 @@ impl CPath {
             cost: self.cost,
             weight: self.weight,
             uncarried: (self.has_uncarried != 0).then_some(self.uncarried),
+            memory: (self.memory != u64::MAX).then_some(self.memory),
             ..Path::new(id, self.mss)
         })
     }

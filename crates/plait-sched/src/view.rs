@@ -118,9 +118,6 @@ pub struct Path {
     pub lost: u32,
     /// Segments assigned to this path and not sent yet, and copies that wait to be sent on it.
     pub queued: u32,
-    /// Bytes of memory that its send buffer holds, as Linux counts them: what is not acknowledged without a gap, and what
-    /// waits. An engine tells only a scheduler with [`crate::Scheduler::send_memory`].
-    pub memory: Option<u64>,
     /// New data leaves only while fewer segments than this are in flight, as a scheduler decided
     /// ([`crate::Decision::Limit`]); `u32::MAX` while nobody did.
     pub limit: u32,
@@ -135,6 +132,9 @@ pub struct Path {
     /// The oldest segment in flight on other paths that this one does not carry, nor is about to; `None` if there is none, and where the
     /// scheduler does not declare [`crate::Capabilities::uncarried`].
     pub uncarried: Option<u64>,
+    /// Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket (`sk_wmem_queued`);
+    /// `None` from an engine that does not count it.
+    pub memory: Option<u64>,
 }
 
 impl Path {
@@ -158,13 +158,13 @@ impl Path {
             in_flight: 0,
             lost: 0,
             queued: 0,
-            memory: None,
             limit: u32::MAX,
             loss_ppm: 0,
             delivery_rate: 0,
             cost: 0,
             weight: 1,
             uncarried: None,
+            memory: None,
         }
     }
 

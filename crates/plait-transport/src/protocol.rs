@@ -6,7 +6,7 @@ use crate::observer::Observer;
 use crate::packet::Packet;
 use crate::reassembly::Reassembly;
 use crate::sink::Sink;
-use plait_sched::{PathId, Scheduler, Time};
+use plait_sched::{Duration, PathId, Scheduler, Time};
 
 /// Which of the two ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +28,9 @@ pub enum PathChange {
     Back(PathId),
     /// Another network is in its place: it is opened anew, and nothing is known of its round trip and its window (RFC 9000 §9.4). Packet numbers go on.
     Renewed(PathId, PathConfig),
+    /// Its host has measured this round trip, of a handshake below for example. It counts where the
+    /// path has no sample: schedulers would take that for the shortest round trip.
+    Measured(PathId, Duration),
     /// It carries no data from now on. Packets with data never left from this number on: what they carry is sent elsewhere.
     Spent(PathId, u64),
 }

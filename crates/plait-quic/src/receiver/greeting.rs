@@ -97,7 +97,7 @@ impl Receiver {
     fn join(&mut self, now: Instant, handle: ConnectionHandle, id: &Id, path: usize) {
         let Some(transfer) = self.transfers.get_mut(id) else { return };
         transfer.heard_at = now;
-        transfer.join(now, path);
+        transfer.join(now, path, self.door.round_trip(handle));
         self.door.replace(now, &mut transfer.links[path], handle);
         self.take(now, handle, id, path);
         self.deliver(now, id);

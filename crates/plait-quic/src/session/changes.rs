@@ -6,6 +6,7 @@ use crate::terms::Terms;
 use plait_sched::{PathId, Scheduler, Time};
 use plait_transport::endpoint::PathChange;
 use plait_transport::image::Image;
+use std::time::Duration;
 
 impl<W: Scheduler> Session<W> {
     /// Another path, behind those that there are.
@@ -43,6 +44,16 @@ impl<W: Scheduler> Session<W> {
             self.ask_path(now, path);
         }
         self.joined |= 1 << path;
+    }
+
+    /// A path's handshake took this round trip. The end that answers has no other sample of a path
+    /// that joins, and a scheduler would give it the next packets.
+    pub(crate) fn measure(&mut self, now: Time, path: usize, round_trip: Option<Duration>) {
+        if let Some(round_trip) = round_trip {
+            let round_trip = plait_sched::Duration::from_nanos(round_trip.as_nanos() as u64);
+            let change = PathChange::Measured(PathId(path as u8), round_trip);
+            self.end.change_path(now, &change, &mut self.heard);
+        }
     }
 
     /// What the machine knows of a path that there is.

@@ -239,7 +239,9 @@ impl<W: Scheduler> Far<W> {
         if self.door.answer(now, handle, 0)
             && let Some(peer) = self.peers.get_mut(&id)
         {
-            peer.session.join(peer.time(now), path, &[]);
+            let time = peer.time(now);
+            peer.session.join(time, path, &[]);
+            peer.session.measure(time, path, self.door.round_trip(handle));
             // What was said of it holds for its new connection, too.
             peer.told.clear();
             peer.links.resize(peer.links.len().max(path + 1), None);

@@ -202,6 +202,40 @@ fn streams_cross_both_paths_both_ways() {
     assert!(matches!(world.news[..], [News::Came { id: ID, .. }]), "{:?}", world.news);
 }
 
+/// The far end of a new path has a round trip from its handshake. A path without one would take the
+/// next replies: the scheduler wants to measure it.
+#[test]
+fn a_slow_path_that_joins_delays_no_reply() {
+    const OFTEN: Duration = Duration::from_millis(50);
+    for (megabits, delay) in [(0.024, 300), (1.0, 150), (5.0, 40)] {
+        let slow = Path { megabits, delay: Duration::from_millis(delay), ..FAST };
+        for paths in [[FAST, slow], [slow, FAST]] {
+            let mut world = World::new(&paths, "told", &[]);
+            assert!(world.run_until(5, |world| world.far.streams(&ID).is_some()), "it is open");
+            let stream = world.near.streams().open("host:1", Class::Interactive).expect("there is room");
+            let (mut said, mut waits) = (Vec::new(), Vec::new());
+            world.run_until(8, |world| {
+                world.echo();
+                let now = world.now;
+                let streams = world.near.streams();
+                if said.last().is_none_or(|last| now.duration_since(*last) >= OFTEN) {
+                    assert_eq!(streams.write(stream, &[7; 100]), 100, "there is room");
+                    said.push(now);
+                }
+                while streams.peek(stream).len() >= 100 {
+                    streams.consume(stream, 100);
+                    waits.push(now.duration_since(said[waits.len()]));
+                }
+                false
+            });
+            let longest = waits.iter().max().expect("there are replies");
+            println!("{megabits} Mbit/s, {delay} ms: {} replies, the longest {longest:?}", waits.len());
+            // A round trip of the fast path. Both ends wait for the next event before they read.
+            assert!(*longest < Duration::from_millis(20) + 2 * OFTEN, "{megabits} Mbit/s: {longest:?}");
+        }
+    }
+}
+
 #[test]
 fn lossy_paths_lose_no_byte() {
     let paths = [

@@ -38,8 +38,8 @@
 //! * A path in loss recovery takes nothing where the protocol says so (CMT-SCTP). TCP's subflows go on.
 //! * In the kernel a path is stale after four timeouts without an answer while another answers. Here it is stale when the
 //!   engine says that it potentially failed.
-//! * An engine that does not tell the memory of a path has full packets in flight and queued, and none that was reported
-//!   selectively.
+//! * An engine that does not count the memory of a path ([`Path::memory`]) has full packets in flight and queued, and none
+//!   that was reported selectively.
 //!
 //! # Progress
 //! It waits for data, for the receiver's window, or because the chosen path's buffer is full: then something is in flight or queued there.
@@ -91,12 +91,25 @@ impl Subflow {
     }
 }
 
+/// The buffer before the acknowledgement that is looked at: what it frees is assigned before it makes the buffer larger
+/// (`mptcp_incoming_options` comes before `tcp_data_snd_check` in `tcp_rcv_established`).
+#[derive(Clone, Copy, Debug)]
+struct Growing {
+    path: PathId,
+    buffer: u64,
+    /// What had been written then: what is written later finds the larger buffer.
+    written: u64,
+    /// When the acknowledgement was looked at; nothing before that.
+    at: Option<Time>,
+}
+
 /// The state of Linux' default.
 #[derive(Clone, Debug)]
 pub struct LinuxDefault {
     segment_memory: u64,
     buffer: u64,
     subflows: [Subflow; MAX_PATHS],
+    growing: Option<Growing>,
     /// Subflows that were ever opened.
     count: u32,
     /// Subflows that are open or being opened: the first one, and all once data was acknowledged.
@@ -115,11 +128,14 @@ fn pacing_rate(path: &Path) -> u64 {
 
 /// Bytes that the path's send buffer holds.
 fn memory(path: &Path) -> u64 {
-    if let Some(bytes) = path.memory {
-        return bytes.min(MOST_MEMORY);
-    }
-    let packets = path.in_flight.saturating_add(path.lost).saturating_add(path.queued).min(MOST_SEGMENTS);
-    (u64::from(packets) * (u64::from(path.mss) + PACKET_MEMORY)).min(MOST_MEMORY)
+    let packets = || path.in_flight.saturating_add(path.lost).saturating_add(path.queued).min(MOST_SEGMENTS);
+    let full = || u64::from(packets()) * (u64::from(path.mss) + PACKET_MEMORY);
+    path.memory.unwrap_or_else(full).min(MOST_MEMORY)
+}
+
+/// Segments that the application has written.
+const fn written(connection: &Connection) -> u64 {
+    connection.next_segment.saturating_add(connection.unassigned)
 }
 
 /// Segments in the whole fragments of a burst. Between two fragments, and only there, the kernel looks whether the burst is
@@ -166,7 +182,7 @@ impl LinuxDefault {
     /// With memory for a segment, and a send buffer that does not grow (0: it does), in bytes.
     pub const fn new(segment_memory: u64, buffer: u64) -> Self {
         let none = Subflow { rate: 0, buffer: 0, counted: 0, waits: false, place: 0 };
-        Self { segment_memory, buffer, subflows: [none; MAX_PATHS], count: 0, paths: 0 }
+        Self { segment_memory, buffer, subflows: [none; MAX_PATHS], growing: None, count: 0, paths: 0 }
     }
 
     /// From checked parameters.
@@ -234,6 +250,27 @@ impl LinuxDefault {
         }
     }
 
+    /// The connection is looked at. What an acknowledgement caused is over at another time, and once more was written.
+    fn note_look(&mut self, now: Time, connection: &Connection) {
+        let written = written(connection);
+        self.growing = self
+            .growing
+            .filter(|growing| growing.written == written && growing.at.is_none_or(|at| at == now))
+            .map(|growing| Growing { at: Some(now), ..growing });
+    }
+
+    /// An acknowledgement on the path makes its buffer larger.
+    fn grow(&mut self, path: &Path, written: u64) {
+        let most = self.most(path);
+        let buffer = &mut self.subflows[path.id.index()].buffer;
+        let before = core::mem::replace(buffer, most.max(*buffer));
+        let known = self.growing.is_some_and(|growing| growing.path == path.id && growing.at.is_none());
+        if !known {
+            self.growing =
+                (before > 0).then_some(Growing { path: path.id, buffer: before, written, at: None });
+        }
+    }
+
     /// Takes the pacing rate of the moment into the mean.
     fn average(&mut self, path: &Path, held: u64, burst: u64) {
         let rate = &mut self.subflows[path.id.index()].rate;
@@ -249,7 +286,8 @@ impl Default for LinuxDefault {
 
 impl Scheduler for LinuxDefault {
     #[inline]
-    fn decide(&mut self, _now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+    fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        self.note_look(now, connection);
         let sendable = connection.sendable();
         if sendable == 0 {
             return Decision::WAIT;
@@ -272,10 +310,13 @@ impl Scheduler for LinuxDefault {
             }
         }
         let Some((_, path, held)) = best else { return Decision::WAIT };
-        let buffer = self.buffer(path);
+        let own = self.growing.filter(|growing| growing.path == path.id);
+        let buffer = own.map_or_else(|| self.buffer(path), |growing| growing.buffer);
         if held >= buffer {
             return Decision::WAIT;
         }
+        // Another subflow sends when the acknowledgement has been dealt with (`mptcp_subflow_delegate`).
+        self.growing = own;
         let mss = u64::from(path.mss);
         // The window's end cuts the burst, as far as the mean is concerned; that data runs out does not.
         let burst = BURST.min(connection.window_left.saturating_mul(mss));
@@ -302,9 +343,7 @@ impl Scheduler for LinuxDefault {
                 let path = &paths[path.index()];
                 // The kernel looks after each packet that leaves: the first of those that wait counts.
                 if path.in_flight.saturating_add(path.queued.min(1)) < path.cwnd {
-                    let most = self.most(path);
-                    let buffer = &mut self.subflows[path.id.index()].buffer;
-                    *buffer = most.max(*buffer);
+                    self.grow(path, written(connection));
                 }
                 let subflow = self.subflows[path.id.index()];
                 if subflow.counted != self.open_buffer(&subflow) {

@@ -14,7 +14,7 @@ pub(super) struct Script<S> {
     pub(super) scheduler: S,
     pub(super) connection: Connection,
     pub(super) paths: Vec<Path>,
-    now: Time,
+    pub(super) now: Time,
 }
 
 impl<S: Scheduler> Script<S> {

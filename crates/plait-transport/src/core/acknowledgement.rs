@@ -307,22 +307,31 @@ impl<S: Scheduler> Core<S> {
     /// What was acknowledged makes room in the send buffer, and its messages are forgotten.
     pub(super) fn release_buffer(&mut self) {
         self.stream.forget_released();
+        let acknowledged = self.resize_buffer();
+        self.buffer.release(acknowledged);
+    }
+
+    /// The send buffer has the size that the scheduler gives it. Returns up to where it holds nothing.
+    fn resize_buffer(&mut self) -> u64 {
         if self.autotuned
             && let Some(size) = self.scheduler.send_memory()
         {
             self.buffer.resize(size);
         }
         let kept = if self.hands_down { 0 } else { self.held };
-        self.buffer.release(self.stream.frontier_offset() - kept);
+        self.stream.frontier_offset() - kept
     }
 
-    /// The SYN of a path was answered that may not carry data yet. Its socket is there, with a send buffer of
-    /// its own (`mptcp_finish_join` in net/mptcp/protocol.c).
+    /// The SYN of a path was answered that may not carry data yet. Its socket has a send buffer of its own
+    /// (`subflow_finish_connect` in net/mptcp/subflow.c). An application that waits is woken
+    /// (`subflow_state_change`).
     pub(crate) fn note_answer(&mut self, rtt: Duration, index: usize) {
         if self.autotuned {
             self.touch(index);
             self.notify(&Event::Acked { path: PathId(index as u8), segments: 0, rtt: Some(rtt) });
-            self.release_buffer();
+            let acknowledged = self.resize_buffer();
+            self.buffer.wake(acknowledged);
+            self.note_opportunity();
         }
     }
 

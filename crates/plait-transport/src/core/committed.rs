@@ -48,8 +48,8 @@ impl<S: Scheduler> Core<S> {
     pub(crate) fn commit(&mut self, index: usize, segment: u64, reason: SendReason) -> u64 {
         let taken = self.take(index, segment, reason);
         let sender = &mut self.paths[index];
-        sender.committed_bytes += u64::from(taken.data.bytes);
         sender.committed.push_back(taken);
+        sender.committed_bytes += u64::from(taken.data.bytes);
         self.touch_amounts(index);
         self.tell_sent(PathId(index as u8), taken.data, reason, taken.first_time);
         taken.offset
@@ -74,9 +74,9 @@ impl<S: Scheduler> Core<S> {
     pub(crate) fn send_committed(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
         let admitted = |&index: &usize| self.admits_committed(index) && self.paths[index].has_full_window();
         let index = (0..self.paths.len()).find(admitted)?;
-        let path = &mut self.paths[index];
-        let taken = path.committed.pop_front()?;
-        path.committed_bytes -= u64::from(taken.data.bytes);
+        let sender = &mut self.paths[index];
+        let taken = sender.committed.pop_front()?;
+        sender.committed_bytes -= u64::from(taken.data.bytes);
         Some(self.launch(now, index, &taken, observer))
     }
 }

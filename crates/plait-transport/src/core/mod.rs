@@ -272,7 +272,6 @@ impl<S: Scheduler> Core<S> {
         self.autotuned = found.is_some();
         self.buffer = SendBuffer::of_fragments(found.unwrap_or(self.config.send_buffer));
         if self.autotuned {
-            self.paths.iter_mut().for_each(|path| path.tells_memory = true);
             return;
         }
         if let Some(size) = self.buffer.memory() {
@@ -355,9 +354,7 @@ impl<S: Scheduler> Core<S> {
     pub(crate) fn add_path(&mut self, rules: &CoreRules, path: &PathConfig) {
         let index = self.paths.len();
         assert!(index < plait_sched::MAX_PATHS, "{index} paths");
-        let mut sender = PathSender::new(&self.config, rules, path);
-        sender.tells_memory = self.autotuned;
-        self.paths.push(sender);
+        self.paths.push(PathSender::new(&self.config, rules, path));
         let facts = path::initial_facts(index, self.config.segment_bytes, path);
         self.facts.push(plait_sched::Path { state: PathState::Failed, ..facts });
         self.news.push(PathNews::default());

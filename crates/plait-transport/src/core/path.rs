@@ -73,10 +73,8 @@ pub(crate) struct PathSender {
     pub(super) queue: VecDeque<u64>,
     /// What the path took, and its own window holds back, in the order in which it leaves.
     pub(super) committed: VecDeque<Taken>,
-    /// Payload bytes of those.
+    /// Payload bytes of [`PathSender::committed`].
     pub(super) committed_bytes: u64,
-    /// The scheduler is told how much memory the path takes.
-    pub(super) tells_memory: bool,
     /// Lost segments to be sent again on this path, ascending. Those acknowledged meanwhile are skipped when met.
     pub(super) retransmissions: VecDeque<u64>,
     /// How many of them were not acknowledged meanwhile.
@@ -174,7 +172,6 @@ impl PathSender {
             queue: VecDeque::with_capacity(64),
             committed: VecDeque::new(),
             committed_bytes: 0,
-            tells_memory: false,
             retransmissions: VecDeque::with_capacity(64),
             waiting: 0,
             reinjections: VecDeque::new(),
@@ -201,9 +198,8 @@ impl PathSender {
 
     /// Another network is in its place, of which nothing is known: `fresh` is a path at its beginning.
     pub(super) fn renew(&mut self, fresh: Self) {
-        let Self { flight, sent, lost, late, last_sent, recovery_end, delivery, tells_memory, .. } =
+        let Self { flight, sent, lost, late, last_sent, recovery_end, delivery, .. } =
             core::mem::replace(self, fresh);
-        self.tells_memory = tells_memory;
         (self.sent, self.lost, self.late, self.last_sent) = (sent, lost, late, last_sent);
         (self.flight, self.recovery_end) = (flight, recovery_end);
         self.delivery.total = delivery.total;
@@ -409,9 +405,9 @@ impl PathSender {
         (facts.cwnd, facts.in_flight) = self.shown_amounts();
         facts.lost = self.flight.lost() + self.waiting;
         facts.queued = self.queued();
-        if self.tells_memory {
-            let waiting = (self.queue.len() + self.reinjections.len()) as u64;
-            facts.memory = Some(self.memory() + waiting * (self.segment + PACKET_MEMORY));
+        if self.fit == Fit::InPackets {
+            let assigned = (self.queue.len() + self.reinjections.len()) as u64;
+            facts.memory = Some(self.memory() + assigned * (self.segment + PACKET_MEMORY));
         }
     }
 

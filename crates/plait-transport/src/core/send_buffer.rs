@@ -231,15 +231,20 @@ impl SendBuffer {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn release(&mut self, acknowledged: u64) {
         if self.is_of_memory() {
-            self.release_memory(acknowledged);
+            self.release_memory(acknowledged, false);
         } else {
             self.written = self.size.saturating_add(acknowledged);
         }
     }
 
+    /// The application looks for room, although nobody told it of some: a third need not be free.
+    pub(crate) fn wake(&mut self, acknowledged: u64) {
+        self.release_memory(acknowledged, true);
+    }
+
     #[inline(never)]
-    fn release_memory(&mut self, acknowledged: u64) {
-        let blocks = self.blocks();
+    fn release_memory(&mut self, acknowledged: u64, woken: bool) {
+        let blocks = self.blocks() && !woken;
         // One that waits is woken when a third is free: `__sk_stream_is_writeable` in include/net/sock.h, which
         // `sk_stream_write_space` in net/core/stream.c asks.
         let waits = |held: u64| blocks && self.size.saturating_sub(held) < held / 2;
@@ -269,6 +274,19 @@ mod tests {
     use super::*;
 
     const PACKETS: Packets = Packets { payload: 1000, overhead: 500 };
+
+    #[test]
+    fn one_that_is_woken_takes_less_than_a_third() {
+        let mut buffer = filled(15_000, PACKETS);
+        let written = buffer.written();
+        buffer.resize(18_000);
+        buffer.release(0);
+        assert!(!buffer.write_on(0), "a sixth is free");
+        assert_eq!(buffer.written(), written);
+        buffer.wake(0);
+        assert!(buffer.write_on(0));
+        assert_eq!(buffer.written(), Some(12_000));
+    }
 
     /// All that there is room for of an endless message is written.
     fn filled(size: u64, packets: Packets) -> SendBuffer {

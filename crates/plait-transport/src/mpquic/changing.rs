@@ -6,7 +6,7 @@ use super::sender::{Phase, Sender, Space};
 use crate::core::PathConfig;
 use crate::observer::Observer;
 use crate::protocol::PathChange;
-use plait_sched::{PathState, Scheduler, Time};
+use plait_sched::{Duration, PathState, Scheduler, Time};
 
 impl<S: Scheduler> Sender<S> {
     pub(super) fn change_path(&mut self, now: Time, change: &PathChange, observer: &mut impl Observer) {
@@ -15,6 +15,7 @@ impl<S: Scheduler> Sender<S> {
             PathChange::Gone(path) => self.lose_path(now, path.index(), observer),
             PathChange::Back(path) => self.ask_path(now, path.index()),
             PathChange::Renewed(path, config) => self.renew_path(now, path.index(), &config, observer),
+            PathChange::Measured(path, round_trip) => self.note_measured(path.index(), round_trip),
             PathChange::Spent(path, from) => self.spend(now, path.index(), from, observer),
         }
     }
@@ -73,6 +74,14 @@ impl<S: Scheduler> Sender<S> {
         space.marking = marking;
         self.core.note_opportunity();
         self.open_closed(now);
+    }
+
+    fn note_measured(&mut self, index: usize, round_trip: Duration) {
+        let rtt = self.core.path_mut(index).rtt_mut();
+        if rtt.smoothed().is_zero() {
+            rtt.sample(round_trip);
+            self.core.touch(index);
+        }
     }
 
     /// Before the connection begins nothing is opened.

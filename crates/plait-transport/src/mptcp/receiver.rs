@@ -361,9 +361,10 @@ impl Receiver {
         false
     }
 
-    /// The window stays as large (`__tcp_ack_snd_check`), or nothing is read (`subflow_data_ready`).
+    /// True if the window does not wait for the application to read. With MPTCP that also holds if there is
+    /// nothing to read (`subflow_data_ready` in net/mptcp/subflow.c).
     fn keeps_up(&self, index: usize, unread: u64) -> bool {
-        unread == 0 && self.config.multipath
+        self.config.multipath && unread == 0
             || self.grants.as_ref().is_none_or(|grants| grants.keeps_up(index, self.used() + unread))
     }
 

@@ -170,6 +170,10 @@ impl<S: Scheduler> Sender<S> {
             let whole = timed.is_some() && self.core.commits();
             let outgoing = if whole || self.core.holds_back(index, segment) {
                 self.commit(index, segment, reason);
+                // A whole fragment goes there at once, and its last packet has PSH (`__mptcp_retrans`).
+                while whole && let Some((index, segment)) = self.next_timed_copy() {
+                    self.commit(index, segment, reason);
+                }
                 None
             } else {
                 let outgoing = self.core.send(now, index, segment, reason, observer);

@@ -199,6 +199,35 @@ fn the_buffer_grows_while_the_application_waits_and_the_window_is_not_filled() {
     assert_eq!(buffer(&script), 2 * 20 * 2304);
 }
 
+/// Full buffers of 46,080 bytes; an acknowledgement on path 0 then makes that one's 92,160 bytes.
+fn grown() -> Script<LinuxDefault> {
+    let mut script = Script::new(LinuxDefault::default(), &[(40, 10), (50, 10)]);
+    assert_eq!(script.opportunity(), [(0, 33), (1, 33)]);
+    script.connection.writer_waits = true;
+    script.paths[0].cwnd = 20;
+    script.tell(&Event::Acked { path: PathId(0), segments: 0, rtt: None });
+    script
+}
+
+#[test]
+fn what_an_acknowledgement_frees_is_assigned_before_it_makes_the_buffer_larger() {
+    let mut script = grown();
+    assert_eq!(script.opportunity(), [], "60,456 of 46,080 bytes are held");
+    // Nor at the same time once more, but later.
+    let mut look = |now| script.scheduler.decide(now, &script.connection, &script.paths);
+    assert_eq!(look(script.now), Decision::WAIT);
+    assert!(matches!(look(script.now + Duration::from_millis(1)), Decision::Assign { .. }));
+}
+
+#[test]
+fn what_is_written_after_an_acknowledgement_finds_the_larger_buffer() {
+    let mut script = grown();
+    assert_eq!(script.opportunity(), []);
+    script.connection.unassigned += 1;
+    let decision = script.scheduler.decide(script.now, &script.connection, &script.paths);
+    assert!(matches!(decision, Decision::Assign { .. }), "{decision:?}");
+}
+
 #[test]
 fn the_application_may_fill_the_buffers_of_all_subflows_and_a_page() {
     let mut script = Script::new(LinuxDefault::default(), &[(40, 10), (100, 10)]);
