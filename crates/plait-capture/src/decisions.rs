@@ -116,7 +116,6 @@ fn path(records: &Records, fields: &Fields<PATH>) -> Result<Path, ObservationErr
         cost: fields.u32(32),
         weight: fields.u32(36),
         uncarried: u64::try_from(uncarried).ok(),
-        memory: None,
         srtt: span(40),
         rttvar: span(48),
         latest_rtt: span(56),
