@@ -135,6 +135,8 @@ pub struct Path {
     /// Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket (`sk_wmem_queued`);
     /// `None` from an engine that does not count it.
     pub memory: Option<u64>,
+    /// Packets that were sent and are not acknowledged without a gap (`packets_out` in Linux); told with [`Path::memory`].
+    pub outstanding: Option<u32>,
 }
 
 impl Path {
@@ -165,6 +167,7 @@ impl Path {
             weight: 1,
             uncarried: None,
             memory: None,
+            outstanding: None,
         }
     }
 

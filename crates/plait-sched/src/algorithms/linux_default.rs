@@ -38,8 +38,8 @@
 //! * A path in loss recovery takes nothing where the protocol says so (CMT-SCTP). TCP's subflows go on.
 //! * In the kernel a path is stale after four timeouts without an answer while another answers. Here it is stale when the
 //!   engine says that it potentially failed.
-//! * An engine that does not count the memory of a path ([`Path::memory`]) has full packets in flight and queued, and none
-//!   that was reported selectively.
+//! * An engine that does not count the memory of a path ([`Path::memory`], [`Path::outstanding`]) has
+//!   full packets in flight and queued, and none that was reported selectively.
 //!
 //! # Progress
 //! It waits for data, for the receiver's window, or because the chosen path's buffer is full: then something is in flight or queued there.
@@ -118,7 +118,7 @@ pub struct LinuxDefault {
 
 /// Bytes per second at which the kernel would pace: `tcp_update_pacing_rate`. The path has been measured.
 fn pacing_rate(path: &Path) -> u64 {
-    let outstanding = path.in_flight.saturating_add(path.lost);
+    let outstanding = path.outstanding.unwrap_or(path.in_flight.saturating_add(path.lost));
     let segments = u64::from(path.cwnd.max(outstanding).min(MOST_SEGMENTS));
     let percent = if path.cwnd < path.ssthresh / 2 { 200 } else { 120 };
     // At most 2^20 segments of 2^16 bytes, in units of 10 ms.

@@ -407,6 +407,7 @@ impl PathSender {
         facts.queued = self.queued();
         if self.fit == Fit::InPackets {
             let assigned = (self.queue.len() + self.reinjections.len()) as u64;
+            facts.outstanding = u32::try_from(self.flight.next() - self.flight.first()).ok();
             facts.memory = Some(self.memory() + assigned * (self.segment + PACKET_MEMORY));
         }
     }

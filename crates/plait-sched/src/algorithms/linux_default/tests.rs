@@ -17,6 +17,8 @@ fn the_kernel_paces_a_window_and_a_fifth_per_round_trip_and_two_in_slow_start() 
     assert_eq!(pacing_rate(&Path { ssthresh: 22, ..path(0) }), 200_000);
     // More is outstanding than the window: after a loss.
     assert_eq!(pacing_rate(&Path { in_flight: 12, lost: 3, ..path(0) }), 180_000);
+    // So are packets that were reported selectively.
+    assert_eq!(pacing_rate(&Path { in_flight: 9, outstanding: Some(13), ..path(0) }), 156_000);
 }
 
 #[test]
