@@ -233,6 +233,9 @@ class Path:
     memory: int | None
     """Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket;
     None if the engine does not count it."""
+    outstanding: int | None
+    """Packets that were sent and are not acknowledged without a gap; None if the engine does not
+    count `memory`."""
 
 @final
 class Message:

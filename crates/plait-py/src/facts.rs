@@ -92,6 +92,8 @@ pub(crate) struct Path {
     /// Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket; None if the
     /// engine does not count it.
     memory: Option<u64>,
+    /// Packets that were sent and are not acknowledged without a gap; None if the engine does not count `memory`.
+    outstanding: Option<u32>,
 }
 
 impl Path {
@@ -129,6 +131,7 @@ impl Path {
             weight: path.weight,
             uncarried: path.uncarried,
             memory: path.memory,
+            outstanding: path.outstanding,
         }
     }
 }

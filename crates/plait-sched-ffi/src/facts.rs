@@ -83,9 +83,11 @@ pub struct CPath {
     /// Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket; UINT64_MAX, as it
     /// comes, if it is not counted.
     pub memory: u64,
+    /// Packets that were sent and are not acknowledged without a gap; UINT64_MAX, as it comes, if they are not counted.
+    pub outstanding: u64,
 }
 
-// SAFETY: integers only, without padding: 12 times 4 bytes, then 8 times 8, then twice 4, then twice 8.
+// SAFETY: integers only, without padding: 12 times 4 bytes, then 8 times 8, then twice 4, then 3 times 8.
 unsafe impl Sized32 for CPath {
     const FIRST: u32 = 112;
     const DEFAULT: Self = Self::of(&Path::new(PathId(0), 1));
@@ -138,6 +140,10 @@ impl CPath {
                 Some(bytes) => bytes,
                 None => u64::MAX,
             },
+            outstanding: match path.outstanding {
+                Some(packets) => packets as u64,
+                None => u64::MAX,
+            },
         }
     }
 
@@ -175,6 +181,7 @@ impl CPath {
             weight: self.weight,
             uncarried: (self.has_uncarried != 0).then_some(self.uncarried),
             memory: (self.memory != u64::MAX).then_some(self.memory),
+            outstanding: u32::try_from(self.outstanding).ok(),
             ..Path::new(id, self.mss)
         })
     }

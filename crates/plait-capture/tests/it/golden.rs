@@ -43,7 +43,7 @@ fn captures_are_the_same_to_the_byte() {
             2,
             r#"protocol = "mptcp", profile = "standard", handshake = false, ack_every = 2"#,
         ),
-        (0x01ab_18ef_e62e_dfdd, 2, r#"protocol = "mptcp", profile = "linux""#),
+        (0x1b9e_7033_34c5_97c8, 2, r#"protocol = "mptcp", profile = "linux""#),
         (0x0457_c3b0_9eb4_e544, 2, r#"protocol = "cmt-sctp""#),
         (
             0x4afa_8106_65d5_1a86,
