@@ -269,6 +269,8 @@ typedef struct plait_path {
   // Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket; UINT64_MAX, as it
   // comes, if it is not counted.
   uint64_t memory;
+  // Packets that were sent and are not acknowledged without a gap; UINT64_MAX, as it comes, if they are not counted.
+  uint64_t outstanding;
 } plait_path;
 
 // One decision.

@@ -361,8 +361,7 @@ impl Receiver {
         false
     }
 
-    /// True if the window does not wait for the application to read. With MPTCP that also holds if there is
-    /// nothing to read (`subflow_data_ready` in net/mptcp/subflow.c).
+    /// True if the window stays as large unread, or if MPTCP has nothing to read (`subflow_data_ready`).
     fn keeps_up(&self, index: usize, unread: u64) -> bool {
         self.config.multipath && unread == 0
             || self.grants.as_ref().is_none_or(|grants| grants.keeps_up(index, self.used() + unread))

@@ -122,3 +122,25 @@ fn a_subflow_that_repairs_after_a_timeout_gets_nothing_of_its_queue() {
     let expected: [&[u64]; 4] = [&[1, 2], &[3, 4, 5, 6], &[7, 8, 9], &[10, 11, 12, 13]];
     assert_eq!(left, expected, "first what was lost, and nothing new");
 }
+
+/// Waits, and keeps the window that it was shown.
+struct Seen(Rc<Cell<u64>>);
+
+impl Scheduler for Seen {
+    fn decide(&mut self, _: Time, connection: &Connection, _: &[Path]) -> Decision {
+        self.0.set(connection.window_left);
+        Decision::WAIT
+    }
+}
+
+#[test]
+fn a_short_segment_fills_the_window_also_if_nothing_is_in_flight() {
+    let shown = Rc::new(Cell::new(0));
+    let scheduler = Seen(Rc::clone(&shown));
+    let mut sender =
+        Endpoint::new(&linux().into(), Side::Client, &[PathConfig::default()], scheduler).expect("a sender");
+    sender.write(100 * PAYLOAD);
+    sent_by(|sink| sender.transmit(at(0), sink, &mut Log::default()).expect("no fault"));
+    // The window of the handshake has no scale.
+    assert_eq!(shown.get(), 65_535_u64.div_ceil(PAYLOAD));
+}
