@@ -63,7 +63,7 @@ const IDLE_MILLIS: u32 = 10_000;
 /// Paths that nothing is sent on are kept open, also in the tables of network address translators, by a packet now and then.
 const KEEP_ALIVE: std::time::Duration = std::time::Duration::from_secs(3);
 
-/// What noq takes for a round trip before it has a sample (RFC 9002 §6.2.2).
+/// Noq's round-trip time before the first sample (RFC 9002 §6.2.2).
 pub(crate) const INITIAL_RTT: std::time::Duration = std::time::Duration::from_millis(333);
 
 /// Everything that can be set.

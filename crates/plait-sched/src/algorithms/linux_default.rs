@@ -76,7 +76,7 @@ struct Subflow {
     rate: u64,
     /// Its send buffer, in bytes; 0 before the first look at it.
     buffer: u64,
-    /// What the connection's send buffer has for it (`cached_sndbuf`), in bytes.
+    /// Its share of the connection's send buffer (`cached_sndbuf`), in bytes.
     counted: u64,
     /// It has its socket, with a rate and a buffer, although it is not usable: it is stale, or its SYN was answered.
     waits: bool,
@@ -97,7 +97,7 @@ impl Subflow {
 struct Growing {
     path: PathId,
     buffer: u64,
-    /// What had been written then: what is written later finds the larger buffer.
+    /// Segments written until then. Later writes find the larger buffer.
     written: u64,
     /// When the acknowledgement was looked at; nothing before that.
     at: Option<Time>,

@@ -1,10 +1,10 @@
-//! How a connection of Linux' MPTCP keeps what the application writes.
+//! Storage of written data in a connection of Linux' MPTCP.
 //!
 //! Sources: `mptcp_sendmsg`, `mptcp_carve_data_frag`, `mptcp_frag_can_collapse_to` and `__mptcp_clean_una` in
 //! net/mptcp/protocol.c; `skb_page_frag_refill` in net/core/sock.c.
 //!
-//! Data goes into pages of 32 KiB, each fragment of it behind a description. What is written while other
-//! data waits for a subflow joins the last fragment. What is written while none waits begins another. A
+//! Data goes into pages of 32 KiB, each fragment of it behind a description. A write while other
+//! data waits for a subflow joins the last fragment. A write while none waits begins another one. A
 //! fragment ends with its page at the latest. A page that holds nothing any more is filled anew.
 
 use std::collections::VecDeque;

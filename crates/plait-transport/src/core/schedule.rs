@@ -377,8 +377,8 @@ impl<S: Scheduler> Core<S> {
         self.touch_amounts(index);
     }
 
-    /// A burst of Linux' own scheduler ends with a fragment, and so does its last packet if what follows
-    /// goes elsewhere (`__subflow_push_pending` in net/mptcp/protocol.c).
+    /// A burst of Linux' own scheduler ends with a fragment, and so does its last packet if the next
+    /// data goes elsewhere (`__subflow_push_pending` in net/mptcp/protocol.c).
     fn limit_burst(&mut self, segments: u32) {
         let before_last = u64::from(segments.saturating_sub(1)) * u64::from(self.config.segment_bytes);
         if let Some(end) = self.buffer.fragment_end(self.stream.next_offset() + before_last) {

@@ -165,7 +165,7 @@ impl Stream {
         self.limit = offset;
     }
 
-    /// Likewise, if no earlier limit is set.
+    /// Sets the limit of segments to `offset`, unless it is lower already.
     pub(crate) fn lower_limit(&mut self, offset: u64) {
         self.limit = self.limit.min(offset);
     }

@@ -11,7 +11,7 @@
 //! * While the oldest unacknowledged segment is not known (it is to be sent again), paths take new data and copy later.
 //! * A copy that turns out to be of no use (the segment arrived, or the path carries it) is not sent, but decided.
 //! * A copy is the segment as the first path cut it. Small writes that wait for a path are not
-//!   merged there. Linux merges what waits on a subflow (`mptcp_sendmsg_frag`).
+//!   merged there. Linux merges waiting data on each subflow (`mptcp_sendmsg_frag`).
 
 use super::super::clip;
 use crate::decision::{Decision, Event};

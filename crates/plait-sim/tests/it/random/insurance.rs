@@ -32,7 +32,7 @@ impl Draw {
 struct Perturbed {
     before: String,
     written: f64,
-    /// What is added to `written` in a repetition, times a number from -1 to 1, or from 0 to 1.
+    /// Largest change of `written` in a repetition; its factor is from -1 to 1, or from 0 to 1.
     most: f64,
     after: String,
     stream: u64,
@@ -153,12 +153,12 @@ fn lateness(transport: &str, workload: &Perturbed, paths: &[Perturbed; 2]) -> Op
     None
 }
 
-/// What a packet holds.
+/// Contents of a packet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Packets {
     /// One block beside headers of so many bytes, or a part of a file.
     OneBlock(u32),
-    /// The blocks that waited together. Files are left out: they are what they are above.
+    /// All blocks that waited together. Files are left out, since they do not differ.
     Merged,
 }
 
@@ -229,12 +229,12 @@ fn with_copies_of_everything_data_is_not_later_than_over_the_better_path_alone()
     }
 }
 
-/// What copies cost where blocks are smaller than packets: a copy is the packet that another path
+/// Bounds the cost of copies where blocks are smaller than packets: a copy is the packet that another path
 /// has sent. A path alone merges the blocks that wait for its window.
 ///
-/// Windows of bytes pay headers only. Those of Linux count packets (`tcp_snd_cwnd`), whatever is in
-/// them. So a path of short round trips and a small window, which carries single blocks, falls
-/// behind a long path with a large one. The kernel merges on each subflow what waits there
+/// Windows of bytes pay headers only. Those of Linux count packets of any size (`tcp_snd_cwnd`).
+/// So a path of short round trips and a small window, which carries single blocks, falls
+/// behind a long path with a large one. The kernel merges waiting data on each subflow
 /// (`mptcp_skb_can_collapse_to` in `mptcp_sendmsg_frag`), and does not pay that.
 #[test]
 fn copies_of_small_blocks_are_not_merged() {

@@ -214,7 +214,7 @@ fn an_acknowledgement_that_would_grant_less_than_the_last_one_waits_for_the_appl
 #[test]
 fn an_acknowledgement_does_not_wait_if_there_is_nothing_to_read() {
     let (mut hand, first) = open_patient();
-    // Each second one is acknowledged at once, although the window shrinks by what waits.
+    // Each second one is acknowledged at once, although the window shrinks by the waiting data.
     let acks = (1..100).filter(|waiting| !hand.take(0, 59 + waiting, first + waiting).is_empty());
     assert!((49..=50).contains(&acks.count()));
 }
