@@ -10,6 +10,7 @@
 //! - a lost segment may be sent again on another path ([`RetransmissionPolicy`]);
 //! - a copy whose segment has arrived leaves its path's flight when its own acknowledgement comes, or is due: its loss may go
 //!   unnoticed (RFC 9260 has no copies; an acknowledged TSN is not outstanding there);
+//! - with copies of everything, each path is clocked by its own SACKs, and so as fast as if it were alone;
 //! - heartbeats, path failure and return.
 //!
 //! Messages keep their boundaries. Messages that wait are bundled (RFC 9260 §6.10): a packet holds as many whole ones as fit, each

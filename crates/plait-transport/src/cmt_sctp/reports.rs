@@ -74,6 +74,12 @@ impl Reports {
         }
     }
 
+    /// No SACK has come that left later than this one, as far as the changes of runs tell.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn is_newest(&self, sack: &Sack) -> bool {
+        sack.changes_end >= self.newest
+    }
+
     /// Everything is known that had arrived when the newest SACK left.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_complete(&self) -> bool {

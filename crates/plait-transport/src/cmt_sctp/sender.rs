@@ -100,22 +100,34 @@ impl<S: Scheduler> Sender<S> {
             self.core.path_mut(path.index()).rtt_mut().sample_own(rtt);
         }
         self.core.begin_acknowledgement();
-        let copied = self.core.counters().reinjections > 0;
-        let via = Via { path: path.index(), alone: sack.packets <= 1 && (!copied || self.brings_one(sack)) };
+        let copied = self.core.has_copies();
+        let alone = sack.packets <= 1 && (!copied || self.brings_one(sack));
+        let duplicate = sack.duplicates().last().copied();
+        let fresh = copied && !overtaken && duplicate.is_none() && self.reports.is_newest(sack);
+        let via = Via { path: path.index(), alone, fresh };
         let cumulative = self.core.advance(now, sack.cumulative.max(self.core.first_unacknowledged()), via);
         self.acknowledged.advance(cumulative);
         self.read_gap_blocks(now, sack, via);
         for &segment in sack.duplicates() {
-            self.core.copy_arrived(now, via.path, segment, sack.packets <= 1);
+            // A duplicate is acknowledged at once (RFC 9260 §6.2): it is what arrived last, on the path of the SACK.
+            self.core.copy_arrived(now, via.path, segment, Some(segment) == duplicate);
         }
         if copied {
-            if sack.packets <= 1 && sack.duplicates().is_empty() && self.core.news()[via.path].segments == 0 {
+            let repeats = sack.duplicates().len() as u8;
+            if self.core.copies_everything() && !via.alone {
+                let others = sack.packets.saturating_sub(repeats);
+                self.core.copies_told(now, via.path, (others, repeats == 0), |segment| sack.covers(segment));
+            } else if sack.packets <= 1
+                && sack.duplicates().is_empty()
+                && self.core.news()[via.path].segments == 0
+            {
                 self.core.copy_told(now, via.path, |segment| sack.covers(segment));
             }
+            self.core.settle_evidence(via.path);
             self.core.settle_due(now);
         }
         self.reports.take(sack, cumulative, self.core.sent_end());
-        self.find_missing(sack);
+        self.find_missing(sack, via.path);
         if !overtaken {
             self.read_window(sack, advanced);
         }
@@ -181,13 +193,17 @@ impl<S: Scheduler> Sender<S> {
     /// RFC 9260 §7.2.4 counts a segment as missing if one with a higher number is newly acknowledged (HTNA). Over several paths
     /// numbers arrive out of order without any loss, so CMT takes the highest *of the same path* (SFR, Iyengar et al. 2006,
     /// section 3), and here it must have been sent later there as well: a segment that was sent again has a low number and a late place.
+    ///
+    /// The segment of a copy may have arrived by another copy. Then this one is reported only once:
+    /// as a duplicate, in a SACK on its own path. SACKs on other paths overtake that report. So only
+    /// those on its own path report the copy missing.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn find_missing(&mut self, sack: &Sack) {
+    fn find_missing(&mut self, sack: &Sack, via: usize) {
         self.lost.clear();
         if !self.reports.is_complete() {
             return;
         }
-        let copied = self.core.counters().reinjections > 0;
+        let copied = self.core.has_copies();
         let paths_with_news = self.core.news().iter().filter(|news| news.segments > 0).count();
         for index in 0..self.core.paths().len() {
             let &PathNews { newest_end, highest_end, lowest, .. } = &self.core.news()[index];
@@ -202,12 +218,13 @@ impl<S: Scheduler> Sender<S> {
                 if number >= overtaken || sent.segment + 1 >= highest_end {
                     return true;
                 }
+                let wanted =
+                    stream.get(sent.segment).is_some_and(|entry| entry.state() != SegmentState::Acknowledged);
+                if !wanted && index != via {
+                    return true;
+                }
                 // Of a segment that arrived by another copy it does not matter how often it was sent.
-                if stream.was_fast_retransmitted(sent.segment, PathId(index as u8), copied)
-                    && stream
-                        .get(sent.segment)
-                        .is_some_and(|entry| entry.state() != SegmentState::Acknowledged)
-                {
+                if wanted && stream.was_fast_retransmitted(sent.segment, PathId(index as u8), copied) {
                     return false;
                 }
                 // What a delayed SACK answers may be several packets, each of which is a report (Iyengar et al. 2006,

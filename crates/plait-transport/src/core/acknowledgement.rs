@@ -58,6 +58,8 @@ pub(crate) struct Via {
     pub(crate) path: usize,
     /// One packet alone caused it, so that one arrived on this path.
     pub(crate) alone: bool,
+    /// It reports the last arrival on this path for the first time.
+    pub(crate) fresh: bool,
 }
 
 impl<S: Scheduler> Core<S> {
@@ -91,7 +93,9 @@ impl<S: Scheduler> Core<S> {
         }
         let counted = u64::from(entry.bytes()) + u64::from(self.config.counted_overhead);
         self.window.acknowledged(counted);
-        if self.earlier(newest).is_none() {
+        if !via.alone && self.copies_everything() {
+            self.supersede_all(segment, newest, via);
+        } else if self.earlier(newest).is_none() {
             self.credit(now, newest, true);
         } else {
             self.credit_one_of_several(now, segment, newest, via);
@@ -114,6 +118,67 @@ impl<S: Scheduler> Core<S> {
                 self.paths[usize::from(copy.path())].supersede(segment, copy.number());
             }
         }
+    }
+
+    /// All copies of the segment stay in flight until their own path tells of them.
+    ///
+    /// Among copies of everything each path is clocked by its own acknowledgements, as if alone.
+    /// Those of another path report several of its packets at once: its window would grow less,
+    /// and let out bursts.
+    #[inline(never)]
+    fn supersede_all(&mut self, segment: u64, newest: TransmissionId, via: Via) {
+        let mut at = Some(newest);
+        while let Some(copy) = at {
+            at = self.earlier(copy);
+            let path = &mut self.paths[usize::from(copy.path())];
+            path.supersede(segment, copy.number());
+            if via.fresh && usize::from(copy.path()) == via.path {
+                path.may_have_arrived(segment, copy.number());
+            }
+        }
+    }
+
+    /// An acknowledgement came back on the path, caused by so many packets, and it `covers` them.
+    ///
+    /// A path keeps the order: the packets are the oldest copies behind those of its earlier
+    /// acknowledgements. The first one is, if `certain`. The others may be packets of other paths.
+    pub(crate) fn copies_told(
+        &mut self,
+        now: Time,
+        index: usize,
+        (packets, certain): (u8, bool),
+        covers: impl Fn(u64) -> bool,
+    ) {
+        for nth in 0..packets {
+            let path = &self.paths[index];
+            let from = path.candidate.map_or(path.told_below, |(number, ..)| number).max(path.flight.first());
+            let told = (from..path.flight.next())
+                .filter_map(|number| Some((number, path.flight.get(number)?)))
+                .find(|(_, sent)| sent.is_in_flight() && covers(sent.segment))
+                .map(|(_, sent)| sent.segment);
+            let Some(transmission) = told.and_then(|segment| self.paths[index].take_superseded(segment))
+            else {
+                return;
+            };
+            self.credit(now, TransmissionId::new(index as u8, transmission), certain && nth == 0);
+        }
+    }
+
+    /// Call once an acknowledgement is read that came back on the path. Its cause left no earlier
+    /// than the first transmission that [may have arrived](PathSender::may_have_arrived).
+    /// Transmissions before that one were overtaken.
+    pub(crate) fn settle_evidence(&mut self, index: usize) {
+        let path = &mut self.paths[index];
+        if let Some((number, segment, lowest)) = path.candidate.take() {
+            let news = self.news[index].on(path);
+            if news.newest_end <= number {
+                (news.newest_end, news.highest_end) = (number + 1, news.highest_end.max(segment + 1));
+            }
+            news.lowest = news.lowest.min(lowest);
+        }
+        let news = &self.news[index];
+        let path = &mut self.paths[index];
+        path.told_below = path.told_below.max(news.newest_end);
     }
 
     /// The same segment in another transmission, in flight elsewhere before this one.

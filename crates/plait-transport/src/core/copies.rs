@@ -52,6 +52,16 @@ impl<S: Scheduler> Core<S> {
         self.needs.reinject || self.copies
     }
 
+    /// True if every path gets copies of everything, and repairs its own losses.
+    pub(crate) fn copies_everything(&self) -> bool {
+        self.needs.repair && self.paths.len() > 1
+    }
+
+    /// True if there are copies, or will be.
+    pub(crate) fn has_copies(&self) -> bool {
+        self.copies_everything() || self.counters.reinjections > 0
+    }
+
     pub(crate) fn next_reinjection(&mut self) -> Option<(usize, u64)> {
         for index in 0..self.paths.len() {
             while let Some(&segment) = self.paths[index].reinjections.front() {

@@ -83,6 +83,11 @@ pub(crate) struct PathSender {
     pub(super) reinjections: VecDeque<u64>,
     /// Copies in flight of segments that arrived by others: segment and transmission, ascending by segment.
     pub(super) superseded: VecDeque<(u64, u64)>,
+    /// Acknowledgements on the path have told of transmissions before this one, and not of others.
+    pub(super) told_below: u64,
+    /// Possible causes of the acknowledgement at hand: number and segment of the first, and the
+    /// lowest segment of all.
+    pub(super) candidate: Option<(u64, u64, u64)>,
     /// The round trips of transmissions before this one are over.
     pub(super) due_below: u64,
     pub(super) retransmission_timer: Option<Time>,
@@ -176,6 +181,8 @@ impl PathSender {
             waiting: 0,
             reinjections: VecDeque::new(),
             superseded: VecDeque::new(),
+            told_below: 0,
+            candidate: None,
             due_below: 0,
             retransmission_timer: None,
             delays: None,
@@ -331,6 +338,18 @@ impl PathSender {
     /// The congestion window and the slow-start threshold in bytes, without what bounds single bursts.
     pub(super) fn congestion_window(&self) -> (u64, u64) {
         (self.reduced_window.unwrap_or(self.control.window()), self.control.slow_start_threshold())
+    }
+
+    /// The arrival of this copy may have caused the acknowledgement at hand. A path keeps the order,
+    /// so causes of earlier acknowledgements are none.
+    pub(crate) fn may_have_arrived(&mut self, segment: u64, transmission: u64) {
+        if transmission < self.told_below {
+            return;
+        }
+        let (first, of, lowest) = self.candidate.unwrap_or((u64::MAX, 0, u64::MAX));
+        let lowest = lowest.min(segment);
+        self.candidate =
+            Some(if transmission < first { (transmission, segment, lowest) } else { (first, of, lowest) });
     }
 
     /// A copy in flight whose segment arrived by another one.

@@ -1,6 +1,6 @@
 //! Copies of segments on several paths of CMT-SCTP: which one arrived, and what becomes of the others.
 
-use crate::common::{Fate, Pair, at, config, ms, segments};
+use crate::common::{Fate, Pair, Way, at, config, ms, segments};
 use plait_sched::{Builtin, Duration};
 
 fn redundant() -> Builtin {
@@ -54,4 +54,48 @@ fn lost_copies_are_not_sent_again() {
     pair.sender.write_endlessly();
     pair.run_until(at(10_000));
     assert_eq!((pair.log.retransmitted(), pair.sender.counters().timeouts), (vec![], 0));
+}
+
+/// The slow path is ahead at times, since the fast one has losses and small windows. SACKs of the
+/// fast path tell of its new data sooner than its own SACKs tell of its duplicates before that.
+#[test]
+fn duplicates_that_were_not_reported_yet_are_not_missing() {
+    let mut config = config();
+    config.connection.receive_window = segments(1000);
+    let mut pair = Pair::new(config, &[30, 330], redundant()).spaced(Duration::from_micros(300));
+    let mut on_fast = 0;
+    pair.script(move |judged| {
+        on_fast += u32::from(judged.path == 0 && judged.segment().is_some());
+        let drop = judged.path == 0 && judged.segment().is_some() && on_fast % 24 == 0;
+        if drop { Fate::Drop } else { Fate::Pass }
+    });
+    let threshold = pair.path(1).ssthresh;
+    pair.sender.write_endlessly();
+    pair.run_until(at(2_500));
+    assert!(pair.log.retransmitted().len() > 5, "the fast path repairs its losses");
+    assert_eq!(pair.path(1).ssthresh, threshold, "the slow path lost nothing");
+}
+
+/// SACKs of a narrow path with a short way back report several packets of a wide path at once. A
+/// window grows by one packet per SACK at most. The wide path's slow start must not suffer.
+#[test]
+fn beside_copies_a_path_starts_as_fast_as_alone() {
+    let mut config = config();
+    config.connection.receive_window = segments(1000);
+    let windows = [&[300][..], &[300, 20]].map(|paths| {
+        let mut pair = Pair::new(config, paths, redundant()).spaced(ms(1));
+        let mut on_narrow = 0;
+        pair.script(move |judged| {
+            if judged.path == 0 || judged.way == Way::Backward {
+                return Fate::Pass;
+            }
+            // One packet in 60 ms, from the moment on when the wide path's first one arrives.
+            on_narrow += 1;
+            Fate::Late(at(145 + 60 * on_narrow).since(judged.now))
+        });
+        pair.sender.write_endlessly();
+        pair.run_until(at(1_350));
+        pair.window(0)
+    });
+    assert!(windows[1] >= windows[0] && windows[0] > 20, "{windows:?}");
 }
