@@ -109,7 +109,7 @@ impl<S: Scheduler> Sender<S> {
         self.acknowledged.advance(cumulative);
         self.read_gap_blocks(now, sack, via);
         for &segment in sack.duplicates() {
-            // A duplicate is acknowledged at once (RFC 9260 §6.2): it is what arrived last, on the path of the SACK.
+            // A duplicate is acknowledged at once (RFC 9260 §6.2): it arrived last, on the SACK's path.
             self.core.copy_arrived(now, via.path, segment, Some(segment) == duplicate);
         }
         if copied {
