@@ -1,4 +1,4 @@
-"""Paths whose losses as given are what limits them: independent losses keep CUBIC's window small at any rate."""
+"""Paths whose losses as given are what limits them: each loss that stands alone makes CUBIC's window smaller."""
 
 from __future__ import annotations
 
@@ -22,15 +22,19 @@ VARIATIONS = (FEW, FEW // 2)
 
 @dataclass(frozen=True)
 class Capped:
-    """What a path carries alone, in bit/s: as said, with the same losses in bursts, and without; geometric means."""
+    """What a path carries alone, in bit/s: as said, with the same losses in bursts, and without; geometric means.
+
+    `in_bursts_bps` is None, and `burst_packets` what was said, where losses come together already; it is None at
+    handovers.
+    """
 
     path: str
     loss: float
     rate_bps: float
     as_said_bps: float
-    in_bursts_bps: float
+    in_bursts_bps: float | None
     without_bps: float
-    burst_packets: float
+    burst_packets: float | None
     variations: int
 
     @property
@@ -40,10 +44,10 @@ class Capped:
 
 
 def capped(bench: Bench, setting: Setting, grid: Grid, events: float) -> list[Capped]:
-    """The paths that independent losses limit, each with what else it would carry."""
+    """The paths that losses limit, each with what else it would carry."""
     found = []
     for index, path in enumerate(setting.paths):
-        if path.loss == 0 or path.burst is not None:
+        if path.loss == 0:
             continue
         each = 2 * capacity_events(setting, Candidate((index,))) * grid.duration_ns / NANOSECONDS
         count = next((one for one in VARIATIONS if one * each <= events), None)
@@ -57,10 +61,9 @@ def capped(bench: Bench, setting: Setting, grid: Grid, events: float) -> list[Ca
 
 def _path(bench: Bench, setting: Setting, grid: Grid, index: int, path: KnownPath, count: int) -> Capped:
     candidate, chosen = Candidate((index,)), bench.variations[:count]
-    settings = [
-        _with(setting, index, replace(path, loss=0.0)),
-        _with(setting, index, replace(path, burst=BURST_PACKETS)),
-    ]
+    settings = [_with(setting, index, replace(path, loss=0.0))]
+    if not path.together:
+        settings.append(_with(setting, index, replace(path, burst=BURST_PACKETS)))
     outcomes = bench.run(
         Cell(one, candidate, variation, grid.duration_ns) for one in settings for variation in chosen
     )
@@ -71,9 +74,9 @@ def _path(bench: Bench, setting: Setting, grid: Grid, index: int, path: KnownPat
         loss=path.loss,
         rate_bps=path.mean_bps,
         as_said_bps=_typical(said),
-        in_bursts_bps=_typical(goodputs[count:]),
+        in_bursts_bps=None if path.together else _typical(goodputs[count:]),
         without_bps=_typical(goodputs[:count]),
-        burst_packets=BURST_PACKETS,
+        burst_packets=path.burst if path.together else BURST_PACKETS,
         variations=count,
     )
 

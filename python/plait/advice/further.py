@@ -26,23 +26,49 @@ def losses(advice: Findings) -> list[Statement]:
     said.append(
         Statement(
             "measure",
-            f"So do not trust this before you have measured {names}: what TCP carries there (iperf3 -c SERVER -R), "
-            "and whether lost packets come together (ping -i 0.2 -c 500 SERVER: gaps in icmp_seq). Then say "
-            "loss=burst:SHARE:PACKETS, trace=FILE, or no loss where TCP carries the full rate.",
+            f"Measure {names} before you trust this: what TCP carries there ({iperf3(advice)}), and whether lost "
+            "packets come together (ping -i 0.2 -c 500 SERVER: gaps in icmp_seq). Then say loss=burst:SHARE:PACKETS, "
+            "trace=FILE, or no loss where TCP carries the full rate. BBR, which minds such losses less, is not "
+            "simulated.",
         )
     )
     return said
 
 
 def _capped(one: Capped) -> str:
-    bursts = (
-        f"with the same losses in bursts of {numbers.digits(one.burst_packets)} packets it would carry "
-        f"{numbers.rate(one.in_bursts_bps)}, without losses {numbers.rate(one.without_bps)}"
-    )
+    packets = "" if one.burst_packets is None else f"bursts of {numbers.digits(one.burst_packets)} packets"
+    how, instead = "independent random losses", ""
+    if one.in_bursts_bps is None:
+        how = f"losses in {packets}" if packets else "losses at handovers"
+    else:
+        instead = f"with the same losses in {packets} it would carry {numbers.rate(one.in_bursts_bps)}, "
     return (
-        f"WARNING: {numbers.share(one.loss)} of independent random losses cap {one.path}: alone it carries "
-        f"{numbers.rate(one.as_said_bps)} of {numbers.rate(one.rate_bps)}; {bursts}."
+        f"WARNING: {numbers.share(one.loss)} of {how} cap {one.path}: alone it carries "
+        f"{numbers.rate(one.as_said_bps)} of {numbers.rate(one.rate_bps)}; {instead}without losses "
+        f"{numbers.rate(one.without_bps)}."
     )
+
+
+def iperf3(advice: Findings) -> str:
+    """What measures the direction that was asked for, at the client."""
+    return "iperf3 -c SERVER -R" if advice.setting.direction == "down" else "iperf3 -c SERVER"
+
+
+def udp(advice: Findings) -> list[Statement]:
+    """Which traffic is UDP, and what carries it."""
+    if advice.setting.protocol != "mptcp" or len(advice.setting.paths) == 1 or advice.verdict == "nothing":
+        return []
+    if advice.setting.traffic.kind == "blocks":
+        text = (
+            "UDP: calls and games send it, and MPTCP carries TCP only, so stock Linux and these numbers are not for "
+            "them. plait proxy --udp carries UDP over all paths, with --redundant-port on each of them."
+        )
+    else:
+        text = (
+            "UDP: MPTCP, and so stock Linux, carries TCP only. Calls, games, HTTP/3 and WireGuard are UDP; plait proxy "
+            "--udp carries them over all paths."
+        )
+    return [Statement("udp", text)]
 
 
 def receive_buffer(advice: Findings) -> list[Statement]:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from plait.advice import basis, doing, further, numbers, wording
 from plait.advice.findings import Findings
-from plait.advice.judging import WORTH_PERCENT, Standing
+from plait.advice.judging import WORTH_PERCENT, Standing, collapsed
 from plait.advice.statement import Statement
 from plait.support.tables import RULED, Cell, Content, table
 
@@ -26,7 +26,6 @@ def before(advice: Findings) -> list[Statement]:
         *further.losses(advice),
         *wording.expectation(advice),
         *wording.places(advice),
-        *wording.alternatives(advice),
     ]
 
 
@@ -35,26 +34,62 @@ def after(advice: Findings) -> list[Statement]:
     return [
         *further.receive_buffer(advice),
         *further.thresholds(advice),
+        *further.udp(advice),
         *doing.statements(advice),
         *basis.traffic(advice),
         *(Statement("basis", line) for line in (*basis.simulated(advice), *basis.limits(advice))),
     ]
 
 
-STYLES = {"heading": "bold", "capped": "bold red", "measure": "bold", "do": "bold", "basis": "dim"}
+STYLES = {
+    "heading": "bold",
+    "capped": "bold red",
+    "processor": "bold red",
+    "measure": "bold",
+    "do": "bold",
+    "note": "dim",
+    "basis": "dim",
+}
+UNBROKEN = ("note", "command")
+"""What is copied into a shell: each a line of its own, however narrow the screen is."""
 
 
 def page(advice: Findings, width: int = WIDTH) -> Group:
-    """The recommendation, the evidence, the buffer, and what this rests on, for so many columns of a terminal."""
+    """The recommendation, the evidence, the buffer, and what this rests on, for so many columns of a terminal.
+
+    To be printed with `crop=False`: commands are longer than that.
+    """
 
     def lines(said: list[Statement]) -> list[RenderableType]:
-        return [Text(one.text, style=STYLES.get(one.kind, "")) for one in said]
+        return [_line(one) for one in said]
 
-    return Group(*lines(before(advice)), Text(), evidence(advice, width), Text(), *lines(after(advice)))
+    return Group(*lines(before(advice)), Text(), *evidence(advice, width), Text(), *lines(after(advice)))
 
 
-def evidence(advice: Findings, width: int) -> RenderableType:
-    """Schedulers and single paths, the best first; with the columns that matter most where there is little room."""
+def _line(one: Statement) -> Text:
+    style = STYLES.get(one.kind, "")
+    if one.kind in UNBROKEN:
+        return Text(one.text, style=style, no_wrap=True, overflow="ignore")
+    return Text(one.text, style=style)
+
+
+def shown(advice: Findings) -> list[Standing]:
+    """The rows of the table: all, or where one path alone is recommended, the paths and the best of more."""
+    if advice.choice is None or advice.verdict in ("worth", "borderline"):
+        return list(advice.standings)
+    best = wording.schedulers(advice)[0]
+    return [
+        one
+        for one in advice.standings
+        if one.candidate.scheduler is None or one in (advice.choice.best, best)
+    ]
+
+
+def evidence(advice: Findings, width: int) -> list[RenderableType]:
+    """Schedulers and single paths, the best first; rows of the same figures are one, and named below the table.
+
+    With the columns that matter most where there is little room.
+    """
     traffic, count = advice.setting.traffic, advice.simulated.variations
     factor, unit = _unit(advice)
     scale = factor * (1e3 if traffic.in_ms else 1.0)
@@ -68,22 +103,53 @@ def evidence(advice: Findings, width: int) -> RenderableType:
         f"% better than\n{advice.single.label}\n(95 % interval)",
         f"{WORTH_PERCENT:.0f} % better\nin",
         last,
+        "than the\nadvised",
     )
-    rows: list[tuple[Cell, ...]] = []
-    for one in advice.standings:
+    same: dict[tuple[str, ...], list[Standing]] = {}
+    for one in shown(advice):
         cells = (
             numbers.digits(one.value / scale),
             f"{numbers.digits(one.low / scale)} … {numbers.digits(one.high / scale)}",
             _against(one),
             "–" if one.gain is None else f"{one.worth_in} of {count}",
             f"{one.whole_in} of {count}" if counted else numbers.digits(one.delay_ms / 1e3 / slow),
+            _judged(advice, one),
         )
-        rows.append((Text(one.label), *(Text(cell) for cell in cells)))
-    bold = [number for number, one in enumerate(advice.standings) if one is recommended(advice)]
-    content = Content(("", *titles), rows, bold=bold)
+        same.setdefault(cells if one.candidate.scheduler else (*cells, one.label), []).append(one)
+    columns = len(titles) if advice.verdict in ("worth", "borderline") else len(titles) - 1
+    groups = [(cells[:columns], ones) for cells, ones in same.items()]
+    rows: list[tuple[Cell, ...]] = [
+        (Text(_name(ones, best)), *(Text(cell) for cell in cells)) for cells, ones in groups
+    ]
+    bold = [number for number, (_, ones) in enumerate(groups) if recommended(advice) in ones]
+    content = Content(("", *titles[:columns]), rows, bold=bold)
     if content.widths(width, RULED) is None:
-        content = Content(_kept(("", *titles)), [_kept(row) for row in rows], bold=bold)
-    return table(content, width, look=RULED)
+        content = Content(_kept(content.headings), [_kept(row) for row in rows], bold=bold)
+    notes = [Text(_like(ones, best)) for _, ones in groups if len(ones) > 1]
+    return [table(content, width, look=RULED), *notes]
+
+
+def _name(ones: Sequence[Standing], best: Standing) -> str:
+    first = best if best in ones else ones[0]
+    return first.label if len(ones) == 1 else f"{first.label} (+{len(ones) - 1})"
+
+
+def _like(ones: Sequence[Standing], best: Standing) -> str:
+    """Whose figures a row has, too."""
+    first = best if best in ones else ones[0]
+    rest = wording.listed([one.label for one in ones if one is not first])
+    return f"(+{len(ones) - 1}) The same figures as {first.label}: {rest}."
+
+
+def _judged(advice: Findings, one: Standing) -> str:
+    """How a scheduler compares with the one to take, in a word."""
+    choice = advice.choice
+    if choice is None or one is choice.best or one.candidate.scheduler is None:
+        return "–"
+    for word, names in (("better", choice.better), ("as good", choice.alike), ("not told", choice.undecided)):
+        if one.label in names:
+            return word
+    return "avoid" if collapsed(one, advice.setting.traffic) else "worse"
 
 
 def recommended(advice: Findings) -> Standing | None:
@@ -98,7 +164,7 @@ def recommended(advice: Findings) -> Standing | None:
 def text(advice: Findings) -> str:
     """The page as plain text."""
     out = Console(file=io.StringIO(), width=WIDTH, color_system=None, legacy_windows=False)
-    out.print(page(advice))
+    out.print(page(advice), crop=False)
     assert isinstance(out.file, io.StringIO)
     return "\n".join(line.rstrip() for line in out.file.getvalue().splitlines())
 

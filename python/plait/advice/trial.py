@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plait.advice.candidates import Candidate, table_of
+from plait.advice.choices import Direction
 from plait.advice.links import PACKET, KnownPath
 from plait.advice.outcome import Outcome, outcome_of
 from plait.advice.traffic import Traffic
@@ -27,16 +28,19 @@ WARMUP = 0.25
 EVENTS_PER_PACKET = 2.2
 """About how many events the simulator handles per packet: it and its acknowledgement."""
 SHORTEST_NS = 20_000_000
+FIRST_GUESS = 30
+"""The first runs take about this part of the budget, as far as the bar knows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What was said, in the form that runs take; `receive_buffer` in bytes."""
+    """What was said, in the form that runs take; `receive_buffer` in bytes. Paths are as the data meets them."""
 
     paths: tuple[KnownPath, ...]
     traffic: Traffic
     protocol: str
     receive_buffer: int
+    direction: Direction = "down"
 
     def transport(self, alone: bool) -> Transport:
         """The transport: Linux' own for MPTCP; TCP over a single path."""
@@ -124,7 +128,9 @@ class Bench:
             ],
             transport=setting.transport(alone=len(chosen) == 1),
             workload=setting.traffic.workload(cell.duration_ns),
-            flows=setting.traffic.flows(None if scheduler is None else table_of(scheduler)),
+            flows=setting.traffic.flows(
+                None if scheduler is None else table_of(scheduler), setting.direction
+            ),
         )
 
     def task(self, cell: Cell, scenario: Scenario) -> Task:
@@ -148,7 +154,7 @@ class Bench:
             if key not in scenarios:
                 scenarios[key] = self.scenario(cell)
             tasks.append(self.task(cell, scenarios[key]))
-        results = run_tasks(tasks, threads=self._threads)
+        results = run_tasks(tasks, threads=self._threads, progress=self._shown(len(tasks)))
         outcomes = [
             outcome_of(result, cell.setting.traffic, cell.duration_ns, cell.setting.capacity_bps)
             for cell, result in zip(cells, results, strict=True)
@@ -158,6 +164,14 @@ class Bench:
         if self._progress is not None:
             self._progress(min(self.spent / self._planned, 1.0))
         return outcomes
+
+    def _shown(self, tasks: int) -> Callable[[float], None] | None:
+        """Shows the progress of so many runs, of which nobody knows yet what they take: as much as those before."""
+        show = self._progress
+        if show is None:
+            return None
+        each = self.spent / self.runs if self.runs else self._planned / FIRST_GUESS / tasks
+        return lambda done: show(min((self.spent + done * tasks * each) / self._planned, 0.99))
 
     def _pieces_of(self, path: KnownPath, index: int, cell: Cell) -> tuple[str | None, str | None]:
         """The files with the recordings of both directions; None for a recording itself in the nominal case."""

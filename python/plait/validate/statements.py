@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from plait.scenarios.units import duration_ns, size_bytes
-from plait.validate.certainty import MOSTLY, certain_gain, certain_scheduler
+from plait.scenarios.units import duration_ns, rate_bps, size_bytes
+from plait.validate.certainty import MOSTLY, certain_gain
 from plait.validate.reading import (
     AMOUNT,
     PERCENT,
@@ -19,7 +19,6 @@ from plait.validate.reading import (
     Written,
     alike,
     amount,
-    delays,
     end,
     gain,
     group,
@@ -97,15 +96,6 @@ def _heading(text: str, document: Document) -> Iterator[str]:
         return
     if document["scheduler"] not in text:
         yield f"{document['scheduler']} is the scheduler"
-    reserved = re.search(r"But (\S+) is the best scheduler, or within (\d+) % of it, in (\d+) of (\d+)", text)
-    if (row["best_in"] < MOSTLY * count) != (reserved is not None):
-        yield f"{row['label']} is best in {row['best_in']} of {count}"
-    if reserved and (reserved[1], int(reserved[3]), int(reserved[4])) != (
-        row["label"],
-        row["best_in"],
-        count,
-    ):
-        yield "other counts"
     spare = re.search(r", but not (\S+),", text)
     if spare and (document["adds_percent"][spare[1]]["value"] >= 2 or spare[1] in document["use_paths"]):
         yield f"{spare[1]} adds something"
@@ -125,9 +115,9 @@ def _expect(text: str, document: Document) -> Iterator[str]:
         if not amount(said).says(row[key] * scale):
             yield f"{key} is {row[key] * scale}"
     least = {"p95": 20, "p99": 100, "max": 100}.get(document["metric"].split(".")[-1], 0)
-    counted = document["simulated"]["traffic"].split(":")[0] in ("blocks", "request-response")
+    counted = re.split("[:+]", document["simulated"]["traffic"])[0] in ("blocks", "request-response")
     few = counted and (row["samples"] or 0) < least
-    told = re.search(r" at best \(.* of (\d+) (?:blocks|responses) each: too few to tell", text)
+    told = re.search(r" at best \(.* of (\d+) (?:blocks?|responses?) each: too few to tell", text)
     if few != (told is not None) or (told and abs(int(told[1]) - (row["samples"] or 0)) > 0.5):
         yield f"of each run {row['samples']} count"
     count = document["simulated"]["variations"]
@@ -150,27 +140,38 @@ def _together(text: str, document: Document) -> Iterator[str]:
         yield f"the gain is {row['gain_percent']}"
 
 
-def _collapse(_: str, document: Document) -> Iterator[str]:
-    limit = -50.0 if document["metric"] == "goodput_bps" else -100.0
-    if any(one["gain_percent"]["value"] >= limit for one in document["standings"] if one["scheduler"]):
-        yield "not every scheduler does"
-
-
 def _beginning(text: str, document: Document) -> Iterator[str]:
-    first = document["asked"]["paths"][0]["name"]
-    if first == document["best_single_path"] or f"begin on {first}," not in text:
-        yield f"the first path is {first}"
+    first, *_ = paths = document["asked"]["paths"]
+    named = group(r": name (\S+) first", text)
+    if first["name"] == named or f"begin on {first['name']}," not in text:
+        yield f"the first path is {first['name']}"
+    if " round trip of " in text:
+        shortest = min(path["rtt_ms"] for path in paths)
+        if first["rtt_ms"] < 2 * shortest or not amount(group(rf"of ({AMOUNT})", text)).says(
+            first["rtt_ms"] / 1e3
+        ):
+            yield f"its round trip is {first['rtt_ms']} ms"
+        if next(path for path in paths if path["name"] == named)["rtt_ms"] > shortest:
+            yield "another one is quicker"
+    elif named != document["best_single_path"]:
+        yield "another path is the best"
 
 
 def _capped(text: str, document: Document) -> Iterator[str]:
     one = next(one for one in document["capped"] if f" cap {one['path']}:" in text)
     said = [amount(each) for each in re.findall(AMOUNT, text)]
-    keys = ("as_said_bps", "rate_bps", "in_bursts_bps", "without_bps")
+    keys = ["as_said_bps", "rate_bps", "in_bursts_bps", "without_bps"]
+    if one["in_bursts_bps"] is None:
+        keys.remove("in_bursts_bps")
+    path = next(path for path in document["asked"]["paths"] if path["name"] == one["path"])
+    how = "in bursts" if path["burst_packets"] else "at handovers" if path["handovers"] else "independent"
+    if f" of {how}" not in text and f" of losses {how}" not in text:
+        yield f"the losses are {how}"
     if len(said) != len(keys) or not all(each.says(one[key]) for each, key in zip(said, keys, strict=True)):
         yield f"the rates are {one}"
     if one["as_said_bps"] >= 0.7 * one["without_bps"]:
         yield "the losses do not cap it"
-    if not share(group(rf"({PERCENT}) of independent", text)).says(one["loss"]):
+    if not share(group(rf"({PERCENT}) of ", text)).says(one["loss"]):
         yield f"the loss is {one['loss']}"
 
 
@@ -200,84 +201,108 @@ def _place_adds(text: str, document: Document) -> Iterator[str]:
         yield f"it is {answer['best_of_its_own']} against {before['scheduler']}"
     if not _estimate(gain(text), adds):
         yield f"what it adds is {adds}"
-    if "would add:" in text:
-        if not _surely_better(adds, document):
-            yield "it adds nothing that is sure"
-        row = standing(document, answer["best_of_its_own"])
-        if not _estimate(gain(text.split("; ")[1]), row["gain_percent"]):
-            yield f"the gain is {row['gain_percent']}"
-    elif "nothing more" in text and end(adds, "high") > alike(document):
-        yield "more may be gained"
+    if not _surely_better(adds, document):
+        yield "it adds nothing that is sure"
+    yield from _delays(text, document, answer["best_of_its_own"], before["scheduler"])
 
 
-def _summary(text: str, document: Document) -> Iterator[str]:
-    if not text.startswith(f"{document['scheduler']}: "):
-        yield f"the scheduler is {document['scheduler']}"
+def _delays(text: str, document: Document, *labels: str) -> Iterator[str]:
+    """Packets' delays, if they are said, and that they are said where they differ."""
+    both = [standing(document, label)["app_delay_ms_p95"] / 1e3 for label in labels]
+    said = re.search(rf"packet delay of ({AMOUNT}) instead of ({AMOUNT}) \(p95\)", text)
+    if said and not all(amount(one).says(delay) for one, delay in zip(said.groups(), both, strict=True)):
+        yield f"the delays are {both}"
+    if document["metric"] == "goodput_bps" and not said and both[0] > 1.2 * both[1]:
+        yield f"the delays are {both}, and nobody says so"
 
 
-def _named(text: str) -> list[str]:
-    return [name.split(" (")[0] for name in text.rsplit(": ", maxsplit=1)[1].removesuffix(".").split(", ")]
+def _price(text: str, document: Document) -> Iterator[str]:
+    yield from _delays(text, document, document["scheduler"], single(document)["label"])
 
 
-def _better(text: str, document: Document) -> Iterator[str]:
+def _others(text: str, document: Document) -> Iterator[str]:
     lags = document["against_scheduler_percent"]
-    for name, said in re.findall(rf"(\S+) \(({PERCENT})(?: \w+)?\)", text):
-        if not _surely_better(lags[name], document):
-            yield f"{name} is not surely better"
-        if not percent(said).says(lags[name]["value"]):
-            yield f"{name}: {lags[name]}"
-    missing = {name for name, lag in lags.items() if _surely_better(lag, document)}
-    if missing != set(_named(text)):
-        yield f"better are {sorted(missing)}"
+    better = {name for name, lag in lags.items() if _surely_better(lag, document)}
+    close = {
+        name
+        for name, lag in lags.items()
+        if abs(lag["value"]) <= alike(document)
+        and max(-end(lag, "low"), end(lag, "high")) <= 2 * alike(document)
+    }
+    worse = {name for name in lags.keys() - better - close if end(lags[name], "high") < 0}
+    told = re.search(
+        r"schedulers, (\d+): better than (\S+) (\w+), as good \(within (\d) %\) (\w+), worse (\w+), .* (\w+)\.",
+        text,
+    )
+    assert told is not None
+    counts = [len(lags), len(better), len(close), len(worse)]
+    counts.append(len(lags) - sum(counts[1:]))
+    said = [0 if told[place] == "none" else int(told[place]) for place in (1, 3, 5, 6, 7)]
+    if said != counts or told[2] != document["scheduler"] or float(told[4]) != alike(document):
+        yield f"the counts are {counts}"
+    if (better, close) != (set(document["better"]), set(document["as_good"])):
+        yield "the document names others"
 
 
-def _alike(text: str, document: Document) -> Iterator[str]:
-    lags = document["against_scheduler_percent"]
-    for name in lags if text.endswith(": all others.") else _named(text):
-        lag = lags[name]
-        if abs(lag["value"]) > alike(document) or max(-end(lag, "low"), end(lag, "high")) > 2 * alike(
-            document
+def _processor(_: str, document: Document) -> Iterator[str]:
+    label = document["scheduler"] if len(document["use_paths"]) > 1 else single(document)["label"]
+    if standing(document, label)["goodput_bps"] < 10e9:
+        yield "a processor does that"
+
+
+def _metered(text: str, document: Document) -> Iterator[str]:
+    row = standing(document, document["scheduler"])
+    at, path = next(
+        (at, path)
+        for at, path in enumerate(document["asked"]["paths"])
+        if text.startswith(f"{path['name']} is metered")
+    )
+    if not share(group(rf"sends ({PERCENT}) of", text)).says(row["packets_share"][at]):
+        yield f"it carries {row['packets_share'][at]}"
+    if path["cap_bytes"]:
+        rate = row["packets_share"][at] * row["goodput_bps"] * row["packets_sent_per_delivered"]
+        cap, lasts = (amount(one) for one in re.findall(AMOUNT, text))
+        if not cap.says(path["cap_bytes"]) or not lasts.says(path["cap_bytes"] * 8 / rate):
+            yield f"it lasts {path['cap_bytes'] * 8 / rate} s"
+
+
+def _sparing(text: str, document: Document) -> Iterator[str]:
+    paths = document["asked"]["paths"]
+    metered = [at for at, path in enumerate(paths) if path["cost"] or path["cap_bytes"]]
+    if any(paths[at]["name"] not in text for at in metered):
+        yield "a metered path is missing"
+    if "cheapest-first" in text:
+        row = standing(document, "cheapest-first")
+        if not share(group(rf"sends ({PERCENT}) there", text)).says(
+            sum(row["packets_share"][at] for at in metered)
         ):
-            yield f"{name}: {lag}"
+            yield f"it sends {row['packets_share']}"
+        if not amount(group(rf"({AMOUNT}) \w+\.$", text)).says(row["median"] * unit(document)):
+            yield f"the median is {row['median']}"
+
+
+def _udp(text: str, document: Document) -> Iterator[str]:
+    if ("these numbers are not for" in text) != document["asked"]["traffic"].startswith("blocks"):
+        yield "the traffic is other"
+
+
+def _note(text: str, _: Document) -> Iterator[str]:
+    if not text.startswith("# "):
+        yield "a shell runs it"
 
 
 def _quicker(text: str, document: Document) -> Iterator[str]:
-    quick, best = group(r"too: (\S+),", text), document["scheduler"]
-    said = [amount(one) for one in re.findall(AMOUNT, text)]
-    both = [delays(document)[name] / 1e3 for name in (quick, best)]
-    if not all(one.says(delay) for one, delay in zip(said, both, strict=True)) or both[0] >= both[1]:
-        yield f"the delays are {both}"
+    quick, best = group(r"too: (\S+), with", text), document["scheduler"]
+    yield from _delays(text, document, quick, best)
     lag = document["against_scheduler_percent"][quick]
     if abs(lag["value"]) > alike(document):
         yield f"{quick} is not as good: {lag}"
-
-
-def _slower(text: str, document: Document) -> Iterator[str]:
-    lags, found = document["against_scheduler_percent"], delays(document)
-    for name in _named(text):
-        if abs(lags[name]["value"]) > alike(document) or found[name] <= min(found.values()):
-            yield f"{name}: {lags[name]}, {found[name]}"
-
-
-def _undecided(text: str, document: Document) -> Iterator[str]:
-    for name in _named(text):
-        lag = document["against_scheduler_percent"][name]
-        if end(lag, "high") < 0 or _surely_better(lag, document):
-            yield f"{name} can be told apart: {lag}"
 
 
 def _copies(text: str, document: Document) -> Iterator[str]:
     row = standing(document, document["scheduler"])
     if abs(float(group(r"sends ([\d.]+) packets", text)) - row["packets_sent_per_delivered"]) > 0.06:
         yield f"it sends {row['packets_sent_per_delivered']}"
-
-
-def _avoid(text: str, document: Document) -> Iterator[str]:
-    limit = -50.0 if document["metric"] == "goodput_bps" else -100.0
-    for name, said in re.findall(rf"(\S+) \(({PERCENT})(?: \w+)?\)", text.split(": ", maxsplit=1)[1]):
-        found = standing(document, name)["gain_percent"]["value"]
-        if not percent(said).says(found) or found >= limit:
-            yield f"{name}: {found}"
 
 
 def _buffer(text: str, document: Document) -> Iterator[str]:
@@ -394,8 +419,10 @@ def _do(text: str, document: Document) -> Iterator[str]:
 
 
 def _command(text: str, document: Document) -> Iterator[str]:
-    if not any(text.strip().startswith(f"{one['command']} ") for one in document["commands"]):
+    if text not in [one["command"] for one in document["commands"]] or "\n" in text:
         yield "it is none of the commands"
+    if "iperf3 -c" in text and (" -R" in text) != (document["asked"]["direction"] == "down"):
+        yield "it measures the other direction"
 
 
 def _basis(text: str, document: Document) -> Iterator[str]:
@@ -413,12 +440,24 @@ def _traffic(text: str, document: Document) -> Iterator[str]:
     scenario = document["scenario"]
     workload, flows = scenario["workload"], scenario.get("flow", [])
     size, time = (amount(one) for one in re.findall(AMOUNT, text))
+    beside = re.search(r"Beside them runs one (\w+) without end", text)
+    if (beside[1] if beside else "") != document["asked"]["traffic"].partition("+")[2]:
+        yield "beside them runs something else"
+    if beside:
+        (other,) = flows
+        same = (beside[1] == "download") == (document["asked"]["direction"] == "down")
+        if "size" in other or other["direction"] != ("forward" if same else "backward"):
+            yield f"beside them runs {other}"
     if text.startswith("Requests: "):
         said = 1 if "one client;" in text else int(group(r"(\d+) clients", text))
         there, sizes = workload["parallel"], {workload["response"]}
         times = {duration_ns(workload["think"])}
         if workload["think_times"] != "exponential":
             yield f"the times are {workload['think_times']}"
+    elif text.startswith("Blocks: "):
+        said = there = 1
+        sizes = {workload["block"]}
+        times = {round(size_bytes(workload["block"]) * 8e9 / rate_bps(workload["rate"]))}
     else:
         said = int(group(r"Downloads: (\d+) of", text))
         there, sizes = 1 + len(flows), {workload["size"], *(flow["size"] for flow in flows)}
@@ -438,22 +477,21 @@ CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "heading": _heading,
     "expect": _expect,
     "together": _together,
-    "collapse": _collapse,
     "beginning": _beginning,
     "certain-gain": certain_gain,
-    "certain-scheduler": certain_scheduler,
     "capped": _capped,
     "measure": _measure,
     "place": _place,
     "place-adds": _place_adds,
-    "summary": _summary,
-    "better": _better,
-    "alike": _alike,
-    "slower": _slower,
     "quicker": _quicker,
-    "undecided": _undecided,
     "copies": _copies,
-    "avoid": _avoid,
+    "price": _price,
+    "others": _others,
+    "processor": _processor,
+    "metered": _metered,
+    "sparing": _sparing,
+    "udp": _udp,
+    "note": _note,
     "buffer": _buffer,
     "buffer-rule": _buffer_rule,
     "path-adds": _path_adds,
