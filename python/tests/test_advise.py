@@ -8,7 +8,7 @@ import re
 import shlex
 import subprocess
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -23,11 +23,14 @@ from plait.advice import basis, numbers, parse_path, parse_traffic, wording
 from plait.advice.buffer import _first_enough, holds
 from plait.advice.candidates import stock
 from plait.advice.doing import commands
+from plait.advice.outcome import Outcome
 from plait.advice.page import page
+from plait.advice.trial import Bench, Cell
 from plait.cli import cli
 from plait.statistics.estimate import Estimate
 from plait.support.files import OutputError
 from plait.support.pages import values_in
+from plait.support.progress import Progress
 from plait.validate import reading
 from plait.validate.statements import complaints
 
@@ -398,6 +401,30 @@ def test_bulk_beside_requests_makes_them_wait() -> None:
     )
     assert upload > 3 * alone
     assert download > 3 * alone
+
+
+def test_progress_is_shown_before_the_first_run_and_during_each_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first batch takes a good part of the time: there was nothing to be seen until it ended."""
+    shown: list[tuple[int, float]] = []
+    batches = 0
+    run = Bench.run
+
+    def counted(bench: Bench, cells: Iterable[Cell]) -> list[Outcome]:
+        nonlocal batches
+        batches += 1
+        return run(bench, cells)
+
+    monkeypatch.setattr(Bench, "run", counted)
+    monkeypatch.setattr(Progress, "update", lambda _, done: shown.append((batches, done)))
+    advise([DSL, LTE], schedulers=FEW, events=EVENTS)
+    assert shown[0] == (0, 0.0)
+    # One is that of the batch's end.
+    assert len([done for batch, done in shown if batch == 1]) >= 2
+    values = [done for _, done in shown]
+    assert values == sorted(values)
+    assert values[-1] <= 1
 
 
 def test_what_no_processor_does_is_said() -> None:

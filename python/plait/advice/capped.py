@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
+from statistics import median
 
 from plait.advice.amounts import BURST_PACKETS
-from plait.advice.budget import FEW
+from plait.advice.budget import ENOUGH, FEW, SHORT_ROUND_TRIPS
 from plait.advice.candidates import Candidate
 from plait.advice.links import KnownPath
 from plait.advice.trial import Bench, Cell, Grid, Setting, capacity_events
@@ -22,10 +21,10 @@ VARIATIONS = (FEW, FEW // 2)
 
 @dataclass(frozen=True)
 class Capped:
-    """What a path carries alone, in bit/s: as said, with the same losses in bursts, and without; geometric means.
+    """What a path carries alone, in bit/s: as said (the table's median), with the same losses in bursts, and without.
 
     `in_bursts_bps` is None, and `burst_packets` what was said, where losses come together already; it is None at
-    handovers.
+    handovers. `without_bps` is None where there was no time to run it: then it is the rate that tells.
     """
 
     path: str
@@ -33,58 +32,55 @@ class Capped:
     rate_bps: float
     as_said_bps: float
     in_bursts_bps: float | None
-    without_bps: float
+    without_bps: float | None
     burst_packets: float | None
-    variations: int
 
     @property
     def share(self) -> float:
         """What the losses leave."""
-        return self.as_said_bps / self.without_bps
+        return self.as_said_bps / (self.without_bps or self.rate_bps)
 
 
 def capped(bench: Bench, setting: Setting, grid: Grid, events: float) -> list[Capped]:
     """The paths that losses limit, each with what else it would carry."""
-    found = []
-    for index, path in enumerate(setting.paths):
-        if path.loss == 0:
-            continue
-        each = 2 * capacity_events(setting, Candidate((index,))) * grid.duration_ns / NANOSECONDS
-        count = next((one for one in VARIATIONS if one * each <= events), None)
-        if count is None:
-            continue
-        one = _path(bench, setting, grid, index, path, min(count, grid.variations))
-        if one.share < CAPPED:
-            found.append(one)
-    return found
+    lossy = [index for index, path in enumerate(setting.paths) if path.loss > 0]
+    every = (_path(bench, setting, grid, index, events) for index in lossy)
+    return [one for one in every if one is not None and one.share < CAPPED]
 
 
-def _path(bench: Bench, setting: Setting, grid: Grid, index: int, path: KnownPath, count: int) -> Capped:
-    candidate, chosen = Candidate((index,)), bench.variations[:count]
+def _path(bench: Bench, setting: Setting, grid: Grid, index: int, events: float) -> Capped | None:
+    path, candidate = setting.paths[index], Candidate((index,))
     settings = [_with(setting, index, replace(path, loss=0.0))]
     if not path.together:
         settings.append(_with(setting, index, replace(path, burst=BURST_PACKETS)))
-    outcomes = bench.run(
-        Cell(one, candidate, variation, grid.duration_ns) for one in settings for variation in chosen
-    )
-    goodputs = [outcome.goodput_bps for outcome in outcomes]
-    said = [outcome.goodput_bps for outcome in grid.outcomes[candidate][:count]]
+    medians: list[float] = []
+    for count in VARIATIONS:
+        rate = capacity_events(setting, candidate) * len(settings) * count
+        duration = min(round(events / rate * NANOSECONDS), grid.duration_ns)
+        least = grid.duration_ns if setting.traffic.finite else round(grid.duration_ns * ENOUGH)
+        if duration >= least and duration >= SHORT_ROUND_TRIPS * path.rtt_ns:
+            chosen = bench.variations[: min(count, grid.variations)]
+            medians = [
+                _carried(bench, [Cell(one, candidate, each, duration) for each in chosen]) for one in settings
+            ]
+            break
+    if not medians and setting.traffic.kind != "bulk":
+        return None
     return Capped(
         path=path.name,
         loss=path.loss,
         rate_bps=path.mean_bps,
-        as_said_bps=_typical(said),
-        in_bursts_bps=None if path.together else _typical(goodputs[count:]),
-        without_bps=_typical(goodputs[:count]),
+        as_said_bps=max(median(outcome.goodput_bps for outcome in grid.outcomes[candidate]), 1.0),
+        in_bursts_bps=medians[1] if len(medians) > 1 else None,
+        without_bps=medians[0] if medians else None,
         burst_packets=path.burst if path.together else BURST_PACKETS,
-        variations=count,
     )
+
+
+def _carried(bench: Bench, cells: Sequence[Cell]) -> float:
+    """The median goodput; nothing counts as one bit per second."""
+    return max(median(outcome.goodput_bps for outcome in bench.run(cells)), 1.0)
 
 
 def _with(setting: Setting, index: int, path: KnownPath) -> Setting:
     return replace(setting, paths=tuple(path if at == index else one for at, one in enumerate(setting.paths)))
-
-
-def _typical(goodputs: Sequence[float]) -> float:
-    """The geometric mean; nothing counts as one bit per second."""
-    return math.exp(fmean(math.log(max(one, 1.0)) for one in goodputs))

@@ -89,7 +89,6 @@ def document(advice: Findings) -> dict[str, Any]:
                 "in_bursts_bps": one.in_bursts_bps,
                 "without_bps": one.without_bps,
                 "burst_packets": one.burst_packets,
-                "variations": one.variations,
             }
             for one in advice.capped
         ],

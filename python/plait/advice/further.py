@@ -21,7 +21,7 @@ def losses(advice: Findings) -> list[Statement]:
     """Loudly: which paths are what they are because of the losses as given, and what to measure instead."""
     if not advice.capped or advice.verdict == "nothing":
         return []
-    said = [Statement("capped", _capped(one)) for one in advice.capped]
+    said = [Statement("capped", _capped(one, advice)) for one in advice.capped]
     names = " and ".join(one.path for one in advice.capped)
     said.append(
         Statement(
@@ -35,17 +35,20 @@ def losses(advice: Findings) -> list[Statement]:
     return said
 
 
-def _capped(one: Capped) -> str:
-    packets = "" if one.burst_packets is None else f"bursts of {numbers.digits(one.burst_packets)} packets"
-    how, instead = "independent random losses", ""
-    if one.in_bursts_bps is None:
-        how = f"losses in {packets}" if packets else "losses at handovers"
-    else:
-        instead = f"with the same losses in {packets} it would carry {numbers.rate(one.in_bursts_bps)}, "
+def _capped(one: Capped, advice: Findings) -> str:
+    share, packets = numbers.share(one.loss), f"bursts of {numbers.digits(one.burst_packets or 0)} packets"
+    path = next(path for path in advice.setting.paths if path.name == one.path)
+    losses = f"{share} of independent random losses"
+    if path.together:
+        losses = f"losses of {share} {'at handovers' if one.burst_packets is None else f'in {packets}'}"
+    instead = ""
+    if one.in_bursts_bps is not None:
+        instead += f"; with the same losses in {packets} it would carry {numbers.rate(one.in_bursts_bps)}"
+    if one.without_bps is not None:
+        instead += f"{',' if instead else ';'} without losses {numbers.rate(one.without_bps)}"
     return (
-        f"WARNING: {numbers.share(one.loss)} of {how} cap {one.path}: alone it carries "
-        f"{numbers.rate(one.as_said_bps)} of {numbers.rate(one.rate_bps)}; {instead}without losses "
-        f"{numbers.rate(one.without_bps)}."
+        f"WARNING: {losses} cap {one.path}: alone it carries {numbers.rate(one.as_said_bps)} of "
+        f"{numbers.rate(one.rate_bps)}{instead}."
     )
 
 

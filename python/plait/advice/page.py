@@ -105,40 +105,43 @@ def evidence(advice: Findings, width: int) -> list[RenderableType]:
         last,
         "than the\nadvised",
     )
+    compared = advice.verdict in ("worth", "borderline")
     same: dict[tuple[str, ...], list[Standing]] = {}
     for one in shown(advice):
-        cells = (
+        figures = (
             numbers.digits(one.value / scale),
             f"{numbers.digits(one.low / scale)} … {numbers.digits(one.high / scale)}",
             _against(one),
             "–" if one.gain is None else f"{one.worth_in} of {count}",
             f"{one.whole_in} of {count}" if counted else numbers.digits(one.delay_ms / 1e3 / slow),
-            _judged(advice, one),
         )
-        same.setdefault(cells if one.candidate.scheduler else (*cells, one.label), []).append(one)
-    columns = len(titles) if advice.verdict in ("worth", "borderline") else len(titles) - 1
-    groups = [(cells[:columns], ones) for cells, ones in same.items()]
-    rows: list[tuple[Cell, ...]] = [
-        (Text(_name(ones, best)), *(Text(cell) for cell in cells)) for cells, ones in groups
-    ]
-    bold = [number for number, (_, ones) in enumerate(groups) if recommended(advice) in ones]
-    content = Content(("", *titles[:columns]), rows, bold=bold)
+        # A path alone has a row of its own; what is advised shares its row with what is as good.
+        kind = (
+            one.label
+            if one.candidate.scheduler is None
+            else "as good"
+            if one is best
+            else _judged(advice, one)
+        )
+        same.setdefault((*figures, kind), []).append(one)
+    rows: list[tuple[Cell, ...]] = []
+    notes, bold = [], []
+    for number, ((*figures, _), ones) in enumerate(same.items()):
+        first = best if best in ones else ones[0]
+        rest = [one.label for one in ones if one is not first]
+        if rest:
+            more = f" (+{len(rest)})"
+            notes.append(Text(f"{more.strip()} The same figures as {first.label}: {wording.listed(rest)}."))
+        else:
+            more = ""
+        if first is best:
+            bold.append(number)
+        cells = [*figures, _judged(advice, first)] if compared else figures
+        rows.append((Text(first.label + more), *map(Text, cells)))
+    content = Content(("", *titles[: len(rows[0]) - 1]), rows, bold=bold)
     if content.widths(width, RULED) is None:
         content = Content(_kept(content.headings), [_kept(row) for row in rows], bold=bold)
-    notes = [Text(_like(ones, best)) for _, ones in groups if len(ones) > 1]
     return [table(content, width, look=RULED), *notes]
-
-
-def _name(ones: Sequence[Standing], best: Standing) -> str:
-    first = best if best in ones else ones[0]
-    return first.label if len(ones) == 1 else f"{first.label} (+{len(ones) - 1})"
-
-
-def _like(ones: Sequence[Standing], best: Standing) -> str:
-    """Whose figures a row has, too."""
-    first = best if best in ones else ones[0]
-    rest = wording.listed([one.label for one in ones if one is not first])
-    return f"(+{len(ones) - 1}) The same figures as {first.label}: {rest}."
 
 
 def _judged(advice: Findings, one: Standing) -> str:

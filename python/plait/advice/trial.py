@@ -97,6 +97,7 @@ class Bench:
         self.variations = variations(paths, seed)
         self.spent = 0
         self.runs = 0
+        self._most = 0.0
         self._threads, self._progress, self._planned = threads, progress, planned
         self._folder = tempfile.TemporaryDirectory(prefix="plait-")
         self._pieces: dict[str, int] = {}
@@ -161,17 +162,21 @@ class Bench:
         ]
         self.spent += sum(outcome.events for outcome in outcomes)
         self.runs += len(outcomes)
-        if self._progress is not None:
-            self._progress(min(self.spent / self._planned, 1.0))
+        self._show(self.spent)
         return outcomes
 
     def _shown(self, tasks: int) -> Callable[[float], None] | None:
         """Shows the progress of so many runs, of which nobody knows yet what they take: as much as those before."""
-        show = self._progress
-        if show is None:
+        if self._progress is None:
             return None
         each = self.spent / self.runs if self.runs else self._planned / FIRST_GUESS / tasks
-        return lambda done: show(min((self.spent + done * tasks * each) / self._planned, 0.99))
+        return lambda done: self._show(self.spent + done * tasks * each)
+
+    def _show(self, spent: float) -> None:
+        """Never less than before, as guesses may be too high."""
+        self._most = max(self._most, min(spent / self._planned, 1.0))
+        if self._progress is not None:
+            self._progress(self._most)
 
     def _pieces_of(self, path: KnownPath, index: int, cell: Cell) -> tuple[str | None, str | None]:
         """The files with the recordings of both directions; None for a recording itself in the nominal case."""

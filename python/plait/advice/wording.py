@@ -176,11 +176,11 @@ def places(advice: Findings) -> list[Statement]:
             said.append(Statement("place-adds", f"{text}{_slower(traffic, row, base)}."))
     lags = len(choice.lags)
     if lags:
-        counts = (len(choice.better), len(choice.alike), len(choice.undecided))
-        better, alike, unknown = (str(one) if one else "none" for one in counts)
+        better, alike, unknown = len(choice.better), len(choice.alike), len(choice.undecided)
         text = (
-            f"Other schedulers, {lags}: better than {best.label} {better}, as good (within "
-            f"{traffic.alike_percent:.0f} %) {alike}, worse {lags - sum(counts)}, not told by these runs {unknown}."
+            f"Of {lags} other schedulers {better} are better than {best.label}, {alike} as good (within "
+            f"{traffic.alike_percent:.0f} %), {lags - better - alike - unknown} worse, and {unknown} not told apart by "
+            "these runs."
         )
         said.append(Statement("others", text))
     if choice.quicker is not None:
