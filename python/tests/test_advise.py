@@ -321,7 +321,7 @@ def test_the_page_fits_a_small_terminal() -> None:
 @pytest.mark.parametrize("width", [20, 60, 110, 200])
 @pytest.mark.parametrize("traffic", ["bulk", "flows:20", "request-response", "blocks:500kbit"])
 def test_commands_are_one_line_each_at_any_width(width: int, traffic: str) -> None:
-    """Bash runs what is copied: every line of the block is a command of its own, or a comment."""
+    """The block can be copied into bash: every line is a whole command, or a comment."""
     advice = advise([DSL, LTE], traffic, schedulers=FEW, events=300_000)
     told = [one.text for one in commands(advice)]
     assert told

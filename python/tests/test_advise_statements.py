@@ -210,7 +210,7 @@ def test_what_others_add_is_said_beside_what_can_be_had() -> None:
     assert [one["where"] for one in document["answers"]] == ["stock", "kernel", "simulator"]
     assert document["answers"][0]["scheduler"] == stock()
     adds = [one["text"] for one in document["statements"] if one["kind"] == "place-adds"]
-    # Only what is surely added is said.
+    # Sentences are about sure gains only.
     kernel, simulator = advice.answers[1:]
     sure = [
         PLACES[one.place]

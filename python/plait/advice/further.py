@@ -46,19 +46,18 @@ def _capped(one: Capped, advice: Findings) -> str:
         instead += f"; with the same losses in {packets} it would carry {numbers.rate(one.in_bursts_bps)}"
     if one.without_bps is not None:
         instead += f"{',' if instead else ';'} without losses {numbers.rate(one.without_bps)}"
-    return (
-        f"WARNING: {losses} cap {one.path}: alone it carries {numbers.rate(one.as_said_bps)} of "
-        f"{numbers.rate(one.rate_bps)}{instead}."
-    )
+    bulk = advice.setting.traffic.kind == "bulk"
+    whole = numbers.rate(one.rate_bps) if bulk else "this traffic"
+    return f"WARNING: {losses} cap {one.path}: alone it carries {numbers.rate(one.as_said_bps)} of {whole}{instead}."
 
 
 def iperf3(advice: Findings) -> str:
-    """What measures the direction that was asked for, at the client."""
+    """The client's command for the direction of the data."""
     return "iperf3 -c SERVER -R" if advice.setting.direction == "down" else "iperf3 -c SERVER"
 
 
 def udp(advice: Findings) -> list[Statement]:
-    """Which traffic is UDP, and what carries it."""
+    """UDP needs a proxy: MPTCP carries TCP only."""
     if advice.setting.protocol != "mptcp" or len(advice.setting.paths) == 1 or advice.verdict == "nothing":
         return []
     if advice.setting.traffic.kind == "blocks":

@@ -44,7 +44,7 @@ KEYS = {
     "preset": f"a common link, whose numbers hold where nothing else is said: {', '.join(PRESETS)}",
 }
 DISCIPLINES = {"codel": "codel", "fq_codel": "fq-codel", "fq-codel": "fq-codel"}
-"""Queues of a shaped router: what is said, and what scenario files call it. Their limits are the discipline's own."""
+"""Queue disciplines of a shaped router, as `queue=` and as scenario files have them, with their own limits."""
 CODEL_TARGET_NS = 5_000_000
 """RFC 8289: how long packets wait at a bottleneck that CoDel or FQ-CoDel manages."""
 FORM = "NAME RATE RTT [LOSS] [KEY=VALUE…], such as 'lte 30Mbit 60ms 1%', or a preset such as 'dsl'"

@@ -65,7 +65,7 @@ def saved(percent: float, noun: str = "") -> str:
 
 
 def from_to(ends: Sequence[str]) -> str:
-    """Both ends of an interval, what they share said once: ``11.3 to 13.3 times``, ``2 to 8 % less``."""
+    """Both ends of an interval, common words once: ``11.3 to 13.3 times``, ``2 to 8 % less``."""
     low, _, word = (ends[0] if ends else "").partition(" ")
     same = len(ends) == 2 and ends[1].endswith(f" {word}")
     return f"{low} to {ends[1]}" if same else " to ".join(ends)

@@ -24,8 +24,8 @@ class Outcome:
     `score` is goodput in bit/s, a part of the delays, latencies or downloads' times in ms, or a file's time in s.
     `whole` is False if a file or download did not arrive in time, or blocks or responses are missing at the end.
     `overhead` is packets sent per packet delivered. `samples` are the blocks or responses that count, 0 of other
-    traffic. `shares` says which part of its packets each path carries. Goodput and overhead are of all flows, what is
-    more of the scenario's own connection.
+    traffic. `shares` are the paths' parts of the packets. Goodput and overhead are of all flows, the others of the
+    scenario's own connection.
     """
 
     score: float

@@ -23,6 +23,7 @@ def before(advice: Findings) -> list[Statement]:
     """What stands before the evidence."""
     return [
         wording.heading(advice),
+        *(further.udp(advice) if advice.asked.kind == "blocks" else []),
         *further.losses(advice),
         *wording.expectation(advice),
         *wording.places(advice),
@@ -34,7 +35,7 @@ def after(advice: Findings) -> list[Statement]:
     return [
         *further.receive_buffer(advice),
         *further.thresholds(advice),
-        *further.udp(advice),
+        *(further.udp(advice) if advice.asked.kind != "blocks" else []),
         *doing.statements(advice),
         *basis.traffic(advice),
         *(Statement("basis", line) for line in (*basis.simulated(advice), *basis.limits(advice))),
@@ -51,13 +52,13 @@ STYLES = {
     "basis": "dim",
 }
 UNBROKEN = ("note", "command")
-"""What is copied into a shell: each a line of its own, however narrow the screen is."""
+"""Lines for a shell: never broken, however narrow the screen is."""
 
 
 def page(advice: Findings, width: int = WIDTH) -> Group:
-    """The recommendation, the evidence, the buffer, and what this rests on, for so many columns of a terminal.
+    """The whole answer, its prose and table for `width` columns.
 
-    To be printed with `crop=False`: commands are longer than that.
+    Print it with `crop=False`: commands may be longer.
     """
 
     def lines(said: list[Statement]) -> list[RenderableType]:
@@ -86,9 +87,9 @@ def shown(advice: Findings) -> list[Standing]:
 
 
 def evidence(advice: Findings, width: int) -> list[RenderableType]:
-    """Schedulers and single paths, the best first; rows of the same figures are one, and named below the table.
+    """Schedulers and single paths, the best first. Rows of equal figures are one; a note below names their schedulers.
 
-    With the columns that matter most where there is little room.
+    A narrow screen gets the most important columns.
     """
     traffic, count = advice.setting.traffic, advice.simulated.variations
     factor, unit = _unit(advice)
@@ -126,7 +127,7 @@ def evidence(advice: Findings, width: int) -> list[RenderableType]:
         same.setdefault((*figures, kind), []).append(one)
     rows: list[tuple[Cell, ...]] = []
     notes, bold = [], []
-    for number, ((*figures, _), ones) in enumerate(same.items()):
+    for number, (key, ones) in enumerate(same.items()):
         first = best if best in ones else ones[0]
         rest = [one.label for one in ones if one is not first]
         if rest:
@@ -136,7 +137,7 @@ def evidence(advice: Findings, width: int) -> list[RenderableType]:
             more = ""
         if first is best:
             bold.append(number)
-        cells = [*figures, _judged(advice, first)] if compared else figures
+        cells = (*key[:-1], _judged(advice, first)) if compared else key[:-1]
         rows.append((Text(first.label + more), *map(Text, cells)))
     content = Content(("", *titles[: len(rows[0]) - 1]), rows, bold=bold)
     if content.widths(width, RULED) is None:

@@ -52,7 +52,7 @@ METRICS: dict[str, tuple[str, ...]] = {
 """By what runs may be judged, by kind of traffic: the first unless something is said. All but goodput and time are of
 the delays of packets (bulk) or blocks, of the requests' latencies, or of the times that downloads take."""
 BESIDE = ("download", "upload")
-"""What may be said behind a plus."""
+"""Transfers without end that may run beside, as `+upload`."""
 LATEST = 5
 """So many blocks or requests at least are later than a percentile that is judged by."""
 

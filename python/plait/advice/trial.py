@@ -29,12 +29,12 @@ EVENTS_PER_PACKET = 2.2
 """About how many events the simulator handles per packet: it and its acknowledgement."""
 SHORTEST_NS = 20_000_000
 FIRST_GUESS = 30
-"""The first runs take about this part of the budget, as far as the bar knows."""
+"""The bar takes the first batch for this part of the budget."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What was said, in the form that runs take; `receive_buffer` in bytes. Paths are as the data meets them."""
+    """The input of runs; `receive_buffer` in bytes. The forward direction of paths is that of the data."""
 
     paths: tuple[KnownPath, ...]
     traffic: Traffic
@@ -166,14 +166,14 @@ class Bench:
         return outcomes
 
     def _shown(self, tasks: int) -> Callable[[float], None] | None:
-        """Shows the progress of so many runs, of which nobody knows yet what they take: as much as those before."""
+        """Shows progress within a batch of runs: as if each took as many events as the runs before."""
         if self._progress is None:
             return None
         each = self.spent / self.runs if self.runs else self._planned / FIRST_GUESS / tasks
         return lambda done: self._show(self.spent + done * tasks * each)
 
     def _show(self, spent: float) -> None:
-        """Never less than before, as guesses may be too high."""
+        """Never less than before: guesses may be too high."""
         self._most = max(self._most, min(spent / self._planned, 1.0))
         if self._progress is not None:
             self._progress(self._most)

@@ -1,7 +1,7 @@
-"""What was found, in plain words: a fixed sentence for each fact, made of numbers that the table or JSON has.
+"""The findings in plain words: a fixed sentence for each fact, with numbers of the table and the JSON document.
 
-Every statement names its kind; `plait.validate.advice` reads each kind back, and holds it against that document and
-against runs of its own.
+Every statement names its kind. `plait.validate.advice` reads each kind back. It compares it with the document and with
+runs of its own.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ ADDS_NOTHING = 2.0
 """A path that adds less, in percent, can be left out."""
 NEARLY_ALL = 0.9
 DEARER = 1.2
-"""A scheduler whose packets take this much longer, or less, has that said beside its goodput."""
+"""Ratio of packet delays from which on a sentence about goodput names them."""
 LATE_BEGINNING = 2.0
 """Connections that begin on a path with so many times the shortest round trip begin on the wrong one."""
 PROCESSOR_BPS = 10e9
-"""Public reports of what one MPTCP connection carries between fast machines begin here."""
+"""The least that public reports have of one MPTCP connection between fast machines."""
 SPARING = "cheapest-first"
 PLACES = {
     "stock": "On stock Linux",
@@ -37,7 +37,7 @@ def heading(advice: Findings) -> Statement:
     """The recommendation, in one sentence."""
     alone = advice.single.label.removesuffix(" alone")
     names, traffic = [path.name for path in advice.setting.paths], advice.setting.traffic
-    up = " (upload)" if advice.setting.direction == "up" else ""
+    up = " when uploading" if advice.setting.direction == "up" else ""
     if advice.verdict == "nothing":
         what = {"bulk": "anything", "file": "the file in time", "flows": "all downloads in time"}
         undone = what.get(traffic.kind, f"all {traffic.things}")
@@ -55,7 +55,7 @@ def heading(advice: Findings) -> Statement:
 
 
 def expectation(advice: Findings) -> list[Statement]:
-    """What to expect against the best single path, what that costs, and how sure it is."""
+    """The expected score against the best single path, its price, and how sure the gain is."""
     traffic, single, count = advice.setting.traffic, advice.single, advice.simulated.variations
     if advice.verdict == "nothing":
         return []
@@ -153,7 +153,7 @@ def certainty(holds: int, count: int, *, unsure: bool = False) -> str:
 
 
 def places(advice: Findings) -> list[Statement]:
-    """What stock Linux would give where it is not recommended, what places beyond would add, and the other schedulers.
+    """Stock Linux where it is not recommended, the gain of places beyond, and the other schedulers.
 
     Nothing where one path alone is recommended: then there is nothing to schedule.
     """
@@ -198,7 +198,7 @@ def _delay(one: Standing) -> str:
 
 
 def _slower(traffic: Traffic, one: Standing, base: Standing) -> str:
-    """What packets take, where that is much more or less."""
+    """The packets' delay, where it is much longer or shorter."""
     if not traffic.more_is_better or 1 / DEARER <= one.delay_ms / base.delay_ms <= DEARER:
         return ""
     return f", with a packet delay of {_delay(one)} instead of {_delay(base)} (p95)"
@@ -254,7 +254,7 @@ def _certain(advice: Findings) -> list[Statement]:
 
 
 def _beginning(advice: Findings) -> list[Statement]:
-    """That connections begin on the wrong path: short transfers hang on it, and so does every first round trip."""
+    """A hint where connections begin on the wrong path: short transfers and first round trips depend on it."""
     first, *_ = paths = advice.setting.paths
     quick = min(paths, key=lambda path: path.rtt_ns)
     alone = advice.single.label.removesuffix(" alone")
@@ -269,7 +269,7 @@ def _beginning(advice: Findings) -> list[Statement]:
 
 
 def _processor(advice: Findings, used: Standing) -> list[Statement]:
-    """That no machine does what these links could."""
+    """A warning where these links are faster than a processor."""
     if used.goodput_bps / len(advice.setting.traffic.begins_ns() or [0]) < PROCESSOR_BPS:
         return []
     text = (
@@ -280,7 +280,7 @@ def _processor(advice: Findings, used: Standing) -> list[Statement]:
 
 
 def _metered(advice: Findings) -> list[Statement]:
-    """What metered paths carry, and what spares them."""
+    """The load of metered paths, and how to spare them."""
     metered = [index for index, path in enumerate(advice.setting.paths) if path.metered]
     if not metered or advice.choice is None or advice.verdict not in ("worth", "borderline"):
         return []

@@ -82,7 +82,7 @@ def gain(text: str) -> tuple[Written, tuple[Written, Written] | None]:
     if ends is None:
         return percent(value), None
     first, second = ends.split(" to ")
-    # What both ends share is said once; the less of a delay, the larger the gain.
+    # Common words of both ends stand once.
     words = second.split(" ", maxsplit=1)[1:]
     both = [
         percent(end if end.startswith("×") or " " in end else " ".join([end, *words]))

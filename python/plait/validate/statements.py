@@ -162,6 +162,8 @@ def _capped(text: str, document: Document) -> Iterator[str]:
     said = [amount(each) for each in re.findall(AMOUNT, text)]
     keys = ["as_said_bps", "rate_bps", "in_bursts_bps", "without_bps"]
     keys = [key for key in keys if one[key] is not None]
+    if document["asked"]["traffic"] != "bulk" and document["simulated"]["traffic"] != "bulk":
+        keys.remove("rate_bps")
     path = next(path for path in document["asked"]["paths"] if path["name"] == one["path"])
     how = "in bursts" if path["burst_packets"] else "at handovers" if path["handovers"] else "independent"
     if how not in text.partition(" cap ")[0]:
