@@ -188,10 +188,14 @@ def _kept(columns: Sequence[Column]) -> tuple[Column, ...]:
 
 
 def _against(one: Standing) -> str:
-    """The gain in percent and its interval, without the sign of percent; more is better."""
+    """The gain in percent and its interval, without the sign of percent; more is better. Long delays are multiples."""
     if one.gain is None:
         return "–"
     percents = [one.gain.value, *(one.gain.interval or ())]
-    factor = one.gain.value >= numbers.TENFOLD
-    value, *interval = (numbers.signed(percent, factor=factor).removesuffix(" %") for percent in percents)
+    if one.gain.value < -numbers.TENFOLD:
+        value, *interval = (numbers.digits(1 - percent / 100) for percent in percents)
+        value, interval = f"{value} times", interval[::-1]
+    else:
+        factor = one.gain.value >= numbers.TENFOLD
+        value, *interval = (numbers.signed(percent, factor=factor).removesuffix(" %") for percent in percents)
     return value + (f" ({' … '.join(interval)})" if len(set(interval)) > 1 else "")

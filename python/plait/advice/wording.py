@@ -289,9 +289,11 @@ def _metered(advice: Findings) -> list[Statement]:
     for index in metered:
         path, share = advice.setting.paths[index], best.shares[index]
         text = f"{path.name} is metered: {best.label} sends {numbers.share(share)} of the packets there"
-        if path.cap is not None:
-            lasts = path.cap * 8 / max(share * best.goodput_bps * best.overhead, 1.0)
-            text += f", so that {numbers.size(path.cap)} last {numbers.time(lasts)} of such traffic"
+        load = share * best.goodput_bps * best.overhead
+        if path.cap is not None and load > 0:
+            text += (
+                f", so that {numbers.size(path.cap)} last {numbers.time(path.cap * 8 / load)} of such traffic"
+            )
         said.append(Statement("metered", f"{text}."))
     names = listed([advice.setting.paths[index].name for index in metered])
     text = f"To spare {names}: a backup path (… subflow backup) carries nothing while the others work"

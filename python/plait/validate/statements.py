@@ -43,7 +43,15 @@ def complaints(document: Document) -> list[str]:
             continue
         try:
             found += [f"{kind}: {why}: {text}" for why in check(text, document)]
-        except (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        except (
+            ArithmeticError,
+            AssertionError,
+            AttributeError,
+            LookupError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as error:
             found.append(f"{kind}: cannot be read ({error!r}): {text}")
     kinds = [one["kind"] for one in document["statements"]]
     if kinds.count("heading") != 1:
@@ -264,8 +272,8 @@ def _metered(text: str, document: Document) -> Iterator[str]:
     )
     if not share(group(rf"sends ({PERCENT}) of", text)).says(row["packets_share"][at]):
         yield f"it carries {row['packets_share'][at]}"
-    if path["cap_bytes"]:
-        rate = row["packets_share"][at] * row["goodput_bps"] * row["packets_sent_per_delivered"]
+    rate = row["packets_share"][at] * row["goodput_bps"] * row["packets_sent_per_delivered"]
+    if path["cap_bytes"] and rate:
         cap, lasts = (amount(one) for one in re.findall(AMOUNT, text))
         if not cap.says(path["cap_bytes"]) or not lasts.says(path["cap_bytes"] * 8 / rate):
             yield f"it lasts {path['cap_bytes'] * 8 / rate} s"
