@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import median
+from operator import sub
+from statistics import fmean, median
 
 from plait.advice.amounts import BURST_PACKETS
 from plait.advice.budget import ENOUGH, FEW, SHORT_ROUND_TRIPS
@@ -23,7 +25,7 @@ VARIATIONS = (FEW, FEW // 2)
 class Capped:
     """What a path carries alone, in bit/s: as said (the table's median), with the same losses in bursts, and without.
 
-    `in_bursts_bps` is None, and `burst_packets` what was said, where losses come together already; it is None at
+    The two others are that median times the ratio in variations that were run with both. `in_bursts_bps` is None, and `burst_packets` what was said, where losses come together already; it is None at
     handovers. `without_bps` is None where there was no time to run it: then it is the rate that tells.
     """
 
@@ -50,36 +52,41 @@ def capped(bench: Bench, setting: Setting, grid: Grid, events: float) -> list[Ca
 
 def _path(bench: Bench, setting: Setting, grid: Grid, index: int, events: float) -> Capped | None:
     path, candidate = setting.paths[index], Candidate((index,))
-    settings = [_with(setting, index, replace(path, loss=0.0))]
+    others = [_with(setting, index, replace(path, loss=0.0))]
     if not path.together:
-        settings.append(_with(setting, index, replace(path, burst=BURST_PACKETS)))
-    medians: list[float] = []
+        others.append(_with(setting, index, replace(path, burst=BURST_PACKETS)))
+    as_said = max(median(outcome.goodput_bps for outcome in grid.outcomes[candidate]), 1.0)
+    ratios: list[float] = []
     for count in VARIATIONS:
-        rate = capacity_events(setting, candidate) * len(settings) * count
+        rate = capacity_events(setting, candidate) * (1 + len(others)) * count
         duration = min(round(events / rate * NANOSECONDS), grid.duration_ns)
         least = grid.duration_ns if setting.traffic.finite else round(grid.duration_ns * ENOUGH)
         if duration >= least and duration >= SHORT_ROUND_TRIPS * path.rtt_ns:
             chosen = bench.variations[: min(count, grid.variations)]
-            medians = [
-                _carried(bench, [Cell(one, candidate, each, duration) for each in chosen]) for one in settings
-            ]
+            base, *rest = (
+                _levels(bench, [Cell(one, candidate, each, duration) for each in chosen])
+                for one in (setting, *others)
+            )
+            ratios = [math.exp(fmean(map(sub, one, base))) for one in rest]
             break
-    if not medians and setting.traffic.kind != "bulk":
+    # The rate tells of losses only in runs that are long enough to reach it.
+    told = setting.traffic.kind == "bulk" and grid.duration_ns >= SHORT_ROUND_TRIPS * setting.round_trip_ns
+    if not (ratios or told):
         return None
     return Capped(
         path=path.name,
         loss=path.loss,
         rate_bps=path.mean_bps,
-        as_said_bps=max(median(outcome.goodput_bps for outcome in grid.outcomes[candidate]), 1.0),
-        in_bursts_bps=medians[1] if len(medians) > 1 else None,
-        without_bps=medians[0] if medians else None,
+        as_said_bps=as_said,
+        in_bursts_bps=as_said * ratios[1] if len(ratios) > 1 else None,
+        without_bps=as_said * ratios[0] if ratios else None,
         burst_packets=path.burst if path.together else BURST_PACKETS,
     )
 
 
-def _carried(bench: Bench, cells: Sequence[Cell]) -> float:
-    """The median goodput; nothing counts as one bit per second."""
-    return max(median(outcome.goodput_bps for outcome in bench.run(cells)), 1.0)
+def _levels(bench: Bench, cells: Sequence[Cell]) -> list[float]:
+    """Logarithms of the goodputs; nothing counts as one bit per second."""
+    return [math.log(max(outcome.goodput_bps, 1.0)) for outcome in bench.run(cells)]
 
 
 def _with(setting: Setting, index: int, path: KnownPath) -> Setting:

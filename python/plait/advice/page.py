@@ -64,7 +64,7 @@ def page(advice: Findings, width: int = WIDTH) -> Group:
     def lines(said: list[Statement]) -> list[RenderableType]:
         return [_line(one) for one in said]
 
-    return Group(*lines(before(advice)), Text(), *evidence(advice, width), Text(), *lines(after(advice)))
+    return Group(*lines(before(advice)), Text(), evidence(advice, width), Text(), *lines(after(advice)))
 
 
 def _line(one: Statement) -> Text:
@@ -86,7 +86,7 @@ def shown(advice: Findings) -> list[Standing]:
     ]
 
 
-def evidence(advice: Findings, width: int) -> list[RenderableType]:
+def evidence(advice: Findings, width: int) -> RenderableType:
     """Schedulers and single paths, the best first. Rows of equal figures are one; a note below names their schedulers.
 
     A narrow screen gets the most important columns.
@@ -142,7 +142,7 @@ def evidence(advice: Findings, width: int) -> list[RenderableType]:
     content = Content(("", *titles[: len(rows[0]) - 1]), rows, bold=bold)
     if content.widths(width, RULED) is None:
         content = Content(_kept(content.headings), [_kept(row) for row in rows], bold=bold)
-    return [table(content, width, look=RULED), *notes]
+    return Group(table(content, width, look=RULED), *notes)
 
 
 def _judged(advice: Findings, one: Standing) -> str:

@@ -178,7 +178,7 @@ def places(advice: Findings) -> list[Statement]:
     if lags:
         better, alike, unknown = len(choice.better), len(choice.alike), len(choice.undecided)
         text = (
-            f"Of {lags} other schedulers {better} are better than {best.label}, {alike} as good (within "
+            f"Of {lags} other scheduler{'' if lags == 1 else 's'} {better} are better than {best.label}, {alike} as good (within "
             f"{traffic.alike_percent:.0f} %), {lags - better - alike - unknown} worse, and {unknown} not told apart by "
             "these runs."
         )

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
 from typing import Any
 
-from plait.scenarios.units import duration_ns, rate_bps, size_bytes
 from plait.validate.certainty import MOSTLY, certain_gain
+from plait.validate.practice import PRACTICE
 from plait.validate.reading import (
     AMOUNT,
     PERCENT,
@@ -243,7 +242,7 @@ def _others(text: str, document: Document) -> Iterator[str]:
     }
     worse = {name for name in lags.keys() - better - close if end(lags[name], "high") < 0}
     told = re.match(
-        r"Of (\d+) other schedulers (\d+) are better than (\S+), (\d+) as good \(within (\d) %\), "
+        r"Of (\d+) other schedulers? (\d+) are better than (\S+), (\d+) as good \(within (\d) %\), "
         r"(\d+) worse, and (\d+) not",
         text,
     )
@@ -255,53 +254,6 @@ def _others(text: str, document: Document) -> Iterator[str]:
         yield f"the counts are {counts}"
     if (better, close) != (set(document["better"]), set(document["as_good"])):
         yield "the document names others"
-
-
-def _processor(_: str, document: Document) -> Iterator[str]:
-    label = document["scheduler"] if len(document["use_paths"]) > 1 else single(document)["label"]
-    if standing(document, label)["goodput_bps"] < 10e9:
-        yield "a processor does that"
-
-
-def _metered(text: str, document: Document) -> Iterator[str]:
-    row = standing(document, document["scheduler"])
-    at, path = next(
-        (at, path)
-        for at, path in enumerate(document["asked"]["paths"])
-        if text.startswith(f"{path['name']} is metered")
-    )
-    if not share(group(rf"sends ({PERCENT}) of", text)).says(row["packets_share"][at]):
-        yield f"it carries {row['packets_share'][at]}"
-    rate = row["packets_share"][at] * row["goodput_bps"] * row["packets_sent_per_delivered"]
-    if path["cap_bytes"] and rate:
-        cap, lasts = (amount(one) for one in re.findall(AMOUNT, text))
-        if not cap.says(path["cap_bytes"]) or not lasts.says(path["cap_bytes"] * 8 / rate):
-            yield f"it lasts {path['cap_bytes'] * 8 / rate} s"
-
-
-def _sparing(text: str, document: Document) -> Iterator[str]:
-    paths = document["asked"]["paths"]
-    metered = [at for at, path in enumerate(paths) if path["cost"] or path["cap_bytes"]]
-    if any(paths[at]["name"] not in text for at in metered):
-        yield "a metered path is missing"
-    if "cheapest-first" in text:
-        row = standing(document, "cheapest-first")
-        if not share(group(rf"sends ({PERCENT}) there", text)).says(
-            sum(row["packets_share"][at] for at in metered)
-        ):
-            yield f"it sends {row['packets_share']}"
-        if not amount(group(rf"({AMOUNT}) \w+\.$", text)).says(row["median"] * unit(document)):
-            yield f"the median is {row['median']}"
-
-
-def _udp(text: str, document: Document) -> Iterator[str]:
-    if ("these numbers are not for" in text) != document["asked"]["traffic"].startswith("blocks"):
-        yield "the traffic is other"
-
-
-def _note(text: str, _: Document) -> Iterator[str]:
-    if not text.startswith("# "):
-        yield "a shell runs it"
 
 
 def _quicker(text: str, document: Document) -> Iterator[str]:
@@ -413,79 +365,6 @@ def _unsearched(_: str, document: Document) -> Iterator[str]:
         yield "it was searched for"
 
 
-def _do(text: str, document: Document) -> Iterator[str]:
-    if document["verdict"] not in ("worth", "borderline", "not worth"):
-        yield "nothing is recommended"
-    if ("as a spare only" in text) != (document["verdict"] == "not worth"):
-        yield f"the verdict is {document['verdict']}"
-    told = [one["command"] for one in document["commands"]]
-    endpoints = [one for one in told if one.startswith("ip mptcp endpoint add")]
-    paths = (
-        len(document["use_paths"]) if document["verdict"] != "not worth" else len(document["asked"]["paths"])
-    )
-    if len(endpoints) != paths - 1 or f"ip mptcp limits set subflow {paths - 1}" not in told:
-        yield f"{paths} paths, {len(endpoints)} endpoints"
-    here = next(one for one in document["answers"] if one["scheduler"] == document["scheduler"])
-    chosen = any("net.mptcp.scheduler" in one for one in told)
-    if chosen != (here["where"] == "kernel" and document["verdict"] != "not worth"):
-        yield f"the scheduler is {here}"
-
-
-def _command(text: str, document: Document) -> Iterator[str]:
-    if text not in [one["command"] for one in document["commands"]] or "\n" in text:
-        yield "it is none of the commands"
-    if "iperf3 -c" in text and (" -R" in text) != (document["asked"]["direction"] == "down"):
-        yield "it measures the other direction"
-
-
-def _basis(text: str, document: Document) -> Iterator[str]:
-    done = document["simulated"]
-    found = re.search(r"Simulated: (\d+) variations.* (\d+) runs, ([\d.]+) million events, seed (\d+)", text)
-    if found and [int(found[1]), int(found[2]), int(found[4])] != [
-        done["variations"],
-        done["runs"],
-        done["seed"],
-    ]:
-        yield f"it is {done}"
-
-
-def _traffic(text: str, document: Document) -> Iterator[str]:
-    scenario = document["scenario"]
-    workload, flows = scenario["workload"], scenario.get("flow", [])
-    size, time = (amount(one) for one in re.findall(AMOUNT, text))
-    beside = re.search(r"Beside them runs one (\w+) without end", text)
-    if (beside[1] if beside else "") != document["asked"]["traffic"].partition("+")[2]:
-        yield "beside them runs something else"
-    if beside:
-        (other,) = flows
-        same = (beside[1] == "download") == (document["asked"]["direction"] == "down")
-        if "size" in other or other["direction"] != ("forward" if same else "backward"):
-            yield f"beside them runs {other}"
-    if text.startswith("Requests: "):
-        said = 1 if "one client;" in text else int(group(r"(\d+) clients", text))
-        there, sizes = workload["parallel"], {workload["response"]}
-        times = {duration_ns(workload["think"])}
-        if workload["think_times"] != "exponential":
-            yield f"the times are {workload['think_times']}"
-    elif text.startswith("Blocks: "):
-        said = there = 1
-        sizes = {workload["block"]}
-        times = {round(size_bytes(workload["block"]) * 8e9 / rate_bps(workload["rate"]))}
-    else:
-        said = int(group(r"Downloads: (\d+) of", text))
-        there, sizes = 1 + len(flows), {workload["size"], *(flow["size"] for flow in flows)}
-        begins = [0, *(duration_ns(flow["start"]) for flow in flows)]
-        times = {later - sooner for sooner, later in pairwise(begins)}
-        if any(flow["paths"] != [path["name"] for path in scenario["path"]] for flow in flows):
-            yield "a flow has other paths"
-    if said != there:
-        yield f"there are {there}"
-    if len(sizes) != 1 or not size.says(size_bytes(sizes.pop())):
-        yield f"the sizes are {sizes}"
-    if len(times) != 1 or not time.says(times.pop() / 1e9):
-        yield f"the times are {times}"
-
-
 CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "heading": _heading,
     "expect": _expect,
@@ -500,11 +379,6 @@ CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "copies": _copies,
     "price": _price,
     "others": _others,
-    "processor": _processor,
-    "metered": _metered,
-    "sparing": _sparing,
-    "udp": _udp,
-    "note": _note,
     "buffer": _buffer,
     "buffer-rule": _buffer_rule,
     "path-adds": _path_adds,
@@ -513,9 +387,6 @@ CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "threshold-enough": lambda text, document: _tried(text, document, "enough"),
     "threshold-vain": lambda text, document: _tried(text, document, "vain"),
     "threshold-open": lambda text, document: _tried(text, document, "open"),
-    "do": _do,
-    "command": _command,
-    "traffic": _traffic,
-    "basis": _basis,
+    **PRACTICE,
 }
 """How each kind of sentence is checked."""
