@@ -86,8 +86,11 @@ def test_metered_paths_are_told_what_they_carry_and_how_to_be_spared() -> None:
     assert re.search(
         r"lte is metered: \S+ sends [\d.]+ % of the packets there, so that 2 GB last \d[\d.]* ", advice.text
     )
-    assert "To spare lte: a backup path" in advice.text.replace("\n", " ")
+    assert "To spare lte: dsl alone, with the rest as backup paths" in advice.text.replace("\n", " ")
     assert complaints(advice.document()) == []
+    alone = advise(["dsl 16Mbit 25ms cap=1TB", SAT], "blocks:500kbit", schedulers=FEW, events=EVENTS)
+    assert "dsl is metered: dsl alone sends 100 % of the packets there" in alone.text.replace("\n", " ")
+    assert complaints(alone.document()) == []
 
 
 def test_a_shaped_router_delays_less_than_a_long_queue() -> None:

@@ -23,10 +23,11 @@ VARIATIONS = (FEW, FEW // 2)
 
 @dataclass(frozen=True)
 class Capped:
-    """What a path carries alone, in bit/s: as said (the table's median), with the same losses in bursts, and without.
+    """The goodput of a path alone, in bit/s: as said (the table's median), with losses in bursts, and without.
 
-    The two others are that median times the ratio in variations that were run with both. `in_bursts_bps` is None, and `burst_packets` what was said, where losses come together already; it is None at
-    handovers. `without_bps` is None where there was no time to run it: then it is the rate that tells.
+    The two others are that median times the ratio in variations that were run with both. Where losses come together as
+    said, `in_bursts_bps` is None, and `burst_packets` is the mean burst, or None at handovers. `without_bps` is None
+    where there was no time to run it: then the rate tells.
     """
 
     path: str

@@ -23,6 +23,7 @@ def before(advice: Findings) -> list[Statement]:
     """What stands before the evidence."""
     return [
         wording.heading(advice),
+        *wording.processor(advice),
         *(further.udp(advice) if advice.asked.kind == "blocks" else []),
         *further.losses(advice),
         *wording.expectation(advice),

@@ -25,7 +25,8 @@ LATE_BEGINNING = 2.0
 """Connections that begin on a path with so many times the shortest round trip begin on the wrong one."""
 PROCESSOR_BPS = 10e9
 """The least that public reports have of one MPTCP connection between fast machines."""
-SPARING = "cheapest-first"
+SPARING, SPARED = "cheapest-first", 0.9
+"""The scheduler for metered paths. A sentence names it where it leaves less than this share of their load."""
 PLACES = {
     "stock": "On stock Linux",
     "kernel": "With Plait's kernel",
@@ -60,7 +61,7 @@ def expectation(advice: Findings) -> list[Statement]:
     if advice.verdict == "nothing":
         return []
     if advice.choice is None:
-        return [Statement("expect", f"{_expect(traffic, single, count)}."), *_processor(advice, single)]
+        return [Statement("expect", f"{_expect(traffic, single, count)}.")]
     best = advice.choice.best
     gained = gain(_gain(best), traffic)
     if advice.verdict == "not worth":
@@ -75,8 +76,7 @@ def expectation(advice: Findings) -> list[Statement]:
         if traffic.more_is_better and best.delay_ms > DEARER * single.delay_ms:
             text = f"The price: a packet delay of {_delay(best)} instead of {_delay(single)} (p95)."
             said.append(Statement("price", text))
-    used = single if advice.verdict == "not worth" else best
-    return [*said, *_certain(advice), *_beginning(advice), *_processor(advice, used), *_metered(advice)]
+    return [*said, *_certain(advice), *_beginning(advice), *_metered(advice)]
 
 
 def value(traffic: Traffic, score: float) -> str:
@@ -177,8 +177,9 @@ def places(advice: Findings) -> list[Statement]:
     lags = len(choice.lags)
     if lags:
         better, alike, unknown = len(choice.better), len(choice.alike), len(choice.undecided)
+        ones = "scheduler" if lags == 1 else "schedulers"
         text = (
-            f"Of {lags} other scheduler{'' if lags == 1 else 's'} {better} are better than {best.label}, {alike} as good (within "
+            f"Of {lags} other {ones} {better} are better than {best.label}, {alike} as good (within "
             f"{traffic.alike_percent:.0f} %), {lags - better - alike - unknown} worse, and {unknown} not told apart by "
             "these runs."
         )
@@ -268,9 +269,10 @@ def _beginning(advice: Findings) -> list[Statement]:
     return [Statement("beginning", text)]
 
 
-def _processor(advice: Findings, used: Standing) -> list[Statement]:
+def processor(advice: Findings) -> list[Statement]:
     """A warning where these links are faster than a processor."""
-    if used.goodput_bps / len(advice.setting.traffic.begins_ns() or [0]) < PROCESSOR_BPS:
+    flows = len(advice.setting.traffic.begins_ns() or [0])
+    if advice.verdict == "nothing" or _used(advice).goodput_bps / flows < PROCESSOR_BPS:
         return []
     text = (
         "WARNING: a processor limits this, not the links: public reports have 10 to 16 Gbit/s over one MPTCP "
@@ -279,28 +281,42 @@ def _processor(advice: Findings, used: Standing) -> list[Statement]:
     return [Statement("processor", text)]
 
 
+def _used(advice: Findings) -> Standing:
+    """The row of the recommendation."""
+    several = advice.choice is not None and advice.verdict in ("worth", "borderline")
+    return advice.choice.best if several and advice.choice is not None else advice.single
+
+
 def _metered(advice: Findings) -> list[Statement]:
     """The load of metered paths, and how to spare them."""
-    metered = [index for index, path in enumerate(advice.setting.paths) if path.metered]
-    if not metered or advice.choice is None or advice.verdict not in ("worth", "borderline"):
-        return []
-    best, traffic = advice.choice.best, advice.setting.traffic
+    paths, used, traffic = advice.setting.paths, _used(advice), advice.setting.traffic
+    loads = {
+        index: share
+        for index, share in zip(used.candidate.paths, used.shares, strict=True)
+        if paths[index].metered
+    }
     said = []
-    for index in metered:
-        path, share = advice.setting.paths[index], best.shares[index]
-        text = f"{path.name} is metered: {best.label} sends {numbers.share(share)} of the packets there"
-        load = share * best.goodput_bps * best.overhead
-        if path.cap is not None and load > 0:
-            text += (
-                f", so that {numbers.size(path.cap)} last {numbers.time(path.cap * 8 / load)} of such traffic"
-            )
+    for index, share in loads.items():
+        text = (
+            f"{paths[index].name} is metered: {used.label} sends {numbers.share(share)} of the packets there"
+        )
+        cap, load = paths[index].cap, share * used.goodput_bps * used.overhead
+        if cap is not None and load > 0:
+            text += f", so that {numbers.size(cap)} last {numbers.time(cap * 8 / load)} of such traffic"
         said.append(Statement("metered", f"{text}."))
-    names = listed([advice.setting.paths[index].name for index in metered])
-    text = f"To spare {names}: a backup path (… subflow backup) carries nothing while the others work"
+    singles = [one for one in advice.standings if one.candidate.scheduler is None]
+    free = next((one for one in singles if not paths[one.candidate.paths[0]].metered), None)
+    if free is None or not loads:
+        return said
+    names = listed([paths[index].name for index in loads])
+    text = (
+        f"To spare {names}: {free.label}, with the rest as backup paths (… subflow backup), has "
+        f"{value(traffic, free.value)} {traffic.noun}"
+    )
     sparing = next((one for one in advice.standings if one.label == SPARING), None)
-    if sparing is not None and sparing is not best:
-        shared = numbers.share(sum(sparing.shares[index] for index in metered))
-        text += f"; {SPARING} (Plait's kernel) sends {shared} there, {value(traffic, sparing.value)} {traffic.noun}"
+    if sparing is not None and sum(sparing.shares[index] for index in loads) < SPARED * sum(loads.values()):
+        shared = numbers.share(sum(sparing.shares[index] for index in loads))
+        text += f"; {SPARING} (Plait's kernel) sends {shared} there, for {value(traffic, sparing.value)}"
     return [*said, Statement("sparing", f"{text}.")]
 
 

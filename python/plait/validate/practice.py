@@ -5,27 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import Any
 
 from plait.scenarios.units import duration_ns, rate_bps, size_bytes
 from plait.validate.reading import AMOUNT, PERCENT, Document, amount, group, share, single, standing, unit
 
 
+def _used(document: Document) -> dict[str, Any]:
+    """The row of the recommendation."""
+    several = document["verdict"] in ("worth", "borderline")
+    return standing(document, document["scheduler"]) if several else single(document)
+
+
 def _processor(_: str, document: Document) -> Iterator[str]:
-    label = document["scheduler"] if len(document["use_paths"]) > 1 else single(document)["label"]
-    if standing(document, label)["goodput_bps"] < 10e9:
+    if _used(document)["goodput_bps"] < 10e9:
         yield "a processor does that"
 
 
 def _metered(text: str, document: Document) -> Iterator[str]:
-    row = standing(document, document["scheduler"])
-    at, path = next(
-        (at, path)
-        for at, path in enumerate(document["asked"]["paths"])
-        if text.startswith(f"{path['name']} is metered")
-    )
-    if not share(group(rf"sends ({PERCENT}) of", text)).says(row["packets_share"][at]):
-        yield f"it carries {row['packets_share'][at]}"
-    rate = row["packets_share"][at] * row["goodput_bps"] * row["packets_sent_per_delivered"]
+    row = _used(document)
+    name = group(r"^(\S+) is metered", text)
+    path = next(path for path in document["asked"]["paths"] if path["name"] == name)
+    part = dict(zip(row["paths"], row["packets_share"], strict=True))[name]
+    if f": {row['label']} sends " not in text or not share(group(rf"sends ({PERCENT}) of", text)).says(part):
+        yield f"it carries {part}"
+    rate = part * row["goodput_bps"] * row["packets_sent_per_delivered"]
     if path["cap_bytes"] and rate:
         cap, lasts = (amount(one) for one in re.findall(AMOUNT, text))
         if not cap.says(path["cap_bytes"]) or not lasts.says(path["cap_bytes"] * 8 / rate):
@@ -33,17 +37,23 @@ def _metered(text: str, document: Document) -> Iterator[str]:
 
 
 def _sparing(text: str, document: Document) -> Iterator[str]:
-    paths = document["asked"]["paths"]
-    metered = [at for at, path in enumerate(paths) if path["cost"] or path["cap_bytes"]]
-    if any(paths[at]["name"] not in text for at in metered):
-        yield "a metered path is missing"
+    metered = [path["name"] for path in document["asked"]["paths"] if path["cost"] or path["cap_bytes"]]
+    label = group(r": (.+?), with the rest", text)
+    said = [amount(one) for one in re.findall(AMOUNT, text)]
+    alone = standing(document, label)
+    if (
+        alone["scheduler"]
+        or alone["paths"][0] in metered
+        or not said[0].says(alone["median"] * unit(document))
+    ):
+        yield f"{label} is metered, or has {alone['median']}"
     if "cheapest-first" in text:
         row = standing(document, "cheapest-first")
-        if not share(group(rf"sends ({PERCENT}) there", text)).says(
-            sum(row["packets_share"][at] for at in metered)
-        ):
-            yield f"it sends {row['packets_share']}"
-        if not amount(group(rf"({AMOUNT}) \w+\.$", text)).says(row["median"] * unit(document)):
+        parts = zip(row["paths"], row["packets_share"], strict=True)
+        there = sum(part for name, part in parts if name in metered)
+        if not share(group(rf"sends ({PERCENT}) there", text)).says(there):
+            yield f"it sends {there}"
+        if not said[1].says(row["median"] * unit(document)):
             yield f"the median is {row['median']}"
 
 
