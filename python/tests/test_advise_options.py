@@ -88,7 +88,7 @@ def test_metered_paths_are_told_what_they_carry_and_how_to_be_spared() -> None:
     )
     assert "To spare lte: dsl alone, with the rest as backup paths" in advice.text.replace("\n", " ")
     assert complaints(advice.document()) == []
-    alone = advise(["dsl 16Mbit 25ms cap=1TB", SAT], "blocks:500kbit", schedulers=FEW, events=EVENTS)
+    alone = advise(["dsl 16Mbit 25ms cap=900GB", SAT], "blocks:500kbit", schedulers=FEW, events=EVENTS)
     assert "dsl is metered: dsl alone sends 100 % of the packets there" in alone.text.replace("\n", " ")
     assert complaints(alone.document()) == []
 

@@ -185,7 +185,7 @@ def _further(
     sized = buffer.search(bench, setting, grid, chosen, left() * budget.BUFFER_SHARE)
     if len(setting.paths) > 2:
         return sized, [], threshold.left_out(bench, setting, grid, chosen, left()), limited
-    if judged == "worth":
+    if judged == "worth" or choice.best.samples < setting.traffic.fewest_samples:
         return sized, [], [], limited
     second = 1 - best.paths[0]
     with_buffer = sized is None or not sized.enough

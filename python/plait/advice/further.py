@@ -121,7 +121,7 @@ def thresholds(advice: Findings) -> list[Statement]:
         return []
     second = _second(advice)
     if not advice.thresholds:
-        text = f"What would make {second} worth it was not searched for: these links leave no time."
+        text = f"What would make {second} worth it was not searched for: the runs are too short for that."
         return [Statement("threshold-unsearched", text)]
     best = advice.choice.best.label
     said = [
