@@ -1,4 +1,4 @@
-"""Paths whose losses as given are what limits them: each loss that stands alone makes CUBIC's window smaller."""
+"""Paths that losses limit: every independent loss makes CUBIC's window smaller."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Capped:
 
 
 def capped(bench: Bench, setting: Setting, grid: Grid, events: float) -> list[Capped]:
-    """The paths that losses limit, each with what else it would carry."""
+    """The paths that losses limit, each with its goodput under other losses."""
     lossy = [index for index, path in enumerate(setting.paths) if path.loss > 0]
     every = (_path(bench, setting, grid, index, events) for index in lossy)
     return [one for one in every if one is not None and one.share < CAPPED]

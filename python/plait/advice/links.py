@@ -110,7 +110,7 @@ class KnownPath:
 
     @property
     def metered(self) -> bool:
-        """Whether what it carries costs something."""
+        """Whether its traffic costs something."""
         return bool(self.cost or self.cap)
 
     @property

@@ -117,7 +117,7 @@ def evidence(advice: Findings, width: int) -> RenderableType:
             "–" if one.gain is None else f"{one.worth_in} of {count}",
             f"{one.whole_in} of {count}" if counted else numbers.digits(one.delay_ms / 1e3 / slow),
         )
-        # A path alone has a row of its own; what is advised shares its row with what is as good.
+        # A path alone has a row of its own. The advised scheduler shares its row with equally good ones.
         kind = (
             one.label
             if one.candidate.scheduler is None

@@ -96,7 +96,7 @@ def varied(
 
 
 def queue(path: KnownPath, place: float) -> str | None:
-    """The queue at a place (0 to 1) of what is plausible, as scenario files write it; None of a discipline's own."""
+    """The queue at a place (0 to 1) of the plausible range, as scenario files write it; None for a discipline."""
     if path.discipline:
         return None
     if path.queue is not None:

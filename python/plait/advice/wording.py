@@ -93,7 +93,7 @@ def gain(found: Estimate, traffic: Traffic) -> str:
         ends, between = [numbers.signed(one) for one in found.interval or ()], numbers.interval(found)
     else:
         said = numbers.saved(found.value, traffic.noun)
-        # A gain is what is saved: its larger end is the least that is left.
+        # A gain is a saving: its larger end stands for the shortest delay.
         ends = [numbers.saved(one) for one in sorted(found.interval or (), reverse=True)]
         if all(one.endswith("less") for one in ends):
             ends.reverse()

@@ -1,4 +1,4 @@
-"""Sentences about doing it, held against the JSON document: commands, UDP, metered paths, and what was simulated."""
+"""Checks of the sentences about commands, UDP, metered paths and runs, against the JSON document."""
 
 from __future__ import annotations
 
