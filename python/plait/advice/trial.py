@@ -27,7 +27,6 @@ WARMUP = 0.25
 """Share of a run of endless traffic that is not counted."""
 EVENTS_PER_PACKET = 2.2
 """About how many events the simulator handles per packet: it and its acknowledgement."""
-SHORTEST_NS = 20_000_000
 FIRST_GUESS = 30
 """The bar takes the first batch for this part of the budget."""
 
