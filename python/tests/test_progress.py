@@ -36,6 +36,16 @@ def test_long_work_shows_a_bar_and_removes_it(monkeypatch: pytest.MonkeyPatch) -
     assert "working" in terminal.getvalue()
 
 
+def test_work_of_which_it_is_known_that_it_is_long_shows_a_bar_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminal = watch(monkeypatch)
+    monkeypatch.setenv("TERM", "xterm")
+    with Progress("working", patience=0.0) as bar:
+        bar.update(0.0)
+        assert "working" in terminal.getvalue()
+
+
 def test_quiet_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = watch(monkeypatch)
     monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.0)

@@ -23,12 +23,16 @@ class Progress:
     Args:
         title: what is being done.
         total: how many there are to do, and `unit` of what; None for work that is not counted.
+        patience: seconds; work shorter than this shows no bar; `PATIENCE_SECONDS` unless given.
     """
 
     quiet = False
     """Set to True to show no bar anywhere in this process."""
 
-    def __init__(self, title: str, total: int | None = None, unit: str = "") -> None:
+    def __init__(
+        self, title: str, total: int | None = None, unit: str = "", *, patience: float | None = None
+    ) -> None:
+        self._patience = patience
         self._title, self._total, self._unit = title, total, unit
         self._bar: Bar | None = None
         self._start = time.monotonic()
@@ -42,7 +46,8 @@ class Progress:
         if self._bar is None:
             if Progress.quiet or not sys.stderr.isatty():
                 return
-            if time.monotonic() - self._start < PATIENCE_SECONDS:
+            patience = PATIENCE_SECONDS if self._patience is None else self._patience
+            if time.monotonic() - self._start < patience:
                 return
             from plait.support.bar import Bar  # noqa: PLC0415 - most commands end before they need one
 
