@@ -200,7 +200,8 @@ def test_iperf3_read_although_it_ended_with_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "expected"), [("28200 Kbits/sec", 28.2e6), ("3.5 MBytes/sec", 3.5 * 8 * 2**20), ("1.2 Gbits/sec", 1.2e9)]
+    ("rate", "expected"),
+    [("28200 Kbits/sec", 28.2e6), ("3.5 MBytes/sec", 3.5 * 8 * 2**20), ("1.2 Gbits/sec", 1.2e9)],
 )
 def test_iperf3_in_every_unit(rate: str, expected: float) -> None:
     assert read_iperf3(IPERF3.replace("28.2 Mbits/sec", rate), "a") == pytest.approx(expected)

@@ -16,7 +16,7 @@ import numpy as np
 from plait import _core
 
 REPLY = re.compile(r"[=<](\d+(?:[.,]\d+)?) ?ms\b")
-"""The round trip in a line of ping. Its word depends on the language: time, Zeit, temps; totals have blanks around =."""
+"""The round trip in a line of ping: time=, Zeit=, temps=, by the language. Totals have blanks around =."""
 NUMBER = re.compile(r"\b(?:icmp_)?seq=(\d+)\b")
 """An echo's number; BusyBox writes seq, and Windows writes no number."""
 NUMBERS = 1 << 16
@@ -181,7 +181,10 @@ def _check_way(name: str, reverse: bool, back: bool) -> None:
         )
         raise _core.ScenarioError(message)
     if not reverse and not back:
-        message = f"{name}: was measured without -R, to the server; expected iperf3 -c HOST -R, or the option --iperf3-back"
+        message = (
+            f"{name}: was measured without -R, to the server; "
+            "expected iperf3 -c HOST -R, or the option --iperf3-back"
+        )
         raise _core.ScenarioError(message)
 
 

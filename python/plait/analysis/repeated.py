@@ -20,7 +20,7 @@ from plait.analysis.comparison import AgainstBaseline, compare, units
 from plait.analysis.contest import ahead
 from plait.engines.names import EngineName
 from plait.results.benefit import AgainstAlone
-from plait.results.metrics import CLOSE, direction, metric
+from plait.results.metrics import CLOSE, direction, meant, metric, names_of
 from plait.results.result import Comparison, Result
 from plait.results.summary import METRICS, PATH_METRICS, Row, heading, written, written_interval
 from plait.results.wording import Wording
@@ -214,12 +214,13 @@ class Repeated(Sequence[Comparison]):
         """A row per scheduler and metric: mean, low, high, and better_by_percent with its interval.
 
         Args:
-            metrics: dotted names; they end in their unit. By default those that the command prints.
+            metrics: dotted names; their unit may be left out. By default those that the command prints.
 
         Raises:
             KeyError: there is no metric of that name.
         """
-        names = metrics or self.known()
+        known = names_of(self.comparisons[0][0])
+        names = [meant(name, known) or name for name in metrics] or self.known()
         rows = []
         for name in names:
             against = {one.scheduler: one.change for one in self.against(name)}

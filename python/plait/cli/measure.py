@@ -14,7 +14,13 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command()
 @click.argument("name")
-@click.option("--ping", "ping_file", type=FILE, required=True, help="What ping -i 0.2 -c 500 HOST printed: of Linux, BusyBox, macOS or Windows, in any language.")
+@click.option(
+    "--ping",
+    "ping_file",
+    type=FILE,
+    required=True,
+    help="What ping -i 0.2 -c 500 HOST printed: of Linux, BusyBox, macOS or Windows, in any language.",
+)
 @click.option("--iperf3", "down_file", type=FILE, help="What iperf3 -c HOST -R printed, with or without -J.")
 @click.option("--iperf3-back", "up_file", type=FILE, help="The same without -R: the other direction.")
 @click.option("--trace", type=FILE, help="A recording in Mahimahi's format, instead of --iperf3.")

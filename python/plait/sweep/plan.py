@@ -37,9 +37,10 @@ from plait.scenarios.changes import change
 from plait.scenarios.own import Own
 from plait.scenarios.parameters import plain_value
 from plait.scenarios.repetition import BOUNDS, perturbed
-from plait.scenarios.scheduler import ALL, label_all, parse_list
+from plait.scenarios.scheduler import ALL, built_in, distinct, label_all, parse_list
 from plait.scenarios.template import fill, fill_value
 from plait.statistics import axes
+from plait.support.kinds import otherwise
 from plait.support.machine import plait_version
 from plait.support.words import expected
 from plait.sweep.columns import Columns
@@ -64,7 +65,7 @@ class Contender:
     @property
     def built_in(self) -> str | None:
         """The choice as JSON; None of one's own."""
-        return None if isinstance(self.choice, Own) else json.dumps(self.choice)
+        return None if isinstance(self.choice, Own) else built_in(self.choice)
 
     @property
     def own(self) -> Own | None:
@@ -147,7 +148,10 @@ class Plan:
         Raises:
             ScenarioError: see the class.
         """
-        return cls(_toml(Path(file)), Path(file).parent, fspath(file))
+        try:
+            return cls(_toml(Path(file)), Path(file).parent, fspath(file))
+        except ScenarioError as error:
+            raise otherwise(error, file, "plan") from error
 
     def __len__(self) -> int:
         return self.points * len(self.seeds) * len(self.contenders)
@@ -359,10 +363,7 @@ def _contenders(given: Any, folder: Path, origin: str) -> tuple[Contender, ...]:
         raise ScenarioError(message)
     choices = parse_list(given, f"{origin}: schedulers", folder)
     labels = [str(one) for one in label_all(choices)]
-    for name in labels:
-        if labels.count(name) > 1:
-            message = f"{origin}: schedulers: {name!r} is there twice"
-            raise ScenarioError(message)
+    distinct(labels, f"{origin}: schedulers")
     return tuple(Contender(name, choice) for name, choice in zip(labels, choices, strict=True))
 
 

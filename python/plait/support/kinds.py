@@ -1,0 +1,59 @@
+"""What a file or folder is, for messages to somebody who gave a command the wrong one."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from plait._core import ScenarioError
+
+USES = {
+    "scenario": "plait run FILE, plait compare FILE",
+    "plan": "plait sweep FILE",
+    "dataset": "plait analyze FOLDER, plait plot FOLDER, plait report FOLDER, plait run FOLDER --index N",
+    "results": "plait report FOLDER, plait explain FOLDER",
+    "recording": "plait replay FOLDER, plait explain FOLDER, plait report FOLDER",
+    "paper": "plait reproduce NAME",
+}
+"""What takes each kind."""
+SAID = {
+    "scenario": "a scenario",
+    "plan": "the plan of a sweep",
+    "dataset": "the dataset of a sweep",
+    "results": "a folder with results",
+    "recording": "the recording of a transfer",
+    "paper": "the description of a paper",
+}
+
+
+FOLDERS = {
+    "dataset": ("_plan.json",),
+    "results": ("result.json", "*/result.json"),
+    "recording": ("recording",),
+}
+"""Files by which folders are known."""
+
+
+def kind_of(place: Path) -> str | None:
+    """What a file or folder is, a key of `USES`; None if it is nothing of these."""
+    if place.is_dir():
+        for kind, patterns in FOLDERS.items():
+            if any(any(place.glob(pattern)) for pattern in patterns):
+                return kind
+        return None
+    try:
+        table = tomllib.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    for kind, key in (("paper", "venue"), ("plan", "schedulers"), ("plan", "axis"), ("scenario", "path")):
+        if key in table:
+            return kind
+    return None
+
+
+def otherwise(error: Exception, place: str | Path, wanted: str) -> ScenarioError:
+    """The error; or that `place` is something else than what is wanted, and what takes it."""
+    found = kind_of(Path(place))
+    if found is None or found == wanted:
+        return ScenarioError(str(error))
+    return ScenarioError(f"{place}: is {SAID[found]}; expected {SAID[wanted]}; for this one: {USES[found]}")
