@@ -128,13 +128,8 @@ static SHARE: Quantity = Quantity {
     smallest: "0.0000001%",
     indivisible: false,
 };
-static PACKETS: Quantity = Quantity {
-    name: "number of packets",
-    units: &["p"],
-    worth: &[1],
-    smallest: "1p",
-    indivisible: true,
-};
+static PACKETS: Quantity =
+    Quantity { name: "number of packets", units: &["p"], worth: &[1], smallest: "1p", indivisible: true };
 
 /// All of something, in parts per billion.
 pub const WHOLE_PPB: u32 = 1_000_000_000;

@@ -27,7 +27,7 @@ from plait.results.wording import Wording
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.repetition import identical_note
 from plait.scenarios.scenario import AnyScenario, scenario_json
-from plait.scenarios.scheduler import Choice
+from plait.scenarios.scheduler import Choice, check_several
 from plait.statistics.estimate import CONFIDENCE, Estimate, mean
 from plait.support.progress import Progress
 from plait.support.tables import NONE
@@ -351,6 +351,7 @@ def repeat(
     if seeds < 1:
         message = f"seeds: expected at least 1, got {seeds}"
         raise ScenarioError(message)
+    check_several(schedulers)
     numbers = seeds_of(scenario, seeds, seed)
     changed = seeds > 1 if perturb is None else perturb
     tasks = [

@@ -18,7 +18,7 @@ from plait.runs.watchdog import Watchdog
 from plait.scenarios.class_state import ClassState
 from plait.scenarios.repetition import network_of, perturbed
 from plait.scenarios.scenario import AnyScenario, scenario_json
-from plait.scenarios.scheduler import Choice, choice_of, distinct, label_all, override
+from plait.scenarios.scheduler import Choice, check_several, choice_of, label_all, override
 from plait.scenarios.units import Duration, duration_ns
 from plait.support.progress import Progress
 
@@ -162,7 +162,8 @@ def _covers(outages: Any, end: int) -> bool:
 
 def _check(task: Task, scenario: str) -> None:
     """A seed that fits, and no more samples than memory holds; ScenarioError otherwise."""
-    if task.seed is not None and (not isinstance(task.seed, int) or not 0 <= task.seed < 2**63):
+    seed: object = task.seed
+    if seed is not None and not (isinstance(seed, int) and 0 <= seed < 2**63):
         message = f"seed: expected a whole number from 0 to {2**63 - 1}, got {task.seed!r}"
         raise _core.ScenarioError(message)
     if task.series is None:
@@ -256,10 +257,7 @@ def compare(
     Raises:
         ScenarioError: bad input. RunError: a run failed. OutputError: captures cannot be written.
     """
-    if isinstance(schedulers, str) or not schedulers:
-        message = f"schedulers: expected a list of at least one scheduler, got {schedulers!r}"
-        raise _core.ScenarioError(message)
-    distinct(label_all([choice_of(one) for one in schedulers]), "schedulers")
+    check_several(schedulers)
     tasks = [
         Task(
             scenario=scenario,

@@ -102,11 +102,12 @@ def instance(kind: type, given: Iterable[tuple[str, str]]) -> Any:
             )
             raise WrongParameterError(message)
     arguments = {one.name: values.pop(one.name) for one in _arguments(kind) if one.name in values}
-    made = kind.__new__(kind, **arguments)
+    maker: Any = kind
+    made = maker.__new__(kind, **arguments)
     for name, value in values.items():  # before __init__, which may read them
         setattr(made, name, value)
-    if isinstance(made, kind):
-        made.__init__(**arguments)
+    if isinstance(made, kind):  # as a call of the class does it
+        maker.__init__(made, **arguments)
     return made
 
 

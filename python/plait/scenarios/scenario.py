@@ -60,7 +60,7 @@ def _with_unit(key: str, value: Any, place: str) -> Any:
     try:
         return _TEXTS[key](value)
     except _core.ScenarioError as error:
-        message = f"{place}: {error}"
+        message = f"{place}: {str(error).partition(': ')[2]}"
         raise _core.ScenarioError(message) from error
 
 
@@ -451,10 +451,11 @@ def scenario_json(scenario: AnyScenario) -> str:
     """
     if isinstance(scenario, Scenario):
         return scenario.json
-    if not isinstance(scenario, str | PathLike):
-        kind = type(scenario).__name__
+    given: object = scenario
+    if not isinstance(given, str | PathLike):
+        kind = type(given).__name__
         message = f"scenario: expected a plait.Scenario or the name of a file, got a {kind}"
-        if isinstance(scenario, Mapping):
+        if isinstance(given, Mapping):
             message += "; plait.scenarios.scenario.from_table makes a scenario of a table"
         raise _core.ScenarioError(message)
     return _read(fspath(scenario))

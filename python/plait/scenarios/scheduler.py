@@ -217,6 +217,18 @@ def built_in(choice: str | Mapping[str, Any]) -> str:
     return json.dumps(choice if isinstance(choice, str) else dict(choice))
 
 
+def check_several(choices: Sequence[Choice]) -> None:
+    """See that a list has at least one scheduler, and none twice.
+
+    Raises:
+        ScenarioError: it is no such list.
+    """
+    if isinstance(choices, str) or not choices:
+        message = f"schedulers: expected a list of at least one scheduler, got {choices!r}"
+        raise _core.ScenarioError(message)
+    distinct(label_all([choice_of(one) for one in choices]), "schedulers")
+
+
 def distinct(names: Sequence[str | None], place: str) -> None:
     """See that no scheduler is in a list twice; `place` is where the list stands.
 

@@ -151,7 +151,7 @@ class Plan:
         try:
             return cls(_toml(Path(file)), Path(file).parent, fspath(file))
         except ScenarioError as error:
-            raise otherwise(error, file, "plan") from error
+            raise otherwise(error, fspath(file), "plan") from error
 
     def __len__(self) -> int:
         return self.points * len(self.seeds) * len(self.contenders)

@@ -47,7 +47,10 @@ fn what_is_finer_than_the_smallest_unit_is_rounded() {
     assert_eq!(parse_duration("1.5ns"), Ok(Duration::from_nanos(2)));
     assert_eq!(parse_bytes("35.12345678kB"), Ok(35_123));
     assert_eq!(parse_share("0.01234567891%"), Ok(123_457));
-    assert_eq!(parse_duration("0.333333333333333333333333333333333333333333s"), parse_duration("333333333ns"));
+    assert_eq!(
+        parse_duration("0.333333333333333333333333333333333333333333s"),
+        parse_duration("333333333ns")
+    );
     assert_eq!(parse_packets("50.000p"), Ok(50));
 }
 

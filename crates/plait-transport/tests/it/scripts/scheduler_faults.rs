@@ -192,7 +192,10 @@ fn needs_are_compared_with_what_the_transport_offers() {
 #[test]
 fn every_fault_says_what_was_wrong() {
     let faults = [
-        (SchedulerFault::UnknownPath { path: PathId(7), paths: 2 }, "path 7, which does not exist; choose 0 to 1"),
+        (
+            SchedulerFault::UnknownPath { path: PathId(7), paths: 2 },
+            "path 7, which does not exist; choose 0 to 1",
+        ),
         (SchedulerFault::UnusablePath(PathId(3), PathState::Failed), "not established yet, or given up"),
         (SchedulerFault::NothingAssigned(PathId(1)), "0 segments"),
         (SchedulerFault::OverAssigned { wanted: 9, unassigned: 4 }, "9"),
