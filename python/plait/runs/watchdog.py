@@ -30,7 +30,7 @@ class Watchdog:
     return is not interrupted. With a debugger it does nothing.
 
     Args:
-        schedulers: objects whose methods are called meanwhile; those that are not written in Python do not count.
+        schedulers: objects or classes whose methods are called meanwhile; those that are not written in Python do not count.
     """
 
     def __init__(self, schedulers: Iterable[object]) -> None:
@@ -40,7 +40,8 @@ class Watchdog:
                 method = getattr(one, name, None)
                 code = getattr(getattr(method, "__func__", method), "__code__", None)
                 if code is not None:
-                    self._codes[code] = f"{type(one).__name__}.{name}"
+                    kind = one if isinstance(one, type) else type(one)
+                    self._codes[code] = f"{kind.__name__}.{name}"
         self._thread = threading.get_ident()
         self._ended = threading.Event()
         self._watcher: threading.Thread | None = None
