@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 import sys
@@ -206,7 +207,7 @@ def test_folders_are_called_what_they_are(links: Path, command: Command) -> None
 def test_what_is_compared_unless_something_is_said(links: Path, command: Command) -> None:
     done = command("compare", links.name, "--json")
     assert '"lowest-rtt"' in done.stdout
-    assert "lowest-rtt,round-robin" in command("compare", "--help").stdout
+    assert "lowest-rtt,round-robin" in "".join(command("compare", "--help").stdout.split())
 
 
 def test_one_scheduler_in_full(command: Command) -> None:
@@ -369,10 +370,8 @@ def test_constants_of_the_class_and_state_of_the_instance_are_fine(links: Path) 
 class Endless(plait.Scheduler):
     def decide(self, now: float, connection: plait.Connection, paths: list[plait.PathFacts]) -> Any:
         while True:
-            try:
+            with contextlib.suppress(Exception):  # nor is it stopped by that
                 time.sleep(0.001)
-            except Exception:
-                pass
 
 
 class Slow(Open):

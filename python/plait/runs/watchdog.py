@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
@@ -30,7 +32,7 @@ class Watchdog:
     return is not interrupted. With a debugger it does nothing.
 
     Args:
-        schedulers: objects or classes whose methods are called meanwhile; those that are not written in Python do not count.
+        schedulers: objects or classes whose methods are called meanwhile; only those written in Python count.
     """
 
     def __init__(self, schedulers: Iterable[object]) -> None:
@@ -59,7 +61,11 @@ class Watchdog:
         self._ended.set()
         if self._watcher is not None:
             self._watcher.join()
-            _raise_in(self._thread, None)  # what was to be raised when the call returned after all
+        if self._found is not None and not isinstance(error, _NeverReturnedError):
+            with suppress(
+                _NeverReturnedError
+            ):  # the call returned after all, before the exception was raised
+                time.sleep(0)
         if isinstance(error, _NeverReturnedError):
             message = (
                 f"scheduler {self._found} had not returned after {LIMIT_SECONDS:g} s; expected a decision, "
@@ -81,7 +87,7 @@ class Watchdog:
                 where = f"{Path(innermost.f_code.co_filename).name}, line {innermost.f_lineno}"
                 self._found = f"{self._codes[frame.f_code]} ({where})"
                 del innermost
-                _raise_in(self._thread, _NeverReturnedError)
+                _raise_in(self._thread)
 
     def _called(self) -> tuple[FrameType | None, FrameType | None]:
         """The frame of a scheduler's method that the thread is in, and the innermost frame."""
@@ -105,7 +111,6 @@ def _is_debugged(frame: FrameType | None) -> bool:
     return False
 
 
-def _raise_in(thread: int, kind: type[BaseException] | None) -> None:
-    """Raise an exception in a thread as soon as it executes Python; None takes one back."""
-    raised = None if kind is None else ctypes.py_object(kind)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), raised)
+def _raise_in(thread: int) -> None:
+    """Raise the exception in a thread as soon as it executes Python."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_NeverReturnedError))
