@@ -63,7 +63,7 @@ def run_again(folder: str | PathLike[str], index: int, own: str | None = None) -
         "perturb": told["perturbed"] is not None,
     }
     _check_traces(folder, told["traces"])
-    plan = Plan(table, "", str(folder))
+    plan = Plan(table, "", str(folder), of_one=True)
     if plan.identity["points"] != told["points"]:
         message = f"{folder}: index {index}: the libraries here draw other points from the plan's axes"
         raise ScenarioError(message)

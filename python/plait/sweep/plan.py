@@ -107,13 +107,19 @@ class Plan:
         table: as a plan file has it; see the module. `scenario` may be a table too.
         base: the folder in which the scenario, traces and classes of schedulers are found.
         origin: names the plan in messages; its name, without another.
+        of_one: whether only one of its schedulers is given, so that nothing may use a variable.
 
     Raises:
         ScenarioError: the plan, or a scenario that it makes, is not valid. Of very many points a sample is looked at.
     """
 
     def __init__(
-        self, table: Mapping[str, Any], base: str | PathLike[str] = "", origin: str = "plan"
+        self,
+        table: Mapping[str, Any],
+        base: str | PathLike[str] = "",
+        origin: str = "plan",
+        *,
+        of_one: bool = False,
     ) -> None:
         self.origin, folder = origin, Path(base)
         _check_keys(table, origin)
@@ -139,7 +145,7 @@ class Plan:
         if len(self) > MOST_RUNS:
             message = f"{origin}: {len(self):,} runs; expected at most {MOST_RUNS:,}"
             raise ScenarioError(message)
-        self._validate()
+        self._validate(of_one)
 
     @classmethod
     def load(cls, file: str | PathLike[str]) -> Plan:
@@ -249,7 +255,7 @@ class Plan:
                 seen.add(name)
                 yield name
 
-    def _validate(self) -> None:
+    def _validate(self, of_one: bool) -> None:
         """Every scheduler at the first point; the scenarios of all points, or of many."""
         _ = self.columns
         step = -(-self.points // MOST_CHECKED)
@@ -260,7 +266,7 @@ class Plan:
             f"{one.label}:{key}": text for one in self.contenders for key, text in one.templates.items()
         }
         unused = set(self.variables) - _used({**self.set, **parameters}, self.values(0))
-        if unused:
+        if unused and not of_one:
             example = f"'{{{min(unused)}}}ms'"
             names = ", ".join(sorted(unused))
             message = f"{self.origin}: set: nothing uses {names}; expected a template like {example}"
