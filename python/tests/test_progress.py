@@ -58,7 +58,7 @@ def test_long_work_without_a_terminal_writes_a_line_now_and_then(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0.0
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    monkeypatch.setattr("plait.support.progress.time.monotonic", lambda: now)
     with Progress("sweeping", 1_000, "runs", lines=True) as bar:
         bar.update(400)  # what was there already is no measure of speed
         now = 29.0

@@ -7,6 +7,7 @@ import math
 import re
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -229,18 +230,20 @@ def test_a_path_that_is_down_all_the_time_is_said_to_be(links: Path, command: Co
     assert command("run", links.name).stderr == ""
 
 
-PATH = {"name": "lte", "rate": "1Mbit"}
+WRONG: Any = "x"
+TABLE: Any = {"path": []}
+PATH: dict[str, Any] = {"name": "lte", "rate": "1Mbit"}
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
         (
-            lambda file: plait.run(file, seed="x"),
+            lambda file: plait.run(file, seed=WRONG),
             "seed: expected a whole number from 0 to 9223372036854775807, got 'x'",
         ),
         (
-            lambda file: plait.run({"path": []}),
+            lambda _: plait.run(TABLE),
             "scenario: expected a plait.Scenario or the name of a file, got a dict",
         ),
         (
@@ -286,7 +289,7 @@ PATH = {"name": "lte", "rate": "1Mbit"}
         ),
     ],
 )
-def test_a_slip_in_python(make: Any, words: str, links: Path) -> None:
+def test_a_slip_in_python(make: Callable[[Any], Any], words: str, links: Path) -> None:
     with pytest.raises(ScenarioError) as caught:
         make(links)
     assert words in str(caught.value)
