@@ -295,7 +295,7 @@ impl Assign {
 /// A whole number of Python's; `place` is the argument, and `most` the largest that it may be.
 fn whole<T>(value: &Bound<'_, PyAny>, place: &str, most: T) -> PyResult<T>
 where
-    T: for<'a, 'py> FromPyObject<'a, 'py> + PartialOrd + std::fmt::Display,
+    T: Copy + for<'a, 'py> FromPyObject<'a, 'py> + PartialOrd + std::fmt::Display,
 {
     match value.extract::<T>() {
         Ok(number) if number <= most => Ok(number),

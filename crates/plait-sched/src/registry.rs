@@ -185,7 +185,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("idd", "intelligent-delivery-delay"),
 ];
 
-/// The scheduler that is elsewhere called `name`, whatever its capitals: `minRTT` is `lowest-rtt`.
+/// The scheduler with the name `name` in other systems; capitals do not count: `minRTT` is `lowest-rtt`.
 pub fn known_elsewhere(name: &str) -> Option<&'static str> {
     OTHER_NAMES.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, name)| *name)
 }

@@ -1,8 +1,8 @@
 //! Amounts with units, as people write them: `20ms`, `1.5Mbit`, `64KiB`, `0.2%`, `50p`.
 //! What another notation most likely means is said, never assumed.
 //!
-//! Decimal fractions are integer arithmetic. What is finer than the smallest unit is rounded to the nearest one, a half
-//! up, so that any number that a program computed can be written: `6.90624207817Mbit` is 6 906 242 bit/s. Packets are
+//! Decimal fractions are integer arithmetic. Finer digits are rounded to the nearest whole number of the smallest unit, a
+//! half up, so that computed numbers can be written: `6.90624207817Mbit` is 6 906 242 bit/s. Packets are
 //! whole, and an amount that would be rounded to nothing is refused. The grammar is `digits[.digits]unit`, without spaces, signs or exponents; units are
 //! spelled exactly as listed (a `Mbit` is no `mbit`).
 //!
@@ -204,7 +204,7 @@ impl Quantity {
         let (kept, cut) = fraction.split_at(fraction.len().min(FRACTION_DIGITS));
         let scale = 10_u128.pow(kept.len() as u32);
         let part = number(kept).unwrap_or_default() * worth;
-        if self.indivisible && (part % scale != 0 || !cut.is_empty()) {
+        if self.indivisible && (!part.is_multiple_of(scale) || !cut.is_empty()) {
             return Err(UnitErrorKind::NotWhole);
         }
         let total = whole.saturating_add((part + scale / 2) / scale);
@@ -218,7 +218,7 @@ impl Quantity {
 /// How many digits behind the point are read.
 const FRACTION_DIGITS: usize = 18;
 
-/// Whether what follows a number begins like the exponent of one: `e30s`, `E-3ms`.
+/// Whether the rest after a number begins with an exponent: `e30s`, `E-3ms`.
 fn is_exponent(rest: &str) -> bool {
     let Some(rest) = rest.strip_prefix(['e', 'E']) else { return false };
     rest.strip_prefix(['+', '-', '−']).unwrap_or(rest).starts_with(|c: char| c.is_ascii_digit())

@@ -29,7 +29,7 @@ TOTALS = (
 RATE = re.compile(r"([\d.]+) ([KkMGT]?)(bits|Bytes)/sec.*\breceiver")
 ERROR = re.compile(r"^iperf3: error - (.*)$", re.MULTILINE)
 BOTH_WAYS = re.compile(r"\[[TR]X-[CS]\]")
-"""What begins a line of `iperf3 --bidir`: whether the client (C) or the server sent (TX) or received (RX)."""
+"""The mark of a line of `iperf3 --bidir`: client (C) or server (S), sending (TX) or receiving (RX)."""
 PAYLOAD = 1448 / 1500
 """Share of a full packet's bytes that TCP over IPv4 with timestamps carries for its user."""
 FEW_PINGS = 100
@@ -101,7 +101,7 @@ def _numbered(lines: Sequence[str]) -> tuple[int, dict[int, float]]:
 def _in_order(lines: Sequence[str]) -> tuple[int, dict[int, float]]:
     """The same of Windows' ping: a line for each echo, between a title and an empty line.
 
-    A line without a round trip is a lost echo, whatever the language.
+    A line without a round trip is a lost echo, in every language.
     """
     replies: dict[int, float] = {}
     count = 0
@@ -154,7 +154,7 @@ def _of_document(document: Any, name: str, back: bool, behind: re.Match[str] | N
 
 
 def _of_words(text: str, name: str, back: bool) -> float:
-    """The goodput in what iperf3 printed for people."""
+    """The goodput in iperf3's text."""
     lines = text.splitlines()
     if any(BOTH_WAYS.search(line) for line in lines):
         way = "[TX-C]" if back else "[RX-C]"
@@ -174,7 +174,7 @@ def _of_words(text: str, name: str, back: bool) -> float:
 
 
 def _check_way(name: str, reverse: bool, back: bool) -> None:
-    """Refuse what was measured the other way; `reverse` says whether ``-R`` was given."""
+    """Refuse a measurement of the other direction; `reverse`: made with ``-R``."""
     if reverse and back:
         message = (
             f"{name}: was measured with -R, from the server; expected iperf3 -c HOST, or the option --iperf3"
@@ -204,7 +204,7 @@ def read_text(file: FilePath) -> str:
     if b"\0" in content:
         message = f"{file}: no text"
         raise _core.ScenarioError(message)
-    # Windows writes words in a code page of the country; what is read of them is ASCII.
+    # Windows writes words in a code page of the country; the numbers are ASCII.
     return content.decode("utf-8-sig", errors="replace")
 
 

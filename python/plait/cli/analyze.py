@@ -148,7 +148,7 @@ def _print_beside(out: Console, content: Content, title: str) -> None:
 
 
 def _print_regions(out: Console, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
-    """A row per scheduler, a column per region: what it is better by than the baseline."""
+    """A row per scheduler, a column per region: the improvement over the baseline."""
     regions = [Text(_name(part)) for part in one.regions]
     way = 1 if one.higher_is_better else -1
     unit = f" ({words.unit})" if words.unit else ""

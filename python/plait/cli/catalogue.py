@@ -16,7 +16,7 @@ from plait.support.tables import Content, table
 from plait.support.words import expected
 
 LINE = 100
-"""Columns of what is said of one scheduler, at most."""
+"""Columns of the description of one scheduler, at most."""
 
 
 @click.command("schedulers")

@@ -111,7 +111,7 @@ def reproduce(
 
 
 def _say_duration(paper: Paper, threads: int) -> None:
-    """How long it takes, of what takes long."""
+    """The duration of a long reproduction."""
     cores = threads or os.cpu_count() or 1
     if not Progress.quiet and paper.core_seconds / cores > LONG_SECONDS:
         say(f"{paper.id}: {_duration(paper, cores)}")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from plait.results.result import Result
 
 USUAL = ("lowest-rtt", "round-robin", "blest", "ecf", "redundant", "linux-default")
-"""What is compared unless something else is asked for: what kernels have, and what most papers compare with."""
+"""Compared by default: the schedulers of kernels, and the usual ones of papers."""
 
 
 @click.command()

@@ -146,7 +146,7 @@ class Paper:
 
     `rates` is the unit in which its rates are written; `varied` are the options of the transport in which its scenarios
     differ, all others are the same everywhere. `expected` is what is said on `engine`, `adaptation` what that needs.
-    `core_seconds` is what a reproduction in the simulator was measured to take on one core.
+    `core_seconds` is the measured duration of a reproduction in the simulator on one core.
     """
 
     id: str

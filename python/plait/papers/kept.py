@@ -48,7 +48,7 @@ class Kept:
 
     Args:
         folder: of the paper's page; None keeps nothing.
-        engine: what makes the runs.
+        engine: of the runs.
     """
 
     def __init__(self, folder: Path | None, engine: EngineName) -> None:

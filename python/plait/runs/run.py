@@ -104,7 +104,7 @@ def refusal(task: Task, engine: EngineName) -> str | None:
 def _order(
     task: Task, label: str | None, engine: Engine, taken: set[str]
 ) -> tuple[Order, Mapping[str, Any] | None, _core.Scheduler | None]:
-    """The run as engines take it; what results keep of one's own scheduler, and the object if it is one of Python.
+    """The run as engines take it, the document of one's own scheduler for results, and its object if it is of Python.
 
     `label` is the scheduler's, `taken` are the names of folders of captures.
     """

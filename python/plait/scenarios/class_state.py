@@ -1,4 +1,4 @@
-"""What a scheduler's class holds beside its methods: runs must not change it, or they would depend on each other."""
+"""The data in a scheduler's class: a run that changed it would change the next run, too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from plait import _core
 
 
 class ClassState:
-    """The data attributes of classes as they are now, for a comparison after runs. What cannot be pickled is left out.
+    """The data attributes of classes, for a comparison after runs. Objects that pickle refuses are left out.
 
     Args:
         kinds: subclasses of `Scheduler`.

@@ -1,6 +1,6 @@
 """Parameters of a scheduler written in Python: read from text, typed by the annotations of its class.
 
-What a class takes are its annotated attributes, and what an ``__init__`` of its own names:
+The parameters of a class are its annotated attributes, and the arguments of its own ``__init__``:
 
     class Patient(plait.Scheduler):
         share: float = 0.5
@@ -57,7 +57,7 @@ def parameters(kind: type) -> dict[str, Parameter]:
 def _attributes(kind: type) -> list[Parameter]:
     """The annotated attributes; of a class with an ``__init__`` of its own those with a value.
 
-    There a bare annotation declares what ``__init__`` sets. Fields of a dataclass are arguments of its ``__init__``.
+    There a bare annotation only declares an attribute. Fields of a dataclass are arguments of its ``__init__``.
     """
     if is_dataclass(kind):
         return []
@@ -71,7 +71,7 @@ def _attributes(kind: type) -> list[Parameter]:
 
 
 def _arguments(kind: type) -> list[Parameter]:
-    """What an ``__init__`` or ``__new__`` of the class's own names."""
+    """The arguments of the class's own ``__init__`` or ``__new__``."""
     maker = _maker(kind)
     if maker is None:
         return []

@@ -89,7 +89,7 @@ def _numbers(value: Any, place: str = "") -> Iterator[tuple[str, float]]:
 
 
 def _table(builder: Any, place: str = "") -> dict[str, Any]:
-    """A builder's table as a scenario file has it: what was given, numbers with their units.
+    """A builder's table as a scenario file has it: the given values, numbers with their units.
 
     `place` is that of the table, for messages.
     """

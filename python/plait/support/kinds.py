@@ -1,4 +1,4 @@
-"""What a file or folder is, for messages to somebody who gave a command the wrong one."""
+"""The kind of a file or folder, for messages about the wrong one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ USES = {
     "recording": "plait replay FOLDER, plait explain FOLDER, plait report FOLDER",
     "paper": "plait reproduce NAME",
 }
-"""What takes each kind."""
+"""The commands for each kind."""
 SAID = {
     "scenario": "a scenario",
     "plan": "the plan of a sweep",
@@ -35,7 +35,7 @@ FOLDERS = {
 
 
 def kind_of(place: Path) -> str | None:
-    """What a file or folder is, a key of `USES`; None if it is nothing of these."""
+    """The kind of a file or folder, a key of `USES`; None if it is of no such kind."""
     if place.is_dir():
         for kind, patterns in FOLDERS.items():
             if any(any(place.glob(pattern)) for pattern in patterns):
@@ -52,7 +52,7 @@ def kind_of(place: Path) -> str | None:
 
 
 def otherwise(error: Exception, place: str | Path, wanted: str) -> ScenarioError:
-    """The error; or that `place` is something else than what is wanted, and what takes it."""
+    """The error; or one about a `place` of another kind, with the commands for that kind."""
     found = kind_of(Path(place))
     if found is None or found == wanted:
         return ScenarioError(str(error))

@@ -1,4 +1,4 @@
-"""One run of a dataset again, from what the dataset says of its plan."""
+"""One run of a dataset again, from the plan in the dataset."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from plait.sweep.plan import Plan
 
 @dataclass(frozen=True)
 class Again:
-    """What to run: the scenario as the sweep ran it, the scheduler, the seed.
+    """The run to be made: the scenario as the sweep ran it, the scheduler, the seed.
 
     notes: why results may differ from the dataset's, a sentence each.
     """

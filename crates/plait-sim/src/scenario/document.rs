@@ -89,7 +89,7 @@ fn one_line(message: &str) -> String {
     message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-/// The names that the entries of lists have, by their places: `path[1]` and `lte`. What is no name is left out.
+/// The names of the lists' entries, by their places: `path[1]` and `lte`. Invalid names are left out.
 pub(super) fn names(table: &toml::Table) -> Vec<(String, String)> {
     let entries = ["path", "link", "flow"].into_iter().flat_map(|list| {
         let entries = table.get(list).and_then(toml::Value::as_array).into_iter().flatten();

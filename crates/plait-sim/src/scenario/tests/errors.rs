@@ -20,7 +20,7 @@ fn errors_name_the_entry_behind_its_place() {
             "name = \"radio\"",
             "link[1] (radio): its name, \"radio\", is that of link[0] already",
         ),
-        // What is no name is not repeated.
+        // An invalid name is not repeated.
         ("name = \"core\"", "name = \"\"", "link[1].name = \"\": a name has 1 to 200 characters"),
     ] {
         assert!(FULL.contains(from), "{from}");
