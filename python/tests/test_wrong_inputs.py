@@ -254,7 +254,7 @@ PATH: dict[str, Any] = {"name": "lte", "rate": "1Mbit"}
             lambda file: plait.compare(file, "blest"),
             "schedulers: expected a list of at least one scheduler, got 'blest'",
         ),
-        (lambda file: plait.compare(file, ["ecf", "ecf"]), "schedulers: 'ecf' is there twice"),
+        (lambda file: plait.repeat(file, ["ecf", "ecf"], seeds=2), "schedulers: 'ecf' is there twice"),
         (
             lambda file: plait.repeat(file, [], seeds=2),
             "schedulers: expected a list of at least one scheduler",

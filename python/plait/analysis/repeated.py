@@ -27,7 +27,7 @@ from plait.results.wording import Wording
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.repetition import identical_note
 from plait.scenarios.scenario import AnyScenario, scenario_json
-from plait.scenarios.scheduler import Choice, check_several
+from plait.scenarios.scheduler import Choice, check_several, choice_of, distinct, label_all
 from plait.statistics.estimate import CONFIDENCE, Estimate, mean
 from plait.support.progress import Progress
 from plait.support.tables import NONE
@@ -352,6 +352,7 @@ def repeat(
         message = f"seeds: expected at least 1, got {seeds}"
         raise ScenarioError(message)
     check_several(schedulers)
+    distinct(label_all([choice_of(one) for one in schedulers]), "schedulers")
     numbers = seeds_of(scenario, seeds, seed)
     changed = seeds > 1 if perturb is None else perturb
     tasks = [

@@ -218,7 +218,7 @@ def built_in(choice: str | Mapping[str, Any]) -> str:
 
 
 def check_several(choices: Sequence[Choice]) -> None:
-    """See that a list has at least one scheduler, and none twice.
+    """See that a list has at least one scheduler.
 
     Raises:
         ScenarioError: it is no such list.
@@ -226,7 +226,6 @@ def check_several(choices: Sequence[Choice]) -> None:
     if isinstance(choices, str) or not choices:
         message = f"schedulers: expected a list of at least one scheduler, got {choices!r}"
         raise _core.ScenarioError(message)
-    distinct(label_all([choice_of(one) for one in choices]), "schedulers")
 
 
 def distinct(names: Sequence[str | None], place: str) -> None:
