@@ -6,6 +6,7 @@
 #[cfg(feature = "simulation")]
 mod advisor;
 mod changes;
+mod ends;
 mod interfaces;
 mod notices;
 mod partial;
@@ -18,11 +19,14 @@ pub(crate) mod sockets;
 
 #[cfg(feature = "simulation")]
 pub use advisor::{Advisor, pilot};
+pub(crate) use ends::Listening;
+pub use ends::{Connect, Listen};
 pub use interfaces::usable;
 pub use receive::{Inbox, News, Receiving};
 pub use record::Record;
 pub use routes::Term;
 pub use send::{Sending, Sent, Shipment};
+pub(crate) use sockets::Sockets;
 
 use crate::pilot::Change;
 use std::fmt;

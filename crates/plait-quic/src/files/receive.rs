@@ -1,13 +1,11 @@
 //! Receiving files into a folder.
 
 use super::partial::Partial;
-use super::sockets::Sockets;
-use super::{Meter, NAP, PathStatus, Status, now};
+use super::{Listen, Listening, Meter, NAP, PathStatus, Sockets, Status, now};
 use crate::error::Error;
 use crate::hello::Offer;
-use crate::identity::{self, Fingerprint, Identity, Secret};
+use crate::identity::{Fingerprint, Secret};
 use crate::receiver::{Event, Id, Prefix, Receiver, Summary};
-use crate::settings::Settings;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
@@ -27,12 +25,8 @@ const SHORT: u64 = 4 << 20;
 pub struct Inbox {
     /// The folder in which they are kept; made if it is not there.
     pub folder: PathBuf,
-    /// Where to listen; port 0 is any that is free.
-    pub listen: SocketAddr,
-    /// What senders have to know; `None` makes one.
-    pub secret: Option<String>,
-    /// Everything else.
-    pub settings: Settings,
+    /// The listening end.
+    pub listen: Listen,
 }
 
 /// What happened.
@@ -100,19 +94,12 @@ impl Receiving {
     /// # Errors
     /// [`Error::Setting`] says what cannot be had.
     pub fn open(inbox: Inbox) -> Result<Self, Error> {
-        inbox.settings.check()?;
-        let Inbox { folder, listen, secret, settings } = inbox;
-        let secret = match secret {
-            Some(secret) => secret,
-            None => identity::hexadecimal(&identity::random::<16>()?),
-        };
+        let Inbox { folder, listen } = inbox;
+        let settings = listen.settings;
+        let Listening { sockets, address, identity, secret } = listen.open()?;
         let of_folder = |error| Error::Setting(format!("{}: {error}", folder.display()));
         std::fs::create_dir_all(&folder).map_err(of_folder)?;
-        let identity = Identity::generate()?;
         let receiver = Receiver::new(settings, &identity, Secret::new(&secret))?;
-        let mut sockets = Sockets::new()?;
-        let address =
-            sockets.add(listen, None).map_err(|error| Error::Setting(format!("{listen}: {error}")))?;
         let (fingerprint, files, hashed) = (identity.fingerprint(), BTreeMap::new(), mpsc::channel());
         Ok(Self { folder, secret, address, fingerprint, receiver, sockets, files, hashed })
     }

@@ -7,11 +7,9 @@ use super::target::{Scope, scope};
 use super::{Allowed, Target, Tokens};
 use crate::error::Error;
 use crate::files::record::{Record, STREAMS};
-use crate::files::sockets::Sockets;
-use crate::files::{NAP, now};
-use crate::identity::{self, Fingerprint, Identity, Secret};
+use crate::files::{Listen, Listening, NAP, Sockets, now};
+use crate::identity::{Fingerprint, Secret};
 use crate::pilot::{Change, Pilot};
-use crate::settings::Settings;
 use crate::streams::far::{Id, News};
 use crate::streams::{Event, Far, Reason, Streams};
 use plait_sched::Scheduler;
@@ -26,16 +24,12 @@ const LINGER: Duration = Duration::from_secs(1);
 /// Where connections are taken, and where they may lead.
 #[derive(Clone, Debug)]
 pub struct Hosting {
-    /// Where to listen; port 0 is any that is free.
-    pub listen: SocketAddr,
-    /// What peers have to know; `None` makes one.
-    pub secret: Option<String>,
+    /// The listening end.
+    pub listen: Listen,
     /// Targets that are allowed: none but these.
     pub allowed: Vec<Allowed>,
     /// Where to write down what the first peer is sent.
     pub record: Option<Record>,
-    /// Everything else.
-    pub settings: Settings,
 }
 
 /// What happened.
@@ -112,20 +106,13 @@ impl<W: Scheduler> Exit<W> {
         hosting: Hosting,
         maker: impl FnMut() -> Result<W, Error> + Send + 'static,
     ) -> Result<Self, Error> {
-        let Hosting { listen, secret, allowed, record, settings } = hosting;
-        settings.check()?;
-        let secret = match secret {
-            Some(secret) => secret,
-            None => identity::hexadecimal(&identity::random::<16>()?),
-        };
-        let identity = Identity::generate()?;
+        let Hosting { listen, allowed, record } = hosting;
+        let settings = listen.settings;
+        let Listening { sockets, address, identity, secret } = listen.open()?;
         let mut far = Far::new(settings, &identity, Secret::new(&secret), maker)?;
         if let Some(record) = record {
             far.record(record.begin(STREAMS, &settings, &[])?);
         }
-        let mut sockets = Sockets::new()?;
-        let address =
-            sockets.add(listen, None).map_err(|error| Error::Setting(format!("{listen}: {error}")))?;
         let lookups = Lookups::new(sockets.registry())?;
         Ok(Self {
             secret,

@@ -70,7 +70,7 @@ fn a_file_crosses_several_addresses() {
     let result = line(&mut &sent.stdout[..]);
     let paths = result["paths"].as_array().expect("they are listed");
     assert_eq!(paths.len(), 3);
-    assert!(paths.iter().all(|path| path["sent_bytes"].as_u64() > Some(0)), "{result}");
+    assert!(paths.iter().all(|path| path["bytes"].as_u64() > Some(0)), "{result}");
     let received = line(&mut receiver.lines);
     assert_eq!((&received["sha256"], &received["event"]), (&result["sha256"], &"received".into()));
     assert!(receiver.child.wait().expect("it ends").success());
@@ -90,7 +90,7 @@ fn schedulers_have_parameters_and_a_path_is_found() {
     assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
     let text = String::from_utf8(sent.stdout).expect("it is text");
     let result = line(&mut text.lines().last().expect("a line").as_bytes());
-    assert_eq!((&result["event"], &result["paths"][0]["local"]), (&"sent".into(), &"127.0.0.1".into()));
+    assert_eq!((&result["event"], &result["paths"][0]["name"]), (&"sent".into(), &"127.0.0.1".into()));
     assert_eq!(result["paths"].as_array().map(Vec::len), Some(1));
     let wrong = receiver.send(&file, &["--interface", "wlan99"]);
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("interface wlan99: no IPv4 address"));
@@ -109,7 +109,7 @@ fn a_file_crosses_several_addresses_with_multipath_of_quics_own() {
         let result = line(&mut &sent.stdout[..]);
         let paths = result["paths"].as_array().expect("they are listed");
         assert!(
-            paths.len() == 2 && paths.iter().all(|path| path["sent_bytes"].as_u64() > Some(0)),
+            paths.len() == 2 && paths.iter().all(|path| path["bytes"].as_u64() > Some(0)),
             "{result}"
         );
         let kept = out.join("a file.bin");
@@ -119,7 +119,8 @@ fn a_file_crosses_several_addresses_with_multipath_of_quics_own() {
     assert!(receiver.send(&file, &[]).status.success(), "the other mode, to the same receiver");
     let refused = |more: &[&str]| {
         let output = receiver.send(&file, &[&["--interop"], more].concat());
-        assert!(!output.status.success() && output.stdout.is_empty());
+        assert!(!output.status.success());
+        assert_eq!(line(&mut &output.stdout[..])["event"], "failed");
         String::from_utf8(output.stderr).expect("it is text")
     };
     assert!(refused(&["--redundant"]).contains("\"reinject\""));
@@ -135,7 +136,8 @@ fn what_is_refused_says_why() {
     let receiver = Receiver::start(&out, &[]);
     let refused = |more: &[&str]| {
         let output = receiver.send(&file, more);
-        assert!(!output.status.success() && output.stdout.is_empty());
+        assert!(!output.status.success());
+        assert_eq!(line(&mut &output.stdout[..])["event"], "failed");
         String::from_utf8(output.stderr).expect("it is text")
     };
     assert!(refused(&["--secret", "guessed"]).contains("the secret is not the receiver's"));
