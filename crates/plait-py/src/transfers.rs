@@ -137,7 +137,7 @@ impl Sending {
     ) -> PyResult<Self> {
         let connect = connecting.connect(record.map(|(place, scheduler)| Record { place, scheduler }))?;
         let settings = connect.settings;
-        let shipment = Shipment { file, connect, interop };
+        let shipment = Shipment { file, name: None, connect, interop };
         let ready = py.detach(|| files::Sending::open(shipment)).map_err(|error| exception(&error))?;
         let paths = ready.paths().iter().map(Local::to_string).collect();
         Ok(Self { ready: Mutex::new(Some(ready)), settings, stop: AtomicBool::new(false), paths })
@@ -285,7 +285,12 @@ impl Receiving {
         let listen = listen.parse().map_err(|_| {
             bad_input(format!("listen {listen}: expected ADDRESS:PORT, for example 0.0.0.0:4433"))
         })?;
-        let inbox = Inbox { folder, listen: Listen { address: listen, secret, settings } };
+        let inbox = Inbox {
+            folder,
+            mode: 0o600,
+            replaces: false,
+            listen: Listen { address: listen, secret, key: None, settings },
+        };
         let ready = py.detach(|| files::Receiving::open(inbox)).map_err(|error| exception(&error))?;
         let address = ready.address();
         Ok(Self {

@@ -7,7 +7,11 @@ use crate::proxy::{self, Tidings, Told};
 use crate::receiver::Summary;
 use crate::sender::Progress;
 use serde_json::{Value, json};
+use std::net::SocketAddr;
 use std::time::Duration;
+
+/// Why somebody was rejected.
+pub const WRONG_SECRET: &str = "the secret is wrong";
 
 /// Rate of a transfer in bit/s, without the bytes of an earlier one.
 pub fn goodput(bytes: u64, resumed: u64, duration: Duration) -> f64 {
@@ -60,6 +64,7 @@ pub fn received(news: &News<'_>) -> Value {
                 "longest_gap_s": longest_gap.as_secs_f64(),
             })
         }
+        News::Rejected { remote } => rejected(remote),
         News::Failed { offer, error, left } => json!({
             "event": "failed", "file": offer.name, "error": error.to_string(), "kept_bytes": left,
         }),
@@ -89,11 +94,16 @@ pub fn far(tidings: &Tidings<'_>) -> Value {
         Tidings::Changed(change) => change.to_json(&[]),
         Tidings::Came { remote } => json!({"event": "came", "from": remote}),
         Tidings::Left { error } => json!({"event": "left", "reason": error.to_string()}),
+        Tidings::Rejected { remote } => rejected(remote),
         Tidings::Connected { target } => json!({"event": "connected", "target": target}),
         Tidings::Refused { target, reason } => {
             json!({"event": "refused", "target": target, "reason": reason.to_string()})
         }
     }
+}
+
+fn rejected(remote: &SocketAddr) -> Value {
+    json!({"event": "rejected", "from": remote, "reason": WRONG_SECRET})
 }
 
 fn paths(paths: &[PathStatus]) -> Value {

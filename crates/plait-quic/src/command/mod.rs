@@ -13,7 +13,7 @@ mod send;
 
 use crate::error::Error;
 use crate::files::Listen;
-use crate::identity::{Fingerprint, Secret};
+use crate::identity::{self, Fingerprint, Secret};
 use crate::proxy::{Allowed, Forward};
 use crate::settings::Settings;
 use clap::{Args, Parser, Subcommand};
@@ -58,6 +58,9 @@ struct Common {
     /// What the sender has to know; also as PLAIT_SECRET in the environment, where other users' `ps` does not see it.
     #[arg(long, value_name = "TEXT")]
     secret: Option<String>,
+    /// The file whose first line is the secret. Nobody but its owner may read it.
+    #[arg(long, value_name = "FILE", conflicts_with = "secret")]
+    secret_file: Option<PathBuf>,
     /// Bytes of a UDP datagram's payload. Every path has to carry it: 1472 is what Ethernet does.
     #[arg(long, value_name = "BYTES", default_value_t = Settings::default().mtu)]
     mtu: u16,
@@ -75,6 +78,9 @@ struct ListenOptions {
     /// The address to listen on; port 0 is any that is free. Default: 0.0.0.0:4433.
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<SocketAddr>,
+    /// The file that keeps certificate and key, so that the fingerprint is the same after a restart. It is made if it is not there.
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
     /// The receive window: bytes in flight to this end, or behind a gap. Default: 16 MiB.
     #[arg(long, value_name = "BYTES")]
     window: Option<u64>,
@@ -84,6 +90,9 @@ struct ListenOptions {
 struct SendOptions {
     /// The file.
     file: PathBuf,
+    /// The name at the receiver. Default: the file's own name.
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<String>,
     /// The receiver's address.
     #[arg(value_name = "HOST:PORT")]
     to: String,
@@ -104,6 +113,12 @@ struct RecvOptions {
     /// The folder in which files are kept.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// Permissions of received files, in octal digits.
+    #[arg(long, value_name = "MODE", default_value = "600", value_parser = mode)]
+    mode: u32,
+    /// Let a received file take the place of another one of its name.
+    #[arg(long)]
+    replace: bool,
     /// End after one file: with 0 if it has arrived, else with 1.
     #[arg(long)]
     once: bool,
@@ -124,6 +139,9 @@ struct ProxyOptions {
     /// Where to speak SOCKS5 (CONNECT, without authentication). Default: 127.0.0.1:1080, unless something is forwarded.
     #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = SOCKS)]
     socks: Option<SocketAddr>,
+    /// Let --socks listen on other than a loopback address: everyone who reaches it can use the other end.
+    #[arg(long)]
+    open_socks: bool,
     /// Connections that are taken at ADDR:PORT lead to HOST:PORT, as the other end sees it.
     #[arg(long, value_name = "ADDR:PORT=HOST:PORT")]
     forward: Vec<Forward>,
@@ -136,9 +154,9 @@ struct ProxyOptions {
     #[command(flatten)]
     paths: PathOptions,
     /// Be the other end: make connections for who knows the secret.
-    #[arg(long, conflicts_with_all = ["to", "fingerprint", "socks", "forward", "interactive", "redundant_port", "local", "interface", "cost", "budget", "backup"])]
+    #[arg(long, conflicts_with_all = ["to", "fingerprint", "socks", "open_socks", "forward", "interactive", "redundant_port", "local", "interface", "cost", "budget", "backup"])]
     serve: bool,
-    /// Where connections may lead, for example example.org:443, '*:443' or '*:*'; nowhere else. * is every host but this machine itself and what only its link knows.
+    /// Where connections may lead, for example example.org:443, '*:443' or '*:*'; nowhere else. * is every host but this machine, by any of its addresses, and what only its link knows.
     #[arg(long, value_name = "HOST:PORT", requires = "serve")]
     allow: Vec<Allowed>,
     #[command(flatten)]
@@ -158,23 +176,31 @@ impl Common {
         Settings { mtu: self.mtu, congestion, ..Settings::default() }
     }
 
-    fn given(&self) -> Option<String> {
-        self.secret.clone().or_else(|| std::env::var("PLAIT_SECRET").ok()).filter(|secret| !secret.is_empty())
+    /// The secret that the user gave.
+    fn given(&self) -> Result<Option<String>, Error> {
+        if let Some(file) = &self.secret_file {
+            let text = identity::read_private(file)?;
+            let line = text.lines().next().map(str::trim).filter(|line| !line.is_empty());
+            let missing = || Error::Setting(format!("{}: its first line is empty", file.display()));
+            return line.map(|line| Some(line.to_owned())).ok_or_else(missing);
+        }
+        let given = self.secret.clone().or_else(|| std::env::var("PLAIT_SECRET").ok());
+        Ok(given.filter(|secret| !secret.is_empty()))
     }
 
     /// The secret of the peer.
     fn secret(&self) -> Result<Secret, Error> {
-        let missing = || "a secret is needed: --secret or PLAIT_SECRET, as the receiver prints it".to_owned();
-        self.given().as_deref().map(Secret::new).ok_or_else(|| Error::Setting(missing()))
+        let missing = || "a secret is needed: --secret, --secret-file or PLAIT_SECRET, as the receiver prints it".to_owned();
+        self.given()?.as_deref().map(Secret::new).ok_or_else(|| Error::Setting(missing()))
     }
 }
 
 impl ListenOptions {
-    fn listen(&self, common: &Common, congestion: Algorithm) -> Listen {
+    fn listen(&self, common: &Common, congestion: Algorithm) -> Result<Listen, Error> {
         let settings = common.settings(congestion);
         let settings = Settings { window: self.window.unwrap_or(settings.window), ..settings };
         let address = self.listen.unwrap_or((Ipv4Addr::UNSPECIFIED, PORT).into());
-        Listen { address, secret: common.given(), settings }
+        Ok(Listen { address, secret: common.given()?, key: self.key.clone(), settings })
     }
 }
 
@@ -200,6 +226,12 @@ fn announce(
         let secret = secret.as_ref().map_or(String::new(), |secret| format!(" --secret {secret}"));
         format!("{command} {host}:{} --fingerprint {fingerprint}{secret}", address.port())
     });
+}
+
+/// Permissions of a file in octal digits.
+fn mode(text: &str) -> Result<u32, String> {
+    let read = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777 && mode & 0o400 != 0);
+    read.ok_or_else(|| "expected octal digits such as 600 or 644".to_owned())
 }
 
 /// The controllers of TCP and QUIC; SCTP's is none of them.

@@ -27,6 +27,13 @@ fn carry(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
         return Err(Error::Setting("--listen and --window are for --serve".to_owned()));
     }
     let (to, fingerprint) = options.to.clone().zip(options.fingerprint).ok_or_else(missing)?;
+    if let Some(socks) = options.socks.filter(|socks| !socks.ip().is_loopback() && !options.open_socks) {
+        let text = format!("--socks {socks}: everyone who reaches it could use the other end; add --open-socks, or choose 127.0.0.1");
+        return Err(Error::Setting(text));
+    }
+    if options.listen.key.is_some() {
+        return Err(Error::Setting("--key is for --serve".to_owned()));
+    }
     let by_default = options.forward.is_empty().then(|| SOCKS.parse().ok()).flatten();
     let connect = options.paths.connect(to, fingerprint, &options.common)?;
     let settings = connect.settings;
@@ -102,7 +109,7 @@ fn serve(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
     if decision.is_own() {
         return Err(Error::Setting(format!("--serve --scheduler {}: choose a built-in one", decision.name())));
     }
-    let listen = options.listen.listen(&options.common, decision.congestion);
+    let listen = options.listen.listen(&options.common, decision.congestion)?;
     let (settings, made, is_auto) = (listen.settings, listen.secret.is_none(), decision.is_auto());
     let hosting = Hosting { listen, allowed: options.allow.clone(), record: decision.record()? };
     let mut exit = Exit::open(hosting, move || decision.scheduler())?;
@@ -125,6 +132,7 @@ fn serve(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
 fn words(tidings: &Tidings<'_>) -> String {
     match tidings {
         Tidings::Came { remote } => format!("{remote} has connected"),
+        Tidings::Rejected { remote } => format!("{remote}: rejected: {}", report::WRONG_SECRET),
         Tidings::Left { error } => format!("a peer is gone: {error}"),
         Tidings::Changed(change) => change.to_string(),
         Tidings::Connected { target } => format!("{target}: connected"),

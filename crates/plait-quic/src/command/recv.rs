@@ -9,9 +9,14 @@ use crate::settings::Settings;
 use std::ops::ControlFlow;
 
 pub(super) fn run(options: &RecvOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
-    let listen = options.listen.listen(&options.common, Settings::default().congestion);
+    let listen = options.listen.listen(&options.common, Settings::default().congestion)?;
     let made = listen.secret.is_none();
-    let mut receiving = Receiving::open(Inbox { folder: options.out.clone(), listen })?;
+    let mut receiving = Receiving::open(Inbox {
+        folder: options.out.clone(),
+        mode: options.mode,
+        replaces: options.replace,
+        listen,
+    })?;
     let secret = made.then(|| receiving.secret().to_owned());
     announce(output, &format!("{} send FILE", host.name()), receiving.address(), receiving.fingerprint(), secret);
     let mut lost = None;
@@ -48,6 +53,9 @@ fn tell(output: &Output<'_>, news: &News<'_>) -> Option<()> {
                 )
             },
         ),
+        News::Rejected { remote } => {
+            output.event(|| report::received(news), || format!("{remote}: rejected: {}", report::WRONG_SECRET));
+        }
         News::Failed { offer, error, left } => {
             let kept = if *left > 0 { format!("; {left} bytes are kept for another try") } else { String::new() };
             output.failure(|| report::received(news), &format!("{}: {error}{kept}", offer.name));

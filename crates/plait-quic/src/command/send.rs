@@ -13,7 +13,8 @@ pub(super) fn run(options: &SendOptions, host: &dyn Host, output: &Output<'_>) -
     let built_in = if decision.is_own() { None } else { Some(decision.scheduler()?) };
     let connect = options.paths.connect(options.to.clone(), options.fingerprint, &options.common)?;
     let pilot = decision.pilot(connect.settings);
-    let shipment = Shipment { file: Some(options.file.clone()), connect, interop: options.interop };
+    let (file, name, interop) = (Some(options.file.clone()), options.name.clone(), options.interop);
+    let shipment = Shipment { file, name, connect, interop };
     let sending = Sending::open(shipment)?;
     for name in sending.awaited() {
         output.warn(&format!("{name} is not there yet: it becomes a path when it is"));

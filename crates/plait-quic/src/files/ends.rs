@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::identity::{self, Fingerprint, Identity, Secret};
 use crate::settings::Settings;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// The end that opens paths: its peer, and its own addresses.
 #[derive(Clone, Debug)]
@@ -34,6 +35,8 @@ pub struct Listen {
     pub address: SocketAddr,
     /// The secret that peers have to know; `None` makes one.
     pub secret: Option<String>,
+    /// The file that keeps certificate and key; `None` makes new ones each time.
+    pub key: Option<PathBuf>,
     /// Everything else.
     pub settings: Settings,
 }
@@ -49,13 +52,13 @@ pub(crate) struct Listening {
 impl Listen {
     /// Makes the certificate, and binds the socket.
     pub(crate) fn open(self) -> Result<Listening, Error> {
-        let Self { address, secret, settings } = self;
+        let Self { address, secret, key, settings } = self;
         settings.check()?;
         let secret = match secret {
             Some(secret) => secret,
             None => identity::hexadecimal(&identity::random::<16>()?),
         };
-        let identity = Identity::generate()?;
+        let identity = key.as_deref().map_or_else(Identity::generate, Identity::kept)?;
         let mut sockets = Sockets::new()?;
         let refused = |error| Error::Setting(format!("{address}: {error}"));
         let address = sockets.add(address, None).map_err(refused)?;

@@ -21,6 +21,7 @@ pub(crate) mod sockets;
 pub use advisor::{Advisor, pilot};
 pub(crate) use ends::Listening;
 pub use ends::{Connect, Listen};
+pub(crate) use interfaces::own_addresses;
 pub use interfaces::usable;
 pub use receive::{Inbox, News, Receiving};
 pub use record::Record;
@@ -32,7 +33,7 @@ use crate::pilot::Change;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Between two looks at how things stand.
 const STEP: Duration = Duration::from_millis(500);
@@ -134,6 +135,12 @@ impl Meter {
 #[expect(clippy::disallowed_methods, reason = "here is where the clock is")]
 pub(crate) fn now() -> Instant {
     Instant::now()
+}
+
+/// The time of day, for files and logs.
+#[expect(clippy::disallowed_methods, reason = "here is where the clock is")]
+pub(crate) fn system_now() -> SystemTime {
+    SystemTime::now()
 }
 
 #[cfg(test)]

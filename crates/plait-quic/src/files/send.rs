@@ -5,7 +5,7 @@ use super::routes::Routes;
 use super::ship::Ship;
 use super::{Connect, Local, Meter, NAP, Status, now};
 use crate::error::Error;
-use crate::hello::{Offer, is_plain};
+use crate::hello::{Offer, trouble};
 use crate::identity;
 use crate::interop;
 use crate::pilot::{Change, Pilot};
@@ -26,6 +26,8 @@ use std::time::{Duration, Instant};
 pub struct Shipment {
     /// The file; without one, the receiver is asked whether it would take one ([`Offer::QUESTION`]).
     pub file: Option<PathBuf>,
+    /// The name at the receiver; `None` is the file's own.
+    pub name: Option<String>,
     /// The receiver, and the paths.
     pub connect: Connect,
     /// One QUIC connection with QUIC's own multipath, and an ordinary stream: see [`interop`](crate::interop).
@@ -74,14 +76,14 @@ impl Sending {
     /// # Errors
     /// [`Error::Setting`] says which of them is not to be had.
     pub fn open(shipment: Shipment) -> Result<Self, Error> {
-        let Shipment { file, connect, interop } = &shipment;
+        let Shipment { file, name, connect, interop } = &shipment;
         connect.settings.check()?;
         if *interop && connect.record.is_some() {
             let text = "what QUIC does by itself is not recorded (interop): leave the recording out, or leave interop out";
             return Err(Error::Setting(text.to_owned()));
         }
         let routes = Routes::open(now(), connect)?;
-        let file = file.as_deref().map(open).transpose()?;
+        let file = file.as_deref().map(|file| open(file, name.as_deref())).transpose()?;
         let name = file.as_ref().map_or("", |(name, _)| name);
         let begin = |record: &Record| record.begin(name, &connect.settings, &routes.locals());
         let recording = connect.record.as_ref().map(begin).transpose()?;
@@ -233,13 +235,16 @@ impl Sending {
 }
 
 /// A file and the name under which it is offered.
-fn open(path: &Path) -> Result<(String, File), Error> {
+fn open(path: &Path, name: Option<&str>) -> Result<(String, File), Error> {
     let refused = |reason: String| Error::Setting(format!("{}: {reason}", path.display()));
     let file = File::open(path).map_err(|error| refused(error.to_string()))?;
     if !file.metadata()?.is_file() {
         return Err(refused("only files can be sent".to_owned()));
     }
-    let name = path.file_name().and_then(|name| name.to_str()).filter(|name| is_plain(name));
-    let name = name.ok_or_else(|| refused("its name cannot be sent".to_owned()))?;
+    let own = || path.file_name().map(|name| name.to_str().ok_or("it is not UTF-8".to_owned()));
+    let name = name.map(Ok).or_else(own);
+    let name = name.unwrap_or(Err("it is no file's".to_owned()));
+    let name = name.and_then(|name| trouble(name).map_or(Ok(name), Err));
+    let name = name.map_err(|why| refused(format!("its name cannot be sent: {why}; choose another one: --as NAME")))?;
     Ok((name.to_owned(), file))
 }

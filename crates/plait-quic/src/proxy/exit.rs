@@ -7,7 +7,7 @@ use super::target::{Scope, scope};
 use super::{Allowed, Target, Tokens};
 use crate::error::Error;
 use crate::files::record::{Record, STREAMS};
-use crate::files::{Listen, Listening, NAP, Sockets, now};
+use crate::files::{Listen, Listening, NAP, Sockets, now, own_addresses};
 use crate::identity::{Fingerprint, Secret};
 use crate::pilot::{Change, Pilot};
 use crate::streams::far::{Id, News};
@@ -38,6 +38,11 @@ pub enum Tidings<'a> {
     /// Someone who knows the secret has connected.
     Came {
         /// From where its first path comes.
+        remote: SocketAddr,
+    },
+    /// Somebody has said a wrong secret.
+    Rejected {
+        /// From where.
         remote: SocketAddr,
     },
     /// It is gone.
@@ -208,6 +213,7 @@ impl<W: Scheduler> Exit<W> {
                     self.forget_peer(&id);
                     watch(moment, Some(&Tidings::Left { error: &error }))?;
                 }
+                News::Rejected { remote } => watch(moment, Some(&Tidings::Rejected { remote }))?,
                 News::Changed { change, .. } => watch(moment, Some(&Tidings::Changed(&change)))?,
             }
         }
@@ -218,8 +224,9 @@ impl<W: Scheduler> Exit<W> {
             if let Some(connection) = self.connections.get_mut(&token) {
                 self.due.insert(token);
                 let there = !addresses.is_empty();
-                let admitted: Vec<SocketAddr> =
-                    addresses.into_iter().filter(|address| connection.scope.admits(address.ip())).collect();
+                let own = own_addresses();
+                let admits = |address: &SocketAddr| connection.scope.admits(address.ip(), &own);
+                let admitted: Vec<SocketAddr> = addresses.into_iter().filter(admits).collect();
                 if there && admitted.is_empty() {
                     self.refuse(moment, token, Reason::Denied, watch)?;
                 } else {
