@@ -1,6 +1,7 @@
 //! The paths of the end that is connected to: QUIC connections of whoever it is, until one has said the secret.
 //!
-//! Who does not know the secret gets no further than a QUIC handshake and [`MAX_HELLO`] bytes.
+//! Who does not know the secret gets no further than a QUIC handshake and [`MAX_HELLO`] bytes. Its connections cannot
+//! keep others out: see [`Door::make_room`].
 
 mod over;
 mod streamed;
@@ -9,7 +10,7 @@ use crate::error::Error;
 use crate::hello::{Hello, MAX_HELLO, Reply};
 use crate::identity::{Identity, Secret};
 use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
-use crate::settings::Settings;
+use crate::settings::{MAX_LINKS, Settings};
 use crate::ways::endpoint_config;
 use bytes::{Bytes, BytesMut};
 use noq_proto::{
@@ -17,15 +18,18 @@ use noq_proto::{
 };
 use over::Over;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Connections at once, of whoever it is.
-const MAX_CONNECTIONS: usize = 64;
+/// Connections at once that have not said the secret.
+const MAX_STRANGERS: usize = 64;
 
-/// From so many that have not said the secret on, addresses have to be proved before anything is kept (RFC 9000 §8.1.2).
+/// Those of one address: as many as the paths of a peer behind one address.
+const MAX_OF_ADDRESS: usize = MAX_LINKS;
+
+/// From so many on, addresses have to be proved before anything is kept (RFC 9000 §8.1.2).
 const MAX_UNPROVED: usize = 8;
 
 /// A connection has so long to say the secret.
@@ -47,10 +51,27 @@ struct Connected {
     joined: Option<(Id, usize)>,
 }
 
+impl Connected {
+    /// Whether it has not said the secret, and still may.
+    fn is_stranger(&self) -> bool {
+        self.joined.is_none() && !self.answered && !self.link.is_closing() && self.link.lost().is_none()
+    }
+}
+
+/// An address, or the network of /64 that one host has in IPv6.
+fn network(remote: SocketAddr) -> IpAddr {
+    match remote.ip().to_canonical() {
+        IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from(u128::from(ip) >> 64 << 64)),
+        ip => ip,
+    }
+}
+
 /// What came of looking at a connection.
 #[derive(Debug)]
 pub(crate) enum Heard {
     Nothing,
+    /// Somebody at this address has said a wrong secret.
+    Rejected(SocketAddr),
     /// Somebody who knows the secret wants something: to be [admitted](Door::admit), [answered](Door::answer) or refused.
     Greeted(Hello),
     /// It is a path, and packets may have come.
@@ -84,7 +105,7 @@ impl Door {
         let mut server = ServerConfig::with_crypto(Arc::new(identity.server()?));
         server
             .transport_config(settings.tunnel())
-            .max_incoming(MAX_CONNECTIONS)
+            .max_incoming(MAX_STRANGERS)
             .incoming_buffer_size(64 << 10)
             .incoming_buffer_size_total(1 << 20);
         let config = Arc::new(endpoint_config(&settings, 0xff));
@@ -140,16 +161,14 @@ impl Door {
     /// Somebody wants to connect.
     fn meet(&mut self, now: Instant, incoming: Incoming) -> Option<ConnectionHandle> {
         let mut bytes = Vec::new();
-        let unproved = self.links.values().filter(|connected| connected.joined.is_none()).count();
-        if self.links.len() >= MAX_CONNECTIONS {
-            let transmit = self.endpoint.refuse(incoming, &mut bytes);
-            self.reply(&transmit, bytes);
-        } else if unproved >= MAX_UNPROVED && !incoming.remote_address_validated() && incoming.may_retry() {
+        let strangers = self.links.values().filter(|connected| connected.is_stranger()).count();
+        if strangers >= MAX_UNPROVED && !incoming.remote_address_validated() && incoming.may_retry() {
             if let Ok(transmit) = self.endpoint.retry(incoming, &mut bytes) {
                 self.reply(&transmit, bytes);
             }
         } else {
             let remote = incoming.remote_address();
+            self.make_room(now, remote);
             let config = self.streamed.clone().filter(|_| streamed::is_asked_for(&incoming));
             let streamed = config.is_some();
             match self.endpoint.accept(incoming, now, &mut bytes, config) {
@@ -168,6 +187,27 @@ impl Door {
             }
         }
         None
+    }
+
+    /// Ends the oldest connection without the secret, of the address that has most of these, if another one would be
+    /// too many. So an address with few of them always gets in.
+    fn make_room(&mut self, now: Instant, remote: SocketAddr) {
+        let strangers = || self.links.iter().filter(|(_, connected)| connected.is_stranger());
+        let mut by_address: BTreeMap<IpAddr, usize> = BTreeMap::from([(network(remote), 0)]);
+        for (_, connected) in strangers() {
+            *by_address.entry(network(connected.remote)).or_default() += 1;
+        }
+        let crowded = if by_address[&network(remote)] >= MAX_OF_ADDRESS {
+            network(remote)
+        } else if by_address.values().sum::<usize>() >= MAX_STRANGERS {
+            by_address.into_iter().max_by_key(|(_, count)| *count).map_or(network(remote), |(address, _)| address)
+        } else {
+            return;
+        };
+        let own = strangers().filter(|(_, connected)| network(connected.remote) == crowded);
+        if let Some(handle) = own.min_by_key(|(_, connected)| connected.accepted_at).map(|(handle, _)| *handle) {
+            self.close(now, handle, BROKEN, "too many connections without the secret");
+        }
     }
 
     /// All connections, to be looked at when time has passed.
@@ -199,6 +239,7 @@ impl Door {
                 Ok(Some(hello)) if !connected.answered => {
                     if !self.secret.agrees(&hello.secret) {
                         link.close(now, REFUSED, "the secret is not the receiver's");
+                        return Heard::Rejected(connected.remote);
                     } else if let Some((code, reason)) = self.over.find(now, &hello.session) {
                         link.close(now, code, reason);
                     } else {

@@ -41,7 +41,7 @@ impl fmt::Display for Error {
             Self::Fingerprint(text) => write!(f, "fingerprint \"{text}\": 64 hexadecimal digits are needed"),
             Self::Setting(text) => write!(f, "{text}"),
             Self::Tls(text) => write!(f, "TLS: {text}"),
-            Self::Refused(text) => write!(f, "no path could be opened: {text}"),
+            Self::Refused(text) => write!(f, "no connection: {text}"),
             Self::Ended(text) => write!(f, "the peer has ended the connection: {text}"),
             Self::Silent(seconds) => write!(f, "nothing was heard from the peer on any path for {seconds} s"),
             Self::Malformed(what) => write!(f, "the peer's {what} cannot be read"),

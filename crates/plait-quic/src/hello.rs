@@ -134,11 +134,32 @@ impl Hello {
     }
 }
 
-/// Whether a name names a file in the folder in which it is kept, whatever the system: no folder, nothing hidden, nothing that a terminal obeys.
+/// Whether a name names a file in the folder in which it is kept: no folder, no file of [`PART`], nothing that a terminal
+/// obeys, nothing that shows another name.
 #[must_use]
 pub fn is_plain(name: &str) -> bool {
-    let allowed = |character: char| !character.is_control() && !r#"/\:*?"<>|"#.contains(character);
-    !name.is_empty() && name.len() <= MAX_NAME && !name.starts_with('.') && name.chars().all(allowed)
+    trouble(name).is_none()
+}
+
+/// Why a name cannot be a file's; `None` if it can.
+#[must_use]
+pub fn trouble(name: &str) -> Option<String> {
+    let code = |character: char| format!("the character U+{:04X}", u32::from(character));
+    match name {
+        "" | "." | ".." => Some("it is no file's".to_owned()),
+        _ if name.len() > MAX_NAME => Some(format!("it has {} bytes, more than {MAX_NAME}", name.len())),
+        _ if name.starts_with(PART) => Some(format!("it begins with {PART}, as parts of files do")),
+        _ => name.chars().find(|one| *one == '/' || one.is_control() || is_invisible(*one)).map(code),
+    }
+}
+
+/// Begins the names of files that are not whole yet.
+pub const PART: &str = ".plait-";
+
+/// Characters that change the direction of writing or break lines (Unicode Standard Annex 9; UTS 39 §3.1 refuses them
+/// in identifiers): `exe.txt` may be the end of `txt.exe`.
+fn is_invisible(character: char) -> bool {
+    matches!(character, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The answer: the receiver's window, and where the file goes on.

@@ -7,15 +7,23 @@ use crate::error::Error;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
-use rustls::{CertificateError, DigitallySignedStruct, SignatureScheme};
+use rustls::{DigitallySignedStruct, SignatureScheme};
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
 /// What a connection is for, told in TLS (ALPN): another program, or another version of what is said, is refused there.
 const PROTOCOL: &[u8] = b"plait/2";
+
+/// Said of a certificate that has another fingerprint.
+pub(crate) const WRONG_CERTIFICATE: &str = "another certificate than that of the fingerprint";
 
 /// The name in the handshake, which means nothing.
 pub(crate) const NAME: &str = "plait";
@@ -88,6 +96,20 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The text of a file that nobody but its owner may read.
+///
+/// # Errors
+/// [`Error::Setting`] if others may, or it cannot be read.
+pub fn read_private(file: &Path) -> Result<String, Error> {
+    let refused = |reason: String| Error::Setting(format!("{}: {reason}", file.display()));
+    let found = std::fs::metadata(file).map_err(|error| refused(error.to_string()))?;
+    let mode = found.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(refused(format!("others may read it (mode {mode:04o}): chmod 600 {}", file.display())));
+    }
+    std::fs::read_to_string(file).map_err(|error| refused(error.to_string()))
+}
+
 /// A receiver's certificate and key, made by itself.
 #[derive(Debug)]
 pub struct Identity {
@@ -108,6 +130,35 @@ impl Identity {
         Ok(Self {
             certificate: certificate.der().clone(),
             key: PrivatePkcs8KeyDer::from(key.serialize_der()),
+        })
+    }
+
+    /// The identity in a file, which is made if it is not there: certificate and private key as PEM. Nobody but the owner
+    /// may read it.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if others may read it, or it holds no certificate and key.
+    pub fn kept(file: &Path) -> Result<Self, Error> {
+        let refused = |reason: String| Error::Setting(format!("{}: {reason}", file.display()));
+        if !file.exists() {
+            let made = Self::generate()?;
+            let block = |tag: &str, bytes: &[u8]| pem::encode(&pem::Pem::new(tag, bytes));
+            let certificate = block("CERTIFICATE", &made.certificate);
+            let key = block("PRIVATE KEY", made.key.secret_pkcs8_der());
+            let mut out = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(file)
+                .map_err(|error| refused(error.to_string()))?;
+            out.write_all((certificate + &key).as_bytes()).map_err(|error| refused(error.to_string()))?;
+            return Ok(made);
+        }
+        let text = read_private(file)?;
+        let wrong = |error: rustls::pki_types::pem::Error| refused(format!("no certificate and key: {error}"));
+        Ok(Self {
+            certificate: CertificateDer::from_pem_slice(text.as_bytes()).map_err(wrong)?,
+            key: PrivatePkcs8KeyDer::from_pem_slice(text.as_bytes()).map_err(wrong)?,
         })
     }
 
@@ -199,7 +250,7 @@ impl ServerCertVerifier for Pinned {
         if fingerprint(end_entity) == self.pinned {
             Ok(ServerCertVerified::assertion())
         } else {
-            Err(CertificateError::ApplicationVerificationFailure.into())
+            Err(rustls::Error::General(WRONG_CERTIFICATE.to_owned()))
         }
     }
 

@@ -27,7 +27,8 @@
 //! - `auto` (feature `simulation`): the pilot that asks the simulator;
 //! - `tunnels` (feature `simulation`): the simulator's packets in real connections over its links: the engine `quic`;
 //! - [`files`], [`proxy`]: the ends with sockets, files or TCP connections, and a clock;
-//! - `command` (feature `program`): the program around them.
+//! - `report` (feature `simulation`): their events as JSON;
+//! - `command` (feature `program`): the commands `send`, `recv` and `proxy`.
 
 #[cfg(feature = "simulation")]
 pub mod auto;
@@ -45,6 +46,8 @@ pub mod pilot;
 pub mod proxy;
 pub mod receiver;
 pub mod recording;
+#[cfg(feature = "simulation")]
+pub mod report;
 mod reroute;
 pub mod sender;
 pub mod session;

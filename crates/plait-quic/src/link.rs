@@ -1,6 +1,7 @@
 //! One path: a QUIC connection, whose datagrams are the path's packets, and whose only stream opens it.
 
 use crate::error::Error;
+use crate::identity::WRONG_CERTIFICATE;
 use crate::settings::INITIAL_RTT;
 use bytes::Bytes;
 use noq_proto::{
@@ -10,6 +11,23 @@ use noq_proto::{
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
+
+/// Why a connection was lost, in the words of its user.
+pub(crate) fn words(reason: &ConnectionError) -> String {
+    match reason {
+        ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() != u64::from(DONE) => {
+            String::from_utf8_lossy(&close.reason).into_owned()
+        }
+        ConnectionError::ApplicationClosed(_) => "the peer has ended it".to_owned(),
+        ConnectionError::TimedOut => "no answer".to_owned(),
+        other if other.to_string().contains(WRONG_CERTIFICATE) => {
+            "the certificate is not the one of the fingerprint: the other end is another machine, or was started anew \
+             without --key"
+                .to_owned()
+        }
+        other => other.to_string(),
+    }
+}
 
 /// Why an end closes a connection: nothing is left to do; it will not have the transfer; something is wrong with this connection only.
 pub(crate) const DONE: u32 = 0;

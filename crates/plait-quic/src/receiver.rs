@@ -123,6 +123,7 @@ impl Receiver {
     fn work(&mut self, now: Instant, handle: ConnectionHandle) {
         match self.door.work(now, handle) {
             Heard::Nothing => {}
+            Heard::Rejected(remote) => self.events.push_back(Event::Rejected { remote }),
             Heard::Greeted(hello) => self.greet(now, handle, hello),
             Heard::Packets(id, path) => self.take(now, handle, &id, path),
             Heard::Parted { id, path, done } => self.part(now, &id, path, handle, done),

@@ -173,7 +173,10 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         }
         self.take(now, path);
         if let Some(trouble) = self.ways.hopeless() {
-            self.end(Err(Error::Refused(trouble)));
+            self.end(Err(match self.session {
+                Some(_) => Error::Ended(trouble),
+                None => Error::Refused(trouble),
+            }));
         }
     }
 

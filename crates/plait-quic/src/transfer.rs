@@ -37,6 +37,11 @@ pub enum Event {
         /// Which.
         id: Id,
     },
+    /// Somebody has said a wrong secret.
+    Rejected {
+        /// From where.
+        remote: SocketAddr,
+    },
     /// Nothing more happens.
     Ended {
         /// Which.

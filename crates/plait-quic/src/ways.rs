@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::hello::{Hello, Offer, REPLY_BYTES, Reply};
 use crate::identity::{self, Fingerprint, NAME, Secret};
-use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
+use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route, words};
 use crate::reroute::Reroute;
 use crate::session::Session;
 use crate::settings::{MAX_LINKS, Settings};
@@ -229,7 +229,7 @@ impl Ways {
         link.work(now, &mut way.endpoint, REPLY_BYTES + 1);
         if let Some(reason) = link.lost() {
             let meant = is_meant(reason);
-            way.trouble = Some(reason.to_string());
+            way.trouble = Some(words(reason));
             way.refused |= meant;
             way.retry_at = way.retry_at.or(Some(now + RETRY));
             way.joined = false;

@@ -186,7 +186,8 @@ def void(_answer: object) -> None:
 def sent_of(text: str) -> Sent:
     """Of the core's result."""
     data = json.loads(text)
-    del data["event"]
+    for known in ("event", "scheduler", "goodput_bps"):
+        del data[known]
     paths = tuple(SentPath(**path) for path in data["paths"])
     return Sent(**{**data, "paths": paths, "changes": tuple(map(change_of, data["changes"]))})
 

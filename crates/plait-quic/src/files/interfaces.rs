@@ -28,6 +28,11 @@ fn own() -> io::Result<Vec<Own>> {
     Ok(found.collect())
 }
 
+/// The addresses of this machine.
+pub(crate) fn own_addresses() -> Vec<IpAddr> {
+    own().unwrap_or_default().into_iter().map(|one| one.address).collect()
+}
+
 /// The paths to `remote`: one from every interface that is up, has a carrier and an address of the same family that is good for more than its link,
 /// in the system's order, [`MAX_LINKS`] at most. Where `remote` is this machine, or no interface is found, the system's choice.
 ///

@@ -6,6 +6,7 @@
 #[cfg(feature = "simulation")]
 mod advisor;
 mod changes;
+mod ends;
 mod interfaces;
 mod notices;
 mod partial;
@@ -18,17 +19,21 @@ pub(crate) mod sockets;
 
 #[cfg(feature = "simulation")]
 pub use advisor::{Advisor, pilot};
+pub(crate) use ends::Listening;
+pub use ends::{Connect, Listen};
+pub(crate) use interfaces::own_addresses;
 pub use interfaces::usable;
 pub use receive::{Inbox, News, Receiving};
 pub use record::Record;
 pub use routes::Term;
 pub use send::{Sending, Sent, Shipment};
+pub(crate) use sockets::Sockets;
 
 use crate::pilot::Change;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Between two looks at how things stand.
 const STEP: Duration = Duration::from_millis(500);
@@ -130,6 +135,12 @@ impl Meter {
 #[expect(clippy::disallowed_methods, reason = "here is where the clock is")]
 pub(crate) fn now() -> Instant {
     Instant::now()
+}
+
+/// The time of day, for files and logs.
+#[expect(clippy::disallowed_methods, reason = "here is where the clock is")]
+pub(crate) fn system_now() -> SystemTime {
+    SystemTime::now()
 }
 
 #[cfg(test)]

@@ -1,19 +1,18 @@
 //! Receiving files into a folder.
 
-use super::partial::Partial;
-use super::sockets::Sockets;
-use super::{Meter, NAP, PathStatus, Status, now};
+use super::partial::{self, Partial};
+use super::{Listen, Listening, Meter, NAP, PathStatus, Sockets, Status, now, system_now};
 use crate::error::Error;
 use crate::hello::Offer;
-use crate::identity::{self, Fingerprint, Identity, Secret};
+use crate::identity::{Fingerprint, Secret};
 use crate::receiver::{Event, Id, Prefix, Receiver, Summary};
-use crate::settings::Settings;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::mpsc;
+use sha2::Digest;
 use std::time::{Duration, Instant};
 
 /// After the end: for so long senders may still have to be told.
@@ -27,12 +26,12 @@ const SHORT: u64 = 4 << 20;
 pub struct Inbox {
     /// The folder in which they are kept; made if it is not there.
     pub folder: PathBuf,
-    /// Where to listen; port 0 is any that is free.
-    pub listen: SocketAddr,
-    /// What senders have to know; `None` makes one.
-    pub secret: Option<String>,
-    /// Everything else.
-    pub settings: Settings,
+    /// Permissions of files that are whole, such as `0o600`.
+    pub mode: u32,
+    /// Whether a file may take the place of another one of its name.
+    pub replaces: bool,
+    /// The listening end.
+    pub listen: Listen,
 }
 
 /// What happened.
@@ -56,6 +55,11 @@ pub enum News<'a> {
         /// In numbers.
         summary: &'a Summary,
     },
+    /// Somebody has said a wrong secret.
+    Rejected {
+        /// From where.
+        remote: SocketAddr,
+    },
     /// It is not there.
     Failed {
         /// The file.
@@ -73,7 +77,8 @@ type Watch<'a> = dyn FnMut(Instant, Option<&News<'_>>) -> ControlFlow<()> + 'a;
 /// A file that arrives. It has its name once it is whole.
 struct Arriving {
     offer: Offer,
-    file: Partial,
+    /// `None`: a file of this name is there, and is compared.
+    file: Option<Partial>,
     begun: Instant,
     meter: Meter,
 }
@@ -81,6 +86,8 @@ struct Arriving {
 /// An end that is ready to receive: its socket is bound.
 pub struct Receiving {
     folder: PathBuf,
+    mode: u32,
+    replaces: bool,
     secret: String,
     address: SocketAddr,
     fingerprint: Fingerprint,
@@ -94,27 +101,27 @@ pub struct Receiving {
 /// Both ends of a channel.
 type Hashed = (mpsc::Sender<(Id, io::Result<Prefix>)>, mpsc::Receiver<(Id, io::Result<Prefix>)>);
 
+/// Another file has the name.
+fn taken(name: &str) -> io::Error {
+    let text = format!("the receiver has another file {name} already: send it --as another NAME, or let the receiver --replace files");
+    io::Error::new(io::ErrorKind::AlreadyExists, text)
+}
+
 impl Receiving {
     /// Makes the folder and a certificate, and binds the socket.
     ///
     /// # Errors
     /// [`Error::Setting`] says what cannot be had.
     pub fn open(inbox: Inbox) -> Result<Self, Error> {
-        inbox.settings.check()?;
-        let Inbox { folder, listen, secret, settings } = inbox;
-        let secret = match secret {
-            Some(secret) => secret,
-            None => identity::hexadecimal(&identity::random::<16>()?),
-        };
+        let Inbox { folder, mode, replaces, listen } = inbox;
+        let settings = listen.settings;
+        let Listening { sockets, address, identity, secret } = listen.open()?;
         let of_folder = |error| Error::Setting(format!("{}: {error}", folder.display()));
         std::fs::create_dir_all(&folder).map_err(of_folder)?;
-        let identity = Identity::generate()?;
         let receiver = Receiver::new(settings, &identity, Secret::new(&secret))?;
-        let mut sockets = Sockets::new()?;
-        let address =
-            sockets.add(listen, None).map_err(|error| Error::Setting(format!("{listen}: {error}")))?;
         let (fingerprint, files, hashed) = (identity.fingerprint(), BTreeMap::new(), mpsc::channel());
-        Ok(Self { folder, secret, address, fingerprint, receiver, sockets, files, hashed })
+        partial::expire(&folder, system_now());
+        Ok(Self { folder, mode, replaces, secret, address, fingerprint, receiver, sockets, files, hashed })
     }
 
     /// Where it listens.
@@ -157,7 +164,7 @@ impl Receiving {
             if (flow.is_break() || next.is_break()) && ended.is_none() {
                 ended = Some(moment);
                 for (id, arriving) in std::mem::take(&mut self.files) {
-                    arriving.file.leave();
+                    arriving.file.map(Partial::leave);
                     self.receiver.refuse(moment, &id, "the receiver was ended");
                 }
             }
@@ -180,9 +187,7 @@ impl Receiving {
         match event {
             Event::Begun { id, offer, remote } => {
                 let flow = watch(moment, Some(&News::Begun { offer: &offer, remote }));
-                let begun =
-                    Partial::open(&self.folder, &offer).and_then(|file| self.look(id, &file).map(|()| file));
-                match begun {
+                match self.begin(id, &offer) {
                     Ok(file) => {
                         let arriving = Arriving { offer, file, begun: moment, meter: Meter::new(moment) };
                         self.files.insert(id, arriving);
@@ -192,20 +197,21 @@ impl Receiving {
                 return flow;
             }
             Event::Data { id, bytes } => {
-                if let Some(arriving) = self.files.get_mut(&id)
-                    && let Err(error) = arriving.file.write(&bytes)
+                if let Some(file) = self.files.get_mut(&id).and_then(|arriving| arriving.file.as_mut())
+                    && let Err(error) = file.write(&bytes)
                 {
                     self.abandon(moment, id, &error);
                 }
             }
             Event::Whole { id } => {
-                let arriving = self.files.remove(&id);
-                let kept =
-                    arriving.map(|Arriving { offer, file, .. }| file.keep(&self.folder.join(&offer.name)));
+                let kept = self.files.remove(&id).map(|Arriving { offer, file, .. }| {
+                    let place = self.folder.join(&offer.name);
+                    file.map_or(Ok(()), |file| file.keep(&place, self.mode, self.replaces))
+                });
                 self.receiver.conclude(&id, matches!(kept, Some(Ok(()))));
             }
             Event::Ended { id, offer, outcome } => {
-                let file = self.files.remove(&id).map(|arriving| arriving.file);
+                let file = self.files.remove(&id).and_then(|arriving| arriving.file);
                 let left = match (file, &outcome) {
                     (None, _) => 0,
                     (Some(file), Err(Error::Differs)) => {
@@ -220,13 +226,39 @@ impl Receiving {
                 };
                 return watch(moment, Some(&news));
             }
+            Event::Rejected { remote } => return watch(moment, Some(&News::Rejected { remote })),
         }
         ControlFlow::Continue(())
     }
 
+    /// Begins with an offered file: with the file of its name, if there is one of its size, else with its part.
+    fn begin(&mut self, id: Id, offer: &Offer) -> io::Result<Option<Partial>> {
+        if self.files.values().any(|other| other.offer.name == offer.name && other.offer.digest != offer.digest) {
+            let text = format!("another file {} is arriving", offer.name);
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
+        }
+        let found = partial::present(&self.folder.join(&offer.name))?;
+        match found {
+            Some(file) if file.metadata()?.len() == offer.size => {
+                self.look(id, offer.size, partial::hashing(file, offer.size))?;
+                Ok(None)
+            }
+            Some(_) if !self.replaces => Err(taken(&offer.name)),
+            _ => self.part(id, offer).map(Some),
+        }
+    }
+
+    /// Begins with the part of an offered file.
+    fn part(&mut self, id: Id, offer: &Offer) -> io::Result<Partial> {
+        let part = Partial::open(&self.folder, offer)?;
+        self.look(id, part.length(), part.hashing()?)?;
+        Ok(part)
+    }
+
     /// What came in this turn is in the files.
     fn flush(&mut self, moment: Instant) {
-        let written = self.files.iter_mut().map(|(id, arriving)| (*id, arriving.file.flush()));
+        let parts = self.files.iter_mut().filter_map(|(id, arriving)| Some((*id, arriving.file.as_mut()?)));
+        let written = parts.map(|(id, file)| (id, file.flush()));
         let failed: Vec<_> = written.filter_map(|(id, result)| Some((id, result.err()?))).collect();
         for (id, error) in failed {
             self.abandon(moment, id, &error);
@@ -235,13 +267,30 @@ impl Receiving {
 
     /// A file cannot be written: what comes behind a hole would be none of its beginning.
     fn abandon(&mut self, moment: Instant, id: Id, error: &io::Error) {
-        self.files.remove(&id).map(|arriving| arriving.file.leave());
+        self.files.remove(&id).and_then(|arriving| arriving.file).map(Partial::leave);
         self.receiver.refuse(moment, &id, &error.to_string());
     }
 
     /// Offers whose files were looked at.
     fn accept(&mut self, moment: Instant) {
         while let Ok((id, prefix)) = self.hashed.1.try_recv() {
+            let Some(arriving) = self.files.get_mut(&id) else { continue };
+            let same = |prefix: &Prefix| prefix.hash.clone().finalize()[..] == arriving.offer.digest;
+            let prefix = match prefix {
+                // There is another file of this name.
+                Ok(prefix) if arriving.file.is_none() && !same(&prefix) => {
+                    let offer = arriving.offer.clone();
+                    let part = if self.replaces { self.part(id, &offer) } else { Err(taken(&offer.name)) };
+                    match (part, self.files.get_mut(&id)) {
+                        (Ok(part), Some(arriving)) => {
+                            arriving.file = Some(part);
+                            continue;
+                        }
+                        (part, _) => Err(part.err().unwrap_or_else(|| taken(&offer.name))),
+                    }
+                }
+                prefix => prefix,
+            };
             match prefix {
                 Ok(prefix) => self.receiver.accept(moment, &id, prefix),
                 Err(error) => self.receiver.refuse(moment, &id, &error.to_string()),
@@ -249,10 +298,15 @@ impl Receiving {
         }
     }
 
-    /// Finds out what is there of a file, beside everything else; [`Receiver::accept`] is told in the loop.
-    fn look(&mut self, id: Id, file: &Partial) -> io::Result<()> {
-        let (hash, answers) = (file.hashing()?, self.hashed.0.clone());
-        if file.length() <= SHORT {
+    /// Hashes the bytes that are there, large ones beside everything else; [`Receiver::accept`] is told in the loop.
+    fn look(
+        &mut self,
+        id: Id,
+        bytes: u64,
+        hash: impl FnOnce() -> io::Result<Prefix> + Send + 'static,
+    ) -> io::Result<()> {
+        let answers = self.hashed.0.clone();
+        if bytes <= SHORT {
             let _ = answers.send((id, hash()));
         } else {
             std::thread::Builder::new().spawn(move || drop(answers.send((id, hash()))))?;

@@ -4,7 +4,7 @@ use super::changes::{Change, Place, changes, is_taken, place_for_another};
 use super::interfaces::{self, Snapshot};
 use super::notices::Notices;
 use super::sockets::{NOTICE, Sockets};
-use super::{Local, Meter, PathStatus};
+use super::{Connect, Local, Meter, PathStatus};
 use crate::error::Error;
 use crate::link::Outgoing;
 use crate::reroute::Reroute;
@@ -33,19 +33,6 @@ pub enum Term {
     Backup,
 }
 
-/// Where paths are wanted to begin.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted<'a> {
-    /// Local addresses.
-    pub(crate) locals: &'a [Local],
-    /// Interfaces. Without these and addresses: [every one](super::usable).
-    pub(crate) interfaces: &'a [String],
-    /// What some are for.
-    pub(crate) terms: &'a [(String, Term)],
-    /// Whether paths may be added later.
-    pub(crate) may_grow: bool,
-}
-
 /// A path that is wanted and not to be had yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Awaited {
@@ -71,12 +58,14 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// To `to`, from what is wanted. Binds a socket for each. What of it is not there is waited for, as long as there is something.
+    /// Binds a socket for each path. Addresses and interfaces that are missing are awaited, if there is one path at least.
     ///
     /// # Errors
     /// [`Error::Setting`] says which is not to be had, if none is.
-    pub(crate) fn open(now: Instant, to: &str, wanted: &Wanted<'_>) -> Result<Self, Error> {
-        let remote = resolve(to, wanted.locals)?;
+    pub(crate) fn open(now: Instant, wanted: &Connect) -> Result<Self, Error> {
+        let remote = resolve(&wanted.to, &wanted.locals)?;
+        // A recording is of the paths that it began with.
+        let may_grow = wanted.record.is_none();
         let found = Snapshot::take(remote);
         let mut sockets = Sockets::new()?;
         let notices = Notices::open(sockets.registry(), NOTICE).ok();
@@ -106,16 +95,15 @@ impl Routes {
             refused = refused.take().or(opened.err());
             failed
         });
-        if let Some(error) = refused.filter(|_| places.is_empty() || !wanted.may_grow) {
+        if let Some(error) = refused.filter(|_| places.is_empty() || !may_grow) {
             return Err(error);
         }
-        let given = wanted.terms.to_vec();
+        let given = wanted.terms.clone();
         check(&given, &places, &awaited, every)?;
         let terms: Vec<Terms> = places.iter().map(|place| terms_of(&given, &place.local)).collect();
         for (place, terms) in places.iter_mut().zip(&terms) {
             place.metered = terms.budget.is_some();
         }
-        let may_grow = wanted.may_grow;
         let look_at = now + RESCAN;
         Ok(Self {
             remote,
@@ -370,6 +358,8 @@ fn resolve(to: &str, locals: &[Local]) -> Result<SocketAddr, Error> {
 mod tests {
     use super::*;
     use crate::files::now;
+    use crate::identity::{Fingerprint, Secret};
+    use crate::settings::Settings;
 
     fn open(
         to: &str,
@@ -379,8 +369,17 @@ mod tests {
     ) -> Result<Routes, Error> {
         let locals: Vec<Local> = locals.iter().map(|local| local.parse().expect("it is one")).collect();
         let interfaces: Vec<String> = interfaces.iter().map(ToString::to_string).collect();
-        let wanted = Wanted { locals: &locals, interfaces: &interfaces, terms, may_grow: true };
-        Routes::open(now(), to, &wanted)
+        let wanted = Connect {
+            to: to.to_owned(),
+            fingerprint: Fingerprint([0; 32]),
+            secret: Secret::new(""),
+            locals,
+            interfaces,
+            terms: terms.to_vec(),
+            record: None,
+            settings: Settings::default(),
+        };
+        Routes::open(now(), &wanted)
     }
 
     fn refusal(opened: Result<Routes, Error>) -> String {

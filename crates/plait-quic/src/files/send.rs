@@ -1,17 +1,16 @@
 //! Sending a file.
 
 use super::record::{self, Record};
-use super::routes::{Routes, Term, Wanted};
+use super::routes::Routes;
 use super::ship::Ship;
-use super::{Local, Meter, NAP, Status, now};
+use super::{Connect, Local, Meter, NAP, Status, now};
 use crate::error::Error;
-use crate::hello::{Offer, is_plain};
-use crate::identity::{self, Fingerprint, Secret};
+use crate::hello::{Offer, trouble};
+use crate::identity;
 use crate::interop;
 use crate::pilot::{Change, Pilot};
 use crate::recording::Recording;
 use crate::sender::{Order, Progress, Sender};
-use crate::settings::Settings;
 use crate::source::Ahead;
 use plait_sched::Scheduler;
 use plait_transport::Counters;
@@ -22,27 +21,15 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What is to be sent, to whom, from where.
+/// A file, and its receiver.
 #[derive(Clone, Debug)]
 pub struct Shipment {
     /// The file; without one, the receiver is asked whether it would take one ([`Offer::QUESTION`]).
     pub file: Option<PathBuf>,
-    /// The receiver's address, `HOST:PORT`.
-    pub to: String,
-    /// The SHA-256 of the receiver's certificate.
-    pub fingerprint: Fingerprint,
-    /// What the receiver wants to hear.
-    pub secret: Secret,
-    /// Local addresses to send from, each a path.
-    pub locals: Vec<Local>,
-    /// Interfaces to send from, each a path. Without these and addresses: see [`usable`](super::usable).
-    pub interfaces: Vec<String>,
-    /// What some of the paths are for, by interface, address or `ADDRESS%INTERFACE`.
-    pub terms: Vec<(String, Term)>,
-    /// Where to write down what happens.
-    pub record: Option<Record>,
-    /// Everything else.
-    pub settings: Settings,
+    /// The name at the receiver; `None` is the file's own.
+    pub name: Option<String>,
+    /// The receiver, and the paths.
+    pub connect: Connect,
     /// One QUIC connection with QUIC's own multipath, and an ordinary stream: see [`interop`](crate::interop).
     pub interop: bool,
 }
@@ -89,21 +76,17 @@ impl Sending {
     /// # Errors
     /// [`Error::Setting`] says which of them is not to be had.
     pub fn open(shipment: Shipment) -> Result<Self, Error> {
-        shipment.settings.check()?;
-        if shipment.interop && shipment.record.is_some() {
+        let Shipment { file, name, connect, interop } = &shipment;
+        connect.settings.check()?;
+        if *interop && connect.record.is_some() {
             let text = "what QUIC does by itself is not recorded (interop): leave the recording out, or leave interop out";
             return Err(Error::Setting(text.to_owned()));
         }
-        let Shipment { to, locals, interfaces, terms, file, record, .. } = &shipment;
-        // A recording is of the paths that it began with.
-        let wanted = Wanted { locals, interfaces, terms, may_grow: record.is_none() };
-        let routes = Routes::open(now(), to, &wanted)?;
-        let file = file.as_deref().map(open).transpose()?;
+        let routes = Routes::open(now(), connect)?;
+        let file = file.as_deref().map(|file| open(file, name.as_deref())).transpose()?;
         let name = file.as_ref().map_or("", |(name, _)| name);
-        let recording = record
-            .as_ref()
-            .map(|record| record.begin(name, &shipment.settings, &routes.locals()))
-            .transpose()?;
+        let begin = |record: &Record| record.begin(name, &connect.settings, &routes.locals());
+        let recording = connect.record.as_ref().map(begin).transpose()?;
         Ok(Self { shipment, routes, file, recording })
     }
 
@@ -141,14 +124,14 @@ impl Sending {
             remote: self.routes.remote,
             locals: self.routes.addresses(),
             terms: self.routes.terms.clone(),
-            fingerprint: self.shipment.fingerprint,
-            secret: self.shipment.secret,
+            fingerprint: self.shipment.connect.fingerprint,
+            secret: self.shipment.connect.secret,
             session: identity::random()?,
             offer: offer.clone(),
         };
         let source = self.file.as_ref().map(|(_, file)| file.try_clone()).transpose()?;
         let source = source.map(|file| Ahead::new(file, offer.size));
-        let (begun, settings) = (now(), self.shipment.settings);
+        let (begun, settings) = (now(), self.shipment.connect.settings);
         if self.shipment.interop {
             if pilot.is_some() {
                 let text = "the scheduler is not changed where QUIC sends by itself (interop): name one, or leave interop out";
@@ -252,13 +235,16 @@ impl Sending {
 }
 
 /// A file and the name under which it is offered.
-fn open(path: &Path) -> Result<(String, File), Error> {
+fn open(path: &Path, name: Option<&str>) -> Result<(String, File), Error> {
     let refused = |reason: String| Error::Setting(format!("{}: {reason}", path.display()));
     let file = File::open(path).map_err(|error| refused(error.to_string()))?;
     if !file.metadata()?.is_file() {
         return Err(refused("only files can be sent".to_owned()));
     }
-    let name = path.file_name().and_then(|name| name.to_str()).filter(|name| is_plain(name));
-    let name = name.ok_or_else(|| refused("its name cannot be sent".to_owned()))?;
+    let own = || path.file_name().map(|name| name.to_str().ok_or("it is not UTF-8".to_owned()));
+    let name = name.map(Ok).or_else(own);
+    let name = name.unwrap_or(Err("it is no file's".to_owned()));
+    let name = name.and_then(|name| trouble(name).map_or(Ok(name), Err));
+    let name = name.map_err(|why| refused(format!("its name cannot be sent: {why}; choose another one: --as NAME")))?;
     Ok((name.to_owned(), file))
 }

@@ -10,7 +10,7 @@ use super::{ConnectionError, Dir, PROTOCOL, StreamId};
 use crate::error::Error;
 use crate::hello::{Hello, REPLY_BYTES, Reply, VERDICT_BYTES, Verdict};
 use crate::identity::{self, NAME};
-use crate::link::{DONE, Outgoing};
+use crate::link::{DONE, Outgoing, words};
 use crate::sender::{Order, Progress, Reroute};
 use crate::settings::Settings;
 use crate::source::Source;
@@ -176,10 +176,10 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             _ if self.reply.is_none() => {
                 let known = self.connection.progress().into_iter().find_map(|path| path.trouble);
                 let timed_out = *reason == ConnectionError::TimedOut;
-                Error::Refused(known.filter(|_| timed_out).unwrap_or_else(|| reason.to_string()))
+                Error::Refused(known.filter(|_| timed_out).unwrap_or_else(|| words(reason)))
             }
             ConnectionError::TimedOut => Error::Silent(self.settings.patience.as_secs()),
-            reason => Error::Ended(reason.to_string()),
+            reason => Error::Ended(words(reason)),
         }));
     }
 

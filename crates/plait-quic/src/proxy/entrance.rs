@@ -6,7 +6,7 @@ use super::socks::{self, Step};
 use super::{Target, Tokens, plan::Status};
 use crate::error::Error;
 use crate::files::record::{self, Record, STREAMS};
-use crate::files::routes::{Routes, Wanted};
+use crate::files::routes::Routes;
 use crate::files::{Local, Meter, NAP, now};
 use crate::hello::Offer;
 use crate::identity;
@@ -69,16 +69,13 @@ impl Entrance {
     /// # Errors
     /// [`Error::Setting`] says which of them is not to be had.
     pub fn open(plan: Plan) -> Result<Self, Error> {
-        plan.settings.check()?;
+        plan.connect.settings.check()?;
         if plan.socks.is_none() && plan.forwards.is_empty() {
             return Err(Error::Setting("nothing is to be carried: choose --socks, --forward".into()));
         }
-        // A recording is of the paths that it began with.
-        let Plan { locals, interfaces, terms, record, .. } = &plan;
-        let wanted = Wanted { locals, interfaces, terms, may_grow: record.is_none() };
-        let routes = Routes::open(now(), &plan.to, &wanted)?;
-        let begin = |record: &Record| record.begin(STREAMS, &plan.settings, &routes.locals());
-        let recording = record.as_ref().map(begin).transpose()?;
+        let routes = Routes::open(now(), &plan.connect)?;
+        let begin = |record: &Record| record.begin(STREAMS, &plan.connect.settings, &routes.locals());
+        let recording = plan.connect.record.as_ref().map(begin).transpose()?;
         let mut entrance = Self {
             routes,
             recording,
@@ -161,14 +158,14 @@ impl Entrance {
                 remote: self.routes.remote,
                 locals: self.routes.addresses(),
                 terms: self.routes.terms.clone(),
-                fingerprint: self.plan.fingerprint,
-                secret: self.plan.secret,
+                fingerprint: self.plan.connect.fingerprint,
+                secret: self.plan.connect.secret,
                 session: identity::random()?,
                 offer: Offer::STREAMS,
             };
-            let mut near = Near::new(begun, self.plan.settings, order, maker()?)?;
+            let mut near = Near::new(begun, self.plan.connect.settings, order, maker()?)?;
             if let Some(pilot) = pilots() {
-                record::check(self.plan.record.is_some(), true)?;
+                record::check(self.plan.connect.record.is_some(), true)?;
                 near.set_pilot(pilot);
             }
             if let Some(recording) = self.recording.take() {

@@ -7,11 +7,9 @@ use super::target::{Scope, scope};
 use super::{Allowed, Target, Tokens};
 use crate::error::Error;
 use crate::files::record::{Record, STREAMS};
-use crate::files::sockets::Sockets;
-use crate::files::{NAP, now};
-use crate::identity::{self, Fingerprint, Identity, Secret};
+use crate::files::{Listen, Listening, NAP, Sockets, now, own_addresses};
+use crate::identity::{Fingerprint, Secret};
 use crate::pilot::{Change, Pilot};
-use crate::settings::Settings;
 use crate::streams::far::{Id, News};
 use crate::streams::{Event, Far, Reason, Streams};
 use plait_sched::Scheduler;
@@ -26,16 +24,12 @@ const LINGER: Duration = Duration::from_secs(1);
 /// Where connections are taken, and where they may lead.
 #[derive(Clone, Debug)]
 pub struct Hosting {
-    /// Where to listen; port 0 is any that is free.
-    pub listen: SocketAddr,
-    /// What peers have to know; `None` makes one.
-    pub secret: Option<String>,
+    /// The listening end.
+    pub listen: Listen,
     /// Targets that are allowed: none but these.
     pub allowed: Vec<Allowed>,
     /// Where to write down what the first peer is sent.
     pub record: Option<Record>,
-    /// Everything else.
-    pub settings: Settings,
 }
 
 /// What happened.
@@ -44,6 +38,11 @@ pub enum Tidings<'a> {
     /// Someone who knows the secret has connected.
     Came {
         /// From where its first path comes.
+        remote: SocketAddr,
+    },
+    /// Somebody has said a wrong secret.
+    Rejected {
+        /// From where.
         remote: SocketAddr,
     },
     /// It is gone.
@@ -112,20 +111,13 @@ impl<W: Scheduler> Exit<W> {
         hosting: Hosting,
         maker: impl FnMut() -> Result<W, Error> + Send + 'static,
     ) -> Result<Self, Error> {
-        let Hosting { listen, secret, allowed, record, settings } = hosting;
-        settings.check()?;
-        let secret = match secret {
-            Some(secret) => secret,
-            None => identity::hexadecimal(&identity::random::<16>()?),
-        };
-        let identity = Identity::generate()?;
+        let Hosting { listen, allowed, record } = hosting;
+        let settings = listen.settings;
+        let Listening { sockets, address, identity, secret } = listen.open()?;
         let mut far = Far::new(settings, &identity, Secret::new(&secret), maker)?;
         if let Some(record) = record {
             far.record(record.begin(STREAMS, &settings, &[])?);
         }
-        let mut sockets = Sockets::new()?;
-        let address =
-            sockets.add(listen, None).map_err(|error| Error::Setting(format!("{listen}: {error}")))?;
         let lookups = Lookups::new(sockets.registry())?;
         Ok(Self {
             secret,
@@ -221,6 +213,7 @@ impl<W: Scheduler> Exit<W> {
                     self.forget_peer(&id);
                     watch(moment, Some(&Tidings::Left { error: &error }))?;
                 }
+                News::Rejected { remote } => watch(moment, Some(&Tidings::Rejected { remote }))?,
                 News::Changed { change, .. } => watch(moment, Some(&Tidings::Changed(&change)))?,
             }
         }
@@ -231,8 +224,9 @@ impl<W: Scheduler> Exit<W> {
             if let Some(connection) = self.connections.get_mut(&token) {
                 self.due.insert(token);
                 let there = !addresses.is_empty();
-                let admitted: Vec<SocketAddr> =
-                    addresses.into_iter().filter(|address| connection.scope.admits(address.ip())).collect();
+                let own = own_addresses();
+                let admits = |address: &SocketAddr| connection.scope.admits(address.ip(), &own);
+                let admitted: Vec<SocketAddr> = addresses.into_iter().filter(admits).collect();
                 if there && admitted.is_empty() {
                     self.refuse(moment, token, Reason::Denied, watch)?;
                 } else {

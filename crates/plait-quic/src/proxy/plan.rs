@@ -2,10 +2,8 @@
 
 use super::Target;
 use crate::error::Error;
-use crate::files::{Local, PathStatus, Record, Term};
-use crate::identity::{Fingerprint, Secret};
+use crate::files::{Connect, PathStatus};
 use crate::pilot::Change;
-use crate::settings::Settings;
 use crate::streams::Reason;
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -33,21 +31,11 @@ impl FromStr for Forward {
     }
 }
 
-/// What is to be carried, to whom, from where.
+/// Connections to carry, and the far end.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The far end's address, `HOST:PORT`.
-    pub to: String,
-    /// The SHA-256 of its certificate.
-    pub fingerprint: Fingerprint,
-    /// What it wants to hear.
-    pub secret: Secret,
-    /// Local addresses to send from, each a path.
-    pub locals: Vec<Local>,
-    /// Interfaces to send from, each a path. Without these and addresses: see [`usable`](crate::files::usable).
-    pub interfaces: Vec<String>,
-    /// What some of the paths are for, by interface, address or `ADDRESS%INTERFACE`.
-    pub terms: Vec<(String, Term)>,
+    /// The far end, and the paths. A recording ends when the far end is lost for the first time.
+    pub connect: Connect,
     /// Where SOCKS5 is spoken.
     pub socks: Option<SocketAddr>,
     /// Listeners that lead to one target each.
@@ -56,10 +44,6 @@ pub struct Plan {
     pub interactive: Vec<u16>,
     /// Connections to these ports go before all others, and on every path.
     pub redundant: Vec<u16>,
-    /// Where to write down what this end sends, until the far end is lost for the first time.
-    pub record: Option<Record>,
-    /// Everything else.
-    pub settings: Settings,
 }
 
 /// What happened.

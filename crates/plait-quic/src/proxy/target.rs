@@ -109,8 +109,10 @@ fn is_same(one: &str, other: &str) -> bool {
 }
 
 impl Scope {
-    pub(super) fn admits(self, address: IpAddr) -> bool {
-        let own = match address.to_canonical() {
+    /// Whether a target may have this address, on a machine that has these.
+    pub(super) fn admits(self, address: IpAddr, machine: &[IpAddr]) -> bool {
+        let address = address.to_canonical();
+        let own = machine.contains(&address) || match address {
             IpAddr::V4(ip) => {
                 ip.octets()[0] == 0
                     || ip.is_loopback()
@@ -196,10 +198,11 @@ mod tests {
             "224.0.0.1",
         ];
         for address in own.map(|text| text.parse::<IpAddr>().expect("it is one")) {
-            assert!(!Scope::Others.admits(address) && Scope::All.admits(address), "{address}");
+            assert!(!Scope::Others.admits(address, &[]) && Scope::All.admits(address, &[]), "{address}");
         }
         for address in ["10.0.0.1", "8.8.8.8", "2001:db8::1"].map(|text| text.parse().expect("it is one")) {
-            assert!(Scope::Others.admits(address));
+            assert!(Scope::Others.admits(address, &[]));
+            assert!(!Scope::Others.admits(address, &[address]), "the machine's own");
         }
     }
 }

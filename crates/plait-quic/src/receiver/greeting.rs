@@ -8,7 +8,10 @@ use crate::session::{Agreed, Extent, Session};
 use crate::transfer::{Event, Id, Prefix, Transfer};
 use noq_proto::ConnectionHandle;
 use plait_transport::endpoint::Side;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// A sender that was not heard for so long can be taken over from.
+const SILENT: Duration = Duration::from_secs(2);
 
 /// An offer that nobody has answered, and the paths that wait for that.
 #[derive(Debug)]
@@ -52,9 +55,22 @@ impl Receiver {
             // As many as there are paths, and one more for each that is opened anew meanwhile.
             waiting.handles.push(handle);
         } else {
+            self.give_way(now, &hello);
             let offer = hello.offer.clone();
             self.waiting.insert(id, Waiting { hello, handles: vec![handle], since: now });
             self.events.push_back(Event::Begun { id, offer, remote });
+        }
+    }
+
+    /// A new sender of a file takes over from one that has gone silent.
+    fn give_way(&mut self, now: Instant, hello: &Hello) {
+        let is_silent = |transfer: &Transfer| {
+            transfer.hello.offer.digest == hello.offer.digest
+                && now.saturating_duration_since(transfer.heard_at) >= SILENT
+        };
+        let silent = self.transfers.iter().find(|(_, transfer)| is_silent(transfer)).map(|(id, _)| *id);
+        if let Some(id) = silent {
+            self.end(now, &id, Err(Error::Ended("another sender of the file has taken over".to_owned())));
         }
     }
 

@@ -34,6 +34,11 @@ pub enum News {
         /// From where its first path comes.
         remote: SocketAddr,
     },
+    /// Somebody has said a wrong secret.
+    Rejected {
+        /// From where.
+        remote: SocketAddr,
+    },
     /// It is gone, with all its streams.
     Left {
         /// Which.
@@ -197,6 +202,7 @@ impl<W: Scheduler> Far<W> {
     fn work(&mut self, now: Instant, handle: ConnectionHandle) {
         match self.door.work(now, handle) {
             Heard::Nothing => {}
+            Heard::Rejected(remote) => self.news.push_back(News::Rejected { remote }),
             Heard::Greeted(hello) => self.greet(now, handle, hello),
             Heard::Packets(id, path) => self.take(now, handle, &id, path),
             Heard::Parted { id, path, done } => {

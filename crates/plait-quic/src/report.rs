@@ -1,0 +1,117 @@
+//! Events of transfers and proxies as JSON: lines of `--json`, and what the Python package reads.
+
+use crate::files::{Local, News, PathStatus, Sent, Status};
+use crate::identity::hexadecimal;
+use crate::pilot::Change;
+use crate::proxy::{self, Tidings, Told};
+use crate::receiver::Summary;
+use crate::sender::Progress;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Why somebody was rejected.
+pub const WRONG_SECRET: &str = "the secret is wrong";
+
+/// Rate of a transfer in bit/s, without the bytes of an earlier one.
+pub fn goodput(bytes: u64, resumed: u64, duration: Duration) -> f64 {
+    (bytes - resumed) as f64 * 8.0 / duration.as_secs_f64().max(1e-9)
+}
+
+/// Changes of the scheduler.
+pub fn changes(changes: &[Change], names: &[String]) -> Value {
+    changes.iter().map(|change| change.to_json(names)).collect()
+}
+
+/// Progress of a file.
+pub fn progress(status: &Status) -> Value {
+    json!({
+        "event": "progress", "file": status.name, "bytes": status.bytes, "size": status.size,
+        "seconds": status.elapsed.as_secs_f64(), "paths": paths(&status.paths),
+    })
+}
+
+/// A file that was sent; `names` are those of its first paths.
+pub fn sent(sent: &Sent, scheduler: &str, names: &[String]) -> Value {
+    let path = |(local, path): &(Local, Progress)| {
+        json!({
+            "name": local.to_string(), "bytes": path.sent, "srtt_s": path.srtt.map(|srtt| srtt.as_secs_f64()),
+            "opened": path.opened, "trouble": path.trouble,
+        })
+    };
+    json!({
+        "event": "sent", "file": sent.name, "bytes": sent.bytes, "resumed_bytes": sent.resumed,
+        "sha256": hexadecimal(&sent.digest), "seconds": sent.duration.as_secs_f64(),
+        "goodput_bps": goodput(sent.bytes, sent.resumed, sent.duration), "scheduler": scheduler,
+        "paths": sent.paths.iter().map(path).collect::<Vec<_>>(),
+        "retransmissions": sent.counters.retransmissions, "reinjections": sent.counters.reinjections,
+        "unrecorded": sent.unrecorded, "changes": changes(&sent.changes, names),
+    })
+}
+
+/// An event of an end that receives files.
+pub fn received(news: &News<'_>) -> Value {
+    match news {
+        News::Begun { offer, remote } => {
+            json!({"event": "begun", "file": offer.name, "size": offer.size, "from": remote})
+        }
+        News::Status(status) => progress(status),
+        News::Kept { offer, path, summary } => {
+            let Summary { bytes, resumed, duration, paths, longest_gap } = summary;
+            json!({
+                "event": "received", "file": offer.name, "path": path, "bytes": bytes, "resumed_bytes": resumed,
+                "sha256": hexadecimal(&offer.digest), "seconds": duration.as_secs_f64(), "paths": paths,
+                "longest_gap_s": longest_gap.as_secs_f64(),
+            })
+        }
+        News::Rejected { remote } => rejected(remote),
+        News::Failed { offer, error, left } => json!({
+            "event": "failed", "file": offer.name, "error": error.to_string(), "kept_bytes": left,
+        }),
+    }
+}
+
+/// An event of a proxy's near end.
+pub fn near(told: &Told<'_>, names: &[String]) -> Value {
+    match told {
+        Told::Changed(change) => change.to_json(names),
+        Told::Open => json!({"event": "open"}),
+        Told::Status(proxy::Status { streams, opened, sent, received, elapsed, paths: found }) => json!({
+            "event": "progress", "connections": streams, "opened": opened, "sent_bytes": sent,
+            "received_bytes": received, "seconds": elapsed.as_secs_f64(), "paths": paths(found),
+        }),
+        Told::Refused { target, reason } => {
+            json!({"event": "refused", "target": target.to_string(), "reason": reason.to_string()})
+        }
+        Told::Unrecorded(error) => json!({"event": "unrecorded", "error": error.to_string()}),
+        Told::Lost(error) => json!({"event": "lost", "error": error.to_string()}),
+    }
+}
+
+/// An event of a proxy's far end.
+pub fn far(tidings: &Tidings<'_>) -> Value {
+    match tidings {
+        Tidings::Changed(change) => change.to_json(&[]),
+        Tidings::Came { remote } => json!({"event": "came", "from": remote}),
+        Tidings::Left { error } => json!({"event": "left", "reason": error.to_string()}),
+        Tidings::Rejected { remote } => rejected(remote),
+        Tidings::Connected { target } => json!({"event": "connected", "target": target}),
+        Tidings::Refused { target, reason } => {
+            json!({"event": "refused", "target": target, "reason": reason.to_string()})
+        }
+    }
+}
+
+fn rejected(remote: &SocketAddr) -> Value {
+    json!({"event": "rejected", "from": remote, "reason": WRONG_SECRET})
+}
+
+fn paths(paths: &[PathStatus]) -> Value {
+    let path = |path: &PathStatus| {
+        json!({
+            "name": path.name, "usable": path.usable, "bytes": path.bytes, "rate_bps": path.rate_bps,
+            "srtt_s": path.srtt.map(|srtt| srtt.as_secs_f64()), "trouble": path.trouble,
+        })
+    };
+    paths.iter().map(path).collect()
+}
