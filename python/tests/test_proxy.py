@@ -233,9 +233,9 @@ def test_a_scheduler_that_fails_ends_the_near_end(echo: int, tmp_path: Path) -> 
     ],
 )
 def test_what_cannot_be_says_why(
-    arguments: list[str], words: str, command: Command, monkeypatch: pytest.MonkeyPatch
+    arguments: list[str], words: str, process: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PLAIT_SECRET", raising=False)
-    ended = command("proxy", *arguments)
+    ended = process("proxy", *arguments)
     assert ended.returncode != 0
     assert words in ended.stderr.replace("\n", " "), ended.stderr

@@ -193,7 +193,7 @@ def test_a_budget_is_kept_and_what_is_beyond_all_of_them_is_not_sent(
     assert sent.paths[0].bytes < 200_000 + plait.transfers.sender.MTU
     assert receiver.wait(60).error is None
     content.write_bytes(content.read_bytes()[1:])
-    with pytest.raises(TransferError, match="has a file"):
+    with pytest.raises(TransferError, match="has another file"):
         plait.send(content, **told(receiver))
     receiver.wait(60)
     other = content.rename(content.with_name("other"))
@@ -303,7 +303,7 @@ def test_a_receiver_that_is_closed_says_so(tmp_path: Path) -> None:
         receiver.wait()
 
 
-def test_the_command_sends_to_the_command(content: Path, command: Command, tmp_path: Path) -> None:
+def test_the_command_sends_to_the_command(content: Path, process: Command, tmp_path: Path) -> None:
     environment = {**os.environ, "PLAIT_SECRET": "told"}
     arguments = ["recv", "--out", str(tmp_path / "inbox"), "--listen", "127.0.0.1:0", "--once", "--json"]
     with subprocess.Popen(
@@ -313,11 +313,11 @@ def test_the_command_sends_to_the_command(content: Path, command: Command, tmp_p
         listening = json.loads(receiving.stdout.readline())
         assert (listening["event"], listening["secret"]) == ("listening", None), "a given secret is not shown"
         to = [listening["address"], "--fingerprint", listening["fingerprint"]]
-        assert command("send", str(content), *to).stderr.endswith("as the receiver prints it\n")
-        refused = command("send", str(content), *to, "--secret", "x", "--redundant", "--scheduler", "ecf")
-        assert (refused.returncode, "exclude each other" in refused.stderr) == (2, True)
+        assert process("send", str(content), *to).stderr.endswith("as the receiver prints it\n")
+        refused = process("send", str(content), *to, "--secret", "x", "--redundant", "--scheduler", "ecf")
+        assert (refused.returncode, "cannot be used with" in refused.stderr) == (2, True)
         locals_ = ["--local", LOCALS[0], "--local", LOCALS[1]]
-        sent = command("send", str(content), *to, "--secret", "told", *locals_, "--redundant", "--json")
+        sent = process("send", str(content), *to, "--secret", "told", *locals_, "--redundant", "--json")
         assert sent.returncode == 0, sent.stderr
         result = json.loads(sent.stdout.splitlines()[-1])
         received = json.loads(receiving.stdout.read().splitlines()[-1])
