@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::hello::{Hello, MAX_HELLO, Reply};
 use crate::identity::{Identity, Secret};
 use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
-use crate::settings::{MAX_LINKS, Settings};
+use crate::settings::{MAX_LINKS, Settings, shared_mtu_of};
 use crate::ways::endpoint_config;
 use bytes::{Bytes, BytesMut};
 use noq_proto::{
@@ -47,6 +47,8 @@ struct Connected {
     answered: bool,
     /// A file comes on its stream: mode interop.
     streamed: bool,
+    /// Bytes of a full datagram to the peer; 0 if none are sent.
+    full: u16,
     /// The session and the path, once the secret was said.
     joined: Option<(Id, usize)>,
 }
@@ -104,12 +106,12 @@ impl Door {
         settings.check()?;
         let mut server = ServerConfig::with_crypto(Arc::new(identity.server()?));
         server
-            .transport_config(settings.tunnel())
+            .transport_config(settings.far_tunnel())
             .max_incoming(MAX_STRANGERS)
             .incoming_buffer_size(64 << 10)
             .incoming_buffer_size_total(1 << 20);
         let config = Arc::new(endpoint_config(&settings, 0xff));
-        let endpoint = Endpoint::new(config, Some(Arc::new(server)), false);
+        let endpoint = Endpoint::new(config, Some(Arc::new(server)), true);
         let (links, over, replies) = (BTreeMap::new(), Over::default(), Vec::new());
         Ok(Self { settings, secret, endpoint, streamed: None, links, over, replies })
     }
@@ -174,8 +176,15 @@ impl Door {
             match self.endpoint.accept(incoming, now, &mut bytes, config) {
                 Ok(accepted) => {
                     let (handle, link) = (accepted.0, Link::new(accepted));
-                    let connected =
-                        Connected { link, remote, accepted_at: now, answered: false, streamed, joined: None };
+                    let connected = Connected {
+                        link,
+                        remote,
+                        accepted_at: now,
+                        answered: false,
+                        streamed,
+                        full: 0,
+                        joined: None,
+                    };
                     self.links.insert(handle, connected);
                     return Some(handle);
                 }
@@ -234,6 +243,11 @@ impl Door {
         }
         match connected.joined {
             _ if link.is_closing() => {}
+            Some((id, path)) if link.mtu() < connected.full => {
+                link.close(now, BROKEN, "full datagrams back do not get through any more");
+                connected.joined = None;
+                return Heard::Parted { id, path, done: false };
+            }
             Some((id, path)) => return Heard::Packets(id, path),
             None => match Hello::decode(link.heard()) {
                 Ok(Some(hello)) if !connected.answered => {
@@ -243,7 +257,15 @@ impl Door {
                     } else if let Some((code, reason)) = self.over.find(now, &hello.session) {
                         link.close(now, code, reason);
                     } else {
-                        return Heard::Greeted(hello);
+                        connected.full =
+                            if hello.offer.is_streams() { shared_mtu_of(hello.segment) } else { 0 };
+                        if link.mtu() >= connected.full {
+                            return Heard::Greeted(hello);
+                        }
+                        if link.has_lost_probes() {
+                            let reason = format!("it carries {} bytes back, not {}", link.mtu(), connected.full);
+                            link.close(now, BROKEN, &reason);
+                        }
                     }
                 }
                 Ok(_) if now.saturating_duration_since(connected.accepted_at) < GREETING => {}

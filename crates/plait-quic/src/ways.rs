@@ -1,5 +1,7 @@
 //! The paths of the end that opens them: a QUIC connection from each local address, greeted, and opened anew when it is lost.
 
+mod width;
+
 use crate::error::Error;
 use crate::hello::{Hello, Offer, REPLY_BYTES, Reply};
 use crate::identity::{self, Fingerprint, NAME, Secret};
@@ -15,6 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use width::Width;
 
 /// A path that could not be opened is tried again after so long.
 const RETRY: Duration = Duration::from_secs(1);
@@ -22,6 +25,9 @@ const RETRY: Duration = Duration::from_secs(1);
 /// The first path waits for the others as long again as it took itself to open, and no longer than this: who comes later is asked for only when its
 /// question is repeated.
 const GRACE: Duration = Duration::from_millis(200);
+
+/// Full datagrams of a path got lost, while smaller ones arrived.
+const BLACK_HOLE: &str = "full datagrams do not get through any more";
 
 /// Why a path carries nothing whose address is not there.
 const GONE: &str = "its interface or address is gone";
@@ -32,7 +38,7 @@ const ANSWERS: Duration = Duration::from_secs(1);
 /// What is to be sent, from where, to whom.
 #[derive(Debug)]
 pub struct Order {
-    /// The receiver's address.
+    /// The receiver's address, to which each path leads that has none of its own ([`Reroute::Aimed`]).
     pub remote: SocketAddr,
     /// A local address for each path.
     pub locals: Vec<IpAddr>,
@@ -65,10 +71,23 @@ pub struct Progress {
     pub trouble: Option<String>,
 }
 
+/// What a look at a path has shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Look {
+    /// Nothing new.
+    Same,
+    /// It works from now on.
+    Joined,
+    /// It carries no full datagrams any more, and is opened anew.
+    Narrowed,
+}
+
 #[derive(Debug)]
 struct Way {
     local: IpAddr,
+    remote: SocketAddr,
     endpoint: Endpoint,
+    width: Width,
     link: Option<Link>,
     greeted: bool,
     joined: bool,
@@ -83,6 +102,7 @@ struct Way {
 #[derive(Debug)]
 pub(crate) struct Ways {
     settings: Settings,
+    /// TLS' part of what a connection is opened with.
     client: ClientConfig,
     remote: SocketAddr,
     hello: Hello,
@@ -104,11 +124,9 @@ impl Ways {
         if !(1..=MAX_LINKS).contains(&count) {
             return Err(Error::Setting(format!("{count} local addresses: choose 1 to {MAX_LINKS}")));
         }
-        let mut client = ClientConfig::new(Arc::new(identity::client(order.fingerprint)?));
-        client.transport_config(settings.tunnel());
+        let client = ClientConfig::new(Arc::new(identity::client(order.fingerprint)?));
         let ways = order.locals.iter().enumerate().map(|(index, &local)| {
-            let config = endpoint_config(&settings, index as u8);
-            Way::new(now, local, Endpoint::new(Arc::new(config), None, false))
+            Way::new(now, local, order.remote, endpoint(&settings, index as u8))
         });
         let hello = Hello {
             secret: order.secret,
@@ -184,8 +202,10 @@ impl Ways {
         match *reroute {
             Reroute::Added(local, _) => self.add(now, local),
             Reroute::Moved(path, local) | Reroute::Replaced(path, local, _) => {
-                self.relocate(now, path, local)
+                let remote = self.ways.get(path).map_or(self.remote, |way| way.remote);
+                self.relocate(now, path, local, remote)
             }
+            Reroute::Aimed(path, local, remote) => self.relocate(now, path, local, remote),
             Reroute::Gone(path) => {
                 self.handle_failure(path, GONE);
                 path
@@ -202,30 +222,30 @@ impl Ways {
 
     fn add(&mut self, now: Instant, local: IpAddr) -> usize {
         let path = self.ways.len();
-        let endpoint = Endpoint::new(Arc::new(endpoint_config(&self.settings, path as u8)), None, false);
-        self.ways.push(Way::new(now, local, endpoint));
+        self.ways.push(Way::new(now, local, self.remote, endpoint(&self.settings, path as u8)));
         self.hello.paths = self.ways.len() as u8;
         path
     }
 
-    /// A path's packets leave from another address from now on: its connection is made anew, and takes its place.
-    fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) -> usize {
+    /// A path's packets leave from another address, or to another one, from now on: its connection is made anew, and takes its place.
+    fn relocate(&mut self, now: Instant, path: usize, local: IpAddr, remote: SocketAddr) -> usize {
         if let Some(way) = self.ways.get_mut(path) {
             // Nothing that is sent to the old address arrives: what noq remembers of it is of no use.
             let which = path + MAX_LINKS * (1 + way.opened as usize);
-            let endpoint = Endpoint::new(Arc::new(endpoint_config(&self.settings, which as u8)), None, false);
-            *way = Way { opened: way.opened, ..Way::new(now, local, endpoint) };
+            let endpoint = endpoint(&self.settings, which as u8);
+            *way = Way { opened: way.opened, ..Way::new(now, local, remote, endpoint) };
         }
         path
     }
 
-    /// One path: its timers, its handshake. True if it works from now on.
-    pub(crate) fn work(&mut self, now: Instant, path: usize) -> bool {
+    /// One path: its timers, its handshake, its MTU.
+    pub(crate) fn work(&mut self, now: Instant, path: usize) -> Look {
+        let needed = self.settings.mtu;
         let way = &mut self.ways[path];
         if way.link.is_none() && !way.refused && way.retry_at.is_some_and(|due| due <= now) {
-            way.open(now, &self.client, self.remote);
+            way.open(now, &self.client, &self.settings);
         }
-        let Some(link) = &mut way.link else { return false };
+        let Some(link) = &mut way.link else { return Look::Same };
         link.work(now, &mut way.endpoint, REPLY_BYTES + 1);
         if let Some(reason) = link.lost() {
             let meant = is_meant(reason);
@@ -236,7 +256,17 @@ impl Ways {
             if link.is_drained() {
                 way.link = None;
             }
-            return false;
+            return Look::Same;
+        }
+        if way.joined {
+            if way.is_wide(now, needed) {
+                return Look::Same;
+            }
+            let (local, remote) = (way.local, way.remote);
+            self.relocate(now, path, local, remote);
+            let way = &mut self.ways[path];
+            (way.width, way.trouble) = (Width::doubted(), Some(BLACK_HOLE.to_owned()));
+            return Look::Narrowed;
         }
         if link.is_connected() && !way.greeted {
             way.greeted = true;
@@ -245,18 +275,21 @@ impl Ways {
                 link.close(now, BROKEN, "the stream is not open");
             }
         }
-        if way.joined || !way.greeted {
-            return false;
+        if !way.greeted {
+            return Look::Same;
         }
         match Reply::decode(link.heard(), self.hello.offer.size) {
             Ok(Some(reply)) => {
+                if !way.is_wide(now, needed) {
+                    return Look::Same;
+                }
                 way.joined = true;
                 way.opened += 1;
                 way.trouble = None;
                 let took = now.saturating_duration_since(self.begun).min(GRACE);
                 let others = if self.hello.offer.is_question() { ANSWERS } else { took };
                 self.first.get_or_insert((path, reply, now + others));
-                return true;
+                return Look::Joined;
             }
             Ok(None) => {}
             Err(error) => {
@@ -265,7 +298,7 @@ impl Ways {
                 link.close(now, BROKEN, "the answer cannot be read");
             }
         }
-        false
+        Look::Same
     }
 
     /// The path that was there first and what the peer said, once the others work, too, or take long.
@@ -293,7 +326,8 @@ impl Ways {
     /// The next packet that arrived on a path.
     pub(crate) fn receive(&mut self, path: usize) -> Option<Bytes> {
         let way = &mut self.ways[path];
-        let packet = way.link.as_mut().and_then(Link::receive)?;
+        // What comes before a path has joined belongs to no path of the transport.
+        let packet = way.link.as_mut().and_then(Link::receive).filter(|_| way.joined)?;
         // Whatever it was, it is over.
         way.trouble = None;
         Some(packet)
@@ -390,10 +424,12 @@ pub(crate) fn smoothed(path: &Path) -> Option<Duration> {
 }
 
 impl Way {
-    fn new(now: Instant, local: IpAddr, endpoint: Endpoint) -> Self {
+    fn new(now: Instant, local: IpAddr, remote: SocketAddr, endpoint: Endpoint) -> Self {
         Self {
             local,
+            remote,
             endpoint,
+            width: Width::default(),
             link: None,
             greeted: false,
             joined: false,
@@ -404,10 +440,12 @@ impl Way {
         }
     }
 
-    fn open(&mut self, now: Instant, client: &ClientConfig, remote: SocketAddr) {
+    fn open(&mut self, now: Instant, client: &ClientConfig, settings: &Settings) {
         self.greeted = false;
         self.joined = false;
-        match self.endpoint.connect(now, client.clone(), remote, NAME) {
+        let mut client = client.clone();
+        client.transport_config(settings.tunnel(self.width.base()));
+        match self.endpoint.connect(now, client, self.remote, NAME) {
             Ok(connected) => {
                 self.link = Some(Link::new(connected));
                 self.retry_at = None;
@@ -431,7 +469,14 @@ fn is_meant(reason: &ConnectionError) -> bool {
     }
 }
 
-/// noq's endpoint; `which` keeps those of a seed apart.
+/// The endpoint of one path.
+fn endpoint(settings: &Settings, which: u8) -> Endpoint {
+    let mut config = endpoint_config(settings, which);
+    let _ = config.max_udp_payload_size(settings.announced_mtu());
+    Endpoint::new(Arc::new(config), None, true)
+}
+
+/// What noq's endpoints have in common; `which` keeps those of a seed apart.
 pub(crate) fn endpoint_config(settings: &Settings, which: u8) -> EndpointConfig {
     let mut config = EndpointConfig::default();
     // A larger one than any peer's setting: ours is what limits our datagrams.
