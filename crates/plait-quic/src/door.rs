@@ -170,6 +170,7 @@ impl Door {
             }
         } else {
             let remote = incoming.remote_address();
+            let remote = SocketAddr::new(remote.ip().to_canonical(), remote.port());
             self.make_room(now, remote);
             let config = self.streamed.clone().filter(|_| streamed::is_asked_for(&incoming));
             let streamed = config.is_some();

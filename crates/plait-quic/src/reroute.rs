@@ -18,13 +18,27 @@ pub enum Reroute {
     Gone(usize),
     /// It is there again: the path is asked at once.
     Back(usize),
+    /// No larger UDP payload fits on a path; `own` if this machine says so, and not a router (ICMP).
+    Limited {
+        /// Which path.
+        path: usize,
+        /// Bytes that fit.
+        bytes: u16,
+        /// Whose word it is: a router's can be forged.
+        own: bool,
+    },
+    /// No route leads to the peer from a path's address.
+    Unreachable(usize),
 }
+
+/// Why a path carries nothing from whose address there is no route to the peer.
+pub(crate) const NO_ROUTE: &str = "no route to the receiver";
 
 /// The terms of paths after a change of local addresses.
 pub(crate) fn note_terms(all: &mut Vec<Terms>, path: usize, reroute: &Reroute) {
     match *reroute {
         Reroute::Added(_, terms) => all.push(terms),
         Reroute::Replaced(_, _, terms) => all[path] = terms,
-        Reroute::Moved(..) | Reroute::Aimed(..) | Reroute::Gone(_) | Reroute::Back(_) => {}
+        _ => {}
     }
 }

@@ -131,11 +131,6 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         self.ways.handle_failure(path, trouble);
     }
 
-    /// No more bytes of a UDP datagram's payload fit on a path, as the system says, or (not `own`) a router.
-    pub fn handle_limit(&mut self, now: Instant, path: usize, bytes: u16, own: bool) {
-        self.ways.handle_limit(now, path, bytes, own);
-    }
-
     /// The peer cannot be reached, as the network says.
     pub fn give_up(&mut self, reason: String) {
         self.end(Err(Error::Refused(reason)));

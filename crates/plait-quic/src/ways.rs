@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::hello::{Hello, Offer, REPLY_BYTES, Reply};
 use crate::identity::{self, Fingerprint, NAME, Secret};
 use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route, words};
-use crate::reroute::Reroute;
+use crate::reroute::{NO_ROUTE, Reroute};
 use crate::session::Session;
 use crate::settings::{MAX_LINKS, Settings};
 use crate::terms::Terms;
@@ -208,6 +208,14 @@ impl Ways {
             Reroute::Aimed(path, local, remote) => self.relocate(now, path, local, remote),
             Reroute::Gone(path) => {
                 self.handle_failure(path, GONE);
+                path
+            }
+            Reroute::Limited { path, bytes, own } => {
+                self.limit(now, path, bytes, own);
+                path
+            }
+            Reroute::Unreachable(path) => {
+                self.handle_failure(path, NO_ROUTE);
                 path
             }
             Reroute::Back(path) => {

@@ -23,7 +23,6 @@ pub(super) trait Ship {
     );
     fn handle_timeout(&mut self, now: Instant);
     fn handle_failure(&mut self, path: usize, trouble: &str);
-    fn handle_limit(&mut self, now: Instant, path: usize, bytes: u16, own: bool);
     fn give_up(&mut self, reason: String);
     fn reroute(&mut self, now: Instant, reroute: &Reroute);
     fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>);
@@ -73,10 +72,6 @@ macro_rules! ship {
 
             fn handle_failure(&mut self, path: usize, trouble: &str) {
                 <$sender>::handle_failure(self, path, trouble);
-            }
-
-            fn handle_limit(&mut self, now: Instant, path: usize, bytes: u16, own: bool) {
-                <$sender>::handle_limit(self, now, path, bytes, own);
             }
 
             fn give_up(&mut self, reason: String) {

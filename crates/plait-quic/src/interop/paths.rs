@@ -4,7 +4,8 @@
 use super::connection::{Connection, Event};
 use super::gate::Shared;
 use super::lane::{Lane, NO_MULTIPATH, RETRY, SOON};
-use crate::reroute::Reroute;
+use crate::reroute::{NO_ROUTE, Reroute};
+use crate::settings::MTUS;
 use crate::terms::Terms;
 use noq_proto::{ClosePathError, FourTuple, PathError, PathEvent, PathStatus, VarInt};
 use plait_sched::{Event as Told, PathId, Scheduler};
@@ -26,6 +27,12 @@ impl<W: Scheduler> Connection<W> {
                 self.relocate(now, path, local, None);
             }
             Reroute::Gone(path) => self.lose(now, path),
+            // noq finds out what fits.
+            Reroute::Limited { path, bytes, .. } if bytes < *MTUS.start() => {
+                self.handle_failure(path, &format!("it carries {bytes} bytes; QUIC needs {}", MTUS.start()));
+            }
+            Reroute::Unreachable(path) => self.handle_failure(path, NO_ROUTE),
+            Reroute::Limited { .. } => {}
             Reroute::Back(path) => {
                 if let Some(lane) = self.lanes.get_mut(path) {
                     lane.retry_at = lane.retry_at.map(|at| at.min(now));

@@ -12,7 +12,7 @@ use crate::hello::{Hello, REPLY_BYTES, Reply, VERDICT_BYTES, Verdict};
 use crate::identity::{self, NAME};
 use crate::link::{DONE, Outgoing, words};
 use crate::sender::{Order, Progress, Reroute};
-use crate::settings::{MTUS, Settings};
+use crate::settings::Settings;
 use crate::source::Source;
 use plait_sched::{Builtin, Scheduler};
 use plait_transport::Counters;
@@ -107,13 +107,6 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     /// The network takes nothing more from a path's local address.
     pub fn handle_failure(&mut self, path: usize, trouble: &str) {
         self.connection.handle_failure(path, trouble);
-    }
-
-    /// noq finds out what fits on each path.
-    pub fn handle_limit(&mut self, _now: Instant, path: usize, bytes: u16, _own: bool) {
-        if bytes < *MTUS.start() {
-            self.connection.handle_failure(path, &format!("it carries {bytes} bytes; QUIC needs {}", MTUS.start()));
-        }
     }
 
     /// The peer cannot be reached, as the network says.

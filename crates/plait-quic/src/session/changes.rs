@@ -70,7 +70,7 @@ impl<W: Scheduler> Session<W> {
                 }
             }
             Reroute::Back(path) => self.ask_path(now, path),
-            Reroute::Added(..) => {}
+            Reroute::Added(..) | Reroute::Limited { .. } | Reroute::Unreachable(_) => {}
         }
     }
 

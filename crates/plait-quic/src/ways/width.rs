@@ -62,7 +62,7 @@ impl Way {
 impl Ways {
     /// The system, or a router, says that no more bytes of UDP payload fit on a path. A router's word (which anybody can
     /// forge) keeps a path from joining until a probe gets through; it ends none.
-    pub(crate) fn handle_limit(&mut self, now: Instant, path: usize, bytes: u16, own: bool) {
+    pub(super) fn limit(&mut self, now: Instant, path: usize, bytes: u16, own: bool) {
         let needed = self.settings.mtu;
         if let Some(way) = self.ways.get_mut(path).filter(|way| bytes < needed && (own || !way.joined)) {
             way.width.told = Some(bytes);
