@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::hello::{Hello, MAX_HELLO, Reply};
 use crate::identity::{Identity, Secret};
 use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
-use crate::settings::{MAX_LINKS, Settings, shared_mtu_of};
+use crate::settings::{MAX_LINKS, Settings};
 use crate::ways::endpoint_config;
 use bytes::{Bytes, BytesMut};
 use noq_proto::{
@@ -47,8 +47,6 @@ struct Connected {
     answered: bool,
     /// A file comes on its stream: mode interop.
     streamed: bool,
-    /// Bytes of a full datagram to the peer; 0 if none are sent.
-    full: u16,
     /// The session and the path, once the secret was said.
     joined: Option<(Id, usize)>,
 }
@@ -111,7 +109,7 @@ impl Door {
             .incoming_buffer_size(64 << 10)
             .incoming_buffer_size_total(1 << 20);
         let config = Arc::new(endpoint_config(&settings, 0xff));
-        let endpoint = Endpoint::new(config, Some(Arc::new(server)), true);
+        let endpoint = Endpoint::new(config, Some(Arc::new(server)), false);
         let (links, over, replies) = (BTreeMap::new(), Over::default(), Vec::new());
         Ok(Self { settings, secret, endpoint, streamed: None, links, over, replies })
     }
@@ -177,15 +175,8 @@ impl Door {
             match self.endpoint.accept(incoming, now, &mut bytes, config) {
                 Ok(accepted) => {
                     let (handle, link) = (accepted.0, Link::new(accepted));
-                    let connected = Connected {
-                        link,
-                        remote,
-                        accepted_at: now,
-                        answered: false,
-                        streamed,
-                        full: 0,
-                        joined: None,
-                    };
+                    let connected =
+                        Connected { link, remote, accepted_at: now, answered: false, streamed, joined: None };
                     self.links.insert(handle, connected);
                     return Some(handle);
                 }
@@ -244,11 +235,6 @@ impl Door {
         }
         match connected.joined {
             _ if link.is_closing() => {}
-            Some((id, path)) if link.mtu() < connected.full => {
-                link.close(now, BROKEN, "full datagrams back do not get through any more");
-                connected.joined = None;
-                return Heard::Parted { id, path, done: false };
-            }
             Some((id, path)) => return Heard::Packets(id, path),
             None => match Hello::decode(link.heard()) {
                 Ok(Some(hello)) if !connected.answered => {
@@ -258,15 +244,7 @@ impl Door {
                     } else if let Some((code, reason)) = self.over.find(now, &hello.session) {
                         link.close(now, code, reason);
                     } else {
-                        connected.full =
-                            if hello.offer.is_streams() { shared_mtu_of(hello.segment) } else { 0 };
-                        if link.mtu() >= connected.full {
-                            return Heard::Greeted(hello);
-                        }
-                        if link.has_lost_probes() {
-                            let reason = format!("it carries {} bytes back, not {}", link.mtu(), connected.full);
-                            link.close(now, BROKEN, &reason);
-                        }
+                        return Heard::Greeted(hello);
                     }
                 }
                 Ok(_) if now.saturating_duration_since(connected.accepted_at) < GREETING => {}

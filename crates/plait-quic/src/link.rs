@@ -33,6 +33,8 @@ pub(crate) fn words(reason: &ConnectionError) -> String {
 pub(crate) const DONE: u32 = 0;
 pub(crate) const REFUSED: u32 = 1;
 pub(crate) const BROKEN: u32 = 2;
+/// Full datagrams do not get through on it.
+pub(crate) const NARROW: u32 = 3;
 
 /// UDP datagrams for the network, all to one peer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -90,6 +92,11 @@ impl Link {
     /// The handshake is done.
     pub(crate) fn is_connected(&self) -> bool {
         self.connected
+    }
+
+    /// Whether noq's endpoint knows it by this handle.
+    pub(crate) fn is(&self, handle: ConnectionHandle) -> bool {
+        self.handle == handle
     }
 
     /// Why there is no connection any more.

@@ -271,9 +271,21 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         self.end(Err(Error::Stopped));
     }
 
+    /// Paths whose full datagrams get lost are opened anew.
+    fn heed_holes(&mut self, now: Instant) {
+        let (time, epoch) = (self.time(now), self.epoch);
+        let Self { session, ways, .. } = self;
+        let Some(session) = session else { return };
+        let heard = |path, since: Time| ways.has_heard_since(path, epoch + Duration::from_nanos(since.as_nanos()));
+        if let Some(path) = session.take_hole(time, heard) {
+            ways.doubt(now, path);
+        }
+    }
+
     /// All datagrams that leave now. Once there is an [`Sender::outcome`] it closes the paths: then send these, and stop.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         let time = self.time(now);
+        self.heed_holes(now);
         self.steer(time);
         let place = self.resumed();
         let mut source = Rest { place, source: &mut self.source };

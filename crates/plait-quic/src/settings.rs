@@ -28,14 +28,11 @@ const STREAMED_WINDOW: u64 = 1_900_000;
 pub const MTUS: RangeInclusive<u16> = 1200..=16_000;
 
 /// Bytes of a UDP datagram's payload that a path is taken to carry without a probe: IPv6 requires them of every link
-/// (RFC 8200 §5), and they are the base of the search (RFC 8899 §5.1.2).
+/// (RFC 8200 §5).
 pub(crate) const BASE_MTU: u16 = 1232;
 
 /// After a search for a path's MTU the next one begins so much later: RFC 8899 §5.1.1 has 600 s for this.
-const NEXT_SEARCH: std::time::Duration = std::time::Duration::from_secs(10);
-
-/// The search of the end that is connected to ends at this distance from the MTU.
-const SEARCH_STEP: u16 = 20;
+pub(crate) const NEXT_SEARCH: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// What noq puts around a datagram: a short header with a connection ID of 8 bytes and a number of 4, the tag of 16; a DATAGRAM
 /// frame's type and length.
@@ -53,11 +50,6 @@ const LONG_RIDER: u16 = 4 + 1 + 8 + 4 + 1 + 4 + 7 * 8 + 9;
 #[cfg(feature = "simulation")]
 pub(crate) fn mtu_of(segment: u32) -> u32 {
     segment + u32::from(NOQ + OWN + RIDER)
-}
-
-/// Bytes of a UDP datagram's payload that carries so many of a segment, where data goes both ways.
-pub(crate) const fn shared_mtu_of(segment: u16) -> u16 {
-    segment.saturating_add(NOQ + OWN + LONG_RIDER)
 }
 
 /// Bytes of the IPv4 packet that carries so many of a segment, without an acknowledgement that rides on it.
@@ -139,32 +131,30 @@ impl Settings {
         (60_000 / usize::from(self.mtu)).min(32)
     }
 
-    /// noq's part at the end that opens paths: a protected way for datagrams, and one small stream. noq probes the full
-    /// size before any other; without a probe a path is taken to carry `base` bytes.
-    pub(crate) fn tunnel(&self, base: u16) -> Arc<TransportConfig> {
-        let base = base.min(self.mtu);
-        let mut search = MtuDiscoveryConfig::default();
-        // Above half of what is between, noq tries the upper bound at once, and the middle after that.
-        search.upper_bound(self.mtu).minimum_change((self.mtu - base) / 2 + 1).interval(NEXT_SEARCH);
-        search.black_hole_cooldown(NEXT_SEARCH);
+    /// noq's part at the end that opens paths: a protected way for datagrams, and one small stream. A full datagram is sent
+    /// without a probe: see [`Settings::probing`].
+    pub(crate) fn tunnel(&self) -> Arc<TransportConfig> {
         let mut config = self.transport();
-        config.initial_mtu(base).mtu_discovery_config(Some(search));
+        config.initial_mtu(self.mtu).min_mtu(self.mtu);
         Arc::new(config)
     }
 
-    /// Likewise at the end that is connected to, which searches up to what its peer takes.
+    /// Likewise at the end that is connected to: datagrams are as large as the peer says that it takes.
     pub(crate) fn far_tunnel(&self) -> Arc<TransportConfig> {
-        let mut search = MtuDiscoveryConfig::default();
-        search.upper_bound(*MTUS.end()).minimum_change(SEARCH_STEP).interval(NEXT_SEARCH);
-        search.black_hole_cooldown(NEXT_SEARCH);
         let mut config = self.transport();
-        config.initial_mtu(BASE_MTU).mtu_discovery_config(Some(search));
+        config.initial_mtu(*MTUS.end()).min_mtu(*MTUS.end());
         Arc::new(config)
     }
 
-    /// The largest datagram that the end which opens paths takes. Its peer's search reaches it in steps of [`SEARCH_STEP`].
-    pub(crate) fn announced_mtu(&self) -> u16 {
-        if self.mtu <= BASE_MTU { self.mtu } else { self.mtu.max(BASE_MTU + SEARCH_STEP) }
+    /// noq's part of a connection that searches a path's MTU and carries nothing. The full size is probed first.
+    pub(crate) fn probing(&self) -> Arc<TransportConfig> {
+        let base = *MTUS.start();
+        let mut search = MtuDiscoveryConfig::default();
+        // With more than half of what is between, noq tries the upper bound at once, and the middle after that.
+        search.upper_bound(self.mtu).minimum_change((self.mtu - base) / 2 + 1).interval(NEXT_SEARCH);
+        let mut config = self.transport();
+        config.initial_mtu(base).min_mtu(base).mtu_discovery_config(Some(search));
+        Arc::new(config)
     }
 
     /// Likewise, to be changed.
@@ -185,7 +175,6 @@ impl Settings {
             .send_window(4_096)
             .datagram_receive_buffer_size(Some(4 << 20))
             .datagram_send_buffer_size(4 << 20)
-            .min_mtu(*MTUS.start())
             .mtu_discovery_config(None)
             .initial_rtt(INITIAL_RTT)
             .max_idle_timeout(Some(VarInt::from_u32(IDLE_MILLIS).into()))
@@ -211,8 +200,8 @@ impl Settings {
             .send_window(4_096)
             .datagram_receive_buffer_size(None)
             .max_concurrent_multipath_paths(MAX_LINKS as u32 + 1)
-            .initial_mtu(BASE_MTU)
-            .min_mtu(*MTUS.start())
+            .initial_mtu(self.mtu)
+            .min_mtu(self.mtu)
             .mtu_discovery_config(None)
             .max_idle_timeout(Some(VarInt::from_u32(idle).into()));
         Arc::new(config)

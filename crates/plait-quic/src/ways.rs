@@ -5,10 +5,10 @@ mod width;
 use crate::error::Error;
 use crate::hello::{Hello, Offer, REPLY_BYTES, Reply};
 use crate::identity::{self, Fingerprint, NAME, Secret};
-use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route, words};
+use crate::link::{BROKEN, DONE, Link, NARROW, Outgoing, REFUSED, Route, words};
 use crate::reroute::{NO_ROUTE, Reroute};
 use crate::session::Session;
-use crate::settings::{MAX_LINKS, Settings};
+use crate::settings::{MAX_LINKS, NEXT_SEARCH, Settings};
 use crate::terms::Terms;
 use bytes::{Bytes, BytesMut};
 use noq_proto::{ClientConfig, ConnectionError, DatagramEvent, Endpoint, EndpointConfig, FourTuple};
@@ -25,9 +25,6 @@ const RETRY: Duration = Duration::from_secs(1);
 /// The first path waits for the others as long again as it took itself to open, and no longer than this: who comes later is asked for only when its
 /// question is repeated.
 const GRACE: Duration = Duration::from_millis(200);
-
-/// Full datagrams of a path got lost, while smaller ones arrived.
-const BLACK_HOLE: &str = "full datagrams do not get through any more";
 
 /// Why a path carries nothing whose address is not there.
 const GONE: &str = "its interface or address is gone";
@@ -88,6 +85,8 @@ struct Way {
     remote: SocketAddr,
     endpoint: Endpoint,
     width: Width,
+    /// When a datagram of it was understood last.
+    heard_at: Option<Instant>,
     link: Option<Link>,
     greeted: bool,
     joined: bool,
@@ -168,9 +167,11 @@ impl Ways {
         let tuple = FourTuple::new(remote, Some(way.local));
         self.scratch.clear();
         let event = way.endpoint.handle(now, tuple, None, datagram, &mut self.scratch);
-        let Some(DatagramEvent::ConnectionEvent(_, event)) = event else { return false };
-        let Some(link) = &mut way.link else { return false };
+        let Some(DatagramEvent::ConnectionEvent(handle, event)) = event else { return false };
+        let mut links = way.link.iter_mut().chain(way.width.probe());
+        let Some(link) = links.find(|link| link.is(handle)) else { return false };
         link.handle_event(event);
+        way.heard_at = Some(now);
         true
     }
 
@@ -253,13 +254,15 @@ impl Ways {
         if way.link.is_none() && !way.refused && way.retry_at.is_some_and(|due| due <= now) {
             way.open(now, &self.client, &self.settings);
         }
+        way.search(now);
         let Some(link) = &mut way.link else { return Look::Same };
         link.work(now, &mut way.endpoint, REPLY_BYTES + 1);
         if let Some(reason) = link.lost() {
             let meant = is_meant(reason);
             way.trouble = Some(words(reason));
             way.refused |= meant;
-            way.retry_at = way.retry_at.or(Some(now + RETRY));
+            let wait = if is_narrow(reason) { NEXT_SEARCH } else { RETRY };
+            way.retry_at = way.retry_at.or(Some(now + wait));
             way.joined = false;
             if link.is_drained() {
                 way.link = None;
@@ -270,10 +273,7 @@ impl Ways {
             if way.is_wide(now, needed) {
                 return Look::Same;
             }
-            let (local, remote) = (way.local, way.remote);
-            self.relocate(now, path, local, remote);
-            let way = &mut self.ways[path];
-            (way.width, way.trouble) = (Width::doubted(), Some(BLACK_HOLE.to_owned()));
+            self.doubt(now, path);
             return Look::Narrowed;
         }
         if link.is_connected() && !way.greeted {
@@ -378,7 +378,8 @@ impl Ways {
         }
         for path in 0..self.ways.len() {
             let route = self.route(path);
-            if let Some(link) = &mut self.ways[path].link {
+            let way = &mut self.ways[path];
+            for link in way.link.iter_mut().chain(way.width.probe()) {
                 link.transmit(now, route, out);
             }
         }
@@ -388,7 +389,8 @@ impl Ways {
     pub(crate) fn close(&mut self, now: Instant, reason: &str, out: &mut Vec<Outgoing>) {
         for path in 0..self.ways.len() {
             let route = self.route(path);
-            if let Some(link) = &mut self.ways[path].link {
+            let way = &mut self.ways[path];
+            for link in way.link.iter_mut().chain(way.width.probe()) {
                 link.close(now, DONE, reason);
                 link.transmit(now, route, out);
             }
@@ -397,11 +399,14 @@ impl Ways {
 
     /// When [`Ways::work`] must be called next.
     pub(crate) fn next_wakeup(&self) -> Option<Instant> {
-        let links = self.ways.iter().filter_map(|way| match &way.link {
-            Some(link) => link.next_wakeup(),
-            None => way.retry_at.filter(|_| !way.refused),
+        let links = self.ways.iter().flat_map(|way| {
+            let link = match &way.link {
+                Some(link) => link.next_wakeup(),
+                None => way.retry_at.filter(|_| !way.refused),
+            };
+            [link, way.width.next_wakeup()]
         });
-        links.min()
+        links.flatten().min()
     }
 
     /// Packets that did not fit into noq's datagrams, which has to be none.
@@ -438,6 +443,7 @@ impl Way {
             remote,
             endpoint,
             width: Width::default(),
+            heard_at: None,
             link: None,
             greeted: false,
             joined: false,
@@ -451,8 +457,9 @@ impl Way {
     fn open(&mut self, now: Instant, client: &ClientConfig, settings: &Settings) {
         self.greeted = false;
         self.joined = false;
+        self.probe(now, client, settings);
         let mut client = client.clone();
-        client.transport_config(settings.tunnel(self.width.base()));
+        client.transport_config(settings.tunnel());
         match self.endpoint.connect(now, client, self.remote, NAME) {
             Ok(connected) => {
                 self.link = Some(Link::new(connected));
@@ -477,10 +484,15 @@ fn is_meant(reason: &ConnectionError) -> bool {
     }
 }
 
-/// The endpoint of one path.
+/// Whether the peer's full datagrams do not get through.
+fn is_narrow(reason: &ConnectionError) -> bool {
+    matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(NARROW))
+}
+
+/// The endpoint of one path. What the peer sends is no larger than what this end sends.
 fn endpoint(settings: &Settings, which: u8) -> Endpoint {
     let mut config = endpoint_config(settings, which);
-    let _ = config.max_udp_payload_size(settings.announced_mtu());
+    let _ = config.max_udp_payload_size(settings.mtu);
     Endpoint::new(Arc::new(config), None, true)
 }
 

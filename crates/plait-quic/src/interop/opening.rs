@@ -5,7 +5,7 @@ use super::gate::{Gates, Shared};
 use super::lane::{KEEP_ALIVE, NO_MULTIPATH};
 use super::line::Line;
 use crate::error::Error;
-use crate::settings::{BASE_MTU, MAX_LINKS, MTUS, Settings};
+use crate::settings::{BASE_MTU, MAX_LINKS, Settings};
 use crate::ways::endpoint_config;
 use bytes::Bytes;
 use noq_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
@@ -111,7 +111,7 @@ pub(super) fn transport(settings: &Settings) -> Result<TransportConfig, Error> {
         .receive_window(window)
         .send_window(settings.window)
         .initial_mtu(settings.mtu.min(BASE_MTU))
-        .min_mtu(*MTUS.start())
+        .min_mtu(settings.mtu.min(BASE_MTU))
         .mtu_discovery_config(Some(search))
         .max_idle_timeout(Some(VarInt::from_u32(idle).into()));
     Ok(config)

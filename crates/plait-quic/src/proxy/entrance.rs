@@ -181,7 +181,7 @@ impl Entrance {
             let refused = near.is_refused();
             match near.into_outcome() {
                 None | Some(Error::Stopped) => return Ok(()),
-                Some(error @ (Error::Silent(_) | Error::Refused(_))) if was_open && !refused => {
+                Some(error @ (Error::Silent(_) | Error::Refused(_) | Error::TooSmall(_))) if was_open && !refused => {
                     for client in std::mem::take(&mut self.clients).into_values() {
                         client.break_off();
                     }

@@ -1,10 +1,13 @@
 //! Which paths carry full datagrams (RFC 8899).
 //!
-//! noq searches each connection's MTU. A path joins when the full size was acknowledged, and is opened anew when that size
-//! gets lost.
+//! A path whose datagrams are larger than [`BASE_MTU`], or got lost before, has a second QUIC connection, on which noq searches
+//! its MTU. The path joins when the full size was acknowledged there. noq's own detection of black holes takes the losses of
+//! full queues for one, so no connection that carries data has it: see [`Session::take_hole`](crate::session::Session).
 
-use super::{Way, Ways};
-use crate::settings::BASE_MTU;
+use super::{NAME, Way, Ways};
+use crate::link::{DONE, Link};
+use crate::settings::{BASE_MTU, MTUS, Settings};
+use noq_proto::ClientConfig;
 use std::time::{Duration, Instant};
 
 /// MTU discovery looks for a smaller size so long before no path is given as the reason of a failure.
@@ -13,45 +16,80 @@ const SEARCH: Duration = Duration::from_secs(1);
 /// Paths that have not answered at the beginning are waited for so long when another one is too small.
 const SILENCE: Duration = Duration::from_secs(3);
 
+/// Full datagrams of a path got lost, while smaller ones arrived.
+const BLACK_HOLE: &str = "full datagrams do not get through any more";
+
 /// How large the datagrams of a path may be.
 #[derive(Debug, Default)]
 pub(super) struct Width {
+    /// The connection on which the MTU is searched.
+    probe: Option<Link>,
+    /// Full datagrams get through.
+    proven: bool,
+    /// Full datagrams got lost before.
+    doubted: bool,
     /// Bytes of a UDP datagram's payload by the word of the system, or of a router (ICMP).
     told: Option<u16>,
     /// Since when it is known that full datagrams do not get through.
     narrow_since: Option<Instant>,
-    /// Full datagrams got lost before: nothing above the smallest is taken for granted.
-    doubted: bool,
 }
 
 impl Width {
-    /// Of a path whose full datagrams got lost.
-    pub(super) fn doubted() -> Self {
-        Self { doubted: true, ..Self::default() }
+    pub(super) fn probe(&mut self) -> Option<&mut Link> {
+        self.probe.as_mut()
     }
 
-    /// Bytes that its connection takes for granted.
-    pub(super) fn base(&self) -> u16 {
-        if self.doubted { *crate::settings::MTUS.start() } else { BASE_MTU }
+    pub(super) fn next_wakeup(&self) -> Option<Instant> {
+        self.probe.as_ref().and_then(Link::next_wakeup)
+    }
+
+    fn is_told_less_than(&self, needed: u16) -> bool {
+        self.told.is_some_and(|told| told < needed)
     }
 }
 
 impl Way {
-    /// Bytes of a UDP datagram's payload that get through, as far as that is known.
-    fn carries(&self) -> u16 {
-        let found = self.link.as_ref().map_or(0, |link| link.mtu());
-        self.width.told.map_or(found, |told| told.min(found.max(*crate::settings::MTUS.start())))
+    /// Opens the connection on which the MTU is searched, where one is needed.
+    pub(super) fn probe(&mut self, now: Instant, client: &ClientConfig, settings: &Settings) {
+        self.width.proven |= settings.mtu <= BASE_MTU && !self.width.doubted;
+        if self.width.proven || self.width.probe.is_some() {
+            return;
+        }
+        let mut client = client.clone();
+        client.transport_config(settings.probing());
+        let connected = self.endpoint.connect(now, client, self.remote, NAME);
+        self.width.probe = connected.ok().map(Link::new);
     }
 
-    /// Whether full datagrams get through. One that does not carry them says so.
+    /// The timers of that connection.
+    pub(super) fn search(&mut self, now: Instant) {
+        let Some(probe) = &mut self.width.probe else { return };
+        probe.work(now, &mut self.endpoint, 0);
+        if probe.is_drained() {
+            self.width.probe = None;
+        }
+    }
+
+    /// Bytes of a UDP datagram's payload that get through, as far as that is known.
+    fn carries(&self) -> u16 {
+        let found = self.width.probe.as_ref().map_or(*MTUS.start(), Link::mtu);
+        self.width.told.map_or(found, |told| if told < *MTUS.start() { told } else { told.max(found) })
+    }
+
+    /// Whether full datagrams get through. A path that does not carry them says so.
     pub(super) fn is_wide(&mut self, now: Instant, needed: u16) -> bool {
-        let Some(link) = &mut self.link else { return false };
-        let too_small = self.width.told.is_some_and(|told| told < needed);
-        if link.mtu() >= needed && !(too_small && self.joined) {
-            self.width = Width { doubted: self.width.doubted, ..Width::default() };
+        let Width { probe, proven, .. } = &mut self.width;
+        if let Some(probe) = probe.as_mut().filter(|probe| !*proven && probe.mtu() >= needed) {
+            probe.close(now, DONE, "the MTU is known");
+            *proven = true;
+            (self.width.told, self.width.narrow_since) = (None, None);
+        }
+        let less = self.width.is_told_less_than(needed);
+        if self.width.proven && !less {
             return true;
         }
-        if too_small || link.has_lost_probes() {
+        let lost = self.width.probe.as_mut().is_some_and(Link::has_lost_probes);
+        if less || lost {
             self.width.narrow_since.get_or_insert(now);
             self.trouble = Some(format!("it carries {} bytes, not {needed}", self.carries()));
         }
@@ -60,16 +98,31 @@ impl Way {
 }
 
 impl Ways {
+    /// Full datagrams of a path got lost: it is opened anew, and has to prove that they get through.
+    pub(crate) fn doubt(&mut self, now: Instant, path: usize) {
+        let Some(way) = self.ways.get(path) else { return };
+        let (local, remote) = (way.local, way.remote);
+        self.relocate(now, path, local, remote);
+        let way = &mut self.ways[path];
+        way.width.doubted = true;
+        way.trouble = Some(BLACK_HOLE.to_owned());
+    }
+
+    /// Whether anything came on a path since, also what is noq's alone.
+    pub(crate) fn has_heard_since(&self, path: usize, since: Instant) -> bool {
+        self.ways.get(path).and_then(|way| way.heard_at).is_some_and(|at| at > since)
+    }
+
     /// The system, or a router, says that no more bytes of UDP payload fit on a path. A router's word (which anybody can
     /// forge) keeps a path from joining until a probe gets through; it ends none.
     pub(super) fn limit(&mut self, now: Instant, path: usize, bytes: u16, own: bool) {
         let needed = self.settings.mtu;
-        if let Some(way) = self.ways.get_mut(path).filter(|way| bytes < needed && (own || !way.joined)) {
-            way.width.told = Some(bytes);
-            if !way.joined {
-                way.width.narrow_since.get_or_insert(now);
-                way.trouble = Some(format!("it carries {} bytes, not {needed}", way.carries()));
-            }
+        let Some(way) = self.ways.get_mut(path).filter(|way| bytes < needed && (own || !way.width.proven)) else {
+            return;
+        };
+        way.width.told = Some(bytes);
+        if !way.joined {
+            way.is_wide(now, needed);
         }
     }
 
@@ -92,10 +145,9 @@ impl Ways {
         let narrow = || self.ways.iter().filter(|way| way.width.narrow_since.is_some());
         let each: Vec<String> = narrow().map(|way| format!("{} carries {}", way.local, way.carries())).collect();
         let most = narrow().map(Way::carries).max().unwrap_or_default();
-        let choice = if most >= *crate::settings::MTUS.start() {
-            format!("choose --mtu {most}")
-        } else {
-            format!("QUIC needs {}", crate::settings::MTUS.start())
+        let choice = match most >= *MTUS.start() {
+            true => format!("choose --mtu {most}"),
+            false => format!("QUIC needs {}", MTUS.start()),
         };
         Some(format!("no path carries datagrams of {} bytes: {}; {choice}", self.settings.mtu, each.join(", ")))
     }
