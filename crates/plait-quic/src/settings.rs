@@ -31,7 +31,7 @@ pub const MTUS: RangeInclusive<u16> = 1200..=16_000;
 /// (RFC 8200 §5).
 pub(crate) const BASE_MTU: u16 = 1232;
 
-/// After a search for a path's MTU the next one begins so much later: RFC 8899 §5.1.1 has 600 s for this.
+/// After the beginning of a search for a path's MTU the next one begins so much later: RFC 8899 §5.1.1 has 600 s for this.
 pub(crate) const NEXT_SEARCH: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// What noq puts around a datagram: a short header with a connection ID of 8 bytes and a number of 4, the tag of 16; a DATAGRAM
@@ -139,7 +139,7 @@ impl Settings {
         Arc::new(config)
     }
 
-    /// Likewise at the end that is connected to: datagrams are as large as the peer says that it takes.
+    /// noq's part at the end that is connected to: its datagrams are as large as the peer's limit.
     pub(crate) fn far_tunnel(&self) -> Arc<TransportConfig> {
         let mut config = self.transport();
         config.initial_mtu(*MTUS.end()).min_mtu(*MTUS.end());
@@ -150,8 +150,8 @@ impl Settings {
     pub(crate) fn probing(&self) -> Arc<TransportConfig> {
         let base = *MTUS.start();
         let mut search = MtuDiscoveryConfig::default();
-        // With more than half of what is between, noq tries the upper bound at once, and the middle after that.
-        search.upper_bound(self.mtu).minimum_change((self.mtu - base) / 2 + 1).interval(NEXT_SEARCH);
+        // With more than half of the range, noq tries its upper bound at once, and the middle after that.
+        search.upper_bound(self.mtu).minimum_change((self.mtu - base) / 2 + 1);
         let mut config = self.transport();
         config.initial_mtu(base).min_mtu(base).mtu_discovery_config(Some(search));
         Arc::new(config)

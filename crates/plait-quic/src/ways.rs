@@ -68,7 +68,7 @@ pub struct Progress {
     pub trouble: Option<String>,
 }
 
-/// What a look at a path has shown.
+/// The result of a look at a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
     /// Nothing new.
@@ -101,7 +101,7 @@ struct Way {
 #[derive(Debug)]
 pub(crate) struct Ways {
     settings: Settings,
-    /// TLS' part of what a connection is opened with.
+    /// TLS' part of a connection's configuration.
     client: ClientConfig,
     remote: SocketAddr,
     hello: Hello,
@@ -254,7 +254,7 @@ impl Ways {
         if way.link.is_none() && !way.refused && way.retry_at.is_some_and(|due| due <= now) {
             way.open(now, &self.client, &self.settings);
         }
-        way.search(now);
+        way.search(now, &self.client, &self.settings);
         let Some(link) = &mut way.link else { return Look::Same };
         link.work(now, &mut way.endpoint, REPLY_BYTES + 1);
         if let Some(reason) = link.lost() {
@@ -334,7 +334,7 @@ impl Ways {
     /// The next packet that arrived on a path.
     pub(crate) fn receive(&mut self, path: usize) -> Option<Bytes> {
         let way = &mut self.ways[path];
-        // What comes before a path has joined belongs to no path of the transport.
+        // A packet that comes before its path has joined belongs to no path of the transport.
         let packet = way.link.as_mut().and_then(Link::receive).filter(|_| way.joined)?;
         // Whatever it was, it is over.
         way.trouble = None;
@@ -489,14 +489,14 @@ fn is_narrow(reason: &ConnectionError) -> bool {
     matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(NARROW))
 }
 
-/// The endpoint of one path. What the peer sends is no larger than what this end sends.
+/// The endpoint of one path. The peer's datagrams are no larger than this end's.
 fn endpoint(settings: &Settings, which: u8) -> Endpoint {
     let mut config = endpoint_config(settings, which);
     let _ = config.max_udp_payload_size(settings.mtu);
     Endpoint::new(Arc::new(config), None, true)
 }
 
-/// What noq's endpoints have in common; `which` keeps those of a seed apart.
+/// The configuration of noq's endpoints; `which` keeps those of a seed apart.
 pub(crate) fn endpoint_config(settings: &Settings, which: u8) -> EndpointConfig {
     let mut config = EndpointConfig::default();
     // A larger one than any peer's setting: ours is what limits our datagrams.

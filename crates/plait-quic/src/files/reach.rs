@@ -6,7 +6,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-/// Whether a route leads there from this address through the interface of this number. What cannot be asked is taken for true.
+/// Whether a route leads there from this address, through the interface of this number; true without an answer.
 pub(super) fn leads(local: IpAddr, interface: u32, remote: SocketAddr) -> bool {
     match (local, remote) {
         #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -26,7 +26,7 @@ mod linux {
     };
     use std::os::fd::AsRawFd;
 
-    /// The route itself is wanted, rather than what would be done without one (linux/rtnetlink.h).
+    /// Asks for the route itself, without the guess that replaces a missing one (linux/rtnetlink.h).
     const RTM_F_FIB_MATCH: u32 = 0x2000;
 
     /// Bytes of the message, and of its header.

@@ -169,8 +169,8 @@ impl Routes {
         Reroute::Aimed(path, aim.local.address, aim.remote)
     }
 
-    /// Why there is no peer, if the network says so: nothing listens at any of its addresses. What was heard once is
-    /// looked for until patience ends.
+    /// The network's reason for a missing peer: nothing listens at any of its addresses. A peer that answered once is looked
+    /// for until patience ends.
     pub(crate) fn refusal(&self, now: Instant) -> Option<String> {
         let refused = || self.places.iter().filter_map(|place| place.aims.refused_at());
         let first = refused().min().filter(|_| !self.answered)?;
@@ -235,7 +235,7 @@ impl Routes {
         reroutes
     }
 
-    /// What the system and the network said of packets.
+    /// Takes the errors of packets.
     fn hear(&mut self, now: Instant, reroutes: &mut Vec<Reroute>) {
         for (path, place) in self.places.iter_mut().enumerate() {
             let headers = if place.local().address.is_ipv4() { 28 } else { 48 };
@@ -347,7 +347,7 @@ impl Routes {
         }
         for outgoing in out.drain(..) {
             let path = outgoing.path;
-            // What is too large is told with its limit where the system keeps errors (see `hear`).
+            // The system keeps this error together with the limit (see `hear`).
             let told = |error: &io::Error| cfg!(target_os = "linux") && errno(error) == Some(Errno::EMSGSIZE);
             if let Some(trouble) = self.sockets.send(path, Some(outgoing)).filter(|error| !told(error)) {
                 let place = &mut self.places[path];

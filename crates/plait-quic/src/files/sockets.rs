@@ -85,7 +85,7 @@ impl Sockets {
         bind_interface(&socket, interface)?;
         socket.set_nonblocking(true)?;
         if local.is_ipv6() && local.ip().is_unspecified() {
-            // Of both families, whatever the system's default is; not every system has that.
+            // Of both families, as far as the system can.
             let _ = socket.set_only_v6(false);
         }
         socket.bind(&local.into())?;
@@ -99,12 +99,12 @@ impl Sockets {
         Ok(Socket { io, state, waiting: VecDeque::new() })
     }
 
-    /// From now on the errors of what a socket has sent are kept, for [`Sockets::said`].
+    /// Keeps the errors of sent packets from now on, for [`Sockets::said`].
     pub(super) fn ask(&self, index: usize) {
         said::ask(&self.sockets[index].io);
     }
 
-    /// What the system and the network said of what a socket has sent.
+    /// Takes the errors of packets that a socket has sent.
     pub(super) fn said(&mut self, index: usize) -> Vec<Said> {
         let bit = 1_u32.checked_shl(index as u32).unwrap_or(0);
         let mut found = Vec::new();
@@ -164,7 +164,7 @@ impl Sockets {
         for round in 0..ROUNDS {
             let mut slices: Vec<IoSliceMut<'_>> =
                 self.buffer.chunks_mut(PIECE).map(IoSliceMut::new).collect();
-            // Other errors are of what was sent before (ICMP): see `said`.
+            // Other errors are those of packets that left before (ICMP): see `said`.
             let count = match state.recv(UdpSockRef::from(io), &mut slices, &mut metas) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,

@@ -27,7 +27,7 @@ impl<W: Scheduler> Connection<W> {
                 self.relocate(now, path, local, None);
             }
             Reroute::Gone(path) => self.lose(now, path),
-            // noq finds out what fits.
+            // noq searches the MTU of each path.
             Reroute::Limited { path, bytes, .. } if bytes < *MTUS.start() => {
                 self.handle_failure(path, &format!("it carries {bytes} bytes; QUIC needs {}", MTUS.start()));
             }

@@ -16,7 +16,7 @@ pub(super) struct Heard {
     /// The longest time in which nothing was handed on.
     pub(super) gap_nanos: u64,
     pub(super) recording: Option<Recording>,
-    /// Payload bytes of a full segment, and what became of those by path.
+    /// Payload bytes of a full segment, and the fate of full segments by path.
     pub(super) full: u32,
     pub(super) holes: Vec<Hole>,
 }

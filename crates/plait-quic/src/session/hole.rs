@@ -40,7 +40,7 @@ impl Hole {
 
     pub(super) fn lost(&mut self, number: u64) {
         if !self.short.remove(&number) {
-            // What waits after this is sent elsewhere.
+            // Its data is sent elsewhere.
             self.waits = None;
             if number > self.flight {
                 self.lost += 1;

@@ -4,9 +4,9 @@
 //! its MTU. The path joins when the full size was acknowledged there. noq's own detection of black holes takes the losses of
 //! full queues for one, so no connection that carries data has it: see [`Session::take_hole`](crate::session::Session).
 
-use super::{NAME, Way, Ways};
+use super::{NAME, RETRY, Way, Ways};
 use crate::link::{DONE, Link};
-use crate::settings::{BASE_MTU, MTUS, Settings};
+use crate::settings::{BASE_MTU, MTUS, NEXT_SEARCH, Settings};
 use noq_proto::ClientConfig;
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,10 @@ const BLACK_HOLE: &str = "full datagrams do not get through any more";
 pub(super) struct Width {
     /// The connection on which the MTU is searched.
     probe: Option<Link>,
+    /// The time of the next one.
+    again_at: Option<Instant>,
+    /// The MTU by these connections.
+    found: u16,
     /// Full datagrams get through.
     proven: bool,
     /// Full datagrams got lost before.
@@ -40,7 +44,8 @@ impl Width {
     }
 
     pub(super) fn next_wakeup(&self) -> Option<Instant> {
-        self.probe.as_ref().and_then(Link::next_wakeup)
+        let again_at = self.again_at.filter(|_| !self.proven);
+        self.probe.as_ref().and_then(Link::next_wakeup).into_iter().chain(again_at).min()
     }
 
     fn is_told_less_than(&self, needed: u16) -> bool {
@@ -59,26 +64,47 @@ impl Way {
         client.transport_config(settings.probing());
         let connected = self.endpoint.connect(now, client, self.remote, NAME);
         self.width.probe = connected.ok().map(Link::new);
+        self.width.again_at = Some(now + NEXT_SEARCH);
     }
 
-    /// The timers of that connection.
-    pub(super) fn search(&mut self, now: Instant) {
-        let Some(probe) = &mut self.width.probe else { return };
-        probe.work(now, &mut self.endpoint, 0);
-        if probe.is_drained() {
-            self.width.probe = None;
+    /// The timers of that connection. A path that is too small is searched again and again: its network may have changed.
+    pub(super) fn search(&mut self, now: Instant, client: &ClientConfig, settings: &Settings) {
+        let is_due = self.width.again_at.is_some_and(|at| at <= now) && !self.width.proven;
+        if let Some(probe) = &mut self.width.probe {
+            probe.work(now, &mut self.endpoint, 0);
+            if is_due && !probe.is_closing() {
+                probe.close(now, DONE, "another search begins");
+            }
+            // The far end has limits for such connections, too.
+            if probe.lost().is_some() && !probe.has_lost_probes() {
+                self.width.again_at = self.width.again_at.min(Some(now + RETRY));
+            }
+            if probe.is_drained() {
+                self.width.probe = None;
+            }
+        }
+        if is_due && self.width.probe.is_none() {
+            self.width.told = None;
+            self.probe(now, client, settings);
         }
     }
 
     /// Bytes of a UDP datagram's payload that get through, as far as that is known.
     fn carries(&self) -> u16 {
-        let found = self.width.probe.as_ref().map_or(*MTUS.start(), Link::mtu);
+        let found = self.width.found.max(*MTUS.start());
         self.width.told.map_or(found, |told| if told < *MTUS.start() { told } else { told.max(found) })
+    }
+
+    /// The same in words. The word of the system or of a router is about a part of the path.
+    fn carries_words(&self) -> String {
+        let most = if self.width.told.is_some_and(|told| told >= self.width.found) { " at most" } else { "" };
+        format!("carries {}{most}", self.carries())
     }
 
     /// Whether full datagrams get through. A path that does not carry them says so.
     pub(super) fn is_wide(&mut self, now: Instant, needed: u16) -> bool {
-        let Width { probe, proven, .. } = &mut self.width;
+        let Width { probe, proven, found, .. } = &mut self.width;
+        *found = probe.as_ref().map_or(*found, |probe| probe.mtu().max(*found));
         if let Some(probe) = probe.as_mut().filter(|probe| !*proven && probe.mtu() >= needed) {
             probe.close(now, DONE, "the MTU is known");
             *proven = true;
@@ -91,7 +117,7 @@ impl Way {
         let lost = self.width.probe.as_mut().is_some_and(Link::has_lost_probes);
         if less || lost {
             self.width.narrow_since.get_or_insert(now);
-            self.trouble = Some(format!("it carries {} bytes, not {needed}", self.carries()));
+            self.trouble = Some(format!("it {}, not {needed} bytes", self.carries_words()));
         }
         false
     }
@@ -108,7 +134,7 @@ impl Ways {
         way.trouble = Some(BLACK_HOLE.to_owned());
     }
 
-    /// Whether anything came on a path since, also what is noq's alone.
+    /// Whether a datagram came on a path since, with or without packets of the transport.
     pub(crate) fn has_heard_since(&self, path: usize, since: Instant) -> bool {
         self.ways.get(path).and_then(|way| way.heard_at).is_some_and(|at| at > since)
     }
@@ -143,7 +169,7 @@ impl Ways {
     pub(crate) fn too_small(&self, now: Instant, begun: bool) -> Option<String> {
         self.too_small_at(begun).filter(|at| *at <= now)?;
         let narrow = || self.ways.iter().filter(|way| way.width.narrow_since.is_some());
-        let each: Vec<String> = narrow().map(|way| format!("{} carries {}", way.local, way.carries())).collect();
+        let each: Vec<String> = narrow().map(|way| format!("{} {}", way.local, way.carries_words())).collect();
         let most = narrow().map(Way::carries).max().unwrap_or_default();
         let choice = match most >= *MTUS.start() {
             true => format!("choose --mtu {most}"),

@@ -1,6 +1,7 @@
 //! Paths that do not carry full datagrams, from the beginning or later.
 
 use crate::network::{Case, FAST, Path, Run, SLOW, content, run};
+use plait_quic::sender::Reroute;
 use plait_quic::{Error, Settings};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use std::time::Duration;
 const ETHERNET: u16 = 1472;
 
 fn narrow(path: Path, from: u64, bytes: usize) -> Path {
-    Path { narrow: Some((Duration::from_millis(from), bytes)), ..path }
+    Path { narrow: Some(([Duration::from_millis(from), Duration::MAX], bytes)), ..path }
 }
 
 fn send(paths: &[Path], mtu: u16, seed: u64) -> Run {
@@ -63,11 +64,31 @@ fn a_path_that_gets_too_small_gives_what_it_holds_to_the_others() {
 }
 
 #[test]
+fn a_path_that_is_large_enough_again_is_used_again() {
+    let between = [600, 5_000].map(Duration::from_millis);
+    let path = Path { narrow: Some((between, 1_372)), ..FAST };
+    let settings = Settings { mtu: ETHERNET, ..Settings::default() };
+    let run = run(&Case { paths: &[path, SLOW], settings, bytes: 24_000_000, ..Case::default() });
+    assert!(run.outcome.is_ok() && run.opened == [2, 1], "{:?} {:?}", run.outcome, run.opened);
+    assert!(run.sent[0] > 4_000_000, "{:?}", run.sent);
+}
+
+#[test]
 fn the_only_path_that_gets_too_small_is_an_error_within_seconds() {
     let run = send(&[narrow(FAST, 600, 1_200)], 1_232, 1);
     let Err(Error::TooSmall(text)) = &run.outcome else { panic!("{:?}", run.outcome) };
     assert!(text.contains("choose --mtu 1200"), "{text}");
     assert!(run.duration < Duration::from_secs(15), "{:?}", run.duration);
+}
+
+#[test]
+fn a_routers_word_ends_no_path_that_works_and_the_systems_word_asks_for_another_proof() {
+    for (own, opened) in [(false, [1, 1]), (true, [2, 1])] {
+        let limit = Reroute::Limited { path: 0, bytes: 1_000, own };
+        let reroutes = [(Duration::from_millis(600), limit)];
+        let run = run(&Case { reroutes: &reroutes, bytes: 4_000_000, ..Case::default() });
+        assert!(gap(&run, 1) < Duration::from_secs(1) && run.opened == opened, "{own}: {:?}", run.opened);
+    }
 }
 
 #[test]

@@ -77,3 +77,21 @@ fn a_path_whose_place_is_given_away_has_other_terms() {
     assert_eq!(reroutes, [Reroute::Replaced(0, [127, 0, 0, 99].into(), Terms::default())]);
     assert_eq!((routes.terms[0].cost, routes.sockets.len()), (0, crate::settings::MAX_LINKS));
 }
+
+#[test]
+fn a_refusal_needs_all_paths_or_time_and_counts_for_nothing_after_an_answer() {
+    let opened = open("127.0.0.1:9", &["127.0.0.2", "127.0.0.3"], &[], &[]);
+    let mut routes = opened.unwrap_or_else(|error| panic!("{error}"));
+    let (start, remote) = (now(), routes.remote());
+    assert_eq!(routes.refusal(start), None);
+    routes.places[0].aims.refuse(start, remote);
+    assert_eq!(routes.refusal(start + DOUBT / 2), None, "the other path may be answered");
+    let expected = Some("127.0.0.1:9: nothing listens there (connection refused)".to_owned());
+    assert_eq!(routes.refusal(start + DOUBT), expected);
+    routes.places[1].aims.refuse(start, remote);
+    assert_eq!(routes.refusal(start), expected);
+    routes.places[1].aims.hear(remote);
+    routes.receive(|_, _, _, _| {});
+    assert_eq!(routes.refusal(start + DOUBT), None, "whatever the network says");
+    assert!(routes.aim().is_empty() && routes.refusal(start + DOUBT).is_none(), "it is looked for with patience");
+}
