@@ -282,9 +282,8 @@ impl Receiving {
             mtu: mtu.unwrap_or(defaults.mtu),
             ..defaults
         };
-        let listen = listen.parse().map_err(|_| {
-            bad_input(format!("listen {listen}: expected ADDRESS:PORT, for example 0.0.0.0:4433"))
-        })?;
+        let listen =
+            files::address(listen).map_err(|reason| bad_input(format!("listen {listen}: {reason}")))?;
         let inbox = Inbox {
             folder,
             mode: 0o600,

@@ -104,7 +104,7 @@ impl Door {
         settings.check()?;
         let mut server = ServerConfig::with_crypto(Arc::new(identity.server()?));
         server
-            .transport_config(settings.tunnel())
+            .transport_config(settings.far_tunnel())
             .max_incoming(MAX_STRANGERS)
             .incoming_buffer_size(64 << 10)
             .incoming_buffer_size_total(1 << 20);
@@ -168,6 +168,7 @@ impl Door {
             }
         } else {
             let remote = incoming.remote_address();
+            let remote = SocketAddr::new(remote.ip().to_canonical(), remote.port());
             self.make_room(now, remote);
             let config = self.streamed.clone().filter(|_| streamed::is_asked_for(&incoming));
             let streamed = config.is_some();

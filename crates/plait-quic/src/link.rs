@@ -33,6 +33,8 @@ pub(crate) fn words(reason: &ConnectionError) -> String {
 pub(crate) const DONE: u32 = 0;
 pub(crate) const REFUSED: u32 = 1;
 pub(crate) const BROKEN: u32 = 2;
+/// Full datagrams do not get through on it.
+pub(crate) const NARROW: u32 = 3;
 
 /// UDP datagrams for the network, all to one peer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,6 +50,12 @@ pub struct Outgoing {
     /// Bytes of each but the last; `None` if there is only one.
     pub segment: Option<usize>,
 }
+
+/// Bytes of datagrams that leave at once (GSO) at most.
+const MOST_AT_ONCE: u16 = 60_000;
+
+/// A datagram of a size counts as one that the path does not carry after so many lost probes (RFC 8899 §5.1.2: MAX_PROBES).
+const MAX_PROBES: u64 = 3;
 
 /// One QUIC connection.
 #[derive(Debug)]
@@ -84,6 +92,11 @@ impl Link {
     /// The handshake is done.
     pub(crate) fn is_connected(&self) -> bool {
         self.connected
+    }
+
+    /// Whether noq's endpoint knows it by this handle.
+    pub(crate) fn is(&self, handle: ConnectionHandle) -> bool {
+        self.handle == handle
     }
 
     /// Why there is no connection any more.
@@ -197,6 +210,16 @@ impl Link {
         self.connection.rtt(PathId::ZERO).filter(|round_trip| *round_trip != INITIAL_RTT)
     }
 
+    /// Bytes of a UDP datagram's payload that the path is known to carry, or taken to.
+    pub(crate) fn mtu(&self) -> u16 {
+        self.connection.current_mtu()
+    }
+
+    /// Whether probes of a larger datagram got lost, as often as MTU discovery tries.
+    pub(crate) fn has_lost_probes(&mut self) -> bool {
+        self.connection.path_stats(PathId::ZERO).is_some_and(|stats| stats.lost_plpmtud_probes >= MAX_PROBES)
+    }
+
     /// Sends a packet of the path. One that cannot be sent is lost, as on any path.
     pub(crate) fn send(&mut self, now: Instant, packet: Bytes, route: Route, out: &mut Vec<Outgoing>) {
         match self.connection.datagrams().send(packet, false) {
@@ -218,7 +241,8 @@ impl Link {
     /// All that leaves now.
     pub(crate) fn transmit(&mut self, now: Instant, route: Route, out: &mut Vec<Outgoing>) {
         let mut bytes = Vec::new();
-        while let Some(transmit) = self.connection.poll_transmit(now, route.burst, &mut bytes) {
+        let fits = NonZeroUsize::new(usize::from(MOST_AT_ONCE / self.mtu())).unwrap_or(NonZeroUsize::MIN);
+        while let Some(transmit) = self.connection.poll_transmit(now, route.burst.min(fits), &mut bytes) {
             out.push(Outgoing {
                 path: route.path,
                 remote: transmit.destination,

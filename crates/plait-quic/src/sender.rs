@@ -15,6 +15,7 @@ use crate::settings::Settings;
 use crate::source::{Rest, Source};
 use crate::terms::Terms;
 use crate::ways::Ways;
+use crate::ways::Look;
 pub use crate::ways::{Order, Progress};
 use bytes::{Bytes, BytesMut};
 use plait_sched::{Builtin, PathId, Scheduler, Time};
@@ -130,6 +131,11 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         self.ways.handle_failure(path, trouble);
     }
 
+    /// The peer cannot be reached, as the network says.
+    pub fn give_up(&mut self, reason: String) {
+        self.end(Err(Error::Refused(reason)));
+    }
+
     /// Local addresses have changed: see [`Reroute`]. Paths are [`MAX_LINKS`](crate::settings::MAX_LINKS) at most.
     pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
         let path = self.ways.reroute(now, reroute);
@@ -152,6 +158,9 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         if let Err(error) = timeout {
             self.end(Err(error));
         }
+        if let Some(reason) = self.ways.too_small(now, self.session.is_some()) {
+            self.end(Err(Error::TooSmall(reason)));
+        }
         if now.saturating_duration_since(self.heard_at) >= self.settings.patience {
             let trouble = self.ways.trouble();
             self.end(Err(match trouble.filter(|_| self.session.is_none()) {
@@ -163,13 +172,17 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
 
     /// One path: its timers, its handshake, what arrived on it.
     fn work(&mut self, now: Instant, path: usize) {
-        if self.ways.work(now, path) {
-            self.heard_at = now;
-            let time = self.time(now);
-            if let Some(session) = &mut self.session {
-                session.join(time, path, &self.order.terms);
+        let (time, look) = (self.time(now), self.ways.work(now, path));
+        match (look, &mut self.session) {
+            (Look::Joined, session) => {
+                self.heard_at = now;
+                if let Some(session) = session {
+                    session.join(time, path, &self.order.terms);
+                }
+                self.begin(now);
             }
-            self.begin(now);
+            (Look::Narrowed, Some(session)) => session.lose_path(time, path),
+            (Look::Same | Look::Narrowed, _) => {}
         }
         self.take(now, path);
         if let Some(trouble) = self.ways.hopeless() {
@@ -258,9 +271,21 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         self.end(Err(Error::Stopped));
     }
 
+    /// Paths whose full datagrams get lost are opened anew.
+    fn heed_holes(&mut self, now: Instant) {
+        let (time, epoch) = (self.time(now), self.epoch);
+        let Self { session, ways, .. } = self;
+        let Some(session) = session else { return };
+        let heard = |path, since: Time| ways.has_heard_since(path, epoch + Duration::from_nanos(since.as_nanos()));
+        if let Some(path) = session.take_hole(time, heard) {
+            ways.doubt(now, path);
+        }
+    }
+
     /// All datagrams that leave now. Once there is an [`Sender::outcome`] it closes the paths: then send these, and stop.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         let time = self.time(now);
+        self.heed_holes(now);
         self.steer(time);
         let place = self.resumed();
         let mut source = Rest { place, source: &mut self.source };
@@ -299,8 +324,9 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         let session = session.map(|time| self.epoch + Duration::from_nanos(time.as_nanos()));
         let begin = self.ways.ready_at().filter(|_| self.session.is_none());
         let patience = Some(self.heard_at + self.settings.patience);
+        let too_small = self.ways.too_small_at(self.session.is_some());
         let last_word = self.may_send_nothing().then_some(self.advanced_at + LAST_WORD);
-        [self.ways.next_wakeup(), session, begin, patience, last_word].into_iter().flatten().min()
+        [self.ways.next_wakeup(), session, begin, too_small, patience, last_word].into_iter().flatten().min()
     }
 
     /// How it ended, once it has: `Ok` if the receiver has the file, by its SHA-256.

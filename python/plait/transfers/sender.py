@@ -32,7 +32,7 @@ class PathOptions(TypedDict, total=False):
     budget: bytes of payload that paths may carry, copies included; as a number or as text ("500MB").
     backup: paths that are used only while no other works.
     congestion: congestion control of each path: "cubic" (the default), "newreno" and others that scenarios have.
-    mtu: bytes of a UDP datagram's payload, 1200 to 16000, default 1232; every path has to carry it.
+    mtu: bytes of a UDP datagram's payload, 1200 to 16000, default 1232; a path that carries less gets no data.
     """
 
     fingerprint: Required[str]

@@ -12,7 +12,7 @@ mod recv;
 mod send;
 
 use crate::error::Error;
-use crate::files::Listen;
+use crate::files::{self, Listen};
 use crate::identity::{self, Fingerprint, Secret};
 use crate::proxy::{Allowed, Forward};
 use crate::settings::Settings;
@@ -25,7 +25,7 @@ use paths::PathOptions;
 use plait_transport::congestion::Algorithm;
 use serde_json::json;
 use std::ffi::OsString;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -61,7 +61,7 @@ struct Common {
     /// The file whose first line is the secret. Nobody but its owner may read it.
     #[arg(long, value_name = "FILE", conflicts_with = "secret")]
     secret_file: Option<PathBuf>,
-    /// Bytes of a UDP datagram's payload. Every path has to carry it: 1472 is what Ethernet does.
+    /// Bytes of a UDP datagram's payload at most: 1472 is what Ethernet carries. A path that carries less gets no data. The end that listens takes what the other one has.
     #[arg(long, value_name = "BYTES", default_value_t = Settings::default().mtu)]
     mtu: u16,
     /// Results as lines of JSON on standard output.
@@ -75,8 +75,8 @@ struct Common {
 /// The end that listens.
 #[derive(Args, Clone, Debug)]
 struct ListenOptions {
-    /// The address to listen on; port 0 is any that is free. Default: 0.0.0.0:4433.
-    #[arg(long, value_name = "ADDR:PORT")]
+    /// The address to listen on; port 0 is any that is free. Default: [::]:4433, which is all addresses of IPv6 and IPv4.
+    #[arg(long, value_name = "ADDR:PORT", value_parser = files::address)]
     listen: Option<SocketAddr>,
     /// The file that keeps certificate and key, so that the fingerprint is the same after a restart. It is made if it is not there.
     #[arg(long, value_name = "FILE")]
@@ -199,7 +199,7 @@ impl ListenOptions {
     fn listen(&self, common: &Common, congestion: Algorithm) -> Result<Listen, Error> {
         let settings = common.settings(congestion);
         let settings = Settings { window: self.window.unwrap_or(settings.window), ..settings };
-        let address = self.listen.unwrap_or((Ipv4Addr::UNSPECIFIED, PORT).into());
+        let address = self.listen.unwrap_or_else(|| files::anywhere(PORT));
         Ok(Listen { address, secret: common.given()?, key: self.key.clone(), settings })
     }
 }

@@ -41,9 +41,9 @@ pub(super) struct PathOptions {
 /// The scheduler, congestion control, and a recording of both.
 #[derive(Args, Clone, Debug)]
 pub(super) struct DecisionOptions {
-    /// The scheduler: NAME, NAME:parameter=value:…, or auto: the simulator is asked while it runs. In plait also FILE.py:CLASS:… and LIBRARY.so:CLASS:….
-    #[arg(long, value_name = "NAME", default_value = "lowest-rtt")]
-    scheduler: String,
+    /// The scheduler: NAME, NAME:parameter=value:…, or auto: the simulator is asked while it runs. In plait also FILE.py:CLASS:… and LIBRARY.so:CLASS:…. Default: lowest-rtt; ecf for send --interop.
+    #[arg(long, value_name = "NAME")]
+    scheduler: Option<String>,
     /// Every packet on every path: the scheduler redundant.
     #[arg(long, conflicts_with = "scheduler")]
     redundant: bool,
@@ -58,7 +58,13 @@ pub(super) struct DecisionOptions {
 impl DecisionOptions {
     /// The scheduler's name, with its parameters.
     pub(super) fn name(&self) -> &str {
-        if self.redundant { "redundant" } else { &self.scheduler }
+        let named = self.scheduler.as_deref().unwrap_or("lowest-rtt");
+        if self.redundant { "redundant" } else { named }
+    }
+
+    /// Decides by this scheduler unless another one is named.
+    pub(super) fn prefer(&mut self, name: &str) {
+        self.scheduler.get_or_insert_with(|| name.to_owned());
     }
 
     /// Whether the simulator chooses the scheduler.

@@ -8,8 +8,15 @@ use crate::pilot::{Change, Pilot};
 use crate::report;
 use plait_sched::Scheduler;
 
+/// The scheduler of mode interop: there nothing that waits on a slow path can be sent again on another one, so packets are
+/// kept from such a path.
+const INTEROP: &str = "ecf";
+
 pub(super) fn run(options: &SendOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
-    let decision = &options.paths.decision;
+    let decision = &mut options.paths.decision.clone();
+    if options.interop {
+        decision.prefer(INTEROP);
+    }
     let built_in = if decision.is_own() { None } else { Some(decision.scheduler()?) };
     let connect = options.paths.connect(options.to.clone(), options.fingerprint, &options.common)?;
     let pilot = decision.pilot(connect.settings);

@@ -18,7 +18,7 @@ pub struct Connect {
     pub secret: Secret,
     /// Local addresses, each a path.
     pub locals: Vec<Local>,
-    /// Interfaces, each a path. Without these and addresses: see [`usable`](super::usable).
+    /// Interfaces, each a path. Without these and addresses, every interface with a route to the peer is one.
     pub interfaces: Vec<String>,
     /// Costs, budgets and backup paths, by interface, address or `ADDRESS%INTERFACE`.
     pub terms: Vec<(String, Term)>,
@@ -31,7 +31,7 @@ pub struct Connect {
 /// The end that listens.
 #[derive(Clone, Debug)]
 pub struct Listen {
-    /// The address; port 0 is any that is free.
+    /// The address; port 0 is any that is free. The unspecified one of IPv6 takes IPv4, too.
     pub address: SocketAddr,
     /// The secret that peers have to know; `None` makes one.
     pub secret: Option<String>,

@@ -5,24 +5,27 @@
 
 #[cfg(feature = "simulation")]
 mod advisor;
+mod aims;
 mod changes;
 mod ends;
 mod interfaces;
 mod notices;
 mod partial;
+mod reach;
 mod receive;
 pub(crate) mod record;
 pub(crate) mod routes;
+mod said;
 mod send;
 mod ship;
 pub(crate) mod sockets;
 
 #[cfg(feature = "simulation")]
 pub use advisor::{Advisor, pilot};
+pub use aims::{address, anywhere};
 pub(crate) use ends::Listening;
 pub use ends::{Connect, Listen};
 pub(crate) use interfaces::own_addresses;
-pub use interfaces::usable;
 pub use receive::{Inbox, News, Receiving};
 pub use record::Record;
 pub use routes::Term;

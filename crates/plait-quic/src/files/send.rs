@@ -121,7 +121,7 @@ impl Sending {
         record::check(self.recording.is_some(), pilot.is_some())?;
         let offer = self.offer(watch)?;
         let order = Order {
-            remote: self.routes.remote,
+            remote: self.routes.remote(),
             locals: self.routes.addresses(),
             terms: self.routes.terms.clone(),
             fingerprint: self.shipment.connect.fingerprint,
@@ -196,6 +196,7 @@ impl Sending {
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
         let routes = &mut self.routes;
+        routes.aim().iter().for_each(|reroute| sender.reroute(begun, reroute));
         let (mut out, mut meter, mut told) = (Vec::new(), Meter::new(begun), 0);
         loop {
             let moment = now();
@@ -205,6 +206,9 @@ impl Sending {
             sender.handle_timeout(moment);
             for reroute in routes.rescan(moment) {
                 sender.reroute(moment, &reroute);
+            }
+            if let Some(reason) = routes.refusal(moment) {
+                sender.give_up(reason);
             }
             if sender.outcome().is_none() {
                 let status = meter.is_due(moment).then(|| Status {

@@ -23,6 +23,7 @@ pub(super) trait Ship {
     );
     fn handle_timeout(&mut self, now: Instant);
     fn handle_failure(&mut self, path: usize, trouble: &str);
+    fn give_up(&mut self, reason: String);
     fn reroute(&mut self, now: Instant, reroute: &Reroute);
     fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>);
     fn next_wakeup(&self) -> Option<Instant>;
@@ -71,6 +72,10 @@ macro_rules! ship {
 
             fn handle_failure(&mut self, path: usize, trouble: &str) {
                 <$sender>::handle_failure(self, path, trouble);
+            }
+
+            fn give_up(&mut self, reason: String) {
+                <$sender>::give_up(self, reason);
             }
 
             fn reroute(&mut self, now: Instant, reroute: &Reroute) {

@@ -109,6 +109,11 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         self.connection.handle_failure(path, trouble);
     }
 
+    /// The peer cannot be reached, as the network says.
+    pub fn give_up(&mut self, reason: String) {
+        self.end(Err(Error::Refused(reason)));
+    }
+
     /// A path's packets leave from another address from now on.
     pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
         self.connection.reroute(now, reroute);

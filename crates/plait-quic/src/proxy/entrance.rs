@@ -155,7 +155,7 @@ impl Entrance {
         loop {
             let begun = now();
             let order = Order {
-                remote: self.routes.remote,
+                remote: self.routes.remote(),
                 locals: self.routes.addresses(),
                 terms: self.routes.terms.clone(),
                 fingerprint: self.plan.connect.fingerprint,
@@ -171,6 +171,7 @@ impl Entrance {
             if let Some(recording) = self.recording.take() {
                 near.record(recording);
             }
+            self.routes.aim().iter().for_each(|reroute| near.reroute(begun, reroute));
             let driven = self.drive(&mut near, begun, watch);
             if let Err(error) = near.end_recording(now()) {
                 let _ = watch(now(), Some(&Told::Unrecorded(&error)));
@@ -180,7 +181,7 @@ impl Entrance {
             let refused = near.is_refused();
             match near.into_outcome() {
                 None | Some(Error::Stopped) => return Ok(()),
-                Some(error @ (Error::Silent(_) | Error::Refused(_))) if was_open && !refused => {
+                Some(error @ (Error::Silent(_) | Error::Refused(_) | Error::TooSmall(_))) if was_open && !refused => {
                     for client in std::mem::take(&mut self.clients).into_values() {
                         client.break_off();
                     }
@@ -209,6 +210,9 @@ impl Entrance {
             });
             near.handle_timeout(moment);
             self.routes.rescan(moment).iter().for_each(|reroute| near.reroute(moment, reroute));
+            if let Some(reason) = self.routes.refusal(moment) {
+                near.give_up(reason);
+            }
             let mut flow = self.serve(moment, near, watch);
             if near.is_open() && !std::mem::replace(&mut was_open, true) {
                 flow = both(flow, watch(moment, Some(&Told::Open)));

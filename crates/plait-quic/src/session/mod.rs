@@ -2,8 +2,10 @@
 
 mod changes;
 mod heard;
+mod hole;
 
 use self::heard::Heard;
+use self::hole::Hole;
 use crate::error::Error;
 use crate::recording::{self, Beginning, Recording};
 use crate::settings::{LEAST_SEGMENT, Settings};
@@ -139,7 +141,12 @@ impl<W: Scheduler> Session<W> {
             image,
             peer,
             agreed,
-            heard: Heard { bytes: vec![0; agreed.paths], ..Heard::default() },
+            heard: Heard {
+                bytes: vec![0; agreed.paths],
+                full: agreed.segment.into(),
+                holes: (0..agreed.paths).map(|_| Hole::default()).collect(),
+                ..Heard::default()
+            },
             waiting: BTreeMap::new(),
             ready: VecDeque::new(),
             any: VecDeque::new(),

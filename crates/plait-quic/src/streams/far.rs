@@ -7,7 +7,7 @@ use crate::door::{Door, Heard};
 use crate::error::Error;
 use crate::hello::Hello;
 use crate::identity::{Identity, Secret};
-use crate::link::{BROKEN, DONE, Outgoing, REFUSED};
+use crate::link::{BROKEN, DONE, NARROW, Outgoing, REFUSED};
 use crate::pilot::{Change, Pilot};
 use crate::recording::Recording;
 use crate::session::{Agreed, Extent, Session};
@@ -334,6 +334,11 @@ impl<W: Scheduler> Far<W> {
         let mut over = Vec::new();
         for (id, peer) in &mut self.peers {
             let time = peer.time(now);
+            if let Some(path) = peer.session.take_hole(time, |_, _| false)
+                && let Some(handle) = peer.links[path].take()
+            {
+                self.door.close(now, handle, NARROW, "full datagrams back do not get through");
+            }
             match peer.steer(time) {
                 Ok(None) => {}
                 Ok(Some(change)) => self.news.push_back(News::Changed { id: *id, change }),

@@ -7,6 +7,9 @@ mod interfaces;
 mod interop;
 mod interop_files;
 mod memory;
+mod mtu;
+#[cfg(target_os = "linux")]
+mod namespaces;
 mod near_far;
 mod network;
 mod noq_multipath;

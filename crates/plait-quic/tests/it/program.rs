@@ -94,7 +94,7 @@ fn schedulers_have_parameters_and_a_path_is_found() {
     assert_eq!((&result["event"], &result["paths"][0]["name"]), (&"sent".into(), &"127.0.0.1".into()));
     assert_eq!(result["paths"].as_array().map(Vec::len), Some(1));
     let wrong = receiver.send(&file, &["--interface", "wlan99"]);
-    assert!(String::from_utf8_lossy(&wrong.stderr).contains("interface wlan99: no IPv4 address"));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("interface wlan99: no address that leads to"));
 }
 
 /// One receiver takes both kinds, one after the other.

@@ -403,6 +403,7 @@ fn random_networks_get_every_byte_across() {
             jitter: Duration::from_millis(part(at + 7, 30)),
             queue: 15_000 + part(at + 9, 100_000),
             outage: Some([100, 100 + part(at + 11, 5_000)].map(Duration::from_millis)),
+            narrow: None,
         };
         let paths: Vec<Path> = (0..1 + part(40, 4)).map(|index| path(index * 7)).collect();
         let scheduler = SCHEDULERS[seed as usize % SCHEDULERS.len()].name;
