@@ -1,8 +1,8 @@
 """`plait-quic proxy --udp` over two shaped links between two network namespaces: rate, losses, and calls.
 
-``python benches/links/udp.py target/release/plait-quic [goodput] [call]``, as root, with `ip` and `tc` (TBF, netem).
-Each link has a router of its own between the ends. Links are limited by the token buckets of the ends, in frames of
-Ethernet; routers delay, and lose at random. The namespaces are made and removed here.
+``python benches/links/udp.py target/release/plait-quic``, as root, with `ip` and `tc` (TBF). Links
+are veth pairs, limited by the token buckets of both ends, in frames of Ethernet. The namespaces are made and removed
+here.
 """
 
 from __future__ import annotations
@@ -19,27 +19,17 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 NEAR, FAR = "plait-udp-near", "plait-udp-far"
+LINKS = [30, 15]
+"""Mbit/s."""
+QUEUE = 50
+"""Of the token buckets, in milliseconds."""
 ADDRESS = "10.77.9.9"
 SINK, ECHO, CONTROL, UPLOAD, PROXY = 6000, 6001, 6002, 7000, 4433
 PORT = 5000
 NUMBER = struct.Struct("!Qd")
-
-
-@dataclass(frozen=True)
-class Link:
-    """Of a link, the same in both directions."""
-
-    megabits: float
-    delay: float
-    """One way, in milliseconds."""
-    loss: float
-    """In percent."""
-    queue: float = 50
-    """Of the token bucket, in milliseconds."""
 
 
 def run(command: str) -> None:
@@ -47,32 +37,23 @@ def run(command: str) -> None:
 
 
 @contextlib.contextmanager
-def namespaces(links: list[Link]) -> Iterator[None]:
-    routers = [f"plait-udp-router{index}" for index in range(len(links))]
-    spaces = [NEAR, FAR, *routers]
+def namespaces() -> Iterator[None]:
     try:
-        for space in spaces:
+        for space in (NEAR, FAR):
             run(f"ip netns add {space}")
             run(f"ip -n {space} link set lo up")
         run(f"ip -n {FAR} addr add {ADDRESS}/32 dev lo")
-        for index, (link, router) in enumerate(zip(links, routers, strict=True)):
-            for side, (space, end) in enumerate(((NEAR, "n"), (FAR, "f"))):
-                device, other, net = f"pl{index}{end}", f"pl{index}{end}r", f"10.77.{2 * index + side}"
-                run(f"ip link add {device} netns {space} type veth peer name {other} netns {router}")
-                for name, where, host in ((device, space, 1), (other, router, 2)):
-                    run(f"ip -n {where} addr add {net}.{host}/24 dev {name}")
-                    run(f"ip -n {where} link set {name} up")
-                shape = f"tbf rate {link.megabits}mbit burst 16kb latency {link.queue}ms"
+        for index, megabits in enumerate(LINKS):
+            run(f"ip link add pl{index}n netns {NEAR} type veth peer name pl{index}f netns {FAR}")
+            for side, (space, device) in enumerate(((NEAR, f"pl{index}n"), (FAR, f"pl{index}f")), start=1):
+                run(f"ip -n {space} addr add 10.77.{index}.{side}/24 dev {device}")
+                run(f"ip -n {space} link set {device} up")
+                shape = f"tbf rate {megabits}mbit burst 16kb latency {QUEUE}ms"
                 run(f"tc -n {space} qdisc add dev {device} root {shape}")
-                shape = f"netem limit 10000 delay {link.delay}ms loss {link.loss}%"
-                run(f"tc -n {router} qdisc add dev {other} root {shape}")
-            run(f"ip netns exec {router} sysctl -qw net.ipv4.ip_forward=1")
-            run(f"ip -n {router} route add {ADDRESS} via 10.77.{2 * index + 1}.1")
-            run(f"ip -n {NEAR} route add {ADDRESS} via 10.77.{2 * index}.2 metric {index + 1}")
-            run(f"ip -n {FAR} route add 10.77.{2 * index}.0/24 via 10.77.{2 * index + 1}.2")
+            run(f"ip -n {NEAR} route add {ADDRESS} via 10.77.{index}.2 dev pl{index}n metric {index + 1}")
         yield
     finally:
-        for space in spaces:
+        for space in (NEAR, FAR):
             subprocess.run(["ip", "netns", "del", space], check=False, stderr=subprocess.DEVNULL)
 
 
@@ -134,7 +115,7 @@ class Proxy:
     """A near end in the near namespace, over some of the links."""
 
     def __init__(self, program: str, hello: dict[str, Any], links: list[int], *more: str) -> None:
-        paths = [word for index in links for word in ("--local", f"10.77.{2 * index}.1%pl{index}n")]
+        paths = [word for index in links for word in ("--local", f"10.77.{index}.1%pl{index}n")]
         words = ["ip", "netns", "exec", NEAR, program, "proxy", f"{ADDRESS}:{PROXY}"]
         words += ["--fingerprint", hello["fingerprint"], "--json", *paths, *more]
         environment = {**os.environ, "PLAIT_SECRET": hello["secret"]}
@@ -258,8 +239,8 @@ def inside(space: str, *words: str) -> dict[str, Any]:
     return answer
 
 
-def goodput(program: str, hello: dict[str, Any], links: list[Link], seconds: float) -> None:
-    total, both = sum(link.megabits for link in links), list(range(len(links)))
+def goodput(program: str, hello: dict[str, Any], seconds: float) -> None:
+    total, both = sum(LINKS), list(range(len(LINKS)))
     for mtu, size in (("1232", 1079), ("1232", 1452), ("1472", 1319), ("1472", 1452)):
         for scheduler in ("lowest-rtt", "round-robin", "blest"):
             for share in (0.85, 1.1):
@@ -282,8 +263,8 @@ def goodput(program: str, hello: dict[str, Any], links: list[Link], seconds: flo
                 )
 
 
-def calls(program: str, hello: dict[str, Any], links: list[Link], seconds: float) -> None:
-    both = list(range(len(links)))
+def calls(program: str, hello: dict[str, Any], seconds: float) -> None:
+    both = list(range(len(LINKS)))
     ways: list[tuple[str, list[int], list[str]]] = [
         ("redundant over both", both, ["--redundant-port", str(ECHO)]),
         ("interactive over both", both, ["--interactive", str(ECHO)]),
@@ -319,18 +300,15 @@ def show(name: str, beside: bool, result: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", nargs="?")
-    parser.add_argument("what", nargs="*", default=["goodput", "call"])
+    parser.add_argument("--only", choices=["goodput", "call"])
     parser.add_argument("--seconds", type=float, default=12)
     parser.add_argument("--worker", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     if options.worker:
         (serve if options.worker == ["serve"] else lambda: worker(options.worker))()
         return
-    clean, lossy = [Link(30, 15, 0), Link(15, 30, 0)], [Link(30, 15, 1), Link(15, 30, 1)]
-    for what, links in (("goodput", clean), ("call", lossy)):
-        if what not in options.what:
-            continue
-        with namespaces(links):
+    for what in [options.only] if options.only else ["goodput", "call"]:
+        with namespaces():
             words = ["ip", "netns", "exec", FAR, sys.executable, __file__, "--worker", "serve"]
             server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
             allow = ["--allow", f"{ADDRESS}:*", "--listen", f"0.0.0.0:{PROXY}", "--json", "--quiet"]
@@ -343,7 +321,7 @@ def main() -> None:
             threading.Thread(target=list, args=(far.stdout,), daemon=True).start()
             try:
                 measure = goodput if what == "goodput" else calls
-                measure(options.program, hello, links, options.seconds)
+                measure(options.program, hello, options.seconds)
             finally:
                 for process in (far, server):
                     process.kill()

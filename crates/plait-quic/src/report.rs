@@ -77,7 +77,8 @@ pub fn near(told: &Told<'_>, names: &[String]) -> Value {
         Told::Changed(change) => change.to_json(names),
         Told::Open => json!({"event": "open"}),
         Told::Status(status) => {
-            let proxy::Status { streams, opened, sent, received, flows, datagrams, elapsed, paths: found } = status;
+            let proxy::Status { streams, opened, sent, received, flows, datagrams, elapsed, paths: found } =
+                status;
             json!({
                 "event": "progress", "connections": streams, "opened": opened, "sent_bytes": sent,
                 "received_bytes": received, "flows": flows, "datagrams": {

@@ -29,13 +29,16 @@ fn carry(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
     }
     let (to, fingerprint) = options.to.clone().zip(options.fingerprint).ok_or_else(missing)?;
     if let Some(socks) = options.socks.filter(|socks| !socks.ip().is_loopback() && !options.open_socks) {
-        let text = format!("--socks {socks}: everyone who reaches it could use the other end; add --open-socks, or choose 127.0.0.1");
+        let text = format!(
+            "--socks {socks}: everyone who reaches it could use the other end; add --open-socks, or choose 127.0.0.1"
+        );
         return Err(Error::Setting(text));
     }
     if options.listen.key.is_some() {
         return Err(Error::Setting("--key is for --serve".to_owned()));
     }
-    let by_default = (options.forward.is_empty() && options.udp.is_empty()).then(|| SOCKS.parse().ok()).flatten();
+    let by_default =
+        (options.forward.is_empty() && options.udp.is_empty()).then(|| SOCKS.parse().ok()).flatten();
     let connect = options.paths.connect(to, fingerprint, &options.common)?;
     let settings = connect.settings;
     let entrance = Entrance::open(Plan {
@@ -86,7 +89,8 @@ fn announce_listeners(entrance: &Entrance, paths: &[String], output: &Output<'_>
     };
     output.result(value, || {
         let socks = entrance.socks().map(|socks| format!("SOCKS5 at {socks}"));
-        let forwards = entrance.forwards().iter().map(|one| format!("{} leads to {}", one.listen, one.target));
+        let forwards =
+            entrance.forwards().iter().map(|one| format!("{} leads to {}", one.listen, one.target));
         let udp = entrance.udp().iter().map(|one| format!("UDP at {} leads to {}", one.listen, one.target));
         socks.into_iter().chain(forwards).chain(udp).collect::<Vec<_>>().join("\n")
     });
@@ -118,7 +122,10 @@ fn tell(output: &Output<'_>, names: &[String], told: &Told<'_>) {
 fn serve(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
     let decision = options.paths.decision.clone();
     if decision.is_own() {
-        return Err(Error::Setting(format!("--serve --scheduler {}: choose a built-in one", decision.name())));
+        return Err(Error::Setting(format!(
+            "--serve --scheduler {}: choose a built-in one",
+            decision.name()
+        )));
     }
     let listen = options.listen.listen(&options.common, decision.congestion)?;
     let (settings, made, is_auto) = (listen.settings, listen.secret.is_none(), decision.is_auto());

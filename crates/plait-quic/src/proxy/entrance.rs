@@ -285,9 +285,14 @@ impl Entrance {
             flow = both(flow, self.work(token, near, watch));
         }
         let Self { ports, plan, .. } = self;
-        ports.carry(moment, near, |target| class(plan, target), |target, reason| {
-            flow = both(flow, watch(moment, Some(&Told::Refused { target, reason })));
-        });
+        ports.carry(
+            moment,
+            near,
+            |target| class(plan, target),
+            |target, reason| {
+                flow = both(flow, watch(moment, Some(&Told::Refused { target, reason })));
+            },
+        );
         flow
     }
 
@@ -490,7 +495,16 @@ fn status<W: Scheduler>(
     let streams = near.streams();
     let [received, sent] = streams.carried();
     let (flows, datagrams) = (streams.flows(), streams.datagrams());
-    Status { streams: streams.len(), opened: streams.opened(), sent, received, flows, datagrams, elapsed, paths }
+    Status {
+        streams: streams.len(),
+        opened: streams.opened(),
+        sent,
+        received,
+        flows,
+        datagrams,
+        elapsed,
+        paths,
+    }
 }
 
 fn both(one: ControlFlow<()>, other: ControlFlow<()>) -> ControlFlow<()> {

@@ -4,7 +4,7 @@ use super::datagrams::{IDLE, LONGEST, LOOK, Port, ROUNDS};
 use super::target::Scope;
 use crate::files::own_addresses;
 use crate::streams::far::Id;
-use crate::streams::{Far, Reason};
+use crate::streams::{Far, Reason, Streams};
 use bytes::Bytes;
 use mio::Registry;
 use plait_sched::Scheduler;
@@ -65,7 +65,8 @@ impl Outlets {
     ) -> Option<Result<&str, (Id, u32, Reason)>> {
         let outlet = self.outlets.get_mut(&token)?;
         let own = own_addresses();
-        let mut admitted = addresses.iter().filter(|address| outlet.scope.admits(address.ip(), &own)).peekable();
+        let mut admitted =
+            addresses.iter().filter(|address| outlet.scope.admits(address.ip(), &own)).peekable();
         let failure = match (addresses.is_empty(), admitted.peek()) {
             (true, _) => Reason::Unresolved,
             (false, None) => Reason::Denied,
@@ -105,7 +106,7 @@ impl Outlets {
     /// Carries what came, both ways, and forgets flows that nobody uses.
     pub(super) fn carry<W: Scheduler>(&mut self, moment: Instant, far: &mut Far<W>) {
         for id in far.ids() {
-            while let Some((flow, bytes)) = far.streams(&id).and_then(|streams| streams.receive_datagram()) {
+            while let Some((flow, bytes)) = far.streams(&id).and_then(Streams::receive_datagram) {
                 let token = self.by_flow.get(&(id, flow));
                 let Some(outlet) = token.and_then(|token| self.outlets.get_mut(token)) else { continue };
                 outlet.used = moment;

@@ -164,8 +164,10 @@ impl Ports {
             match leads {
                 Leads::To(target) => return Some(((token, from, target.clone()), 0, count)),
                 Leads::Anywhere { client, port } => {
-                    let is_client = from.ip().to_canonical() == *client && port.is_none_or(|port| port == from.port());
-                    let Some((target, begin)) = socks::datagram(&self.buffer[..count]).filter(|_| is_client) else {
+                    let is_client =
+                        from.ip().to_canonical() == *client && port.is_none_or(|port| port == from.port());
+                    let Some((target, begin)) = socks::datagram(&self.buffer[..count]).filter(|_| is_client)
+                    else {
                         continue;
                     };
                     *port = Some(from.port());
@@ -192,8 +194,8 @@ impl Ports {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hello::Offer;
     use crate::files::now;
+    use crate::hello::Offer;
     use crate::streams::{Event, MAX_FLOWS};
     use crate::ways::Order;
     use crate::{Identity, Secret, Settings};
@@ -234,7 +236,13 @@ mod tests {
 
         /// What was sent by now is carried.
         fn carry(&mut self, moment: Instant) -> usize {
-            self.ports.ports.keys().copied().collect::<Vec<_>>().into_iter().for_each(|token| self.ports.wake(token));
+            self.ports
+                .ports
+                .keys()
+                .copied()
+                .collect::<Vec<_>>()
+                .into_iter()
+                .for_each(|token| self.ports.wake(token));
             let refused = &mut self.refused;
             self.ports.carry(moment, &mut self.near, |_| Class::Bulk, |_, reason| refused.push(reason));
             self.near.streams().flows()

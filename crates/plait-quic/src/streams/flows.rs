@@ -167,6 +167,11 @@ pub(super) struct Flows {
 }
 
 impl Flows {
+    /// Datagrams that wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.all.values().map(|one| one.waiting.len()).sum()
+    }
+
     pub(super) fn memory(&self) -> usize {
         self.waiting + self.partial_bytes + self.arrived_bytes
     }
@@ -200,8 +205,7 @@ impl Flows {
             self.begun.push_back(key);
         }
         let (since, none) = (self.now, BTreeMap::new());
-        let partial =
-            self.partial.entry(key).or_insert(Partial { since, total, bytes: 0, pieces: none });
+        let partial = self.partial.entry(key).or_insert(Partial { since, total, bytes: 0, pieces: none });
         let before = partial.bytes;
         partial.insert(place, bytes);
         self.partial_bytes += partial.bytes - before;
@@ -332,7 +336,7 @@ impl Streams {
         }
         flows.waiting += bytes.len();
         one.push(now, bytes, self.out.segment());
-        self.out.reserve_piece(DATAGRAM + bytes.len());
+        self.out.reserve_whole(DATAGRAM + bytes.len());
         self.queue(flow);
     }
 

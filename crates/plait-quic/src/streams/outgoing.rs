@@ -16,6 +16,9 @@ const MOST_OWED: usize = 256 << 10;
 /// Bytes of segments that are kept at most, whatever the peer's window is: one that acknowledges all but the oldest takes no more.
 const MOST_KEPT: u64 = 64 << 20;
 
+/// Bytes of datagrams for which the transport has a place at most. What it is told of is not taken back, and those that wait for longer may be dropped.
+const AHEAD: usize = 64 << 10;
+
 /// The shortest write: so that any record but that of an opening fits.
 const LEAST: u64 = 16;
 
@@ -72,6 +75,8 @@ pub(super) struct Outgoing {
     reserved: u64,
     /// The next is to be reserved beside all else, since it needs one piece.
     pieces: VecDeque<u64>,
+    /// Likewise for datagrams, as far as there is place for them.
+    wholes: VecDeque<u64>,
     control: VecDeque<Control>,
     owed: usize,
     /// Streams that have something for a segment, by class; some may be forgotten.
@@ -92,6 +97,7 @@ impl Outgoing {
             writes: VecDeque::new(),
             reserved: 0,
             pieces: VecDeque::new(),
+            wholes: VecDeque::new(),
             control: VecDeque::new(),
             owed: 0,
             turns: Default::default(),
@@ -112,6 +118,13 @@ impl Outgoing {
     pub(super) fn reserve_piece(&mut self, bytes: usize) {
         if bytes as u64 > LEAST && bytes <= self.segment {
             self.pieces.push_back(bytes as u64);
+        }
+    }
+
+    /// Likewise, for a datagram.
+    pub(super) fn reserve_whole(&mut self, bytes: usize) {
+        if bytes as u64 > LEAST && bytes <= self.segment {
+            self.wholes.push_back(bytes as u64);
         }
     }
 
@@ -182,9 +195,12 @@ impl Streams {
             bytes + DATA * bytes.div_ceil(most) + if one.finishing { FINISH } else { 0 }
         };
         let of_flow = |stream| self.flows.all.get(stream).map_or(0, |one| one.needed(self.out.segment));
-        let turns = self.out.turns.iter().flatten();
-        let turns = turns.map(|stream| self.streams.get(stream).map_or_else(|| of_flow(stream), of));
-        (self.out.owed + CREDIT * self.credits.len() + turns.sum::<usize>()) as u64
+        let (mut streams, mut flows) = (0, 0);
+        for stream in self.out.turns.iter().flatten() {
+            streams += self.streams.get(stream).map_or(0, of);
+            flows += of_flow(stream);
+        }
+        (self.out.owed + CREDIT * self.credits.len() + streams + flows.min(AHEAD)) as u64
     }
 
     /// Bytes by which the transport is to be told that more may leave, in pieces ([`Session::extend`](crate::session::Session::extend)).
@@ -196,7 +212,11 @@ impl Streams {
             return Some(self.out.reserve(piece));
         }
         let more = self.needed().checked_sub(self.out.reserved).filter(|more| *more > 0)?;
-        Some(self.out.reserve(more.max(LEAST)))
+        // Some have left in another place, or were dropped.
+        let gone = self.out.wholes.len().saturating_sub(self.flows.waiting());
+        self.out.wholes.drain(..gone);
+        let piece = self.out.wholes.pop_front();
+        Some(self.out.reserve(piece.unwrap_or(more.max(LEAST))))
     }
 
     /// All segments before this one were acknowledged.

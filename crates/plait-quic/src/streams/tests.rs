@@ -408,7 +408,8 @@ fn flows_have_rules_too() {
         assert!(what.contains(expected), "{records:?}: {what}");
     }
     // Of one that is over, more may have been on its way.
-    let over = [Record::Reset { stream: 1, reason: Reason::Broken }, Record::Datagram { stream: 1, bytes: b"a" }];
+    let over =
+        [Record::Reset { stream: 1, reason: Reason::Broken }, Record::Datagram { stream: 1, bytes: b"a" }];
     let mut streams = far_with_flow();
     streams.handle(&segment(&over)).expect("it may");
     assert_eq!((streams.receive_datagram(), streams.flows()), (None, 0));
@@ -417,7 +418,8 @@ fn flows_have_rules_too() {
 #[test]
 fn pieces_make_a_datagram_in_any_order_and_only_together() {
     let mut streams = far_with_flow();
-    let whole = |streams: &mut Streams| streams.receive_datagram().map(|(flow, bytes)| (flow, bytes.to_vec()));
+    let whole =
+        |streams: &mut Streams| streams.receive_datagram().map(|(flow, bytes)| (flow, bytes.to_vec()));
     for records in [
         vec![piece(0, 5, 3, b"de"), piece(0, 5, 0, b"abc")],
         vec![piece(1, 5, 0, b"ab"), piece(1, 5, 0, b"xyz"), piece(1, 5, 2, b"cde")],
