@@ -76,10 +76,18 @@ pub fn near(told: &Told<'_>, names: &[String]) -> Value {
     match told {
         Told::Changed(change) => change.to_json(names),
         Told::Open => json!({"event": "open"}),
-        Told::Status(proxy::Status { streams, opened, sent, received, elapsed, paths: found }) => json!({
-            "event": "progress", "connections": streams, "opened": opened, "sent_bytes": sent,
-            "received_bytes": received, "seconds": elapsed.as_secs_f64(), "paths": paths(found),
-        }),
+        Told::Status(status) => {
+            let proxy::Status { streams, opened, sent, received, flows, datagrams, elapsed, paths: found } =
+                status;
+            json!({
+                "event": "progress", "connections": streams, "opened": opened, "sent_bytes": sent,
+                "received_bytes": received, "flows": flows, "datagrams": {
+                    "sent": datagrams.sent, "received": datagrams.received, "dropped_late": datagrams.late,
+                    "dropped_large": datagrams.large, "dropped_incomplete": datagrams.incomplete,
+                },
+                "seconds": elapsed.as_secs_f64(), "paths": paths(found),
+            })
+        }
         Told::Refused { target, reason } => {
             json!({"event": "refused", "target": target.to_string(), "reason": reason.to_string()})
         }

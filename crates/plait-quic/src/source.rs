@@ -10,6 +10,19 @@ pub trait Source {
     /// If it cannot be read any more, which ends the transfer.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
+    /// Likewise, of what was considered lost: something may be left out, which is then zeros.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`]'s.
+    fn read_again(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.read_at(offset, buffer)
+    }
+
+    /// Nothing that was read from this place is of use: the peer is only told that it is over.
+    fn is_void(&self, _offset: u64) -> bool {
+        false
+    }
+
     /// What was read from this place is to be on every path.
     fn is_redundant(&self, _offset: u64) -> bool {
         false

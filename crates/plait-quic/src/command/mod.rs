@@ -48,7 +48,7 @@ enum Action {
     Send(SendOptions),
     /// Receive files into a folder; who sends has to know the secret.
     Recv(RecvOptions),
-    /// Carry TCP connections over several paths: taken here, made at the other end (--serve).
+    /// Carry TCP connections and UDP datagrams over several paths: taken here, made at the other end (--serve).
     Proxy(ProxyOptions),
 }
 
@@ -136,7 +136,7 @@ struct ProxyOptions {
     /// The SHA-256 of the other end's certificate, which it prints.
     #[arg(long, value_name = "HEX")]
     fingerprint: Option<Fingerprint>,
-    /// Where to speak SOCKS5 (CONNECT, without authentication). Default: 127.0.0.1:1080, unless something is forwarded.
+    /// Where to speak SOCKS5 (CONNECT and UDP ASSOCIATE, without authentication). Default: 127.0.0.1:1080, unless something is forwarded.
     #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = SOCKS)]
     socks: Option<SocketAddr>,
     /// Let --socks listen on other than a loopback address: everyone who reaches it can use the other end.
@@ -145,18 +145,21 @@ struct ProxyOptions {
     /// Connections that are taken at ADDR:PORT lead to HOST:PORT, as the other end sees it.
     #[arg(long, value_name = "ADDR:PORT=HOST:PORT")]
     forward: Vec<Forward>,
-    /// Connections to this port go before others.
+    /// UDP datagrams that come to ADDR:PORT lead to HOST:PORT, as the other end sees it; answers come back.
+    #[arg(long, value_name = "ADDR:PORT=HOST:PORT")]
+    udp: Vec<Forward>,
+    /// Connections and datagrams to this port go before others.
     #[arg(long, value_name = "PORT")]
     interactive: Vec<u16>,
-    /// Connections to this port go before all others and on every path, there and back: for shells, games, voice.
+    /// Connections and datagrams to this port go before all others and on every path, there and back: for shells, games, voice.
     #[arg(long, value_name = "PORT")]
     redundant_port: Vec<u16>,
     #[command(flatten)]
     paths: PathOptions,
     /// Be the other end: make connections for who knows the secret.
-    #[arg(long, conflicts_with_all = ["to", "fingerprint", "socks", "open_socks", "forward", "interactive", "redundant_port", "local", "interface", "cost", "budget", "backup"])]
+    #[arg(long, conflicts_with_all = ["to", "fingerprint", "socks", "open_socks", "forward", "udp", "interactive", "redundant_port", "local", "interface", "cost", "budget", "backup"])]
     serve: bool,
-    /// Where connections may lead, for example example.org:443, '*:443' or '*:*'; nowhere else. * is every host but this machine, by any of its addresses, and what only its link knows.
+    /// Where connections and datagrams may lead, for example example.org:443, '*:443' or '*:*'; nowhere else. * is every host but this machine, by any of its addresses, and what only its link knows.
     #[arg(long, value_name = "HOST:PORT", requires = "serve")]
     allow: Vec<Allowed>,
     #[command(flatten)]

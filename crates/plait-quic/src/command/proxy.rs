@@ -5,8 +5,9 @@ use super::{Host, ProxyOptions, SOCKS, announce};
 use crate::error::Error;
 use crate::files;
 use crate::pilot::Pilot;
-use crate::proxy::{Entrance, Exit, Hosting, Plan, Tidings, Told};
+use crate::proxy::{Entrance, Exit, Forward, Hosting, Plan, Tidings, Told};
 use crate::report;
+use crate::streams::Datagrams;
 use plait_sched::Scheduler;
 use serde_json::json;
 
@@ -28,19 +29,23 @@ fn carry(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
     }
     let (to, fingerprint) = options.to.clone().zip(options.fingerprint).ok_or_else(missing)?;
     if let Some(socks) = options.socks.filter(|socks| !socks.ip().is_loopback() && !options.open_socks) {
-        let text = format!("--socks {socks}: everyone who reaches it could use the other end; add --open-socks, or choose 127.0.0.1");
+        let text = format!(
+            "--socks {socks}: everyone who reaches it could use the other end; add --open-socks, or choose 127.0.0.1"
+        );
         return Err(Error::Setting(text));
     }
     if options.listen.key.is_some() {
         return Err(Error::Setting("--key is for --serve".to_owned()));
     }
-    let by_default = options.forward.is_empty().then(|| SOCKS.parse().ok()).flatten();
+    let by_default =
+        (options.forward.is_empty() && options.udp.is_empty()).then(|| SOCKS.parse().ok()).flatten();
     let connect = options.paths.connect(to, fingerprint, &options.common)?;
     let settings = connect.settings;
     let entrance = Entrance::open(Plan {
         connect,
         socks: options.socks.or(by_default),
         forwards: options.forward.clone(),
+        udp: options.udp.clone(),
         interactive: options.interactive.clone(),
         redundant: options.redundant_port.clone(),
     })?;
@@ -75,15 +80,19 @@ fn drive<W: Scheduler>(
 
 /// Tells where connections are taken.
 fn announce_listeners(entrance: &Entrance, paths: &[String], output: &Output<'_>) {
-    let forwards = || entrance.forwards().iter();
+    let listed = |forwards: &[Forward]| -> serde_json::Value {
+        forwards.iter().map(|one| json!({"listen": one.listen, "target": one.target.to_string()})).collect()
+    };
     let value = || {
-        let forwards = forwards().map(|one| json!({"listen": one.listen, "target": one.target.to_string()}));
-        json!({"event": "listening", "socks": entrance.socks(), "forwards": forwards.collect::<Vec<_>>(), "paths": paths})
+        let (forwards, udp) = (listed(entrance.forwards()), listed(entrance.udp()));
+        json!({"event": "listening", "socks": entrance.socks(), "forwards": forwards, "udp": udp, "paths": paths})
     };
     output.result(value, || {
         let socks = entrance.socks().map(|socks| format!("SOCKS5 at {socks}"));
-        let forwards = forwards().map(|one| format!("{} leads to {}", one.listen, one.target));
-        socks.into_iter().chain(forwards).collect::<Vec<_>>().join("\n")
+        let forwards =
+            entrance.forwards().iter().map(|one| format!("{} leads to {}", one.listen, one.target));
+        let udp = entrance.udp().iter().map(|one| format!("UDP at {} leads to {}", one.listen, one.target));
+        socks.into_iter().chain(forwards).chain(udp).collect::<Vec<_>>().join("\n")
     });
 }
 
@@ -95,7 +104,13 @@ fn tell(output: &Output<'_>, names: &[String], told: &Told<'_>) {
         Told::Status(status) => output.progress(value, || {
             let [sent, received] = [status.sent, status.received].map(|bytes| bytes as f64 / 1e6);
             let (streams, paths) = (status.streams, path_words(&status.paths));
-            format!("{streams} connections, {sent:.1} MB there, {received:.1} MB back  {paths}")
+            let datagrams = match status.datagrams {
+                none if status.flows == 0 && none == Datagrams::default() => String::new(),
+                Datagrams { sent, received, late, .. } => {
+                    format!("; {} flows, {sent} datagrams there, {received} back, {late} late", status.flows)
+                }
+            };
+            format!("{streams} connections, {sent:.1} MB there, {received:.1} MB back{datagrams}  {paths}")
         }),
         Told::Refused { target, reason } => output.failure(value, &format!("{target}: {reason}")),
         Told::Unrecorded(error) => output.failure(value, &format!("the recording is not whole: {error}")),
@@ -107,7 +122,10 @@ fn tell(output: &Output<'_>, names: &[String], told: &Told<'_>) {
 fn serve(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
     let decision = options.paths.decision.clone();
     if decision.is_own() {
-        return Err(Error::Setting(format!("--serve --scheduler {}: choose a built-in one", decision.name())));
+        return Err(Error::Setting(format!(
+            "--serve --scheduler {}: choose a built-in one",
+            decision.name()
+        )));
     }
     let listen = options.listen.listen(&options.common, decision.congestion)?;
     let (settings, made, is_auto) = (listen.settings, listen.secret.is_none(), decision.is_auto());

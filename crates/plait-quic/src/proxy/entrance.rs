@@ -1,7 +1,11 @@
 //! The near end: listeners, clients, and the paths to the far end.
 
+mod client;
+
+use self::client::Client;
 use super::pipe::{Flow, PIECE, Pipe, Socket};
 use super::plan::{Forward, Plan, Told};
+use super::ports::{Leads, Ports};
 use super::socks::{self, Step};
 use super::{Target, Tokens, plan::Status};
 use crate::error::Error;
@@ -37,16 +41,6 @@ enum Door {
     Forward(Target),
 }
 
-/// A client.
-enum Client {
-    /// Says where it wants to go.
-    Greeting { socket: Socket, socks: socks::Client, since: Instant },
-    /// The far end looks for its target; what it said meanwhile is kept.
-    Asked { socket: Socket, stream: u32, target: Target, rest: Vec<u8> },
-    /// It is joined with its stream.
-    Joined { pipe: Pipe, target: Target },
-}
-
 /// A near end whose sockets are bound.
 pub struct Entrance {
     plan: Plan,
@@ -54,6 +48,8 @@ pub struct Entrance {
     listeners: BTreeMap<usize, (TcpListener, Door)>,
     socks: Option<SocketAddr>,
     forwards: Vec<Forward>,
+    udp: Vec<Forward>,
+    ports: Ports,
     clients: BTreeMap<usize, Client>,
     by_stream: BTreeMap<u32, usize>,
     tokens: Tokens,
@@ -70,8 +66,8 @@ impl Entrance {
     /// [`Error::Setting`] says which of them is not to be had.
     pub fn open(plan: Plan) -> Result<Self, Error> {
         plan.connect.settings.check()?;
-        if plan.socks.is_none() && plan.forwards.is_empty() {
-            return Err(Error::Setting("nothing is to be carried: choose --socks, --forward".into()));
+        if plan.socks.is_none() && plan.forwards.is_empty() && plan.udp.is_empty() {
+            return Err(Error::Setting("nothing is to be carried: choose --socks, --forward, --udp".into()));
         }
         let routes = Routes::open(now(), &plan.connect)?;
         let begin = |record: &Record| record.begin(STREAMS, &plan.connect.settings, &routes.locals());
@@ -82,6 +78,8 @@ impl Entrance {
             listeners: BTreeMap::new(),
             socks: None,
             forwards: Vec::new(),
+            udp: Vec::new(),
+            ports: Ports::new(),
             clients: BTreeMap::new(),
             by_stream: BTreeMap::new(),
             tokens: Tokens::new(),
@@ -95,6 +93,12 @@ impl Entrance {
         for Forward { listen, target } in entrance.plan.forwards.clone() {
             let listen = entrance.listen(listen, Door::Forward(target.clone()))?;
             entrance.forwards.push(Forward { listen, target });
+        }
+        for Forward { listen, target } in entrance.plan.udp.clone() {
+            let (registry, token) = (entrance.routes.sockets.registry(), entrance.tokens.next());
+            let bound = entrance.ports.add(registry, listen, token, Leads::To(target.clone()));
+            let listen = bound.map_err(|error| Error::Setting(format!("--udp {listen}: {error}")))?;
+            entrance.udp.push(Forward { listen, target });
         }
         Ok(entrance)
     }
@@ -117,6 +121,11 @@ impl Entrance {
     /// The other listeners.
     pub fn forwards(&self) -> &[Forward] {
         &self.forwards
+    }
+
+    /// The ports whose datagrams are carried.
+    pub fn udp(&self) -> &[Forward] {
+        &self.udp
     }
 
     /// The paths, in the order in which schedulers see them.
@@ -186,6 +195,7 @@ impl Entrance {
                         client.break_off();
                     }
                     self.by_stream.clear();
+                    self.ports.forget_flows();
                     if watch(now(), Some(&Told::Lost(&error))).is_break() {
                         return Ok(());
                     }
@@ -240,7 +250,8 @@ impl Entrance {
             }
             self.wake(near);
             let due = near.next_wakeup().map_or(NAP, |due| due.saturating_duration_since(now()));
-            self.routes.sockets.wait(if self.due.is_empty() { due.min(NAP) } else { Duration::ZERO })?;
+            let is_done = self.due.is_empty() && !self.ports.has_more();
+            self.routes.sockets.wait(if is_done { due.min(NAP) } else { Duration::ZERO })?;
         }
     }
 
@@ -264,6 +275,7 @@ impl Entrance {
                 socket.writable |= writable;
                 self.due.insert(token);
             }
+            self.ports.wake(token);
         }
         // Readiness is told once, and what was not taken then waits: so all are looked at in every turn.
         for token in self.listeners.keys().copied().collect::<Vec<_>>() {
@@ -276,6 +288,15 @@ impl Entrance {
         for token in std::mem::take(&mut self.due) {
             flow = both(flow, self.work(token, near, watch));
         }
+        let Self { ports, plan, .. } = self;
+        ports.carry(
+            moment,
+            near,
+            |target| class(plan, target),
+            |target, reason| {
+                flow = both(flow, watch(moment, Some(&Told::Refused { target, reason })));
+            },
+        );
         flow
     }
 
@@ -312,11 +333,7 @@ impl Entrance {
     }
 
     fn class(&self, target: &Target) -> Class {
-        match &target.port {
-            port if self.plan.redundant.contains(port) => Class::Redundant,
-            port if self.plan.interactive.contains(port) => Class::Interactive,
-            _ => Class::Bulk,
-        }
+        class(&self.plan, target)
     }
 
     /// What the far end says of streams.
@@ -324,7 +341,7 @@ impl Entrance {
         let mut flow = ControlFlow::Continue(());
         while let Some(event) = near.streams().poll() {
             match event {
-                Event::Opened { .. } => {}
+                Event::Opened { .. } | Event::Flow { .. } => {}
                 Event::Accepted { stream } => {
                     let Some(&token) = self.by_stream.get(&stream) else { continue };
                     if let Some(Client::Asked { mut socket, stream, target, rest }) = self.take_asked(token) {
@@ -337,13 +354,15 @@ impl Entrance {
                     }
                 }
                 Event::Reset { stream, reason } => {
-                    let Some(client) =
-                        self.by_stream.remove(&stream).and_then(|token| self.clients.remove(&token))
-                    else {
-                        continue;
+                    let client = self.by_stream.remove(&stream).and_then(|token| self.clients.remove(&token));
+                    let target = match client {
+                        Some(client) => {
+                            let target = client.target().cloned();
+                            client.refuse(reason);
+                            target
+                        }
+                        None => self.ports.reset(now(), stream, reason),
                     };
-                    let target = client.target().cloned();
-                    client.refuse(reason);
                     if let Some(target) = target.filter(|_| reason != Reason::Broken) {
                         flow = both(flow, watch(now(), Some(&Told::Refused { target: &target, reason })));
                     }
@@ -367,6 +386,13 @@ impl Entrance {
         let Some(client) = self.clients.remove(&token) else { return ControlFlow::Continue(()) };
         let kept = match client {
             Client::Greeting { .. } => return self.greet(token, client, near, watch),
+            Client::Associated { mut socket, relay } => {
+                let over = socket.skip(&mut self.buffer);
+                if over {
+                    self.ports.remove(relay, near);
+                }
+                (!over).then_some(Client::Associated { socket, relay })
+            }
             Client::Asked { mut socket, stream, target, mut rest } => {
                 // What it says before it is answered waits; much of it with the system.
                 let mut gone = false;
@@ -431,6 +457,10 @@ impl Entrance {
                     let _ = socket.write(&answer);
                     break;
                 }
+                Step::Associate(port) => {
+                    self.associate(token, socket, port);
+                    break;
+                }
                 Step::Connect(target) => {
                     match near.streams().open(&target.to_string(), self.class(&target)) {
                         Ok(stream) => {
@@ -452,36 +482,12 @@ impl Entrance {
     }
 }
 
-impl Client {
-    fn socket(&mut self) -> &mut Socket {
-        match self {
-            Self::Greeting { socket, .. } | Self::Asked { socket, .. } => socket,
-            Self::Joined { pipe, .. } => &mut pipe.socket,
-        }
-    }
-
-    fn target(&self) -> Option<&Target> {
-        match self {
-            Self::Greeting { .. } => None,
-            Self::Asked { target, .. } | Self::Joined { target, .. } => Some(target),
-        }
-    }
-
-    fn break_off(self) {
-        match self {
-            Self::Greeting { socket, .. } | Self::Asked { socket, .. } => socket.break_off(),
-            Self::Joined { pipe, .. } => pipe.socket.break_off(),
-        }
-    }
-
-    /// Its stream is none any more: who has asked for it is answered.
-    fn refuse(self, reason: Reason) {
-        match self {
-            Self::Asked { mut socket, .. } => {
-                let _ = socket.write(&socks::refusal(reason));
-            }
-            other => other.break_off(),
-        }
+/// What goes to a target is for.
+fn class(plan: &Plan, target: &Target) -> Class {
+    match &target.port {
+        port if plan.redundant.contains(port) => Class::Redundant,
+        port if plan.interactive.contains(port) => Class::Interactive,
+        _ => Class::Bulk,
     }
 }
 
@@ -492,7 +498,17 @@ fn status<W: Scheduler>(
 ) -> Status {
     let streams = near.streams();
     let [received, sent] = streams.carried();
-    Status { streams: streams.len(), opened: streams.opened(), sent, received, elapsed, paths }
+    let (flows, datagrams) = (streams.flows(), streams.datagrams());
+    Status {
+        streams: streams.len(),
+        opened: streams.opened(),
+        sent,
+        received,
+        flows,
+        datagrams,
+        elapsed,
+        paths,
+    }
 }
 
 fn both(one: ControlFlow<()>, other: ControlFlow<()>) -> ControlFlow<()> {

@@ -1,6 +1,7 @@
 //! The far end: who connects, what is allowed, and connections to targets.
 
 use super::lookup::Lookups;
+use super::outlets::Outlets;
 use super::outward::Connecting;
 use super::pipe::{Flow, PIECE, Pipe, Socket};
 use super::target::{Scope, scope};
@@ -96,6 +97,7 @@ pub struct Exit<W> {
     lookups: Lookups<usize>,
     connections: BTreeMap<usize, Connection>,
     by_stream: BTreeMap<(Id, u32), usize>,
+    outlets: Outlets,
     tokens: Tokens,
     /// Connections with something to do.
     due: BTreeSet<usize>,
@@ -129,6 +131,7 @@ impl<W: Scheduler> Exit<W> {
             lookups,
             connections: BTreeMap::new(),
             by_stream: BTreeMap::new(),
+            outlets: Outlets::new(),
             tokens: Tokens::new(),
             due: BTreeSet::new(),
             buffer: vec![0; PIECE],
@@ -183,7 +186,8 @@ impl<W: Scheduler> Exit<W> {
             }
             self.wake();
             let due = self.far.next_wakeup().map_or(NAP, |due| due.saturating_duration_since(now()));
-            self.sockets.wait(if self.due.is_empty() { due.min(NAP) } else { Duration::ZERO })?;
+            let is_done = self.due.is_empty() && !self.outlets.has_more();
+            self.sockets.wait(if is_done { due.min(NAP) } else { Duration::ZERO })?;
         }
     }
 
@@ -205,6 +209,7 @@ impl<W: Scheduler> Exit<W> {
                 socket.writable |= writable;
                 self.due.insert(token);
             }
+            self.outlets.wake(token);
         }
         while let Some(news) = self.far.poll() {
             match news {
@@ -221,6 +226,12 @@ impl<W: Scheduler> Exit<W> {
             self.hear(moment, &id, watch)?;
         }
         while let Some((token, addresses)) = self.lookups.next() {
+            if let Some(connected) = self.outlets.connect(self.sockets.registry(), token, &addresses) {
+                match connected {
+                    Ok(target) => watch(moment, Some(&Tidings::Connected { target }))?,
+                    Err((peer, flow, reason)) => self.refuse_flow(moment, (peer, flow), reason, watch)?,
+                }
+            }
             if let Some(connection) = self.connections.get_mut(&token) {
                 self.due.insert(token);
                 let there = !addresses.is_empty();
@@ -241,10 +252,12 @@ impl<W: Scheduler> Exit<W> {
         for token in std::mem::take(&mut self.due) {
             self.work(moment, token, watch)?;
         }
+        self.outlets.carry(moment, &mut self.far);
         ControlFlow::Continue(())
     }
 
     fn forget_peer(&mut self, id: &Id) {
+        self.outlets.forget_peer(id);
         let theirs = self.by_stream.range((*id, 0)..=(*id, u32::MAX)).map(|(_, token)| *token);
         for token in theirs.collect::<Vec<_>>() {
             if let Some(connection) = self.forget(token) {
@@ -264,9 +277,19 @@ impl<W: Scheduler> Exit<W> {
         while let Some(event) = self.far.streams(id).and_then(Streams::poll) {
             match event {
                 Event::Accepted { .. } => {}
+                Event::Flow { flow, target, .. } => {
+                    let (asked, allowed) = self.asked(&target);
+                    let (token, key) = (self.tokens.next(), (*id, flow));
+                    self.outlets.open(moment, token, key, target, allowed.unwrap_or(Scope::Others));
+                    let begun = asked.filter(|_| allowed.is_some());
+                    match begun.map(|target| self.lookups.begin(token, &target)) {
+                        Some(true) => {}
+                        Some(false) => self.refuse_flow(moment, key, Reason::Busy, watch)?,
+                        None => self.refuse_flow(moment, key, Reason::Denied, watch)?,
+                    }
+                }
                 Event::Opened { stream, target, .. } => {
-                    let asked = target.parse::<Target>().ok();
-                    let allowed = asked.as_ref().and_then(|target| scope(&self.allowed, target));
+                    let (asked, allowed) = self.asked(&target);
                     let token = self.tokens.next();
                     let (peer, outward) = (*id, Outward::Looking);
                     let scope = allowed.unwrap_or(Scope::Others);
@@ -285,10 +308,33 @@ impl<W: Scheduler> Exit<W> {
                     {
                         connection.break_off();
                     }
+                    self.outlets.forget(*id, stream);
                 }
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// What a peer asks for, if it is a target, and which addresses it may have, if it is allowed.
+    fn asked(&self, target: &str) -> (Option<Target>, Option<Scope>) {
+        let asked = target.parse::<Target>().ok();
+        let allowed = asked.as_ref().and_then(|target| scope(&self.allowed, target));
+        (asked, allowed)
+    }
+
+    /// A flow leads nowhere.
+    fn refuse_flow(
+        &mut self,
+        moment: Instant,
+        (peer, flow): (Id, u32),
+        reason: Reason,
+        watch: &mut Watch<'_>,
+    ) -> ControlFlow<()> {
+        let Some(target) = self.outlets.forget(peer, flow) else { return ControlFlow::Continue(()) };
+        if let Some(streams) = self.far.streams(&peer) {
+            streams.reset(flow, reason);
+        }
+        watch(moment, Some(&Tidings::Refused { target: &target, reason }))
     }
 
     /// A stream leads nowhere.

@@ -1,18 +1,22 @@
-//! TCP connections over one connection of many paths: taken at the near end, made at the far end.
+//! TCP connections and datagrams of UDP over one connection of many paths: taken at the near end, made at the far end.
 //!
 //! ```text
 //! program ─► listener or SOCKS5 ─► stream of Near ═► paths ═► Far ─► is it allowed? which address? ─► TCP connection
+//! program ─► UDP port or relay  ─► flow of Near   ═► paths ═► Far ─► is it allowed? which address? ─► UDP socket
 //! ```
 //!
 //! [`Entrance`] and [`Exit`] are made, which binds sockets, and then run on the thread that calls, each in one loop. While they run they call what
 //! watches them ([`ControlFlow`](std::ops::ControlFlow)): in every turn, and twice a second with how things stand ([`Status`]).
 
+mod datagrams;
 mod entrance;
 mod exit;
 mod lookup;
+mod outlets;
 mod outward;
 mod pipe;
 mod plan;
+mod ports;
 mod socks;
 mod target;
 

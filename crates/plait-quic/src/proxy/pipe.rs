@@ -31,6 +31,16 @@ impl Socket {
         retried(&mut self.readable, || self.io.read(buffer))
     }
 
+    /// Leaves out what came. True if nothing more will.
+    pub(super) fn skip(&mut self, buffer: &mut [u8]) -> bool {
+        while self.readable {
+            if let Ok(Some(0)) | Err(_) = self.read(buffer) {
+                return true;
+            }
+        }
+        false
+    }
+
     /// How much the system took; `None` if it takes none now.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
         retried(&mut self.writable, || self.io.write(bytes))
@@ -44,6 +54,11 @@ impl Socket {
             (_, Err(error)) if error.kind() == io::ErrorKind::NotConnected => None,
             (_, Err(error)) => Some(Err(error)),
         }
+    }
+
+    /// Its own address, and the peer's.
+    pub(super) fn addresses(&self) -> io::Result<[std::net::SocketAddr; 2]> {
+        Ok([self.io.local_addr()?, self.io.peer_addr()?])
     }
 
     /// To be dropped so that its peer sees that it was broken off (RST), not ended.

@@ -4,7 +4,7 @@ use super::Target;
 use crate::error::Error;
 use crate::files::{Connect, PathStatus};
 use crate::pilot::Change;
-use crate::streams::Reason;
+use crate::streams::{Datagrams, Reason};
 use std::net::SocketAddr;
 use std::str::FromStr;
 use std::time::Duration;
@@ -40,9 +40,11 @@ pub struct Plan {
     pub socks: Option<SocketAddr>,
     /// Listeners that lead to one target each.
     pub forwards: Vec<Forward>,
-    /// Connections to these ports go before others.
+    /// UDP ports whose datagrams lead to one target each.
+    pub udp: Vec<Forward>,
+    /// Connections and datagrams to these ports go before others.
     pub interactive: Vec<u16>,
-    /// Connections to these ports go before all others, and on every path.
+    /// Connections and datagrams to these ports go before all others, and on every path.
     pub redundant: Vec<u16>,
 }
 
@@ -79,6 +81,10 @@ pub struct Status {
     pub sent: u64,
     /// Bytes that came from there.
     pub received: u64,
+    /// Flows of datagrams at the moment.
+    pub flows: usize,
+    /// What became of their datagrams.
+    pub datagrams: Datagrams,
     /// Since the connection began.
     pub elapsed: Duration,
     /// Its paths.

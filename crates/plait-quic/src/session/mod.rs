@@ -1,11 +1,15 @@
 //! A transport endpoint over packets that are bytes, with the payload that it sends and gets. No protection: links do that.
 
 mod changes;
+mod encoder;
 mod heard;
 mod hole;
+mod over;
 
+use self::encoder::Encoder;
 use self::heard::Heard;
 use self::hole::Hole;
+use self::over::Over;
 use crate::error::Error;
 use crate::recording::{self, Beginning, Recording};
 use crate::settings::{LEAST_SEGMENT, Settings};
@@ -18,7 +22,7 @@ use plait_transport::endpoint::{Endpoint, PathChange, Side};
 use plait_transport::image::{Arriving, Boundaries, Image};
 use plait_transport::packet::{Packet, SegmentEcn};
 use plait_transport::wire::quic::TAG_BYTES;
-use plait_transport::{Counters, PathConfig, PathTotals, Sink, Transmit};
+use plait_transport::{Counters, PathConfig, PathTotals};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
@@ -78,6 +82,7 @@ pub struct Session<W = Builtin> {
     ready: VecDeque<Bytes>,
     /// Of what has no end: all that came, by number.
     any: VecDeque<(u64, Bytes)>,
+    ended: Over,
     /// A packet with the place of its tag.
     scratch: Vec<u8>,
     sent: Vec<u64>,
@@ -150,6 +155,7 @@ impl<W: Scheduler> Session<W> {
             waiting: BTreeMap::new(),
             ready: VecDeque::new(),
             any: VecDeque::new(),
+            ended: Over::default(),
             scratch: Vec::new(),
             sent: vec![0; agreed.paths],
             came: vec![0; agreed.paths],
@@ -209,21 +215,21 @@ impl<W: Scheduler> Session<W> {
 
     /// Takes a packet that came on a path. What is not one of this connection is left out, as on any network.
     pub fn handle(&mut self, now: Time, path: PathId, packet: &[u8]) {
-        let Self { end, image, peer, agreed, heard, waiting, ready, any, scratch, came, .. } = self;
+        let Self { end, image, peer, agreed, heard, waiting, ready, any, ended, scratch, came, .. } = self;
         // The image has the tag's place, though nothing protects in here.
         scratch.clear();
         scratch.extend_from_slice(packet);
         scratch.extend_from_slice(&[0; TAG_BYTES]);
         let arriving = Arriving { path, ecn: SegmentEcn::default(), bytes: scratch };
         let _ = image.decode(&arriving, peer, |packet, payload| {
-            let mut number = 0;
+            let (mut number, mut bytes) = (0, 0);
             if let Packet::OneRtt(packet) = packet
                 && let Some(stream) = packet.stream
             {
-                number = stream.data.segment;
+                (number, bytes) = (stream.data.segment, u64::from(stream.data.bytes));
                 let most = (agreed.window / u64::from(LEAST_SEGMENT)).max(LEAST_AHEAD);
                 let ahead = number.saturating_sub(end.reassembly().next_expected());
-                let fits = agreed.extent.admits(stream.offset, payload.len() as u64, agreed.segment.into());
+                let fits = agreed.extent.admits(stream.offset, bytes, agreed.segment.into());
                 if ahead > most || !fits {
                     return;
                 }
@@ -233,7 +239,14 @@ impl<W: Scheduler> Session<W> {
             end.handle_packet(now, path, packet, heard);
             if agreed.extent == Extent::Endless {
                 heard.delivered.clear();
-                any.extend(heard.fresh.then(|| (number, Bytes::copy_from_slice(payload))));
+                if payload.is_empty() {
+                    if heard.fresh {
+                        heard.bytes[path.index()] -= bytes;
+                        ended.insert(number);
+                    }
+                } else if heard.fresh || ended.remove(number) {
+                    any.push_back((number, Bytes::copy_from_slice(payload)));
+                }
                 return;
             }
             let mut fresh = heard.fresh.then(|| Bytes::copy_from_slice(payload));
@@ -422,49 +435,4 @@ impl<W: Scheduler> Session<W> {
 /// The path may carry another packet.
 fn lasts(path: usize, sent: &[u64], came: &[u64], budgets: &[u64]) -> bool {
     sent[path] + came[path] < budgets[path]
-}
-
-/// Writes packets as they leave.
-struct Encoder<'a, S> {
-    image: &'a mut Image,
-    peer: &'a Boundaries,
-    source: &'a mut S,
-    sent: &'a mut Vec<u64>,
-    came: &'a [u64],
-    budgets: &'a [u64],
-    packets: &'a mut Vec<(PathId, Bytes)>,
-    payload: Vec<u8>,
-    /// Segments that are to be on every path.
-    redundant: Vec<u64>,
-    /// Packets beyond the budget of their path, in the order of their numbers.
-    refused: Vec<(usize, u64)>,
-    failed: Option<io::Error>,
-}
-
-impl<S: Source> Sink for Encoder<'_, S> {
-    fn send(&mut self, transmit: &Transmit<'_>) {
-        self.payload.clear();
-        if let Packet::OneRtt(packet) = transmit.packet
-            && let Some(stream) = packet.stream
-        {
-            let path = transmit.path.index();
-            if !lasts(path, self.sent, self.came, self.budgets) {
-                self.refused.push((path, packet.number));
-                return;
-            }
-            self.payload.resize(stream.data.bytes as usize, 0);
-            if let Err(error) = self.source.read_at(stream.offset, &mut self.payload) {
-                self.failed.get_or_insert(error);
-                return;
-            }
-            self.sent[path] += u64::from(stream.data.bytes);
-            if self.source.is_redundant(stream.offset) {
-                self.redundant.push(stream.data.segment);
-            }
-        }
-        let mut bytes = Vec::with_capacity(self.payload.len() + 128);
-        self.image.encode(transmit, &self.payload, self.peer, &mut bytes);
-        bytes.truncate(bytes.len() - TAG_BYTES);
-        self.packets.push((transmit.path, bytes.into()));
-    }
 }

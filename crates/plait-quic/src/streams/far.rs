@@ -324,6 +324,14 @@ impl<W: Scheduler> Far<W> {
         self.peers.get_mut(id).map(|peer| &mut peer.streams)
     }
 
+    /// A datagram is to leave on a flow of a peer's.
+    pub fn send_datagram(&mut self, now: Instant, id: &Id, flow: u32, bytes: &[u8]) {
+        if let Some(peer) = self.peers.get_mut(id) {
+            let time = peer.time(now);
+            peer.streams.send_datagram(time, flow, bytes);
+        }
+    }
+
     /// Payload bytes of a peer's by path: what left, copies included, and what arrived, each once.
     pub fn carried(&self, id: &Id) -> Option<(&[u64], &[u64])> {
         self.peers.get(id).map(|peer| peer.session.carried())

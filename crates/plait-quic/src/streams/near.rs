@@ -295,6 +295,12 @@ impl<W: Scheduler> Near<W> {
         &mut self.streams
     }
 
+    /// A datagram is to leave on a flow of these.
+    pub fn send_datagram(&mut self, now: Instant, flow: u32, bytes: &[u8]) {
+        let time = self.time(now);
+        self.streams.send_datagram(time, flow, bytes);
+    }
+
     /// The connection is there.
     pub fn is_open(&self) -> bool {
         self.session.is_some()

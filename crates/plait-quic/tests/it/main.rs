@@ -2,6 +2,7 @@
 
 mod auto;
 mod cuts;
+mod datagrams;
 #[cfg(target_os = "linux")]
 mod interfaces;
 mod interop;
