@@ -66,10 +66,11 @@ class Host:
     def recorded(self, folder: str, text: str) -> None:
         """A recording has ended: make a folder of results of it. A transfer does not fail with its recording."""
         from plait.recordings.keeping import keep_recording  # noqa: PLC0415 - frames, for those who record
+        from plait.support.files import OutputError  # noqa: PLC0415
 
         try:
             keep_recording(Path(folder), override(parse_choice(text)).document)
-        except _core.ScenarioError as error:
+        except (_core.ScenarioError, OutputError, OSError) as error:
             say(f"plait: nothing is kept of the recording: {error}")
         else:
             say(f"recorded in {folder}: plait report {folder}, plait replay {folder}")
