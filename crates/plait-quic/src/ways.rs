@@ -44,7 +44,7 @@ pub struct Order {
     pub secret: Secret,
     /// Random: tells this transfer's paths from others'.
     pub session: [u8; 16],
-    /// The file, or the question whether one would be taken: then all is done once the paths are open, or take longer than others.
+    /// What is sent, or the question whether something would be taken: then all is done once the paths are open, or take longer than others.
     pub offer: Offer,
 }
 
@@ -248,7 +248,7 @@ impl Ways {
         if way.joined || !way.greeted {
             return false;
         }
-        match Reply::decode(link.heard(), self.hello.offer.size) {
+        match Reply::decode(link.heard()) {
             Ok(Some(reply)) => {
                 way.joined = true;
                 way.opened += 1;
@@ -278,11 +278,6 @@ impl Ways {
     /// The paths that work.
     pub(crate) fn joined(&self) -> impl Iterator<Item = usize> {
         (0..self.ways.len()).filter(|path| self.ways[*path].joined)
-    }
-
-    /// What the peer said first.
-    pub(crate) fn reply(&self) -> Option<Reply> {
-        self.first.map(|(_, reply, _)| reply)
     }
 
     /// When [`Ways::ready`] is worth asking.

@@ -80,7 +80,8 @@ def _parameter(one: dict[str, Any]) -> click.Parameter:
     """An argument or option as click shows it."""
     if one["option"] is None:
         metavar = one["value"] if one["required"] else f"[{one['value']}]"
-        return click.Argument([one["name"]], metavar=metavar, required=one["required"])
+        count = -1 if one["repeats"] else 1
+        return click.Argument([one["name"]], metavar=metavar, required=one["required"], nargs=count)
     words = one["help"] if one["help"].endswith(".") else f"{one['help']}."
     return click.Option(
         [one["option"], one["name"]],

@@ -154,12 +154,12 @@ def send(
     progress: Watcher | None = None,
     **options: Unpack[PathOptions],
 ) -> Sent:
-    """Send a file over several paths at once to a `Receiver`, `plait recv` or `plait-quic recv`.
+    """Send a file or a folder over several paths at once to a `Receiver`, `plait recv` or `plait-quic recv`.
 
     Returns when the receiver has it whole, by its SHA-256. Ctrl-C ends the transfer.
 
     Args:
-        file: the file. It must not change meanwhile.
+        file: the file, or the folder with all that is in it. A file must not change meanwhile.
         to: the receiver, "HOST:PORT".
         scheduler: the scheduler: all that `run` takes. One in Python is called for every packet. "auto" measures the
             paths, asks the simulator, and changes to a scheduler that is better beyond noise.

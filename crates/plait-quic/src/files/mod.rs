@@ -6,16 +6,23 @@
 #[cfg(feature = "simulation")]
 mod advisor;
 mod changes;
+mod download;
 mod ends;
+mod folder;
+mod hashing;
 mod interfaces;
 mod notices;
 mod partial;
 mod receive;
 pub(crate) mod record;
+pub mod records;
 pub(crate) mod routes;
 mod send;
 mod ship;
 pub(crate) mod sockets;
+mod spans;
+mod tree;
+mod upload;
 
 #[cfg(feature = "simulation")]
 pub use advisor::{Advisor, pilot};
@@ -23,11 +30,14 @@ pub(crate) use ends::Listening;
 pub use ends::{Connect, Listen};
 pub(crate) use interfaces::own_addresses;
 pub use interfaces::usable;
-pub use receive::{Inbox, News, Receiving};
+pub use download::{Arrived, Download, Modes};
+pub use receive::{Inbox, News, Receiving, Transferred};
 pub use record::Record;
 pub use routes::Term;
 pub use send::{Sending, Sent, Shipment};
 pub(crate) use sockets::Sockets;
+pub use tree::STREAM;
+pub use upload::{Place, Settled, Upload};
 
 use crate::pilot::Change;
 use std::fmt;

@@ -2,6 +2,7 @@
 
 mod auto;
 mod cuts;
+mod folders;
 #[cfg(target_os = "linux")]
 mod interfaces;
 mod interop;
@@ -14,6 +15,7 @@ mod peer;
 mod program;
 mod proxy;
 mod recorded;
+mod records;
 mod redundant;
 mod sessions;
 mod streams;

@@ -5,18 +5,18 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_plait-quic");
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_plait-quic");
 
-struct Receiver {
-    child: Child,
-    lines: BufReader<std::process::ChildStdout>,
+pub(crate) struct Receiver {
+    pub(crate) child: Child,
+    pub(crate) lines: BufReader<std::process::ChildStdout>,
     address: String,
     fingerprint: String,
     secret: String,
 }
 
 impl Receiver {
-    fn start(out: &Path, more: &[&str]) -> Self {
+    pub(crate) fn start(out: &Path, more: &[&str]) -> Self {
         let mut command = Command::new(PROGRAM);
         command.args(["recv", "--json", "--quiet", "--listen", "0.0.0.0:0", "--out"]).arg(out).args(more);
         let mut child = command.env_remove("PLAIT_SECRET").stdout(Stdio::piped()).spawn().expect("it starts");
@@ -27,15 +27,19 @@ impl Receiver {
         Self { child, lines, address, fingerprint: word("fingerprint"), secret: word("secret") }
     }
 
-    fn send(&self, file: &Path, more: &[&str]) -> Output {
+    pub(crate) fn send(&self, file: &Path, more: &[&str]) -> Output {
+        self.send_all(&[file], more)
+    }
+
+    pub(crate) fn send_all(&self, files: &[&Path], more: &[&str]) -> Output {
+        self.command(files, more).output().expect("it starts")
+    }
+
+    pub(crate) fn command(&self, files: &[&Path], more: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
-        command.arg("send").arg(file).arg(&self.address).args([
-            "--fingerprint",
-            &self.fingerprint,
-            "--json",
-            "--quiet",
-        ]);
-        command.env("PLAIT_SECRET", &self.secret).args(more).output().expect("it starts")
+        command.arg("send").args(files).arg(&self.address).args(["--fingerprint", &self.fingerprint]);
+        command.args(["--json", "--quiet"]).env("PLAIT_SECRET", &self.secret).args(more);
+        command
     }
 }
 
@@ -46,7 +50,7 @@ impl Drop for Receiver {
     }
 }
 
-fn line(lines: &mut impl BufRead) -> serde_json::Value {
+pub(crate) fn line(lines: &mut impl BufRead) -> serde_json::Value {
     let mut text = String::new();
     lines.read_line(&mut text).expect("it is text");
     serde_json::from_str(&text).expect("it is JSON")
