@@ -1,4 +1,4 @@
-"""Whatever is measured can be read and replayed: recordings of any values, written as the core writes them."""
+"""Recordings of any measured values, in the core's format: all are read and replayed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Packet:
 
 
 class Writer:
-    """Rows of a recording: of each only what differs from the one before of its kind."""
+    """Rows of a recording: each has the differences from the one before of its kind."""
 
     def __init__(self, paths: int) -> None:
         self.bytes = bytearray(MAGIC)

@@ -25,7 +25,7 @@ SIZE = 2_000_000
 SEGMENT, PACKET = 1153, 1220
 """Payload of a full packet of a transfer, and the simulator's packet around it."""
 RECORDS = 4 * SEGMENT
-"""What a transfer says of a file at most, beside its content."""
+"""Bytes of records about one file at most."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-//! What opens a path. The sender says [`Hello`] on a QUIC stream, and the receiver answers [`Reply`] or closes the path. Which files are sent is said later, in
+//! The opening of a path. The sender says [`Hello`] on a QUIC stream, and the receiver answers [`Reply`] or closes the path. Which files are sent is said later, in
 //! [records](crate::files::records). A Hello that offers [nothing](Offer::QUESTION) is answered, and no transfer begins; one that offers
 //! [streams](Offer::STREAMS) opens a path for these. Numbers are in the network's order.
 //!
@@ -21,7 +21,7 @@ pub const MAX_HELLO: usize = FIXED + MAX_NAME;
 /// Bytes of a reply.
 pub const REPLY_BYTES: usize = 8;
 
-/// What is offered: a file, or several.
+/// An offer of one file or several.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Offer {
     /// Its name for people.
@@ -121,7 +121,9 @@ impl Hello {
         let numbered = path < paths && usize::from(paths) <= MAX_LINKS;
         // QUIC's offsets have 62 bits.
         let offer = Offer { name, size, identity };
-        let named = !offer.name.is_empty() && offer.name.chars().all(is_shown) || offer.is_question() || offer.is_streams();
+        let named = !offer.name.is_empty() && offer.name.chars().all(is_shown)
+            || offer.is_question()
+            || offer.is_streams();
         if !numbered || segment < LEAST_SEGMENT || size >= 1 << 60 || !named {
             return Err(MALFORMED);
         }

@@ -155,7 +155,8 @@ impl Identity {
             return Ok(made);
         }
         let text = read_private(file)?;
-        let wrong = |error: rustls::pki_types::pem::Error| refused(format!("no certificate and key: {error}"));
+        let wrong =
+            |error: rustls::pki_types::pem::Error| refused(format!("no certificate and key: {error}"));
         Ok(Self {
             certificate: CertificateDer::from_pem_slice(text.as_bytes()).map_err(wrong)?,
             key: PrivatePkcs8KeyDer::from_pem_slice(text.as_bytes()).map_err(wrong)?,

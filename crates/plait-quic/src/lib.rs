@@ -14,8 +14,8 @@
 //! No sockets and no clock but in [`files`] and [`proxy`]: [`Sender`] and [`Receiver`] take datagrams and moments, and give datagrams.
 //!
 //! - [`identity`]: certificates, fingerprints, who is believed;
-//! - [`hello`]: what is said before data flows; [`files::records`]: what a transfer says of its files. That and streams is all that this crate itself reads from the wire;
-//! - [`names`]: which names files can have, and how they are shown;
+//! - [`hello`]: the greeting of each path; [`files::records`]: the messages about files. This crate itself reads these and streams' records from the wire;
+//! - [`names`]: checks and display of files' names;
 //! - [`session`]: a transport endpoint, its packets as bytes, the payload;
 //! - [`source`]: where the payload comes from, and the application that writes and reads;
 //! - [`link`]: one QUIC connection;

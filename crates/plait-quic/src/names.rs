@@ -1,4 +1,4 @@
-//! Names of files: which of them can be kept, and how they are shown.
+//! Names of files: checks and display.
 
 /// Bytes of a name at most, as file systems have it.
 pub const MAX_NAME: usize = 255;
@@ -13,8 +13,14 @@ pub fn trouble(name: &[u8]) -> Option<String> {
     match name {
         b"" | b"." | b".." => Some("it is no file's".to_owned()),
         _ if name.len() > MAX_NAME => Some(format!("it has {} bytes, more than {MAX_NAME}", name.len())),
-        _ if name.starts_with(PART.as_bytes()) => Some(format!("it begins with {PART}, as parts of files do")),
-        _ => name.utf8_chunks().flat_map(|chunk| chunk.valid().chars()).find(|one| *one == '/' || !is_shown(*one)).map(code),
+        _ if name.starts_with(PART.as_bytes()) => {
+            Some(format!("it begins with {PART}, as parts of files do"))
+        }
+        _ => name
+            .utf8_chunks()
+            .flat_map(|chunk| chunk.valid().chars())
+            .find(|one| *one == '/' || !is_shown(*one))
+            .map(code),
     }
 }
 
@@ -45,7 +51,20 @@ mod tests {
 
     #[test]
     fn names_that_a_file_system_can_hold_are_taken() {
-        for name in ["2024-05-01T12:00:00.log", "what?.txt", "q\"q", "a*b", "x<y>", "a|b", "a\\b", ".bashrc", "-rf", "CON", "…", "e "] {
+        for name in [
+            "2024-05-01T12:00:00.log",
+            "what?.txt",
+            "q\"q",
+            "a*b",
+            "x<y>",
+            "a|b",
+            "a\\b",
+            ".bashrc",
+            "-rf",
+            "CON",
+            "…",
+            "e ",
+        ] {
             assert_eq!(trouble(name.as_bytes()), None, "{name}");
         }
         assert_eq!(trouble(b"caf\xe9.txt"), None, "Latin-1");

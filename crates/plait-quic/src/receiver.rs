@@ -44,7 +44,7 @@ impl Receiver {
     /// # Errors
     /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
     pub fn new(settings: Settings, identity: &Identity, secret: Secret) -> Result<Self, Error> {
-        // What it sends itself is short, and leaves where the answer comes from soonest.
+        // Its own data is short, and leaves on the path with the shortest round trip.
         let scheduler = Builtin::new("lowest-rtt", &[]).map_err(|error| Error::Setting(error.to_string()))?;
         Ok(Self {
             settings,
@@ -165,7 +165,7 @@ impl Receiver {
         }
     }
 
-    /// All was said, and this is what came of the transfer. It ends when its sender has heard it.
+    /// Ends a transfer with this outcome, as soon as its sender has everything that was said.
     pub fn conclude(&mut self, now: Instant, id: &Id, outcome: Result<(), Error>) {
         if let Some(transfer) = self.transfers.get_mut(id) {
             transfer.concluded.get_or_insert((now, outcome));

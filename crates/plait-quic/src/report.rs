@@ -31,7 +31,7 @@ pub fn progress(status: &Status) -> Value {
     })
 }
 
-/// What was sent; `names` are those of its first paths.
+/// The result of a transfer; `names` are those of its first paths.
 pub fn sent(sent: &Sent, scheduler: &str, names: &[String]) -> Value {
     let path = |(local, path): &(Local, Progress)| {
         json!({

@@ -265,7 +265,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
             if let Err(error) = session.transmit(time, &mut self.application, &mut self.packets) {
                 self.end(Err(error));
             }
-            // What left may have made room for more.
+            // Now there may be room for more.
             if more == 0 {
                 break;
             }

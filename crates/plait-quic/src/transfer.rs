@@ -1,4 +1,4 @@
-//! A transfer that arrives, and what is told of it.
+//! A transfer at the receiver, and its events.
 
 use crate::error::Error;
 use crate::hello::{Hello, Offer};
@@ -16,12 +16,12 @@ pub use crate::door::Id;
 /// What happened.
 #[derive(Debug)]
 pub enum Event {
-    /// A transfer is offered by someone who knows the secret, who waits for [`Receiver::accept`](crate::Receiver::accept)
-    /// or [`Receiver::refuse`](crate::Receiver::refuse).
+    /// A sender with the secret offers a transfer, and waits for [`Receiver::accept`](crate::Receiver::accept) or
+    /// [`Receiver::refuse`](crate::Receiver::refuse).
     Begun {
         /// Which.
         id: Id,
-        /// What is offered.
+        /// The offered files.
         offer: Offer,
         /// From where.
         remote: SocketAddr,
@@ -43,7 +43,7 @@ pub enum Event {
     Ended {
         /// Which.
         id: Id,
-        /// What was offered.
+        /// The offered files.
         offer: Offer,
         /// Whether it was concluded and the sender was told, as far as that can be known.
         outcome: Result<Summary, Error>,
@@ -112,7 +112,7 @@ pub(crate) struct Transfer {
     pub(crate) said: Said,
     /// Bytes of that which the transport knows of.
     written: u64,
-    /// When everything was said, and what came of the transfer.
+    /// The outcome of the transfer, with its time.
     pub(crate) concluded: Option<(Instant, Result<(), Error>)>,
 }
 
@@ -143,7 +143,7 @@ impl Transfer {
         Time::from_nanos(now.saturating_duration_since(self.epoch).as_nanos() as u64)
     }
 
-    /// What was said since the last time may leave.
+    /// Hands new bytes for the sender to the transport.
     pub(crate) fn extend(&mut self) {
         self.said.forget(self.session.acknowledged());
         let end = self.said.pad(self.session.agreed().segment.into());

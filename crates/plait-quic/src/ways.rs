@@ -44,7 +44,7 @@ pub struct Order {
     pub secret: Secret,
     /// Random: tells this transfer's paths from others'.
     pub session: [u8; 16],
-    /// What is sent, or the question whether something would be taken: then all is done once the paths are open, or take longer than others.
+    /// The offered files, or a question. A question is answered once the paths are open, or take longer than others.
     pub offer: Offer,
 }
 

@@ -30,7 +30,7 @@ STREAMS = (
 )
 """What is said of one that is of no file."""
 UNKNOWN = "nothing was acknowledged on any path, so nothing is known of the links"
-"""What is said of one without any answer."""
+"""The warning of a recording without any acknowledgement."""
 LEAST_DURATION = 60.0
 LONGEST = 10.0
 """A replay ends after these seconds, or so many times as long as it took, whichever is more."""

@@ -14,6 +14,7 @@ mod send;
 use crate::error::Error;
 use crate::files::{Listen, Modes, STREAM};
 use crate::identity::{self, Fingerprint, Secret};
+use crate::names::shown;
 use crate::proxy::{Allowed, Forward};
 use crate::settings::Settings;
 use clap::{Args, Parser, Subcommand};
@@ -111,7 +112,7 @@ struct SendOptions {
 
 #[derive(Args, Debug)]
 struct RecvOptions {
-    /// The folder in which files are kept. - writes the first file to standard output and ends; who reads it must not pause for long.
+    /// The folder in which files are kept. - writes the first file to standard output and ends; its reader must not pause for long.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Permissions of received files, in octal digits; keep: those that they have at the sender. Default: those of their owner there, and none of others.
@@ -269,7 +270,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) -> u8
     let program = match Program::try_parse_from(arguments) {
         Ok(program) => program,
         Err(error) if error.use_stderr() => {
-            write_error(&format!("{}: {}\n", host.name(), in_one_line(&error)));
+            write_error(&format!("{}: {}\n", host.name(), shown(&in_one_line(&error))));
             return BAD_INPUT;
         }
         Err(shown) => {

@@ -18,7 +18,13 @@ pub(super) fn run(options: &RecvOptions, host: &dyn Host, output: &Output<'_>) -
         listen,
     })?;
     let secret = made.then(|| receiving.secret().to_owned());
-    announce(output, &format!("{} send FILE", host.name()), receiving.address(), receiving.fingerprint(), secret);
+    announce(
+        output,
+        &format!("{} send FILE", host.name()),
+        receiving.address(),
+        receiving.fingerprint(),
+        secret,
+    );
     let mut lost = None;
     receiving.run(&mut |_, news| {
         if let Some(news) = news {

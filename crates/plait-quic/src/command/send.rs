@@ -72,7 +72,8 @@ fn words(sent: &Sent) -> String {
     let files = if digest.is_some() { String::new() } else { format!("{files} files, ") };
     let equal = if failed.is_empty() { "SHA-256 equal" } else { "SHA-256 of these equal" };
     let rate = megabits(report::goodput(*bytes, *resumed, *duration));
-    let path = |(local, path): &(_, crate::sender::Progress)| format!("{local} {:.1} MB", path.sent as f64 / 1e6);
+    let path =
+        |(local, path): &(_, crate::sender::Progress)| format!("{local} {:.1} MB", path.sent as f64 / 1e6);
     let paths: Vec<String> = paths.iter().map(path).collect();
     format!(
         "{name}: {files}{bytes} bytes in {:.2} s, {rate}, {equal}; {}{}",

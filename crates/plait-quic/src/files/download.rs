@@ -1,9 +1,12 @@
-//! The receiver's side of a transfer's [records](super::records): what is there of each entry, and what becomes of it.
+//! The receiver's side of a transfer's [records](super::records). It compares each entry with the inbox, and
+//! writes the wanted files.
 
 use super::folder::Folder;
 use super::hashing::Hasher;
 use super::partial::{self, Partial};
-use super::records::{Answer, Digest, Entry, Kind, MAX_OPEN, Offered, OfferedReader, Piece, UNKNOWN, Verdict};
+use super::records::{
+    Answer, Digest, Entry, Kind, MAX_OPEN, Offered, OfferedReader, Piece, UNKNOWN, Verdict,
+};
 use crate::error::Error;
 use crate::names::{shown_name, trouble};
 use sha2::{Digest as _, Sha256};
@@ -48,7 +51,7 @@ impl Modes {
     }
 }
 
-/// What all transfers into a folder have in common.
+/// The common state of all transfers into a folder.
 #[derive(Clone)]
 pub(crate) struct Shared {
     /// Where the folder is, for people.
@@ -65,7 +68,12 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Files go into this folder, which is there; `None` is standard output.
-    pub(crate) fn open(place: Option<PathBuf>, modes: Modes, replaces: bool, now: SystemTime) -> io::Result<Self> {
+    pub(crate) fn open(
+        place: Option<PathBuf>,
+        modes: Modes,
+        replaces: bool,
+        now: SystemTime,
+    ) -> io::Result<Self> {
         let folder = place.as_deref().map(Folder::open).transpose()?.map(Arc::new);
         if let (Some(place), Some(folder)) = (&place, &folder) {
             partial::expire(place, folder, now);
@@ -235,7 +243,7 @@ impl Download {
         Ok(())
     }
 
-    /// Looks at what is there of a new entry.
+    /// Looks for a new entry in the inbox.
     fn begin(&mut self, now: Instant, number: u32, entry: Entry) {
         let refusal = match (path_trouble(&entry.path), &self.shared.folder) {
             (Some(trouble), _) => Some(trouble),
@@ -348,10 +356,12 @@ impl Download {
         self.answer(&Answer::Want { entry: number, from });
     }
 
-    /// Both ends have hashed what is there.
+    /// Both ends have hashed the present bytes.
     fn compare(&mut self, number: u32) {
         let Some(arriving) = self.entries.get_mut(&number) else { return };
-        let Stage::Compare { is_part, bytes, own: Some(own), theirs: Some(theirs) } = &arriving.stage else { return };
+        let Stage::Compare { is_part, bytes, own: Some(own), theirs: Some(theirs) } = &arriving.stage else {
+            return;
+        };
         let (is_part, bytes, digest) = (*is_part, *bytes, own.clone().finalize());
         let is_same = digest[..] == theirs[..];
         if is_part {
@@ -392,7 +402,7 @@ impl Download {
                     .and_then(|part| empty.insert(part).write(bytes)),
             },
         };
-        // What comes behind a hole is of no use, so nothing more is taken.
+        // Bytes behind a hole are of no use, so the transfer ends.
         written.map_err(|error| Error::NotKept(error.to_string()))
     }
 
@@ -440,7 +450,12 @@ impl Download {
         self.kept.resumed += resumed;
         self.kept.only = (self.next == 1).then(|| arrived.clone());
         self.arrived.push(arrived);
-        self.answer(&Answer::Verdict { entry: number, verdict: Verdict::Kept, digest, reason: String::new() });
+        self.answer(&Answer::Verdict {
+            entry: number,
+            verdict: Verdict::Kept,
+            digest,
+            reason: String::new(),
+        });
     }
 
     /// An entry does not arrive.
@@ -486,7 +501,7 @@ impl Download {
         self.shared.names.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
     }
 
-    /// What is to be done without new bytes: call it in every turn, and after [`Download::take`].
+    /// Work without new bytes: call it in every turn, and after [`Download::take`].
     ///
     /// # Errors
     /// If the folder takes nothing more: then the transfer is refused.
@@ -548,12 +563,12 @@ impl Download {
         }
     }
 
-    /// What the sender is to be told, since the last time.
+    /// New bytes for the sender.
     pub fn answers(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.answers)
     }
 
-    /// What came of the transfer, once all is said. Of several entries each has its own outcome.
+    /// The outcome of the transfer, at its end. With several entries each has its own verdict.
     pub fn outcome(&mut self) -> Option<Result<(), Error>> {
         if !self.finished {
             return None;
@@ -635,6 +650,8 @@ fn time_of(entry: &Entry) -> Option<SystemTime> {
 /// Another file has the name.
 fn taken(path: &[u8]) -> io::Error {
     let name = shown_name(path);
-    let text = format!("it has another file {name} already: send it --as another NAME, or let the receiver --replace files");
+    let text = format!(
+        "it has another file {name} already: send it --as another NAME, or let the receiver --replace files"
+    );
     io::Error::new(io::ErrorKind::AlreadyExists, text)
 }

@@ -70,7 +70,9 @@ impl Folder {
         let file = match openat(&self.0, name, flags | more, Mode::S_IRUSR | Mode::S_IWUSR) {
             Ok(file) => File::from(file),
             Err(Errno::ENOENT) if !makes => return Ok(None),
-            Err(Errno::ELOOP | Errno::ENXIO | Errno::EISDIR) => return Err(in_the_way(name, "ordinary file")),
+            Err(Errno::ELOOP | Errno::ENXIO | Errno::EISDIR) => {
+                return Err(in_the_way(name, "ordinary file"));
+            }
             Err(error) => return Err(error.into()),
         };
         let found = file.metadata()?;
@@ -78,7 +80,7 @@ impl Folder {
         if own { Ok(Some(file)) } else { Err(in_the_way(name, "ordinary file")) }
     }
 
-    /// What was written into its file system is on the disk.
+    /// Forces its file system to the disk.
     pub(super) fn sync(&self) {
         #[cfg(target_os = "linux")]
         let _ = nix::unistd::syncfs(&self.0);

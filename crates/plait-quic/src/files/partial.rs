@@ -73,7 +73,12 @@ impl Partial {
     }
 
     /// The whole file gets its permissions and time of modification; `syncs`: and is on the disk.
-    pub(super) fn complete(&mut self, mode: u32, modified: Option<SystemTime>, syncs: bool) -> io::Result<()> {
+    pub(super) fn complete(
+        &mut self,
+        mode: u32,
+        modified: Option<SystemTime>,
+        syncs: bool,
+    ) -> io::Result<()> {
         self.flush()?;
         self.file.set_permissions(Permissions::from_mode(mode))?;
         if let Some(modified) = modified {
@@ -157,7 +162,10 @@ mod tests {
         let film = place.path().join("film");
         assert_eq!(std::fs::read(&film).expect("it is there"), b"abcdef");
         let found = std::fs::metadata(film).expect("it is there");
-        assert_eq!((found.permissions().mode() & 0o777, found.modified().expect("a time")), (0o640, modified));
+        assert_eq!(
+            (found.permissions().mode() & 0o777, found.modified().expect("a time")),
+            (0o640, modified)
+        );
         assert_eq!(count(&place), 1);
     }
 

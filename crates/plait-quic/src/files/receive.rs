@@ -23,7 +23,7 @@ const LINGER: Duration = Duration::from_secs(1);
 pub struct Inbox {
     /// The folder in which they are kept; made if it is not there. `None`: the first file goes to standard output.
     pub folder: Option<PathBuf>,
-    /// Permissions of what is whole.
+    /// Permissions of received files and folders.
     pub modes: Modes,
     /// Whether a file may take the place of another one of its name.
     pub replaces: bool,
@@ -53,7 +53,7 @@ pub struct Transferred {
 pub enum News<'a> {
     /// A transfer begins.
     Begun {
-        /// What is offered.
+        /// The offered files.
         offer: &'a Offer,
         /// From where its first path comes.
         remote: SocketAddr,
@@ -69,9 +69,9 @@ pub enum News<'a> {
     },
     /// All of it is there, and its sender was told.
     Kept {
-        /// What was offered.
+        /// The offered files.
         offer: &'a Offer,
-        /// What is there.
+        /// The received files.
         transferred: &'a Transferred,
     },
     /// Somebody has said a wrong secret.
@@ -81,7 +81,7 @@ pub enum News<'a> {
     },
     /// It is not there, or not all of it.
     Failed {
-        /// What was offered.
+        /// The offered files.
         offer: &'a Offer,
         /// Why not.
         error: &'a Error,
@@ -110,7 +110,7 @@ pub struct Receiving {
     receiver: Receiver,
     sockets: Sockets,
     transfers: BTreeMap<Id, Arriving>,
-    /// What is kept of transfers that were refused while they arrived.
+    /// The kept bytes of refused transfers.
     left: BTreeMap<Id, u64>,
 }
 
@@ -126,7 +126,8 @@ impl Receiving {
         let place = folder.clone();
         let of_folder = |error| Error::Setting(format!("{}: {error}", place.unwrap_or_default().display()));
         let made = folder.as_deref().map_or(Ok(()), std::fs::create_dir_all);
-        let shared = made.and_then(|()| Shared::open(folder, modes, replaces, system_now())).map_err(of_folder)?;
+        let shared =
+            made.and_then(|()| Shared::open(folder, modes, replaces, system_now())).map_err(of_folder)?;
         let receiver = Receiver::new(settings, &identity, Secret::new(&secret))?;
         let (fingerprint, transfers, left) = (identity.fingerprint(), BTreeMap::new(), BTreeMap::new());
         Ok(Self { shared, secret, address, fingerprint, receiver, sockets, transfers, left })
@@ -189,7 +190,7 @@ impl Receiving {
         }
     }
 
-    /// What an event asks for.
+    /// Handles an event.
     fn handle(&mut self, moment: Instant, event: Event, watch: &mut Watch<'_>) -> ControlFlow<()> {
         match event {
             Event::Begun { id, offer, remote } => {
@@ -201,7 +202,8 @@ impl Receiving {
                 return flow;
             }
             Event::Data { id, bytes } => {
-                let taken = self.transfers.get_mut(&id).map(|arriving| arriving.download.take(moment, &bytes));
+                let taken =
+                    self.transfers.get_mut(&id).map(|arriving| arriving.download.take(moment, &bytes));
                 if let Some(Err(error)) = taken {
                     self.refuse(moment, id, &reason(&error));
                 }
@@ -212,10 +214,13 @@ impl Receiving {
                 let transferred = outcome.map(|summary| {
                     self.transferred(download.as_ref().map(Download::kept).unwrap_or_default(), summary)
                 });
-                return watch(moment, Some(&match &transferred {
-                    Ok(transferred) => News::Kept { offer: &offer, transferred },
-                    Err(error) => News::Failed { offer: &offer, error, left },
-                }));
+                return watch(
+                    moment,
+                    Some(&match &transferred {
+                        Ok(transferred) => News::Kept { offer: &offer, transferred },
+                        Err(error) => News::Failed { offer: &offer, error, left },
+                    }),
+                );
             }
             Event::Rejected { remote } => return watch(moment, Some(&News::Rejected { remote })),
         }
@@ -238,7 +243,7 @@ impl Receiving {
         }
     }
 
-    /// What transfers do without new bytes, and what they have to tell.
+    /// Lets transfers work without new bytes, and tells their news.
     fn advance(&mut self, moment: Instant, watch: &mut Watch<'_>) -> ControlFlow<()> {
         let mut refused = Vec::new();
         let mut flow = ControlFlow::Continue(());
@@ -299,7 +304,7 @@ impl Receiving {
     }
 }
 
-/// What a sender is told.
+/// The reason for a sender.
 fn reason(error: &Error) -> String {
     match error {
         Error::NotKept(reason) => reason.clone(),

@@ -44,7 +44,7 @@ pub enum Kind {
 /// A file or folder that is offered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// What it is.
+    /// File or folder.
     pub kind: Kind,
     /// Permissions, as in `st_mode`.
     pub mode: u32,
@@ -56,12 +56,12 @@ pub struct Entry {
     pub path: Vec<u8>,
 }
 
-/// What a receiver says of an entry at last.
+/// The last word of a receiver about an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It is there, and both ends have the same SHA-256 of it.
     Kept,
-    /// What arrived has another SHA-256.
+    /// The received file has another SHA-256.
     Differs,
     /// It was not wanted, or could not be written.
     NotKept,
@@ -91,7 +91,7 @@ pub enum Answer {
     Want { entry: u32, from: u64 },
     /// The SHA-256 of so many first bytes is asked for.
     Have { entry: u32, bytes: u64 },
-    /// What became of an entry.
+    /// The last word about an entry.
     Verdict { entry: u32, verdict: Verdict, digest: Digest, reason: String },
     /// Every entry has its verdict.
     Finished,
@@ -138,7 +138,11 @@ impl Offered {
     /// Bytes that a record has at least, by those that are there.
     fn length(bytes: &[u8]) -> Result<usize, Error> {
         Ok(match bytes[0] {
-            1 => 28 + bytes.get(26..28).map_or(0, |length| usize::from(length[0]) << 8 | usize::from(length[1])),
+            1 => {
+                28 + bytes
+                    .get(26..28)
+                    .map_or(0, |length| usize::from(length[0]) << 8 | usize::from(length[1]))
+            }
             2 => 37,
             3 => 13,
             4 => 38,
@@ -198,7 +202,8 @@ impl Answer {
                 out.extend(entry.to_be_bytes());
                 out.push(*verdict as u8);
                 out.extend(digest);
-                let end = (0..=reason.len().min(4 * MAX_REASON)).rev().find(|end| reason.is_char_boundary(*end));
+                let end =
+                    (0..=reason.len().min(4 * MAX_REASON)).rev().find(|end| reason.is_char_boundary(*end));
                 let reason = &reason.as_bytes()[..end.unwrap_or(0)];
                 out.extend((reason.len() as u16).to_be_bytes());
                 out.extend(reason);
@@ -211,7 +216,11 @@ impl Answer {
         Ok(match bytes[0] {
             1 | 2 => 13,
             4 => 1,
-            3 => 40 + bytes.get(38..40).map_or(0, |length| usize::from(length[0]) << 8 | usize::from(length[1])),
+            3 => {
+                40 + bytes
+                    .get(38..40)
+                    .map_or(0, |length| usize::from(length[0]) << 8 | usize::from(length[1]))
+            }
             _ => return Err(MALFORMED),
         })
     }
@@ -266,7 +275,11 @@ struct Pending(Vec<u8>);
 
 impl Pending {
     /// Takes the next record off `input`; `None` if more bytes are needed, which it keeps.
-    fn take(&mut self, input: &mut &[u8], length: fn(&[u8]) -> Result<usize, Error>) -> Result<Option<Vec<u8>>, Error> {
+    fn take(
+        &mut self,
+        input: &mut &[u8],
+        length: fn(&[u8]) -> Result<usize, Error>,
+    ) -> Result<Option<Vec<u8>>, Error> {
         if self.0.is_empty() {
             let padding = input.iter().take_while(|byte| **byte == 0).count();
             *input = &input[padding..];
@@ -287,7 +300,7 @@ impl Pending {
     }
 }
 
-/// What the next bytes of a sender's stream are.
+/// The next part of a sender's stream.
 #[derive(Debug)]
 pub enum Piece<'a> {
     /// A record.
@@ -400,7 +413,12 @@ mod tests {
         let answers = [
             Answer::Want { entry: 1, from: 1 << 40 },
             Answer::Have { entry: 2, bytes: 0 },
-            Answer::Verdict { entry: 3, verdict: Verdict::NotKept, digest: [1; 32], reason: "full".to_owned() },
+            Answer::Verdict {
+                entry: 3,
+                verdict: Verdict::NotKept,
+                digest: [1; 32],
+                reason: "full".to_owned(),
+            },
             Answer::Verdict { entry: 4, verdict: Verdict::Kept, digest: [2; 32], reason: String::new() },
             Answer::Finished,
         ];

@@ -44,7 +44,7 @@ pub struct Sending {
     recording: Option<Recording>,
 }
 
-/// What was sent.
+/// The result of a transfer.
 #[derive(Clone, Debug)]
 pub struct Sent {
     /// The name for people.
@@ -57,9 +57,9 @@ pub struct Sent {
     pub resumed: u64,
     /// The SHA-256 of a single file, which the receiver has confirmed.
     pub digest: Option<[u8; 32]>,
-    /// What the receiver does not have, and why.
+    /// Missing files and folders, each with the reason.
     pub failed: Vec<(String, String)>,
-    /// What is no file and no folder.
+    /// Links, devices and pipes.
     pub skipped: Vec<String>,
     /// From the first packet of the first handshake to the last verdict.
     pub duration: Duration,
@@ -173,7 +173,8 @@ impl Sending {
         driven?;
         let duration = now().duration_since(begun);
         let paths = self.routes.locals().into_iter().zip(sender.progress()).collect();
-        let (counters, oversized, changes) = (sender.counters(), sender.oversized(), sender.changes().to_vec());
+        let (counters, oversized, changes) =
+            (sender.counters(), sender.oversized(), sender.changes().to_vec());
         let (mut failed, mut digests, resumed) = (self.tree.failed, Vec::new(), sender.upload().resumed());
         for (entry, settled) in sender.upload().settled() {
             let error = match settled {
@@ -193,7 +194,21 @@ impl Sending {
         sender.into_outcome().unwrap_or(Ok(()))?;
         let (name, skipped) = (offer.name, self.tree.skipped);
         let digest = digests.first().copied().filter(|_| is_alone);
-        Ok(Sent { name, files, bytes, resumed, digest, failed, skipped, duration, paths, changes, counters, oversized, unrecorded })
+        Ok(Sent {
+            name,
+            files,
+            bytes,
+            resumed,
+            digest,
+            failed,
+            skipped,
+            duration,
+            paths,
+            changes,
+            counters,
+            oversized,
+            unrecorded,
+        })
     }
 
     fn offer(&self) -> Result<Offer, Error> {

@@ -1,8 +1,8 @@
 //! The stream of a sender, from the first byte that is not acknowledged on: records, small files, and places of large
-//! files. What leaves again is looked up again.
+//! files. A retransmission looks its bytes up again.
 //!
 //! A large file is hashed as it leaves. Bytes mostly leave in order; a scheduler that assigns packets ahead may send
-//! later ones first, so the hash follows at a distance and reads again what it missed.
+//! later ones first. So the hash follows at a distance and reads missed bytes again.
 
 use super::hashing::Content;
 use super::records::{Digest, Offered};
@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
-/// The hash follows what leaves at this distance.
+/// The distance at which the hash follows.
 const LAG: u64 = 1 << 20;
 
 /// Bytes of an end record.
@@ -103,7 +103,7 @@ struct Span {
 pub(super) struct Spans {
     spans: VecDeque<Span>,
     larges: BTreeMap<u32, Large>,
-    /// What became of large files that are acknowledged as a whole.
+    /// Results of large files after their acknowledgement.
     read: BTreeMap<u32, Result<Digest, String>>,
     /// Bytes in all.
     end: u64,
@@ -155,7 +155,8 @@ impl Spans {
         let mut bytes = Vec::new();
         record.encode(&mut bytes);
         let length = bytes.len() as u64;
-        if let Some(Span { length: before, content: false, matter: Matter::Bytes(last), .. }) = self.spans.back_mut()
+        if let Some(Span { length: before, content: false, matter: Matter::Bytes(last), .. }) =
+            self.spans.back_mut()
             && last.len() < 4_096
         {
             last.extend(bytes);
@@ -195,7 +196,7 @@ impl Spans {
         self.push(bytes, false, Matter::Padding);
     }
 
-    /// Why a large file could not be read, or its SHA-256; `None` until all of it has left. Takes what is kept of it.
+    /// Takes the SHA-256 of a large file, or its read error. `None` until all of it has left.
     pub(super) fn take_read(&mut self, entry: u32) -> Option<Result<Digest, String>> {
         self.read.remove(&entry).or_else(|| self.larges.get(&entry)?.outcome())
     }

@@ -1,4 +1,4 @@
-//! What a user wants to send, as entries: files, folders with all that is in them, standard input.
+//! The user's files and folders as entries, with all files inside of folders; standard input.
 
 use super::records::{Digest, Entry, Kind, UNKNOWN};
 use super::upload::Place;
@@ -18,13 +18,13 @@ pub const STREAM: &str = "-";
 /// Entries of a transfer at most.
 const MAX_ENTRIES: usize = 4_000_000;
 
-/// What there is to send.
+/// Everything to send.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     pub(super) entries: Vec<(Entry, Place)>,
-    /// What is no file and no folder: not sent.
+    /// Links, devices and pipes: not sent.
     pub(super) skipped: Vec<String>,
-    /// What cannot be read or named, and why.
+    /// Unreadable files, and files with names that cannot be sent, each with the reason.
     pub(super) failed: Vec<(String, String)>,
 }
 
@@ -36,29 +36,39 @@ impl Tree {
     pub(super) fn of(paths: &[PathBuf], name: Option<&str>) -> Result<Self, Error> {
         let (mut tree, mut names) = (Self::default(), BTreeSet::new());
         if let Some(name) = name.filter(|_| paths.len() > 1) {
-            return Err(Error::Setting(format!("--as {}: it names one file or folder, and {} are given", shown(name), paths.len())));
+            return Err(Error::Setting(format!(
+                "--as {}: it names one file or folder, and {} are given",
+                shown(name),
+                paths.len()
+            )));
         }
         for path in paths {
-            let refused = |why: String| Error::Setting(format!("{}: {why}", shown_name(path.as_os_str().as_bytes())));
+            let refused =
+                |why: String| Error::Setting(format!("{}: {why}", shown_name(path.as_os_str().as_bytes())));
             let own = || own_name(path);
             let name = name.map(|name| name.as_bytes().to_vec()).map_or_else(own, Ok).map_err(refused)?;
             if let Some(why) = trouble(&name) {
-                return Err(refused(format!("its name cannot be sent: {why}; choose another one: --as NAME")));
+                return Err(refused(format!(
+                    "its name cannot be sent: {why}; choose another one: --as NAME"
+                )));
             }
             if !names.insert(name.clone()) {
                 return Err(refused("two of its name are given".to_owned()));
             }
             if path.as_os_str() == STREAM {
-                let entry = Entry { kind: Kind::File, mode: 0o600, modified: (0, 0), size: UNKNOWN, path: name };
+                let entry =
+                    Entry { kind: Kind::File, mode: 0o600, modified: (0, 0), size: UNKNOWN, path: name };
                 tree.entries.push((entry, Place::Input));
                 continue;
             }
             let found = std::fs::metadata(path).map_err(|error| refused(error.to_string()))?;
             if !found.is_file() && !found.is_dir() {
-                return Err(refused("it is neither a file nor a folder: pipe its content into - with --as NAME".to_owned()));
+                return Err(refused(
+                    "it is neither a file nor a folder: pipe its content into - with --as NAME".to_owned(),
+                ));
             }
             if found.is_file() {
-                // Whoever named it hears at once that it cannot be read.
+                // An unreadable file that the user named is an error at once.
                 std::fs::File::open(path).map_err(|error| refused(error.to_string()))?;
             }
             tree.add(path, name, &found, true)?;
@@ -68,7 +78,9 @@ impl Tree {
 
     fn add(&mut self, place: &Path, path: Vec<u8>, found: &Metadata, named: bool) -> Result<(), Error> {
         if self.entries.len() >= MAX_ENTRIES {
-            return Err(Error::Setting(format!("more than {MAX_ENTRIES} files and folders: send them in parts")));
+            return Err(Error::Setting(format!(
+                "more than {MAX_ENTRIES} files and folders: send them in parts"
+            )));
         }
         let (mode, modified) = (found.mode(), (found.mtime(), found.mtime_nsec() as u32));
         if !found.is_dir() {
@@ -122,7 +134,8 @@ impl Tree {
 
     /// A name for people: the first one's, and how many more there are.
     pub(super) fn name(&self) -> String {
-        let tops: Vec<&Entry> = self.entries.iter().map(|(entry, _)| entry).filter(|entry| !entry.path.contains(&b'/')).collect();
+        let tops: Vec<&Entry> =
+            self.entries.iter().map(|(entry, _)| entry).filter(|entry| !entry.path.contains(&b'/')).collect();
         let first = tops.first().map_or(String::new(), |entry| shown_name(&entry.path));
         let more = if tops.len() > 1 { format!(" and {} more", tops.len() - 1) } else { String::new() };
         // A name of a Hello has 255 bytes at most.
@@ -171,7 +184,10 @@ mod tests {
         assert_eq!(paths(&renamed)[1], "other/.a");
         assert_eq!(tree.name(), "photos");
         let [one, other] = [&tree, &renamed].map(|tree| tree.identity().expect("no stream is in it"));
-        assert!(one == Tree::of(&[top], None).expect("it is there").identity().expect("no stream") && one != other);
+        assert!(
+            one == Tree::of(&[top], None).expect("it is there").identity().expect("no stream")
+                && one != other
+        );
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub enum Place {
     Nowhere,
 }
 
-/// What came of an entry.
+/// The outcome of an entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Settled {
     /// The receiver has it, with this SHA-256.
@@ -68,7 +68,7 @@ struct Item {
     /// How many of its first bytes the receiver asked about, and their hash.
     asked: u64,
     prefix: Option<Sha256>,
-    /// The SHA-256 of what was sent, or of what the receiver has.
+    /// The SHA-256 of the sent file.
     digest: Option<Digest>,
     /// Why it could not be read.
     trouble: Option<String>,
@@ -139,7 +139,7 @@ impl Upload {
         }
     }
 
-    /// What came of each entry, in their order.
+    /// The outcome of each entry, in their order.
     pub fn settled(&self) -> impl Iterator<Item = (&Entry, Option<&Settled>)> {
         self.items.iter().map(|item| (&item.entry, item.settled.as_ref()))
     }
@@ -274,7 +274,7 @@ impl Upload {
         self.spans.push_record(&Offered::End { entry, sound: true, digest });
     }
 
-    /// Sends what has come of standard input.
+    /// Sends new bytes of standard input.
     fn stream(&mut self) {
         while self.spans.under_way() < AHEAD
             && let Some(input) = &mut self.input

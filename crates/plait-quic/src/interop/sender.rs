@@ -1,4 +1,4 @@
-//! A transfer over one stream: what is said on it is what mode full says ([`hello`](crate::hello), [records](crate::files::records)).
+//! A transfer over one stream, with the messages of mode full ([`hello`](crate::hello), [records](crate::files::records)).
 //!
 //! ```text
 //! sender    Hello · records

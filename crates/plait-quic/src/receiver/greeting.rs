@@ -68,9 +68,11 @@ impl Receiver {
         let is_same = |transfer: &Transfer, other: &Hello| {
             other.session != transfer.hello.session && other.offer.identity == transfer.hello.offer.identity
         };
-        let others = self.transfers.values().filter(|transfer| !silent(transfer)).map(|transfer| &transfer.hello);
+        let others =
+            self.transfers.values().filter(|transfer| !silent(transfer)).map(|transfer| &transfer.hello);
         let others: Vec<_> = others.chain(hello).collect();
-        let replaced = |transfer: &Transfer| silent(transfer) && others.iter().any(|other| is_same(transfer, other));
+        let replaced =
+            |transfer: &Transfer| silent(transfer) && others.iter().any(|other| is_same(transfer, other));
         let gone = self.transfers.iter().find(|(_, transfer)| replaced(transfer)).map(|(id, _)| *id);
         if let Some(id) = gone {
             self.end(now, &id, Err(Error::Ended("another sender of the same has taken over".to_owned())));

@@ -1,4 +1,4 @@
-//! A transfer that comes on a stream: what the transport does for the others, QUIC does here.
+//! A transfer on a QUIC stream. QUIC takes the place of the transport.
 
 use super::{Event, Id, Receiver, Summary};
 use crate::door::Door;
@@ -22,9 +22,9 @@ pub(super) struct Streamed {
     pub(super) paths: Vec<u64>,
     /// QUIC's numbers of them.
     ids: Vec<PathId>,
-    /// What the sender is to be told, and QUIC has no room for yet.
+    /// Bytes for the sender that QUIC has no room for yet.
     pub(super) unsaid: Vec<u8>,
-    /// When everything was said, and what came of the transfer.
+    /// The outcome of the transfer, with its time.
     pub(super) concluded: Option<(Instant, Result<(), Error>)>,
 }
 
@@ -57,7 +57,7 @@ impl Receiver {
         }
     }
 
-    /// What came of a transfer.
+    /// Takes new bytes of a transfer.
     pub(super) fn pull(&mut self, now: Instant, handle: ConnectionHandle, id: &Id) {
         let Some(streamed) = self.streamed.get_mut(id).filter(|streamed| streamed.handle == handle) else {
             return;
@@ -108,7 +108,7 @@ impl Receiver {
 }
 
 impl Streamed {
-    /// Says to the sender what there is room for.
+    /// Says as much to the sender as there is room for.
     pub(super) fn say(&mut self, door: &mut Door) {
         if !self.unsaid.is_empty() {
             let count = door.say(self.handle, &self.unsaid);

@@ -164,8 +164,8 @@ impl<W: Scheduler> Session<W> {
         }
     }
 
-    /// So many bytes more may leave. They are cut into segments by themselves: full ones, and a shorter one that an [ordered](Extent::Ordered) stream must not
-    /// have. What is in them is asked of the source when they leave.
+    /// So many bytes more may leave. They are cut into full segments and perhaps a shorter one, which an
+    /// [ordered](Extent::Ordered) stream must not have. The source is asked for the bytes when they leave.
     pub fn extend(&mut self, bytes: u64) {
         self.end.write(bytes);
     }

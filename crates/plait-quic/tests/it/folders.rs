@@ -20,9 +20,16 @@ fn listing(top: &Path) -> Vec<(PathBuf, Vec<u8>, u32, i64)> {
         let metadata = symlink_metadata(&place).expect("it is there");
         let content = if metadata.is_file() { read(&place).expect("it is ours") } else { Vec::new() };
         let path = place.strip_prefix(top).expect("it is below").to_owned();
-        found.push((path, content, metadata.mode() & 0o7777, metadata.mtime_nsec() + metadata.mtime() * 1_000_000_000));
+        found.push((
+            path,
+            content,
+            metadata.mode() & 0o7777,
+            metadata.mtime_nsec() + metadata.mtime() * 1_000_000_000,
+        ));
         if metadata.is_dir() {
-            waiting.extend(std::fs::read_dir(&place).expect("it is ours").map(|one| one.expect("an entry").path()));
+            waiting.extend(
+                std::fs::read_dir(&place).expect("it is ours").map(|one| one.expect("an entry").path()),
+            );
         }
     }
     found.sort();
@@ -65,7 +72,12 @@ fn a_folder_arrives_with_times_and_permissions_and_again_nothing_is_carried() {
         let told = sent(&again);
         assert!(again.status.success(), "{told}");
         assert_eq!(told["resumed_bytes"], told["bytes"]);
-        let carried: u64 = told["paths"].as_array().expect("they are listed").iter().filter_map(|path| path["bytes"].as_u64()).sum();
+        let carried: u64 = told["paths"]
+            .as_array()
+            .expect("they are listed")
+            .iter()
+            .filter_map(|path| path["bytes"].as_u64())
+            .sum();
         assert!(carried < told["bytes"].as_u64().expect("a number") / 10, "{told}");
         assert_eq!(listing(&out.join("photos")), listing(&top));
     }
@@ -82,8 +94,12 @@ fn several_files_and_other_names() {
     std::fs::set_permissions(&one, PermissionsExt::from_mode(0o755)).expect("it is ours");
     let told = receiver.send_all(&[&one, &two], &[]);
     assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
-    assert_eq!((read(out.join("one")).expect("it is there"), read(out.join("two")).expect("it is there")), (b"1".to_vec(), b"2".to_vec()));
-    let modes = ["one", "two"].map(|name| symlink_metadata(out.join(name)).expect("it is there").mode() & 0o777);
+    assert_eq!(
+        (read(out.join("one")).expect("it is there"), read(out.join("two")).expect("it is there")),
+        (b"1".to_vec(), b"2".to_vec())
+    );
+    let modes =
+        ["one", "two"].map(|name| symlink_metadata(out.join(name)).expect("it is there").mode() & 0o777);
     assert_eq!(modes, [0o700, 0o600], "nobody else's");
     create_dir_all(folder.path().join("d/e")).expect("it is new");
     write(folder.path().join("d/e/f"), "3").expect("there is room");
@@ -113,18 +129,24 @@ fn what_does_not_arrive_is_told_and_all_else_does() {
     assert_eq!(told["skipped"][0], "top/link: a symbolic link");
     assert!(!output.stderr.contains(&0x1b) && !output.stdout.contains(&0x1b), "no terminal obeys");
     let text = String::from_utf8(output.stderr).expect("it is text");
-    assert!(text.contains("U+001B") && text.contains("has another file top/c already") && text.contains("symbolic link"), "{text}");
+    assert!(
+        text.contains("U+001B")
+            && text.contains("has another file top/c already")
+            && text.contains("symbolic link"),
+        "{text}"
+    );
     assert_eq!(line(&mut receiver.lines)["event"], "failed");
     assert_eq!(receiver.child.wait().expect("it ends").code(), Some(1));
     assert_eq!(read(out.join("top/a")).expect("it is there"), b"a");
     assert!(!out.join("top/link").exists());
 }
 
-/// Who may write into the folder cannot lead files elsewhere.
+/// Another user of the folder cannot lead files elsewhere.
 #[test]
 fn links_in_the_inbox_lead_nowhere() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (top, out, outside) = (folder.path().join("top"), folder.path().join("out"), folder.path().join("outside"));
+    let (top, out, outside) =
+        (folder.path().join("top"), folder.path().join("out"), folder.path().join("outside"));
     create_dir_all(&top).expect("it is new");
     create_dir_all(&out).expect("it is new");
     create_dir_all(&outside).expect("it is new");
@@ -165,7 +187,8 @@ fn standard_input_and_output_are_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("out");
     let receiver = Receiver::start(&out, &[]);
-    let content: Vec<u8> = (0..5_000_000_u32).map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
+    let content: Vec<u8> =
+        (0..5_000_000_u32).map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
     for more in [&["--as", "dump.sql"][..], &["--as", "other", "--interop"]] {
         let mut command = receiver.command(&[Path::new("-")], more);
         let mut sending = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
@@ -192,7 +215,12 @@ fn standard_input_and_output_are_files() {
     let piped = std::thread::spawn(move || child.wait_with_output().expect("it ends"));
     let word = |key: &str| hello[key].as_str().expect("it is text").to_owned();
     let mut command = Command::new(PROGRAM);
-    command.arg("send").arg(&file).arg(word("address")).args(["--secret", "told", "--fingerprint", &word("fingerprint")]);
+    command.arg("send").arg(&file).arg(word("address")).args([
+        "--secret",
+        "told",
+        "--fingerprint",
+        &word("fingerprint"),
+    ]);
     assert!(command.status().expect("it starts").success());
     let output = piped.join().expect("nobody panicked");
     assert!(output.status.success() && output.stdout == content);
@@ -222,7 +250,7 @@ fn a_second_file_of_the_same_name_is_refused_before_it_is_carried() {
     assert_eq!(read(out.join("x")).expect("it is there"), [1; 300_000]);
 }
 
-/// What the sender's JSON and the receiver's say of a failure is true.
+/// The receiver's JSON tells the kept bytes of a failed transfer.
 #[test]
 fn bytes_that_are_kept_are_told() {
     let folder = tempfile::tempdir().expect("a folder");

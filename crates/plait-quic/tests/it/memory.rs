@@ -96,7 +96,8 @@ impl Pair {
             let extent = Extent::Ordered;
             let agreed = Agreed { paths: 2, initial: 0, segment: 1_152, window: 1 << 20, extent };
             let scheduler = Builtin::new(scheduler, &[]).expect("it is built in");
-            let mut session = Session::new(side, &settings, agreed, scheduler).expect("everything is offered");
+            let mut session =
+                Session::new(side, &settings, agreed, scheduler).expect("everything is offered");
             session.extend(sends);
             session
         };

@@ -14,16 +14,23 @@ fn content(bytes: usize, seed: u8) -> Vec<u8> {
 
 fn file(path: &[u8], bytes: &[u8]) -> (Entry, Place) {
     let size = bytes.len() as u64;
-    let entry = Entry { kind: Kind::File, mode: 0o100_644, modified: (1_000_000_000, 7), size, path: path.to_vec() };
+    let entry =
+        Entry { kind: Kind::File, mode: 0o100_644, modified: (1_000_000_000, 7), size, path: path.to_vec() };
     (entry, Place::Memory(bytes.to_vec()))
 }
 
 fn folder(path: &[u8]) -> (Entry, Place) {
-    let entry = Entry { kind: Kind::Folder, mode: 0o40_755, modified: (1_000_000_000, 7), size: 0, path: path.to_vec() };
+    let entry = Entry {
+        kind: Kind::Folder,
+        mode: 0o40_755,
+        modified: (1_000_000_000, 7),
+        size: 0,
+        path: path.to_vec(),
+    };
     (entry, Place::Nowhere)
 }
 
-/// Carries so many bytes at most from one end to the other, in pieces; what came of it, if it ended.
+/// Carries so many bytes at most from one end to the other, in pieces. Returns the outcome, if it ended.
 fn talk(upload: &mut Upload, download: &mut Download, most: u64, piece: usize) -> Option<Result<(), Error>> {
     #[expect(clippy::disallowed_methods, reason = "there is no other way to some moment")]
     let mut now = Instant::now();
@@ -100,7 +107,9 @@ fn paths_that_lead_elsewhere_are_refused_by_the_receiver() {
     let place = tempfile::tempdir().expect("a folder");
     let inbox = place.path().join("inbox");
     std::fs::create_dir(&inbox).expect("it is new");
-    for path in ["../x", "/x", "a/../../x", "a//x", "", ".", "a/./x", ".plait-x.part", "a\0", "e\u{202e}x", "a\u{1b}"] {
+    for path in
+        ["../x", "/x", "a/../../x", "a//x", "", ".", "a/./x", ".plait-x.part", "a\0", "e\u{202e}x", "a\u{1b}"]
+    {
         for item in [file(path.as_bytes(), b"x"), folder(path.as_bytes())] {
             let (mut upload, mut download) = (Upload::new(vec![item], 1), receiver(&inbox));
             let outcome = talk(&mut upload, &mut download, u64::MAX, 100);
@@ -122,7 +131,10 @@ fn another_file_of_the_name_is_refused_before_its_content_is_sent() {
         let mut upload = Upload::new(vec![file(b"x", &content(300_000, 2))], 1);
         let outcome = talk(&mut upload, &mut receiver(place.path()), 1_000, 100);
         let reason = outcome.and_then(Result::err).map(|error| error.to_string());
-        assert!(reason.as_ref().is_some_and(|reason| reason.contains("has another file x already")), "{reason:?}");
+        assert!(
+            reason.as_ref().is_some_and(|reason| reason.contains("has another file x already")),
+            "{reason:?}"
+        );
         assert!(std::fs::read(place.path().join("x")).expect("it is there") == there);
     }
     assert_eq!(files::STREAM, "-");

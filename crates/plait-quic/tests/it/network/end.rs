@@ -1,8 +1,8 @@
 //! The sending end of either mode.
 
+use plait_quic::files::Upload;
 use plait_quic::link::Outgoing;
 use plait_quic::pilot::{Change, Pilot};
-use plait_quic::files::Upload;
 use plait_quic::recording::Recording;
 use plait_quic::sender::{Order, Progress, Reroute};
 use plait_quic::{Error, Sender, Settings, interop};

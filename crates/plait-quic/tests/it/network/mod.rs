@@ -130,7 +130,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     let mut receiver = Receiver::new(settings, &identity, Secret::new("told")).expect("a receiver");
     let folder = tempfile::tempdir().expect("a folder");
     let mut download = Download::into_folder(folder.path().to_owned()).expect("it is there");
-    // What an interrupted transfer of this name leaves.
+    // The part of an interrupted transfer of this name.
     let part = hex(&Sha256::digest(b"file")[..16]);
     let part = folder.path().join(format!(".plait-{part}.part"));
     if !case.there.is_empty() {
