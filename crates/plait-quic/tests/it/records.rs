@@ -92,7 +92,9 @@ proptest! {
         let outcome = talk(&mut upload, &mut download, u64::MAX, piece);
         prop_assert!(matches!(outcome, Some(Ok(()))) && all_kept(&upload));
         for (at, bytes) in contents.iter().enumerate() {
-            prop_assert!(std::fs::read(place.path().join(format!("top/{at}"))).expect("it is there") == *bytes);
+            let path = place.path().join(format!("top/{at}"));
+            let found = std::fs::read(path).expect("it is there");
+            prop_assert!(found == *bytes);
         }
         prop_assert_eq!(std::fs::read_dir(place.path()).expect("it is there").count(), 1, "no part is left");
         let (mut upload, mut download) = (Upload::new(items(), unit), receiver(place.path()));
