@@ -79,8 +79,8 @@ class Host:
 def _parameter(one: dict[str, Any]) -> click.Parameter:
     """An argument or option as click shows it."""
     if one["option"] is None:
-        metavar = one["value"] if one["required"] else f"[{one['value']}]"
-        count = -1 if one["repeats"] else 1
+        value, count = (f"{one['value']}...", -1) if one["repeats"] else (one["value"], 1)
+        metavar = value if one["required"] else f"[{value}]"
         return click.Argument([one["name"]], metavar=metavar, required=one["required"], nargs=count)
     words = one["help"] if one["help"].endswith(".") else f"{one['help']}."
     return click.Option(
