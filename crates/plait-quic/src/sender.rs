@@ -259,7 +259,9 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         while self.outcome.is_none()
             && let Some(session) = &mut self.session
         {
-            let written = self.application.advance(now, session.acknowledged());
+            // Segments are full.
+            let unit = session.agreed().segment.into();
+            let written = self.application.advance(now, session.acknowledged(), unit);
             let more = written - std::mem::replace(&mut self.written, written);
             session.extend(more);
             if let Err(error) = session.transmit(time, &mut self.application, &mut self.packets) {

@@ -110,7 +110,7 @@ impl Settings {
     }
 
     /// Payload bytes of a full segment of a file.
-    pub const fn segment(&self) -> u16 {
+    pub(crate) const fn segment(&self) -> u16 {
         self.mtu - NOQ - OWN - RIDER
     }
 

@@ -32,8 +32,9 @@ pub trait Application: Source {
     /// If they break the protocol, which ends the transfer.
     fn hear(&mut self, bytes: &[u8]) -> Result<(), Error>;
 
-    /// Writes more, if there is room for it. Returns the bytes of the stream in all; the peer has `acknowledged`.
-    fn advance(&mut self, now: Instant, acknowledged: u64) -> u64;
+    /// Writes more, if there is room for it, and fills up the last `unit` of so many bytes. Returns the bytes of the
+    /// stream in all, of which the peer has `acknowledged`.
+    fn advance(&mut self, now: Instant, acknowledged: u64, unit: u64) -> u64;
 
     /// When [`Application::advance`] must be called next.
     fn next_wakeup(&self) -> Option<Instant>;

@@ -317,7 +317,10 @@ impl Download {
     fn try_look(&mut self, number: u32, knows_file: bool) -> io::Result<()> {
         let Some(arriving) = self.entries.get_mut(&number) else { return Ok(()) };
         arriving.stage = Stage::Wanted;
-        let Some(root) = self.shared.folder.clone() else { return Ok(self.want(number)) };
+        let Some(root) = self.shared.folder.clone() else {
+            self.want(number);
+            return Ok(());
+        };
         let (size, path) = (arriving.entry.size, &arriving.entry.path);
         let names = names(path);
         let (name, above) = names.split_last().ok_or(io::ErrorKind::InvalidInput)?;
@@ -343,7 +346,10 @@ impl Download {
             let text = format!("there is room for {free} of {missing} bytes");
             return Err(io::Error::new(io::ErrorKind::StorageFull, text));
         }
-        let Some((is_part, bytes, file)) = found else { return Ok(self.want(number)) };
+        let Some((is_part, bytes, file)) = found else {
+            self.want(number);
+            return Ok(());
+        };
         arriving.stage = Stage::Compare { is_part, bytes, own: None, theirs: None };
         self.hasher.ask(number, bytes, Box::new(file));
         self.answer(&Answer::Have { entry: number, bytes });

@@ -32,7 +32,7 @@ pub(super) fn name_of(path: &[u8]) -> Vec<u8> {
 /// The bytes that are free in a folder.
 pub(super) fn free(folder: &Folder) -> io::Result<u64> {
     let space = fstatvfs(folder.file())?;
-    #[expect(clippy::unnecessary_cast, reason = "the types differ between systems")]
+    // Their types differ between systems.
     Ok(space.blocks_available() as u64 * space.fragment_size() as u64)
 }
 

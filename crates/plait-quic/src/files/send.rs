@@ -128,10 +128,8 @@ impl Sending {
     ) -> Result<Sent, Error> {
         record::check(self.recording.is_some(), pilot.is_some())?;
         let settings = self.shipment.connect.settings;
-        // Segments are full in mode full.
-        let unit = if self.shipment.interop { 1 } else { settings.segment().into() };
         let offer = self.offer()?;
-        let upload = Upload::new(std::mem::take(&mut self.tree.entries), unit);
+        let upload = Upload::new(std::mem::take(&mut self.tree.entries));
         let order = Order {
             remote: self.routes.remote,
             locals: self.routes.addresses(),

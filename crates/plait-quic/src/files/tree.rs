@@ -175,7 +175,7 @@ mod tests {
         write(top.join(".a"), "").expect("there is room");
         std::os::unix::fs::symlink("/etc", top.join("link")).expect("a link");
         write(top.join("e\u{202e}x"), "").expect("there is room");
-        let tree = Tree::of(&[top.clone()], None).expect("it is there");
+        let tree = Tree::of(std::slice::from_ref(&top), None).expect("it is there");
         assert_eq!(paths(&tree), ["photos", "photos/.a", "photos/b", "photos/b/2", "photos/b/empty"]);
         assert_eq!(tree.skipped, ["photos/link: a symbolic link"]);
         assert_eq!(tree.failed.len(), 1);
@@ -200,7 +200,7 @@ mod tests {
             Tree::of(paths, name).expect_err("it is refused").to_string()
         };
         assert!(refused(&["-".into()], None).contains("--as NAME"));
-        assert!(refused(&[one.clone()], Some("a/b")).contains("U+002F"));
+        assert!(refused(std::slice::from_ref(&one), Some("a/b")).contains("U+002F"));
         assert!(refused(&[one.clone(), one.clone()], None).contains("two of its name"));
         assert!(refused(&[one.clone(), pipe.clone()], Some("x")).contains("2 are given"));
         assert!(refused(&[pipe], None).contains("neither"));

@@ -85,8 +85,6 @@ struct Input {
 /// The sending application of a transfer.
 pub struct Upload {
     items: Vec<Item>,
-    /// The stream is written in multiples of so many bytes.
-    unit: u64,
     spans: Spans,
     /// Entries that were offered, and those that have a verdict.
     offered: usize,
@@ -108,8 +106,8 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// Offers these. The stream is written in multiples of `unit` bytes.
-    pub fn new(items: Vec<(Entry, Place)>, unit: u64) -> Self {
+    /// Offers these.
+    pub fn new(items: Vec<(Entry, Place)>) -> Self {
         let item = |(entry, place)| Item {
             entry,
             place,
@@ -122,7 +120,6 @@ impl Upload {
         };
         Self {
             items: items.into_iter().map(item).collect(),
-            unit,
             spans: Spans::default(),
             offered: 0,
             settled: 0,
@@ -320,7 +317,7 @@ impl Application for Upload {
         Ok(())
     }
 
-    fn advance(&mut self, now: Instant, acknowledged: u64) -> u64 {
+    fn advance(&mut self, now: Instant, acknowledged: u64, unit: u64) -> u64 {
         self.spans.acknowledge(acknowledged);
         let before = self.spans.end();
         self.offer();
@@ -332,10 +329,10 @@ impl Application for Upload {
         {
             self.send(entry);
         }
-        self.spans.pad(self.unit);
+        self.spans.pad(unit);
         let wrote_at = *self.wrote_at.get_or_insert(now);
         if self.spans.under_way() == 0 && now.saturating_duration_since(wrote_at) >= IDLE {
-            self.spans.push_padding(self.unit);
+            self.spans.push_padding(unit);
         }
         if self.spans.end() > before || self.spans.under_way() > 0 {
             self.wrote_at = Some(now);

@@ -192,7 +192,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         let Some(id) = self.stream.filter(|_| self.reply.is_some()) else {
             return Ok(false);
         };
-        let size = self.application.advance(now, self.acknowledged());
+        let size = self.application.advance(now, self.acknowledged(), 1);
         let mut any = false;
         while self.connection.backlog() < CHUNK as u64 {
             if self.taken == self.buffer.len() {

@@ -31,13 +31,13 @@ fn folder(path: &[u8]) -> (Entry, Place) {
 }
 
 /// Carries so many bytes at most from one end to the other, in pieces. Returns the outcome, if it ended.
-fn talk(upload: &mut Upload, download: &mut Download, most: u64, piece: usize) -> Option<Result<(), Error>> {
+fn talk(upload: &mut Upload, download: &mut Download, most: u64, piece: usize, unit: u64) -> Option<Result<(), Error>> {
     #[expect(clippy::disallowed_methods, reason = "there is no other way to some moment")]
     let mut now = Instant::now();
     let mut read = 0;
     // As many turns as a transfer of this size can need.
     for _ in 0..2_000 {
-        let end = upload.advance(now, read);
+        let end = upload.advance(now, read, unit);
         while read < end.min(most) {
             let mut buffer = vec![0; piece.min((end.min(most) - read) as usize)];
             upload.read_at(read, &mut buffer).expect("it was written");
@@ -84,12 +84,12 @@ proptest! {
         };
         let whole = sizes.iter().sum::<usize>() as u64 + 1;
         for cut in cuts {
-            let (mut upload, mut download) = (Upload::new(items(), unit), receiver(place.path()));
-            let outcome = talk(&mut upload, &mut download, cut.index(whole as usize) as u64, piece);
+            let (mut upload, mut download) = (Upload::new(items()), receiver(place.path()));
+            let outcome = talk(&mut upload, &mut download, cut.index(whole as usize) as u64, piece, unit);
             prop_assert!(outcome.is_none_or(|outcome| outcome.is_ok()));
         }
-        let (mut upload, mut download) = (Upload::new(items(), unit), receiver(place.path()));
-        let outcome = talk(&mut upload, &mut download, u64::MAX, piece);
+        let (mut upload, mut download) = (Upload::new(items()), receiver(place.path()));
+        let outcome = talk(&mut upload, &mut download, u64::MAX, piece, unit);
         prop_assert!(matches!(outcome, Some(Ok(()))) && all_kept(&upload));
         for (at, bytes) in contents.iter().enumerate() {
             let path = place.path().join(format!("top/{at}"));
@@ -97,8 +97,8 @@ proptest! {
             prop_assert!(found == *bytes);
         }
         prop_assert_eq!(std::fs::read_dir(place.path()).expect("it is there").count(), 1, "no part is left");
-        let (mut upload, mut download) = (Upload::new(items(), unit), receiver(place.path()));
-        prop_assert!(matches!(talk(&mut upload, &mut download, u64::MAX, piece), Some(Ok(()))));
+        let (mut upload, mut download) = (Upload::new(items()), receiver(place.path()));
+        prop_assert!(matches!(talk(&mut upload, &mut download, u64::MAX, piece, unit), Some(Ok(()))));
         // Empty files have nothing to compare.
         prop_assert_eq!(upload.resumed(), sizes.iter().sum::<usize>() as u64, "equal files are not carried");
     }
@@ -113,16 +113,16 @@ fn paths_that_lead_elsewhere_are_refused_by_the_receiver() {
         ["../x", "/x", "a/../../x", "a//x", "", ".", "a/./x", ".plait-x.part", "a\0", "e\u{202e}x", "a\u{1b}"]
     {
         for item in [file(path.as_bytes(), b"x"), folder(path.as_bytes())] {
-            let (mut upload, mut download) = (Upload::new(vec![item], 1), receiver(&inbox));
-            let outcome = talk(&mut upload, &mut download, u64::MAX, 100);
+            let (mut upload, mut download) = (Upload::new(vec![item]), receiver(&inbox));
+            let outcome = talk(&mut upload, &mut download, u64::MAX, 100, 1);
             assert!(matches!(outcome, Some(Err(Error::NotKept(_)))), "{path:?}");
         }
     }
     assert_eq!(std::fs::read_dir(place.path()).expect("it is there").count(), 1);
     assert_eq!(std::fs::read_dir(&inbox).expect("it is there").count(), 0);
-    let deep = vec![b"a/".repeat(200), b"x".to_vec()].concat();
-    let (mut upload, mut download) = (Upload::new(vec![file(&deep, b"x")], 1), receiver(&inbox));
-    assert!(matches!(talk(&mut upload, &mut download, u64::MAX, 100), Some(Err(Error::NotKept(_)))));
+    let deep = [b"a/".repeat(200), b"x".to_vec()].concat();
+    let (mut upload, mut download) = (Upload::new(vec![file(&deep, b"x")]), receiver(&inbox));
+    assert!(matches!(talk(&mut upload, &mut download, u64::MAX, 100, 1), Some(Err(Error::NotKept(_)))));
 }
 
 #[test]
@@ -130,8 +130,8 @@ fn another_file_of_the_name_is_refused_before_its_content_is_sent() {
     let place = tempfile::tempdir().expect("a folder");
     for there in [content(300_000, 1), content(200_000, 1)] {
         std::fs::write(place.path().join("x"), &there).expect("there is room");
-        let mut upload = Upload::new(vec![file(b"x", &content(300_000, 2))], 1);
-        let outcome = talk(&mut upload, &mut receiver(place.path()), 1_000, 100);
+        let mut upload = Upload::new(vec![file(b"x", &content(300_000, 2))]);
+        let outcome = talk(&mut upload, &mut receiver(place.path()), 1_000, 100, 1);
         let reason = outcome.and_then(Result::err).map(|error| error.to_string());
         assert!(
             reason.as_ref().is_some_and(|reason| reason.contains("has another file x already")),
@@ -148,8 +148,8 @@ fn a_file_that_shrinks_while_it_is_sent_is_told() {
     for size in [1_000, 600_000] {
         let (mut entry, content) = file(b"x", &content(size, 1));
         entry.size += 1;
-        let (mut upload, mut download) = (Upload::new(vec![(entry, content)], 1), receiver(place.path()));
-        let outcome = talk(&mut upload, &mut download, u64::MAX, 10_000);
+        let (mut upload, mut download) = (Upload::new(vec![(entry, content)]), receiver(place.path()));
+        let outcome = talk(&mut upload, &mut download, u64::MAX, 10_000, 1);
         let reason = outcome.and_then(Result::err).map(|error| error.to_string());
         assert!(reason.as_ref().is_some_and(|reason| reason.contains("cannot be read")), "{reason:?}");
         assert!(!place.path().join("x").exists());

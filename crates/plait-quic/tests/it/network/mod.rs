@@ -156,9 +156,8 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         size: case.bytes as u64,
         path: b"file".to_vec(),
     };
-    let unit = if case.interop { 1 } else { settings.segment().into() };
     let items = (!case.asks).then_some((entry, Place::Memory(content)));
-    let upload = Upload::new(items.into_iter().collect(), unit);
+    let upload = Upload::new(items.into_iter().collect());
     let scheduler = match case.scheduler {
         "auto" => auto::first(),
         name => Builtin::new(name, &[]).expect("a scheduler"),
