@@ -84,7 +84,7 @@ def recording(paths: Sequence[Sequence[Packet]], *, whole: bool) -> bytes:
 def read(paths: Sequence[Sequence[Packet]], *, whole: bool) -> Result:
     with TemporaryDirectory() as folder:
         (Path(folder) / RECORDING).write_bytes(recording(paths, whole=whole))
-        (result,) = read_results(folder)
+        (result,) = read_results(Path(folder))
     return result
 
 

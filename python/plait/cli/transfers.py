@@ -65,8 +65,8 @@ class Host:
 
     def recorded(self, folder: str, text: str) -> None:
         """A recording has ended: make a folder of results of it. A transfer does not fail with its recording."""
-        from plait.recordings.keeping import keep_recording  # noqa: PLC0415 - frames, for those who record
-        from plait.support.files import OutputError  # noqa: PLC0415
+        from plait.recordings.keeping import keep_recording
+        from plait.support.files import OutputError
 
         try:
             keep_recording(Path(folder), override(parse_choice(text)).document)
