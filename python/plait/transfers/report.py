@@ -112,10 +112,11 @@ class SentPath:
 class Sent:
     """Files that the receiver has, whole.
 
-    files: how many. bytes: their size. resumed_bytes: how many of them the receiver had before. sha256: of the content
-    of a single file, which the receiver has confirmed. skipped: links and devices in a folder, which are not sent.
-    seconds: from the first packet to the receiver's word. retransmissions, reinjections: packets sent again after a loss, and copies that the scheduler made. unrecorded: why a recording that
-    was wanted is not whole, if it is not. changes: of the scheduler.
+    files: how many. bytes: their size. resumed_bytes: how many of them the receiver had before. sha256: of the
+    content of a single file, which the receiver has confirmed. skipped: links and devices in a folder, which are
+    not sent. seconds: from the first packet to the receiver's word. retransmissions, reinjections: packets sent
+    again after a loss, and copies that the scheduler made. unrecorded: why a recording that was wanted is not
+    whole, if it is not. changes: of the scheduler.
     """
 
     file: str
@@ -141,10 +142,11 @@ class Sent:
 class Received:
     """A file or folder that arrived, or did not.
 
-    path: where it is; None if it did not arrive, and `error` says why. kept_bytes: what is kept of one that did not,
-    for a transfer of the same to go on from. files: how many. bytes: their size. sha256: of the content of a single
-    file. resumed_bytes: how many of them were there before. seconds: from the first path to the last byte. paths: bytes
-    that came first on each path. longest_gap_s: the longest time, in seconds, in which nothing could be handed on in order.
+    path: where it is; None if it did not arrive, and `error` says why. kept_bytes: what is kept of one that did
+    not, for a transfer of the same to go on from. files: how many. bytes: their size. sha256: of the content of a
+    single file. resumed_bytes: how many of them were there before. seconds: from the first path to the last byte.
+    paths: bytes that came first on each path. longest_gap_s: the longest time, in seconds, in which nothing could
+    be handed on in order.
     """
 
     file: str
