@@ -24,6 +24,8 @@ LOCALS = ["127.0.0.2", "127.0.0.3"]
 SIZE = 2_000_000
 SEGMENT, PACKET = 1153, 1220
 """Payload of a full packet of a transfer, and the simulator's packet around it."""
+RECORDS = 4 * SEGMENT
+"""Bytes of records about one file at most."""
 
 
 @pytest.fixture(scope="module")
@@ -55,15 +57,16 @@ def test_a_recording_is_a_folder_of_results(folder: Path) -> None:
     assert (result.data["engine"], result.scenario) == ("sockets", "a file.bin")
     assert result.scheduler == "round-robin:segments=3"
     assert result.path_names == LOCALS
-    assert result.metrics["delivered_bytes"] == SIZE
+    delivered = result.metrics["delivered_bytes"]
+    assert SIZE <= delivered < SIZE + RECORDS
     assert result.metrics["aggregation_benefit"] is None
     assert all(path["packets_dropped"] is None for path in result.paths)
     assert result.path_series["link_queue_packets"].null_count() == len(result.path_series)
     packets = result.packets
-    assert packets.filter(~pl.col("retransmission"))["bytes"].sum() == SIZE
+    assert packets.filter(~pl.col("retransmission"))["bytes"].sum() == delivered
     came = packets.filter(pl.col("arrived_ns").is_not_null())
     assert (came["arrived_ns"] >= came["sent_ns"]).all()
-    assert result.decisions.filter(pl.col("decision") == "assign")["segments"].sum() == -(-SIZE // SEGMENT)
+    assert result.decisions.filter(pl.col("decision") == "assign")["segments"].sum() == delivered // SEGMENT
     assert "estimate" in " ".join(result.warnings)
     assert result.data["recording"]["file_bytes"] == SIZE
     assert not (folder / RECORDING).exists(), "it has become this"
@@ -83,7 +86,7 @@ def test_its_links_are_a_scenario(folder: Path, command: Command, tmp_path: Path
     assert [run["scheduler"] for run in told["replayed"]] == ["round-robin:segments=3", "blest"]
     assert told["differences"][0]["what"] == "goodput"
     assert told["recorded"]["engine"] == "sockets"
-    assert plait.run(place).metrics["delivered_bytes"] == SIZE
+    assert SIZE <= plait.run(place).metrics["delivered_bytes"] < SIZE + RECORDS
 
 
 def test_it_is_explained_and_reported(folder: Path, command: Command, tmp_path: Path) -> None:

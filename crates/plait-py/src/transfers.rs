@@ -5,7 +5,7 @@ use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
 use crate::{TransferError, bad_input};
 use plait_quic::auto;
 use plait_quic::command::congestion;
-use plait_quic::files::{self, Connect, Inbox, Listen, Local, Record, Shipment, Status, Term};
+use plait_quic::files::{self, Connect, Inbox, Listen, Local, Modes, Record, Shipment, Status, Term};
 use plait_quic::{Error, Secret, Settings, report};
 use plait_sched::{Builtin, Scheduler, Value};
 use plait_sched_ffi::Fault;
@@ -137,7 +137,7 @@ impl Sending {
     ) -> PyResult<Self> {
         let connect = connecting.connect(record.map(|(place, scheduler)| Record { place, scheduler }))?;
         let settings = connect.settings;
-        let shipment = Shipment { file, name: None, connect, interop };
+        let shipment = Shipment { paths: file.into_iter().collect(), name: None, connect, interop };
         let ready = py.detach(|| files::Sending::open(shipment)).map_err(|error| exception(&error))?;
         let paths = ready.paths().iter().map(Local::to_string).collect();
         Ok(Self { ready: Mutex::new(Some(ready)), settings, stop: AtomicBool::new(false), paths })
@@ -183,6 +183,9 @@ impl Sending {
             return Err(error);
         }
         let label = scheduler.unwrap_or_default();
+        if let Ok(Some((file, error))) = sent.as_ref().map(|sent| sent.failed.first()) {
+            return Err(TransferError::new_err(format!("{file}: {error}")));
+        }
         sent.map(|sent| report::sent(&sent, label, &self.paths).to_string()).map_err(|error| exception(&error))
     }
 
@@ -285,8 +288,8 @@ impl Receiving {
         let listen =
             files::address(listen).map_err(|reason| bad_input(format!("listen {listen}: {reason}")))?;
         let inbox = Inbox {
-            folder,
-            mode: 0o600,
+            folder: Some(folder),
+            modes: Modes::Private,
             replaces: false,
             listen: Listen { address: listen, secret, key: None, settings },
         };

@@ -279,10 +279,10 @@ impl Door {
     }
 
     /// Says the answer to a greeting.
-    pub(crate) fn answer(&mut self, now: Instant, handle: ConnectionHandle, offset: u64) -> bool {
+    pub(crate) fn answer(&mut self, now: Instant, handle: ConnectionHandle) -> bool {
         let Some(connected) = self.links.get_mut(&handle) else { return false };
         let window = if connected.streamed { self.settings.streamed_window() } else { self.settings.window };
-        let said = connected.link.say(&Reply { window, offset }.encode());
+        let said = connected.link.say(&Reply { window }.encode());
         connected.answered = true;
         if said.is_err() {
             connected.joined = None;

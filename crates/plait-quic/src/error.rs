@@ -52,7 +52,7 @@ impl fmt::Display for Error {
             Self::Spent => write!(f, "all paths have carried what their budgets allow"),
             Self::Stopped => write!(f, "the transfer was stopped"),
             Self::Differs => write!(f, "what arrived is not what was sent: its SHA-256 differs"),
-            Self::NotKept(text) => write!(f, "the receiver could not keep the file: {text}"),
+            Self::NotKept(text) => write!(f, "the receiver has not kept it: {text}"),
             Self::Transport(error) => write!(f, "{error}"),
             Self::Io(error) => write!(f, "{error}"),
         }

@@ -20,7 +20,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 /// What a connection is for, told in TLS (ALPN): another program, or another version of what is said, is refused there.
-const PROTOCOL: &[u8] = b"plait/2";
+const PROTOCOL: &[u8] = b"plait/3";
 
 /// Said of a certificate that has another fingerprint.
 pub(crate) const WRONG_CERTIFICATE: &str = "another certificate than that of the fingerprint";
@@ -155,7 +155,8 @@ impl Identity {
             return Ok(made);
         }
         let text = read_private(file)?;
-        let wrong = |error: rustls::pki_types::pem::Error| refused(format!("no certificate and key: {error}"));
+        let wrong =
+            |error: rustls::pki_types::pem::Error| refused(format!("no certificate and key: {error}"));
         Ok(Self {
             certificate: CertificateDer::from_pem_slice(text.as_bytes()).map_err(wrong)?,
             key: PrivatePkcs8KeyDer::from_pem_slice(text.as_bytes()).map_err(wrong)?,

@@ -14,9 +14,10 @@
 //! No sockets and no clock but in [`files`] and [`proxy`]: [`Sender`] and [`Receiver`] take datagrams and moments, and give datagrams.
 //!
 //! - [`identity`]: certificates, fingerprints, who is believed;
-//! - [`hello`]: what is said before data flows, and the verdict after it: all that this crate itself reads from the wire;
+//! - [`hello`]: the greeting of each path; [`files::records`]: the messages about files. This crate itself reads these and streams' records from the wire;
+//! - [`names`]: checks and display of files' names;
 //! - [`session`]: a transport endpoint, its packets as bytes, the payload;
-//! - [`source`]: where the payload comes from;
+//! - [`source`]: where the payload comes from, and the application that writes and reads;
 //! - [`link`]: one QUIC connection;
 //! - [`recording`]: what happened at the end that sends, in a file;
 //! - [`sender`], [`receiver`]: the two ends;
@@ -42,6 +43,7 @@ pub mod identity;
 pub mod interop;
 pub mod link;
 pub mod measured;
+pub mod names;
 pub mod pilot;
 pub mod proxy;
 pub mod receiver;

@@ -180,6 +180,12 @@ impl Link {
         }
     }
 
+    /// Says as much on the stream as there is room for: how much that was.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> usize {
+        let Some(id) = self.stream else { return 0 };
+        self.connection.send_stream(id).write(bytes).unwrap_or(0)
+    }
+
     /// From now on so many bytes may come on the stream before they are taken.
     pub(crate) fn widen(&mut self, window: u64) {
         self.drained = true;

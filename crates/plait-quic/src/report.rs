@@ -1,6 +1,6 @@
 //! Events of transfers and proxies as JSON: lines of `--json`, and what the Python package reads.
 
-use crate::files::{Local, News, PathStatus, Sent, Status};
+use crate::files::{Local, News, PathStatus, Sent, Status, Transferred};
 use crate::identity::hexadecimal;
 use crate::pilot::Change;
 use crate::proxy::{self, Tidings, Told};
@@ -15,7 +15,7 @@ pub const WRONG_SECRET: &str = "the secret is wrong";
 
 /// Rate of a transfer in bit/s, without the bytes of an earlier one.
 pub fn goodput(bytes: u64, resumed: u64, duration: Duration) -> f64 {
-    (bytes - resumed) as f64 * 8.0 / duration.as_secs_f64().max(1e-9)
+    bytes.saturating_sub(resumed) as f64 * 8.0 / duration.as_secs_f64().max(1e-9)
 }
 
 /// Changes of the scheduler.
@@ -31,7 +31,7 @@ pub fn progress(status: &Status) -> Value {
     })
 }
 
-/// A file that was sent; `names` are those of its first paths.
+/// The result of a transfer; `names` are those of its first paths.
 pub fn sent(sent: &Sent, scheduler: &str, names: &[String]) -> Value {
     let path = |(local, path): &(Local, Progress)| {
         json!({
@@ -40,13 +40,18 @@ pub fn sent(sent: &Sent, scheduler: &str, names: &[String]) -> Value {
         })
     };
     json!({
-        "event": "sent", "file": sent.name, "bytes": sent.bytes, "resumed_bytes": sent.resumed,
-        "sha256": hexadecimal(&sent.digest), "seconds": sent.duration.as_secs_f64(),
+        "event": "sent", "file": sent.name, "files": sent.files, "bytes": sent.bytes, "resumed_bytes": sent.resumed,
+        "sha256": sent.digest.as_ref().map(|digest| hexadecimal(digest)), "skipped": sent.skipped,
+        "failed": sent.failed.iter().map(failure).collect::<Vec<_>>(), "seconds": sent.duration.as_secs_f64(),
         "goodput_bps": goodput(sent.bytes, sent.resumed, sent.duration), "scheduler": scheduler,
         "paths": sent.paths.iter().map(path).collect::<Vec<_>>(),
         "retransmissions": sent.counters.retransmissions, "reinjections": sent.counters.reinjections,
         "unrecorded": sent.unrecorded, "changes": changes(&sent.changes, names),
     })
+}
+
+fn failure((file, error): &(String, String)) -> Value {
+    json!({"file": file, "error": error})
 }
 
 /// An event of an end that receives files.
@@ -56,12 +61,20 @@ pub fn received(news: &News<'_>) -> Value {
             json!({"event": "begun", "file": offer.name, "size": offer.size, "from": remote})
         }
         News::Status(status) => progress(status),
-        News::Kept { offer, path, summary } => {
-            let Summary { bytes, resumed, duration, paths, longest_gap } = summary;
+        News::File { path, outcome: Ok(arrived) } => json!({
+            "event": "file", "file": path, "bytes": arrived.bytes, "resumed_bytes": arrived.resumed,
+            "sha256": hexadecimal(&arrived.digest),
+        }),
+        News::File { path, outcome: Err(error) } => {
+            json!({"event": "file", "file": path, "error": error.to_string()})
+        }
+        News::Kept { offer, transferred } => {
+            let Transferred { path, files, bytes, resumed, digest, summary } = transferred;
+            let Summary { duration, paths, longest_gap } = summary;
             json!({
-                "event": "received", "file": offer.name, "path": path, "bytes": bytes, "resumed_bytes": resumed,
-                "sha256": hexadecimal(&offer.digest), "seconds": duration.as_secs_f64(), "paths": paths,
-                "longest_gap_s": longest_gap.as_secs_f64(),
+                "event": "received", "file": offer.name, "path": path.to_string_lossy(), "files": files, "bytes": bytes,
+                "resumed_bytes": resumed, "sha256": digest.as_ref().map(|digest| hexadecimal(digest)),
+                "seconds": duration.as_secs_f64(), "paths": paths, "longest_gap_s": longest_gap.as_secs_f64(),
             })
         }
         News::Rejected { remote } => rejected(remote),

@@ -197,7 +197,7 @@ impl Settings {
             .max_concurrent_uni_streams(VarInt::from_u32(0))
             .stream_receive_window(VarInt::from_u64(self.streamed_window()).unwrap_or(VarInt::MAX))
             .receive_window(VarInt::from_u32(4_096))
-            .send_window(4_096)
+            .send_window(64 << 10)
             .datagram_receive_buffer_size(None)
             .max_concurrent_multipath_paths(MAX_LINKS as u32 + 1)
             .initial_mtu(self.mtu)

@@ -47,7 +47,7 @@ pub struct Order {
     pub secret: Secret,
     /// Random: tells this transfer's paths from others'.
     pub session: [u8; 16],
-    /// The file, or the question whether one would be taken: then all is done once the paths are open, or take longer than others.
+    /// The offered files, or a question. A question is answered once the paths are open, or take longer than others.
     pub offer: Offer,
 }
 
@@ -286,7 +286,7 @@ impl Ways {
         if !way.greeted {
             return Look::Same;
         }
-        match Reply::decode(link.heard(), self.hello.offer.size) {
+        match Reply::decode(link.heard()) {
             Ok(Some(reply)) => {
                 if !way.is_wide(now, needed) {
                     return Look::Same;
@@ -319,11 +319,6 @@ impl Ways {
     /// The paths that work.
     pub(crate) fn joined(&self) -> impl Iterator<Item = usize> {
         (0..self.ways.len()).filter(|path| self.ways[*path].joined)
-    }
-
-    /// What the peer said first.
-    pub(crate) fn reply(&self) -> Option<Reply> {
-        self.first.map(|(_, reply, _)| reply)
     }
 
     /// When [`Ways::ready`] is worth asking.

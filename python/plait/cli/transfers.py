@@ -65,11 +65,12 @@ class Host:
 
     def recorded(self, folder: str, text: str) -> None:
         """A recording has ended: make a folder of results of it. A transfer does not fail with its recording."""
-        from plait.recordings.keeping import keep_recording  # noqa: PLC0415 - frames, for those who record
+        from plait.recordings.keeping import keep_recording
+        from plait.support.files import OutputError
 
         try:
             keep_recording(Path(folder), override(parse_choice(text)).document)
-        except _core.ScenarioError as error:
+        except (_core.ScenarioError, OutputError, OSError) as error:
             say(f"plait: nothing is kept of the recording: {error}")
         else:
             say(f"recorded in {folder}: plait report {folder}, plait replay {folder}")
@@ -78,8 +79,9 @@ class Host:
 def _parameter(one: dict[str, Any]) -> click.Parameter:
     """An argument or option as click shows it."""
     if one["option"] is None:
-        metavar = one["value"] if one["required"] else f"[{one['value']}]"
-        return click.Argument([one["name"]], metavar=metavar, required=one["required"])
+        value, count = (f"{one['value']}...", -1) if one["repeats"] else (one["value"], 1)
+        metavar = value if one["required"] else f"[{value}]"
+        return click.Argument([one["name"]], metavar=metavar, required=one["required"], nargs=count)
     words = one["help"] if one["help"].endswith(".") else f"{one['help']}."
     return click.Option(
         [one["option"], one["name"]],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +14,7 @@ from plait import _core
 from plait.recordings import RECORDING
 from plait.scenarios.scheduler import Choice, override
 from plait.scenarios.units import size_bytes
-from plait.support.files import make_folder
+from plait.support.files import OutputError, make_folder
 from plait.transfers.report import Sent, Watcher, heard_by, sent_of
 
 MTU = 1232
@@ -114,11 +115,16 @@ class Transfer:
         text = self._core.run(
             scheduler=chosen.built_in, own=chosen.foreign or chosen.python, progress=heard_by(progress)
         )
-        if self._record is not None:
-            from plait.recordings.keeping import keep_recording  # noqa: PLC0415 - frames, for those who record
+        sent = sent_of(text)
+        if self._record is None:
+            return sent
+        from plait.recordings.keeping import keep_recording  # noqa: PLC0415 - frames, for those who record
 
+        try:
             keep_recording(self._record, chosen.document)
-        return sent_of(text)
+        except (_core.ScenarioError, OutputError, OSError) as error:
+            return replace(sent, unrecorded=sent.unrecorded or str(error))
+        return sent
 
     def stop(self) -> None:
         """End the transfer, which then raises `TransferError`; from any thread."""
@@ -148,12 +154,12 @@ def send(
     progress: Watcher | None = None,
     **options: Unpack[PathOptions],
 ) -> Sent:
-    """Send a file over several paths at once to a `Receiver`, `plait recv` or `plait-quic recv`.
+    """Send a file or a folder over several paths at once to a `Receiver`, `plait recv` or `plait-quic recv`.
 
     Returns when the receiver has it whole, by its SHA-256. Ctrl-C ends the transfer.
 
     Args:
-        file: the file. It must not change meanwhile.
+        file: the file, or the folder with all that is in it. A file must not change meanwhile.
         to: the receiver, "HOST:PORT".
         scheduler: the scheduler: all that `run` takes. One in Python is called for every packet. "auto" measures the
             paths, asks the simulator, and changes to a scheduler that is better beyond noise.

@@ -12,8 +12,9 @@ mod recv;
 mod send;
 
 use crate::error::Error;
-use crate::files::{self, Listen};
+use crate::files::{self, Listen, Modes, STREAM};
 use crate::identity::{self, Fingerprint, Secret};
+use crate::names::shown;
 use crate::proxy::{Allowed, Forward};
 use crate::settings::Settings;
 use clap::{Args, Parser, Subcommand};
@@ -44,7 +45,7 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Send a file to a receiver, over one path from each local address.
+    /// Send files and folders to a receiver, over one path from each local address.
     Send(SendOptions),
     /// Receive files into a folder; who sends has to know the secret.
     Recv(RecvOptions),
@@ -88,9 +89,10 @@ struct ListenOptions {
 
 #[derive(Args, Debug)]
 struct SendOptions {
-    /// The file.
-    file: PathBuf,
-    /// The name at the receiver. Default: the file's own name.
+    /// Files, and folders with all that is in them. - is standard input, with --as. Symbolic links in folders are reported, not followed.
+    #[arg(value_name = "FILE", required = true, num_args = 1..)]
+    files: Vec<PathBuf>,
+    /// The name of the file or folder at the receiver. Default: its own name.
     #[arg(long = "as", value_name = "NAME")]
     name: Option<String>,
     /// The receiver's address.
@@ -110,16 +112,16 @@ struct SendOptions {
 
 #[derive(Args, Debug)]
 struct RecvOptions {
-    /// The folder in which files are kept.
+    /// The folder in which files are kept. - writes the first file to standard output and ends; its reader must not pause for long.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Permissions of received files, in octal digits.
-    #[arg(long, value_name = "MODE", default_value = "600", value_parser = mode)]
-    mode: u32,
+    /// Permissions of received files, in octal digits; keep: those that they have at the sender. Default: those of their owner there, and none of others.
+    #[arg(long, value_name = "MODE", value_parser = mode)]
+    mode: Option<Modes>,
     /// Let a received file take the place of another one of its name.
     #[arg(long)]
     replace: bool,
-    /// End after one file: with 0 if it has arrived, else with 1.
+    /// End after one transfer: with 0 if all of it has arrived, else with 1.
     #[arg(long)]
     once: bool,
     #[command(flatten)]
@@ -207,6 +209,13 @@ impl ListenOptions {
     }
 }
 
+impl RecvOptions {
+    /// The file goes to standard output.
+    fn is_piped(&self) -> bool {
+        self.out.as_os_str() == STREAM
+    }
+}
+
 /// Tells what the other end has to type: the command, the address, the fingerprint, and a secret that was made here. A
 /// given secret is never printed.
 fn announce(
@@ -231,10 +240,13 @@ fn announce(
     });
 }
 
-/// Permissions of a file in octal digits.
-fn mode(text: &str) -> Result<u32, String> {
+/// Permissions of files: octal digits, or those that they have.
+fn mode(text: &str) -> Result<Modes, String> {
+    if text == "keep" {
+        return Ok(Modes::Sent);
+    }
     let read = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777 && mode & 0o400 != 0);
-    read.ok_or_else(|| "expected octal digits such as 600 or 644".to_owned())
+    read.map(Modes::Fixed).ok_or_else(|| "expected octal digits such as 600 or 644, or keep".to_owned())
 }
 
 /// The controllers of TCP and QUIC; SCTP's is none of them.
@@ -261,7 +273,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) -> u8
     let program = match Program::try_parse_from(arguments) {
         Ok(program) => program,
         Err(error) if error.use_stderr() => {
-            write_error(&format!("{}: {}\n", host.name(), in_one_line(&error)));
+            write_error(&format!("{}: {}\n", host.name(), shown(&in_one_line(&error))));
             return BAD_INPUT;
         }
         Err(shown) => {
@@ -271,10 +283,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) -> u8
     };
     let (common, lasts) = match &program.action {
         Action::Send(options) => (&options.common, false),
-        Action::Recv(options) => (&options.common, !options.once),
+        Action::Recv(options) => (&options.common, !options.once && !options.is_piped()),
         Action::Proxy(options) => (&options.common, true),
     };
-    let output = match Output::new(host, common) {
+    let is_piped = matches!(&program.action, Action::Recv(options) if options.is_piped());
+    let output = match Output::new(host, common, is_piped) {
         Ok(output) => output,
         Err(error) => {
             write_error(&format!("{}: {error}\n", host.name()));
@@ -319,7 +332,7 @@ mod tests {
     #[test]
     fn the_program_is_consistent() {
         Program::command().debug_assert();
-        assert!(describe("send").is_some_and(|send| send["arguments"][0]["name"] == "file"));
+        assert!(describe("send").is_some_and(|send| send["arguments"][0]["name"] == "files"));
         assert_eq!(describe("fetch"), None);
     }
 

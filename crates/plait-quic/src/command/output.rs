@@ -4,6 +4,7 @@ use super::Common;
 use super::host::Host;
 use crate::error::Error;
 use crate::files::PathStatus;
+use crate::names::{is_shown, shown};
 use crate::pilot::Change;
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -23,6 +24,8 @@ pub(super) struct Output<'a> {
     quiet: bool,
     /// Progress replaces itself in the line of a terminal; a log gets none.
     terminal: bool,
+    /// Standard output is for a file: results go to standard error.
+    is_piped: bool,
     /// The number of the signal that came; 0 for none.
     signal: Arc<AtomicUsize>,
     /// Standard output takes nothing any more.
@@ -31,7 +34,7 @@ pub(super) struct Output<'a> {
 
 impl<'a> Output<'a> {
     /// From now on SIGINT and SIGTERM end the command in an orderly way. A second one ends the process.
-    pub(super) fn new(host: &'a dyn Host, common: &Common) -> Result<Self, Error> {
+    pub(super) fn new(host: &'a dyn Host, common: &Common, is_piped: bool) -> Result<Self, Error> {
         let signal = Arc::new(AtomicUsize::new(0));
         let again = Arc::new(std::sync::atomic::AtomicBool::new(false));
         for number in [SIGINT, SIGTERM] {
@@ -41,7 +44,7 @@ impl<'a> Output<'a> {
         }
         let terminal = io::stderr().is_terminal();
         let Common { json, quiet, .. } = *common;
-        Ok(Self { host, json, quiet, terminal, signal, failed: RefCell::new(None) })
+        Ok(Self { host, json, quiet, terminal, is_piped, signal, failed: RefCell::new(None) })
     }
 
     /// The signal that ended the command.
@@ -67,7 +70,10 @@ impl<'a> Output<'a> {
     /// A result, as JSON or for people.
     pub(super) fn result(&self, value: impl FnOnce() -> Value, words: impl FnOnce() -> String) {
         self.clear();
-        let text = if self.json { value().to_string() } else { words() };
+        let text = if self.json { shown_json(&value()) } else { shown(&words()) };
+        if self.is_piped {
+            return write_error(&format!("{text}\n"));
+        }
         let mut out = io::stdout().lock();
         if let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush()) {
             self.failed.borrow_mut().get_or_insert(Error::Io(error));
@@ -90,7 +96,7 @@ impl<'a> Output<'a> {
         } else if self.json {
             self.result(value, String::new);
         } else if self.terminal {
-            write_error(&format!("{CLEAR}{}", words()));
+            write_error(&format!("{CLEAR}{}", shown(&words())));
         }
     }
 
@@ -123,7 +129,7 @@ impl<'a> Output<'a> {
 
     fn log(&self, line: &str) {
         self.clear();
-        write_error(&format!("{line}\n"));
+        write_error(&format!("{}\n", shown(line)));
     }
 
     fn clear(&self) {
@@ -131,6 +137,15 @@ impl<'a> Output<'a> {
             write_error(CLEAR);
         }
     }
+}
+
+/// JSON in one line, without anything that a terminal obeys: such characters are in strings, where they are escaped.
+fn shown_json(value: &Value) -> String {
+    let escaped = |one: char| match is_shown(one) {
+        true => one.to_string(),
+        false => format!("\\u{:04x}", u32::from(one)),
+    };
+    value.to_string().chars().map(escaped).collect()
 }
 
 /// To standard error, which may be closed.

@@ -3,7 +3,7 @@
 use super::output::{Output, megabits};
 use super::{Host, RecvOptions, announce, send};
 use crate::error::Error;
-use crate::files::{Inbox, News, Receiving};
+use crate::files::{Inbox, Modes, News, Receiving, Transferred};
 use crate::report;
 use crate::settings::Settings;
 use std::ops::ControlFlow;
@@ -12,26 +12,32 @@ pub(super) fn run(options: &RecvOptions, host: &dyn Host, output: &Output<'_>) -
     let listen = options.listen.listen(&options.common, Settings::default().congestion)?;
     let made = listen.secret.is_none();
     let mut receiving = Receiving::open(Inbox {
-        folder: options.out.clone(),
-        mode: options.mode,
+        folder: (!options.is_piped()).then(|| options.out.clone()),
+        modes: options.mode.unwrap_or(Modes::Private),
         replaces: options.replace,
         listen,
     })?;
     let secret = made.then(|| receiving.secret().to_owned());
-    announce(output, &format!("{} send FILE", host.name()), receiving.address(), receiving.fingerprint(), secret);
+    announce(
+        output,
+        &format!("{} send FILE", host.name()),
+        receiving.address(),
+        receiving.fingerprint(),
+        secret,
+    );
     let mut lost = None;
     receiving.run(&mut |_, news| {
         if let Some(news) = news {
             lost = tell(output, news);
             let ends = matches!(news, News::Kept { .. } | News::Failed { .. });
-            if options.once && ends {
+            if (options.once || options.is_piped()) && ends {
                 return ControlFlow::Break(());
             }
         }
         output.turn()
     })?;
     // Said already.
-    if options.once && lost.is_some() { Err(Error::Stopped) } else { Ok(()) }
+    if (options.once || options.is_piped()) && lost.is_some() { Err(Error::Stopped) } else { Ok(()) }
 }
 
 /// Tells of an event; why a file has not arrived.
@@ -42,14 +48,23 @@ fn tell(output: &Output<'_>, news: &News<'_>) -> Option<()> {
             output.event(|| report::received(news), words);
         }
         News::Status(status) => send::show(output, status),
-        News::Kept { offer, summary, .. } => output.result(
+        News::File { path, outcome } => {
+            let words = || match outcome {
+                Ok(arrived) => format!("{path}: {} bytes, SHA-256 equal", arrived.bytes),
+                Err(error) => format!("{path}: {error}"),
+            };
+            output.event(|| report::received(news), words);
+        }
+        News::Kept { offer, transferred } => output.result(
             || report::received(news),
             || {
-                let rate = megabits(report::goodput(summary.bytes, summary.resumed, summary.duration));
+                let Transferred { files, bytes, resumed, digest, summary, .. } = transferred;
+                let rate = megabits(report::goodput(*bytes, *resumed, summary.duration));
                 let (seconds, gap) = (summary.duration.as_secs_f64(), summary.longest_gap.as_secs_f64() * 1e3);
+                let files = if digest.is_some() { String::new() } else { format!("{files} files, ") };
                 format!(
-                    "{}: {} bytes in {seconds:.2} s, {rate}, SHA-256 equal, longest gap {gap:.0} ms",
-                    offer.name, summary.bytes
+                    "{}: {files}{bytes} bytes in {seconds:.2} s, {rate}, SHA-256 equal, longest gap {gap:.0} ms",
+                    offer.name
                 )
             },
         ),

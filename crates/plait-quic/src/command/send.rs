@@ -20,8 +20,8 @@ pub(super) fn run(options: &SendOptions, host: &dyn Host, output: &Output<'_>) -
     let built_in = if decision.is_own() { None } else { Some(decision.scheduler()?) };
     let connect = options.paths.connect(options.to.clone(), options.fingerprint, &options.common)?;
     let pilot = decision.pilot(connect.settings);
-    let (file, name, interop) = (Some(options.file.clone()), options.name.clone(), options.interop);
-    let shipment = Shipment { file, name, connect, interop };
+    let (paths, name) = (options.files.clone(), options.name.clone());
+    let shipment = Shipment { paths, name, connect, interop: options.interop };
     let sending = Sending::open(shipment)?;
     for name in sending.awaited() {
         output.warn(&format!("{name} is not there yet: it becomes a path when it is"));
@@ -37,8 +37,15 @@ pub(super) fn run(options: &SendOptions, host: &dyn Host, output: &Output<'_>) -
     if let Some(reason) = &sent.unrecorded {
         output.warn(&format!("the recording is not whole: {reason}"));
     }
+    for skipped in &sent.skipped {
+        output.warn(&format!("{skipped}: not sent"));
+    }
+    for (file, error) in &sent.failed {
+        output.warn(&format!("{file}: {error}"));
+    }
     output.result(|| report::sent(&sent, decision.name(), &names), || words(&sent));
-    Ok(())
+    // Said already.
+    if sent.failed.is_empty() { Ok(()) } else { Err(Error::Stopped) }
 }
 
 fn carry<W: Scheduler>(
@@ -59,17 +66,24 @@ fn carry<W: Scheduler>(
 
 /// Progress of a file at either end.
 pub(super) fn show(output: &Output<'_>, status: &Status) {
-    let share = 100.0 * status.bytes as f64 / status.size.max(1) as f64;
-    output.progress(|| report::progress(status), || format!("{share:5.1} %  {}", path_words(&status.paths)));
+    let amount = || match status.size {
+        // The end of standard input is not known.
+        0 => format!("{:.1} MB", status.bytes as f64 / 1e6),
+        size => format!("{:5.1} %", 100.0 * status.bytes as f64 / size as f64),
+    };
+    output.progress(|| report::progress(status), || format!("{}  {}", amount(), path_words(&status.paths)));
 }
 
 fn words(sent: &Sent) -> String {
-    let Sent { name, bytes, resumed, duration, changes, paths, .. } = sent;
+    let Sent { name, files, bytes, resumed, duration, changes, paths, digest, failed, .. } = sent;
+    let files = if digest.is_some() { String::new() } else { format!("{files} files, ") };
+    let equal = if failed.is_empty() { "SHA-256 equal" } else { "SHA-256 of these equal" };
     let rate = megabits(report::goodput(*bytes, *resumed, *duration));
-    let path = |(local, path): &(_, crate::sender::Progress)| format!("{local} {:.1} MB", path.sent as f64 / 1e6);
+    let path =
+        |(local, path): &(_, crate::sender::Progress)| format!("{local} {:.1} MB", path.sent as f64 / 1e6);
     let paths: Vec<String> = paths.iter().map(path).collect();
     format!(
-        "{name}: {bytes} bytes in {:.2} s, {rate}, SHA-256 equal; {}{}",
+        "{name}: {files}{bytes} bytes in {:.2} s, {rate}, {equal}; {}{}",
         duration.as_secs_f64(),
         paths.join(", "),
         decided_by(changes)

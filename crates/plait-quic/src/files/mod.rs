@@ -7,18 +7,25 @@
 mod advisor;
 mod aims;
 mod changes;
+mod download;
 mod ends;
+mod folder;
+mod hashing;
 mod interfaces;
 mod notices;
 mod partial;
 mod reach;
 mod receive;
 pub(crate) mod record;
+pub mod records;
 pub(crate) mod routes;
 mod said;
 mod send;
 mod ship;
 pub(crate) mod sockets;
+mod spans;
+mod tree;
+mod upload;
 
 #[cfg(feature = "simulation")]
 pub use advisor::{Advisor, pilot};
@@ -26,11 +33,14 @@ pub use aims::{address, anywhere};
 pub(crate) use ends::Listening;
 pub use ends::{Connect, Listen};
 pub(crate) use interfaces::own_addresses;
-pub use receive::{Inbox, News, Receiving};
+pub use download::{Arrived, Download, Modes};
+pub use receive::{Inbox, News, Receiving, Transferred};
 pub use record::Record;
 pub use routes::Term;
 pub use send::{Sending, Sent, Shipment};
 pub(crate) use sockets::Sockets;
+pub use tree::STREAM;
+pub use upload::{Place, Settled, Upload};
 
 use crate::pilot::Change;
 use std::fmt;

@@ -1,32 +1,34 @@
-//! Sending a file.
+//! Sending files and folders.
 
 use super::record::{self, Record};
+use super::records::{Kind, UNKNOWN};
 use super::routes::Routes;
 use super::ship::Ship;
+use super::tree::Tree;
+use super::upload::{Settled, Upload};
 use super::{Connect, Local, Meter, NAP, Status, now};
 use crate::error::Error;
-use crate::hello::{Offer, trouble};
+use crate::hello::Offer;
 use crate::identity;
 use crate::interop;
+use crate::names::shown_name;
 use crate::pilot::{Change, Pilot};
 use crate::recording::Recording;
 use crate::sender::{Order, Progress, Sender};
-use crate::source::Ahead;
+use crate::source::Application;
 use plait_sched::Scheduler;
 use plait_transport::Counters;
-use sha2::{Digest, Sha256};
-use std::fs::File;
-use std::io::Read;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// A file, and its receiver.
+/// Files and folders, and their receiver.
 #[derive(Clone, Debug)]
 pub struct Shipment {
-    /// The file; without one, the receiver is asked whether it would take one ([`Offer::QUESTION`]).
-    pub file: Option<PathBuf>,
-    /// The name at the receiver; `None` is the file's own.
+    /// Files, folders, and `-` for standard input; without any, the receiver is asked whether it would take some
+    /// ([`Offer::QUESTION`]).
+    pub paths: Vec<PathBuf>,
+    /// The name of the only one at the receiver; `None` is its own.
     pub name: Option<String>,
     /// The receiver, and the paths.
     pub connect: Connect,
@@ -34,26 +36,32 @@ pub struct Shipment {
     pub interop: bool,
 }
 
-/// A file that is ready to be sent: sockets are bound.
+/// Files that are ready to be sent: sockets are bound.
 pub struct Sending {
     shipment: Shipment,
     routes: Routes,
-    file: Option<(String, File)>,
+    tree: Tree,
     recording: Option<Recording>,
 }
 
-/// What was sent.
+/// The result of a transfer.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// The file's name.
+    /// The name for people.
     pub name: String,
-    /// Its size in bytes.
+    /// Files that the receiver has.
+    pub files: usize,
+    /// Their size in bytes.
     pub bytes: u64,
-    /// Bytes of it that the receiver had before, of an interrupted transfer.
+    /// Of these, bytes that the receiver had before.
     pub resumed: u64,
-    /// Its SHA-256, which the receiver has confirmed.
-    pub digest: [u8; 32],
-    /// From the first packet of the first handshake to the verdict.
+    /// The SHA-256 of a single file, which the receiver has confirmed.
+    pub digest: Option<[u8; 32]>,
+    /// Missing files and folders, each with the reason.
+    pub failed: Vec<(String, String)>,
+    /// Links, devices and pipes.
+    pub skipped: Vec<String>,
+    /// From the first packet of the first handshake to the last verdict.
     pub duration: Duration,
     /// The paths, with their interfaces.
     pub paths: Vec<(Local, Progress)>,
@@ -71,23 +79,22 @@ pub struct Sent {
 type Watch<'a> = dyn FnMut(Instant, Option<&Status>) -> ControlFlow<()> + 'a;
 
 impl Sending {
-    /// Opens the file and binds a socket for each path.
+    /// Looks at the files and binds a socket for each path.
     ///
     /// # Errors
     /// [`Error::Setting`] says which of them is not to be had.
     pub fn open(shipment: Shipment) -> Result<Self, Error> {
-        let Shipment { file, name, connect, interop } = &shipment;
+        let Shipment { paths, name, connect, interop } = &shipment;
         connect.settings.check()?;
         if *interop && connect.record.is_some() {
             let text = "what QUIC does by itself is not recorded (interop): leave the recording out, or leave interop out";
             return Err(Error::Setting(text.to_owned()));
         }
+        let tree = Tree::of(paths, name.as_deref())?;
         let routes = Routes::open(now(), connect)?;
-        let file = file.as_deref().map(|file| open(file, name.as_deref())).transpose()?;
-        let name = file.as_ref().map_or("", |(name, _)| name);
-        let begin = |record: &Record| record.begin(name, &connect.settings, &routes.locals());
+        let begin = |record: &Record| record.begin(&tree.name(), &connect.settings, &routes.locals());
         let recording = connect.record.as_ref().map(begin).transpose()?;
-        Ok(Self { shipment, routes, file, recording })
+        Ok(Self { shipment, routes, tree, recording })
     }
 
     /// The paths, in the order in which schedulers see them.
@@ -103,7 +110,8 @@ impl Sending {
     /// Sends it.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if `watch` broke; why the receiver does not have the file, as far as that is known.
+    /// [`Error::Stopped`] if `watch` broke; why the receiver does not have the only file, as far as that is known. Of
+    /// several, [`Sent::failed`] tells.
     pub fn run<W: Scheduler>(self, scheduler: W, watch: &mut Watch<'_>) -> Result<Sent, Error> {
         self.run_piloted(scheduler, None, watch)
     }
@@ -119,7 +127,9 @@ impl Sending {
         watch: &mut Watch<'_>,
     ) -> Result<Sent, Error> {
         record::check(self.recording.is_some(), pilot.is_some())?;
-        let offer = self.offer(watch)?;
+        let settings = self.shipment.connect.settings;
+        let offer = self.offer()?;
+        let upload = Upload::new(std::mem::take(&mut self.tree.entries));
         let order = Order {
             remote: self.routes.remote(),
             locals: self.routes.addresses(),
@@ -129,18 +139,16 @@ impl Sending {
             session: identity::random()?,
             offer: offer.clone(),
         };
-        let source = self.file.as_ref().map(|(_, file)| file.try_clone()).transpose()?;
-        let source = source.map(|file| Ahead::new(file, offer.size));
-        let (begun, settings) = (now(), self.shipment.connect.settings);
+        let begun = now();
         if self.shipment.interop {
             if pilot.is_some() {
                 let text = "the scheduler is not changed where QUIC sends by itself (interop): name one, or leave interop out";
                 return Err(Error::Setting(text.to_owned()));
             }
-            let sender = interop::Sender::new(begun, settings, order, scheduler, source)?;
+            let sender = interop::Sender::new(begun, settings, order, scheduler, upload)?;
             self.ship(sender, begun, offer, watch)
         } else {
-            let mut sender = Sender::new(begun, settings, order, scheduler, source)?;
+            let mut sender = Sender::new(begun, settings, order, scheduler, upload)?;
             if let Some(recording) = self.recording.take() {
                 sender.record(recording);
             }
@@ -163,28 +171,50 @@ impl Sending {
         driven?;
         let duration = now().duration_since(begun);
         let paths = self.routes.locals().into_iter().zip(sender.progress()).collect();
-        let (counters, oversized, resumed) = (sender.counters(), sender.oversized(), sender.resumed());
-        let changes = sender.changes().to_vec();
+        let (counters, oversized, changes) =
+            (sender.counters(), sender.oversized(), sender.changes().to_vec());
+        let (mut failed, mut digests, resumed) = (self.tree.failed, Vec::new(), sender.upload().resumed());
+        for (entry, settled) in sender.upload().settled() {
+            let error = match settled {
+                Some(Settled::Kept(digest)) if entry.kind == Kind::File => {
+                    digests.push(*digest);
+                    continue;
+                }
+                Some(Settled::Kept(_)) => continue,
+                Some(Settled::Differs) => Error::Differs.to_string(),
+                Some(Settled::Failed(reason)) => reason.clone(),
+                None => "it was not sent".to_owned(),
+            };
+            failed.push((shown_name(&entry.path), error));
+        }
+        let (files, bytes) = (digests.len(), sender.upload().kept());
+        let is_alone = sender.upload().settled().count() == 1;
         sender.into_outcome().unwrap_or(Ok(()))?;
-        let Offer { name, size: bytes, digest } = offer;
-        Ok(Sent { name, bytes, resumed, digest, duration, paths, changes, counters, oversized, unrecorded })
+        let (name, skipped) = (offer.name, self.tree.skipped);
+        let digest = digests.first().copied().filter(|_| is_alone);
+        Ok(Sent {
+            name,
+            files,
+            bytes,
+            resumed,
+            digest,
+            failed,
+            skipped,
+            duration,
+            paths,
+            changes,
+            counters,
+            oversized,
+            unrecorded,
+        })
     }
 
-    /// What is offered: a look at the whole file.
-    fn offer(&mut self, watch: &mut Watch<'_>) -> Result<Offer, Error> {
-        let Some((name, file)) = &mut self.file else { return Ok(Offer::QUESTION) };
-        let (mut hash, mut size, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 20]);
-        loop {
-            let count = file.read(&mut buffer).map_err(|error| Error::Setting(format!("{name}: {error}")))?;
-            if count == 0 {
-                return Ok(Offer { name: name.clone(), size, digest: hash.finalize().into() });
-            }
-            hash.update(&buffer[..count]);
-            size += count as u64;
-            if watch(now(), None).is_break() {
-                return Err(Error::Stopped);
-            }
+    fn offer(&self) -> Result<Offer, Error> {
+        if self.tree.entries.is_empty() {
+            return Ok(Offer::QUESTION);
         }
+        let sizes = self.tree.entries.iter().map(|(entry, _)| entry.size).filter(|size| *size < UNKNOWN);
+        Ok(Offer { name: self.tree.name(), size: sizes.sum(), identity: self.tree.identity()? })
     }
 
     /// Until there is an outcome.
@@ -213,7 +243,7 @@ impl Sending {
             if sender.outcome().is_none() {
                 let status = meter.is_due(moment).then(|| Status {
                     name: offer.name.clone(),
-                    bytes: sender.acknowledged(),
+                    bytes: sender.upload().carried(),
                     size: offer.size,
                     elapsed: moment.duration_since(begun),
                     paths: routes.status(sender.progress(), &mut meter, moment),
@@ -236,19 +266,4 @@ impl Sending {
             routes.sockets.wait(due.min(NAP))?;
         }
     }
-}
-
-/// A file and the name under which it is offered.
-fn open(path: &Path, name: Option<&str>) -> Result<(String, File), Error> {
-    let refused = |reason: String| Error::Setting(format!("{}: {reason}", path.display()));
-    let file = File::open(path).map_err(|error| refused(error.to_string()))?;
-    if !file.metadata()?.is_file() {
-        return Err(refused("only files can be sent".to_owned()));
-    }
-    let own = || path.file_name().map(|name| name.to_str().ok_or("it is not UTF-8".to_owned()));
-    let name = name.map(Ok).or_else(own);
-    let name = name.unwrap_or(Err("it is no file's".to_owned()));
-    let name = name.and_then(|name| trouble(name).map_or(Ok(name), Err));
-    let name = name.map_err(|why| refused(format!("its name cannot be sent: {why}; choose another one: --as NAME")))?;
-    Ok((name.to_owned(), file))
 }

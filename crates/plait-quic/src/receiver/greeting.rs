@@ -2,15 +2,15 @@
 
 use super::{MAX_TRANSFERS, Receiver};
 use crate::error::Error;
-use crate::hello::{Hello, VERDICT_BYTES};
+use crate::hello::Hello;
 use crate::link::REFUSED;
 use crate::session::{Agreed, Extent, Session};
-use crate::transfer::{Event, Id, Prefix, Transfer};
+use crate::transfer::{Event, Id, Transfer};
 use noq_proto::ConnectionHandle;
 use plait_transport::endpoint::Side;
 use std::time::{Duration, Instant};
 
-/// A sender that was not heard for so long can be taken over from.
+/// Another sender of the same takes over from one that was not heard for so long.
 const SILENT: Duration = Duration::from_secs(2);
 
 /// An offer that nobody has answered, and the paths that wait for that.
@@ -26,7 +26,7 @@ impl Receiver {
     pub(super) fn greet(&mut self, now: Instant, handle: ConnectionHandle, hello: Hello) {
         let (id, path) = (hello.session, usize::from(hello.path));
         if hello.offer.is_question() {
-            self.door.answer(now, handle, 0);
+            self.door.answer(now, handle);
             return;
         }
         let known = self.transfers.get(&id).map(|transfer| &transfer.hello);
@@ -47,66 +47,64 @@ impl Receiver {
             return self.door.close(now, handle, REFUSED, refusal);
         }
         let Some(remote) = self.door.admit(handle, id, path) else { return };
-        if let Some(transfer) = self.transfers.get(&id) {
-            if self.door.answer(now, handle, transfer.resumed) {
+        if self.transfers.contains_key(&id) {
+            if self.door.answer(now, handle) {
                 self.join(now, handle, &id, path);
             }
         } else if let Some(waiting) = self.waiting.get_mut(&id) {
             // As many as there are paths, and one more for each that is opened anew meanwhile.
             waiting.handles.push(handle);
         } else {
-            self.give_way(now, &hello);
+            self.give_way(now, Some(&hello));
             let offer = hello.offer.clone();
             self.waiting.insert(id, Waiting { hello, handles: vec![handle], since: now });
             self.events.push_back(Event::Begun { id, offer, remote });
         }
     }
 
-    /// A new sender of a file takes over from one that has gone silent.
-    fn give_way(&mut self, now: Instant, hello: &Hello) {
-        let is_silent = |transfer: &Transfer| {
-            transfer.hello.offer.digest == hello.offer.digest
-                && now.saturating_duration_since(transfer.heard_at) >= SILENT
+    /// A new sender takes over from one of the same files that has gone silent.
+    pub(super) fn give_way(&mut self, now: Instant, hello: Option<&Hello>) {
+        let silent = |transfer: &Transfer| now.saturating_duration_since(transfer.heard_at) >= SILENT;
+        let is_same = |transfer: &Transfer, other: &Hello| {
+            other.session != transfer.hello.session && other.offer.identity == transfer.hello.offer.identity
         };
-        let silent = self.transfers.iter().find(|(_, transfer)| is_silent(transfer)).map(|(id, _)| *id);
-        if let Some(id) = silent {
-            self.end(now, &id, Err(Error::Ended("another sender of the file has taken over".to_owned())));
+        let others =
+            self.transfers.values().filter(|transfer| !silent(transfer)).map(|transfer| &transfer.hello);
+        let others: Vec<_> = others.chain(hello).collect();
+        let replaced =
+            |transfer: &Transfer| silent(transfer) && others.iter().any(|other| is_same(transfer, other));
+        let gone = self.transfers.iter().find(|(_, transfer)| replaced(transfer)).map(|(id, _)| *id);
+        if let Some(id) = gone {
+            self.end(now, &id, Err(Error::Ended("another sender of the same has taken over".to_owned())));
         }
     }
 
-    /// Answers an offer: the file is wanted, but for what is there of it, which is no more than what is offered.
-    pub fn accept(&mut self, now: Instant, id: &Id, prefix: Prefix) {
+    /// Answers an offer: it is wanted.
+    pub fn accept(&mut self, now: Instant, id: &Id) {
         let Some(hello) = self.waiting.get(id).map(|waiting| &waiting.hello) else { return };
-        let resumed = prefix.bytes;
         if let Some(handle) = self.waits_for_stream(id) {
-            return self.accept_stream(now, handle, id, prefix);
+            return self.accept_stream(now, handle, id);
         }
-        let gets = hello.offer.size.checked_sub(resumed).ok_or(Error::Malformed("offer"));
-        let agreed = gets.map(|gets| Agreed {
+        let agreed = Agreed {
             paths: hello.paths.into(),
             initial: hello.path.into(),
             segment: hello.segment,
             window: self.settings.window,
-            // Written when it is known what it says; its size is.
-            extent: Extent::Piece { sends: VERDICT_BYTES as u64, gets },
-        });
-        let session = agreed
-            .and_then(|agreed| Session::silent(Side::Server, &self.settings, agreed, self.scheduler.clone()));
-        let session = match session {
+            extent: Extent::Ordered,
+        };
+        let session = match Session::new(Side::Server, &self.settings, agreed, self.scheduler.clone()) {
             Ok(session) => session,
             Err(error) => return self.refuse(now, id, &error.to_string()),
         };
         let Some(Waiting { hello, handles, .. }) = self.waiting.remove(id) else { return };
-        self.transfers.insert(*id, Transfer::new(now, session, hello, prefix));
+        self.transfers.insert(*id, Transfer::new(now, session, hello));
         for handle in handles {
             if let Some(path) = self.door.path_of(handle, id)
-                && self.door.answer(now, handle, resumed)
+                && self.door.answer(now, handle)
             {
                 self.join(now, handle, id, path);
             }
         }
-        // There may be nothing left to come.
-        self.deliver(now, id);
     }
 
     /// A path of a transfer works.

@@ -11,7 +11,7 @@ use self::heard::Heard;
 use self::hole::Hole;
 use self::over::Over;
 use crate::error::Error;
-use crate::recording::{self, Beginning, Recording};
+use crate::recording::{Beginning, Recording};
 use crate::settings::{LEAST_SEGMENT, Settings};
 use crate::source::Source;
 use crate::terms::{PathTerms, Terms};
@@ -44,14 +44,9 @@ pub struct Agreed {
 /// How much goes each way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extent {
-    /// One piece, of which all segments but the last are full.
-    Piece {
-        /// Bytes that this end sends in all.
-        sends: u64,
-        /// Bytes that it gets in all.
-        gets: u64,
-    },
-    /// Segments of any length, without end: see [`Session::extend`]. They say their numbers.
+    /// One stream each way, which is read in order. All of its segments are full.
+    Ordered,
+    /// Segments of any length, which are read as they come. They say their numbers.
     Endless,
 }
 
@@ -60,7 +55,7 @@ impl Extent {
     fn admits(self, place: u64, bytes: u64, full: u64) -> bool {
         bytes > 0
             && match self {
-                Self::Piece { gets, .. } => bytes == full.min(gets.saturating_sub(place)),
+                Self::Ordered => bytes == full && place.is_multiple_of(full),
                 Self::Endless => bytes <= full,
             }
     }
@@ -96,21 +91,11 @@ pub struct Session<W = Builtin> {
 }
 
 impl<W: Scheduler> Session<W> {
-    /// An end that sends what was agreed, which is there.
+    /// An end that has nothing to send yet: see [`Session::extend`].
     ///
     /// # Errors
     /// If the scheduler needs what the transport does not offer.
     pub fn new(side: Side, settings: &Settings, agreed: Agreed, scheduler: W) -> Result<Self, Error> {
-        let mut session = Self::silent(side, settings, agreed, scheduler)?;
-        session.write();
-        Ok(session)
-    }
-
-    /// Likewise, of one that does not know yet what it sends: see [`Session::write`].
-    ///
-    /// # Errors
-    /// If the scheduler needs what the transport does not offer.
-    pub fn silent(side: Side, settings: &Settings, agreed: Agreed, scheduler: W) -> Result<Self, Error> {
         Self::over(side, settings, agreed, &vec![Terms::default(); agreed.paths], scheduler)
     }
 
@@ -136,7 +121,7 @@ impl<W: Scheduler> Session<W> {
             (Extent::Endless, Image::Mpquic(image)) => {
                 (Image::Mpquic(image.numbered()), Boundaries::numbered())
             }
-            (Extent::Piece { .. }, Image::Mpquic(image)) => {
+            (Extent::Ordered, Image::Mpquic(image)) => {
                 (Image::Mpquic(image.untold()), Boundaries::uniform(segment))
             }
             (_, image) => (image, Boundaries::uniform(segment)),
@@ -165,10 +150,10 @@ impl<W: Scheduler> Session<W> {
         })
     }
 
-    /// From now on everything is written down; call it before anything is sent.
-    pub(crate) fn record(&mut self, now: Time, mut recording: Recording, mtu: u16) {
-        let Agreed { initial, segment, window, extent, .. } = self.agreed;
-        let sends = if let Extent::Piece { sends, .. } = extent { sends } else { recording::ENDLESS };
+    /// From now on everything is written down; call it before anything is sent. `sends`: bytes of files in all, or
+    /// [`ENDLESS`](crate::recording::ENDLESS).
+    pub(crate) fn record(&mut self, now: Time, mut recording: Recording, mtu: u16, sends: u64) {
+        let Agreed { initial, segment, window, .. } = self.agreed;
         recording.begin(now, &Beginning { initial, segment, window, sends, mtu });
         self.heard.recording = Some(recording);
     }
@@ -192,16 +177,8 @@ impl<W: Scheduler> Session<W> {
         }
     }
 
-    /// All that this end sends may leave from now on. Once: it is written in one piece, so that segments begin where the peer expects them.
-    pub fn write(&mut self) {
-        if let Extent::Piece { sends, .. } = self.agreed.extent {
-            self.end.write(sends);
-            self.end.finish();
-        }
-    }
-
-    /// So many bytes more may leave, where there is [no end](Extent::Endless). They are cut into segments by themselves: full ones and a shorter one. What is in
-    /// them is asked of the source when they leave.
+    /// So many bytes more may leave. They are cut into full segments and perhaps a shorter one, which an
+    /// [ordered](Extent::Ordered) stream must not have. The source is asked for the bytes when they leave.
     pub fn extend(&mut self, bytes: u64) {
         self.end.write(bytes);
     }
@@ -360,7 +337,7 @@ impl<W: Scheduler> Session<W> {
         self.end.reassembly().next_expected()
     }
 
-    /// The next piece of what the peer sends in one [piece](Extent::Piece), in order.
+    /// The next segment of the peer's [ordered](Extent::Ordered) stream.
     pub fn read(&mut self) -> Option<Bytes> {
         self.ready.pop_front()
     }
@@ -370,10 +347,9 @@ impl<W: Scheduler> Session<W> {
         self.end.is_drained()
     }
 
-    /// Bytes of this end's piece before the oldest that is on its way; 0 also if nothing is.
+    /// Bytes of this end's [ordered](Extent::Ordered) stream before the oldest that is on its way.
     pub fn acknowledged(&self) -> u64 {
-        let Extent::Piece { sends, .. } = self.agreed.extent else { return 0 };
-        (self.settled() * u64::from(self.agreed.segment)).min(sends)
+        self.settled() * u64::from(self.agreed.segment)
     }
 
     /// Payload bytes by path: what left, copies included, and what arrived of the peer's, each once.

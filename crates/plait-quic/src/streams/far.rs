@@ -9,7 +9,7 @@ use crate::hello::Hello;
 use crate::identity::{Identity, Secret};
 use crate::link::{BROKEN, DONE, NARROW, Outgoing, REFUSED};
 use crate::pilot::{Change, Pilot};
-use crate::recording::Recording;
+use crate::recording::{ENDLESS, Recording};
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
 use crate::terms::PathTerms;
@@ -242,7 +242,7 @@ impl<W: Scheduler> Far<W> {
                 Err(error) => return self.door.close(now, handle, REFUSED, &error.to_string()),
             }
         }
-        if self.door.answer(now, handle, 0)
+        if self.door.answer(now, handle)
             && let Some(peer) = self.peers.get_mut(&id)
         {
             let time = peer.time(now);
@@ -265,10 +265,10 @@ impl<W: Scheduler> Far<W> {
             window: self.settings.window,
             extent: Extent::Endless,
         };
-        let mut session = Session::silent(Side::Server, &self.settings, agreed, (self.maker)()?)?;
+        let mut session = Session::new(Side::Server, &self.settings, agreed, (self.maker)()?)?;
         if let Some(mut recording) = self.recording.take() {
             recording.number_paths(agreed.paths);
-            session.record(Time::ZERO, recording, self.settings.mtu);
+            session.record(Time::ZERO, recording, self.settings.mtu, ENDLESS);
         }
         let pilot = self.pilots.as_mut().map(|make| make());
         let (streams, links) = (Streams::new(false, hello.segment), vec![None; agreed.paths]);

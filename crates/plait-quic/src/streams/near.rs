@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::hello::Offer;
 use crate::link::Outgoing;
 use crate::pilot::{Change, Pilot};
-use crate::recording::Recording;
+use crate::recording::{ENDLESS, Recording};
 use crate::reroute::{Reroute, note_terms};
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
@@ -203,7 +203,7 @@ impl<W: Scheduler> Near<W> {
         match Session::over(Side::Client, &self.settings, agreed, &self.terms, scheduler) {
             Ok(mut session) => {
                 if let Some(recording) = self.recording.take() {
-                    session.record(time, recording, self.settings.mtu);
+                    session.record(time, recording, self.settings.mtu, ENDLESS);
                 }
                 self.ways.joined().for_each(|path| session.join(time, path, &self.terms));
                 self.session = Some(session);

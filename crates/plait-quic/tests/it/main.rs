@@ -3,6 +3,7 @@
 mod auto;
 mod cuts;
 mod datagrams;
+mod folders;
 #[cfg(target_os = "linux")]
 mod interfaces;
 mod interop;
@@ -18,6 +19,7 @@ mod peer;
 mod program;
 mod proxy;
 mod recorded;
+mod records;
 mod redundant;
 mod sessions;
 mod streams;

@@ -5,18 +5,18 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_plait-quic");
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_plait-quic");
 
-struct Receiver {
-    child: Child,
-    lines: BufReader<std::process::ChildStdout>,
+pub(crate) struct Receiver {
+    pub(crate) child: Child,
+    pub(crate) lines: BufReader<std::process::ChildStdout>,
     address: String,
     fingerprint: String,
     secret: String,
 }
 
 impl Receiver {
-    fn start(out: &Path, more: &[&str]) -> Self {
+    pub(crate) fn start(out: &Path, more: &[&str]) -> Self {
         let mut command = Command::new(PROGRAM);
         command.args(["recv", "--json", "--quiet", "--listen", "0.0.0.0:0", "--out"]).arg(out).args(more);
         let mut child = command.env_remove("PLAIT_SECRET").stdout(Stdio::piped()).spawn().expect("it starts");
@@ -27,15 +27,19 @@ impl Receiver {
         Self { child, lines, address, fingerprint: word("fingerprint"), secret: word("secret") }
     }
 
-    fn send(&self, file: &Path, more: &[&str]) -> Output {
+    pub(crate) fn send(&self, file: &Path, more: &[&str]) -> Output {
+        self.send_all(&[file], more)
+    }
+
+    pub(crate) fn send_all(&self, files: &[&Path], more: &[&str]) -> Output {
+        self.command(files, more).output().expect("it starts")
+    }
+
+    pub(crate) fn command(&self, files: &[&Path], more: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
-        command.arg("send").arg(file).arg(&self.address).args([
-            "--fingerprint",
-            &self.fingerprint,
-            "--json",
-            "--quiet",
-        ]);
-        command.env("PLAIT_SECRET", &self.secret).args(more).output().expect("it starts")
+        command.arg("send").args(files).arg(&self.address).args(["--fingerprint", &self.fingerprint]);
+        command.args(["--json", "--quiet"]).env("PLAIT_SECRET", &self.secret).args(more);
+        command
     }
 }
 
@@ -46,7 +50,7 @@ impl Drop for Receiver {
     }
 }
 
-fn line(lines: &mut impl BufRead) -> serde_json::Value {
+pub(crate) fn line(lines: &mut impl BufRead) -> serde_json::Value {
     let mut text = String::new();
     lines.read_line(&mut text).expect("it is text");
     serde_json::from_str(&text).expect("it is JSON")
@@ -109,10 +113,7 @@ fn a_file_crosses_several_addresses_with_multipath_of_quics_own() {
         assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
         let result = line(&mut &sent.stdout[..]);
         let paths = result["paths"].as_array().expect("they are listed");
-        assert!(
-            paths.len() == 2 && paths.iter().all(|path| path["bytes"].as_u64() > Some(0)),
-            "{result}"
-        );
+        assert!(paths.len() == 2 && paths.iter().all(|path| path["bytes"].as_u64() > Some(0)), "{result}");
         let kept = out.join("a file.bin");
         assert!(std::fs::read(&kept).expect("it is there") == std::fs::read(&file).expect("it is there"));
         std::fs::remove_file(kept).expect("it is there");
@@ -157,7 +158,9 @@ fn what_is_refused_says_why() {
     assert_eq!(none.len(), 1, "nothing half done is left");
     assert!(receiver.send(&file, &["--as", ".b: \"ü\""]).status.success());
     assert_eq!(std::fs::read(out.join(".b: \"ü\"")).expect("it is there"), vec![7; 999]);
-    for (name, why) in [("a/b", "U+002F"), ("e\u{202e}txt", "U+202E"), ("..", "no file's"), (".plait-x", "begins with")] {
+    for (name, why) in
+        [("a/b", "U+002F"), ("e\u{202e}txt", "U+202E"), ("..", "no file's"), (".plait-x", "begins with")]
+    {
         assert!(refused(&["--as", name]).contains(why), "{name}");
     }
 }
@@ -201,14 +204,22 @@ fn a_kept_key_survives_a_restart() {
         let hello = line(&mut lines);
         assert!(hello["secret"].is_null(), "a given secret is not shown");
         let word = |key: &str| hello[key].as_str().expect("it is text").to_owned();
-        let mut receiver =
-            Receiver { child, lines, address: word("address"), fingerprint: word("fingerprint"), secret: "a long secret".to_owned() };
+        let mut receiver = Receiver {
+            child,
+            lines,
+            address: word("address"),
+            fingerprint: word("fingerprint"),
+            secret: "a long secret".to_owned(),
+        };
         let sent = receiver.send(&file, &["--as", &count.to_string()]);
         assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
         fingerprints.push(receiver.fingerprint.clone());
         receiver.fingerprint = "0".repeat(64);
         let refused = receiver.send(&file, &[]);
-        assert!(String::from_utf8_lossy(&refused.stderr).contains("the certificate is not the one of the fingerprint"));
+        assert!(
+            String::from_utf8_lossy(&refused.stderr)
+                .contains("the certificate is not the one of the fingerprint")
+        );
     }
     assert_eq!(fingerprints[0], fingerprints[1]);
     assert_eq!(std::fs::metadata(&key).expect("it is there").permissions().mode() & 0o777, 0o600);
@@ -221,8 +232,13 @@ fn a_sender_that_is_ended_says_so() {
     let (file, out) = (file(folder.path(), 400_000_000), folder.path().join("out"));
     let mut receiver = Receiver::start(&out, &[]);
     let mut command = Command::new(PROGRAM);
-    command.arg("send").arg(&file).arg(&receiver.address).args(["--json", "--fingerprint", &receiver.fingerprint]);
-    let mut sending = command.env("PLAIT_SECRET", &receiver.secret).stdout(Stdio::piped()).spawn().expect("it starts");
+    command.arg("send").arg(&file).arg(&receiver.address).args([
+        "--json",
+        "--fingerprint",
+        &receiver.fingerprint,
+    ]);
+    let mut sending =
+        command.env("PLAIT_SECRET", &receiver.secret).stdout(Stdio::piped()).spawn().expect("it starts");
     let mut lines = BufReader::new(sending.stdout.take().expect("it is piped"));
     assert_eq!(line(&mut lines)["event"], "progress");
     let id = nix::unistd::Pid::from_raw(sending.id() as i32);
