@@ -27,7 +27,7 @@ pub fn greeting(bytes: &[u8]) {
 pub fn greeting_seeds() -> Vec<Vec<u8>> {
     let offer = Offer { name: "a file".to_owned(), size: 1_000_000, digest: [3; 32] };
     let hello =
-        Hello { secret: Secret::new("told"), session: [1; 16], path: 1, paths: 2, segment: SEGMENT, offer };
+        Hello { secret: Secret::new("told"), session: [1; 16], path: 1, continues: false, paths: 2, segment: SEGMENT, offer };
     vec![
         hello.encode(),
         Reply { window: WINDOW, offset: 99 }.encode().to_vec(),

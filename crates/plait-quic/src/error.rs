@@ -15,6 +15,8 @@ pub enum Error {
     Refused(String),
     /// The peer has ended the connection.
     Ended(String),
+    /// The peer cannot have this connection now, and another one may succeed: it ends, was started anew, or has no room.
+    Away(String),
     /// Nothing was heard from the peer on any path for so many seconds.
     Silent(u64),
     /// What the peer says cannot be read.
@@ -43,6 +45,7 @@ impl fmt::Display for Error {
             Self::Tls(text) => write!(f, "TLS: {text}"),
             Self::Refused(text) => write!(f, "no connection: {text}"),
             Self::Ended(text) => write!(f, "the peer has ended the connection: {text}"),
+            Self::Away(text) => write!(f, "{text}"),
             Self::Silent(seconds) => write!(f, "nothing was heard from the peer on any path for {seconds} s"),
             Self::Malformed(what) => write!(f, "the peer's {what} cannot be read"),
             Self::Violation(what) => write!(f, "the peer breaks the rules: {what}"),

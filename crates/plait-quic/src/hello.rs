@@ -3,7 +3,7 @@
 //! begins; one that offers [streams](Offer::STREAMS) opens a path for these. Numbers are in the network's order.
 //!
 //! ```text
-//! Hello    length 2 · secret 32 · session 16 · path 1 · paths 1 · segment 2 · size 8 · SHA-256 32 · name (the rest, UTF-8)
+//! Hello    length 2 · secret 32 · session 16 · continues 1 bit, path 7 bits · paths 1 · segment 2 · size 8 · SHA-256 32 · name (the rest, UTF-8)
 //! Reply    window 8 · offset 8
 //! Verdict  0 kept, 1 differs, 2 not kept: 1 · SHA-256 of what arrived 32
 //! ```
@@ -23,6 +23,9 @@ pub const MAX_HELLO: usize = FIXED + MAX_NAME;
 
 /// Bytes of a reply.
 pub const REPLY_BYTES: usize = 16;
+
+/// The bit beside a path's number that says that the session continues.
+const CONTINUES: u8 = 0x80;
 
 /// Bytes of a verdict.
 pub const VERDICT_BYTES: usize = 33;
@@ -67,6 +70,8 @@ pub struct Hello {
     pub session: [u8; 16],
     /// The path's number.
     pub path: u8,
+    /// Whether another path of the session was answered already: an end that does not know it was started anew.
+    pub continues: bool,
     /// How many there are so far: more may come later.
     pub paths: u8,
     /// Payload bytes of a full segment.
@@ -79,7 +84,7 @@ impl Hello {
     /// Whether another path of the same session may say this.
     #[must_use]
     pub fn agrees(&self, other: &Self) -> bool {
-        self.offer == other.offer && self.segment == other.segment
+        self.offer == other.offer && self.segment == other.segment && self.secret.agrees(&other.secret)
     }
 
     /// As bytes.
@@ -94,7 +99,7 @@ impl Hello {
         bytes.extend(length.to_be_bytes());
         bytes.extend(self.secret.0);
         bytes.extend(self.session);
-        bytes.extend([self.path, self.paths]);
+        bytes.extend([self.path | if self.continues { CONTINUES } else { 0 }, self.paths]);
         bytes.extend(self.segment.to_be_bytes());
         bytes.extend(self.offer.size.to_be_bytes());
         bytes.extend(self.offer.digest);
@@ -118,7 +123,8 @@ impl Hello {
         }
         let secret = Secret(reader.take().ok_or(MALFORMED)?);
         let session = reader.take().ok_or(MALFORMED)?;
-        let [path, paths] = reader.take().ok_or(MALFORMED)?;
+        let [said, paths] = reader.take().ok_or(MALFORMED)?;
+        let (path, continues) = (said & !CONTINUES, said & CONTINUES != 0);
         let segment = u16::from_be_bytes(reader.take().ok_or(MALFORMED)?);
         let size = u64::from_be_bytes(reader.take().ok_or(MALFORMED)?);
         let digest = reader.take().ok_or(MALFORMED)?;
@@ -130,7 +136,7 @@ impl Hello {
         if !numbered || segment < LEAST_SEGMENT || size >= 1 << 60 || !named {
             return Err(MALFORMED);
         }
-        Ok(Some(Self { secret, session, path, paths, segment, offer }))
+        Ok(Some(Self { secret, session, path, continues, paths, segment, offer }))
     }
 }
 
@@ -250,7 +256,8 @@ mod tests {
 
     fn hello() -> Hello {
         let offer = Offer { name: "a b.bin".to_owned(), size: 1 << 40, digest: [7; 32] };
-        Hello { secret: Secret([1; 32]), session: [2; 16], path: 1, paths: 2, segment: 1_111, offer }
+        let (secret, session) = (Secret([1; 32]), [2; 16]);
+        Hello { secret, session, path: 1, continues: true, paths: 2, segment: 1_111, offer }
     }
 
     #[test]

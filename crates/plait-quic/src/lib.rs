@@ -14,6 +14,7 @@
 //! No sockets and no clock but in [`files`] and [`proxy`]: [`Sender`] and [`Receiver`] take datagrams and moments, and give datagrams.
 //!
 //! - [`identity`]: certificates, fingerprints, who is believed;
+//! - [`clients`]: who may connect, and how much each may have;
 //! - [`hello`]: what is said before data flows, and the verdict after it: all that this crate itself reads from the wire;
 //! - [`session`]: a transport endpoint, its packets as bytes, the payload;
 //! - [`source`]: where the payload comes from;
@@ -32,6 +33,7 @@
 
 #[cfg(feature = "simulation")]
 pub mod auto;
+pub mod clients;
 #[cfg(feature = "program")]
 pub mod command;
 mod door;
@@ -61,6 +63,7 @@ pub mod tunnels;
 pub mod unlimited;
 mod ways;
 
+pub use clients::{Client, Clients, Guest, Limits};
 pub use error::Error;
 pub use hello::Offer;
 pub use identity::{Fingerprint, Identity, Secret};

@@ -4,10 +4,11 @@
 mod greeting;
 mod streamed;
 
+use crate::clients::Clients;
 use crate::door::{Door, Heard};
 use crate::error::Error;
 use crate::hello::Verdict;
-use crate::identity::{Identity, Secret};
+use crate::identity::Identity;
 use crate::link::{DONE, Outgoing, REFUSED};
 use crate::settings::Settings;
 use crate::transfer::Transfer;
@@ -21,9 +22,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 use streamed::Streamed;
-
-/// Transfers at once.
-pub const MAX_TRANSFERS: usize = 4;
 
 /// The receiving end.
 #[derive(Debug)]
@@ -41,16 +39,16 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// An end that waits. Only who says the secret is listened to.
+    /// An end that waits. Only who says a client's secret is listened to.
     ///
     /// # Errors
     /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
-    pub fn new(settings: Settings, identity: &Identity, secret: Secret) -> Result<Self, Error> {
+    pub fn new(settings: Settings, identity: &Identity, clients: impl Into<Clients>) -> Result<Self, Error> {
         // What it sends itself are 33 bytes, which leave where the answer comes from soonest.
         let scheduler = Builtin::new("lowest-rtt", &[]).map_err(|error| Error::Setting(error.to_string()))?;
         Ok(Self {
             settings,
-            door: Door::new(settings, identity, secret)?.with_streams(identity)?,
+            door: Door::new(settings, identity, clients.into())?.with_streams(identity)?,
             waiting: BTreeMap::new(),
             transfers: BTreeMap::new(),
             streamed: BTreeMap::new(),
@@ -124,7 +122,7 @@ impl Receiver {
         match self.door.work(now, handle) {
             Heard::Nothing => {}
             Heard::Rejected(remote) => self.events.push_back(Event::Rejected { remote }),
-            Heard::Greeted(hello) => self.greet(now, handle, hello),
+            Heard::Greeted(hello, guest) => self.greet(now, handle, hello, guest),
             Heard::Packets(id, path) => self.take(now, handle, &id, path),
             Heard::Parted { id, path, done } => self.part(now, &id, path, handle, done),
         }
@@ -218,12 +216,12 @@ impl Receiver {
     }
 
     fn end(&mut self, now: Instant, id: &Id, outcome: Result<Summary, Error>) {
-        let waited = self.waiting.remove(id).map(|waiting| waiting.hello);
-        let streamed = self.streamed.remove(id).map(|streamed| streamed.hello);
-        let hello = self.transfers.remove(id).map(|transfer| transfer.hello);
-        let Some(hello) = hello.or(streamed).or(waited) else { return };
+        let waited = self.waiting.remove(id).map(|waiting| (waiting.hello, waiting.from));
+        let streamed = self.streamed.remove(id).map(|streamed| (streamed.hello, streamed.from));
+        let transfer = self.transfers.remove(id).map(|transfer| (transfer.hello, transfer.from));
+        let Some((hello, from)) = transfer.or(streamed).or(waited) else { return };
         self.door.end(now, id, DONE, "done");
-        self.events.push_back(Event::Ended { id: *id, offer: hello.offer, outcome });
+        self.events.push_back(Event::Ended { id: *id, offer: hello.offer, from, outcome });
     }
 
     /// What happened next.

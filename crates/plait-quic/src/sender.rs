@@ -172,6 +172,9 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             self.begin(now);
         }
         self.take(now, path);
+        if let Some(reason) = self.ways.away() {
+            self.end(Err(Error::Away(reason.to_owned())));
+        }
         if let Some(trouble) = self.ways.hopeless() {
             self.end(Err(match self.session {
                 Some(_) => Error::Ended(trouble),

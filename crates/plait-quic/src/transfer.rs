@@ -1,5 +1,6 @@
 //! A file that arrives, and what is told of it.
 
+use crate::clients::Guest;
 use crate::error::Error;
 use crate::hello::{Hello, Offer, Verdict};
 use crate::session::Session;
@@ -22,8 +23,8 @@ pub enum Event {
         id: Id,
         /// The file.
         offer: Offer,
-        /// From where.
-        remote: SocketAddr,
+        /// Who offers it.
+        from: Guest,
     },
     /// The next bytes of a file, in order.
     Data {
@@ -48,6 +49,8 @@ pub enum Event {
         id: Id,
         /// The file.
         offer: Offer,
+        /// Who has offered it.
+        from: Guest,
         /// Whether the file is there and the sender was told, as far as that can be known.
         outcome: Result<Summary, Error>,
     },
@@ -80,6 +83,7 @@ pub struct Prefix {
 /// A file that arrives.
 #[derive(Debug)]
 pub(crate) struct Transfer {
+    pub(crate) from: Guest,
     pub(crate) session: Session,
     pub(crate) hello: Hello,
     pub(crate) links: Vec<Option<ConnectionHandle>>,
@@ -96,8 +100,9 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    pub(crate) fn new(now: Instant, session: Session, hello: Hello, prefix: Prefix) -> Self {
+    pub(crate) fn new(now: Instant, from: Guest, session: Session, hello: Hello, prefix: Prefix) -> Self {
         Self {
+            from,
             session,
             links: vec![None; hello.paths.into()],
             hello,

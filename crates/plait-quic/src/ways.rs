@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::hello::{Hello, Offer, REPLY_BYTES, Reply};
 use crate::identity::{self, Fingerprint, NAME, Secret};
-use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route, words};
+use crate::link::{AWAY, BROKEN, DONE, Link, Outgoing, REFUSED, Route, words};
 use crate::reroute::Reroute;
 use crate::session::Session;
 use crate::settings::{MAX_LINKS, Settings};
@@ -90,6 +90,8 @@ pub(crate) struct Ways {
     begun: Instant,
     /// The path that was there first, what the peer said, and until when the others are waited for.
     first: Option<(usize, Reply, Instant)>,
+    /// Why the peer cannot have the session now.
+    away: Option<String>,
     scratch: Vec<u8>,
 }
 
@@ -114,6 +116,7 @@ impl Ways {
             secret: order.secret,
             session: order.session,
             path: 0,
+            continues: false,
             paths: count as u8,
             segment: if order.offer.is_streams() { settings.shared_segment() } else { settings.segment() },
             offer: order.offer.clone(),
@@ -126,6 +129,7 @@ impl Ways {
             ways: ways.collect(),
             begun: now,
             first: None,
+            away: None,
             scratch: Vec::new(),
         })
     }
@@ -231,7 +235,10 @@ impl Ways {
             let meant = is_meant(reason);
             way.trouble = Some(words(reason));
             way.refused |= meant;
-            way.retry_at = way.retry_at.or(Some(now + RETRY));
+            self.away = self.away.take().or_else(|| is_away(reason).then(|| words(reason)));
+            // A peer that was started anew has said so, and can be asked at once.
+            let pause = if matches!(reason, ConnectionError::Reset) { Duration::ZERO } else { RETRY };
+            way.retry_at = way.retry_at.or(Some(now + pause));
             way.joined = false;
             if link.is_drained() {
                 way.link = None;
@@ -240,7 +247,7 @@ impl Ways {
         }
         if link.is_connected() && !way.greeted {
             way.greeted = true;
-            self.hello.path = path as u8;
+            (self.hello.path, self.hello.continues) = (path as u8, self.first.is_some());
             if link.say(&self.hello.encode()).is_err() {
                 link.close(now, BROKEN, "the stream is not open");
             }
@@ -307,6 +314,11 @@ impl Ways {
     /// The peer will not have a path.
     pub(crate) fn is_refused(&self, path: usize) -> bool {
         self.ways[path].refused
+    }
+
+    /// Why the peer cannot have this session now; another one may succeed.
+    pub(crate) fn away(&self) -> Option<&str> {
+        self.away.as_deref()
     }
 
     /// Why no path is left that may be tried, if none is.
@@ -429,6 +441,11 @@ fn is_meant(reason: &ConnectionError) -> bool {
         ConnectionError::ConnectionClosed(close) => (0x100..0x200).contains(&u64::from(close.error_code)),
         _ => false,
     }
+}
+
+/// Whether the peer's program cannot have the session now.
+fn is_away(reason: &ConnectionError) -> bool {
+    matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(AWAY))
 }
 
 /// noq's endpoint; `which` keeps those of a seed apart.

@@ -3,7 +3,7 @@
 use super::Common;
 use super::host::Host;
 use crate::error::Error;
-use crate::files::PathStatus;
+use crate::files::{PathStatus, system_now};
 use crate::pilot::Change;
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -12,6 +12,8 @@ use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 /// Clears the terminal's line.
 const CLEAR: &str = "\r\x1b[K";
@@ -23,6 +25,8 @@ pub(super) struct Output<'a> {
     quiet: bool,
     /// Progress replaces itself in the line of a terminal; a log gets none.
     terminal: bool,
+    /// The command is a service, whose lines are a log.
+    lasts: bool,
     /// The number of the signal that came; 0 for none.
     signal: Arc<AtomicUsize>,
     /// Standard output takes nothing any more.
@@ -31,7 +35,7 @@ pub(super) struct Output<'a> {
 
 impl<'a> Output<'a> {
     /// From now on SIGINT and SIGTERM end the command in an orderly way. A second one ends the process.
-    pub(super) fn new(host: &'a dyn Host, common: &Common) -> Result<Self, Error> {
+    pub(super) fn new(host: &'a dyn Host, common: &Common, lasts: bool) -> Result<Self, Error> {
         let signal = Arc::new(AtomicUsize::new(0));
         let again = Arc::new(std::sync::atomic::AtomicBool::new(false));
         for number in [SIGINT, SIGTERM] {
@@ -41,7 +45,7 @@ impl<'a> Output<'a> {
         }
         let terminal = io::stderr().is_terminal();
         let Common { json, quiet, .. } = *common;
-        Ok(Self { host, json, quiet, terminal, signal, failed: RefCell::new(None) })
+        Ok(Self { host, json, quiet, terminal, lasts, signal, failed: RefCell::new(None) })
     }
 
     /// The signal that ended the command.
@@ -67,14 +71,14 @@ impl<'a> Output<'a> {
     /// A result, as JSON or for people.
     pub(super) fn result(&self, value: impl FnOnce() -> Value, words: impl FnOnce() -> String) {
         self.clear();
-        let text = if self.json { value().to_string() } else { words() };
+        let text = if self.json { stamped(value()).to_string() } else { words() };
         let mut out = io::stdout().lock();
         if let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush()) {
             self.failed.borrow_mut().get_or_insert(Error::Io(error));
         }
     }
 
-    /// An event, as JSON on standard output or as a line of the log; nothing if the user wants none.
+    /// An event, as JSON on standard output or as a line of the log; nothing if the user wants failures only.
     pub(super) fn event(&self, value: impl FnOnce() -> Value, words: impl FnOnce() -> String) {
         if self.quiet {
         } else if self.json {
@@ -89,7 +93,14 @@ impl<'a> Output<'a> {
         if self.quiet {
         } else if self.json {
             self.result(value, String::new);
-        } else if self.terminal {
+        } else {
+            self.live(words);
+        }
+    }
+
+    /// What is seen in the line of a terminal only.
+    pub(super) fn live(&self, words: impl FnOnce() -> String) {
+        if self.terminal && !self.quiet && !self.json {
             write_error(&format!("{CLEAR}{}", words()));
         }
     }
@@ -99,7 +110,7 @@ impl<'a> Output<'a> {
         self.event(|| change.to_json(names), || change.to_string());
     }
 
-    /// A failure, as JSON too.
+    /// A failure, or its end: as JSON or as a line of the log, whatever the user wants.
     pub(super) fn failure(&self, value: impl FnOnce() -> Value, words: &str) {
         if self.json {
             self.result(value, String::new);
@@ -121,9 +132,14 @@ impl<'a> Output<'a> {
         self.log(&format!("{}: {words}", self.host.name()));
     }
 
+    /// A line of the log, which has the time unless somebody reads it in a terminal.
     fn log(&self, line: &str) {
         self.clear();
-        write_error(&format!("{line}\n"));
+        if self.terminal || !self.lasts {
+            write_error(&format!("{line}\n"));
+        } else {
+            write_error(&format!("{} {line}\n", timestamp()));
+        }
     }
 
     fn clear(&self) {
@@ -131,6 +147,19 @@ impl<'a> Output<'a> {
             write_error(CLEAR);
         }
     }
+}
+
+/// The time of day: RFC 3339, in UTC.
+fn timestamp() -> String {
+    let now = OffsetDateTime::from(system_now());
+    let rounded = now.replace_nanosecond(u32::from(now.millisecond()) * 1_000_000).unwrap_or(now);
+    rounded.format(&Rfc3339).unwrap_or_default()
+}
+
+/// An event with its time.
+fn stamped(mut event: Value) -> Value {
+    event["time"] = timestamp().into();
+    event
 }
 
 /// To standard error, which may be closed.

@@ -269,7 +269,8 @@ mod tests {
     #[test]
     fn more_than_there_is_room_for_is_refused_at_once() {
         let folder = tempfile::tempdir().expect("a folder");
-        let error = Partial::open(folder.path(), &offer(1 << 59)).err().expect("nobody has so much").to_string();
+        let error =
+            Partial::open(folder.path(), &offer(1 << 59)).err().expect("nobody has so much").to_string();
         assert!(error.contains("room for"), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 0);
     }
@@ -280,11 +281,11 @@ mod tests {
         let mut file = Partial::open(folder.path(), &offer(6)).expect("it is made");
         file.write(b"abc").expect("there is room");
         std::fs::write(folder.path().join("film"), "old").expect("there is room");
-        let later = SystemTime::now() + 2 * EXPIRES;
+        let later = crate::files::system_now() + 2 * EXPIRES;
         expire(folder.path(), later);
         assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 2, "it arrives");
         assert_eq!(file.leave(), 3);
-        expire(folder.path(), SystemTime::now());
+        expire(folder.path(), crate::files::system_now());
         assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 2, "it is new");
         expire(folder.path(), later);
         assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 1);

@@ -2,17 +2,18 @@
 
 use super::partial::{self, Partial};
 use super::{Listen, Listening, Meter, NAP, PathStatus, Sockets, Status, now, system_now};
+use crate::clients::Guest;
 use crate::error::Error;
 use crate::hello::Offer;
-use crate::identity::{Fingerprint, Secret};
+use crate::identity::Fingerprint;
 use crate::receiver::{Event, Id, Prefix, Receiver, Summary};
+use sha2::Digest;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::mpsc;
-use sha2::Digest;
 use std::time::{Duration, Instant};
 
 /// After the end: for so long senders may still have to be told.
@@ -41,8 +42,8 @@ pub enum News<'a> {
     Begun {
         /// The file.
         offer: &'a Offer,
-        /// From where its first path comes.
-        remote: SocketAddr,
+        /// Who offers it.
+        from: &'a Guest,
     },
     /// How one stands: twice a second.
     Status(&'a Status),
@@ -50,6 +51,8 @@ pub enum News<'a> {
     Kept {
         /// The file.
         offer: &'a Offer,
+        /// Who has sent it.
+        from: &'a Guest,
         /// Where it is.
         path: PathBuf,
         /// In numbers.
@@ -64,6 +67,8 @@ pub enum News<'a> {
     Failed {
         /// The file.
         offer: &'a Offer,
+        /// Who has offered it.
+        from: &'a Guest,
         /// Why not.
         error: &'a Error,
         /// Bytes of it that are kept, for a transfer of the same file to go on from.
@@ -103,7 +108,9 @@ type Hashed = (mpsc::Sender<(Id, io::Result<Prefix>)>, mpsc::Receiver<(Id, io::R
 
 /// Another file has the name.
 fn taken(name: &str) -> io::Error {
-    let text = format!("the receiver has another file {name} already: send it --as another NAME, or let the receiver --replace files");
+    let text = format!(
+        "the receiver has another file {name} already: send it --as another NAME, or let the receiver --replace files"
+    );
     io::Error::new(io::ErrorKind::AlreadyExists, text)
 }
 
@@ -115,10 +122,10 @@ impl Receiving {
     pub fn open(inbox: Inbox) -> Result<Self, Error> {
         let Inbox { folder, mode, replaces, listen } = inbox;
         let settings = listen.settings;
-        let Listening { sockets, address, identity, secret } = listen.open()?;
+        let Listening { sockets, address, identity, secret, clients } = listen.open()?;
         let of_folder = |error| Error::Setting(format!("{}: {error}", folder.display()));
         std::fs::create_dir_all(&folder).map_err(of_folder)?;
-        let receiver = Receiver::new(settings, &identity, Secret::new(&secret))?;
+        let receiver = Receiver::new(settings, &identity, clients)?;
         let (fingerprint, files, hashed) = (identity.fingerprint(), BTreeMap::new(), mpsc::channel());
         partial::expire(&folder, system_now());
         Ok(Self { folder, mode, replaces, secret, address, fingerprint, receiver, sockets, files, hashed })
@@ -134,7 +141,7 @@ impl Receiving {
         self.fingerprint
     }
 
-    /// What senders have to know.
+    /// What senders have to know; empty if each client has a secret of its own.
     pub fn secret(&self) -> &str {
         &self.secret
     }
@@ -185,8 +192,8 @@ impl Receiving {
     /// What an event asks for.
     fn handle(&mut self, moment: Instant, event: Event, watch: &mut Watch<'_>) -> ControlFlow<()> {
         match event {
-            Event::Begun { id, offer, remote } => {
-                let flow = watch(moment, Some(&News::Begun { offer: &offer, remote }));
+            Event::Begun { id, offer, from } => {
+                let flow = watch(moment, Some(&News::Begun { offer: &offer, from: &from }));
                 match self.begin(id, &offer) {
                     Ok(file) => {
                         let arriving = Arriving { offer, file, begun: moment, meter: Meter::new(moment) };
@@ -210,7 +217,7 @@ impl Receiving {
                 });
                 self.receiver.conclude(&id, matches!(kept, Some(Ok(()))));
             }
-            Event::Ended { id, offer, outcome } => {
+            Event::Ended { id, offer, from, outcome } => {
                 let file = self.files.remove(&id).and_then(|arriving| arriving.file);
                 let left = match (file, &outcome) {
                     (None, _) => 0,
@@ -221,8 +228,11 @@ impl Receiving {
                     (Some(file), _) => file.leave(),
                 };
                 let news = match &outcome {
-                    Ok(summary) => News::Kept { offer: &offer, path: self.folder.join(&offer.name), summary },
-                    Err(error) => News::Failed { offer: &offer, error, left },
+                    Ok(summary) => {
+                        let path = self.folder.join(&offer.name);
+                        News::Kept { offer: &offer, from: &from, path, summary }
+                    }
+                    Err(error) => News::Failed { offer: &offer, from: &from, error, left },
                 };
                 return watch(moment, Some(&news));
             }
@@ -233,7 +243,11 @@ impl Receiving {
 
     /// Begins with an offered file: with the file of its name, if there is one of its size, else with its part.
     fn begin(&mut self, id: Id, offer: &Offer) -> io::Result<Option<Partial>> {
-        if self.files.values().any(|other| other.offer.name == offer.name && other.offer.digest != offer.digest) {
+        if self
+            .files
+            .values()
+            .any(|other| other.offer.name == offer.name && other.offer.digest != offer.digest)
+        {
             let text = format!("another file {} is arriving", offer.name);
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
         }

@@ -58,6 +58,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             secret: order.secret,
             session: order.session,
             path: 0,
+            continues: false,
             paths: 1,
             segment: settings.segment(),
             offer: order.offer,

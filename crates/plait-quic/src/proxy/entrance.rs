@@ -1,5 +1,6 @@
 //! The near end: listeners, clients, and the paths to the far end.
 
+use super::client::Client;
 use super::pipe::{Flow, PIECE, Pipe, Socket};
 use super::plan::{Forward, Plan, Told};
 use super::socks::{self, Step};
@@ -25,6 +26,10 @@ use std::time::{Duration, Instant};
 /// A client of SOCKS has so long to say where it wants to go.
 const GREETING: Duration = Duration::from_secs(10);
 
+/// Before the far end is looked for again: longer each time, as long as it is not there.
+const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
 /// Connections that are taken from a listener before others get their turn.
 const ACCEPTED: usize = 64;
 
@@ -35,16 +40,6 @@ type Watch<'a> = dyn FnMut(Instant, Option<&Told<'_>>) -> ControlFlow<()> + 'a;
 enum Door {
     Socks,
     Forward(Target),
-}
-
-/// A client.
-enum Client {
-    /// Says where it wants to go.
-    Greeting { socket: Socket, socks: socks::Client, since: Instant },
-    /// The far end looks for its target; what it said meanwhile is kept.
-    Asked { socket: Socket, stream: u32, target: Target, rest: Vec<u8> },
-    /// It is joined with its stream.
-    Joined { pipe: Pipe, target: Target },
 }
 
 /// A near end whose sockets are bound.
@@ -61,6 +56,8 @@ pub struct Entrance {
     due: BTreeSet<usize>,
     buffer: Vec<u8>,
     recording: Option<Recording>,
+    /// When the far end was lost.
+    lost_at: Option<Instant>,
 }
 
 impl Entrance {
@@ -87,6 +84,7 @@ impl Entrance {
             tokens: Tokens::new(),
             due: BTreeSet::new(),
             buffer: vec![0; PIECE],
+            lost_at: None,
             plan,
         };
         if let Some(address) = entrance.plan.socks {
@@ -151,7 +149,7 @@ impl Entrance {
         mut pilots: impl FnMut() -> Option<Box<dyn Pilot<W>>>,
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
-        let mut was_open = false;
+        let mut pause = PAUSE;
         loop {
             let begun = now();
             let order = Order {
@@ -176,21 +174,42 @@ impl Entrance {
                 let _ = watch(now(), Some(&Told::Unrecorded(&error)));
             }
             driven?;
-            was_open |= near.is_open();
+            if near.is_open() {
+                (pause, self.lost_at) = (PAUSE, Some(now()));
+            }
             let refused = near.is_refused();
             match near.into_outcome() {
                 None | Some(Error::Stopped) => return Ok(()),
-                Some(error @ (Error::Silent(_) | Error::Refused(_))) if was_open && !refused => {
+                // What may pass: the far end is silent, was started anew, or has no room.
+                Some(error @ (Error::Silent(_) | Error::Refused(_) | Error::Away(_))) if !refused => {
                     for client in std::mem::take(&mut self.clients).into_values() {
                         client.break_off();
                     }
                     self.by_stream.clear();
-                    if watch(now(), Some(&Told::Lost(&error))).is_break() {
+                    if watch(now(), Some(&Told::Lost { error: &error, pause })).is_break() {
                         return Ok(());
                     }
+                    if self.rest(pause, watch)?.is_break() {
+                        return Ok(());
+                    }
+                    pause = (2 * pause).min(LONGEST_PAUSE);
                 }
                 Some(error) => return Err(error),
             }
+        }
+    }
+
+    /// Waits before the far end is looked for again; a change of the paths ends that.
+    fn rest(&mut self, pause: Duration, watch: &mut Watch<'_>) -> Result<ControlFlow<()>, Error> {
+        let until = now() + pause;
+        loop {
+            let moment = now();
+            self.routes.receive(|_, _, _, _| {});
+            let flow = watch(moment, None);
+            if flow.is_break() || moment >= until || !self.routes.rescan(moment).is_empty() {
+                return Ok(flow);
+            }
+            self.routes.sockets.wait(NAP.min(until - moment))?;
         }
     }
 
@@ -211,7 +230,8 @@ impl Entrance {
             self.routes.rescan(moment).iter().for_each(|reroute| near.reroute(moment, reroute));
             let mut flow = self.serve(moment, near, watch);
             if near.is_open() && !std::mem::replace(&mut was_open, true) {
-                flow = both(flow, watch(moment, Some(&Told::Open)));
+                let after = self.lost_at.take().map(|at| moment.duration_since(at));
+                flow = both(flow, watch(moment, Some(&Told::Open { after })));
             }
             flow = both(flow, watch(moment, None));
             for change in &near.changes()[changes..] {
@@ -219,8 +239,9 @@ impl Entrance {
                 changes += 1;
             }
             if meter.is_due(moment) {
+                flow = both(flow, self.expire(moment, near, watch));
                 let paths = self.routes.status(near.progress(), &mut meter, moment);
-                let status = status(near, moment.duration_since(begun), paths);
+                let status = Status::of(near, moment.duration_since(begun), paths);
                 flow = both(flow, watch(moment, Some(&Told::Status(&status))));
             }
             if flow.is_break() {
@@ -232,12 +253,35 @@ impl Entrance {
                 near.handle_failure(path, trouble);
             });
             if near.outcome().is_some() {
+                let paths = self.routes.status(near.progress(), &mut meter, moment);
+                let status = Status::of(near, moment.duration_since(begun), paths);
+                let _ = watch(moment, Some(&Told::Status(&status)));
                 return Ok(());
             }
             self.wake(near);
             let due = near.next_wakeup().map_or(NAP, |due| due.saturating_duration_since(now()));
             self.routes.sockets.wait(if self.due.is_empty() { due.min(NAP) } else { Duration::ZERO })?;
         }
+    }
+
+    /// Ends connections on which nothing moves.
+    fn expire<W: Scheduler>(
+        &mut self,
+        moment: Instant,
+        near: &mut Near<W>,
+        watch: &mut Watch<'_>,
+    ) -> ControlFlow<()> {
+        let is_idle = |client: &Client| matches!(client, Client::Joined { pipe, .. } if pipe.is_idle(moment, self.plan.idle));
+        let idle = self.clients.iter().filter(|(_, client)| is_idle(client)).map(|(token, _)| *token);
+        for token in idle.collect::<Vec<_>>() {
+            if let Some(Client::Joined { pipe, target }) = self.clients.remove(&token) {
+                self.by_stream.remove(&pipe.stream);
+                near.streams().reset(pipe.stream, Reason::Broken);
+                pipe.socket.break_off();
+                watch(moment, Some(&Told::Idle { target: &target }))?;
+            }
+        }
+        ControlFlow::Continue(())
     }
 
     /// What left has made room, and what came is for someone.
@@ -254,10 +298,9 @@ impl Entrance {
         near: &mut Near<W>,
         watch: &mut Watch<'_>,
     ) -> ControlFlow<()> {
-        for (token, readable, writable) in self.routes.sockets.others().collect::<Vec<_>>() {
+        for (token, ready) in self.routes.sockets.others().collect::<Vec<_>>() {
             if let Some(socket) = self.clients.get_mut(&token).map(Client::socket) {
-                socket.readable |= readable;
-                socket.writable |= writable;
+                socket.note(ready);
                 self.due.insert(token);
             }
         }
@@ -294,7 +337,7 @@ impl Entrance {
                     match near.streams().open(&target.to_string(), self.class(&target)) {
                         Ok(stream) => {
                             self.by_stream.insert(stream, number);
-                            Client::Joined { pipe: Pipe::new(socket, stream), target }
+                            Client::Joined { pipe: Pipe::new(moment, socket, stream), target }
                         }
                         Err(_) => {
                             socket.break_off();
@@ -328,7 +371,7 @@ impl Entrance {
                         let _ = socket.write(&socks::granted());
                         near.streams().write(stream, &rest);
                         self.clients
-                            .insert(token, Client::Joined { pipe: Pipe::new(socket, stream), target });
+                            .insert(token, Client::Joined { pipe: Pipe::new(now(), socket, stream), target });
                         self.due.insert(token);
                     }
                 }
@@ -380,18 +423,20 @@ impl Entrance {
                     Some(Client::Asked { socket, stream, target, rest })
                 }
             }
-            Client::Joined { mut pipe, target } => match pipe.pump(near.streams(), &mut self.buffer) {
-                Flow::Open => Some(Client::Joined { pipe, target }),
-                Flow::Over => {
-                    self.by_stream.remove(&pipe.stream);
-                    None
+            Client::Joined { mut pipe, target } => {
+                match pipe.pump(now(), near.streams(), &mut self.buffer, &mut { usize::MAX }) {
+                    Flow::Open => Some(Client::Joined { pipe, target }),
+                    Flow::Over => {
+                        self.by_stream.remove(&pipe.stream);
+                        None
+                    }
+                    Flow::Broken => {
+                        self.by_stream.remove(&pipe.stream);
+                        pipe.socket.break_off();
+                        None
+                    }
                 }
-                Flow::Broken => {
-                    self.by_stream.remove(&pipe.stream);
-                    pipe.socket.break_off();
-                    None
-                }
-            },
+            }
         };
         if let Some(client) = kept {
             self.clients.insert(token, client);
@@ -446,49 +491,6 @@ impl Entrance {
         }
         ControlFlow::Continue(())
     }
-}
-
-impl Client {
-    fn socket(&mut self) -> &mut Socket {
-        match self {
-            Self::Greeting { socket, .. } | Self::Asked { socket, .. } => socket,
-            Self::Joined { pipe, .. } => &mut pipe.socket,
-        }
-    }
-
-    fn target(&self) -> Option<&Target> {
-        match self {
-            Self::Greeting { .. } => None,
-            Self::Asked { target, .. } | Self::Joined { target, .. } => Some(target),
-        }
-    }
-
-    fn break_off(self) {
-        match self {
-            Self::Greeting { socket, .. } | Self::Asked { socket, .. } => socket.break_off(),
-            Self::Joined { pipe, .. } => pipe.socket.break_off(),
-        }
-    }
-
-    /// Its stream is none any more: who has asked for it is answered.
-    fn refuse(self, reason: Reason) {
-        match self {
-            Self::Asked { mut socket, .. } => {
-                let _ = socket.write(&socks::refusal(reason));
-            }
-            other => other.break_off(),
-        }
-    }
-}
-
-fn status<W: Scheduler>(
-    near: &mut Near<W>,
-    elapsed: Duration,
-    paths: Vec<crate::files::PathStatus>,
-) -> Status {
-    let streams = near.streams();
-    let [received, sent] = streams.carried();
-    Status { streams: streams.len(), opened: streams.opened(), sent, received, elapsed, paths }
 }
 
 fn both(one: ControlFlow<()>, other: ControlFlow<()>) -> ControlFlow<()> {

@@ -7,17 +7,21 @@
 //! [`Entrance`] and [`Exit`] are made, which binds sockets, and then run on the thread that calls, each in one loop. While they run they call what
 //! watches them ([`ControlFlow`](std::ops::ControlFlow)): in every turn, and twice a second with how things stand ([`Status`]).
 
+mod client;
 mod entrance;
 mod exit;
 mod lookup;
 mod outward;
 mod pipe;
 mod plan;
+mod rate;
 mod socks;
 mod target;
 
+pub use crate::streams::far::Standing;
 pub use entrance::Entrance;
 pub use exit::{Exit, Hosting, Tidings};
+pub use pipe::IDLE;
 pub use plan::{Forward, Plan, Status, Told};
 pub use target::{Allowed, Target};
 

@@ -1,6 +1,7 @@
 //! A file that comes on a stream: what the transport does for the others, QUIC does here.
 
 use super::{Event, Id, Prefix, Receiver, Summary};
+use crate::clients::Guest;
 use crate::error::Error;
 use crate::hello::{Hello, Verdict};
 use noq_proto::{ConnectionHandle, PathId};
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 /// A file that arrives.
 #[derive(Debug)]
 pub(super) struct Streamed {
+    pub(super) from: Guest,
     pub(super) hello: Hello,
     handle: ConnectionHandle,
     begun: Instant,
@@ -41,6 +43,7 @@ impl Receiver {
         self.door.begin_stream(handle);
         let resumed = prefix.bytes;
         let streamed = Streamed {
+            from: waiting.from,
             hello: waiting.hello,
             handle,
             begun: now,
