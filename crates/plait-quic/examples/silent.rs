@@ -103,7 +103,11 @@ struct Crowd {
 }
 
 impl Crowd {
-    fn start(locals: Vec<IpAddr>, remote: SocketAddr, fingerprint: Fingerprint) -> Result<Self, Box<dyn Error>> {
+    fn start(
+        locals: Vec<IpAddr>,
+        remote: SocketAddr,
+        fingerprint: Fingerprint,
+    ) -> Result<Self, Box<dyn Error>> {
         let client = ClientConfig::new(Arc::new(identity::client(fingerprint)?));
         let mut clients = locals.into_iter().map(Silent::new).collect::<Result<Vec<_>, _>>()?;
         let (ended, handshakes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
@@ -142,7 +146,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [program, clients, rounds, megabytes] = &arguments[..] else {
         return Err("PROGRAM CLIENTS ROUNDS MEGABYTES are needed".into());
     };
-    let (clients, rounds, megabytes): (u32, usize, usize) = (clients.parse()?, rounds.parse()?, megabytes.parse()?);
+    let (clients, rounds, megabytes): (u32, usize, usize) =
+        (clients.parse()?, rounds.parse()?, megabytes.parse()?);
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("file");
     std::fs::write(&file, vec![7; megabytes * 1_000_000])?;
@@ -160,10 +165,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     std::thread::spawn(move || for _ in lines.lines() {});
     let hello: Value = serde_json::from_str(&hello)?;
     let word = |key: &str| hello[key].as_str().ok_or("it is text");
-    let (remote, fingerprint): (SocketAddr, Fingerprint) = (word("address")?.parse()?, word("fingerprint")?.parse()?);
+    let (remote, fingerprint): (SocketAddr, Fingerprint) =
+        (word("address")?.parse()?, word("fingerprint")?.parse()?);
     let one_address = || (0..clients).map(|_| IpAddr::from([127, 0, 0, 9])).collect();
     let addresses = || {
-        let address = |number: u32| IpAddr::from(Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 1, 0, 1)) + number));
+        let address =
+            |number: u32| IpAddr::from(Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 1, 0, 1)) + number));
         (0..clients).map(address).collect()
     };
     let mut seconds = [const { Vec::new() }; 3];
@@ -180,7 +187,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             let before = crowd.handshakes.load(Ordering::Relaxed);
             let (took, paths) = send(program, &file, remote, fingerprint, &format!("{kind}-{round}"))?;
             let handshakes = crowd.handshakes.load(Ordering::Relaxed) - before;
-            println!("{} {took:.3} s, {paths} paths, {handshakes} handshakes meanwhile", ["alone", "one address", "an address each"][kind]);
+            println!(
+                "{} {took:.3} s, {paths} paths, {handshakes} handshakes meanwhile",
+                ["alone", "one address", "an address each"][kind]
+            );
             seconds.push(took);
         }
     }
@@ -189,13 +199,22 @@ fn main() -> Result<(), Box<dyn Error>> {
         values[values.len() / 2]
     };
     let [alone, one, each] = seconds.each_mut().map(median);
-    println!("median: alone {alone:.3} s; beside {clients} clients of one address {one:.3} s ({:+.1} %), of an address each {each:.3} s ({:+.1} %)",
-        100.0 * (one / alone - 1.0), 100.0 * (each / alone - 1.0));
+    println!(
+        "median: alone {alone:.3} s; beside {clients} clients of one address {one:.3} s ({:+.1} %), of an address each {each:.3} s ({:+.1} %)",
+        100.0 * (one / alone - 1.0),
+        100.0 * (each / alone - 1.0)
+    );
     Ok(())
 }
 
 /// Sends the file: how long it took, and over how many paths.
-fn send(program: &str, file: &Path, to: SocketAddr, fingerprint: Fingerprint, name: &str) -> Result<(f64, usize), Box<dyn Error>> {
+fn send(
+    program: &str,
+    file: &Path,
+    to: SocketAddr,
+    fingerprint: Fingerprint,
+    name: &str,
+) -> Result<(f64, usize), Box<dyn Error>> {
     let output = Command::new(program)
         .arg("send")
         .arg(file)

@@ -1,4 +1,4 @@
-//! Who may connect to an end that listens: clients, each with a secret and limits.
+//! Clients of an end that listens, each with a secret and limits.
 
 use crate::error::Error;
 use crate::identity::Secret;

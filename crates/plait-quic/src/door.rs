@@ -116,7 +116,7 @@ impl Door {
         Ok(Self { settings, clients, endpoint, streamed: None, links, over, replies })
     }
 
-    /// What a client may have.
+    /// The limits of a client.
     pub(crate) fn limits(&self, guest: &Guest) -> Limits {
         self.clients.limits(guest.number)
     }

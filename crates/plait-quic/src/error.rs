@@ -15,7 +15,7 @@ pub enum Error {
     Refused(String),
     /// The peer has ended the connection.
     Ended(String),
-    /// The peer cannot have this connection now, and another one may succeed: it ends, was started anew, or has no room.
+    /// The peer cannot have this connection now: it ends, was started anew, or has no room. Another one may succeed.
     Away(String),
     /// Nothing was heard from the peer on any path for so many seconds.
     Silent(u64),

@@ -24,7 +24,7 @@ pub const MAX_HELLO: usize = FIXED + MAX_NAME;
 /// Bytes of a reply.
 pub const REPLY_BYTES: usize = 16;
 
-/// The bit beside a path's number that says that the session continues.
+/// The bit beside a path's number: the session continues.
 const CONTINUES: u8 = 0x80;
 
 /// Bytes of a verdict.
@@ -70,7 +70,7 @@ pub struct Hello {
     pub session: [u8; 16],
     /// The path's number.
     pub path: u8,
-    /// Whether another path of the session was answered already: an end that does not know it was started anew.
+    /// Whether another path of the session was answered already. An end without that session was started anew.
     pub continues: bool,
     /// How many there are so far: more may come later.
     pub paths: u8,

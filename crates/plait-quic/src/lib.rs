@@ -14,7 +14,7 @@
 //! No sockets and no clock but in [`files`] and [`proxy`]: [`Sender`] and [`Receiver`] take datagrams and moments, and give datagrams.
 //!
 //! - [`identity`]: certificates, fingerprints, who is believed;
-//! - [`clients`]: who may connect, and how much each may have;
+//! - [`clients`]: clients of a listening end, with secrets and limits;
 //! - [`hello`]: what is said before data flows, and the verdict after it: all that this crate itself reads from the wire;
 //! - [`session`]: a transport endpoint, its packets as bytes, the payload;
 //! - [`source`]: where the payload comes from;

@@ -39,7 +39,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// An end that waits. Only who says a client's secret is listened to.
+    /// An end that waits for clients with their secrets.
     ///
     /// # Errors
     /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
@@ -90,6 +90,7 @@ impl Receiver {
         for handle in self.door.handles() {
             self.work(now, handle);
         }
+        self.retell(now);
         let (mut over, mut silent) = (Vec::new(), Vec::new());
         for (id, transfer) in &mut self.transfers {
             if let Err(error) = transfer.session.handle_timeout(transfer.time(now)) {
@@ -259,7 +260,12 @@ impl Receiver {
         let waiting = self.waiting.values().map(|waiting| Some(waiting.since + self.settings.patience));
         let streamed =
             self.streamed.values().map(|streamed| Some(streamed.heard_at + self.settings.patience));
-        transfers.chain(waiting).chain(streamed).chain([self.door.next_wakeup()]).flatten().min()
+        transfers
+            .chain(waiting)
+            .chain(streamed)
+            .chain([self.door.next_wakeup(), self.retell_at()])
+            .flatten()
+            .min()
     }
 
     /// Connections at the moment, of whoever it is; for looking at its limits.

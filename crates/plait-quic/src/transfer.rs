@@ -23,7 +23,7 @@ pub enum Event {
         id: Id,
         /// The file.
         offer: Offer,
-        /// Who offers it.
+        /// Its client.
         from: Guest,
     },
     /// The next bytes of a file, in order.
@@ -49,7 +49,7 @@ pub enum Event {
         id: Id,
         /// The file.
         offer: Offer,
-        /// Who has offered it.
+        /// Its client.
         from: Guest,
         /// Whether the file is there and the sender was told, as far as that can be known.
         outcome: Result<Summary, Error>,
@@ -116,6 +116,13 @@ impl Transfer {
             said: false,
             kept: None,
         }
+    }
+
+    /// Whether another session of the same client offers the same file.
+    pub(crate) fn rivals(&self, hello: &Hello, from: &Guest) -> bool {
+        self.hello.offer.digest == hello.offer.digest
+            && self.hello.session != hello.session
+            && self.from.number == from.number
     }
 
     /// A path greets, for the first time or anew.

@@ -1,6 +1,6 @@
 //! The configuration file of a command: TOML whose keys are the names of the command's options, and tables of clients.
 //!
-//! Its values become arguments, so that they are read and checked as those are. What the command line gives replaces them.
+//! Its values become arguments, so that they are read and checked as those are. Options on the command line replace them.
 
 use super::Program;
 use crate::clients::{Client, Limits};
@@ -38,7 +38,7 @@ pub(super) struct Config {
 /// # Errors
 /// [`Error::Setting`] names the file, the key, its value and the choices.
 pub(super) fn read(mut arguments: Vec<OsString>) -> Result<(Vec<OsString>, Config), Error> {
-    // What is wrong with the arguments is said when they are read for good.
+    // Wrong arguments are told when they are read for good.
     let Ok(matches) = Program::command().ignore_errors(true).try_get_matches_from(&arguments) else {
         return Ok((arguments, Config::default()));
     };
@@ -115,7 +115,7 @@ fn table(file: &Path) -> Result<Table, Error> {
     Ok(table)
 }
 
-/// The key of an argument: its option's name, or the name of what stands without one.
+/// The key of an argument: its option's name, or its own.
 fn name<'a>(argument: &&'a Arg) -> &'a str {
     argument.get_long().unwrap_or_else(|| argument.get_id().as_str())
 }
@@ -141,7 +141,7 @@ fn texts(argument: &Arg, value: &Value) -> Result<Vec<Option<String>>, &'static 
 }
 
 impl Config {
-    /// What is wrong with an argument, in the words of clap; the file is named if it has the argument.
+    /// Words on a wrong argument, with the file's name if the file has it.
     pub(super) fn named(&self, argument: Option<&str>, words: String) -> String {
         let option = argument.and_then(|argument| argument.split(' ').next()).unwrap_or_default();
         if self.options.contains(option) { format!("{}: {words}", self.file.display()) } else { words }

@@ -8,7 +8,7 @@ use crate::proxy::{self, Standing, Tidings, Told};
 use crate::session::PathCounts;
 use std::collections::BTreeMap;
 
-/// What the events of a receiver leave open: whose the files are that arrive.
+/// Files that arrive at a receiver, with their clients: its progress does not name these.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     arriving: BTreeMap<String, Guest>,
@@ -41,9 +41,11 @@ impl Counts {
     }
 
     fn ended(&mut self, registry: &mut Registry, name: &str, from: &Guest, total: &'static str) {
-        self.arriving.remove(name);
         registry.forget(name);
-        registry.add("plait_transfers", of(from, &[]), -1.0);
+        // An offer that was not told of ends, too.
+        if self.arriving.remove(name).is_some() {
+            registry.add("plait_transfers", of(from, &[]), -1.0);
+        }
         registry.add(total, of(from, &[]), 1.0);
     }
 }

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of a request at most.
 const MOST: usize = 8 << 10;
 
-/// What every family of series is: its name, its type, and its help.
+/// Families of series: name, type and help.
 const FAMILIES: [(&str, &str, &str); 22] = [
     ("plait_info", "gauge", "Version and command of the program."),
     ("plait_start_time_seconds", "gauge", "Start of the program since the Unix epoch in seconds."),
@@ -50,7 +50,7 @@ type Labels = Vec<(&'static str, String)>;
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     series: BTreeMap<&'static str, BTreeMap<Labels, f64>>,
-    /// Counters of what comes and goes, as they were last: by their source.
+    /// The last counts of each source: sources come and go, and their counters begin anew.
     seen: BTreeMap<String, BTreeMap<(&'static str, Labels), u64>>,
 }
 
@@ -70,7 +70,7 @@ impl Registry {
         *self.series.entry(name).or_default().entry(labels).or_default() += more;
     }
 
-    /// Adds what the counter of a source grew by since the last time. A smaller count is a new counter.
+    /// Adds the growth of a source's counter since the last time. A smaller count is a new counter.
     pub(super) fn follow(&mut self, source: &str, name: &'static str, labels: Labels, count: u64) {
         let seen = self.seen.entry(source.to_owned()).or_default();
         let before = seen.insert((name, labels.clone()), count).unwrap_or(0);
@@ -83,12 +83,12 @@ impl Registry {
         self.seen.remove(source);
     }
 
-    /// Removes all series of a family, whose labels may be others from now on.
+    /// Removes all series of a family. Their labels may be others from now on.
     pub(super) fn clear(&mut self, name: &'static str) {
         self.series.remove(name);
     }
 
-    /// All that is known, in the text format.
+    /// All series in the text format.
     fn text(&self) -> String {
         let mut text = String::new();
         for (name, kind, help) in FAMILIES {
@@ -116,7 +116,7 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     port.or_else(|_| text.parse()).map_err(|_| "expected ADDR:PORT, or a port of 127.0.0.1".to_owned())
 }
 
-/// Who answers, until it is dropped.
+/// The thread that answers, until this is dropped.
 pub(super) struct Metrics {
     registry: Arc<Mutex<Registry>>,
     address: SocketAddr,

@@ -81,12 +81,12 @@ struct Common {
     /// A TOML file with options: its keys are their names, and [[client]] tables have a secret and limits each. Arguments go before it.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// What the file says beside options.
+    /// The file's clients, and its name for messages.
     #[arg(skip)]
     more: Config,
 }
 
-/// What a service has beside.
+/// Options of a service.
 #[derive(Args, Clone, Debug)]
 struct ServiceOptions {
     /// Answer with counters in Prometheus' text format at http://ADDR:PORT/metrics. A port alone is one of 127.0.0.1.

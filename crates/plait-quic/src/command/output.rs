@@ -98,7 +98,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// What is seen in the line of a terminal only.
+    /// Progress in the line of a terminal, and nowhere else.
     pub(super) fn live(&self, words: impl FnOnce() -> String) {
         if self.terminal && !self.quiet && !self.json {
             write_error(&format!("{CLEAR}{}", words()));
@@ -110,7 +110,7 @@ impl<'a> Output<'a> {
         self.event(|| change.to_json(names), || change.to_string());
     }
 
-    /// A failure, or its end: as JSON or as a line of the log, whatever the user wants.
+    /// A failure, or its end, as JSON or as a line of the log. `--quiet` does not hide it.
     pub(super) fn failure(&self, value: impl FnOnce() -> Value, words: &str) {
         if self.json {
             self.result(value, String::new);

@@ -42,7 +42,7 @@ pub enum News<'a> {
     Begun {
         /// The file.
         offer: &'a Offer,
-        /// Who offers it.
+        /// Its client.
         from: &'a Guest,
     },
     /// How one stands: twice a second.
@@ -51,7 +51,7 @@ pub enum News<'a> {
     Kept {
         /// The file.
         offer: &'a Offer,
-        /// Who has sent it.
+        /// Its client.
         from: &'a Guest,
         /// Where it is.
         path: PathBuf,
@@ -67,7 +67,7 @@ pub enum News<'a> {
     Failed {
         /// The file.
         offer: &'a Offer,
-        /// Who has offered it.
+        /// Its client.
         from: &'a Guest,
         /// Why not.
         error: &'a Error,
@@ -141,7 +141,7 @@ impl Receiving {
         self.fingerprint
     }
 
-    /// What senders have to know; empty if each client has a secret of its own.
+    /// The secret of senders; empty if each client has its own.
     pub fn secret(&self) -> &str {
         &self.secret
     }

@@ -27,7 +27,7 @@ pub(super) const NOTICE: Token = Token(OTHERS - 1);
 /// Batches that wait for a socket; what comes beyond is lost, as in any queue.
 const WAITING: usize = 4_096;
 
-/// What the system says of a socket of another kind.
+/// Readiness of a socket of another kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ready {
     pub(crate) readable: bool,
@@ -105,7 +105,7 @@ impl Sockets {
         self.poll.registry()
     }
 
-    /// What the system has said of that since the last wait, with its token.
+    /// Tokens and readiness of these, since the last wait.
     pub(crate) fn others(&self) -> impl Iterator<Item = (usize, Ready)> {
         let others = self.events.iter().filter(|event| event.token().0 >= OTHERS);
         others.map(|event| {

@@ -1,4 +1,4 @@
-//! A client of a near end: a TCP connection, and what it wants.
+//! A client of a near end: a TCP connection and its target.
 
 use super::Target;
 use super::pipe::{Pipe, Socket};
@@ -10,7 +10,7 @@ use std::time::Instant;
 pub(super) enum Client {
     /// Says where it wants to go.
     Greeting { socket: Socket, socks: socks::Client, since: Instant },
-    /// The far end looks for its target; what it said meanwhile is kept.
+    /// The far end looks for its target. Bytes that came meanwhile are kept.
     Asked { socket: Socket, stream: u32, target: Target, rest: Vec<u8> },
     /// It is joined with its stream.
     Joined { pipe: Pipe, target: Target },
@@ -38,7 +38,7 @@ impl Client {
         }
     }
 
-    /// Its stream is none any more: who has asked for it is answered.
+    /// Its stream is over: a client that waits for it is answered.
     pub(super) fn refuse(self, reason: Reason) {
         match self {
             Self::Asked { mut socket, .. } => {

@@ -180,7 +180,7 @@ impl Entrance {
             let refused = near.is_refused();
             match near.into_outcome() {
                 None | Some(Error::Stopped) => return Ok(()),
-                // What may pass: the far end is silent, was started anew, or has no room.
+                // This may pass: the far end is silent, was started anew, or has no room.
                 Some(error @ (Error::Silent(_) | Error::Refused(_) | Error::Away(_))) if !refused => {
                     for client in std::mem::take(&mut self.clients).into_values() {
                         client.break_off();

@@ -43,7 +43,7 @@ pub struct Hosting {
 pub enum Tidings<'a> {
     /// A client has connected.
     Came {
-        /// Who.
+        /// The client.
         from: &'a Guest,
     },
     /// Somebody has said a wrong secret.
@@ -60,7 +60,7 @@ pub enum Tidings<'a> {
     },
     /// Another scheduler decides what goes back to one who has connected.
     Changed {
-        /// Who.
+        /// The client.
         from: &'a Guest,
         /// Which, and why.
         change: &'a Change,
@@ -69,21 +69,21 @@ pub enum Tidings<'a> {
     Status(&'a [Standing]),
     /// A connection is there.
     Connected {
-        /// Whose.
+        /// The client.
         from: &'a Guest,
         /// Where it leads to.
         target: &'a str,
     },
     /// A connection on which nothing moved for too long was ended.
     Idle {
-        /// Whose.
+        /// The client.
         from: &'a Guest,
         /// Where it led to.
         target: &'a str,
     },
     /// A connection came to nothing.
     Refused {
-        /// Whose.
+        /// The client.
         from: &'a Guest,
         /// Where it was to lead to.
         target: &'a str,
@@ -190,7 +190,7 @@ impl<W: Scheduler> Exit<W> {
         self.fingerprint
     }
 
-    /// What peers have to know; empty if each client has a secret of its own.
+    /// The secret of near ends; empty if each client has its own.
     pub fn secret(&self) -> &str {
         &self.secret
     }

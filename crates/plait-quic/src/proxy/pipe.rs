@@ -28,7 +28,7 @@ pub(super) struct Socket {
     io: TcpStream,
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// Its peer sends nothing more: what it sent may not be read yet.
+    /// Its peer sends nothing more. Its last bytes may not be read yet.
     pub(super) closing: bool,
 }
 
@@ -43,7 +43,7 @@ impl Socket {
         Ok(Self { io, readable: false, writable: false, closing: false })
     }
 
-    /// Takes what the system has said since the last time.
+    /// Adds readiness that the system has told.
     pub(super) fn note(&mut self, ready: Ready) {
         self.readable |= ready.readable;
         self.writable |= ready.writable;
@@ -127,7 +127,7 @@ impl Pipe {
         Self { socket, stream, heard_all: false, said_all: false, moved_at: now }
     }
 
-    /// Carries what there is and what there is room for, both ways, and `most` bytes in all, which are counted down.
+    /// Carries bytes both ways as far as there is room, `most` in all, which it counts down.
     pub(super) fn pump(
         &mut self,
         now: Instant,
@@ -159,7 +159,7 @@ impl Pipe {
 
     fn carry(&mut self, streams: &mut Streams, buffer: &mut [u8], most: &mut usize) -> io::Result<()> {
         if self.socket.closing {
-            // What was broken off is not read to its end, where there is no room for it.
+            // Without room nothing is read, so that an error would not show.
             self.socket.broken()?;
         }
         while self.socket.readable && !self.heard_all {
@@ -191,5 +191,30 @@ impl Pipe {
             self.socket.finish();
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::now;
+    use std::net::TcpListener;
+
+    /// A client is gone and its last bytes are not read: that ends sooner than silence.
+    #[test]
+    fn what_is_half_over_ends_sooner() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let client =
+            std::net::TcpStream::connect(listener.local_addr().expect("it has one")).expect("it listens");
+        client.set_nonblocking(true).expect("it can be set");
+        let poll = mio::Poll::new().expect("the system has one");
+        let socket = Socket::new(poll.registry(), TcpStream::from_std(client), 1).expect("it is registered");
+        let start = now();
+        let mut pipe = Pipe::new(start, socket, 0);
+        let after = |seconds: u64| start + Duration::from_secs(seconds);
+        assert!(!pipe.is_idle(after(2 * 3_600 + 239), IDLE) && pipe.is_idle(after(2 * 3_600 + 240), IDLE));
+        pipe.socket.note(Ready { readable: true, writable: false, closing: true });
+        assert!(!pipe.is_idle(after(239), IDLE) && pipe.is_idle(after(240), IDLE));
+        assert!(pipe.is_idle(after(30), Duration::from_secs(30)), "a shorter time holds for all");
     }
 }

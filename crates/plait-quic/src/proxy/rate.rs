@@ -24,7 +24,7 @@ impl Rate {
         Self { rate, left: rate.unwrap_or(0.0) * BURST.as_secs_f64(), at: now }
     }
 
-    /// Bytes that the next of so many streams may move now: its share of what is left.
+    /// Bytes that the next of so many streams may move now: its share of the rest.
     pub(super) fn share(&mut self, now: Instant, streams: usize) -> usize {
         let Some(rate) = self.rate else { return usize::MAX };
         let burst = rate * BURST.as_secs_f64();

@@ -21,6 +21,8 @@ pub(super) struct Waiting {
     pub(super) hello: Hello,
     pub(super) handles: Vec<ConnectionHandle>,
     pub(super) since: Instant,
+    /// The event was told. An offer of a file that arrives waits until the silence of its sender shows.
+    pub(super) told: bool,
 }
 
 impl Receiver {
@@ -72,10 +74,34 @@ impl Receiver {
             // As many as there are paths, and one more for each that is opened anew meanwhile.
             waiting.handles.push(handle);
         } else {
-            let offer = hello.offer.clone();
-            self.waiting.insert(id, Waiting { from: from.clone(), hello, handles: vec![handle], since: now });
-            self.events.push_back(Event::Begun { id, offer, from });
+            let same = |transfer: &Transfer| transfer.rivals(&hello, &from);
+            let told = !self.transfers.values().any(same);
+            if told {
+                let (offer, from) = (hello.offer.clone(), from.clone());
+                self.events.push_back(Event::Begun { id, offer, from });
+            }
+            self.waiting.insert(id, Waiting { from, hello, handles: vec![handle], since: now, told });
         }
+    }
+
+    /// Tells of offers whose file was arriving: from now on its sender is silent, or they are refused.
+    pub(super) fn retell(&mut self, now: Instant) {
+        let mut offers = Vec::new();
+        for (id, waiting) in &mut self.waiting {
+            if !waiting.told && now.saturating_duration_since(waiting.since) >= SILENT {
+                waiting.told = true;
+                offers.push((*id, waiting.hello.clone(), waiting.from.clone()));
+            }
+        }
+        for (id, hello, from) in offers {
+            self.give_way(now, &hello, &from);
+            self.events.push_back(Event::Begun { id, offer: hello.offer, from });
+        }
+    }
+
+    /// When [`Receiver::retell`] has something to do.
+    pub(super) fn retell_at(&self) -> Option<Instant> {
+        self.waiting.values().filter(|waiting| !waiting.told).map(|waiting| waiting.since + SILENT).min()
     }
 
     /// Transfers of a client, those included that were not answered yet.
@@ -89,10 +115,7 @@ impl Receiver {
     /// A client's new sender of a file takes over from one that has gone silent.
     fn give_way(&mut self, now: Instant, hello: &Hello, from: &Guest) {
         let is_silent = |transfer: &Transfer| {
-            transfer.hello.offer.digest == hello.offer.digest
-                && transfer.hello.session != hello.session
-                && transfer.from.number == from.number
-                && now.saturating_duration_since(transfer.heard_at) >= SILENT
+            transfer.rivals(hello, from) && now.saturating_duration_since(transfer.heard_at) >= SILENT
         };
         let silent = self.transfers.iter().find(|(_, transfer)| is_silent(transfer)).map(|(id, _)| *id);
         if let Some(id) = silent {

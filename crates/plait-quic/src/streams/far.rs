@@ -29,7 +29,7 @@ pub enum News {
     Came {
         /// Which.
         id: Id,
-        /// Who.
+        /// The client.
         from: Guest,
     },
     /// Somebody has said a wrong secret.
@@ -143,7 +143,7 @@ pub struct Far<W = Builtin> {
 }
 
 impl<W: Scheduler> Far<W> {
-    /// An end that waits. Only who says a client's secret is listened to; `maker` makes who decides on which path data goes back.
+    /// An end that waits for clients with their secrets; `maker` makes who decides on which path data goes back.
     ///
     /// # Errors
     /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
@@ -352,12 +352,12 @@ impl<W: Scheduler> Far<W> {
         self.peers.keys().copied().collect()
     }
 
-    /// Who a peer is.
+    /// The client of a peer.
     pub fn guest(&self, id: &Id) -> Option<&Guest> {
         self.peers.get(id).map(|peer| &peer.guest)
     }
 
-    /// What a client may have.
+    /// The limits of a client.
     pub fn limits(&self, guest: &Guest) -> Limits {
         self.door.limits(guest)
     }
