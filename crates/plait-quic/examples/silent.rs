@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! cargo build --release -p plait-quic
-//! cargo run --release -p plait-quic --example silent -- target/release/plait-quic 100 5 50
+//! cargo run --release -p plait-quic --example silent -- target/release/plait-quic 100 5 50 1000
 //! ```
 //!
 //! The program receives on 127.0.0.1 and sends a file of 50 MB over two paths, five times each: alone, beside 100 clients of one
 //! address, and beside 100 clients of an address each. A client finishes the QUIC handshake and says nothing; it opens its
-//! connection again 100 ms after it was closed. In a network namespace the loopback interface can have a rate
+//! connection again 1000 ms after it was closed. In a network namespace the loopback interface can have a rate
 //! (`tc qdisc add dev lo root tbf rate 100mbit burst 64k latency 50ms`), which the clients share.
 
 #![expect(clippy::disallowed_methods, reason = "it measures real time")]
@@ -30,9 +30,6 @@ use std::time::{Duration, Instant};
 
 const SECRET: &str = "the secret of this measurement";
 
-/// Before a connection that was closed is opened again.
-const AGAIN: Duration = Duration::from_millis(100);
-
 /// A client that says nothing.
 struct Silent {
     socket: UdpSocket,
@@ -50,7 +47,12 @@ impl Silent {
     }
 
     /// All that there is to do now; whether a handshake was finished.
-    fn step(&mut self, client: &ClientConfig, remote: SocketAddr) -> Result<bool, Box<dyn Error>> {
+    fn step(
+        &mut self,
+        client: &ClientConfig,
+        remote: SocketAddr,
+        again: Duration,
+    ) -> Result<bool, Box<dyn Error>> {
         let (now, mut buffer, mut answer) = (Instant::now(), [0; 2_048], Vec::new());
         if self.connection.is_none() && now >= self.open_at {
             self.connection = Some(self.endpoint.connect(now, client.clone(), remote, "plait")?);
@@ -89,7 +91,7 @@ impl Silent {
         if connection.is_drained() || connection.is_closed() {
             // What noq remembers of it goes with its endpoint.
             self.endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), None, false);
-            (self.connection, self.open_at) = (None, now + AGAIN);
+            (self.connection, self.open_at) = (None, now + again);
         }
         Ok(finished)
     }
@@ -107,6 +109,7 @@ impl Crowd {
         locals: Vec<IpAddr>,
         remote: SocketAddr,
         fingerprint: Fingerprint,
+        again: Duration,
     ) -> Result<Self, Box<dyn Error>> {
         let client = ClientConfig::new(Arc::new(identity::client(fingerprint)?));
         let mut clients = locals.into_iter().map(Silent::new).collect::<Result<Vec<_>, _>>()?;
@@ -115,7 +118,10 @@ impl Crowd {
         let thread = std::thread::spawn(move || {
             while !over.load(Ordering::Relaxed) {
                 for one in &mut clients {
-                    count.fetch_add(u64::from(one.step(&client, remote).unwrap_or(false)), Ordering::Relaxed);
+                    count.fetch_add(
+                        u64::from(one.step(&client, remote, again).unwrap_or(false)),
+                        Ordering::Relaxed,
+                    );
                 }
                 std::thread::sleep(Duration::from_millis(2));
             }
@@ -143,12 +149,13 @@ impl Drop for Receiver {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [program, clients, rounds, megabytes] = &arguments[..] else {
-        return Err("PROGRAM CLIENTS ROUNDS MEGABYTES are needed".into());
+    let [program, clients, rounds, megabytes, again] = &arguments[..] else {
+        return Err("PROGRAM CLIENTS ROUNDS MEGABYTES MILLISECONDS are needed".into());
     };
     let (clients, rounds, megabytes): (u32, usize, usize) =
         (clients.parse()?, rounds.parse()?, megabytes.parse()?);
     let folder = tempfile::tempdir()?;
+    let again = Duration::from_millis(again.parse()?);
     let file = folder.path().join("file");
     std::fs::write(&file, vec![7; megabytes * 1_000_000])?;
     let mut receiver = Receiver(
@@ -181,7 +188,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 1 => one_address(),
                 _ => addresses(),
             };
-            let crowd = Crowd::start(locals, remote, fingerprint)?;
+            let crowd = Crowd::start(locals, remote, fingerprint, again)?;
             // Slots are taken before the transfer begins.
             std::thread::sleep(Duration::from_secs(2));
             let before = crowd.handshakes.load(Ordering::Relaxed);

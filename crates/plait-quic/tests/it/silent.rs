@@ -61,6 +61,13 @@ impl World {
         let address = SocketAddr::new(address.into(), 40_000 + self.clients.len() as u16);
         self.clients.push(Client { address, endpoint, handle, connection, says, sent: 0, lost: false });
         self.settle();
+        // noq paces the packet that answers a Retry.
+        for _ in 0..100 {
+            if self.clients.last().is_some_and(|client| client.connection.is_handshaking()) {
+                self.now += Duration::from_millis(1);
+                self.settle();
+            }
+        }
     }
 
     /// Until nobody has anything to send at this moment.
