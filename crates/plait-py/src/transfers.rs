@@ -291,7 +291,7 @@ impl Receiving {
             folder: Some(folder),
             modes: Modes::Private,
             replaces: false,
-            listen: Listen { address: listen, secret, key: None, settings },
+            listen: Listen { address: listen, secret, clients: Vec::new(), key: None, settings },
         };
         let ready = py.detach(|| files::Receiving::open(inbox)).map_err(|error| exception(&error))?;
         let address = ready.address();

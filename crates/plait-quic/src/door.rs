@@ -6,9 +6,10 @@
 mod over;
 mod streamed;
 
+use crate::clients::{Clients, Guest, Limits};
 use crate::error::Error;
 use crate::hello::{Hello, MAX_HELLO, Reply};
-use crate::identity::{Identity, Secret};
+use crate::identity::Identity;
 use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
 use crate::settings::{MAX_LINKS, Settings};
 use crate::ways::endpoint_config;
@@ -72,8 +73,8 @@ pub(crate) enum Heard {
     Nothing,
     /// Somebody at this address has said a wrong secret.
     Rejected(SocketAddr),
-    /// Somebody who knows the secret wants something: to be [admitted](Door::admit), [answered](Door::answer) or refused.
-    Greeted(Hello),
+    /// A client wants something: to be [admitted](Door::admit), [answered](Door::answer) or refused.
+    Greeted(Hello, Guest),
     /// It is a path, and packets may have come.
     Packets(Id, usize),
     /// It was a path; `done` if the peer has closed it on purpose.
@@ -88,7 +89,7 @@ pub(crate) enum Heard {
 #[derive(Debug)]
 pub(crate) struct Door {
     settings: Settings,
-    secret: Secret,
+    clients: Clients,
     endpoint: Endpoint,
     /// For who wants to send a file on a stream.
     streamed: Option<Arc<ServerConfig>>,
@@ -100,7 +101,7 @@ pub(crate) struct Door {
 impl Door {
     /// # Errors
     /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
-    pub(crate) fn new(settings: Settings, identity: &Identity, secret: Secret) -> Result<Self, Error> {
+    pub(crate) fn new(settings: Settings, identity: &Identity, clients: Clients) -> Result<Self, Error> {
         settings.check()?;
         let mut server = ServerConfig::with_crypto(Arc::new(identity.server()?));
         server
@@ -108,10 +109,16 @@ impl Door {
             .max_incoming(MAX_STRANGERS)
             .incoming_buffer_size(64 << 10)
             .incoming_buffer_size_total(1 << 20);
-        let config = Arc::new(endpoint_config(&settings, 0xff));
-        let endpoint = Endpoint::new(config, Some(Arc::new(server)), false);
+        let mut config = endpoint_config(&settings, 0xff);
+        identity.mark(&mut config);
+        let endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(server)), false);
         let (links, over, replies) = (BTreeMap::new(), Over::default(), Vec::new());
-        Ok(Self { settings, secret, endpoint, streamed: None, links, over, replies })
+        Ok(Self { settings, clients, endpoint, streamed: None, links, over, replies })
+    }
+
+    /// The limits of a client.
+    pub(crate) fn limits(&self, guest: &Guest) -> Limits {
+        self.clients.limits(guest.number)
     }
 
     /// Takes a UDP datagram that came from `remote` to the address `local`; the connection to look at.
@@ -201,12 +208,17 @@ impl Door {
         let crowded = if by_address[&network(remote)] >= MAX_OF_ADDRESS {
             network(remote)
         } else if by_address.values().sum::<usize>() >= MAX_STRANGERS {
-            by_address.into_iter().max_by_key(|(_, count)| *count).map_or(network(remote), |(address, _)| address)
+            by_address
+                .into_iter()
+                .max_by_key(|(_, count)| *count)
+                .map_or(network(remote), |(address, _)| address)
         } else {
             return;
         };
         let own = strangers().filter(|(_, connected)| network(connected.remote) == crowded);
-        if let Some(handle) = own.min_by_key(|(_, connected)| connected.accepted_at).map(|(handle, _)| *handle) {
+        if let Some(handle) =
+            own.min_by_key(|(_, connected)| connected.accepted_at).map(|(handle, _)| *handle)
+        {
             self.close(now, handle, BROKEN, "too many connections without the secret");
         }
     }
@@ -238,13 +250,15 @@ impl Door {
             Some((id, path)) => return Heard::Packets(id, path),
             None => match Hello::decode(link.heard()) {
                 Ok(Some(hello)) if !connected.answered => {
-                    if !self.secret.agrees(&hello.secret) {
+                    let Some(client) = self.clients.find(&hello.secret) else {
                         link.close(now, REFUSED, "the secret is not the receiver's");
                         return Heard::Rejected(connected.remote);
-                    } else if let Some((code, reason)) = self.over.find(now, &hello.session) {
+                    };
+                    if let Some((code, reason)) = self.over.find(now, &hello.session) {
                         link.close(now, code, reason);
                     } else {
-                        return Heard::Greeted(hello);
+                        let guest = self.clients.guest(client, connected.remote);
+                        return Heard::Greeted(hello, guest);
                     }
                 }
                 Ok(_) if now.saturating_duration_since(connected.accepted_at) < GREETING => {}
@@ -260,11 +274,11 @@ impl Door {
         self.links.get_mut(&handle).and_then(|connected| connected.link.receive())
     }
 
-    /// A connection is a path of a session's from now on. From where it comes.
-    pub(crate) fn admit(&mut self, handle: ConnectionHandle, id: Id, path: usize) -> Option<SocketAddr> {
-        let connected = self.links.get_mut(&handle)?;
-        connected.joined = Some((id, path));
-        Some(connected.remote)
+    /// A connection is a path of a session's from now on.
+    pub(crate) fn admit(&mut self, handle: ConnectionHandle, id: Id, path: usize) {
+        if let Some(connected) = self.links.get_mut(&handle) {
+            connected.joined = Some((id, path));
+        }
     }
 
     /// The path of this session that a connection is.

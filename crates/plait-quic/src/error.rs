@@ -17,6 +17,8 @@ pub enum Error {
     Ended(String),
     /// No path carries full datagrams.
     TooSmall(String),
+    /// The peer cannot have this connection now: it ends, was started anew, or has no room. Another one may succeed.
+    Away(String),
     /// Nothing was heard from the peer on any path for so many seconds.
     Silent(u64),
     /// What the peer says cannot be read.
@@ -46,6 +48,7 @@ impl fmt::Display for Error {
             Self::Refused(text) => write!(f, "no connection: {text}"),
             Self::Ended(text) => write!(f, "the peer has ended the connection: {text}"),
             Self::TooSmall(text) => write!(f, "{text}"),
+            Self::Away(text) => write!(f, "{text}"),
             Self::Silent(seconds) => write!(f, "nothing was heard from the peer on any path for {seconds} s"),
             Self::Malformed(what) => write!(f, "the peer's {what} cannot be read"),
             Self::Violation(what) => write!(f, "the peer breaks the rules: {what}"),

@@ -3,7 +3,7 @@
 //! [streams](Offer::STREAMS) opens a path for these. Numbers are in the network's order.
 //!
 //! ```text
-//! Hello  length 2 · secret 32 · session 16 · path 1 · paths 1 · segment 2 · size 8 · identity 32 · name (the rest, UTF-8)
+//! Hello  length 2 · secret 32 · session 16 · continues 1 bit, path 7 bits · paths 1 · segment 2 · size 8 · identity 32 · name (the rest, UTF-8)
 //! Reply  window 8
 //! ```
 
@@ -20,6 +20,9 @@ pub const MAX_HELLO: usize = FIXED + MAX_NAME;
 
 /// Bytes of a reply.
 pub const REPLY_BYTES: usize = 8;
+
+/// The bit beside a path's number: the session continues.
+const CONTINUES: u8 = 0x80;
 
 /// An offer of one file or several.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,6 +65,8 @@ pub struct Hello {
     pub session: [u8; 16],
     /// The path's number.
     pub path: u8,
+    /// Whether another path of the session was answered already. An end without that session was started anew.
+    pub continues: bool,
     /// How many there are so far: more may come later.
     pub paths: u8,
     /// Payload bytes of a full segment.
@@ -74,7 +79,7 @@ impl Hello {
     /// Whether another path of the same session may say this.
     #[must_use]
     pub fn agrees(&self, other: &Self) -> bool {
-        self.offer == other.offer && self.segment == other.segment
+        self.offer == other.offer && self.segment == other.segment && self.secret.agrees(&other.secret)
     }
 
     /// As bytes.
@@ -89,7 +94,7 @@ impl Hello {
         bytes.extend(length.to_be_bytes());
         bytes.extend(self.secret.0);
         bytes.extend(self.session);
-        bytes.extend([self.path, self.paths]);
+        bytes.extend([self.path | if self.continues { CONTINUES } else { 0 }, self.paths]);
         bytes.extend(self.segment.to_be_bytes());
         bytes.extend(self.offer.size.to_be_bytes());
         bytes.extend(self.offer.identity);
@@ -113,7 +118,8 @@ impl Hello {
         }
         let secret = Secret(reader.take().ok_or(MALFORMED)?);
         let session = reader.take().ok_or(MALFORMED)?;
-        let [path, paths] = reader.take().ok_or(MALFORMED)?;
+        let [said, paths] = reader.take().ok_or(MALFORMED)?;
+        let (path, continues) = (said & !CONTINUES, said & CONTINUES != 0);
         let segment = u16::from_be_bytes(reader.take().ok_or(MALFORMED)?);
         let size = u64::from_be_bytes(reader.take().ok_or(MALFORMED)?);
         let identity = reader.take().ok_or(MALFORMED)?;
@@ -127,7 +133,7 @@ impl Hello {
         if !numbered || segment < LEAST_SEGMENT || size >= 1 << 60 || !named {
             return Err(MALFORMED);
         }
-        Ok(Some(Self { secret, session, path, paths, segment, offer }))
+        Ok(Some(Self { secret, session, path, continues, paths, segment, offer }))
     }
 }
 
@@ -176,7 +182,8 @@ mod tests {
 
     fn hello() -> Hello {
         let offer = Offer { name: "a b.bin".to_owned(), size: 1 << 40, identity: [7; 32] };
-        Hello { secret: Secret([1; 32]), session: [2; 16], path: 1, paths: 2, segment: 1_111, offer }
+        let (secret, session) = (Secret([1; 32]), [2; 16]);
+        Hello { secret, session, path: 1, continues: true, paths: 2, segment: 1_111, offer }
     }
 
     #[test]

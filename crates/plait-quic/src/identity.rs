@@ -5,6 +5,8 @@
 
 use crate::error::Error;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use noq_proto::{EndpointConfig, HashedConnectionIdGenerator};
+use ring::hmac;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
@@ -12,8 +14,8 @@ use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime
 use rustls::{DigitallySignedStruct, SignatureScheme};
 use sha2::{Digest, Sha256};
 use std::fmt;
-use std::fs::OpenOptions;
-use std::io::Write;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::str::FromStr;
@@ -102,12 +104,37 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 /// [`Error::Setting`] if others may, or it cannot be read.
 pub fn read_private(file: &Path) -> Result<String, Error> {
     let refused = |reason: String| Error::Setting(format!("{}: {reason}", file.display()));
-    let found = std::fs::metadata(file).map_err(|error| refused(error.to_string()))?;
-    let mode = found.permissions().mode() & 0o777;
-    if mode & 0o077 != 0 {
+    let mut open = File::open(file).map_err(|error| refused(error.to_string()))?;
+    let mode = open.metadata().map_err(|error| refused(error.to_string()))?.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 && !is_credential(file) {
         return Err(refused(format!("others may read it (mode {mode:04o}): chmod 600 {}", file.display())));
     }
-    std::fs::read_to_string(file).map_err(|error| refused(error.to_string()))
+    let mut text = String::new();
+    open.read_to_string(&mut text).map_err(|error| refused(error.to_string()))?;
+    Ok(text)
+}
+
+/// The secret in a file: its first line.
+///
+/// # Errors
+/// Those of [`read_private`], and [`Error::Setting`] if it is empty.
+pub fn secret_in(file: &Path) -> Result<String, Error> {
+    let text = read_private(file)?;
+    let line = text.lines().next().map(str::trim).filter(|line| !line.is_empty());
+    line.map(str::to_owned)
+        .ok_or_else(|| Error::Setting(format!("{}: its first line is empty", file.display())))
+}
+
+/// Whether a secret is so short that it can be guessed: each guess costs a handshake and nothing else.
+pub fn is_weak(secret: &str) -> bool {
+    secret.chars().count() < 12
+}
+
+/// Whether systemd guards a file as a credential of this service (`LoadCredential=`). The service's user may read it by an
+/// access control list, which shows as a permission of the group.
+fn is_credential(file: &Path) -> bool {
+    std::env::var_os("CREDENTIALS_DIRECTORY")
+        .is_some_and(|folder| !folder.is_empty() && file.starts_with(folder))
 }
 
 /// A receiver's certificate and key, made by itself.
@@ -161,6 +188,18 @@ impl Identity {
             certificate: CertificateDer::from_pem_slice(text.as_bytes()).map_err(wrong)?,
             key: PrivatePkcs8KeyDer::from_pem_slice(text.as_bytes()).map_err(wrong)?,
         })
+    }
+
+    /// Derives an endpoint's connection IDs and their reset tokens from the key. So an end that was started anew with the
+    /// same key tells its peers at once that their connections are gone (RFC 9000 §10.3).
+    pub(crate) fn mark(&self, config: &mut EndpointConfig) {
+        let derive = |label: &[u8]| {
+            Sha256::new().chain_update(label).chain_update(self.key.secret_pkcs8_der()).finalize()
+        };
+        config.reset_key(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &derive(b"plait reset tokens"))));
+        let ids =
+            derive(b"plait connection ids").iter().take(8).fold(0, |id, byte| id << 8 | u64::from(*byte));
+        config.cid_generator(Arc::new(move || Box::new(HashedConnectionIdGenerator::from_key(ids))));
     }
 
     /// What a sender has to be told.

@@ -14,6 +14,7 @@
 //! No sockets and no clock but in [`files`] and [`proxy`]: [`Sender`] and [`Receiver`] take datagrams and moments, and give datagrams.
 //!
 //! - [`identity`]: certificates, fingerprints, who is believed;
+//! - [`clients`]: clients of a listening end, with secrets and limits;
 //! - [`hello`]: the greeting of each path; [`files::records`]: the messages about files. This crate itself reads these and streams' records from the wire;
 //! - [`names`]: checks and display of files' names;
 //! - [`session`]: a transport endpoint, its packets as bytes, the payload;
@@ -33,6 +34,7 @@
 
 #[cfg(feature = "simulation")]
 pub mod auto;
+pub mod clients;
 #[cfg(feature = "program")]
 pub mod command;
 mod door;
@@ -63,6 +65,7 @@ pub mod tunnels;
 pub mod unlimited;
 mod ways;
 
+pub use clients::{Client, Clients, Guest, Limits};
 pub use error::Error;
 pub use hello::Offer;
 pub use identity::{Fingerprint, Identity, Secret};

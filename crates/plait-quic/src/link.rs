@@ -29,12 +29,14 @@ pub(crate) fn words(reason: &ConnectionError) -> String {
     }
 }
 
-/// Why an end closes a connection: nothing is left to do; it will not have the transfer; something is wrong with this connection only.
+/// Why an end closes a connection: nothing is left to do; it will not have the transfer; something is wrong with this connection only;
+/// it cannot have this session now, and another one may succeed: it ends, was started anew, or has no room.
 pub(crate) const DONE: u32 = 0;
 pub(crate) const REFUSED: u32 = 1;
 pub(crate) const BROKEN: u32 = 2;
 /// Full datagrams do not get through on it.
 pub(crate) const NARROW: u32 = 3;
+pub(crate) const AWAY: u32 = 4;
 
 /// UDP datagrams for the network, all to one peer.
 #[derive(Clone, PartialEq, Eq, Debug)]

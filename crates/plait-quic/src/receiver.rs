@@ -4,9 +4,10 @@
 mod greeting;
 mod streamed;
 
+use crate::clients::Clients;
 use crate::door::{Door, Heard};
 use crate::error::Error;
-use crate::identity::{Identity, Secret};
+use crate::identity::Identity;
 use crate::link::{DONE, Outgoing, REFUSED};
 use crate::settings::Settings;
 use crate::transfer::Transfer;
@@ -19,9 +20,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 use streamed::Streamed;
-
-/// Transfers at once.
-pub const MAX_TRANSFERS: usize = 4;
 
 /// The receiving end.
 #[derive(Debug)]
@@ -39,16 +37,16 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// An end that waits. Only who says the secret is listened to.
+    /// An end that waits for clients with their secrets.
     ///
     /// # Errors
     /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
-    pub fn new(settings: Settings, identity: &Identity, secret: Secret) -> Result<Self, Error> {
+    pub fn new(settings: Settings, identity: &Identity, clients: impl Into<Clients>) -> Result<Self, Error> {
         // Its own data is short, and leaves on the path with the shortest round trip.
         let scheduler = Builtin::new("lowest-rtt", &[]).map_err(|error| Error::Setting(error.to_string()))?;
         Ok(Self {
             settings,
-            door: Door::new(settings, identity, secret)?.with_streams(identity)?,
+            door: Door::new(settings, identity, clients.into())?.with_streams(identity)?,
             waiting: BTreeMap::new(),
             transfers: BTreeMap::new(),
             streamed: BTreeMap::new(),
@@ -123,7 +121,7 @@ impl Receiver {
         match self.door.work(now, handle) {
             Heard::Nothing => {}
             Heard::Rejected(remote) => self.events.push_back(Event::Rejected { remote }),
-            Heard::Greeted(hello) => self.greet(now, handle, hello),
+            Heard::Greeted(hello, guest) => self.greet(now, handle, hello, guest),
             Heard::Packets(id, path) => self.take(now, handle, &id, path),
             Heard::Parted { id, path, done } => self.part(now, &id, path, handle, done),
         }
@@ -207,12 +205,12 @@ impl Receiver {
     }
 
     fn end(&mut self, now: Instant, id: &Id, outcome: Result<Summary, Error>) {
-        let waited = self.waiting.remove(id).map(|waiting| waiting.hello);
-        let streamed = self.streamed.remove(id).map(|streamed| streamed.hello);
-        let hello = self.transfers.remove(id).map(|transfer| transfer.hello);
-        let Some(hello) = hello.or(streamed).or(waited) else { return };
+        let waited = self.waiting.remove(id).map(|waiting| (waiting.hello, waiting.from));
+        let streamed = self.streamed.remove(id).map(|streamed| (streamed.hello, streamed.from));
+        let transfer = self.transfers.remove(id).map(|transfer| (transfer.hello, transfer.from));
+        let Some((hello, from)) = transfer.or(streamed).or(waited) else { return };
         self.door.end(now, id, DONE, "done");
-        self.events.push_back(Event::Ended { id: *id, offer: hello.offer, outcome });
+        self.events.push_back(Event::Ended { id: *id, offer: hello.offer, from, outcome });
     }
 
     /// What happened next.
@@ -254,7 +252,12 @@ impl Receiver {
         let waiting = self.waiting.values().map(|waiting| Some(waiting.since + self.settings.patience));
         let streamed =
             self.streamed.values().map(|streamed| Some(streamed.heard_at + self.settings.patience));
-        transfers.chain(waiting).chain(streamed).chain([self.door.next_wakeup()]).flatten().min()
+        transfers
+            .chain(waiting)
+            .chain(streamed)
+            .chain([self.door.next_wakeup()])
+            .flatten()
+            .min()
     }
 
     /// Connections at the moment, of whoever it is; for looking at its limits.

@@ -1,9 +1,10 @@
 //! Events of transfers and proxies as JSON: lines of `--json`, and what the Python package reads.
 
+use crate::clients::Guest;
 use crate::files::{Local, News, PathStatus, Sent, Status, Transferred};
 use crate::identity::hexadecimal;
 use crate::pilot::Change;
-use crate::proxy::{self, Tidings, Told};
+use crate::proxy::{self, Standing, Tidings, Told};
 use crate::receiver::Summary;
 use crate::sender::Progress;
 use serde_json::{Value, json};
@@ -57,9 +58,9 @@ fn failure((file, error): &(String, String)) -> Value {
 /// An event of an end that receives files.
 pub fn received(news: &News<'_>) -> Value {
     match news {
-        News::Begun { offer, remote } => {
-            json!({"event": "begun", "file": offer.name, "size": offer.size, "from": remote})
-        }
+        News::Begun { offer, from } => json!({
+            "event": "begun", "file": offer.name, "size": offer.size, "from": from.remote, "client": client(from),
+        }),
         News::Status(status) => progress(status),
         News::File { path, outcome: Ok(arrived) } => json!({
             "event": "file", "file": path, "bytes": arrived.bytes, "resumed_bytes": arrived.resumed,
@@ -68,18 +69,20 @@ pub fn received(news: &News<'_>) -> Value {
         News::File { path, outcome: Err(error) } => {
             json!({"event": "file", "file": path, "error": error.to_string()})
         }
-        News::Kept { offer, transferred } => {
+        News::Kept { offer, from, transferred } => {
             let Transferred { path, files, bytes, resumed, digest, summary } = transferred;
             let Summary { duration, paths, longest_gap } = summary;
             json!({
                 "event": "received", "file": offer.name, "path": path.to_string_lossy(), "files": files, "bytes": bytes,
                 "resumed_bytes": resumed, "sha256": digest.as_ref().map(|digest| hexadecimal(digest)),
                 "seconds": duration.as_secs_f64(), "paths": paths, "longest_gap_s": longest_gap.as_secs_f64(),
+                "from": from.remote, "client": client(from),
             })
         }
         News::Rejected { remote } => rejected(remote),
-        News::Failed { offer, error, left } => json!({
+        News::Failed { offer, from, error, left } => json!({
             "event": "failed", "file": offer.name, "error": error.to_string(), "kept_bytes": left,
+            "from": from.remote, "client": client(from),
         }),
     }
 }
@@ -88,9 +91,11 @@ pub fn received(news: &News<'_>) -> Value {
 pub fn near(told: &Told<'_>, names: &[String]) -> Value {
     match told {
         Told::Changed(change) => change.to_json(names),
-        Told::Open => json!({"event": "open"}),
+        Told::Open { after } => {
+            json!({"event": "open", "after_s": after.map(|after| after.as_secs_f64())})
+        }
         Told::Status(status) => {
-            let proxy::Status { streams, opened, sent, received, flows, datagrams, elapsed, paths: found } =
+            let proxy::Status { streams, opened, sent, received, flows, datagrams, elapsed, paths: found, .. } =
                 status;
             json!({
                 "event": "progress", "connections": streams, "opened": opened, "sent_bytes": sent,
@@ -105,22 +110,50 @@ pub fn near(told: &Told<'_>, names: &[String]) -> Value {
             json!({"event": "refused", "target": target.to_string(), "reason": reason.to_string()})
         }
         Told::Unrecorded(error) => json!({"event": "unrecorded", "error": error.to_string()}),
-        Told::Lost(error) => json!({"event": "lost", "error": error.to_string()}),
+        Told::Lost { error, pause } => {
+            json!({"event": "lost", "error": error.to_string(), "pause_s": pause.as_secs_f64()})
+        }
+        Told::Idle { target } => json!({"event": "idle", "target": target.to_string()}),
     }
 }
 
 /// An event of a proxy's far end.
 pub fn far(tidings: &Tidings<'_>) -> Value {
     match tidings {
-        Tidings::Changed(change) => change.to_json(&[]),
-        Tidings::Came { remote } => json!({"event": "came", "from": remote}),
-        Tidings::Left { error } => json!({"event": "left", "reason": error.to_string()}),
+        Tidings::Changed { from, change } => of(from, change.to_json(&[])),
+        Tidings::Came { from } => of(from, json!({"event": "came"})),
+        Tidings::Left { standing, error } => {
+            of(&standing.from, json!({"event": "left", "reason": error.to_string()}))
+        }
         Tidings::Rejected { remote } => rejected(remote),
-        Tidings::Connected { target } => json!({"event": "connected", "target": target}),
-        Tidings::Refused { target, reason } => {
-            json!({"event": "refused", "target": target, "reason": reason.to_string()})
+        Tidings::Connected { from, target } => of(from, json!({"event": "connected", "target": target})),
+        Tidings::Idle { from, target } => of(from, json!({"event": "idle", "target": target})),
+        Tidings::Refused { from, target, reason } => {
+            of(from, json!({"event": "refused", "target": target, "reason": reason.to_string()}))
+        }
+        Tidings::Status(standings) => {
+            let one = |standing: &Standing| {
+                let Standing { from, streams, opened, sent, received, .. } = standing;
+                of(
+                    from,
+                    json!({"connections": streams, "opened": opened, "sent_bytes": sent, "received_bytes": received}),
+                )
+            };
+            json!({"event": "progress", "near_ends": standings.iter().map(one).collect::<Vec<_>>()})
         }
     }
+}
+
+/// An event of a client.
+fn of(from: &Guest, mut event: Value) -> Value {
+    event["from"] = json!(from.remote);
+    event["client"] = client(from);
+    event
+}
+
+/// A client's name, if it has one.
+fn client(from: &Guest) -> Value {
+    if from.client.is_empty() { Value::Null } else { json!(&*from.client) }
 }
 
 fn rejected(remote: &SocketAddr) -> Value {

@@ -185,6 +185,9 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
             (Look::Same | Look::Narrowed, _) => {}
         }
         self.take(now, path);
+        if let Some(reason) = self.ways.away() {
+            self.end(Err(Error::Away(reason.to_owned())));
+        }
         if let Some(trouble) = self.ways.hopeless() {
             self.end(Err(match self.session {
                 Some(_) => Error::Ended(trouble),

@@ -1,5 +1,6 @@
 //! A transfer at the receiver, and its events.
 
+use crate::clients::Guest;
 use crate::error::Error;
 use crate::hello::{Hello, Offer};
 use crate::session::Session;
@@ -23,8 +24,8 @@ pub enum Event {
         id: Id,
         /// The offered files.
         offer: Offer,
-        /// From where.
-        remote: SocketAddr,
+        /// Its client.
+        from: Guest,
     },
     /// The next bytes of its stream, in order: see [`Receiver::say`](crate::Receiver::say) and
     /// [`Receiver::conclude`](crate::Receiver::conclude).
@@ -45,6 +46,8 @@ pub enum Event {
         id: Id,
         /// The offered files.
         offer: Offer,
+        /// Its client.
+        from: Guest,
         /// Whether it was concluded and the sender was told, as far as that can be known.
         outcome: Result<Summary, Error>,
     },
@@ -103,6 +106,7 @@ impl Source for Said {
 /// A transfer that arrives.
 #[derive(Debug)]
 pub(crate) struct Transfer {
+    pub(crate) from: Guest,
     pub(crate) session: Session,
     pub(crate) hello: Hello,
     pub(crate) links: Vec<Option<ConnectionHandle>>,
@@ -117,8 +121,9 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    pub(crate) fn new(now: Instant, session: Session, hello: Hello) -> Self {
+    pub(crate) fn new(now: Instant, from: Guest, session: Session, hello: Hello) -> Self {
         Self {
+            from,
             session,
             links: vec![None; hello.paths.into()],
             hello,

@@ -5,7 +5,7 @@ mod width;
 use crate::error::Error;
 use crate::hello::{Hello, Offer, REPLY_BYTES, Reply};
 use crate::identity::{self, Fingerprint, NAME, Secret};
-use crate::link::{BROKEN, DONE, Link, NARROW, Outgoing, REFUSED, Route, words};
+use crate::link::{AWAY, BROKEN, DONE, Link, NARROW, Outgoing, REFUSED, Route, words};
 use crate::reroute::{NO_ROUTE, Reroute};
 use crate::session::Session;
 use crate::settings::{MAX_LINKS, NEXT_SEARCH, Settings};
@@ -109,6 +109,8 @@ pub(crate) struct Ways {
     begun: Instant,
     /// The path that was there first, what the peer said, and until when the others are waited for.
     first: Option<(usize, Reply, Instant)>,
+    /// Why the peer cannot have the session now.
+    away: Option<String>,
     scratch: Vec<u8>,
 }
 
@@ -131,6 +133,7 @@ impl Ways {
             secret: order.secret,
             session: order.session,
             path: 0,
+            continues: false,
             paths: count as u8,
             segment: if order.offer.is_streams() { settings.shared_segment() } else { settings.segment() },
             offer: order.offer.clone(),
@@ -143,6 +146,7 @@ impl Ways {
             ways: ways.collect(),
             begun: now,
             first: None,
+            away: None,
             scratch: Vec::new(),
         })
     }
@@ -261,8 +265,14 @@ impl Ways {
             let meant = is_meant(reason);
             way.trouble = Some(words(reason));
             way.refused |= meant;
-            let wait = if is_narrow(reason) { NEXT_SEARCH } else { RETRY };
-            way.retry_at = way.retry_at.or(Some(now + wait));
+            self.away = self.away.take().or_else(|| is_away(reason).then(|| words(reason)));
+            // A peer that was started anew has said so, and can be asked at once.
+            let pause = match reason {
+                ConnectionError::Reset => Duration::ZERO,
+                reason if is_narrow(reason) => NEXT_SEARCH,
+                _ => RETRY,
+            };
+            way.retry_at = way.retry_at.or(Some(now + pause));
             way.joined = false;
             if link.is_drained() {
                 way.link = None;
@@ -278,7 +288,7 @@ impl Ways {
         }
         if link.is_connected() && !way.greeted {
             way.greeted = true;
-            self.hello.path = path as u8;
+            (self.hello.path, self.hello.continues) = (path as u8, self.first.is_some());
             if link.say(&self.hello.encode()).is_err() {
                 link.close(now, BROKEN, "the stream is not open");
             }
@@ -344,6 +354,11 @@ impl Ways {
     /// The peer will not have a path.
     pub(crate) fn is_refused(&self, path: usize) -> bool {
         self.ways[path].refused
+    }
+
+    /// Why the peer cannot have this session now; another one may succeed.
+    pub(crate) fn away(&self) -> Option<&str> {
+        self.away.as_deref()
     }
 
     /// Why no path is left that may be tried, if none is.
@@ -477,6 +492,11 @@ fn is_meant(reason: &ConnectionError) -> bool {
         ConnectionError::ConnectionClosed(close) => (0x100..0x200).contains(&u64::from(close.error_code)),
         _ => false,
     }
+}
+
+/// Whether the peer's program cannot have the session now.
+fn is_away(reason: &ConnectionError) -> bool {
+    matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(AWAY))
 }
 
 /// Whether the peer's full datagrams do not get through.

@@ -3,8 +3,11 @@
 //! Two programs have them: `plait-quic`, and Python's `plait` by [`run`] with a [`Host`] that adds
 //! schedulers from files and makes a folder of results of a recording.
 
+mod config;
+mod counts;
 mod describe;
 mod host;
+mod metrics;
 mod output;
 mod paths;
 mod proxy;
@@ -17,18 +20,23 @@ use crate::identity::{self, Fingerprint, Secret};
 use crate::names::shown;
 use crate::proxy::{Allowed, Forward};
 use crate::settings::Settings;
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Parser, Subcommand};
+use config::Config;
 pub use describe::describe;
 pub use host::Host;
 use host::Plain;
+use metrics::Metrics;
 use output::{Output, write_error};
 use paths::PathOptions;
+use plait_sched::units;
 use plait_transport::congestion::Algorithm;
 use serde_json::json;
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Exit status after a failure.
 const FAILED: u8 = 1;
@@ -68,9 +76,23 @@ struct Common {
     /// Results as lines of JSON on standard output.
     #[arg(long)]
     json: bool,
-    /// No progress on standard error.
+    /// Nothing on standard error but failures, and what ends them.
     #[arg(long)]
     quiet: bool,
+    /// A TOML file with options: its keys are their names, and [[client]] tables have a secret and limits each. Arguments go before it.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The file's clients, and its name for messages.
+    #[arg(skip)]
+    more: Config,
+}
+
+/// Options of a service.
+#[derive(Args, Clone, Debug)]
+struct ServiceOptions {
+    /// Answer with counters in Prometheus' text format at http://ADDR:PORT/metrics. A port alone is one of 127.0.0.1.
+    #[arg(long, value_name = "ADDR:PORT", value_parser = metrics::address)]
+    metrics: Option<SocketAddr>,
 }
 
 /// The end that listens.
@@ -125,6 +147,8 @@ struct RecvOptions {
     #[arg(long)]
     once: bool,
     #[command(flatten)]
+    service: ServiceOptions,
+    #[command(flatten)]
     listen: ListenOptions,
     #[command(flatten)]
     common: Common,
@@ -164,10 +188,28 @@ struct ProxyOptions {
     /// Where connections and datagrams may lead, for example example.org:443, '*:443' or '*:*'; nowhere else. * is every host but this machine, by any of its addresses, and what only its link knows.
     #[arg(long, value_name = "HOST:PORT", requires = "serve")]
     allow: Vec<Allowed>,
+    /// End a connection on which nothing has moved for so long, for example 30min. If one end has said its last: after 4 minutes at most.
+    #[arg(long, value_name = "TIME", default_value = "124min", value_parser = time)]
+    idle: Duration,
+    #[command(flatten)]
+    service: ServiceOptions,
     #[command(flatten)]
     listen: ListenOptions,
     #[command(flatten)]
     common: Common,
+}
+
+impl ServiceOptions {
+    /// The counters, if they are wanted.
+    fn open(&self, command: &str, output: &Output<'_>) -> Result<Option<Metrics>, Error> {
+        let metrics = self.metrics.map(|address| Metrics::open(address, command)).transpose()?;
+        if let Some(metrics) = &metrics {
+            let address = metrics.address();
+            let words = || format!("counters at http://{address}/metrics");
+            output.event(|| json!({"event": "metrics", "address": address}), words);
+        }
+        Ok(metrics)
+    }
 }
 
 /// The UDP port of the end that listens.
@@ -184,18 +226,29 @@ impl Common {
     /// The secret that the user gave.
     fn given(&self) -> Result<Option<String>, Error> {
         if let Some(file) = &self.secret_file {
-            let text = identity::read_private(file)?;
-            let line = text.lines().next().map(str::trim).filter(|line| !line.is_empty());
-            let missing = || Error::Setting(format!("{}: its first line is empty", file.display()));
-            return line.map(|line| Some(line.to_owned())).ok_or_else(missing);
+            return identity::secret_in(file).map(Some);
         }
         let given = self.secret.clone().or_else(|| std::env::var("PLAIT_SECRET").ok());
         Ok(given.filter(|secret| !secret.is_empty()))
     }
 
+    /// Warns of secrets that can be guessed.
+    fn warn_of_weak(&self, output: &Output<'_>) -> Result<(), Error> {
+        let own = self.given()?.filter(|secret| identity::is_weak(secret)).map(|_| "the secret".to_owned());
+        for whose in
+            own.into_iter().chain(self.more.weak.iter().map(|name| format!("the secret of client {name}")))
+        {
+            output.warn(&format!("{whose} is short and can be guessed: choose 12 characters or more"));
+        }
+        Ok(())
+    }
+
     /// The secret of the peer.
     fn secret(&self) -> Result<Secret, Error> {
-        let missing = || "a secret is needed: --secret, --secret-file or PLAIT_SECRET, as the receiver prints it".to_owned();
+        let missing = || {
+            "a secret is needed: --secret, --secret-file or PLAIT_SECRET, as the receiver prints it"
+                .to_owned()
+        };
         self.given()?.as_deref().map(Secret::new).ok_or_else(|| Error::Setting(missing()))
     }
 }
@@ -205,7 +258,8 @@ impl ListenOptions {
         let settings = common.settings(congestion);
         let settings = Settings { window: self.window.unwrap_or(settings.window), ..settings };
         let address = self.listen.unwrap_or_else(|| files::anywhere(PORT));
-        Ok(Listen { address, secret: common.given()?, key: self.key.clone(), settings })
+        let clients = common.more.clients.clone();
+        Ok(Listen { address, secret: common.given()?, clients, key: self.key.clone(), settings })
     }
 }
 
@@ -223,7 +277,7 @@ fn announce(
     command: &str,
     address: SocketAddr,
     fingerprint: Fingerprint,
-    secret: Option<String>,
+    secret: Option<&str>,
 ) {
     let value = || {
         let fingerprint = fingerprint.to_string();
@@ -235,9 +289,16 @@ fn announce(
             IpAddr::V6(ip) => format!("[{ip}]"),
             ip => ip.to_string(),
         };
-        let secret = secret.as_ref().map_or(String::new(), |secret| format!(" --secret {secret}"));
+        let secret = secret.map_or(String::new(), |secret| format!(" --secret {secret}"));
         format!("{command} {host}:{} --fingerprint {fingerprint}{secret}", address.port())
     });
+}
+
+/// A length of time, with its unit.
+fn time(text: &str) -> Result<Duration, String> {
+    let time =
+        Duration::from_nanos(units::parse_duration(text).map_err(|error| error.to_string())?.as_nanos());
+    if time < Duration::from_secs(1) { Err("choose 1s or more".to_owned()) } else { Ok(time) }
 }
 
 /// Permissions of files: octal digits, or those that they have.
@@ -270,10 +331,18 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// 0 done, 1 failed, 2 wrong arguments, 130 after SIGINT. After SIGTERM 143, and 0 for commands that run until they
 /// are ended.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) -> u8 {
-    let program = match Program::try_parse_from(arguments) {
+    let (arguments, config) = match config::read(arguments.into_iter().collect()) {
+        Ok(read) => read,
+        Err(error) => {
+            write_error(&format!("{}: {error}\n", host.name()));
+            return BAD_INPUT;
+        }
+    };
+    let mut program = match Program::try_parse_from(arguments) {
         Ok(program) => program,
         Err(error) if error.use_stderr() => {
-            write_error(&format!("{}: {}\n", host.name(), shown(&in_one_line(&error))));
+            let words = config.named(argument(&error).as_deref(), in_one_line(&error));
+            write_error(&format!("{}: {}\n", host.name(), shown(&words)));
             return BAD_INPUT;
         }
         Err(shown) => {
@@ -281,13 +350,18 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) -> u8
             return 0;
         }
     };
+    match &mut program.action {
+        Action::Send(options) => options.common.more = config,
+        Action::Recv(options) => options.common.more = config,
+        Action::Proxy(options) => options.common.more = config,
+    }
     let (common, lasts) = match &program.action {
         Action::Send(options) => (&options.common, false),
         Action::Recv(options) => (&options.common, !options.once && !options.is_piped()),
         Action::Proxy(options) => (&options.common, true),
     };
     let is_piped = matches!(&program.action, Action::Recv(options) if options.is_piped());
-    let output = match Output::new(host, common, is_piped) {
+    let output = match Output::new(host, common, lasts, is_piped) {
         Ok(output) => output,
         Err(error) => {
             write_error(&format!("{}: {error}\n", host.name()));
@@ -313,6 +387,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) -> u8
             if matches!(error, Error::Setting(_) | Error::Fingerprint(_)) { BAD_INPUT } else { FAILED }
         }
         (Ok(()), None) => 0,
+    }
+}
+
+/// The argument that is wrong.
+fn argument(error: &clap::Error) -> Option<String> {
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(argument)) => Some(argument.clone()),
+        _ => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Common;
 use super::host::Host;
 use crate::error::Error;
-use crate::files::PathStatus;
+use crate::files::{PathStatus, system_now};
 use crate::names::{is_shown, shown};
 use crate::pilot::Change;
 use serde_json::{Value, json};
@@ -13,6 +13,8 @@ use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 /// Clears the terminal's line.
 const CLEAR: &str = "\r\x1b[K";
@@ -26,6 +28,8 @@ pub(super) struct Output<'a> {
     terminal: bool,
     /// Standard output is for a file: results go to standard error.
     is_piped: bool,
+    /// The command is a service, whose lines are a log.
+    lasts: bool,
     /// The number of the signal that came; 0 for none.
     signal: Arc<AtomicUsize>,
     /// Standard output takes nothing any more.
@@ -34,7 +38,12 @@ pub(super) struct Output<'a> {
 
 impl<'a> Output<'a> {
     /// From now on SIGINT and SIGTERM end the command in an orderly way. A second one ends the process.
-    pub(super) fn new(host: &'a dyn Host, common: &Common, is_piped: bool) -> Result<Self, Error> {
+    pub(super) fn new(
+        host: &'a dyn Host,
+        common: &Common,
+        lasts: bool,
+        is_piped: bool,
+    ) -> Result<Self, Error> {
         let signal = Arc::new(AtomicUsize::new(0));
         let again = Arc::new(std::sync::atomic::AtomicBool::new(false));
         for number in [SIGINT, SIGTERM] {
@@ -44,7 +53,7 @@ impl<'a> Output<'a> {
         }
         let terminal = io::stderr().is_terminal();
         let Common { json, quiet, .. } = *common;
-        Ok(Self { host, json, quiet, terminal, is_piped, signal, failed: RefCell::new(None) })
+        Ok(Self { host, json, quiet, terminal, is_piped, lasts, signal, failed: RefCell::new(None) })
     }
 
     /// The signal that ended the command.
@@ -70,7 +79,7 @@ impl<'a> Output<'a> {
     /// A result, as JSON or for people.
     pub(super) fn result(&self, value: impl FnOnce() -> Value, words: impl FnOnce() -> String) {
         self.clear();
-        let text = if self.json { shown_json(&value()) } else { shown(&words()) };
+        let text = if self.json { shown_json(&stamped(value())) } else { shown(&words()) };
         if self.is_piped {
             return write_error(&format!("{text}\n"));
         }
@@ -80,7 +89,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// An event, as JSON on standard output or as a line of the log; nothing if the user wants none.
+    /// An event, as JSON on standard output or as a line of the log; nothing if the user wants failures only.
     pub(super) fn event(&self, value: impl FnOnce() -> Value, words: impl FnOnce() -> String) {
         if self.quiet {
         } else if self.json {
@@ -95,7 +104,14 @@ impl<'a> Output<'a> {
         if self.quiet {
         } else if self.json {
             self.result(value, String::new);
-        } else if self.terminal {
+        } else {
+            self.live(words);
+        }
+    }
+
+    /// Progress in the line of a terminal, and nowhere else.
+    pub(super) fn live(&self, words: impl FnOnce() -> String) {
+        if self.terminal && !self.quiet && !self.json {
             write_error(&format!("{CLEAR}{}", shown(&words())));
         }
     }
@@ -105,7 +121,7 @@ impl<'a> Output<'a> {
         self.event(|| change.to_json(names), || change.to_string());
     }
 
-    /// A failure, as JSON too.
+    /// A failure, or its end, as JSON or as a line of the log. `--quiet` does not hide it.
     pub(super) fn failure(&self, value: impl FnOnce() -> Value, words: &str) {
         if self.json {
             self.result(value, String::new);
@@ -127,9 +143,15 @@ impl<'a> Output<'a> {
         self.log(&format!("{}: {words}", self.host.name()));
     }
 
+    /// A line of the log, which has the time unless somebody reads it in a terminal.
     fn log(&self, line: &str) {
         self.clear();
-        write_error(&format!("{}\n", shown(line)));
+        let line = shown(line);
+        if self.terminal || !self.lasts {
+            write_error(&format!("{line}\n"));
+        } else {
+            write_error(&format!("{} {line}\n", timestamp()));
+        }
     }
 
     fn clear(&self) {
@@ -146,6 +168,19 @@ fn shown_json(value: &Value) -> String {
         false => format!("\\u{:04x}", u32::from(one)),
     };
     value.to_string().chars().map(escaped).collect()
+}
+
+/// The time of day: RFC 3339, in UTC.
+fn timestamp() -> String {
+    let now = OffsetDateTime::from(system_now());
+    let rounded = now.replace_nanosecond(u32::from(now.millisecond()) * 1_000_000).unwrap_or(now);
+    rounded.format(&Rfc3339).unwrap_or_default()
+}
+
+/// An event with its time.
+fn stamped(mut event: Value) -> Value {
+    event["time"] = timestamp().into();
+    event
 }
 
 /// To standard error, which may be closed.

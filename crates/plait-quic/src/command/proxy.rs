@@ -1,5 +1,7 @@
 //! `proxy`.
 
+use super::counts;
+use super::metrics::Metrics;
 use super::output::{Output, path_words};
 use super::{Host, ProxyOptions, SOCKS, announce};
 use crate::error::Error;
@@ -48,7 +50,9 @@ fn carry(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
         udp: options.udp.clone(),
         interactive: options.interactive.clone(),
         redundant: options.redundant_port.clone(),
+        idle: options.idle,
     })?;
+    let metrics = options.service.open("proxy", output)?;
     let names: Vec<String> = entrance.paths().iter().map(ToString::to_string).collect();
     announce_listeners(&entrance, &names, output);
     for name in entrance.awaited() {
@@ -57,9 +61,16 @@ fn carry(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
     let decision = &options.paths.decision;
     if decision.is_own() {
         let make = || host.scheduler(decision.name(), &names);
-        drive(entrance, make, || None, &names, output)
+        drive(entrance, make, || None, &names, metrics.as_ref(), output)
     } else {
-        drive(entrance, || decision.scheduler(), || decision.pilot(settings), &names, output)
+        drive(
+            entrance,
+            || decision.scheduler(),
+            || decision.pilot(settings),
+            &names,
+            metrics.as_ref(),
+            output,
+        )
     }
 }
 
@@ -68,10 +79,14 @@ fn drive<W: Scheduler>(
     make: impl FnMut() -> Result<W, Error>,
     pilots: impl FnMut() -> Option<Box<dyn Pilot<W>>>,
     names: &[String],
+    metrics: Option<&Metrics>,
     output: &Output<'_>,
 ) -> Result<(), Error> {
     entrance.run_piloted(make, pilots, &mut |_, told| {
         if let Some(told) = told {
+            if let Some(metrics) = metrics {
+                metrics.count(|registry| counts::near(registry, told));
+            }
             tell(output, names, told);
         }
         output.turn()
@@ -100,7 +115,11 @@ fn tell(output: &Output<'_>, names: &[String], told: &Told<'_>) {
     let value = || report::near(told, names);
     match told {
         Told::Changed(change) => output.change(change, names),
-        Told::Open => output.event(value, || "the other end is there".to_owned()),
+        Told::Open { after: None } => output.event(value, || "the other end is there".to_owned()),
+        Told::Open { after: Some(after) } => {
+            output.failure(value, &format!("the other end is back after {:.0} s", after.as_secs_f64()));
+        }
+        Told::Idle { target } => output.event(value, || format!("{target}: ended: nothing has moved")),
         Told::Status(status) => output.progress(value, || {
             let [sent, received] = [status.sent, status.received].map(|bytes| bytes as f64 / 1e6);
             let (streams, paths) = (status.streams, path_words(&status.paths));
@@ -114,7 +133,10 @@ fn tell(output: &Output<'_>, names: &[String], told: &Told<'_>) {
         }),
         Told::Refused { target, reason } => output.failure(value, &format!("{target}: {reason}")),
         Told::Unrecorded(error) => output.failure(value, &format!("the recording is not whole: {error}")),
-        Told::Lost(error) => output.failure(value, &format!("{error}; the other end is looked for again")),
+        Told::Lost { error, pause } => {
+            let text = format!("{error}; the other end is looked for again in {} s", pause.as_secs());
+            output.failure(value, &text);
+        }
     }
 }
 
@@ -128,32 +150,61 @@ fn serve(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
         )));
     }
     let listen = options.listen.listen(&options.common, decision.congestion)?;
-    let (settings, made, is_auto) = (listen.settings, listen.secret.is_none(), decision.is_auto());
-    let hosting = Hosting { listen, allowed: options.allow.clone(), record: decision.record()? };
+    let (settings, made, is_auto) = (listen.settings, listen.is_open(), decision.is_auto());
+    let nothing = options.allow.is_empty() && options.common.more.allowed.is_empty();
+    let hosting = Hosting {
+        listen,
+        allowed: options.allow.clone(),
+        allowed_of: options.common.more.allowed.clone(),
+        idle: options.idle,
+        record: decision.record()?,
+    };
     let mut exit = Exit::open(hosting, move || decision.scheduler())?;
     if is_auto {
         exit.set_pilots(move || files::pilot(settings));
     }
-    let secret = made.then(|| exit.secret().to_owned());
+    let metrics = options.service.open("proxy --serve", output)?;
+    let secret = made.then(|| exit.secret());
     announce(output, &format!("{} proxy", host.name()), exit.address(), exit.fingerprint(), secret);
-    if options.allow.is_empty() {
+    options.common.warn_of_weak(output)?;
+    if nothing {
         output.warn("no connection is allowed: choose --allow HOST:PORT");
     }
     exit.run(&mut |_, tidings| {
         if let Some(tidings) = tidings {
-            output.event(|| report::far(tidings), || words(tidings));
+            if let Some(metrics) = &metrics {
+                metrics.count(|registry| counts::far(registry, tidings));
+            }
+            tell_far(output, tidings);
         }
         output.turn()
     })
 }
 
-fn words(tidings: &Tidings<'_>) -> String {
+fn tell_far(output: &Output<'_>, tidings: &Tidings<'_>) {
+    let value = || report::far(tidings);
     match tidings {
-        Tidings::Came { remote } => format!("{remote} has connected"),
-        Tidings::Rejected { remote } => format!("{remote}: rejected: {}", report::WRONG_SECRET),
-        Tidings::Left { error } => format!("a peer is gone: {error}"),
-        Tidings::Changed(change) => change.to_string(),
-        Tidings::Connected { target } => format!("{target}: connected"),
-        Tidings::Refused { target, reason } => format!("{}: {reason}", target.escape_debug()),
+        Tidings::Came { from } => output.event(value, || format!("{from} has connected")),
+        Tidings::Left { standing, error: Error::Stopped } => {
+            output.event(value, || format!("{} is gone: it has ended", standing.from));
+        }
+        Tidings::Left { standing, error } => {
+            output.failure(value, &format!("{} is gone: {error}", standing.from));
+        }
+        Tidings::Changed { from, change } => output.event(value, || format!("{from}: {change}")),
+        Tidings::Connected { from, target } => output.event(value, || format!("{from}: {target}: connected")),
+        Tidings::Idle { from, target } => {
+            output.event(value, || format!("{from}: {target}: ended: nothing has moved"));
+        }
+        Tidings::Refused { from, target, reason } => {
+            output.failure(value, &format!("{from}: {}: {reason}", target.escape_debug()));
+        }
+        Tidings::Rejected { remote } => {
+            output.failure(value, &format!("{remote}: rejected: {}", report::WRONG_SECRET));
+        }
+        Tidings::Status(standings) => output.live(|| {
+            let streams: usize = standings.iter().map(|one| one.streams).sum();
+            format!("{} near ends, {streams} connections", standings.len())
+        }),
     }
 }

@@ -1,5 +1,6 @@
 //! `recv`.
 
+use super::counts::Counts;
 use super::output::{Output, megabits};
 use super::{Host, RecvOptions, announce, send};
 use crate::error::Error;
@@ -10,24 +11,29 @@ use std::ops::ControlFlow;
 
 pub(super) fn run(options: &RecvOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
     let listen = options.listen.listen(&options.common, Settings::default().congestion)?;
-    let made = listen.secret.is_none();
+    let made = listen.is_open();
     let mut receiving = Receiving::open(Inbox {
         folder: (!options.is_piped()).then(|| options.out.clone()),
         modes: options.mode.unwrap_or(Modes::Private),
         replaces: options.replace,
         listen,
     })?;
+    let metrics = options.service.open("recv", output)?;
     let secret = made.then(|| receiving.secret().to_owned());
     announce(
         output,
         &format!("{} send FILE", host.name()),
         receiving.address(),
         receiving.fingerprint(),
-        secret,
+        secret.as_deref(),
     );
-    let mut lost = None;
+    options.common.warn_of_weak(output)?;
+    let (mut lost, mut counts) = (None, Counts::default());
     receiving.run(&mut |_, news| {
         if let Some(news) = news {
+            if let Some(metrics) = &metrics {
+                metrics.count(|registry| counts.received(registry, news));
+            }
             lost = tell(output, news);
             let ends = matches!(news, News::Kept { .. } | News::Failed { .. });
             if (options.once || options.is_piped()) && ends {
@@ -43,8 +49,8 @@ pub(super) fn run(options: &RecvOptions, host: &dyn Host, output: &Output<'_>) -
 /// Tells of an event; why a file has not arrived.
 fn tell(output: &Output<'_>, news: &News<'_>) -> Option<()> {
     match news {
-        News::Begun { offer, remote } => {
-            let words = || format!("{remote}: {}: {} bytes", offer.name, offer.size);
+        News::Begun { offer, from } => {
+            let words = || format!("{from}: {}: {} bytes", offer.name, offer.size);
             output.event(|| report::received(news), words);
         }
         News::Status(status) => send::show(output, status),
@@ -55,7 +61,7 @@ fn tell(output: &Output<'_>, news: &News<'_>) -> Option<()> {
             };
             output.event(|| report::received(news), words);
         }
-        News::Kept { offer, transferred } => output.result(
+        News::Kept { offer, from, transferred } => output.result(
             || report::received(news),
             || {
                 let Transferred { files, bytes, resumed, digest, summary, .. } = transferred;
@@ -63,17 +69,19 @@ fn tell(output: &Output<'_>, news: &News<'_>) -> Option<()> {
                 let (seconds, gap) = (summary.duration.as_secs_f64(), summary.longest_gap.as_secs_f64() * 1e3);
                 let files = if digest.is_some() { String::new() } else { format!("{files} files, ") };
                 format!(
-                    "{}: {files}{bytes} bytes in {seconds:.2} s, {rate}, SHA-256 equal, longest gap {gap:.0} ms",
+                    "{from}: {}: {files}{bytes} bytes in {seconds:.2} s, {rate}, SHA-256 equal, longest gap {gap:.0} ms",
                     offer.name
                 )
             },
         ),
         News::Rejected { remote } => {
-            output.event(|| report::received(news), || format!("{remote}: rejected: {}", report::WRONG_SECRET));
+            output
+                .failure(|| report::received(news), &format!("{remote}: rejected: {}", report::WRONG_SECRET));
         }
-        News::Failed { offer, error, left } => {
-            let kept = if *left > 0 { format!("; {left} bytes are kept for another try") } else { String::new() };
-            output.failure(|| report::received(news), &format!("{}: {error}{kept}", offer.name));
+        News::Failed { offer, from, error, left } => {
+            let kept =
+                if *left > 0 { format!("; {left} bytes are kept for another try") } else { String::new() };
+            output.failure(|| report::received(news), &format!("{from}: {}: {error}{kept}", offer.name));
             return Some(());
         }
     }

@@ -49,7 +49,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant, SystemTime};
 
 /// Between two looks at how things stand.
-const STEP: Duration = Duration::from_millis(500);
+pub(crate) const STEP: Duration = Duration::from_millis(500);
 
 /// The longest sleep: who watches is asked as often at least.
 pub(crate) const NAP: Duration = Duration::from_millis(100);

@@ -2,9 +2,10 @@
 
 use super::download::{Arrived, Download, Kept, Modes, Shared};
 use super::{Listen, Listening, Meter, NAP, PathStatus, Sockets, Status, now, system_now};
+use crate::clients::Guest;
 use crate::error::Error;
 use crate::hello::Offer;
-use crate::identity::{Fingerprint, Secret};
+use crate::identity::Fingerprint;
 use crate::names::shown_name;
 use crate::receiver::{Event, Id, Receiver, Summary};
 use std::collections::BTreeMap;
@@ -55,8 +56,8 @@ pub enum News<'a> {
     Begun {
         /// The offered files.
         offer: &'a Offer,
-        /// From where its first path comes.
-        remote: SocketAddr,
+        /// Its client.
+        from: &'a Guest,
     },
     /// How one stands: twice a second.
     Status(&'a Status),
@@ -71,6 +72,8 @@ pub enum News<'a> {
     Kept {
         /// The offered files.
         offer: &'a Offer,
+        /// Its client.
+        from: &'a Guest,
         /// The received files.
         transferred: &'a Transferred,
     },
@@ -83,6 +86,8 @@ pub enum News<'a> {
     Failed {
         /// The offered files.
         offer: &'a Offer,
+        /// Its client.
+        from: &'a Guest,
         /// Why not.
         error: &'a Error,
         /// Bytes of parts that are kept, for a transfer of the same files to go on from.
@@ -122,13 +127,13 @@ impl Receiving {
     pub fn open(inbox: Inbox) -> Result<Self, Error> {
         let Inbox { folder, modes, replaces, listen } = inbox;
         let settings = listen.settings;
-        let Listening { sockets, address, identity, secret } = listen.open()?;
+        let Listening { sockets, address, identity, secret, clients } = listen.open()?;
         let place = folder.clone();
         let of_folder = |error| Error::Setting(format!("{}: {error}", place.unwrap_or_default().display()));
         let made = folder.as_deref().map_or(Ok(()), std::fs::create_dir_all);
         let shared =
             made.and_then(|()| Shared::open(folder, modes, replaces, system_now())).map_err(of_folder)?;
-        let receiver = Receiver::new(settings, &identity, Secret::new(&secret))?;
+        let receiver = Receiver::new(settings, &identity, clients)?;
         let (fingerprint, transfers, left) = (identity.fingerprint(), BTreeMap::new(), BTreeMap::new());
         Ok(Self { shared, secret, address, fingerprint, receiver, sockets, transfers, left })
     }
@@ -143,7 +148,7 @@ impl Receiving {
         self.fingerprint
     }
 
-    /// What senders have to know.
+    /// The secret of senders; empty if each client has its own.
     pub fn secret(&self) -> &str {
         &self.secret
     }
@@ -193,8 +198,8 @@ impl Receiving {
     /// Handles an event.
     fn handle(&mut self, moment: Instant, event: Event, watch: &mut Watch<'_>) -> ControlFlow<()> {
         match event {
-            Event::Begun { id, offer, remote } => {
-                let flow = watch(moment, Some(&News::Begun { offer: &offer, remote }));
+            Event::Begun { id, offer, from } => {
+                let flow = watch(moment, Some(&News::Begun { offer: &offer, from: &from }));
                 let download = Download::new(self.shared.clone());
                 let arriving = Arriving { offer, download, begun: moment, meter: Meter::new(moment) };
                 self.transfers.insert(id, arriving);
@@ -208,7 +213,7 @@ impl Receiving {
                     self.refuse(moment, id, &reason(&error));
                 }
             }
-            Event::Ended { id, offer, outcome } => {
+            Event::Ended { id, offer, from, outcome } => {
                 let mut download = self.transfers.remove(&id).map(|arriving| arriving.download);
                 let left = download.as_mut().map_or(0, Download::leave) + self.left.remove(&id).unwrap_or(0);
                 let transferred = outcome.map(|summary| {
@@ -217,8 +222,8 @@ impl Receiving {
                 return watch(
                     moment,
                     Some(&match &transferred {
-                        Ok(transferred) => News::Kept { offer: &offer, transferred },
-                        Err(error) => News::Failed { offer: &offer, error, left },
+                        Ok(transferred) => News::Kept { offer: &offer, from: &from, transferred },
+                        Err(error) => News::Failed { offer: &offer, from: &from, error, left },
                     }),
                 );
             }

@@ -28,6 +28,15 @@ pub(super) const NOTICE: Token = Token(OTHERS - 1);
 /// Batches that wait for a socket; what comes beyond is lost, as in any queue.
 const WAITING: usize = 4_096;
 
+/// Readiness of a socket of another kind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ready {
+    pub(crate) readable: bool,
+    pub(crate) writable: bool,
+    /// Its peer sends nothing more, or it was broken off.
+    pub(crate) closing: bool,
+}
+
 struct Socket {
     io: UdpSocket,
     state: UdpSocketState,
@@ -122,12 +131,14 @@ impl Sockets {
         self.poll.registry()
     }
 
-    /// What of that may be read or written since the last wait: its token, and which.
-    pub(crate) fn others(&self) -> impl Iterator<Item = (usize, bool, bool)> {
+    /// Tokens and readiness of these, since the last wait.
+    pub(crate) fn others(&self) -> impl Iterator<Item = (usize, Ready)> {
         let others = self.events.iter().filter(|event| event.token().0 >= OTHERS);
         others.map(|event| {
-            let gone = event.is_error() || event.is_read_closed() || event.is_write_closed();
-            (event.token().0, event.is_readable() || gone, event.is_writable() || gone)
+            let closing = event.is_error() || event.is_read_closed();
+            let gone = closing || event.is_write_closed();
+            let [readable, writable] = [event.is_readable() || gone, event.is_writable() || gone];
+            (event.token().0, Ready { readable, writable, closing })
         })
     }
 

@@ -57,6 +57,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
             secret: order.secret,
             session: order.session,
             path: 0,
+            continues: false,
             paths: 1,
             segment: settings.segment(),
             offer: order.offer,

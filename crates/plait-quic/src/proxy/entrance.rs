@@ -29,6 +29,10 @@ use std::time::{Duration, Instant};
 /// A client of SOCKS has so long to say where it wants to go.
 const GREETING: Duration = Duration::from_secs(10);
 
+/// Before the far end is looked for again: longer each time, as long as it is not there.
+const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
 /// Connections that are taken from a listener before others get their turn.
 const ACCEPTED: usize = 64;
 
@@ -57,6 +61,8 @@ pub struct Entrance {
     due: BTreeSet<usize>,
     buffer: Vec<u8>,
     recording: Option<Recording>,
+    /// When the far end was lost.
+    lost_at: Option<Instant>,
 }
 
 impl Entrance {
@@ -85,6 +91,7 @@ impl Entrance {
             tokens: Tokens::new(),
             due: BTreeSet::new(),
             buffer: vec![0; PIECE],
+            lost_at: None,
             plan,
         };
         if let Some(address) = entrance.plan.socks {
@@ -160,7 +167,7 @@ impl Entrance {
         mut pilots: impl FnMut() -> Option<Box<dyn Pilot<W>>>,
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
-        let mut was_open = false;
+        let mut pause = PAUSE;
         loop {
             let begun = now();
             let order = Order {
@@ -186,22 +193,43 @@ impl Entrance {
                 let _ = watch(now(), Some(&Told::Unrecorded(&error)));
             }
             driven?;
-            was_open |= near.is_open();
+            if near.is_open() {
+                (pause, self.lost_at) = (PAUSE, Some(now()));
+            }
             let refused = near.is_refused();
             match near.into_outcome() {
                 None | Some(Error::Stopped) => return Ok(()),
-                Some(error @ (Error::Silent(_) | Error::Refused(_) | Error::TooSmall(_))) if was_open && !refused => {
+                // This may pass: the far end is silent, was started anew, or has no room.
+                Some(error @ (Error::Silent(_) | Error::Refused(_) | Error::Away(_) | Error::TooSmall(_))) if !refused => {
                     for client in std::mem::take(&mut self.clients).into_values() {
                         client.break_off();
                     }
                     self.by_stream.clear();
                     self.ports.forget_flows();
-                    if watch(now(), Some(&Told::Lost(&error))).is_break() {
+                    if watch(now(), Some(&Told::Lost { error: &error, pause })).is_break() {
                         return Ok(());
                     }
+                    if self.rest(pause, watch)?.is_break() {
+                        return Ok(());
+                    }
+                    pause = (2 * pause).min(LONGEST_PAUSE);
                 }
                 Some(error) => return Err(error),
             }
+        }
+    }
+
+    /// Waits before the far end is looked for again; a change of the paths ends that.
+    fn rest(&mut self, pause: Duration, watch: &mut Watch<'_>) -> Result<ControlFlow<()>, Error> {
+        let until = now() + pause;
+        loop {
+            let moment = now();
+            self.routes.receive(|_, _, _, _| {});
+            let flow = watch(moment, None);
+            if flow.is_break() || moment >= until || !self.routes.rescan(moment).is_empty() {
+                return Ok(flow);
+            }
+            self.routes.sockets.wait(NAP.min(until - moment))?;
         }
     }
 
@@ -225,7 +253,8 @@ impl Entrance {
             }
             let mut flow = self.serve(moment, near, watch);
             if near.is_open() && !std::mem::replace(&mut was_open, true) {
-                flow = both(flow, watch(moment, Some(&Told::Open)));
+                let after = self.lost_at.take().map(|at| moment.duration_since(at));
+                flow = both(flow, watch(moment, Some(&Told::Open { after })));
             }
             flow = both(flow, watch(moment, None));
             for change in &near.changes()[changes..] {
@@ -233,8 +262,9 @@ impl Entrance {
                 changes += 1;
             }
             if meter.is_due(moment) {
+                flow = both(flow, self.expire(moment, near, watch));
                 let paths = self.routes.status(near.progress(), &mut meter, moment);
-                let status = status(near, moment.duration_since(begun), paths);
+                let status = Status::of(near, moment.duration_since(begun), paths);
                 flow = both(flow, watch(moment, Some(&Told::Status(&status))));
             }
             if flow.is_break() {
@@ -246,6 +276,9 @@ impl Entrance {
                 near.handle_failure(path, trouble);
             });
             if near.outcome().is_some() {
+                let paths = self.routes.status(near.progress(), &mut meter, moment);
+                let status = Status::of(near, moment.duration_since(begun), paths);
+                let _ = watch(moment, Some(&Told::Status(&status)));
                 return Ok(());
             }
             self.wake(near);
@@ -253,6 +286,26 @@ impl Entrance {
             let is_done = self.due.is_empty() && !self.ports.has_more();
             self.routes.sockets.wait(if is_done { due.min(NAP) } else { Duration::ZERO })?;
         }
+    }
+
+    /// Ends connections on which nothing moves.
+    fn expire<W: Scheduler>(
+        &mut self,
+        moment: Instant,
+        near: &mut Near<W>,
+        watch: &mut Watch<'_>,
+    ) -> ControlFlow<()> {
+        let is_idle = |client: &Client| matches!(client, Client::Joined { pipe, .. } if pipe.is_idle(moment, self.plan.idle));
+        let idle = self.clients.iter().filter(|(_, client)| is_idle(client)).map(|(token, _)| *token);
+        for token in idle.collect::<Vec<_>>() {
+            if let Some(Client::Joined { pipe, target }) = self.clients.remove(&token) {
+                self.by_stream.remove(&pipe.stream);
+                near.streams().reset(pipe.stream, Reason::Broken);
+                pipe.socket.break_off();
+                watch(moment, Some(&Told::Idle { target: &target }))?;
+            }
+        }
+        ControlFlow::Continue(())
     }
 
     /// What left has made room, and what came is for someone.
@@ -269,10 +322,9 @@ impl Entrance {
         near: &mut Near<W>,
         watch: &mut Watch<'_>,
     ) -> ControlFlow<()> {
-        for (token, readable, writable) in self.routes.sockets.others().collect::<Vec<_>>() {
+        for (token, ready) in self.routes.sockets.others().collect::<Vec<_>>() {
             if let Some(socket) = self.clients.get_mut(&token).map(Client::socket) {
-                socket.readable |= readable;
-                socket.writable |= writable;
+                socket.note(ready);
                 self.due.insert(token);
             }
             self.ports.wake(token);
@@ -319,7 +371,7 @@ impl Entrance {
                     match near.streams().open(&target.to_string(), self.class(&target)) {
                         Ok(stream) => {
                             self.by_stream.insert(stream, number);
-                            Client::Joined { pipe: Pipe::new(socket, stream), target }
+                            Client::Joined { pipe: Pipe::new(moment, socket, stream), target }
                         }
                         Err(_) => {
                             socket.break_off();
@@ -349,7 +401,7 @@ impl Entrance {
                         let _ = socket.write(&socks::granted());
                         near.streams().write(stream, &rest);
                         self.clients
-                            .insert(token, Client::Joined { pipe: Pipe::new(socket, stream), target });
+                            .insert(token, Client::Joined { pipe: Pipe::new(now(), socket, stream), target });
                         self.due.insert(token);
                     }
                 }
@@ -410,18 +462,20 @@ impl Entrance {
                     Some(Client::Asked { socket, stream, target, rest })
                 }
             }
-            Client::Joined { mut pipe, target } => match pipe.pump(near.streams(), &mut self.buffer) {
-                Flow::Open => Some(Client::Joined { pipe, target }),
-                Flow::Over => {
-                    self.by_stream.remove(&pipe.stream);
-                    None
+            Client::Joined { mut pipe, target } => {
+                match pipe.pump(now(), near.streams(), &mut self.buffer, &mut { usize::MAX }) {
+                    Flow::Open => Some(Client::Joined { pipe, target }),
+                    Flow::Over => {
+                        self.by_stream.remove(&pipe.stream);
+                        None
+                    }
+                    Flow::Broken => {
+                        self.by_stream.remove(&pipe.stream);
+                        pipe.socket.break_off();
+                        None
+                    }
                 }
-                Flow::Broken => {
-                    self.by_stream.remove(&pipe.stream);
-                    pipe.socket.break_off();
-                    None
-                }
-            },
+            }
         };
         if let Some(client) = kept {
             self.clients.insert(token, client);
@@ -488,26 +542,6 @@ fn class(plan: &Plan, target: &Target) -> Class {
         port if plan.redundant.contains(port) => Class::Redundant,
         port if plan.interactive.contains(port) => Class::Interactive,
         _ => Class::Bulk,
-    }
-}
-
-fn status<W: Scheduler>(
-    near: &mut Near<W>,
-    elapsed: Duration,
-    paths: Vec<crate::files::PathStatus>,
-) -> Status {
-    let streams = near.streams();
-    let [received, sent] = streams.carried();
-    let (flows, datagrams) = (streams.flows(), streams.datagrams());
-    Status {
-        streams: streams.len(),
-        opened: streams.opened(),
-        sent,
-        received,
-        flows,
-        datagrams,
-        elapsed,
-        paths,
     }
 }
 

@@ -17,11 +17,14 @@ mod outward;
 mod pipe;
 mod plan;
 mod ports;
+mod rate;
 mod socks;
 mod target;
 
+pub use crate::streams::far::Standing;
 pub use entrance::Entrance;
 pub use exit::{Exit, Hosting, Tidings};
+pub use pipe::IDLE;
 pub use plan::{Forward, Plan, Status, Told};
 pub use target::{Allowed, Target};
 

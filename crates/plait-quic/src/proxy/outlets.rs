@@ -2,6 +2,7 @@
 
 use super::datagrams::{IDLE, LONGEST, LOOK, Port, ROUNDS};
 use super::target::Scope;
+use crate::clients::Guest;
 use crate::files::own_addresses;
 use crate::streams::far::Id;
 use crate::streams::{Far, Reason, Streams};
@@ -19,6 +20,7 @@ const MOST_EARLY: usize = 64;
 struct Outlet {
     peer: Id,
     flow: u32,
+    from: Guest,
     target: String,
     scope: Scope,
     /// Once the address is known.
@@ -47,13 +49,13 @@ impl Outlets {
         &mut self,
         moment: Instant,
         token: usize,
-        (peer, flow): (Id, u32),
+        ((peer, flow), from): ((Id, u32), Guest),
         target: String,
         scope: Scope,
     ) {
         self.by_flow.insert((peer, flow), token);
         let (port, early) = (None, Vec::new());
-        self.outlets.insert(token, Outlet { peer, flow, target, scope, port, early, used: moment });
+        self.outlets.insert(token, Outlet { peer, flow, from, target, scope, port, early, used: moment });
     }
 
     /// Addresses of a target were found, or none. `Ok` names the target that it leads to now, `Err` the one that it does not, and why.
@@ -62,7 +64,7 @@ impl Outlets {
         registry: &Registry,
         token: usize,
         addresses: &[SocketAddr],
-    ) -> Option<Result<&str, (Id, u32, Reason)>> {
+    ) -> Option<Result<(&Guest, &str), (Id, u32, Reason)>> {
         let outlet = self.outlets.get_mut(&token)?;
         let own = own_addresses();
         let mut admitted =
@@ -75,13 +77,13 @@ impl Outlets {
         outlet.port = admitted.find_map(|address| Port::connect(registry, *address, token).ok());
         let Some(port) = &outlet.port else { return Some(Err((outlet.peer, outlet.flow, failure))) };
         outlet.early.drain(..).for_each(|bytes| port.send(&bytes, None));
-        Some(Ok(&outlet.target))
+        Some(Ok((&outlet.from, &outlet.target)))
     }
 
-    /// A flow is none any more: where it led to.
-    pub(super) fn forget(&mut self, peer: Id, flow: u32) -> Option<String> {
+    /// Ends a flow: its client and its target.
+    pub(super) fn forget(&mut self, peer: Id, flow: u32) -> Option<(Guest, String)> {
         let token = self.by_flow.remove(&(peer, flow))?;
-        self.outlets.remove(&token).map(|outlet| outlet.target)
+        self.outlets.remove(&token).map(|outlet| (outlet.from, outlet.target))
     }
 
     pub(super) fn forget_peer(&mut self, id: &Id) {

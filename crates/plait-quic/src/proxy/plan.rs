@@ -4,7 +4,9 @@ use super::Target;
 use crate::error::Error;
 use crate::files::{Connect, PathStatus};
 use crate::pilot::Change;
-use crate::streams::{Datagrams, Reason};
+use crate::session::PathCounts;
+use crate::streams::{Datagrams, Near, Reason};
+use plait_sched::Scheduler;
 use std::net::SocketAddr;
 use std::str::FromStr;
 use std::time::Duration;
@@ -46,13 +48,18 @@ pub struct Plan {
     pub interactive: Vec<u16>,
     /// Connections and datagrams to these ports go before all others, and on every path.
     pub redundant: Vec<u16>,
+    /// A connection on which nothing moves is ended after so long: see [`IDLE`](super::IDLE).
+    pub idle: Duration,
 }
 
 /// What happened.
 #[derive(Debug)]
 pub enum Told<'a> {
     /// A path to the far end is there.
-    Open,
+    Open {
+        /// How long there was none, if there was one before.
+        after: Option<Duration>,
+    },
     /// How things stand: twice a second.
     Status(&'a Status),
     /// Another scheduler decides from now on.
@@ -64,10 +71,20 @@ pub enum Told<'a> {
         /// Why it does not.
         reason: Reason,
     },
+    /// A connection on which nothing moved for too long was ended.
+    Idle {
+        /// Where it led to.
+        target: &'a Target,
+    },
     /// Why the recording is not whole.
     Unrecorded(&'a std::io::Error),
-    /// All paths were dead for long: connections are broken off, and the far end is looked for anew.
-    Lost(&'a Error),
+    /// The far end is lost, or was not there: connections are broken off, and it is looked for anew.
+    Lost {
+        /// Why.
+        error: &'a Error,
+        /// When that begins.
+        pause: Duration,
+    },
 }
 
 /// How a connection stands.
@@ -89,4 +106,16 @@ pub struct Status {
     pub elapsed: Duration,
     /// Its paths.
     pub paths: Vec<PathStatus>,
+    /// Their counters since the far end is there.
+    pub counts: Vec<PathCounts>,
+}
+
+impl Status {
+    pub(super) fn of<W: Scheduler>(near: &mut Near<W>, elapsed: Duration, paths: Vec<PathStatus>) -> Self {
+        let counts = near.counts();
+        let streams = near.streams();
+        let ([received, sent], opened) = (streams.carried(), streams.opened());
+        let (flows, datagrams) = (streams.flows(), streams.datagrams());
+        Self { streams: streams.len(), opened, sent, received, flows, datagrams, elapsed, paths, counts }
+    }
 }

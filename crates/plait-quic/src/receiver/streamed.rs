@@ -1,6 +1,7 @@
 //! A transfer on a QUIC stream. QUIC takes the place of the transport.
 
 use super::{Event, Id, Receiver, Summary};
+use crate::clients::Guest;
 use crate::door::Door;
 use crate::error::Error;
 use crate::hello::Hello;
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 /// A transfer that arrives.
 #[derive(Debug)]
 pub(super) struct Streamed {
+    pub(super) from: Guest,
     pub(super) hello: Hello,
     handle: ConnectionHandle,
     begun: Instant,
@@ -39,6 +41,7 @@ impl Receiver {
         let Some(waiting) = self.waiting.remove(id) else { return };
         self.door.begin_stream(handle);
         let streamed = Streamed {
+            from: waiting.from,
             hello: waiting.hello,
             handle,
             begun: now,

@@ -1,6 +1,7 @@
 //! A transport endpoint over packets that are bytes, with the payload that it sends and gets. No protection: links do that.
 
 mod changes;
+mod counts;
 mod encoder;
 mod heard;
 mod hole;
@@ -17,6 +18,7 @@ use crate::source::Source;
 use crate::terms::{PathTerms, Terms};
 use bytes::Bytes;
 use core::num::NonZeroU32;
+pub use counts::PathCounts;
 use plait_sched::{Builtin, Path, PathId, PathSet, Scheduler, Time};
 use plait_transport::endpoint::{Endpoint, PathChange, Side};
 use plait_transport::image::{Arriving, Boundaries, Image};

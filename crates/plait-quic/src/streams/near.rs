@@ -10,7 +10,7 @@ use crate::link::Outgoing;
 use crate::pilot::{Change, Pilot};
 use crate::recording::{ENDLESS, Recording};
 use crate::reroute::{Reroute, note_terms};
-use crate::session::{Agreed, Extent, Session};
+use crate::session::{Agreed, Extent, PathCounts, Session};
 use crate::settings::Settings;
 use crate::terms::{PathTerms, Terms};
 use crate::ways::{Look, Order, Progress, Ways};
@@ -180,6 +180,9 @@ impl<W: Scheduler> Near<W> {
                 self.end(error);
             }
         }
+        if let Some(reason) = self.ways.away() {
+            self.end(Error::Away(reason.to_owned()));
+        }
         if let Some(trouble) = self.ways.hopeless() {
             self.end(match self.session {
                 Some(_) => Error::Ended(trouble),
@@ -334,6 +337,12 @@ impl<W: Scheduler> Near<W> {
     /// Packets that did not fit into noq's datagrams, which has to be none.
     pub fn oversized(&self) -> u64 {
         self.ways.oversized()
+    }
+
+    /// Counters of the paths.
+    pub fn counts(&self) -> Vec<PathCounts> {
+        let is_open = |path| self.ways.joined().any(|joined| joined == path);
+        self.session.as_ref().map(|session| session.counts(is_open)).unwrap_or_default()
     }
 
     /// The paths.
