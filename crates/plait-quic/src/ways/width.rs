@@ -44,7 +44,8 @@ impl Width {
     }
 
     pub(super) fn next_wakeup(&self) -> Option<Instant> {
-        let again_at = self.again_at.filter(|_| !self.proven);
+        let closes = self.probe.as_ref().is_some_and(|probe| probe.is_closing() || probe.lost().is_some());
+        let again_at = self.again_at.filter(|_| !self.proven && !closes);
         self.probe.as_ref().and_then(Link::next_wakeup).into_iter().chain(again_at).min()
     }
 
@@ -143,7 +144,8 @@ impl Ways {
     /// forge) keeps a path from joining until a probe gets through; it ends none.
     pub(super) fn limit(&mut self, now: Instant, path: usize, bytes: u16, own: bool) {
         let needed = self.settings.mtu;
-        let Some(way) = self.ways.get_mut(path).filter(|way| bytes < needed && (own || !way.width.proven)) else {
+        let Some(way) = self.ways.get_mut(path).filter(|way| bytes < needed && (own || !way.width.proven))
+        else {
             return;
         };
         way.width.told = Some(bytes);
@@ -169,12 +171,17 @@ impl Ways {
     pub(crate) fn too_small(&self, now: Instant, begun: bool) -> Option<String> {
         self.too_small_at(begun).filter(|at| *at <= now)?;
         let narrow = || self.ways.iter().filter(|way| way.width.narrow_since.is_some());
-        let each: Vec<String> = narrow().map(|way| format!("{} {}", way.local, way.carries_words())).collect();
+        let each: Vec<String> =
+            narrow().map(|way| format!("{} {}", way.local, way.carries_words())).collect();
         let most = narrow().map(Way::carries).max().unwrap_or_default();
         let choice = match most >= *MTUS.start() {
             true => format!("choose --mtu {most}"),
             false => format!("QUIC needs {}", MTUS.start()),
         };
-        Some(format!("no path carries datagrams of {} bytes: {}; {choice}", self.settings.mtu, each.join(", ")))
+        Some(format!(
+            "no path carries datagrams of {} bytes: {}; {choice}",
+            self.settings.mtu,
+            each.join(", ")
+        ))
     }
 }

@@ -173,7 +173,10 @@ fn a_link_that_drops_full_datagrams_carries_nothing_and_one_path_of_it_is_an_err
         let found: Vec<_> = carried.iter().map(|(name, bytes)| (name.as_str(), *bytes > 0)).collect();
         assert_eq!(found, expected, "{narrow}: {carried:?}");
         let (said, took) = failure(&links, DEFAULT, "10.77.9.9:4433", "--mtu 1472");
-        assert!(said.contains("no path carries datagrams of 1472 bytes: 10.77.1.1 carries 13"), "{narrow}: {said}");
+        assert!(
+            said.contains("no path carries datagrams of 1472 bytes: 10.77.1.1 carries 13"),
+            "{narrow}: {said}"
+        );
         assert!(took < Duration::from_secs(15), "{took:?}");
     }
 }
