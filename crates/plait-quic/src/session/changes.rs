@@ -65,7 +65,7 @@ impl<W: Scheduler> Session<W> {
     pub(crate) fn reroute(&mut self, now: Time, reroute: &Reroute) {
         match *reroute {
             Reroute::Gone(path) | Reroute::Moved(path, _) | Reroute::Aimed(path, ..) => {
-                self.lose_path(now, path)
+                self.lose_path(now, path);
             }
             Reroute::Replaced(path, ..) => {
                 self.lose_path(now, path);

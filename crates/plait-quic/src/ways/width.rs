@@ -5,9 +5,9 @@
 //! full queues for one, so no connection that carries data has it: see [`Session::take_hole`](crate::session::Session).
 
 use super::{NAME, RETRY, Way, Ways};
-use crate::link::{DONE, Link};
+use crate::link::{DONE, Link, NARROW};
 use crate::settings::{BASE_MTU, MTUS, NEXT_SEARCH, Settings};
-use noq_proto::ClientConfig;
+use noq_proto::{ClientConfig, ConnectionError};
 use std::time::{Duration, Instant};
 
 /// MTU discovery looks for a smaller size so long before no path is given as the reason of a failure.
@@ -18,6 +18,17 @@ const SILENCE: Duration = Duration::from_secs(3);
 
 /// Full datagrams of a path got lost, while smaller ones arrived.
 const BLACK_HOLE: &str = "full datagrams do not get through any more";
+
+/// The result of a look at a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Look {
+    /// Nothing new.
+    Same,
+    /// It works from now on.
+    Joined,
+    /// It carries no full datagrams any more, and is opened anew.
+    Narrowed,
+}
 
 /// How large the datagrams of a path may be.
 #[derive(Debug, Default)]
@@ -122,6 +133,11 @@ impl Way {
         }
         false
     }
+}
+
+/// Whether the peer's full datagrams do not get through.
+pub(super) fn is_narrow(reason: &ConnectionError) -> bool {
+    matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(NARROW))
 }
 
 impl Ways {
