@@ -5,7 +5,7 @@ mod width;
 use crate::error::Error;
 use crate::hello::{Hello, Offer, REPLY_BYTES, Reply};
 use crate::identity::{self, Fingerprint, NAME, Secret};
-use crate::link::{AWAY, BROKEN, DONE, Link, NARROW, Outgoing, REFUSED, Route, words};
+use crate::link::{AWAY, BROKEN, DONE, Link, Outgoing, REFUSED, Route, words};
 use crate::reroute::{NO_ROUTE, Reroute};
 use crate::session::Session;
 use crate::settings::{MAX_LINKS, NEXT_SEARCH, Settings};
@@ -17,7 +17,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use width::Width;
+pub(crate) use width::Look;
+use width::{Width, is_narrow};
 
 /// A path that could not be opened is tried again after so long.
 const RETRY: Duration = Duration::from_secs(1);
@@ -66,17 +67,6 @@ pub struct Progress {
     pub opened: u32,
     /// Why it is not, where that is known.
     pub trouble: Option<String>,
-}
-
-/// The result of a look at a path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Look {
-    /// Nothing new.
-    Same,
-    /// It works from now on.
-    Joined,
-    /// It carries no full datagrams any more, and is opened anew.
-    Narrowed,
 }
 
 #[derive(Debug)]
@@ -497,11 +487,6 @@ fn is_meant(reason: &ConnectionError) -> bool {
 /// Whether the peer's program cannot have the session now.
 fn is_away(reason: &ConnectionError) -> bool {
     matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(AWAY))
-}
-
-/// Whether the peer's full datagrams do not get through.
-fn is_narrow(reason: &ConnectionError) -> bool {
-    matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(NARROW))
 }
 
 /// The endpoint of one path. The peer's datagrams are no larger than this end's.

@@ -70,7 +70,7 @@ struct Common {
     /// The file whose first line is the secret. Nobody but its owner may read it.
     #[arg(long, value_name = "FILE", conflicts_with = "secret")]
     secret_file: Option<PathBuf>,
-    /// Bytes of a UDP datagram's payload at most: 1472 is what Ethernet carries. A path that carries less gets no data. The end that listens takes what the other one has.
+    /// Bytes of a UDP datagram's payload at most; Ethernet carries 1472. A path that carries less gets no data. The end that listens uses the size of the other one.
     #[arg(long, value_name = "BYTES", default_value_t = Settings::default().mtu)]
     mtu: u16,
     /// Results as lines of JSON on standard output.

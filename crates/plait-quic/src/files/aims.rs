@@ -58,7 +58,7 @@ impl Aims {
         self
     }
 
-    /// What the path tries, or uses.
+    /// The pair that the path tries, or uses.
     pub(super) fn now(&self) -> &Aim {
         &self.all[self.at]
     }
@@ -99,8 +99,8 @@ impl Aims {
         self.refused_at.filter(|_| !self.answered)
     }
 
-    /// The peer has answered another path at this address: its others of the family may be other machines. Whether that
-    /// changes what is tried.
+    /// The peer has answered another path at this address: its others of the family may be other machines. True if the path
+    /// goes on to another address.
     pub(super) fn settle(&mut self, remote: SocketAddr) -> bool {
         let before = self.now().clone();
         let suits = |aim: &Aim| aim.remote == remote || aim.remote.is_ipv4() != remote.is_ipv4();
@@ -155,7 +155,7 @@ pub(super) fn resolve(to: &str) -> Result<Vec<SocketAddr>, Error> {
 /// An address with a port, `[fe80::1%eth0]:4433` for one that is good for its link only.
 ///
 /// # Errors
-/// Says what is expected.
+/// Names the expected form.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     let expected = |_| "expected ADDRESS:PORT, such as 0.0.0.0:4433 or [fe80::1%eth0]:4433".to_owned();
     scoped(text).unwrap_or_else(|| text.parse().map_err(expected))
@@ -210,7 +210,10 @@ mod tests {
         assert_eq!(aims.now().remote, "192.0.2.9:9".parse().expect("an address"));
         aims.hear("[2001:db8::9]:9".parse().expect("an address"));
         assert!(!aims.has_answered(), "that address is not tried any more");
-        assert!(aims.advance(start + 2 * STEP) && !aims.advance(start + 3 * STEP), "the second round takes longer");
+        assert!(
+            aims.advance(start + 2 * STEP) && !aims.advance(start + 3 * STEP),
+            "the second round takes longer"
+        );
         assert!(aims.advance(start + 4 * STEP));
         aims.hear(aims.now().remote);
         assert!(!aims.advance(start + 100 * STEP), "it has answered");

@@ -38,7 +38,7 @@ pub(super) enum Change {
     Back(usize),
 }
 
-/// What became of the paths that there are, at which the look showed `find`: what they can try, and the number of their interface.
+/// The changes of all paths. `find` gives their present addresses, and the numbers of their interfaces.
 pub(super) fn changes(places: &[Place], find: impl Fn(&Place) -> Option<(Aims, u32)>) -> Vec<Change> {
     let change = |(path, place): (usize, &Place)| match find(place) {
         None => place.gone_at.is_none().then_some(Change::Gone(path)),
@@ -87,7 +87,7 @@ mod tests {
         Place { aims: aims(local), number: 5, troubled: false, gone_at: None, routed: true, metered: false }
     }
 
-    /// What became of it, in words.
+    /// The changes in words.
     fn words(changes: Vec<Change>) -> Vec<String> {
         let word = |change| match change {
             Change::Moved(path, aims, number) => format!("{path} moved to {} {number}", aims.now().local),

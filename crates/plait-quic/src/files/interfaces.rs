@@ -58,8 +58,8 @@ impl Snapshot {
         self.remotes.iter().all(|remote| remote.ip().is_loopback() || is_own(remote))
     }
 
-    /// A path from every interface that is up, has a carrier and a route to the peer, and an address of the peer's family
-    /// that is good for more than its link: in the system's order, [`MAX_LINKS`] at most. There is none to this machine.
+    /// A path from every interface that is up, has a carrier and a route to the peer; none to this machine. The address is
+    /// of the peer's family and good for more than its link. There are [`MAX_LINKS`] at most, in the system's order.
     pub(super) fn usable(&self) -> Vec<Aims> {
         let here = self.is_here();
         let mut found: Vec<Aims> = Vec::new();
@@ -86,7 +86,8 @@ impl Snapshot {
 
     /// The ways to the peer through an interface.
     fn through(&self, name: &str) -> impl Iterator<Item = Aim> {
-        let aim = |remote: &SocketAddr| Some(Aim { local: through(name, &self.own, *remote)?, remote: *remote });
+        let aim =
+            |remote: &SocketAddr| Some(Aim { local: through(name, &self.own, *remote)?, remote: *remote });
         self.remotes.iter().filter_map(aim)
     }
 

@@ -43,7 +43,8 @@ mod linux {
         // Family, bits of the destination and of the source; type of service, table, protocol, scope and type are open.
         bytes.extend([libc::AF_INET as u8, 32, 32, 0, 0, 0, 0, 0]);
         bytes.extend(RTM_F_FIB_MATCH.to_ne_bytes());
-        let attributes = [(libc::RTA_DST, remote), (libc::RTA_SRC, local), (libc::RTA_OIF, interface.to_ne_bytes())];
+        let attributes =
+            [(libc::RTA_DST, remote), (libc::RTA_SRC, local), (libc::RTA_OIF, interface.to_ne_bytes())];
         for (kind, value) in attributes {
             bytes.extend(8_u16.to_ne_bytes());
             bytes.extend(kind.to_ne_bytes());

@@ -258,6 +258,9 @@ impl Routes {
         let known = answered.map(|place| place.aims.now().remote);
         for path in 0..self.places.len() {
             let place = &mut self.places[path];
+            if place.aims.has_answered() {
+                continue;
+            }
             let before = place.local().clone();
             let settled = known.is_some_and(|remote| place.aims.settle(remote));
             if settled || place.aims.advance(now) {

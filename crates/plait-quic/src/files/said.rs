@@ -56,7 +56,9 @@ mod linux {
             recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut slices, Some(&mut space), flags).ok()?;
         let to = message.address.as_ref().and_then(address);
         let errors = message.cmsgs().ok()?.filter_map(|one| match one {
-            ControlMessageOwned::Ipv4RecvErr(error, _) | ControlMessageOwned::Ipv6RecvErr(error, _) => Some(error),
+            ControlMessageOwned::Ipv4RecvErr(error, _) | ControlMessageOwned::Ipv6RecvErr(error, _) => {
+                Some(error)
+            }
             _ => None,
         });
         Some(errors.filter_map(|error| meaning(&error, to)).next())

@@ -208,6 +208,8 @@ impl Sockets {
             };
             match socket.state.try_send(UdpSockRef::from(&socket.io), &transmit) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                // A full queue of the interface, which IP_RECVERR makes an error: the packet is lost, as in any queue.
+                Err(error) if error.raw_os_error() == Some(nix::libc::ENOBUFS) => {}
                 // It may be the error of a packet that left before (IP_RECVERR), and nothing has left now.
                 Err(_) if !std::mem::replace(&mut again, true) => continue,
                 Err(error) => trouble = Some(error),

@@ -64,7 +64,9 @@ impl<W: Scheduler> Session<W> {
     /// What the machine knows of a path that there is.
     pub(crate) fn reroute(&mut self, now: Time, reroute: &Reroute) {
         match *reroute {
-            Reroute::Gone(path) | Reroute::Moved(path, _) | Reroute::Aimed(path, ..) => self.lose_path(now, path),
+            Reroute::Gone(path) | Reroute::Moved(path, _) | Reroute::Aimed(path, ..) => {
+                self.lose_path(now, path);
+            }
             Reroute::Replaced(path, ..) => {
                 self.lose_path(now, path);
                 // Whether or not it ever worked, it is another one from now on, with a budget of its own.

@@ -5,9 +5,9 @@
 //! full queues for one, so no connection that carries data has it: see [`Session::take_hole`](crate::session::Session).
 
 use super::{NAME, RETRY, Way, Ways};
-use crate::link::{DONE, Link};
+use crate::link::{DONE, Link, NARROW};
 use crate::settings::{BASE_MTU, MTUS, NEXT_SEARCH, Settings};
-use noq_proto::ClientConfig;
+use noq_proto::{ClientConfig, ConnectionError};
 use std::time::{Duration, Instant};
 
 /// MTU discovery looks for a smaller size so long before no path is given as the reason of a failure.
@@ -18,6 +18,17 @@ const SILENCE: Duration = Duration::from_secs(3);
 
 /// Full datagrams of a path got lost, while smaller ones arrived.
 const BLACK_HOLE: &str = "full datagrams do not get through any more";
+
+/// The result of a look at a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Look {
+    /// Nothing new.
+    Same,
+    /// It works from now on.
+    Joined,
+    /// It carries no full datagrams any more, and is opened anew.
+    Narrowed,
+}
 
 /// How large the datagrams of a path may be.
 #[derive(Debug, Default)]
@@ -44,7 +55,8 @@ impl Width {
     }
 
     pub(super) fn next_wakeup(&self) -> Option<Instant> {
-        let again_at = self.again_at.filter(|_| !self.proven);
+        let closes = self.probe.as_ref().is_some_and(|probe| probe.is_closing() || probe.lost().is_some());
+        let again_at = self.again_at.filter(|_| !self.proven && !closes);
         self.probe.as_ref().and_then(Link::next_wakeup).into_iter().chain(again_at).min()
     }
 
@@ -123,6 +135,11 @@ impl Way {
     }
 }
 
+/// Whether the peer's full datagrams do not get through.
+pub(super) fn is_narrow(reason: &ConnectionError) -> bool {
+    matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(NARROW))
+}
+
 impl Ways {
     /// Full datagrams of a path got lost: it is opened anew, and has to prove that they get through.
     pub(crate) fn doubt(&mut self, now: Instant, path: usize) {
@@ -143,7 +160,8 @@ impl Ways {
     /// forge) keeps a path from joining until a probe gets through; it ends none.
     pub(super) fn limit(&mut self, now: Instant, path: usize, bytes: u16, own: bool) {
         let needed = self.settings.mtu;
-        let Some(way) = self.ways.get_mut(path).filter(|way| bytes < needed && (own || !way.width.proven)) else {
+        let Some(way) = self.ways.get_mut(path).filter(|way| bytes < needed && (own || !way.width.proven))
+        else {
             return;
         };
         way.width.told = Some(bytes);
@@ -169,12 +187,17 @@ impl Ways {
     pub(crate) fn too_small(&self, now: Instant, begun: bool) -> Option<String> {
         self.too_small_at(begun).filter(|at| *at <= now)?;
         let narrow = || self.ways.iter().filter(|way| way.width.narrow_since.is_some());
-        let each: Vec<String> = narrow().map(|way| format!("{} {}", way.local, way.carries_words())).collect();
+        let each: Vec<String> =
+            narrow().map(|way| format!("{} {}", way.local, way.carries_words())).collect();
         let most = narrow().map(Way::carries).max().unwrap_or_default();
         let choice = match most >= *MTUS.start() {
             true => format!("choose --mtu {most}"),
             false => format!("QUIC needs {}", MTUS.start()),
         };
-        Some(format!("no path carries datagrams of {} bytes: {}; {choice}", self.settings.mtu, each.join(", ")))
+        Some(format!(
+            "no path carries datagrams of {} bytes: {}; {choice}",
+            self.settings.mtu,
+            each.join(", ")
+        ))
     }
 }

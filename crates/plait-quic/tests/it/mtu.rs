@@ -46,7 +46,8 @@ fn paths_that_are_all_too_small_are_an_error_within_seconds_that_names_what_fits
         let Err(Error::TooSmall(text)) = &run.outcome else { panic!("{:?}", run.outcome) };
         assert!(text.starts_with("no path carries datagrams of 1472 bytes: 10.0.0.1 carries 13"), "{text}");
         assert!(run.duration < Duration::from_secs(5), "{:?}", run.duration);
-        let choice = text.split("choose --mtu ").nth(1).expect("there is one").parse::<u16>().expect("a number");
+        let choice =
+            text.split("choose --mtu ").nth(1).expect("there is one").parse::<u16>().expect("a number");
         let again = send(&paths, choice, 1);
         assert!(again.outcome.is_ok(), "{choice}: {:?}", again.outcome);
     }

@@ -4,12 +4,7 @@ use crate::files::now;
 use crate::identity::{Fingerprint, Secret};
 use crate::settings::Settings;
 
-fn open(
-    to: &str,
-    locals: &[&str],
-    interfaces: &[&str],
-    terms: &[(String, Term)],
-) -> Result<Routes, Error> {
+fn open(to: &str, locals: &[&str], interfaces: &[&str], terms: &[(String, Term)]) -> Result<Routes, Error> {
     let locals: Vec<Local> = locals.iter().map(|local| local.parse().expect("it is one")).collect();
     let interfaces: Vec<String> = interfaces.iter().map(ToString::to_string).collect();
     let wanted = Connect {
@@ -32,7 +27,10 @@ fn refusal(opened: Result<Routes, Error>) -> String {
 #[test]
 fn an_interface_that_is_not_there_is_named_with_those_that_are() {
     let error = refusal(open("192.0.2.1:9", &[], &["wlan99"], &[]));
-    assert!(error.starts_with("interface wlan99: no address that leads to 192.0.2.1:9") && error.contains("lo"), "{error}");
+    assert!(
+        error.starts_with("interface wlan99: no address that leads to 192.0.2.1:9") && error.contains("lo"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -93,5 +91,8 @@ fn a_refusal_needs_all_paths_or_time_and_counts_for_nothing_after_an_answer() {
     routes.places[1].aims.hear(remote);
     routes.receive(|_, _, _, _| {});
     assert_eq!(routes.refusal(start + DOUBT), None, "whatever the network says");
-    assert!(routes.aim().is_empty() && routes.refusal(start + DOUBT).is_none(), "it is looked for with patience");
+    assert!(
+        routes.aim().is_empty() && routes.refusal(start + DOUBT).is_none(),
+        "it is looked for with patience"
+    );
 }
