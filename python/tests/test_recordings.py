@@ -172,6 +172,21 @@ def test_places_that_cannot_be_written_are_named_before_anything_is_sent(tmp_pat
     assert not (tmp_path / "inbox" / file.name).exists()
 
 
+def test_a_transfer_does_not_fail_with_its_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        message = "the disk is full"
+        raise OutputError(message)
+
+    monkeypatch.setattr("plait.recordings.keeping.keep_recording", fails)
+    file = tmp_path / "file.bin"
+    file.write_bytes(b"content")
+    with plait.receive(tmp_path / "inbox", listen="127.0.0.1:0") as receiver:
+        told: dict[str, Any] = {"fingerprint": receiver.fingerprint, "secret": receiver.secret}
+        sent = plait.send(file, receiver.address, **told, record=tmp_path / "run")
+        assert receiver.wait(60).error is None
+    assert (sent.files, sent.unrecorded) == (1, "the disk is full")
+
+
 def test_commands_are_kept_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["/bin/plait", "send", "f", "--secret", "told", "--record", "r", "--secret=told"]
     monkeypatch.setattr("sys.argv", words)

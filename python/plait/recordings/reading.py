@@ -34,6 +34,8 @@ UNKNOWN = "nothing was acknowledged on any path, so nothing is known of the link
 LEAST_DURATION = 60.0
 LONGEST = 10.0
 """A replay ends after these seconds, or so many times as long as it took, whichever is more."""
+UNLIMITED = 1_000_000
+"""Timeouts of all paths. A transfer ends by its silence, whatever their number."""
 MOST_DURATION = 1e6
 """Seconds of a replay at most."""
 
@@ -101,6 +103,7 @@ def transport(segment: int, window: int, congestion: str, initial: str) -> dict[
         "handshake": True,
         "initial_path": initial,
         "potentially_failed": True,
+        "association_max_retransmissions": UNLIMITED,
         "rto_initial": "300ms",
         "rto_max": "1s",
     }

@@ -170,11 +170,14 @@ impl Recorded {
         let smallest = self.smallest_round_trips();
         let arrival = |transmission: &Transmission| {
             let smallest = smallest[transmission.path.index()];
-            transmission.round_trip().map_or(Time::MAX, |whole| {
-                let smallest = smallest.unwrap_or(whole);
-                let back = Duration::from_nanos(smallest.as_nanos() / 2);
-                transmission.sent + (whole.max(smallest) - back)
-            })
+            let (Some(whole), Some((told, _))) = (transmission.round_trip(), transmission.acknowledged)
+            else {
+                return Time::MAX;
+            };
+            let smallest = smallest.unwrap_or(whole);
+            let back = Duration::from_nanos(smallest.as_nanos() / 2);
+            // Nothing arrives after its acknowledgement, whatever a receiver says that it waited.
+            (transmission.sent + (whole.max(smallest) - back)).min(told)
         };
         let mut arrivals: Vec<Time> = self.transmissions.iter().map(arrival).collect();
         if self.whole {

@@ -128,3 +128,65 @@ fn one_that_breaks_off_anywhere_is_read_as_far_as_it_goes() {
     }
     assert_eq!(least, whole.transmissions.len());
 }
+
+/// Any rows: a clock that stands still, receivers that wait longer than a round trip, packets that are all lost.
+mod values {
+    use super::{Tape, result_of};
+    use plait_quic::recording::result::Recorded;
+    use plait_quic::recording::{Beginning, Recording, Subject};
+    use plait_sched::{Duration, PathId, Time};
+    use plait_transport::{Counters, Observer, SendReason, Sent};
+    use proptest::prelude::*;
+
+    const SPANS: [u64; 6] = [0, 1, 999, 1_000_000, 400_000_000, 7_000_000_000];
+
+    fn packet() -> impl Strategy<Value = (u64, Option<u64>, u64, bool)> {
+        let span = || prop::sample::select(&SPANS[..]);
+        (span(), prop::option::of(span()), span(), any::<bool>())
+    }
+
+    proptest! {
+        #[test]
+        fn are_read_as_a_result(
+            paths in prop::collection::vec(prop::collection::vec(packet(), 0..40), 1..4),
+            whole in any::<bool>(),
+        ) {
+            let tape = Tape::default();
+            let names = (0..paths.len()).map(|path| path.to_string()).collect();
+            let [file, scheduler, congestion] = ["file", "lowest-rtt", "cubic"].map(str::to_owned);
+            let mut recording = Recording::new(tape.clone(), Subject { file, scheduler, congestion, paths: names });
+            let beginning = Beginning { initial: 0, segment: 1_153, window: 1 << 20, sends: 1_000, mtu: 1_232 };
+            recording.begin(Time::ZERO, &beginning);
+            let mut events = Vec::new();
+            let mut segment = 0;
+            for (path, packets) in paths.iter().enumerate() {
+                let mut now = 0;
+                for (number, &(gap, trip, waited, lost)) in packets.iter().enumerate() {
+                    now += gap;
+                    events.push((now, 0, path, number as u64, segment, waited));
+                    events.extend(trip.map(|trip| (now + trip, 1, path, number as u64, segment, waited)));
+                    events.extend(lost.then_some((now, 2, path, number as u64, segment, waited)));
+                    segment += 1;
+                }
+            }
+            events.sort_unstable();
+            let last = events.last().map_or(0, |event| event.0);
+            for (transmission, (now, kind, path, number, segment, waited)) in events.into_iter().enumerate() {
+                let (now, path) = (Time::from_nanos(now), PathId(path as u8));
+                let transmission = transmission as u64;
+                let sent = Sent { path, transmission, number, segment, bytes: 1_153, reason: SendReason::New };
+                match kind {
+                    0 => recording.sent(now, &sent),
+                    1 => recording.acknowledged(now, path, number, Duration::from_nanos(waited)),
+                    _ => recording.lost(now, path, number),
+                }
+            }
+            recording.end(Time::from_nanos(last), &Counters::default(), whole).expect("memory can be written");
+            let bytes = tape.0.lock().expect("nobody panicked").clone();
+            let recorded = Recorded::read(&bytes).expect("it is a recording");
+            prop_assert_eq!(recorded.transmissions.len() as u64, segment);
+            let result = result_of(&bytes, 1_000, paths.len());
+            prop_assert!(result.paths.iter().all(|path| path.packets_lost <= path.packets_sent));
+        }
+    }
+}

@@ -31,7 +31,13 @@ fn folder(path: &[u8]) -> (Entry, Place) {
 }
 
 /// Carries so many bytes at most from one end to the other, in pieces. Returns the outcome, if it ended.
-fn talk(upload: &mut Upload, download: &mut Download, most: u64, piece: usize, unit: u64) -> Option<Result<(), Error>> {
+fn talk(
+    upload: &mut Upload,
+    download: &mut Download,
+    most: u64,
+    piece: usize,
+    unit: u64,
+) -> Option<Result<(), Error>> {
     #[expect(clippy::disallowed_methods, reason = "there is no other way to some moment")]
     let mut now = Instant::now();
     let mut read = 0;
