@@ -2,7 +2,7 @@
 
 ``python benches/links/udp.py target/release/plait-quic``, as root, with `ip` and `tc` (TBF). Links
 are veth pairs, limited by the token buckets of both ends, in frames of Ethernet. The namespaces are made and removed
-here.
+here. Calls are also made over links of `plait link`, which delay and lose.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ import contextlib
 import itertools
 import json
 import os
+import shlex
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 NEAR, FAR = "plait-udp-near", "plait-udp-far"
@@ -26,10 +29,37 @@ LINKS = [30, 15]
 """Mbit/s."""
 QUEUE = 50
 """Of the token buckets, in milliseconds."""
-ADDRESS = "10.77.9.9"
+FOLDER = os.environ.get("PLAIT_UDP_FOLDER")
+"""Within `plait link`: where the far end says how to reach it."""
+ADDRESS = "10.77.255.1" if FOLDER else "10.77.9.9"
+DEVICES = ["fast", "slow"] if FOLDER else ["pl0n", "pl1n"]
 SINK, ECHO, CONTROL, UPLOAD, PROXY = 6000, 6001, 6002, 7000, 4433
 PORT = 5000
 NUMBER = struct.Struct("!Qd")
+
+
+LOSSY = """
+name = "udp"
+duration = "60s"
+[transport]
+protocol = "mpquic"
+[[path]]
+name = "fast"
+rate = "30Mbit"
+rtt = "30ms"
+queue = "50ms"
+loss = "1%"
+[[path]]
+name = "slow"
+rate = "15Mbit"
+rtt = "60ms"
+queue = "50ms"
+loss = "1%"
+"""
+
+
+def within(space: str) -> list[str]:
+    return [] if FOLDER else ["ip", "netns", "exec", space]
 
 
 def run(command: str) -> None:
@@ -58,7 +88,7 @@ def namespaces() -> Iterator[None]:
 
 
 def serve() -> None:
-    """In the far namespace: counts what comes to one port, says back what comes to another, and takes uploads."""
+    """In the far namespace: counts datagrams at one port, echoes them at another, and takes uploads."""
     threading.Thread(target=echo, daemon=True).start()
     threading.Thread(target=take, daemon=True).start()
     sink, control = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
@@ -74,7 +104,7 @@ def serve() -> None:
 
 
 def tell(control: socket.socket, came: list[tuple[float, int, int]]) -> None:
-    """What came since the last question."""
+    """Answers with the datagrams since the last question."""
     while True:
         question, asker = control.recvfrom(1_000)
         begin, end = json.loads(question)
@@ -115,8 +145,8 @@ class Proxy:
     """A near end in the near namespace, over some of the links."""
 
     def __init__(self, program: str, hello: dict[str, Any], links: list[int], *more: str) -> None:
-        paths = [word for index in links for word in ("--local", f"10.77.{index}.1%pl{index}n")]
-        words = ["ip", "netns", "exec", NEAR, program, "proxy", f"{ADDRESS}:{PROXY}"]
+        paths = [word for index in links for word in ("--local", f"10.77.{index}.1%{DEVICES[index]}")]
+        words = [*within(NEAR), program, "proxy", f"{ADDRESS}:{PROXY}"]
         words += ["--fingerprint", hello["fingerprint"], "--json", *paths, *more]
         environment = {**os.environ, "PLAIT_SECRET": hello["secret"]}
         self.process = subprocess.Popen(
@@ -204,7 +234,7 @@ def upload(address: tuple[str, int], device: str | None, seconds: float, sent: l
 
 
 def worker(words: list[str]) -> None:
-    """A part that runs in the near namespace: prints what came of it."""
+    """A part in the near namespace: prints its result."""
     kind, *rest = words
     if kind == "flood":
         host, port, size, megabits, seconds = rest
@@ -232,7 +262,7 @@ def worker(words: list[str]) -> None:
 
 
 def inside(space: str, *words: str) -> dict[str, Any]:
-    whole = ["ip", "netns", "exec", space, sys.executable, __file__, "--worker", *words]
+    whole = [*within(space), sys.executable, __file__, "--worker", *words]
     answer: dict[str, Any] = json.loads(
         subprocess.run(whole, check=True, capture_output=True, text=True).stdout
     )
@@ -284,7 +314,7 @@ def calls(program: str, hello: dict[str, Any], seconds: float) -> None:
             proxy.stop()
         for index in both:
             bulk = f"{ADDRESS}:{UPLOAD}" if beside else "-"
-            words = ("call", ADDRESS, str(ECHO), f"pl{index}n", str(seconds), bulk)
+            words = ("call", ADDRESS, str(ECHO), DEVICES[index], str(seconds), bulk)
             show(f"link {index}, plain UDP", beside, inside(NEAR, *words))
 
 
@@ -297,35 +327,72 @@ def show(name: str, beside: bool, result: dict[str, Any]) -> None:
     )
 
 
+def far_words(program: str) -> list[str]:
+    allow = ["--allow", f"{ADDRESS}:*", "--listen", f"0.0.0.0:{PROXY}", "--json", "--quiet"]
+    return [*within(FAR), program, "proxy", "--serve", *allow]
+
+
+def buckets(program: str, seconds: float, what: str) -> None:
+    """Between namespaces with token buckets."""
+    with namespaces():
+        words = [*within(FAR), sys.executable, __file__, "--worker", "serve"]
+        server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        far = subprocess.Popen(far_words(program), stdout=subprocess.PIPE, text=True)
+        assert server.stdout is not None
+        assert far.stdout is not None
+        server.stdout.readline()
+        hello = json.loads(far.stdout.readline())
+        threading.Thread(target=list, args=(far.stdout,), daemon=True).start()
+        try:
+            (goodput if what == "goodput" else calls)(program, hello, seconds)
+        finally:
+            for process in (far, server):
+                process.kill()
+                process.wait()
+
+
+def lossy(program: str, seconds: float) -> None:
+    """Over the links of `plait link`, which delay and lose."""
+    own = [sys.executable, str(Path(__file__).resolve()), program, "--seconds", str(seconds), "--linked"]
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "links.toml").write_text(LOSSY)
+        Path(folder, "told").touch()
+        command = [sys.executable, "-m", "plait", "link", f"{folder}/links.toml"]
+        command += ["--server", shlex.join([*own, "far"]), "--", *own, "near"]
+        subprocess.run(command, env={**os.environ, "PLAIT_UDP_FOLDER": folder}, check=True)
+
+
+def linked(program: str, seconds: float, side: str) -> None:
+    """In one of the namespaces of `plait link`."""
+    told = Path(str(FOLDER), "told")
+    if side == "far":
+        with told.open("w") as out:
+            subprocess.Popen(far_words(program), stdout=out)
+        serve()
+    while not (text := told.read_text()).endswith("\n"):
+        time.sleep(0.1)
+    time.sleep(1)
+    calls(program, json.loads(text.splitlines()[0]), seconds)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", nargs="?")
-    parser.add_argument("--only", choices=["goodput", "call"])
+    parser.add_argument("--only", choices=["goodput", "call", "lossy"])
     parser.add_argument("--seconds", type=float, default=12)
-    parser.add_argument("--worker", nargs=argparse.REMAINDER)
+    parser.add_argument("--linked", choices=["near", "far"], help=argparse.SUPPRESS)
+    parser.add_argument("--worker", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.worker:
+    if options.linked:
+        linked(options.program, options.seconds, options.linked)
+    elif options.worker:
         (serve if options.worker == ["serve"] else lambda: worker(options.worker))()
-        return
-    for what in [options.only] if options.only else ["goodput", "call"]:
-        with namespaces():
-            words = ["ip", "netns", "exec", FAR, sys.executable, __file__, "--worker", "serve"]
-            server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-            allow = ["--allow", f"{ADDRESS}:*", "--listen", f"0.0.0.0:{PROXY}", "--json", "--quiet"]
-            words = ["ip", "netns", "exec", FAR, options.program, "proxy", "--serve", *allow]
-            far = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-            assert server.stdout is not None
-            assert far.stdout is not None
-            server.stdout.readline()
-            hello = json.loads(far.stdout.readline())
-            threading.Thread(target=list, args=(far.stdout,), daemon=True).start()
-            try:
-                measure = goodput if what == "goodput" else calls
-                measure(options.program, hello, options.seconds)
-            finally:
-                for process in (far, server):
-                    process.kill()
-                    process.wait()
+    else:
+        for what in [options.only] if options.only else ["goodput", "call", "lossy"]:
+            if what == "lossy":
+                lossy(options.program, options.seconds)
+            else:
+                buckets(options.program, options.seconds, what)
 
 
 if __name__ == "__main__":

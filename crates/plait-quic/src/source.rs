@@ -12,7 +12,7 @@ pub trait Source {
     /// If it cannot be read any more, which ends the transfer.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
-    /// Likewise, of what was considered lost: something may be left out, which is then zeros.
+    /// Fills the buffer after a loss. Parts that leave once are zeros then.
     ///
     /// # Errors
     /// As [`Source::read_at`]'s.
@@ -20,7 +20,7 @@ pub trait Source {
         self.read_at(offset, buffer)
     }
 
-    /// Nothing that was read from this place is of use: the peer is only told that it is over.
+    /// The bytes at this place are of no use any more. The peer is told that they are over.
     fn is_void(&self, _offset: u64) -> bool {
         false
     }

@@ -57,7 +57,7 @@ enum Action {
     Send(SendOptions),
     /// Receive files into a folder; who sends has to know the secret.
     Recv(RecvOptions),
-    /// Carry TCP connections and UDP datagrams over several paths: taken here, made at the other end (--serve).
+    /// Carry TCP connections and UDP datagrams over several paths to the other end (--serve).
     Proxy(ProxyOptions),
 }
 

@@ -18,7 +18,7 @@ pub(super) const ROUNDS: usize = 256;
 /// The longest datagram that a socket can hand on.
 pub(super) const LONGEST: usize = 64 << 10;
 
-/// What is asked of the system for each direction; it may give less.
+/// Bytes of a socket's buffer for each direction. The system may give less.
 const BUFFER: usize = 2 << 20;
 
 /// One socket.
@@ -61,14 +61,14 @@ impl Port {
             match self.io.recv_from(buffer) {
                 Ok(came) => return Some(came),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable = false,
-                // Of what was sent before (ICMP): whoever sent it notices that there is no answer.
+                // An ICMP error for an earlier datagram. Its sender notices the missing answer.
                 Err(_) => {}
             }
         }
         None
     }
 
-    /// Sends a datagram to who is connected, or there. What the system does not take is lost, as on any way.
+    /// Sends a datagram to this address, or to the connected one. A full buffer loses it, as any queue does.
     pub(super) fn send(&self, bytes: &[u8], to: Option<SocketAddr>) {
         let _ = match to {
             Some(to) => self.io.send_to(bytes, to),

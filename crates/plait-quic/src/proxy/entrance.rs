@@ -536,7 +536,7 @@ impl Entrance {
     }
 }
 
-/// What goes to a target is for.
+/// The class of connections and datagrams to a target.
 fn class(plan: &Plan, target: &Target) -> Class {
     match &target.port {
         port if plan.redundant.contains(port) => Class::Redundant,

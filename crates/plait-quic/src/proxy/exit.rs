@@ -399,7 +399,7 @@ impl<W: Scheduler> Exit<W> {
         self.allowed_of.get(&*from.client).unwrap_or(&self.allowed)
     }
 
-    /// What a peer asks for, if it is a target, and which addresses it may have, if it is allowed.
+    /// The target by this name, if it is one, and the scope of its addresses, if it is allowed.
     fn asked(&self, from: &Guest, target: &str) -> (Option<Target>, Option<Scope>) {
         let asked = target.parse::<Target>().ok();
         let allowed = asked.as_ref().and_then(|target| scope(self.allowed(from), target));

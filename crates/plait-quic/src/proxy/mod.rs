@@ -1,8 +1,8 @@
-//! TCP connections and datagrams of UDP over one connection of many paths: taken at the near end, made at the far end.
+//! TCP connections and UDP datagrams over one connection of many paths, from the near end to the far end.
 //!
 //! ```text
 //! program ─► listener or SOCKS5 ─► stream of Near ═► paths ═► Far ─► is it allowed? which address? ─► TCP connection
-//! program ─► UDP port or relay  ─► flow of Near   ═► paths ═► Far ─► is it allowed? which address? ─► UDP socket
+//! program ─► UDP port or relay ─► flow of Near ═► paths ═► Far ─► allowed? address? ─► UDP socket
 //! ```
 //!
 //! [`Entrance`] and [`Exit`] are made, which binds sockets, and then run on the thread that calls, each in one loop. While they run they call what

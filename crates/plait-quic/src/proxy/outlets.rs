@@ -58,7 +58,8 @@ impl Outlets {
         self.outlets.insert(token, Outlet { peer, flow, from, target, scope, port, early, used: moment });
     }
 
-    /// Addresses of a target were found, or none. `Ok` names the target that it leads to now, `Err` the one that it does not, and why.
+    /// The lookup of a target has ended. `Ok` names the connected target, `Err` the flow without one, and the reason.
+    /// `None` if no flow has this token.
     pub(super) fn connect(
         &mut self,
         registry: &Registry,
@@ -93,7 +94,7 @@ impl Outlets {
         }
     }
 
-    /// What came for a flow can be read.
+    /// A flow's socket is readable.
     pub(super) fn wake(&mut self, token: usize) {
         if let Some(port) = self.outlets.get_mut(&token).and_then(|outlet| outlet.port.as_mut()) {
             port.readable = true;
@@ -105,7 +106,7 @@ impl Outlets {
         self.outlets.values().any(|outlet| outlet.port.as_ref().is_some_and(|port| port.readable))
     }
 
-    /// Carries what came, both ways, and forgets flows that nobody uses.
+    /// Carries datagrams both ways, and forgets idle flows.
     pub(super) fn carry<W: Scheduler>(&mut self, moment: Instant, far: &mut Far<W>) {
         for id in far.ids() {
             while let Some((flow, bytes)) = far.streams(&id).and_then(Streams::receive_datagram) {

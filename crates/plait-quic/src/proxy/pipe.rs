@@ -55,7 +55,7 @@ impl Socket {
         retried(&mut self.readable, || self.io.read(buffer))
     }
 
-    /// Leaves out what came. True if nothing more will.
+    /// Reads and drops all bytes. True at the end of the connection.
     pub(super) fn skip(&mut self, buffer: &mut [u8]) -> bool {
         while self.readable {
             if let Ok(Some(0)) | Err(_) = self.read(buffer) {

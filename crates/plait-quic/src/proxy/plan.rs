@@ -100,7 +100,7 @@ pub struct Status {
     pub received: u64,
     /// Flows of datagrams at the moment.
     pub flows: usize,
-    /// What became of their datagrams.
+    /// Counts of their datagrams.
     pub datagrams: Datagrams,
     /// Since the connection began.
     pub elapsed: Duration,

@@ -14,16 +14,16 @@ use std::time::{Duration, Instant};
 /// A flow that was refused is not asked for again for so long.
 const REFUSED: Duration = Duration::from_secs(10);
 
-/// Where a port's datagrams lead to.
+/// The target of a port's datagrams.
 #[derive(Debug)]
 pub(super) enum Leads {
     /// All to one target.
     To(Target),
-    /// Each to where it says (RFC 1928 §7), of one client alone: its address, and its port once that is known.
+    /// Each to the target in its header (RFC 1928 §7). One client is served: its address, and its port once known.
     Anywhere { client: IpAddr, port: Option<u16> },
 }
 
-/// A port, who sends to it, and where to.
+/// A port, a sender, and a target.
 type Key = (usize, SocketAddr, Target);
 
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Ports {
         self.end(near, |key, _| key.0 == token);
     }
 
-    /// What came for a port can be read.
+    /// A port is readable.
     pub(super) fn wake(&mut self, token: usize) {
         if let Some((port, _)) = self.ports.get_mut(&token) {
             port.readable = true;
@@ -100,7 +100,7 @@ impl Ports {
         Some(target)
     }
 
-    /// Carries what came, both ways. Flows for which there is no room are `refused`.
+    /// Carries datagrams both ways. Flows beyond the limit are `refused`.
     pub(super) fn carry<W: Scheduler>(
         &mut self,
         moment: Instant,
@@ -234,7 +234,7 @@ mod tests {
             self.ports.add(self.poll.registry(), local, token, leads).expect("a port")
         }
 
-        /// What was sent by now is carried.
+        /// Carries all datagrams in the ports' buffers.
         fn carry(&mut self, moment: Instant) -> usize {
             self.ports
                 .ports

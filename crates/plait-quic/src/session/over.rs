@@ -1,8 +1,8 @@
-//! Segments of which the peer has said that they are over.
+//! Segments that the peer has told to be over.
 
 use std::collections::BTreeSet;
 
-/// So many of them are remembered: the newest. What was on its way for longer is dropped when it comes.
+/// Numbers in memory, the newest ones. A segment with an older number is dropped.
 const REMEMBERED: usize = 1_024;
 
 /// Their numbers. One that comes after all, having been overtaken, is read as if nothing had been said.

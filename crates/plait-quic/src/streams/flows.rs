@@ -1,10 +1,12 @@
 //! Flows of datagrams, beside the streams and in the same segments: unreliable and unordered.
 //!
-//! A datagram leaves in the next segment that has room for it; it waits [`PATIENCE`] at most, then it is dropped, the oldest first. Its bytes are in a segment, so the
-//! same scheduler chooses the path, the same windows limit it, and a [redundant](Class::Redundant) flow has its copies on every path, of which the
-//! receiver reads the first. A segment that is lost is sent again without its datagrams; one without anything else is only told to be over.
+//! A datagram leaves in the next segment with room for it. It waits [`PATIENCE`] at most; then it is
+//! dropped, the oldest first. So schedulers and windows are those of the streams. A
+//! [redundant](Class::Redundant) flow has its copies on every path, and the receiver reads the first.
+//! A lost segment is sent again without its datagrams; an empty one is told to be over.
 //!
-//! A datagram that fits into no segment is cut into pieces. All of them have to come within [`REASSEMBLY`].
+//! A datagram that is larger than a segment is cut into pieces. All of them have to come within
+//! [`REASSEMBLY`].
 
 use super::record::{DATAGRAM, MAX_TARGET, PIECE, Record};
 use super::{Class, Event, Reason, Streams};
@@ -17,7 +19,7 @@ use std::ops::Range;
 /// Flows at once.
 pub const MAX_FLOWS: usize = 256;
 
-/// Bytes of a datagram at most: what a jumbo frame of Ethernet carries.
+/// Bytes of a datagram at most: the payload of UDP in a jumbo frame of Ethernet.
 pub const MAX_DATAGRAM: usize = 8_972;
 
 /// A datagram waits so long for a segment.
@@ -32,13 +34,13 @@ const MOST_WAITING: [usize; 2] = [1 << 20, 8 << 20];
 /// Bytes of pieces that wait for others.
 const MOST_PIECES: usize = 4 << 20;
 
-/// Bytes of datagrams that came and that nobody has taken.
+/// Bytes of received datagrams in memory.
 const MOST_ARRIVED: usize = 8 << 20;
 
-/// The shortest piece that is worth its header.
+/// Bytes of a piece at least, but for the last one.
 const LEAST_PIECE: usize = 64;
 
-/// What became of datagrams.
+/// Counts of datagrams by outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Datagrams {
     /// In segments.
@@ -78,7 +80,7 @@ pub(super) struct Flow {
     cut: [usize; 2],
     /// The number of the next datagram that is cut.
     number: u16,
-    /// A segment was asked for that has room for the next one.
+    /// A segment with room for the next one was asked for.
     asked: bool,
 }
 
@@ -241,7 +243,8 @@ impl Flows {
         Some(gone)
     }
 
-    /// Fills a segment of `size` bytes with the datagrams of a flow. `Err` if none fits: how many bytes a segment needs for the next one, unless that was told before.
+    /// Fills a segment of `size` bytes with the datagrams of a flow. `Err` if none fits, with the bytes
+    /// that the next one needs, told once.
     pub(super) fn pack(
         &mut self,
         flow: u32,
@@ -353,7 +356,7 @@ impl Streams {
         self.flows.all.len()
     }
 
-    /// What became of datagrams.
+    /// The datagrams so far.
     pub fn datagrams(&self) -> Datagrams {
         self.flows.counts
     }

@@ -167,7 +167,7 @@ impl Streams {
         Ok(Came::Obeyed)
     }
 
-    /// What the peer says of a flow.
+    /// A record of a flow.
     fn obey_flow(&mut self, flow: u32, record: &Record<'_>) -> Result<Came, Error> {
         match *record {
             Record::Datagram { bytes, .. } => self.flows.take(flow, Bytes::copy_from_slice(bytes)),

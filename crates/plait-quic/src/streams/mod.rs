@@ -73,9 +73,9 @@ pub enum Event {
     Flow {
         /// Which.
         flow: u32,
-        /// Where it is to lead to.
+        /// Its target.
         target: String,
-        /// What it is for.
+        /// Its class.
         class: Class,
     },
     /// The peer has accepted it.
@@ -83,7 +83,7 @@ pub enum Event {
         /// Which.
         stream: u32,
     },
-    /// The peer has ended it, or a flow: it is forgotten, with what came of it.
+    /// The peer has ended it, or a flow. It is forgotten, and so are its bytes.
     Reset {
         /// Which.
         stream: u32,

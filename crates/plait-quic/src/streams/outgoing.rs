@@ -16,7 +16,8 @@ const MOST_OWED: usize = 256 << 10;
 /// Bytes of segments that are kept at most, whatever the peer's window is: one that acknowledges all but the oldest takes no more.
 const MOST_KEPT: u64 = 64 << 20;
 
-/// Bytes of datagrams for which the transport has a place at most. What it is told of is not taken back, and those that wait for longer may be dropped.
+/// Bytes of datagrams that are reserved at most. A reservation is not taken back, and a datagram that
+/// waits may still be dropped.
 const AHEAD: usize = 64 << 10;
 
 /// The shortest write: so that any record but that of an opening fits.
@@ -48,7 +49,7 @@ struct Bound {
 }
 
 impl Bound {
-    /// Takes out the datagrams. What is left moves to the front: records have no places.
+    /// Takes out the datagrams. The other records move to the front.
     fn cut(&mut self) {
         let (mut kept, mut from) = (Vec::with_capacity(self.size), 0);
         for Range { start, end } in std::mem::take(&mut self.datagrams) {
@@ -75,7 +76,7 @@ pub(super) struct Outgoing {
     reserved: u64,
     /// The next is to be reserved beside all else, since it needs one piece.
     pieces: VecDeque<u64>,
-    /// Likewise for datagrams, as far as there is place for them.
+    /// Bytes of whole datagrams to be reserved in one piece each, within [`AHEAD`].
     wholes: VecDeque<u64>,
     control: VecDeque<Control>,
     owed: usize,
@@ -121,7 +122,7 @@ impl Outgoing {
         }
     }
 
-    /// Likewise, for a datagram.
+    /// A datagram of so many bytes waits for its reservation.
     pub(super) fn reserve_whole(&mut self, bytes: usize) {
         if bytes as u64 > LEAST && bytes <= self.segment {
             self.wholes.push_back(bytes as u64);

@@ -432,7 +432,7 @@ fn pieces_make_a_datagram_in_any_order_and_only_together() {
     }
     assert_eq!(streams.datagrams().incomplete, 1);
     assert_eq!(streams.memory(), 0);
-    // What is never whole takes no more room than there is for it.
+    // Pieces without the others are bounded in memory.
     for number in 0..u16::MAX {
         streams.handle(&segment(&[piece(number, 1_000, 0, &[7; 900])])).expect("it may");
     }

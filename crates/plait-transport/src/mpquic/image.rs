@@ -26,7 +26,7 @@ const INITIAL_BYTES: usize = 1200;
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
 
-/// Stream 1 tells of segments that are over: its data is how many bytes the segment had, which nobody sends any more.
+/// Frames of stream 1 tell that a segment is over. Their data is the segment's size in bytes.
 const OVER: u32 = 1;
 
 /// Where frames begin in a packet of the short form at the earliest.
@@ -83,7 +83,7 @@ impl Image {
     }
 
     /// STREAM frames say the segment's number where QUIC has the place of its first byte. So segments may have any length, and a peer that sees nothing but
-    /// packets reads them with [`Boundaries::numbered`]. A segment that is encoded with no payload is over: its peer counts it as arrived, and gets nothing of it.
+    /// packets reads them with [`Boundaries::numbered`]. A segment without payload is over: the peer counts it as arrived, and gets no bytes.
     /// Both ends have to be told; nobody else understands it.
     #[must_use]
     pub fn numbered(self) -> Self {

@@ -1,4 +1,4 @@
-//! Who has come to a listener.
+//! Clients of listeners.
 
 use super::Entrance;
 use crate::proxy::Target;
