@@ -66,8 +66,15 @@ pub fn records_seeds() -> Vec<Vec<u8>> {
 /// One of each.
 pub fn greeting_seeds() -> Vec<Vec<u8>> {
     let offer = Offer { name: "a file".to_owned(), size: 1_000_000, identity: [3; 32] };
-    let hello =
-        Hello { secret: Secret::new("told"), session: [1; 16], path: 1, continues: false, paths: 2, segment: SEGMENT, offer };
+    let hello = Hello {
+        secret: Secret::new("told"),
+        session: [1; 16],
+        path: 1,
+        continues: false,
+        paths: 2,
+        segment: SEGMENT,
+        offer,
+    };
     vec![hello.encode(), Reply { window: WINDOW }.encode().to_vec()]
 }
 

@@ -186,7 +186,8 @@ impl Sending {
         if let Ok(Some((file, error))) = sent.as_ref().map(|sent| sent.failed.first()) {
             return Err(TransferError::new_err(format!("{file}: {error}")));
         }
-        sent.map(|sent| report::sent(&sent, label, &self.paths).to_string()).map_err(|error| exception(&error))
+        sent.map(|sent| report::sent(&sent, label, &self.paths).to_string())
+            .map_err(|error| exception(&error))
     }
 
     /// Ends the transfer under way, or the one that has not begun.

@@ -29,14 +29,37 @@ pub(crate) fn words(reason: &ConnectionError) -> String {
     }
 }
 
-/// Why an end closes a connection: nothing is left to do; it will not have the transfer; something is wrong with this connection only;
-/// it cannot have this session now, and another one may succeed: it ends, was started anew, or has no room.
+/// The reason for which an end closes a connection: nothing is left to do.
 pub(crate) const DONE: u32 = 0;
+/// The end refuses the session.
 pub(crate) const REFUSED: u32 = 1;
+/// Something is wrong with this connection only.
 pub(crate) const BROKEN: u32 = 2;
 /// Full datagrams do not get through on it.
 pub(crate) const NARROW: u32 = 3;
+/// The end cannot have this session now: it ends, was started anew, or has no room. Another session may succeed.
 pub(crate) const AWAY: u32 = 4;
+
+/// Whether a reason is a decision of the peer or of TLS about the session; silence, restarts and faults of one connection are none.
+pub(crate) fn is_meant(reason: &ConnectionError) -> bool {
+    match reason {
+        ConnectionError::ApplicationClosed(close) => close.error_code.into_inner() <= u64::from(REFUSED),
+        ConnectionError::TransportError(_) => true,
+        // CRYPTO_ERROR (RFC 9000 §20.1): TLS' alerts.
+        ConnectionError::ConnectionClosed(close) => (0x100..0x200).contains(&u64::from(close.error_code)),
+        _ => false,
+    }
+}
+
+/// Whether the peer's program cannot have the session now.
+pub(crate) fn is_away(reason: &ConnectionError) -> bool {
+    matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(AWAY))
+}
+
+/// Whether the peer's full datagrams do not get through.
+pub(crate) fn is_narrow(reason: &ConnectionError) -> bool {
+    matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(NARROW))
+}
 
 /// UDP datagrams for the network, all to one peer.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -252,12 +252,7 @@ impl Receiver {
         let waiting = self.waiting.values().map(|waiting| Some(waiting.since + self.settings.patience));
         let streamed =
             self.streamed.values().map(|streamed| Some(streamed.heard_at + self.settings.patience));
-        transfers
-            .chain(waiting)
-            .chain(streamed)
-            .chain([self.door.next_wakeup()])
-            .flatten()
-            .min()
+        transfers.chain(waiting).chain(streamed).chain([self.door.next_wakeup()]).flatten().min()
     }
 
     /// Connections at the moment, of whoever it is; for looking at its limits.

@@ -95,8 +95,17 @@ pub fn near(told: &Told<'_>, names: &[String]) -> Value {
             json!({"event": "open", "after_s": after.map(|after| after.as_secs_f64())})
         }
         Told::Status(status) => {
-            let proxy::Status { streams, opened, sent, received, flows, datagrams, elapsed, paths: found, .. } =
-                status;
+            let proxy::Status {
+                streams,
+                opened,
+                sent,
+                received,
+                flows,
+                datagrams,
+                elapsed,
+                paths: found,
+                ..
+            } = status;
             json!({
                 "event": "progress", "connections": streams, "opened": opened, "sent_bytes": sent,
                 "received_bytes": received, "flows": flows, "datagrams": {

@@ -13,8 +13,8 @@ use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
 use crate::source::Application;
 use crate::terms::Terms;
-use crate::ways::Ways;
 use crate::ways::Look;
+use crate::ways::Ways;
 pub use crate::ways::{Order, Progress};
 use bytes::{Bytes, BytesMut};
 use plait_sched::{Builtin, PathId, Scheduler, Time};
@@ -273,7 +273,8 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         let (time, epoch) = (self.time(now), self.epoch);
         let Self { session, ways, .. } = self;
         let Some(session) = session else { return };
-        let heard = |path, since: Time| ways.has_heard_since(path, epoch + Duration::from_nanos(since.as_nanos()));
+        let heard =
+            |path, since: Time| ways.has_heard_since(path, epoch + Duration::from_nanos(since.as_nanos()));
         if let Some(path) = session.take_hole(time, heard) {
             ways.doubt(now, path);
         }

@@ -5,7 +5,7 @@ mod width;
 use crate::error::Error;
 use crate::hello::{Hello, Offer, REPLY_BYTES, Reply};
 use crate::identity::{self, Fingerprint, NAME, Secret};
-use crate::link::{AWAY, BROKEN, DONE, Link, Outgoing, REFUSED, Route, words};
+use crate::link::{BROKEN, DONE, Link, Outgoing, Route, is_away, is_meant, is_narrow, words};
 use crate::reroute::{NO_ROUTE, Reroute};
 use crate::session::Session;
 use crate::settings::{MAX_LINKS, NEXT_SEARCH, Settings};
@@ -18,7 +18,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 pub(crate) use width::Look;
-use width::{Width, is_narrow};
+use width::Width;
 
 /// A path that could not be opened is tried again after so long.
 const RETRY: Duration = Duration::from_secs(1);
@@ -116,9 +116,11 @@ impl Ways {
             return Err(Error::Setting(format!("{count} local addresses: choose 1 to {MAX_LINKS}")));
         }
         let client = ClientConfig::new(Arc::new(identity::client(order.fingerprint)?));
-        let ways = order.locals.iter().enumerate().map(|(index, &local)| {
-            Way::new(now, local, order.remote, endpoint(&settings, index as u8))
-        });
+        let ways = order
+            .locals
+            .iter()
+            .enumerate()
+            .map(|(index, &local)| Way::new(now, local, order.remote, endpoint(&settings, index as u8)));
         let hello = Hello {
             secret: order.secret,
             session: order.session,
@@ -471,22 +473,6 @@ impl Way {
             }
         }
     }
-}
-
-/// What TLS says, or the peer's program, of everything is meant; silence, restarts and what concerns one connection are not.
-fn is_meant(reason: &ConnectionError) -> bool {
-    match reason {
-        ConnectionError::ApplicationClosed(close) => close.error_code.into_inner() <= u64::from(REFUSED),
-        ConnectionError::TransportError(_) => true,
-        // CRYPTO_ERROR (RFC 9000 §20.1): TLS' alerts.
-        ConnectionError::ConnectionClosed(close) => (0x100..0x200).contains(&u64::from(close.error_code)),
-        _ => false,
-    }
-}
-
-/// Whether the peer's program cannot have the session now.
-fn is_away(reason: &ConnectionError) -> bool {
-    matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(AWAY))
 }
 
 /// The endpoint of one path. The peer's datagrams are no larger than this end's.

@@ -11,9 +11,11 @@ pub fn describe(command: &str) -> Option<Value> {
     let mut program = Program::command();
     program.build();
     let command = program.find_subcommand(command)?;
-    let text = |styled: Option<&clap::builder::StyledStr>| styled.map(ToString::to_string).unwrap_or_default();
+    let text =
+        |styled: Option<&clap::builder::StyledStr>| styled.map(ToString::to_string).unwrap_or_default();
     let arguments = command.get_arguments().filter(|one| one.get_id() != "help").map(|one| {
-        let names: Vec<String> = one.get_value_names().into_iter().flatten().map(ToString::to_string).collect();
+        let names: Vec<String> =
+            one.get_value_names().into_iter().flatten().map(ToString::to_string).collect();
         let defaults = one.get_default_values().iter().map(|value| value.to_string_lossy().into_owned());
         json!({
             "name": one.get_id().as_str(), "option": one.get_long().map(|name| format!("--{name}")),
@@ -22,5 +24,7 @@ pub fn describe(command: &str) -> Option<Value> {
             "default": defaults.collect::<Vec<_>>().join(" "), "help": text(one.get_help()),
         })
     });
-    Some(json!({"help": text(command.get_long_about().or(command.get_about())), "arguments": arguments.collect::<Vec<_>>()}))
+    Some(
+        json!({"help": text(command.get_long_about().or(command.get_about())), "arguments": arguments.collect::<Vec<_>>()}),
+    )
 }

@@ -34,7 +34,9 @@ impl Host for Plain {
     }
 
     fn scheduler(&self, text: &str, _paths: &[String]) -> Result<Box<dyn Scheduler>, Error> {
-        Err(Error::Setting(format!("scheduler {text}: only plait, the Python program, runs schedulers from files")))
+        Err(Error::Setting(format!(
+            "scheduler {text}: only plait, the Python program, runs schedulers from files"
+        )))
     }
 
     fn goes_on(&self) -> bool {

@@ -402,7 +402,8 @@ fn argument(error: &clap::Error) -> Option<String> {
 fn in_one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let lines = text.lines().take_while(|line| !line.starts_with("Usage")).map(str::trim);
-    let words: Vec<&str> = lines.filter(|line| !line.is_empty() && !line.starts_with("For more information")).collect();
+    let words: Vec<&str> =
+        lines.filter(|line| !line.is_empty() && !line.starts_with("For more information")).collect();
     words.join(" ").trim_start_matches("error: ").to_owned()
 }
 

@@ -30,10 +30,10 @@ mod upload;
 #[cfg(feature = "simulation")]
 pub use advisor::{Advisor, pilot};
 pub use aims::{address, anywhere};
+pub use download::{Arrived, Download, Modes};
 pub(crate) use ends::Listening;
 pub use ends::{Connect, Listen};
 pub(crate) use interfaces::own_addresses;
-pub use download::{Arrived, Download, Modes};
 pub use receive::{Inbox, News, Receiving, Transferred};
 pub use record::Record;
 pub use routes::Term;

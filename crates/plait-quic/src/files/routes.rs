@@ -174,7 +174,8 @@ impl Routes {
     pub(crate) fn refusal(&self, now: Instant) -> Option<String> {
         let refused = || self.places.iter().filter_map(|place| place.aims.refused_at());
         let first = refused().min().filter(|_| !self.answered)?;
-        let may_answer = |place: &Place| place.gone_at.is_none() && place.routed && place.aims.refused_at().is_none();
+        let may_answer =
+            |place: &Place| place.gone_at.is_none() && place.routed && place.aims.refused_at().is_none();
         let waits = self.places.iter().any(may_answer) && now < first + DOUBT;
         (!waits).then(|| format!("{}: nothing listens there (connection refused)", self.to))
     }

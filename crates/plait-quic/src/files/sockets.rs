@@ -159,7 +159,8 @@ impl Sockets {
             waited => waited?,
         }
         for event in self.events.iter().filter(|event| event.is_error()) {
-            self.erred |= u32::try_from(event.token().0).ok().and_then(|bit| 1_u32.checked_shl(bit)).unwrap_or(0);
+            self.erred |=
+                u32::try_from(event.token().0).ok().and_then(|bit| 1_u32.checked_shl(bit)).unwrap_or(0);
         }
         Ok(())
     }

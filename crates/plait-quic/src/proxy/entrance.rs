@@ -6,7 +6,7 @@ use self::client::Client;
 use super::pipe::{Flow, PIECE, Pipe, Socket};
 use super::plan::{Forward, Plan, Told};
 use super::ports::{Leads, Ports};
-use super::socks::{self, Step};
+use super::socks;
 use super::{Target, Tokens, plan::Status};
 use crate::error::Error;
 use crate::files::record::{self, Record, STREAMS};
@@ -16,7 +16,7 @@ use crate::hello::Offer;
 use crate::identity;
 use crate::pilot::Pilot;
 use crate::recording::Recording;
-use crate::streams::{Class, Event, MAX_STREAMS, Near, Reason};
+use crate::streams::{Event, MAX_STREAMS, Near, Reason};
 use crate::ways::Order;
 use mio::net::TcpListener;
 use mio::{Interest, Token};
@@ -200,7 +200,9 @@ impl Entrance {
             match near.into_outcome() {
                 None | Some(Error::Stopped) => return Ok(()),
                 // This may pass: the far end is silent, was started anew, or has no room.
-                Some(error @ (Error::Silent(_) | Error::Refused(_) | Error::Away(_) | Error::TooSmall(_))) if !refused => {
+                Some(
+                    error @ (Error::Silent(_) | Error::Refused(_) | Error::Away(_) | Error::TooSmall(_)),
+                ) if !refused => {
                     for client in std::mem::take(&mut self.clients).into_values() {
                         client.break_off();
                     }
@@ -344,7 +346,7 @@ impl Entrance {
         ports.carry(
             moment,
             near,
-            |target| class(plan, target),
+            |target| plan.class(target),
             |target, reason| {
                 flow = both(flow, watch(moment, Some(&Told::Refused { target, reason })));
             },
@@ -368,7 +370,7 @@ impl Entrance {
                 Door::Socks => Client::Greeting { socket, socks: socks::Client::default(), since: moment },
                 Door::Forward(target) => {
                     let target = target.clone();
-                    match near.streams().open(&target.to_string(), self.class(&target)) {
+                    match near.streams().open(&target.to_string(), self.plan.class(&target)) {
                         Ok(stream) => {
                             self.by_stream.insert(stream, number);
                             Client::Joined { pipe: Pipe::new(moment, socket, stream), target }
@@ -382,10 +384,6 @@ impl Entrance {
             };
             self.clients.insert(number, client);
         }
-    }
-
-    fn class(&self, target: &Target) -> Class {
-        class(&self.plan, target)
     }
 
     /// What the far end says of streams.
@@ -481,67 +479,6 @@ impl Entrance {
             self.clients.insert(token, client);
         }
         ControlFlow::Continue(())
-    }
-
-    /// A client of SOCKS that has not said where it wants to go.
-    fn greet<W: Scheduler>(
-        &mut self,
-        token: usize,
-        client: Client,
-        near: &mut Near<W>,
-        watch: &mut Watch<'_>,
-    ) -> ControlFlow<()> {
-        let Client::Greeting { mut socket, mut socks, since } = client else {
-            return ControlFlow::Continue(());
-        };
-        loop {
-            match socks.step() {
-                Step::Wait => match socket.readable.then(|| socket.read(&mut self.buffer[..socks::MOST])) {
-                    None | Some(Ok(None)) => {
-                        self.clients.insert(token, Client::Greeting { socket, socks, since });
-                        break;
-                    }
-                    Some(Ok(Some(count))) if count > 0 && socks.hear(&self.buffer[..count]) => {}
-                    _ => break,
-                },
-                Step::Say(answer) => {
-                    let _ = socket.write(&answer);
-                }
-                Step::Refuse(answer) => {
-                    let _ = socket.write(&answer);
-                    break;
-                }
-                Step::Associate(port) => {
-                    self.associate(token, socket, port);
-                    break;
-                }
-                Step::Connect(target) => {
-                    match near.streams().open(&target.to_string(), self.class(&target)) {
-                        Ok(stream) => {
-                            self.by_stream.insert(stream, token);
-                            let rest = socks.into_rest();
-                            self.clients.insert(token, Client::Asked { socket, stream, target, rest });
-                            self.due.insert(token);
-                            break;
-                        }
-                        Err(reason) => {
-                            let _ = socket.write(&socks::refusal(reason));
-                            return watch(now(), Some(&Told::Refused { target: &target, reason }));
-                        }
-                    }
-                }
-            }
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-/// The class of connections and datagrams to a target.
-fn class(plan: &Plan, target: &Target) -> Class {
-    match &target.port {
-        port if plan.redundant.contains(port) => Class::Redundant,
-        port if plan.interactive.contains(port) => Class::Interactive,
-        _ => Class::Bulk,
     }
 }
 

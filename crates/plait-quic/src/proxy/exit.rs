@@ -1,9 +1,10 @@
 //! The far end: who connects, what is allowed, and connections to targets.
 
+use super::connection::{Connection, Outward};
 use super::lookup::Lookups;
 use super::outlets::Outlets;
 use super::outward::Connecting;
-use super::pipe::{Flow, PIECE, Pipe, Socket};
+use super::pipe::{Flow, PIECE, Pipe};
 use super::rate::Rate;
 use super::target::{Scope, scope};
 use super::{Allowed, Target, Tokens};
@@ -95,23 +96,6 @@ pub enum Tidings<'a> {
 
 /// Who is asked in each turn, and told what happened; breaking ends it.
 type Watch<'a> = dyn FnMut(Instant, Option<&Tidings<'_>>) -> ControlFlow<()> + 'a;
-
-/// A stream's other side.
-enum Outward {
-    /// Its target's addresses are looked up.
-    Looking,
-    Connecting(Connecting),
-    Joined(Pipe),
-}
-
-struct Connection {
-    peer: Id,
-    from: Guest,
-    stream: u32,
-    target: String,
-    scope: Scope,
-    outward: Outward,
-}
 
 /// A far end whose socket is bound.
 pub struct Exit<W> {
@@ -484,24 +468,5 @@ impl<W: Scheduler> Exit<W> {
             }
         }
         ControlFlow::Continue(())
-    }
-}
-
-impl Connection {
-    fn socket(&mut self) -> Option<&mut Socket> {
-        match &mut self.outward {
-            Outward::Looking => None,
-            Outward::Connecting(connecting) => connecting.socket(),
-            Outward::Joined(pipe) => Some(&mut pipe.socket),
-        }
-    }
-
-    fn break_off(self) {
-        match self.outward {
-            Outward::Looking => {}
-            // The target may have taken it, and has not been heard yet.
-            Outward::Connecting(connecting) => connecting.break_off(),
-            Outward::Joined(pipe) => pipe.socket.break_off(),
-        }
     }
 }

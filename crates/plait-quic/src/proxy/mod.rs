@@ -8,6 +8,7 @@
 //! [`Entrance`] and [`Exit`] are made, which binds sockets, and then run on the thread that calls, each in one loop. While they run they call what
 //! watches them ([`ControlFlow`](std::ops::ControlFlow)): in every turn, and twice a second with how things stand ([`Status`]).
 
+mod connection;
 mod datagrams;
 mod entrance;
 mod exit;

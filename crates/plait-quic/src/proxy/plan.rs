@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::files::{Connect, PathStatus};
 use crate::pilot::Change;
 use crate::session::PathCounts;
-use crate::streams::{Datagrams, Near, Reason};
+use crate::streams::{Class, Datagrams, Near, Reason};
 use plait_sched::Scheduler;
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -50,6 +50,17 @@ pub struct Plan {
     pub redundant: Vec<u16>,
     /// A connection on which nothing moves is ended after so long: see [`IDLE`](super::IDLE).
     pub idle: Duration,
+}
+
+impl Plan {
+    /// The class of connections and datagrams to a target.
+    pub(super) fn class(&self, target: &Target) -> Class {
+        match &target.port {
+            port if self.redundant.contains(port) => Class::Redundant,
+            port if self.interactive.contains(port) => Class::Interactive,
+            _ => Class::Bulk,
+        }
+    }
 }
 
 /// What happened.

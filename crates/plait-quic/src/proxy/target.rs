@@ -112,18 +112,19 @@ impl Scope {
     /// Whether a target may have this address, on a machine that has these.
     pub(super) fn admits(self, address: IpAddr, machine: &[IpAddr]) -> bool {
         let address = address.to_canonical();
-        let own = machine.contains(&address) || match address {
-            IpAddr::V4(ip) => {
-                ip.octets()[0] == 0
-                    || ip.is_loopback()
-                    || ip.is_link_local()
-                    || ip.is_multicast()
-                    || ip.is_broadcast()
-            }
-            IpAddr::V6(ip) => {
-                ip.is_unspecified() || ip.is_loopback() || ip.is_unicast_link_local() || ip.is_multicast()
-            }
-        };
+        let own = machine.contains(&address)
+            || match address {
+                IpAddr::V4(ip) => {
+                    ip.octets()[0] == 0
+                        || ip.is_loopback()
+                        || ip.is_link_local()
+                        || ip.is_multicast()
+                        || ip.is_broadcast()
+                }
+                IpAddr::V6(ip) => {
+                    ip.is_unspecified() || ip.is_loopback() || ip.is_unicast_link_local() || ip.is_multicast()
+                }
+            };
         self == Self::All || !own
     }
 }

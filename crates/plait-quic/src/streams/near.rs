@@ -251,7 +251,8 @@ impl<W: Scheduler> Near<W> {
         let (time, epoch) = (self.time(now), self.epoch);
         let Self { session, ways, .. } = self;
         let Some(session) = session else { return };
-        let heard = |path, since: Time| ways.has_heard_since(path, epoch + Duration::from_nanos(since.as_nanos()));
+        let heard =
+            |path, since: Time| ways.has_heard_since(path, epoch + Duration::from_nanos(since.as_nanos()));
         if let Some(path) = session.take_hole(time, heard) {
             ways.doubt(now, path);
         }

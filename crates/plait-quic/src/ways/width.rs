@@ -5,9 +5,9 @@
 //! full queues for one, so no connection that carries data has it: see [`Session::take_hole`](crate::session::Session).
 
 use super::{NAME, RETRY, Way, Ways};
-use crate::link::{DONE, Link, NARROW};
+use crate::link::{DONE, Link};
 use crate::settings::{BASE_MTU, MTUS, NEXT_SEARCH, Settings};
-use noq_proto::{ClientConfig, ConnectionError};
+use noq_proto::ClientConfig;
 use std::time::{Duration, Instant};
 
 /// MTU discovery looks for a smaller size so long before no path is given as the reason of a failure.
@@ -133,11 +133,6 @@ impl Way {
         }
         false
     }
-}
-
-/// Whether the peer's full datagrams do not get through.
-pub(super) fn is_narrow(reason: &ConnectionError) -> bool {
-    matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(NARROW))
 }
 
 impl Ways {

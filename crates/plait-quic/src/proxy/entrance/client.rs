@@ -1,12 +1,16 @@
 //! Clients of listeners.
 
-use super::Entrance;
+use super::{Entrance, Watch};
+use crate::files::now;
 use crate::proxy::Target;
 use crate::proxy::pipe::{Pipe, Socket};
+use crate::proxy::plan::Told;
 use crate::proxy::ports::Leads;
-use crate::proxy::socks;
-use crate::streams::Reason;
+use crate::proxy::socks::{self, Step};
+use crate::streams::{Near, Reason};
+use plait_sched::Scheduler;
 use std::net::SocketAddr;
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// A client.
@@ -59,6 +63,58 @@ impl Client {
 }
 
 impl Entrance {
+    /// A client of SOCKS that has not said where it wants to go.
+    pub(super) fn greet<W: Scheduler>(
+        &mut self,
+        token: usize,
+        client: Client,
+        near: &mut Near<W>,
+        watch: &mut Watch<'_>,
+    ) -> ControlFlow<()> {
+        let Client::Greeting { mut socket, mut socks, since } = client else {
+            return ControlFlow::Continue(());
+        };
+        loop {
+            match socks.step() {
+                Step::Wait => match socket.readable.then(|| socket.read(&mut self.buffer[..socks::MOST])) {
+                    None | Some(Ok(None)) => {
+                        self.clients.insert(token, Client::Greeting { socket, socks, since });
+                        break;
+                    }
+                    Some(Ok(Some(count))) if count > 0 && socks.hear(&self.buffer[..count]) => {}
+                    _ => break,
+                },
+                Step::Say(answer) => {
+                    let _ = socket.write(&answer);
+                }
+                Step::Refuse(answer) => {
+                    let _ = socket.write(&answer);
+                    break;
+                }
+                Step::Associate(port) => {
+                    self.associate(token, socket, port);
+                    break;
+                }
+                Step::Connect(target) => {
+                    match near.streams().open(&target.to_string(), self.plan.class(&target)) {
+                        Ok(stream) => {
+                            self.by_stream.insert(stream, token);
+                            let rest = socks.into_rest();
+                            self.clients.insert(token, Client::Asked { socket, stream, target, rest });
+                            self.due.insert(token);
+                            break;
+                        }
+                        Err(reason) => {
+                            let _ = socket.write(&socks::refusal(reason));
+                            return watch(now(), Some(&Told::Refused { target: &target, reason }));
+                        }
+                    }
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
     /// A client of SOCKS gets a relay for datagrams at the address that it has connected to.
     pub(super) fn associate(&mut self, token: usize, mut socket: Socket, port: Option<u16>) {
         let (relay, registry) = (self.tokens.next(), self.routes.sockets.registry());

@@ -95,7 +95,9 @@ impl<'a> Network<'a> {
             let extra = if jitter && spread > 0 { random.next_u64() % spread } else { 0 };
             let elapsed = now.duration_since(self.start);
             let dark = path.outage.is_some_and(|[from, to]| (from..to).contains(&elapsed));
-            let large = path.narrow.is_some_and(|([from, to], bytes)| (from..to).contains(&elapsed) && piece.len() > bytes);
+            let large = path
+                .narrow
+                .is_some_and(|([from, to], bytes)| (from..to).contains(&elapsed) && piece.len() > bytes);
             let begins = (*free_at).max(now);
             let waiting = begins.duration_since(now).as_secs_f64() * path.megabits * 125_000.0;
             if lost || dark || large || waiting > path.queue as f64 {
