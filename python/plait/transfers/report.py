@@ -146,7 +146,7 @@ class Received:
     not, for a transfer of the same to go on from. files: how many. bytes: their size. sha256: of the content of a
     single file. resumed_bytes: how many of them were there before. seconds: from the first path to the last byte.
     paths: bytes that came first on each path. longest_gap_s: the longest time, in seconds, in which nothing could
-    be handed on in order.
+    be handed on in order. client: the client's name, None if clients share one secret. address: the sender's.
     """
 
     file: str
@@ -160,6 +160,8 @@ class Received:
     paths: tuple[int, ...] = ()
     longest_gap_s: float = 0.0
     files: int = 0
+    client: str | None = None
+    address: str | None = None
 
 
 Watcher = Callable[[TransferProgress], object]
@@ -201,6 +203,10 @@ def sent_of(text: str) -> Sent:
 def received_of(data: dict[str, Any]) -> Received:
     """Of the core's event for a file that arrived, or failed to."""
     if data["event"] == "failed":
-        return Received(data["file"], None, data["error"], data["kept_bytes"])
-    known = {key: value for key, value in data.items() if key != "event"}
-    return Received(**{**known, "path": Path(data["path"]), "paths": tuple(data["paths"])})
+        parts = data["kept_bytes"]
+        return Received(
+            data["file"], None, data["error"], parts, client=data["client"], address=data["from"]
+        )
+    known = {key: value for key, value in data.items() if key not in ("event", "from")}
+    where = {"path": Path(data["path"]), "paths": tuple(data["paths"]), "address": data["from"]}
+    return Received(**{**known, **where})

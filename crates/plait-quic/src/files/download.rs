@@ -1,112 +1,23 @@
 //! The receiver's side of a transfer's [records](super::records). It compares each entry with the inbox, and
 //! writes the wanted files.
 
-use super::folder::Folder;
 use super::hashing::Hasher;
+use super::inbox::{Arrived, Ending, Kept, Modes, Shared, names, path_trouble, taken, time_of};
 use super::partial::{self, Partial};
 use super::records::{
     Answer, Digest, Entry, Kind, MAX_OPEN, Offered, OfferedReader, Piece, UNKNOWN, Verdict,
 };
 use crate::error::Error;
-use crate::names::{shown_name, trouble};
+use crate::names::shown_name;
 use sha2::{Digest as _, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{FileTimes, Permissions};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::PoisonError;
 use std::time::{Duration, Instant, SystemTime};
-
-/// Names of a path at most.
-const MAX_DEPTH: usize = 128;
 
 /// A file whose name another transfer has waits for so long.
 const NAME: Duration = Duration::from_secs(4);
-
-/// In a transfer of more entries, files below a size are not forced to the disk one by one, but together at the end.
-const FEW: u32 = 64;
-const SMALL: u64 = 1 << 20;
-
-/// Which permissions received files have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Modes {
-    /// Those of the sender's, for the owner alone.
-    Private,
-    /// Those of the sender's.
-    Sent,
-    /// These, and of folders also the right to enter them.
-    Fixed(u32),
-}
-
-impl Modes {
-    fn of(self, entry: &Entry) -> u32 {
-        match (self, entry.kind) {
-            (Self::Private, Kind::File) => entry.mode & 0o700 | 0o600,
-            (Self::Private, Kind::Folder) => 0o700,
-            (Self::Sent, _) => entry.mode & 0o777,
-            (Self::Fixed(mode), Kind::File) => mode,
-            (Self::Fixed(mode), Kind::Folder) => mode | (mode & 0o444) >> 2,
-        }
-    }
-}
-
-/// The common state of all transfers into a folder.
-#[derive(Clone)]
-pub(crate) struct Shared {
-    /// Where the folder is, for people.
-    pub(crate) place: PathBuf,
-    /// `None`: one file, to standard output.
-    folder: Option<Arc<Folder>>,
-    modes: Modes,
-    replaces: bool,
-    /// Whether files are forced to the disk.
-    syncs: bool,
-    /// The paths of files that arrive.
-    names: Arc<Mutex<BTreeSet<Vec<u8>>>>,
-}
-
-impl Shared {
-    /// Files go into this folder, which is there; `None` is standard output.
-    pub(crate) fn open(
-        place: Option<PathBuf>,
-        modes: Modes,
-        replaces: bool,
-        now: SystemTime,
-    ) -> io::Result<Self> {
-        let folder = place.as_deref().map(Folder::open).transpose()?.map(Arc::new);
-        if let (Some(place), Some(folder)) = (&place, &folder) {
-            partial::expire(place, folder, now);
-        }
-        let place = place.unwrap_or_default();
-        Ok(Self { place, folder, modes, replaces, syncs: true, names: Arc::default() })
-    }
-}
-
-/// A file that arrived.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Arrived {
-    /// Its path in the folder.
-    pub path: Vec<u8>,
-    /// Its bytes, and how many of them were there before.
-    pub bytes: u64,
-    /// See above.
-    pub resumed: u64,
-    /// Its SHA-256.
-    pub digest: Digest,
-}
-
-/// The files of a transfer that are there.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Kept {
-    pub(crate) files: usize,
-    pub(crate) bytes: u64,
-    pub(crate) resumed: u64,
-    /// The file, if there is one alone.
-    pub(crate) only: Option<Arrived>,
-    /// The path of the first entry.
-    pub(crate) path: Vec<u8>,
-}
 
 enum Stage {
     /// Another transfer has the name since.
@@ -130,17 +41,13 @@ struct Arriving {
 pub struct Download {
     shared: Shared,
     entries: BTreeMap<u32, Arriving>,
-    /// Folders, whose times and permissions are set at the end.
-    folders: Vec<Entry>,
+    ending: Ending,
     /// Entries so far, and their number once it is known.
     next: u32,
     count: Option<u32>,
     hasher: Hasher,
     reader: OfferedReader,
     answers: Vec<u8>,
-    /// Some small files are perhaps not on the disk; a thread does that at the end.
-    unsynced: bool,
-    syncing: Option<mpsc::Receiver<()>>,
     finished: bool,
     arrived: Vec<Arrived>,
     failed: Vec<(Vec<u8>, Error)>,
@@ -157,14 +64,12 @@ impl Download {
         Self {
             shared,
             entries: BTreeMap::new(),
-            folders: Vec::new(),
+            ending: Ending::default(),
             next: 0,
             count: None,
             hasher: Hasher::default(),
             reader: OfferedReader::default(),
             answers: Vec::new(),
-            unsynced: false,
-            syncing: None,
             finished: false,
             arrived: Vec::new(),
             failed: Vec::new(),
@@ -176,10 +81,10 @@ impl Download {
         }
     }
 
-    /// Files go into this folder, and are not forced to the disk.
+    /// Files go into this folder, which has to be there, and are not forced to the disk.
     ///
     /// # Errors
-    /// If it cannot be opened.
+    /// Those of the folder.
     pub fn into_folder(place: PathBuf) -> io::Result<Self> {
         let shared = Shared::open(Some(place), Modes::Private, false, SystemTime::UNIX_EPOCH)?;
         Ok(Self::new(Shared { syncs: false, ..shared }))
@@ -214,8 +119,7 @@ impl Download {
                 self.begin(now, number, entry);
             }
             Offered::Prefix { entry, digest } => {
-                // It may have been refused meanwhile.
-                let Some(arriving) = self.entries.get_mut(&entry) else { return Ok(()) };
+                let Some(arriving) = self.entries.get_mut(&entry) else { return Ok(()) }; // refused meanwhile
                 let Stage::Compare { theirs, .. } = &mut arriving.stage else { return Err(WRONG) };
                 *theirs = Some(digest);
                 self.compare(entry);
@@ -272,7 +176,7 @@ impl Download {
         let Some(folder) = self.shared.folder.clone() else { return };
         match folder.inner(&names(&arriving.entry.path)) {
             Ok(_) => {
-                self.folders.push(arriving.entry);
+                self.ending.folders.push(arriving.entry);
                 self.answer(&Answer::Verdict {
                     entry: number,
                     verdict: Verdict::Kept,
@@ -341,10 +245,8 @@ impl Download {
             found = (1..=size).contains(&bytes).then_some((true, bytes, file));
         }
         let there = found.as_ref().map_or(0, |found| found.1);
-        let (missing, free) = (size - there, partial::free(&root)?);
-        if size != UNKNOWN && missing > free {
-            let text = format!("there is room for {free} of {missing} bytes");
-            return Err(io::Error::new(io::ErrorKind::StorageFull, text));
+        if size != UNKNOWN {
+            partial::check_room(&root, size - there)?;
         }
         let Some((is_part, bytes, file)) = found else {
             self.want(number);
@@ -437,9 +339,8 @@ impl Download {
         let names = names(&arriving.entry.path);
         let (name, above) = names.split_last().ok_or(io::ErrorKind::InvalidInput)?;
         let (mode, modified) = (self.shared.modes.of(&arriving.entry), time_of(&arriving.entry));
-        let (above, at_once) = (root.inner(above)?, self.next <= FEW || arriving.got >= SMALL);
-        self.unsynced |= self.shared.syncs && !at_once;
-        part.complete(mode, modified, self.shared.syncs && at_once)?;
+        let (above, syncs) = (root.inner(above)?, self.ending.syncs(&self.shared, self.next, arriving.got));
+        part.complete(mode, modified, syncs)?;
         part.keep(root, (&above, name), self.shared.replaces).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => taken(&arriving.entry.path),
             _ => error,
@@ -532,41 +433,15 @@ impl Download {
                 part.flush().map_err(|error| Error::NotKept(error.to_string()))?;
             }
         }
-        if self.count.is_some() && self.entries.is_empty() && !self.finished && self.is_synced() {
+        if self.count.is_some()
+            && self.entries.is_empty()
+            && !self.finished
+            && self.ending.is_done(&self.shared)
+        {
             self.finished = true;
             self.answer(&Answer::Finished);
         }
         Ok(())
-    }
-
-    /// Everything is on the disk, with its times and permissions.
-    fn is_synced(&mut self) -> bool {
-        self.settle_folders();
-        if let Some(syncing) = &self.syncing {
-            return !matches!(syncing.try_recv(), Err(mpsc::TryRecvError::Empty));
-        }
-        let Some(root) = self.shared.folder.clone().filter(|_| self.unsynced) else { return true };
-        let (done, syncing) = mpsc::channel();
-        let work = move || {
-            root.sync();
-            let _ = done.send(());
-        };
-        // A system that has no thread for it closes the channel.
-        let _ = std::thread::Builder::new().name("plait-sync".to_owned()).spawn(work);
-        self.syncing = Some(syncing);
-        false
-    }
-
-    /// Folders get their times and permissions when nothing more is written into them: the innermost first.
-    fn settle_folders(&mut self) {
-        let Some(root) = &self.shared.folder else { return };
-        for entry in self.folders.drain(..).rev() {
-            let Ok(folder) = root.inner(&names(&entry.path)) else { continue };
-            if let Some(modified) = time_of(&entry) {
-                let _ = folder.file().set_times(FileTimes::new().set_modified(modified));
-            }
-            let _ = folder.file().set_permissions(Permissions::from_mode(self.shared.modes.of(&entry)));
-        }
     }
 
     /// New bytes for the sender.
@@ -579,12 +454,11 @@ impl Download {
         if !self.finished {
             return None;
         }
+        if self.lost == 0 {
+            return Some(Ok(()));
+        }
         let several = || Error::NotKept(format!("{} of {} entries did not arrive", self.lost, self.next));
-        Some(match self.lost {
-            0 => Ok(()),
-            _ if self.next == 1 => Err(self.error.take().unwrap_or_else(several)),
-            _ => Err(several()),
-        })
+        Some(Err(self.error.take().filter(|_| self.next == 1).unwrap_or_else(several)))
     }
 
     /// The files that arrived, and those that did not, since the last time.
@@ -623,41 +497,4 @@ impl Drop for Download {
     fn drop(&mut self) {
         self.leave();
     }
-}
-
-/// Why a path leads to no place in the folder.
-fn path_trouble(path: &[u8]) -> Option<String> {
-    let names = names(path);
-    let wrong = |name: &&[u8]| Some(format!("its name cannot be kept: {}", trouble(name)?));
-    match names.len() {
-        1..=MAX_DEPTH => names.iter().find_map(wrong),
-        count => Some(format!("it is {count} folders deep, more than {MAX_DEPTH}")),
-    }
-}
-
-/// The names of a path.
-fn names(path: &[u8]) -> Vec<&[u8]> {
-    path.split(|byte| *byte == b'/').collect()
-}
-
-fn time_of(entry: &Entry) -> Option<SystemTime> {
-    let (seconds, nanos) = entry.modified;
-    if entry.size == UNKNOWN {
-        return None;
-    }
-    let (whole, part) = (Duration::from_secs(seconds.unsigned_abs()), Duration::from_nanos(nanos.into()));
-    let base = match seconds {
-        ..0 => SystemTime::UNIX_EPOCH.checked_sub(whole),
-        _ => SystemTime::UNIX_EPOCH.checked_add(whole),
-    };
-    base?.checked_add(part)
-}
-
-/// Another file has the name.
-fn taken(path: &[u8]) -> io::Error {
-    let name = shown_name(path);
-    let text = format!(
-        "it has another file {name} already: send it --as another NAME, or let the receiver --replace files"
-    );
-    io::Error::new(io::ErrorKind::AlreadyExists, text)
 }

@@ -29,11 +29,16 @@ pub(super) fn name_of(path: &[u8]) -> Vec<u8> {
     format!("{PART}{}{END}", hexadecimal(&digest[..16])).into_bytes()
 }
 
-/// The bytes that are free in a folder.
-pub(super) fn free(folder: &Folder) -> io::Result<u64> {
+/// Refuses more bytes than are free in a folder.
+pub(super) fn check_room(folder: &Folder, missing: u64) -> io::Result<()> {
     let space = fstatvfs(folder.file())?;
     // Their types differ between systems.
-    Ok(space.blocks_available() as u64 * space.fragment_size() as u64)
+    let free = space.blocks_available() as u64 * space.fragment_size() as u64;
+    if missing > free {
+        let text = format!("there is room for {free} of {missing} bytes");
+        return Err(io::Error::new(io::ErrorKind::StorageFull, text));
+    }
+    Ok(())
 }
 
 /// A file that arrives. It is locked, so that nobody else writes it.
@@ -197,6 +202,14 @@ mod tests {
         assert!(file.keep(&folder, (&folder, b"film"), false).is_err());
         assert_eq!(std::fs::read(place.path().join("film")).expect("it is there"), b"old");
         assert_eq!(count(&place), 2, "it is kept beside");
+    }
+
+    #[test]
+    fn more_than_there_is_room_for_is_refused() {
+        let (_place, folder) = folder();
+        let error = check_room(&folder, 1 << 59).expect_err("nobody has so much").to_string();
+        assert!(error.contains("room for"), "{error}");
+        assert!(check_room(&folder, 0).is_ok());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Receiving files into a folder, or one to standard output.
 
-use super::download::{Arrived, Download, Kept, Modes, Shared};
+use super::download::Download;
+use super::inbox::{Arrived, Kept, Modes, Shared};
 use super::{Listen, Listening, Meter, NAP, PathStatus, Sockets, Status, now, system_now};
 use crate::clients::Guest;
 use crate::error::Error;
