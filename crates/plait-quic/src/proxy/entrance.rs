@@ -16,7 +16,7 @@ use crate::hello::Offer;
 use crate::identity;
 use crate::pilot::Pilot;
 use crate::recording::Recording;
-use crate::streams::{Class, Event, MAX_STREAMS, Near, Reason};
+use crate::streams::{Event, MAX_STREAMS, Near, Reason};
 use crate::ways::Order;
 use mio::net::TcpListener;
 use mio::{Interest, Token};
@@ -288,7 +288,7 @@ impl Entrance {
         ports.carry(
             moment,
             near,
-            |target| class(plan, target),
+            |target| plan.class(target),
             |target, reason| {
                 flow = both(flow, watch(moment, Some(&Told::Refused { target, reason })));
             },
@@ -312,7 +312,7 @@ impl Entrance {
                 Door::Socks => Client::Greeting { socket, socks: socks::Client::default(), since: moment },
                 Door::Forward(target) => {
                     let target = target.clone();
-                    match near.streams().open(&target.to_string(), self.class(&target)) {
+                    match near.streams().open(&target.to_string(), self.plan.class(&target)) {
                         Ok(stream) => {
                             self.by_stream.insert(stream, number);
                             Client::Joined { pipe: Pipe::new(socket, stream), target }
@@ -326,10 +326,6 @@ impl Entrance {
             };
             self.clients.insert(number, client);
         }
-    }
-
-    fn class(&self, target: &Target) -> Class {
-        class(&self.plan, target)
     }
 
     /// What the far end says of streams.
@@ -458,7 +454,7 @@ impl Entrance {
                     break;
                 }
                 Step::Connect(target) => {
-                    match near.streams().open(&target.to_string(), self.class(&target)) {
+                    match near.streams().open(&target.to_string(), self.plan.class(&target)) {
                         Ok(stream) => {
                             self.by_stream.insert(stream, token);
                             let rest = socks.into_rest();
@@ -475,15 +471,6 @@ impl Entrance {
             }
         }
         ControlFlow::Continue(())
-    }
-}
-
-/// The class of connections and datagrams to a target.
-fn class(plan: &Plan, target: &Target) -> Class {
-    match &target.port {
-        port if plan.redundant.contains(port) => Class::Redundant,
-        port if plan.interactive.contains(port) => Class::Interactive,
-        _ => Class::Bulk,
     }
 }
 

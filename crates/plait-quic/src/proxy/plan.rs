@@ -4,7 +4,7 @@ use super::Target;
 use crate::error::Error;
 use crate::files::{Connect, PathStatus};
 use crate::pilot::Change;
-use crate::streams::{Datagrams, Reason};
+use crate::streams::{Class, Datagrams, Reason};
 use std::net::SocketAddr;
 use std::str::FromStr;
 use std::time::Duration;
@@ -46,6 +46,17 @@ pub struct Plan {
     pub interactive: Vec<u16>,
     /// Connections and datagrams to these ports go before all others, and on every path.
     pub redundant: Vec<u16>,
+}
+
+impl Plan {
+    /// The class of connections and datagrams to a target.
+    pub(super) fn class(&self, target: &Target) -> Class {
+        match &target.port {
+            port if self.redundant.contains(port) => Class::Redundant,
+            port if self.interactive.contains(port) => Class::Interactive,
+            _ => Class::Bulk,
+        }
+    }
 }
 
 /// What happened.
