@@ -57,7 +57,10 @@ impl Port {
 
     /// The next datagram: its bytes, and from where it is.
     pub(super) fn receive(&mut self, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
-        while self.readable {
+        for _ in 0..ROUNDS {
+            if !self.readable {
+                return None;
+            }
             match self.io.recv_from(buffer) {
                 Ok(came) => return Some(came),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable = false,

@@ -3,7 +3,7 @@
 use super::Target;
 use super::datagrams::{IDLE, LONGEST, LOOK, Port, ROUNDS};
 use super::socks;
-use crate::streams::{Class, Near, Reason};
+use crate::streams::{Class, MAX_FLOWS, Near, Reason};
 use mio::Registry;
 use plait_sched::Scheduler;
 use std::collections::BTreeMap;
@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 
 /// A flow that was refused is not asked for again for so long.
 const REFUSED: Duration = Duration::from_secs(10);
+
+/// Clients in memory at most, with those of refused flows.
+const MOST_CLIENTS: usize = 4 * MAX_FLOWS;
 
 /// The target of a port's datagrams.
 #[derive(Debug)]
@@ -114,8 +117,10 @@ impl Ports {
         for token in self.ports.keys().copied().collect::<Vec<_>>() {
             for _ in 0..ROUNDS {
                 let Some((key, from, count)) = self.next(token) else { break };
+                let is_full = self.clients.len() >= MOST_CLIENTS;
                 let client = match self.clients.get_mut(&key) {
                     Some(client) => client,
+                    None if is_full => continue,
                     None => {
                         let opened = near.streams().open_flow(&key.2.to_string(), class(&key.2));
                         match opened {
@@ -159,7 +164,7 @@ impl Ports {
     /// The next datagram that came to a port: whose it is, and where it is in the buffer.
     fn next(&mut self, token: usize) -> Option<(Key, usize, usize)> {
         let (port, leads) = self.ports.get_mut(&token)?;
-        loop {
+        for _ in 0..ROUNDS {
             let (count, from) = port.receive(&mut self.buffer)?;
             match leads {
                 Leads::To(target) => return Some(((token, from, target.clone()), 0, count)),
@@ -175,6 +180,7 @@ impl Ports {
                 }
             }
         }
+        None
     }
 
     /// A datagram came back.
@@ -196,7 +202,7 @@ mod tests {
     use super::*;
     use crate::files::now;
     use crate::hello::Offer;
-    use crate::streams::{Event, MAX_FLOWS};
+    use crate::streams::Event;
     use crate::ways::Order;
     use crate::{Identity, Secret, Settings};
     use plait_sched::Builtin;

@@ -120,6 +120,19 @@ fn what_is_lost_is_not_sent_again() {
     assert!(net.ends[0].session.is_drained() && net.ends[0].streams.memory() == 0, "nothing is kept");
 }
 
+/// A segment that was overtaken is told to be over on the other path, and comes after that.
+#[test]
+fn late_datagrams_are_read() {
+    let paths = [Path { jitter: 90, ..FAST }, FAST];
+    let mut net = Net::new("round-robin", &paths, 3);
+    let came = run(&mut net, Sending { every: 4 * MILLISECOND, ..CALL }, false);
+    let sent = net.ends[0].streams.datagrams().sent;
+    let again = net.ends[0].session.counters().retransmissions;
+    println!("{} of {sent} come, {again} were thought lost", came.waits.len());
+    assert!(again > 50);
+    assert_eq!(came.waits.len() as u64, sent);
+}
+
 #[test]
 fn a_redundant_flow_loses_what_all_paths_lose() {
     let paths = [FAST, SLOW].map(|path| Path { lost: 100, ..path });
