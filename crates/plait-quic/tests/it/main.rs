@@ -1,5 +1,6 @@
 //! Transfers, streams and proxies, in one program: `cargo test -p plait-quic --test it cuts` runs the tests of one module.
 
+mod attacks;
 mod auto;
 mod cuts;
 mod datagrams;

@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_plait-quic");
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_plait-quic");
 
 /// No test waits longer for anything.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-struct Service {
+pub(crate) struct Service {
     child: Child,
     lines: BufReader<ChildStdout>,
     errors: BufReader<ChildStderr>,
-    hello: serde_json::Value,
+    pub(crate) hello: serde_json::Value,
 }
 
 impl Service {
     /// Starts a command that says with a line of JSON that it listens.
-    fn start(arguments: &[&str], secret: Option<&str>) -> Self {
+    pub(crate) fn start(arguments: &[&str], secret: Option<&str>) -> Self {
         let mut command = Command::new(PROGRAM);
         command.args(arguments).arg("--json").env_remove("PLAIT_SECRET");
         command.envs(secret.map(|secret| ("PLAIT_SECRET", secret)));
@@ -32,7 +32,7 @@ impl Service {
         Self { child, lines, errors, hello }
     }
 
-    fn word(&self, key: &str) -> String {
+    pub(crate) fn word(&self, key: &str) -> String {
         self.hello[key].as_str().unwrap_or_else(|| panic!("{key} in {}", self.hello)).to_owned()
     }
 
@@ -60,7 +60,7 @@ impl Drop for Service {
 }
 
 /// Lines of JSON up to the event of this name.
-fn until(lines: &mut impl BufRead, event: &str) -> serde_json::Value {
+pub(crate) fn until(lines: &mut impl BufRead, event: &str) -> serde_json::Value {
     loop {
         let mut text = String::new();
         assert!(lines.read_line(&mut text).expect("it is text") > 0, "it ended before {event}");
@@ -80,7 +80,7 @@ fn is_time(text: &str) -> bool {
 }
 
 /// Writes a file that only its owner may read.
-fn private(folder: &Path, name: &str, content: &str) -> String {
+pub(crate) fn private(folder: &Path, name: &str, content: &str) -> String {
     let file = folder.join(name);
     std::fs::write(&file, content).expect("there is room");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("it is ours");
@@ -102,7 +102,7 @@ fn echo() -> String {
     address
 }
 
-fn connect(address: &str) -> TcpStream {
+pub(crate) fn connect(address: &str) -> TcpStream {
     let socket = TcpStream::connect(address).expect("it listens");
     socket.set_read_timeout(Some(PATIENCE)).expect("it can be set");
     socket
@@ -242,7 +242,8 @@ fn clients_of_a_proxy_have_targets_of_their_own() {
     let counted = counters(&metrics);
     assert_eq!(value(&counted, "plait_near_ends{client=\"lab\"}"), 1.0);
     assert_eq!(value(&counted, "plait_connections{client=\"lab\"}"), 1.0);
-    assert_eq!(value(&counted, "plait_received_bytes_total{client=\"lab\"}"), 5.0);
+    // What was said on the refused one may have come, too.
+    assert!([5.0, 10.0].contains(&value(&counted, "plait_received_bytes_total{client=\"lab\"}")));
     assert_eq!(value(&counted, "plait_sent_bytes_total{client=\"lab\"}"), 5.0);
     assert!(value(&counted, "plait_path_received_bytes_total{client=\"lab\",path=\"0\"}") >= 5.0);
     let refusals = |client: &str| {
@@ -392,94 +393,6 @@ fn connections_on_which_nothing_moves_are_ended() {
     far.event("idle");
     drop(server);
     near.end();
-}
-
-/// A sender that was killed says nothing. The same command goes on as soon as its silence shows.
-#[test]
-fn the_next_sender_takes_over_from_a_silent_one() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("file");
-    std::fs::write(&file, vec![7; 400_000_000]).expect("there is room");
-    let out = folder.path().join("out");
-    let receive = ["recv", "--listen", "127.0.0.1:0", "--out", out.to_str().expect("text")];
-    let receiver = Service::start(&receive, Some("a long secret of both"));
-    let (address, fingerprint) = (receiver.word("address"), receiver.word("fingerprint"));
-    let command = || {
-        let mut command = Command::new(PROGRAM);
-        command.arg("send").arg(&file).args([&address, "--fingerprint", &fingerprint, "--json"]);
-        command.env("PLAIT_SECRET", "a long secret of both").stdout(Stdio::piped());
-        command
-    };
-    let mut first = command().spawn().expect("it starts");
-    until(&mut BufReader::new(first.stdout.take().expect("it is piped")), "progress");
-    first.kill().expect("it runs");
-    first.wait().expect("it ends");
-    let second = command().output().expect("it starts");
-    let sent = until(&mut &second.stdout[..], "sent");
-    assert!(sent["resumed_bytes"].as_u64() > Some(0), "{sent}");
-}
-
-#[test]
-fn socks_for_everyone_is_asked_for() {
-    let zeros = "0".repeat(64);
-    let near = |more: &[&str]| {
-        let mut command = Command::new(PROGRAM);
-        command.args(["proxy", "127.0.0.1:9", "--fingerprint", &zeros, "--socks", "0.0.0.0:0"]).args(more);
-        command.env("PLAIT_SECRET", "a long secret of both").stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().expect("it starts")
-    };
-    let output = near(&[]).wait_with_output().expect("it ends");
-    let words = String::from_utf8(output.stderr).expect("it is text");
-    assert!(
-        output.status.code() == Some(2) && words.contains("add --open-socks, or choose 127.0.0.1"),
-        "{words}"
-    );
-    let mut open = near(&["--open-socks"]);
-    let mut line = String::new();
-    BufReader::new(open.stdout.take().expect("it is piped")).read_line(&mut line).expect("it is text");
-    assert!(line.starts_with("SOCKS5 at 0.0.0.0:"), "{line}");
-    open.kill().expect("it runs");
-    open.wait().expect("it ends");
-}
-
-/// All hosts are not this machine, whatever its addresses are; by its name it may be allowed.
-#[test]
-fn stars_lead_to_no_address_of_the_machine() {
-    let own = nix::ifaddrs::getifaddrs().expect("there are interfaces").filter_map(|one| {
-        let address = one.address?.as_sockaddr_in()?.ip();
-        (!address.is_link_local()).then_some(address)
-    });
-    let far = Service::start(
-        &["proxy", "--serve", "--listen", "127.0.0.1:0", "--allow", "*:*"],
-        Some("a long secret of both"),
-    );
-    let (address, fingerprint) = (far.word("address"), far.word("fingerprint"));
-    let near = ["proxy", &address, "--fingerprint", &fingerprint, "--socks", "127.0.0.1:0"];
-    let near = Service::start(&near, Some("a long secret of both"));
-    for ip in own {
-        let listener = TcpListener::bind((ip, 0)).expect("it is ours");
-        let port = listener.local_addr().expect("it has one").port();
-        let mut socket = connect(&near.word("socks"));
-        let request = [&[5, 1, 0, 5, 1, 0, 1][..], &ip.octets(), &port.to_be_bytes()].concat();
-        socket.write_all(&request).expect("it is taken");
-        let mut answer = [0; 12];
-        socket.read_exact(&mut answer).expect("it is answered");
-        assert_eq!(answer[3], 2, "{ip} is not allowed");
-    }
-}
-
-#[test]
-fn received_files_are_of_their_owner() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (file, out) = (private(folder.path(), "file", "content"), folder.path().join("out"));
-    let receive = ["recv", "--listen", "127.0.0.1:0", "--out", out.to_str().expect("text")];
-    let receiver = Service::start(&receive, Some("a long secret of both"));
-    let to = [&*file, &*receiver.word("address"), "--fingerprint", &*receiver.word("fingerprint")];
-    let sent =
-        Command::new(PROGRAM).arg("send").args(to).env("PLAIT_SECRET", "a long secret of both").output();
-    assert!(sent.expect("it starts").status.success());
-    let mode = std::fs::metadata(out.join("file")).expect("it is there").permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
 }
 
 /// The units start what there is: every option of theirs exists, and the files of options beside them are right.
