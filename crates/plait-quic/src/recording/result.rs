@@ -200,6 +200,12 @@ impl Recorded {
         }
     }
 
+    /// When the last transmission arrived, by estimate.
+    fn last_arrival(&self) -> Time {
+        let arrived = self.arrivals().into_iter().filter(|at| *at < Time::MAX);
+        arrived.max().unwrap_or(Time::ZERO)
+    }
+
     /// Payload bytes that this end has to send in all, or of streams those that it sent.
     fn written(&self) -> u64 {
         if self.start.sends < ENDLESS {
@@ -256,7 +262,8 @@ pub fn result(scenario: &Scenario, bytes: &[u8]) -> Result<RunResult, ReadError>
     };
     let ending = Ending {
         engine: Engine::Sockets,
-        end: recorder.completed(&scenario.workload).unwrap_or(recorded.end),
+        // What came behind a gap may have come later than the last byte in order.
+        end: recorder.completed(&scenario.workload).unwrap_or(recorded.end).max(recorded.last_arrival()),
         written_bytes: recorded.written(),
         spurious_retransmissions: recorder.duplicates(),
         tail_probes: heard.tail_probes,
