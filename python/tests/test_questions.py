@@ -238,3 +238,27 @@ def test_a_page_per_question_with_its_figures(name: str) -> None:
         for file in (ROOT / "questions" / name).glob("*.toml"):
             if file.name != "question.toml":
                 plait.load(file)
+
+
+def test_the_page_of_errors_says_which_of_them_cost_nothing() -> None:
+    text = (PAGES / "rtt-error.md").read_text(encoding="utf-8")
+    sentence = re.findall(
+        r"\*\*Up to ±20 % an error costs a bulk transfer by (.+?) nothing that can be told", text
+    )
+    assert sentence == ["lowest-RTT, delivery-delay, DQS and daps-rounds"]
+    rows = {
+        (name, row.group(1)): row.group(2)
+        for name in ("goodput_bps", "app_delay_ms.mean")
+        for row in re.finditer(
+            r"\| `(.+?)` \| (.+) \|", text.split(f"<!-- measured: {name} -->")[1].split("<!-- end")[0]
+        )
+    }
+    costs = set()
+    for (_, scheduler), cells in rows.items():
+        # The columns of 5, 10 and 20 %.
+        for interval in re.findall(r"\((\S+) … (\S+)\)", cells)[:3]:
+            low, high = (float(bound.replace("−", "-")) for bound in interval)
+            if low > 0 or high < 0:
+                costs.add(scheduler)
+    assert costs & {"lowest-rtt", "delivery-delay", "dqs", "daps-rounds"} == set()
+    assert "intelligent-delivery-delay" in costs
