@@ -99,7 +99,7 @@ def send(program: str, receiver: Receiver, file: Path, *more: str) -> dict[str, 
     if process.returncode:
         raise SystemExit(f"plait-quic send ended with {process.returncode}")
     taken_up = {name: round(carries[name] - moments[name], 2) for name in moments if name in carries}
-    sent = {path["interface"]: path["sent_bytes"] for path in told["paths"]}
+    sent = {path["name"].partition("%")[2]: path["bytes"] for path in told["paths"]}
     return {"seconds": told["seconds"], "goodput": told["goodput_bps"], "taken_up": taken_up, "sent": sent}
 
 
@@ -121,7 +121,7 @@ def main() -> None:
                 more = ("--interop",) if mode == "interop" else ()
                 came = send(options.program, receiver, file, *more)
                 came |= {"same": same(file, folder / "out" / file.name)}
-                came["gap"] = receiver.of(file)["longest_gap_ms"] / 1e3
+                came["gap"] = receiver.of(file)["longest_gap_s"]
                 print(json.dumps({"mode": mode, **came}), flush=True)
                 receiver.stop()
             finally:

@@ -95,7 +95,7 @@ def links(program: str, folder: Path) -> None:
                 assert same(file, out / file.name)
                 (out / file.name).unlink()
                 share = rate / sum(rate for rate, _ in LINKS)
-                gap = received["longest_gap_ms"]
+                gap = 1e3 * received["longest_gap_s"]
                 print(
                     f"mtu {mtu} {scheduler:12} {rate:6.2f} Mbit/s, {share:.1%} of the sum, longest gap {gap:.0f} ms",
                     flush=True,
@@ -116,7 +116,7 @@ def links(program: str, folder: Path) -> None:
             restore(index)
             assert same(file, out / file.name)
             print(
-                f"link {index} pulled after 2 s: longest gap {received['longest_gap_ms']:.0f} ms, "
+                f"link {index} pulled after 2 s: longest gap {1e3 * received['longest_gap_s']:.0f} ms, "
                 f"{result['seconds']:.1f} s",
                 flush=True,
             )
@@ -148,7 +148,7 @@ def failures(program: str, folder: Path, transfers: int) -> None:
                     "--scheduler",
                     chance.choice(["lowest-rtt", "blest", "ecf", "daps-rounds"]),
                 )
-                gaps.append(receiver.line()["longest_gap_ms"])
+                gaps.append(1e3 * receiver.line()["longest_gap_s"])
                 assert same(file, out / file.name), number
             except RuntimeError as error:
                 failed += 1

@@ -165,11 +165,11 @@ class Near:
                 "seconds": sent["seconds"],
                 "goodput": sent["goodput_bps"],
                 "same": same(file, self.out / file.name),
-                "bytes": [path["sent_bytes"] for path in sent["paths"]],
+                "bytes": [path["bytes"] for path in sent["paths"]],
                 "retransmissions": sent["retransmissions"],
                 "reinjections": sent["reinjections"],
             }
-            came["gap"] = self.lines.of(file)["longest_gap_ms"] / 1e3
+            came["gap"] = self.lines.of(file)["longest_gap_s"]
         except RuntimeError as error:
             came |= {"same": False, "error": str(error)}
         except TimeoutError:

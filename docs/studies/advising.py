@@ -14,7 +14,7 @@ BUFFER = "256kB"
 LEFT_OUT = "[…]"
 LAST = "Simulated: "
 """How what all rests on begins."""
-FIRST = ("heading", "capped", "expect")
+FIRST = ("heading", "capped", "expect", "price")
 """The kinds of sentences that the first page shows."""
 
 

@@ -1,6 +1,7 @@
 //! Files over real paths: what is said around the data, and a receiving end whose peer knows the secret and sends anything.
 
-use plait_quic::hello::{Hello, Offer, Reply, Verdict};
+use plait_quic::files::records::{Answer, AnswerReader, Entry, Kind, Offered, OfferedReader, Piece, Verdict};
+use plait_quic::hello::{Hello, Offer, Reply};
 use plait_quic::session::{Agreed, Extent, Session};
 use plait_quic::{Secret, Settings};
 use plait_sched::{Builtin, Duration, PathId, Time};
@@ -9,7 +10,7 @@ use plait_transport::endpoint::Side;
 const WINDOW: u64 = 1 << 16;
 const SEGMENT: u16 = 500;
 
-/// Greetings, answers and verdicts.
+/// Greetings and their answers.
 ///
 /// # Panics
 /// If what was read is not written as the same bytes.
@@ -17,29 +18,73 @@ pub fn greeting(bytes: &[u8]) {
     if let Ok(Some(hello)) = Hello::decode(bytes) {
         assert_eq!(hello.encode(), bytes);
     }
-    if let Ok(Some(reply)) = Reply::decode(bytes, u64::MAX) {
+    if let Ok(Some(reply)) = Reply::decode(bytes) {
         assert_eq!(reply.encode(), bytes);
     }
-    let _ = Verdict::decode(bytes, &[0; 32]);
+}
+
+/// What both ends of a transfer say of files.
+///
+/// # Panics
+/// If what was read is read differently after it was written again.
+pub fn records(bytes: &[u8]) {
+    let (mut reader, mut input) = (OfferedReader::default(), bytes);
+    while let Ok(Some(piece)) = reader.next(&mut input) {
+        if let Piece::Record(record) = piece {
+            let mut again = Vec::new();
+            record.encode(&mut again);
+            let read = OfferedReader::default().next(&mut &again[..]);
+            assert!(matches!(read, Ok(Some(Piece::Record(other))) if other == record));
+        }
+    }
+    let (mut reader, mut input) = (AnswerReader::default(), bytes);
+    while let Ok(Some(answer)) = reader.next(&mut input) {
+        let mut again = Vec::new();
+        answer.encode(&mut again);
+        assert!(AnswerReader::default().next(&mut &again[..]).is_ok_and(|read| read == Some(answer)));
+    }
+}
+
+/// A sender's stream, and a receiver's.
+pub fn records_seeds() -> Vec<Vec<u8>> {
+    let entry = Entry { kind: Kind::File, mode: 0o644, modified: (1, 2), size: 3, path: b"a/b".to_vec() };
+    let (mut offered, mut answered) = (Vec::new(), Vec::new());
+    Offered::Entry(entry).encode(&mut offered);
+    Offered::Finish { count: 1 }.encode(&mut offered);
+    Offered::Prefix { entry: 0, digest: [1; 32] }.encode(&mut offered);
+    Offered::Data { entry: 0, length: 3 }.encode(&mut offered);
+    offered.extend(b"abc");
+    Offered::End { entry: 0, sound: true, digest: [2; 32] }.encode(&mut offered);
+    Answer::Have { entry: 0, bytes: 3 }.encode(&mut answered);
+    Answer::Want { entry: 0, from: 3 }.encode(&mut answered);
+    let (verdict, reason) = (Verdict::NotKept, "full".to_owned());
+    Answer::Verdict { entry: 0, verdict, digest: [3; 32], reason }.encode(&mut answered);
+    Answer::Finished.encode(&mut answered);
+    vec![offered, answered]
 }
 
 /// One of each.
 pub fn greeting_seeds() -> Vec<Vec<u8>> {
-    let offer = Offer { name: "a file".to_owned(), size: 1_000_000, digest: [3; 32] };
-    let hello =
-        Hello { secret: Secret::new("told"), session: [1; 16], path: 1, paths: 2, segment: SEGMENT, offer };
-    vec![
-        hello.encode(),
-        Reply { window: WINDOW, offset: 99 }.encode().to_vec(),
-        Verdict::Kept.encode(&[0; 32]).to_vec(),
-    ]
+    let offer = Offer { name: "a file".to_owned(), size: 1_000_000, identity: [3; 32] };
+    let hello = Hello {
+        secret: Secret::new("told"),
+        session: [1; 16],
+        path: 1,
+        continues: false,
+        paths: 2,
+        segment: SEGMENT,
+        offer,
+    };
+    vec![hello.encode(), Reply { window: WINDOW }.encode().to_vec()]
 }
 
-fn session(side: Side, sends: u64, gets: u64) -> Session {
-    let extent = Extent::Piece { sends, gets };
-    let agreed = Agreed { paths: 2, initial: 0, segment: SEGMENT, window: WINDOW, extent };
+fn session(side: Side, sends: u64) -> Session {
+    let agreed = Agreed { paths: 2, initial: 0, segment: SEGMENT, window: WINDOW, extent: Extent::Ordered };
     let scheduler = Builtin::new("lowest-rtt", &[]).expect("it is built in");
-    Session::new(side, &Settings::default(), agreed, scheduler).expect("it needs nothing special")
+    let session = Session::new(side, &Settings::default(), agreed, scheduler);
+    let mut session = session.expect("it needs nothing special");
+    session.extend(sends);
+    session
 }
 
 /// Packets for a receiver, each with two bytes of length and one that says the path.
@@ -47,7 +92,7 @@ fn session(side: Side, sends: u64, gets: u64) -> Session {
 /// # Panics
 /// If more waits than the window allows.
 pub fn packets(bytes: &[u8]) {
-    let (mut end, mut now, mut rest) = (session(Side::Server, 33, 1 << 30), Time::ZERO, bytes);
+    let (mut end, mut now, mut rest) = (session(Side::Server, SEGMENT.into()), Time::ZERO, bytes);
     let mut out = Vec::new();
     while let Some((&[high, low, path], after)) = rest.split_first_chunk() {
         let (packet, after) = after.split_at(usize::from(u16::from_be_bytes([high, low])).min(after.len()));
@@ -56,14 +101,14 @@ pub fn packets(bytes: &[u8]) {
         end.handle(now, PathId(path % 2), packet);
         while end.read().is_some() {}
         let _ = end.handle_timeout(now);
-        let _ = end.transmit(now, &mut vec![0; 33], &mut out);
+        let _ = end.transmit(now, &mut vec![0; SEGMENT.into()], &mut out);
         assert!(end.buffered() <= WINDOW, "the window bounds what waits");
     }
 }
 
 /// What a sender really sends, all of it in one input and a packet in each.
 pub fn packets_seeds() -> Vec<Vec<u8>> {
-    let mut ends = [session(Side::Client, 20_000, 33), session(Side::Server, 33, 20_000)];
+    let mut ends = [session(Side::Client, 20_000), session(Side::Server, SEGMENT.into())];
     let (mut sent, mut now) = (Vec::new(), Time::ZERO);
     for _ in 0..8 {
         for from in 0..2 {

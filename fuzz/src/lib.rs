@@ -25,7 +25,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
     Target { name: "sctp", check: sctp::packet, seeds: seeds::sctp },
     Target { name: "tcp", check: tcp::segment, seeds: seeds::tcp },
     Target { name: "quic-packets", check: quic::datagram, seeds: seeds::quic_packets },
@@ -37,6 +37,7 @@ pub const TARGETS: [Target; 13] = [
     Target { name: "mptcp-linux-end", check: ends::linux, seeds: ends::linux_seeds },
     Target { name: "quic-end", check: ends::quic, seeds: ends::quic_seeds },
     Target { name: "file-greeting", check: files::greeting, seeds: files::greeting_seeds },
+    Target { name: "file-records", check: files::records, seeds: files::records_seeds },
     Target { name: "file-packets", check: files::packets, seeds: files::packets_seeds },
     Target { name: "stream-segments", check: streams::segments, seeds: streams::segments_seeds },
 ];

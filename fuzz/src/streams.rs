@@ -2,6 +2,7 @@
 
 use plait_quic::source::Source;
 use plait_quic::streams::{Class, Event, MOST_PROMISED, Reason, Streams};
+use plait_sched::Time;
 
 const SEGMENT: u16 = 500;
 
@@ -38,9 +39,12 @@ pub fn segments(bytes: &[u8]) {
                     end.accept(stream);
                     end.write(stream, b"an answer");
                 }
+                Event::Flow { flow, target, .. } if target.len() % 2 == 0 => end.reset(flow, Reason::Denied),
+                Event::Flow { flow, .. } => end.send_datagram(Time::ZERO, flow, b"an answer"),
                 Event::Accepted { .. } | Event::Reset { .. } => {}
             }
         }
+        while end.receive_datagram().is_some() {}
         while let Some(stream) = end.woken() {
             end.consume(stream, end.peek(stream).len() / 2);
         }

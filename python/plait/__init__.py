@@ -38,9 +38,9 @@ from plait._core import (
     Scheduler,
     TransferError,
     Wait,
-    check_scheduler,
 )
 from plait._core import Path as PathFacts
+from plait.runs.check import check_scheduler
 from plait.scenarios import workloads
 from plait.scenarios.keys import scenario_keys
 from plait.scenarios.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes

@@ -1,8 +1,8 @@
 """The compiled part of Plait: scenarios, the simulator, the built-in schedulers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Literal, Self, TypeAlias, final
+from typing import Any, Literal, Protocol, Self, TypeAlias, final
 
 from typing_extensions import disjoint_base
 
@@ -12,9 +12,7 @@ __all__ = [
     "ConformanceError",
     "Connection",
     "Defer",
-    "Entrance",
     "Event",
-    "Exit",
     "Foreign",
     "Job",
     "Library",
@@ -50,6 +48,8 @@ __all__ = [
     "run",
     "scenario_keys",
     "schedulers",
+    "transfer_command",
+    "transfer_options",
     "verdicts",
 ]
 
@@ -442,83 +442,20 @@ def observed(job: Job, folder: str | PathLike[str]) -> Run:
     folder lacks is missing. Raises RunError: a file is missing, malformed or contradicts the others or the scenario.
     """
 
-@final
-class Entrance:
-    """The near end of a proxy, whose sockets are bound."""
+class _Host(Protocol):
+    """What a program adds to the commands of the core."""
 
-    paths: list[str]
-    """The local address of each path, with %INTERFACE behind it where it is bound to one."""
-    socks: str | None
-    """Where SOCKS5 is spoken."""
-    forwards: list[tuple[str, str]]
-    """The other listeners, and where each leads to."""
-    def __new__(
-        cls,
-        to: str,
-        *,
-        fingerprint: str,
-        secret: str,
-        local: list[str],
-        interface: list[str],
-        cost: dict[str, int] | None = None,
-        budget: dict[str, int] | None = None,
-        backup: list[str] | None = None,
-        congestion: str = "cubic",
-        mtu: int | None = None,
-        socks: str | None = None,
-        forward: list[str] | None = None,
-        interactive: list[int] | None = None,
-        redundant: list[int] | None = None,
-        record: tuple[str | PathLike[str], str] | None = None,
-    ) -> Entrance:
-        """Raises ScenarioError: an argument is not what it may be, or an address or interface cannot be had."""
+    def scheduler(self, text: str) -> object: ...
+    def recorded(self, folder: str, text: str) -> None: ...
 
-    def run(
-        self,
-        news: Callable[[str], object],
-        *,
-        scheduler: str | None = None,
-        python_scheduler: object | None = None,
-        foreign: Foreign | None = None,
-    ) -> None:
-        """Carry until it is stopped, once; `news` is called with JSON of what happens. `scheduler` is JSON.
+def transfer_command(arguments: list[str], host: _Host) -> int:
+    """Run send, recv or proxy with its arguments, the program's name first; its exit status.
 
-        An exception that a scheduler or `news` raises passes through. Raises TransferError: why nothing is carried.
-        """
+    An exception of a scheduler or of the host passes through.
+    """
 
-    def stop(self) -> None:
-        """End it, from any thread."""
-
-@final
-class Exit:
-    """The far end of a proxy, whose socket is bound."""
-
-    host: str
-    port: int
-    fingerprint: str
-    secret: str
-    def __new__(
-        cls,
-        *,
-        listen: str,
-        allow: list[str],
-        secret: str | None = None,
-        scheduler: str | None = None,
-        congestion: str = "cubic",
-        window: int | None = None,
-        mtu: int | None = None,
-        record: tuple[str | PathLike[str], str] | None = None,
-    ) -> Exit:
-        """Raises ScenarioError: an argument is not what it may be, or the address cannot be had."""
-
-    def run(self, news: Callable[[str], object]) -> None:
-        """Carry until it is stopped, once; `news` is called with JSON of what happens, its exceptions pass through.
-
-        Raises TransferError.
-        """
-
-    def stop(self) -> None:
-        """End it, from any thread; who is connected is told."""
+def transfer_options(command: str) -> str:
+    """The help, arguments and options of a command, as JSON. Raises KeyError: it is unknown."""
 
 @final
 class Sending:
@@ -528,22 +465,13 @@ class Sending:
     """The local address of each path, with %INTERFACE behind it where it is bound to one."""
     def __new__(
         cls,
-        to: str,
         file: str | PathLike[str] | None,
+        connecting: Mapping[str, Any],
         *,
-        fingerprint: str,
-        secret: str,
-        local: list[str],
-        interface: list[str],
-        cost: dict[str, int] | None = None,
-        budget: dict[str, int] | None = None,
-        backup: list[str] | None = None,
-        congestion: str = "cubic",
-        mtu: int | None = None,
         record: tuple[str | PathLike[str], str] | None = None,
         interop: bool = False,
     ) -> Sending:
-        """`record`: where to write down what happens, and how the scheduler is called there.
+        """`connecting`: every key of `PathOptions`, and "to". `record`: the recording's place, and the scheduler's label.
 
         Raises ScenarioError: an argument is not what it may be, or a file, address or interface cannot be had.
         """
@@ -552,11 +480,10 @@ class Sending:
         self,
         *,
         scheduler: str | None = None,
-        python_scheduler: object | None = None,
-        foreign: Foreign | None = None,
+        own: object | None = None,
         progress: Callable[[str], object] | None = None,
     ) -> str:
-        """Send it, once; what came of it as JSON. `scheduler` is JSON; `progress` is called with JSON twice a second.
+        """Send it, once; the result as JSON. `scheduler` is JSON; `progress` is called with JSON twice a second.
 
         An exception that a scheduler or `progress` raises passes through. Raises TransferError.
         """

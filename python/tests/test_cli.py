@@ -90,7 +90,6 @@ def test_rubbish_is_one_line(content: bytes, command: Command, scenario_file: Pa
         (["run", "two.toml", "--out", "/proc/none"], ["/proc/none"]),
         (["run", "two.toml", "--out", "two.toml"], ["two.toml"]),
         (["run", "two.toml", "--series", "0ms", "--out", "x"], ["--series"]),
-        (["compare", "two.toml"], ["--schedulers"]),
         (["compare", "two.toml", "--schedulers", "daps,,"], ["--schedulers", "daps"]),
         (["compare", "two.toml", "--schedulers", "daps,fastest"], ["fastest", "round-robin"]),
         (["explain", "two.toml"], ["--at"]),

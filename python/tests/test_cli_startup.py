@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -54,6 +55,6 @@ def test_help_and_slips_of_every_command_load_no_library(command: tuple[str, ...
     assert loaded(*command, "--hlep") == (2, "loaded:")
 
 
-def test_the_script_sees_what_a_command_loads() -> None:
+def test_the_script_sees_what_a_command_loads(scenario_file: Path) -> None:
     """Without this, the tests above might not be able to fail."""
-    assert "polars" in loaded("run", "none.toml")[1]
+    assert "polars" in loaded("run", str(scenario_file))[1]

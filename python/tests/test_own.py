@@ -17,6 +17,7 @@ from conftest import Command
 import plait
 from plait import ScenarioError
 from plait.results.recorded import read_results
+from plait.scenarios.own import Own
 from plait.scenarios.scheduler import label_all, override, parse_choice
 from plait.sweep import Plan, read, sweep
 
@@ -330,3 +331,36 @@ def test_a_transfer_that_stalls_says_that_the_scheduler_never_decided(scenario_f
         plait.RunError, match=r"nothing moved any more: the scheduler never decided to send: .*, all Wait"
     ):
         plait.run(scenario_file, f"{scenario_file.with_name('silent.py')}:Silent")
+
+
+BOTH = """
+import plait
+
+
+class Both(plait.Scheduler):
+    most: int = 2
+    name: str
+    _hidden: int = 3
+
+    def __init__(self, floor: float = 0.5):
+        self.made = (self.most, floor)
+
+    def decide(self, now, connection, paths):
+        return plait.Wait()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [("", (2, 0.5)), (":most=7", (7, 0.5)), (":floor=1.5", (2, 1.5)), (":most=7:floor=1.5", (7, 1.5))],
+)
+def test_an_init_of_its_own_leaves_annotated_parameters(
+    given: str, made: tuple[int, float], tmp_path: Path
+) -> None:
+    (tmp_path / "both.py").write_text(BOTH)
+    choice = parse_choice(f"both.py:Both{given}", tmp_path)
+    assert isinstance(choice, Own)
+    scheduler: Any = choice.make()
+    assert scheduler.made == made
+    with pytest.raises(ScenarioError, match="parameter 'name': unknown; expected one of: most, floor"):
+        override(parse_choice("both.py:Both:name=x", tmp_path))

@@ -184,7 +184,7 @@ def test_socks_says_what_is_not_allowed(tmp_path: Path) -> None:
         assert far.stdout is not None
         assert far.stderr is not None
         told = far.stdout.readline().split()
-        assert told[:2] == ["plait", "proxy"]
+        assert (told[:2], "--secret" in told) == (["plait", "proxy"], False)
         assert "no connection is allowed" in far.stderr.readline()
         with running(*told[2:], "--socks", "127.0.0.1:0", folder=tmp_path) as near:
             assert near.stdout is not None
@@ -216,23 +216,26 @@ def test_a_scheduler_that_fails_ends_the_near_end(echo: int, tmp_path: Path) -> 
     [
         ([], "HOST:PORT and --fingerprint are needed, or --serve"),
         (["host:1", "--fingerprint", "0" * 64], "as the receiver prints it"),
-        (["host:1", "--allow", "*:*"], "--allow is for --serve"),
-        (["--serve", "--socks", "127.0.0.1:0"], "--socks is not for --serve"),
-        (["--serve", "--redundant-port", "22"], "--redundant-port is not for --serve"),
-        (["host:1", "--fingerprint", "0" * 64, "--record", "here", "--scheduler", "auto"], "name one"),
-        (["--serve", "host:1"], "HOST:PORT is not for --serve"),
+        (["host:1", "--allow", "*:*"], "not provided: --fingerprint <HEX> --serve"),
+        (["--serve", "--socks", "127.0.0.1:0"], "'--serve' cannot be used with '--socks"),
+        (["--serve", "--redundant-port", "22"], "'--serve' cannot be used with '--redundant-port"),
+        (
+            [*"host:1 --secret x --record here --scheduler auto --fingerprint".split(), "0" * 64],
+            "name one",
+        ),
+        (["--serve", "host:1"], "'--serve' cannot be used with '[HOST:PORT]'"),
         (["--serve", "--allow", "all", "--listen", "127.0.0.1:0"], '"all": HOST:PORT is needed'),
         (
             ["127.0.0.1:1", "--fingerprint", "0" * 64, "--secret", "x", "--forward", "80"],
             "ADDR:PORT=HOST:PORT",
         ),
-        (["127.0.0.1:1", "--fingerprint", "0" * 64, "--secret", "x", "--socks", "here"], "socks here"),
+        (["127.0.0.1:1", "--fingerprint", "0" * 64, "--secret", "x", "--socks", "here"], "'here' for '--socks"),
     ],
 )
 def test_what_cannot_be_says_why(
-    arguments: list[str], words: str, command: Command, monkeypatch: pytest.MonkeyPatch
+    arguments: list[str], words: str, process: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PLAIT_SECRET", raising=False)
-    ended = command("proxy", *arguments)
+    ended = process("proxy", *arguments)
     assert ended.returncode != 0
     assert words in ended.stderr.replace("\n", " "), ended.stderr

@@ -138,10 +138,10 @@ def test_the_command_writes_a_file_or_one_per_run(scenario_file: Path, tmp_path:
     said = command("run", str(scenario_file), "--qlog", str(tmp_path / "new/run.qlog"))
     assert said == f"wrote the decisions of 1 run to {tmp_path}/new/run.qlog\n"
     assert len(records(tmp_path / "new/run.qlog")) > 500
-    several = ("compare", str(scenario_file), "--schedulers", "daps,daps", "--qlog")
+    several = ("compare", str(scenario_file), "--schedulers", "daps,ecf", "--qlog")
     command(*several, str(tmp_path / "logs"))
     names = sorted(file.name for file in (tmp_path / "logs").iterdir())
-    assert names == ["two-paths-daps-2.sqlog", "two-paths-daps.sqlog"]
+    assert names == ["two-paths-daps.sqlog", "two-paths-ecf.sqlog"]
     with pytest.raises(plait.ScenarioError, match=r"one\.sqlog': one file for 2 runs; expected a folder"):
         command(*several, str(tmp_path / "one.sqlog"))
 

@@ -125,6 +125,11 @@ def test_analyze_names_every_scheduler(
     assert all(name in text for name in dataset.schedulers)
 
 
+def test_analyze_has_120_columns_at_most(printed: Callable[[tuple[str, ...], int], str]) -> None:
+    text = printed(("analyze", "set"), 500)
+    assert 100 < max(map(len, text.splitlines())) <= 120
+
+
 def drawn(content: RenderableType, width: int) -> str:
     out = Console(file=io.StringIO(), width=width)
     out.print(content, width=width)

@@ -48,9 +48,12 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// The Python exception; `scenario` is the run's.
-    pub(crate) fn exception(&self, scenario: &str) -> PyErr {
+    /// The Python exception; `scenario` and `scheduler` are the run's.
+    pub(crate) fn exception(&self, scenario: &str, scheduler: &str) -> PyErr {
         match self {
+            Self::Run(simulation::RunError::Connection(error @ plait_transport::Error::Scheduler { .. })) => {
+                RunError::new_err(format!("{scenario}: {scheduler}: {error}"))
+            }
             Self::Run(error) => RunError::new_err(format!("{scenario}: {error}")),
             Self::Opening(error) => RunError::new_err(format!("{scenario}: {error}")),
             Self::Output(error) => OutputError::new_err(error.to_string()),

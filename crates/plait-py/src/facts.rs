@@ -1,7 +1,9 @@
 //! What a scheduler written in Python sees and answers.
 
 use plait_sched as sched;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyInt;
 
 /// Adds this file's classes.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -278,14 +280,40 @@ pub(crate) struct Assign {
 #[pymethods]
 impl Assign {
     #[new]
-    #[pyo3(signature = (path, segments = 1))]
-    fn new(path: u8, segments: u32) -> Self {
-        Self { path, segments }
+    #[pyo3(signature = (path, segments = None), text_signature = "(path, segments=1)")]
+    fn new(path: &Bound<'_, PyAny>, segments: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let place = "plait.Assign: segments";
+        let segments = segments.map_or(Ok(1), |segments| whole(segments, place, u32::MAX))?;
+        Ok(Self { path: number(path, "Assign")?, segments })
     }
 
     fn __repr__(&self) -> String {
         format!("Assign(path={}, segments={})", self.path, self.segments)
     }
+}
+
+/// A whole number of Python's; `place` is the argument, and `most` the largest that it may be.
+fn whole<T>(value: &Bound<'_, PyAny>, place: &str, most: T) -> PyResult<T>
+where
+    T: Copy + for<'a, 'py> FromPyObject<'a, 'py> + PartialOrd + std::fmt::Display,
+{
+    match value.extract::<T>() {
+        Ok(number) if number <= most => Ok(number),
+        Err(_) if !value.is_instance_of::<PyInt>() => {
+            Err(PyTypeError::new_err(format!("{place}: expected a whole number, got {}", value.repr()?)))
+        }
+        _ => {
+            let got = value.repr()?;
+            Err(PyValueError::new_err(format!("{place}: expected a number from 0 to {most}, got {got}")))
+        }
+    }
+}
+
+/// The number of a path that a decision names.
+fn number(path: &Bound<'_, PyAny>, decision: &str) -> PyResult<u8> {
+    // The place is put together where something is wrong: this is called for every decision.
+    let most = sched::MAX_PATHS as u8 - 1;
+    path.extract::<u8>().or_else(|_| whole(path, &format!("plait.{decision}: path"), most))
 }
 
 /// Send a copy of a segment in flight on another path.
@@ -300,8 +328,9 @@ pub(crate) struct Reinject {
 #[pymethods]
 impl Reinject {
     #[new]
-    fn new(path: u8, segment: u64) -> Self {
-        Self { path, segment }
+    fn new(path: &Bound<'_, PyAny>, segment: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let segment = whole(segment, "plait.Reinject: segment", u64::MAX)?;
+        Ok(Self { path: number(path, "Reinject")?, segment })
     }
 
     fn __repr__(&self) -> String {
@@ -319,8 +348,8 @@ pub(crate) struct Recall {
 #[pymethods]
 impl Recall {
     #[new]
-    fn new(path: u8) -> Self {
-        Self { path }
+    fn new(path: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self { path: number(path, "Recall")? })
     }
 
     fn __repr__(&self) -> String {
@@ -340,8 +369,10 @@ pub(crate) struct Limit {
 #[pymethods]
 impl Limit {
     #[new]
-    fn new(path: u8, in_flight: Option<u32>) -> Self {
-        Self { path, in_flight }
+    fn new(path: &Bound<'_, PyAny>, in_flight: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let place = "plait.Limit: in_flight";
+        let in_flight = in_flight.map(|segments| whole(segments, place, u32::MAX)).transpose()?;
+        Ok(Self { path: number(path, "Limit")?, in_flight })
     }
 
     fn __repr__(&self) -> String {
@@ -360,8 +391,8 @@ pub(crate) struct Penalize {
 #[pymethods]
 impl Penalize {
     #[new]
-    fn new(path: u8) -> Self {
-        Self { path }
+    fn new(path: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self { path: number(path, "Penalize")? })
     }
 
     fn __repr__(&self) -> String {
@@ -396,8 +427,13 @@ pub(crate) struct Wait {
 impl Wait {
     #[new]
     #[pyo3(signature = (until = None))]
-    fn new(until: Option<f64>) -> Self {
-        Self { until }
+    fn new(until: Option<f64>) -> PyResult<Self> {
+        match until {
+            Some(seconds) if seconds.is_nan() => Err(PyValueError::new_err(
+                "plait.Wait: until: expected seconds from the start of the run, or None, got nan",
+            )),
+            _ => Ok(Self { until }),
+        }
     }
 
     fn __repr__(&self) -> String {

@@ -289,12 +289,13 @@ fn run(
     let mut runs = Vec::with_capacity(jobs.len());
     for (job, outcome) in jobs.iter().zip(outcomes) {
         let Some(outcome) = outcome else { continue };
-        let (result, silence) = outcome.map_err(|failure| failure.exception(&job.scenario.name))?;
         let scheduler = match (&job.python_scheduler, &job.foreign) {
             (Some(object), _) => object.bind(py).get_type().name()?.to_string(),
             (None, Some(foreign)) => foreign.name().to_owned(),
             (None, None) => job.scenario.scheduler.name().to_owned(),
         };
+        let (result, silence) =
+            outcome.map_err(|failure| failure.exception(&job.scenario.name, &scheduler))?;
         runs.push(Run::new(&job.scenario, &scheduler, result, silence)?);
     }
     Ok(runs)

@@ -4,6 +4,7 @@
 //! package `plait`.
 
 mod captured;
+mod command;
 mod describe;
 mod facts;
 mod foreign;
@@ -11,7 +12,6 @@ mod jobs;
 #[cfg(target_os = "linux")]
 mod link;
 mod pool;
-mod proxies;
 mod recordings;
 mod scheduler;
 mod tables;
@@ -65,7 +65,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     foreign::register(module)?;
     #[cfg(target_os = "linux")]
     link::register(module)?;
-    proxies::register(module)?;
     recordings::register(module)?;
+    command::register(module)?;
     transfers::register(module)
 }

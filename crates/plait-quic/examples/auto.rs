@@ -35,6 +35,7 @@ fn draw(seed: u64) -> ([Path; 2], usize, u64) {
             jitter: Duration::ZERO,
             queue: (megabits * 125_000.0 * wait).max(6_000.0) as u64,
             outage: None,
+            narrow: None,
         }
     };
     let paths = [link(), link()];

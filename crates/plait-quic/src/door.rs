@@ -1,15 +1,17 @@
 //! The paths of the end that is connected to: QUIC connections of whoever it is, until one has said the secret.
 //!
-//! Who does not know the secret gets no further than a QUIC handshake and [`MAX_HELLO`] bytes.
+//! Who does not know the secret gets no further than a QUIC handshake and [`MAX_HELLO`] bytes. Its connections cannot
+//! keep others out: see [`Door::make_room`].
 
 mod over;
 mod streamed;
 
+use crate::clients::{Clients, Guest, Limits};
 use crate::error::Error;
 use crate::hello::{Hello, MAX_HELLO, Reply};
-use crate::identity::{Identity, Secret};
+use crate::identity::Identity;
 use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
-use crate::settings::Settings;
+use crate::settings::{MAX_LINKS, Settings};
 use crate::ways::endpoint_config;
 use bytes::{Bytes, BytesMut};
 use noq_proto::{
@@ -17,15 +19,18 @@ use noq_proto::{
 };
 use over::Over;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Connections at once, of whoever it is.
-const MAX_CONNECTIONS: usize = 64;
+/// Connections at once that have not said the secret.
+const MAX_STRANGERS: usize = 64;
 
-/// From so many that have not said the secret on, addresses have to be proved before anything is kept (RFC 9000 §8.1.2).
+/// Those of one address: as many as the paths of a peer behind one address.
+const MAX_OF_ADDRESS: usize = MAX_LINKS;
+
+/// From so many on, addresses have to be proved before anything is kept (RFC 9000 §8.1.2).
 const MAX_UNPROVED: usize = 8;
 
 /// A connection has so long to say the secret.
@@ -47,12 +52,29 @@ struct Connected {
     joined: Option<(Id, usize)>,
 }
 
+impl Connected {
+    /// Whether it has not said the secret, and still may.
+    fn is_stranger(&self) -> bool {
+        self.joined.is_none() && !self.answered && !self.link.is_closing() && self.link.lost().is_none()
+    }
+}
+
+/// An address, or the network of /64 that one host has in IPv6.
+fn network(remote: SocketAddr) -> IpAddr {
+    match remote.ip().to_canonical() {
+        IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from(u128::from(ip) >> 64 << 64)),
+        ip => ip,
+    }
+}
+
 /// What came of looking at a connection.
 #[derive(Debug)]
 pub(crate) enum Heard {
     Nothing,
-    /// Somebody who knows the secret wants something: to be [admitted](Door::admit), [answered](Door::answer) or refused.
-    Greeted(Hello),
+    /// Somebody at this address has said a wrong secret.
+    Rejected(SocketAddr),
+    /// A client wants something: to be [admitted](Door::admit), [answered](Door::answer) or refused.
+    Greeted(Hello, Guest),
     /// It is a path, and packets may have come.
     Packets(Id, usize),
     /// It was a path; `done` if the peer has closed it on purpose.
@@ -67,7 +89,7 @@ pub(crate) enum Heard {
 #[derive(Debug)]
 pub(crate) struct Door {
     settings: Settings,
-    secret: Secret,
+    clients: Clients,
     endpoint: Endpoint,
     /// For who wants to send a file on a stream.
     streamed: Option<Arc<ServerConfig>>,
@@ -79,18 +101,24 @@ pub(crate) struct Door {
 impl Door {
     /// # Errors
     /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
-    pub(crate) fn new(settings: Settings, identity: &Identity, secret: Secret) -> Result<Self, Error> {
+    pub(crate) fn new(settings: Settings, identity: &Identity, clients: Clients) -> Result<Self, Error> {
         settings.check()?;
         let mut server = ServerConfig::with_crypto(Arc::new(identity.server()?));
         server
-            .transport_config(settings.tunnel())
-            .max_incoming(MAX_CONNECTIONS)
+            .transport_config(settings.far_tunnel())
+            .max_incoming(MAX_STRANGERS)
             .incoming_buffer_size(64 << 10)
             .incoming_buffer_size_total(1 << 20);
-        let config = Arc::new(endpoint_config(&settings, 0xff));
-        let endpoint = Endpoint::new(config, Some(Arc::new(server)), false);
+        let mut config = endpoint_config(&settings, 0xff);
+        identity.mark(&mut config);
+        let endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(server)), false);
         let (links, over, replies) = (BTreeMap::new(), Over::default(), Vec::new());
-        Ok(Self { settings, secret, endpoint, streamed: None, links, over, replies })
+        Ok(Self { settings, clients, endpoint, streamed: None, links, over, replies })
+    }
+
+    /// The limits of a client.
+    pub(crate) fn limits(&self, guest: &Guest) -> Limits {
+        self.clients.limits(guest.number)
     }
 
     /// Takes a UDP datagram that came from `remote` to the address `local`; the connection to look at.
@@ -140,16 +168,15 @@ impl Door {
     /// Somebody wants to connect.
     fn meet(&mut self, now: Instant, incoming: Incoming) -> Option<ConnectionHandle> {
         let mut bytes = Vec::new();
-        let unproved = self.links.values().filter(|connected| connected.joined.is_none()).count();
-        if self.links.len() >= MAX_CONNECTIONS {
-            let transmit = self.endpoint.refuse(incoming, &mut bytes);
-            self.reply(&transmit, bytes);
-        } else if unproved >= MAX_UNPROVED && !incoming.remote_address_validated() && incoming.may_retry() {
+        let strangers = self.links.values().filter(|connected| connected.is_stranger()).count();
+        if strangers >= MAX_UNPROVED && !incoming.remote_address_validated() && incoming.may_retry() {
             if let Ok(transmit) = self.endpoint.retry(incoming, &mut bytes) {
                 self.reply(&transmit, bytes);
             }
         } else {
             let remote = incoming.remote_address();
+            let remote = SocketAddr::new(remote.ip().to_canonical(), remote.port());
+            self.make_room(now, remote);
             let config = self.streamed.clone().filter(|_| streamed::is_asked_for(&incoming));
             let streamed = config.is_some();
             match self.endpoint.accept(incoming, now, &mut bytes, config) {
@@ -168,6 +195,32 @@ impl Door {
             }
         }
         None
+    }
+
+    /// Ends the oldest connection without the secret, of the address that has most of these, if another one would be
+    /// too many. So an address with few of them always gets in.
+    fn make_room(&mut self, now: Instant, remote: SocketAddr) {
+        let strangers = || self.links.iter().filter(|(_, connected)| connected.is_stranger());
+        let mut by_address: BTreeMap<IpAddr, usize> = BTreeMap::from([(network(remote), 0)]);
+        for (_, connected) in strangers() {
+            *by_address.entry(network(connected.remote)).or_default() += 1;
+        }
+        let crowded = if by_address[&network(remote)] >= MAX_OF_ADDRESS {
+            network(remote)
+        } else if by_address.values().sum::<usize>() >= MAX_STRANGERS {
+            by_address
+                .into_iter()
+                .max_by_key(|(_, count)| *count)
+                .map_or(network(remote), |(address, _)| address)
+        } else {
+            return;
+        };
+        let own = strangers().filter(|(_, connected)| network(connected.remote) == crowded);
+        if let Some(handle) =
+            own.min_by_key(|(_, connected)| connected.accepted_at).map(|(handle, _)| *handle)
+        {
+            self.close(now, handle, BROKEN, "too many connections without the secret");
+        }
     }
 
     /// All connections, to be looked at when time has passed.
@@ -197,12 +250,15 @@ impl Door {
             Some((id, path)) => return Heard::Packets(id, path),
             None => match Hello::decode(link.heard()) {
                 Ok(Some(hello)) if !connected.answered => {
-                    if !self.secret.agrees(&hello.secret) {
+                    let Some(client) = self.clients.find(&hello.secret) else {
                         link.close(now, REFUSED, "the secret is not the receiver's");
-                    } else if let Some((code, reason)) = self.over.find(now, &hello.session) {
+                        return Heard::Rejected(connected.remote);
+                    };
+                    if let Some((code, reason)) = self.over.find(now, &hello.session) {
                         link.close(now, code, reason);
                     } else {
-                        return Heard::Greeted(hello);
+                        let guest = self.clients.guest(client, connected.remote);
+                        return Heard::Greeted(hello, guest);
                     }
                 }
                 Ok(_) if now.saturating_duration_since(connected.accepted_at) < GREETING => {}
@@ -218,11 +274,11 @@ impl Door {
         self.links.get_mut(&handle).and_then(|connected| connected.link.receive())
     }
 
-    /// A connection is a path of a session's from now on. From where it comes.
-    pub(crate) fn admit(&mut self, handle: ConnectionHandle, id: Id, path: usize) -> Option<SocketAddr> {
-        let connected = self.links.get_mut(&handle)?;
-        connected.joined = Some((id, path));
-        Some(connected.remote)
+    /// A connection is a path of a session's from now on.
+    pub(crate) fn admit(&mut self, handle: ConnectionHandle, id: Id, path: usize) {
+        if let Some(connected) = self.links.get_mut(&handle) {
+            connected.joined = Some((id, path));
+        }
     }
 
     /// The path of this session that a connection is.
@@ -237,10 +293,10 @@ impl Door {
     }
 
     /// Says the answer to a greeting.
-    pub(crate) fn answer(&mut self, now: Instant, handle: ConnectionHandle, offset: u64) -> bool {
+    pub(crate) fn answer(&mut self, now: Instant, handle: ConnectionHandle) -> bool {
         let Some(connected) = self.links.get_mut(&handle) else { return false };
         let window = if connected.streamed { self.settings.streamed_window() } else { self.settings.window };
-        let said = connected.link.say(&Reply { window, offset }.encode());
+        let said = connected.link.say(&Reply { window }.encode());
         connected.answered = true;
         if said.is_err() {
             connected.joined = None;

@@ -15,6 +15,10 @@ pub enum Error {
     Refused(String),
     /// The peer has ended the connection.
     Ended(String),
+    /// No path carries full datagrams.
+    TooSmall(String),
+    /// The peer cannot have this connection now: it ends, was started anew, or has no room. Another one may succeed.
+    Away(String),
     /// Nothing was heard from the peer on any path for so many seconds.
     Silent(u64),
     /// What the peer says cannot be read.
@@ -41,15 +45,17 @@ impl fmt::Display for Error {
             Self::Fingerprint(text) => write!(f, "fingerprint \"{text}\": 64 hexadecimal digits are needed"),
             Self::Setting(text) => write!(f, "{text}"),
             Self::Tls(text) => write!(f, "TLS: {text}"),
-            Self::Refused(text) => write!(f, "no path could be opened: {text}"),
+            Self::Refused(text) => write!(f, "no connection: {text}"),
             Self::Ended(text) => write!(f, "the peer has ended the connection: {text}"),
+            Self::TooSmall(text) => write!(f, "{text}"),
+            Self::Away(text) => write!(f, "{text}"),
             Self::Silent(seconds) => write!(f, "nothing was heard from the peer on any path for {seconds} s"),
             Self::Malformed(what) => write!(f, "the peer's {what} cannot be read"),
             Self::Violation(what) => write!(f, "the peer breaks the rules: {what}"),
             Self::Spent => write!(f, "all paths have carried what their budgets allow"),
             Self::Stopped => write!(f, "the transfer was stopped"),
             Self::Differs => write!(f, "what arrived is not what was sent: its SHA-256 differs"),
-            Self::NotKept(text) => write!(f, "the receiver could not keep the file: {text}"),
+            Self::NotKept(text) => write!(f, "the receiver has not kept it: {text}"),
             Self::Transport(error) => write!(f, "{error}"),
             Self::Io(error) => write!(f, "{error}"),
         }

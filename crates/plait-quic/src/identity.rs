@@ -5,17 +5,27 @@
 
 use crate::error::Error;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use noq_proto::{EndpointConfig, HashedConnectionIdGenerator};
+use ring::hmac;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
-use rustls::{CertificateError, DigitallySignedStruct, SignatureScheme};
+use rustls::{DigitallySignedStruct, SignatureScheme};
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
 /// What a connection is for, told in TLS (ALPN): another program, or another version of what is said, is refused there.
-const PROTOCOL: &[u8] = b"plait/2";
+const PROTOCOL: &[u8] = b"plait/3";
+
+/// Said of a certificate that has another fingerprint.
+pub(crate) const WRONG_CERTIFICATE: &str = "another certificate than that of the fingerprint";
 
 /// The name in the handshake, which means nothing.
 pub(crate) const NAME: &str = "plait";
@@ -88,6 +98,45 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The text of a file that nobody but its owner may read.
+///
+/// # Errors
+/// [`Error::Setting`] if others may, or it cannot be read.
+pub fn read_private(file: &Path) -> Result<String, Error> {
+    let refused = |reason: String| Error::Setting(format!("{}: {reason}", file.display()));
+    let mut open = File::open(file).map_err(|error| refused(error.to_string()))?;
+    let mode = open.metadata().map_err(|error| refused(error.to_string()))?.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 && !is_credential(file) {
+        return Err(refused(format!("others may read it (mode {mode:04o}): chmod 600 {}", file.display())));
+    }
+    let mut text = String::new();
+    open.read_to_string(&mut text).map_err(|error| refused(error.to_string()))?;
+    Ok(text)
+}
+
+/// The secret in a file: its first line.
+///
+/// # Errors
+/// Those of [`read_private`], and [`Error::Setting`] if it is empty.
+pub fn secret_in(file: &Path) -> Result<String, Error> {
+    let text = read_private(file)?;
+    let line = text.lines().next().map(str::trim).filter(|line| !line.is_empty());
+    line.map(str::to_owned)
+        .ok_or_else(|| Error::Setting(format!("{}: its first line is empty", file.display())))
+}
+
+/// Whether a secret is so short that it can be guessed: each guess costs a handshake and nothing else.
+pub fn is_weak(secret: &str) -> bool {
+    secret.chars().count() < 12
+}
+
+/// Whether systemd guards a file as a credential of this service (`LoadCredential=`). The service's user may read it by an
+/// access control list, which shows as a permission of the group.
+fn is_credential(file: &Path) -> bool {
+    std::env::var_os("CREDENTIALS_DIRECTORY")
+        .is_some_and(|folder| !folder.is_empty() && file.starts_with(folder))
+}
+
 /// A receiver's certificate and key, made by itself.
 #[derive(Debug)]
 pub struct Identity {
@@ -109,6 +158,48 @@ impl Identity {
             certificate: certificate.der().clone(),
             key: PrivatePkcs8KeyDer::from(key.serialize_der()),
         })
+    }
+
+    /// The identity in a file, which is made if it is not there: certificate and private key as PEM. Nobody but the owner
+    /// may read it.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if others may read it, or it holds no certificate and key.
+    pub fn kept(file: &Path) -> Result<Self, Error> {
+        let refused = |reason: String| Error::Setting(format!("{}: {reason}", file.display()));
+        if !file.exists() {
+            let made = Self::generate()?;
+            let block = |tag: &str, bytes: &[u8]| pem::encode(&pem::Pem::new(tag, bytes));
+            let certificate = block("CERTIFICATE", &made.certificate);
+            let key = block("PRIVATE KEY", made.key.secret_pkcs8_der());
+            let mut out = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(file)
+                .map_err(|error| refused(error.to_string()))?;
+            out.write_all((certificate + &key).as_bytes()).map_err(|error| refused(error.to_string()))?;
+            return Ok(made);
+        }
+        let text = read_private(file)?;
+        let wrong =
+            |error: rustls::pki_types::pem::Error| refused(format!("no certificate and key: {error}"));
+        Ok(Self {
+            certificate: CertificateDer::from_pem_slice(text.as_bytes()).map_err(wrong)?,
+            key: PrivatePkcs8KeyDer::from_pem_slice(text.as_bytes()).map_err(wrong)?,
+        })
+    }
+
+    /// Derives an endpoint's connection IDs and their reset tokens from the key. So an end that was started anew with the
+    /// same key tells its peers at once that their connections are gone (RFC 9000 §10.3).
+    pub(crate) fn mark(&self, config: &mut EndpointConfig) {
+        let derive = |label: &[u8]| {
+            Sha256::new().chain_update(label).chain_update(self.key.secret_pkcs8_der()).finalize()
+        };
+        config.reset_key(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &derive(b"plait reset tokens"))));
+        let ids =
+            derive(b"plait connection ids").iter().take(8).fold(0, |id, byte| id << 8 | u64::from(*byte));
+        config.cid_generator(Arc::new(move || Box::new(HashedConnectionIdGenerator::from_key(ids))));
     }
 
     /// What a sender has to be told.
@@ -199,7 +290,7 @@ impl ServerCertVerifier for Pinned {
         if fingerprint(end_entity) == self.pinned {
             Ok(ServerCertVerified::assertion())
         } else {
-            Err(CertificateError::ApplicationVerificationFailure.into())
+            Err(rustls::Error::General(WRONG_CERTIFICATE.to_owned()))
         }
     }
 

@@ -14,9 +14,11 @@
 //! No sockets and no clock but in [`files`] and [`proxy`]: [`Sender`] and [`Receiver`] take datagrams and moments, and give datagrams.
 //!
 //! - [`identity`]: certificates, fingerprints, who is believed;
-//! - [`hello`]: what is said before data flows, and the verdict after it: all that this crate itself reads from the wire;
+//! - [`clients`]: clients of a listening end, with secrets and limits;
+//! - [`hello`]: the greeting of each path; [`files::records`]: the messages about files. This crate itself reads these and streams' records from the wire;
+//! - [`names`]: checks and display of files' names;
 //! - [`session`]: a transport endpoint, its packets as bytes, the payload;
-//! - [`source`]: where the payload comes from;
+//! - [`source`]: where the payload comes from, and the application that writes and reads;
 //! - [`link`]: one QUIC connection;
 //! - [`recording`]: what happened at the end that sends, in a file;
 //! - [`sender`], [`receiver`]: the two ends;
@@ -27,10 +29,12 @@
 //! - `auto` (feature `simulation`): the pilot that asks the simulator;
 //! - `tunnels` (feature `simulation`): the simulator's packets in real connections over its links: the engine `quic`;
 //! - [`files`], [`proxy`]: the ends with sockets, files or TCP connections, and a clock;
-//! - `command` (feature `program`): the program around them.
+//! - `report` (feature `simulation`): their events as JSON;
+//! - `command` (feature `program`): the commands `send`, `recv` and `proxy`.
 
 #[cfg(feature = "simulation")]
 pub mod auto;
+pub mod clients;
 #[cfg(feature = "program")]
 pub mod command;
 mod door;
@@ -41,10 +45,13 @@ pub mod identity;
 pub mod interop;
 pub mod link;
 pub mod measured;
+pub mod names;
 pub mod pilot;
 pub mod proxy;
 pub mod receiver;
 pub mod recording;
+#[cfg(feature = "simulation")]
+pub mod report;
 mod reroute;
 pub mod sender;
 pub mod session;
@@ -58,6 +65,7 @@ pub mod tunnels;
 pub mod unlimited;
 mod ways;
 
+pub use clients::{Client, Clients, Guest, Limits};
 pub use error::Error;
 pub use hello::Offer;
 pub use identity::{Fingerprint, Identity, Secret};

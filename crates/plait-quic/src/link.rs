@@ -1,6 +1,7 @@
 //! One path: a QUIC connection, whose datagrams are the path's packets, and whose only stream opens it.
 
 use crate::error::Error;
+use crate::identity::WRONG_CERTIFICATE;
 use crate::settings::INITIAL_RTT;
 use bytes::Bytes;
 use noq_proto::{
@@ -11,10 +12,54 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-/// Why an end closes a connection: nothing is left to do; it will not have the transfer; something is wrong with this connection only.
+/// Why a connection was lost, in the words of its user.
+pub(crate) fn words(reason: &ConnectionError) -> String {
+    match reason {
+        ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() != u64::from(DONE) => {
+            String::from_utf8_lossy(&close.reason).into_owned()
+        }
+        ConnectionError::ApplicationClosed(_) => "the peer has ended it".to_owned(),
+        ConnectionError::TimedOut => "no answer".to_owned(),
+        other if other.to_string().contains(WRONG_CERTIFICATE) => {
+            "the certificate is not the one of the fingerprint: the other end is another machine, or was started anew \
+             without --key"
+                .to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The reason for which an end closes a connection: nothing is left to do.
 pub(crate) const DONE: u32 = 0;
+/// The end refuses the session.
 pub(crate) const REFUSED: u32 = 1;
+/// Something is wrong with this connection only.
 pub(crate) const BROKEN: u32 = 2;
+/// Full datagrams do not get through on it.
+pub(crate) const NARROW: u32 = 3;
+/// The end cannot have this session now: it ends, was started anew, or has no room. Another session may succeed.
+pub(crate) const AWAY: u32 = 4;
+
+/// Whether a reason is a decision of the peer or of TLS about the session; silence, restarts and faults of one connection are none.
+pub(crate) fn is_meant(reason: &ConnectionError) -> bool {
+    match reason {
+        ConnectionError::ApplicationClosed(close) => close.error_code.into_inner() <= u64::from(REFUSED),
+        ConnectionError::TransportError(_) => true,
+        // CRYPTO_ERROR (RFC 9000 §20.1): TLS' alerts.
+        ConnectionError::ConnectionClosed(close) => (0x100..0x200).contains(&u64::from(close.error_code)),
+        _ => false,
+    }
+}
+
+/// Whether the peer's program cannot have the session now.
+pub(crate) fn is_away(reason: &ConnectionError) -> bool {
+    matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(AWAY))
+}
+
+/// Whether the peer's full datagrams do not get through.
+pub(crate) fn is_narrow(reason: &ConnectionError) -> bool {
+    matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(NARROW))
+}
 
 /// UDP datagrams for the network, all to one peer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,6 +75,12 @@ pub struct Outgoing {
     /// Bytes of each but the last; `None` if there is only one.
     pub segment: Option<usize>,
 }
+
+/// Bytes of datagrams that leave at once (GSO) at most.
+const MOST_AT_ONCE: u16 = 60_000;
+
+/// A datagram of a size counts as one that the path does not carry after so many lost probes (RFC 8899 §5.1.2: MAX_PROBES).
+const MAX_PROBES: u64 = 3;
 
 /// One QUIC connection.
 #[derive(Debug)]
@@ -66,6 +117,11 @@ impl Link {
     /// The handshake is done.
     pub(crate) fn is_connected(&self) -> bool {
         self.connected
+    }
+
+    /// Whether noq's endpoint knows it by this handle.
+    pub(crate) fn is(&self, handle: ConnectionHandle) -> bool {
+        self.handle == handle
     }
 
     /// Why there is no connection any more.
@@ -149,6 +205,12 @@ impl Link {
         }
     }
 
+    /// Says as much on the stream as there is room for: how much that was.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> usize {
+        let Some(id) = self.stream else { return 0 };
+        self.connection.send_stream(id).write(bytes).unwrap_or(0)
+    }
+
     /// From now on so many bytes may come on the stream before they are taken.
     pub(crate) fn widen(&mut self, window: u64) {
         self.drained = true;
@@ -179,6 +241,16 @@ impl Link {
         self.connection.rtt(PathId::ZERO).filter(|round_trip| *round_trip != INITIAL_RTT)
     }
 
+    /// Bytes of a UDP datagram's payload that the path is known to carry, or taken to.
+    pub(crate) fn mtu(&self) -> u16 {
+        self.connection.current_mtu()
+    }
+
+    /// Whether probes of a larger datagram got lost, as often as MTU discovery tries.
+    pub(crate) fn has_lost_probes(&mut self) -> bool {
+        self.connection.path_stats(PathId::ZERO).is_some_and(|stats| stats.lost_plpmtud_probes >= MAX_PROBES)
+    }
+
     /// Sends a packet of the path. One that cannot be sent is lost, as on any path.
     pub(crate) fn send(&mut self, now: Instant, packet: Bytes, route: Route, out: &mut Vec<Outgoing>) {
         match self.connection.datagrams().send(packet, false) {
@@ -200,7 +272,8 @@ impl Link {
     /// All that leaves now.
     pub(crate) fn transmit(&mut self, now: Instant, route: Route, out: &mut Vec<Outgoing>) {
         let mut bytes = Vec::new();
-        while let Some(transmit) = self.connection.poll_transmit(now, route.burst, &mut bytes) {
+        let fits = NonZeroUsize::new(usize::from(MOST_AT_ONCE / self.mtu())).unwrap_or(NonZeroUsize::MIN);
+        while let Some(transmit) = self.connection.poll_transmit(now, route.burst.min(fits), &mut bytes) {
             out.push(Outgoing {
                 path: route.path,
                 remote: transmit.destination,

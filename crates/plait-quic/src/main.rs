@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    plait_quic::command::run(std::env::args_os())
+    plait_quic::command::main(std::env::args_os())
 }

@@ -1,29 +1,25 @@
-//! The end that takes files. An offer ([`Event::Begun`]) is answered by [`Receiver::accept`] or [`Receiver::refuse`]. After any input ([`Receiver::handle_datagram`], [`Receiver::handle_timeout`], [`Receiver::conclude`]) call
+//! The end that takes transfers. An offer ([`Event::Begun`]) is answered by [`Receiver::accept`] or [`Receiver::refuse`]. After any input ([`Receiver::handle_datagram`], [`Receiver::handle_timeout`], [`Receiver::conclude`]) call
 //! [`Receiver::poll`] until it has nothing, then [`Receiver::transmit`], and look at [`Receiver::next_wakeup`].
 
 mod greeting;
 mod streamed;
 
+use crate::clients::Clients;
 use crate::door::{Door, Heard};
 use crate::error::Error;
-use crate::hello::Verdict;
-use crate::identity::{Identity, Secret};
+use crate::identity::Identity;
 use crate::link::{DONE, Outgoing, REFUSED};
 use crate::settings::Settings;
 use crate::transfer::Transfer;
-pub use crate::transfer::{Event, Id, Prefix, Summary};
+pub use crate::transfer::{Event, Id, Summary};
 use bytes::{Bytes, BytesMut};
 use greeting::Waiting;
 use noq_proto::ConnectionHandle;
 use plait_sched::{Builtin, PathId};
-use sha2::Digest;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 use streamed::Streamed;
-
-/// Transfers at once.
-pub const MAX_TRANSFERS: usize = 4;
 
 /// The receiving end.
 #[derive(Debug)]
@@ -41,16 +37,16 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// An end that waits. Only who says the secret is listened to.
+    /// An end that waits for clients with their secrets.
     ///
     /// # Errors
     /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
-    pub fn new(settings: Settings, identity: &Identity, secret: Secret) -> Result<Self, Error> {
-        // What it sends itself are 33 bytes, which leave where the answer comes from soonest.
+    pub fn new(settings: Settings, identity: &Identity, clients: impl Into<Clients>) -> Result<Self, Error> {
+        // Its own data is short, and leaves on the path with the shortest round trip.
         let scheduler = Builtin::new("lowest-rtt", &[]).map_err(|error| Error::Setting(error.to_string()))?;
         Ok(Self {
             settings,
-            door: Door::new(settings, identity, secret)?.with_streams(identity)?,
+            door: Door::new(settings, identity, clients.into())?.with_streams(identity)?,
             waiting: BTreeMap::new(),
             transfers: BTreeMap::new(),
             streamed: BTreeMap::new(),
@@ -97,7 +93,7 @@ impl Receiver {
             if let Err(error) = transfer.session.handle_timeout(transfer.time(now)) {
                 over.push((*id, Err(error)));
             } else if now.saturating_duration_since(transfer.heard_at) >= self.settings.patience {
-                silent.push((*id, transfer.said));
+                silent.push((*id, transfer.concluded.is_some()));
             }
         }
         for (id, said) in silent {
@@ -117,13 +113,15 @@ impl Receiver {
         for (id, outcome) in over {
             self.end(now, &id, outcome);
         }
+        self.give_way(now, None);
     }
 
     /// One connection: its timers, its greeting, what arrived on it.
     fn work(&mut self, now: Instant, handle: ConnectionHandle) {
         match self.door.work(now, handle) {
             Heard::Nothing => {}
-            Heard::Greeted(hello) => self.greet(now, handle, hello),
+            Heard::Rejected(remote) => self.events.push_back(Event::Rejected { remote }),
+            Heard::Greeted(hello, guest) => self.greet(now, handle, hello, guest),
             Heard::Packets(id, path) => self.take(now, handle, &id, path),
             Heard::Parted { id, path, done } => self.part(now, &id, path, handle, done),
         }
@@ -148,37 +146,33 @@ impl Receiver {
     fn deliver(&mut self, now: Instant, id: &Id) {
         let Some(transfer) = self.transfers.get_mut(id) else { return };
         while let Some(bytes) = transfer.session.read() {
-            transfer.hash.update(&bytes);
             transfer.got += bytes.len() as u64;
             self.events.push_back(Event::Data { id: *id, bytes });
         }
-        if transfer.got == transfer.hello.offer.size && transfer.whole_at.is_none() {
-            transfer.whole_at = Some(now);
-            let digest: [u8; 32] = transfer.hash.clone().finalize().into();
-            if digest == transfer.hello.offer.digest {
-                self.events.push_back(Event::Whole { id: *id });
-            } else {
-                transfer.say(Verdict::Differs, &digest);
-            }
-        }
-        if transfer.said && transfer.session.is_drained() {
+        if transfer.is_over() {
             self.finish(now, id);
         }
     }
 
-    /// Whether a whole file is kept, which the sender is told.
-    pub fn conclude(&mut self, id: &Id, kept: bool) {
-        if let Some(transfer) = self.transfers.get_mut(id)
-            && transfer.whole_at.is_some()
-            && !transfer.said
-        {
-            let digest = transfer.hello.offer.digest;
-            transfer.say(if kept { Verdict::Kept } else { Verdict::NotKept }, &digest);
+    /// Says something to the sender of a transfer.
+    pub fn say(&mut self, id: &Id, bytes: &[u8]) {
+        if let Some(transfer) = self.transfers.get_mut(id) {
+            transfer.said.push(bytes);
+        } else if let Some(streamed) = self.streamed.get_mut(id) {
+            streamed.unsaid.extend_from_slice(bytes);
         }
-        self.conclude_stream(id, kept);
     }
 
-    /// A file is not wanted, or cannot be kept: the sender is told why.
+    /// Ends a transfer with this outcome, as soon as its sender has everything that was said.
+    pub fn conclude(&mut self, now: Instant, id: &Id, outcome: Result<(), Error>) {
+        if let Some(transfer) = self.transfers.get_mut(id) {
+            transfer.concluded.get_or_insert((now, outcome));
+        } else if let Some(streamed) = self.streamed.get_mut(id) {
+            streamed.concluded.get_or_insert((now, outcome));
+        }
+    }
+
+    /// A transfer is not wanted, or cannot go on: the sender is told why.
     pub fn refuse(&mut self, now: Instant, id: &Id, reason: &str) {
         self.door.end(now, id, REFUSED, reason);
         self.end(now, id, Err(Error::NotKept(reason.to_owned())));
@@ -191,7 +185,7 @@ impl Receiver {
             transfer.links[path] = None;
         }
         if done {
-            if transfer.said {
+            if transfer.concluded.is_some() {
                 self.finish(now, id);
             } else {
                 self.end(now, id, Err(Error::Refused("the sender gave up".to_owned())));
@@ -200,29 +194,23 @@ impl Receiver {
     }
 
     fn finish(&mut self, now: Instant, id: &Id) {
-        let Some(transfer) = self.transfers.get(id) else { return };
+        let Some(transfer) = self.transfers.get_mut(id) else { return };
+        let Some((at, outcome)) = transfer.concluded.take() else { return };
         let summary = Summary {
-            bytes: transfer.got,
-            resumed: transfer.resumed,
-            duration: transfer.whole_at.unwrap_or(now).saturating_duration_since(transfer.epoch),
+            duration: at.saturating_duration_since(transfer.epoch),
             paths: transfer.session.carried().1.to_vec(),
             longest_gap: transfer.session.longest_gap(),
         };
-        let outcome = match transfer.kept {
-            Some(Verdict::Kept) => Ok(summary),
-            Some(Verdict::NotKept) => Err(Error::NotKept(transfer.hello.offer.name.clone())),
-            _ => Err(Error::Differs),
-        };
-        self.end(now, id, outcome);
+        self.end(now, id, outcome.map(|()| summary));
     }
 
     fn end(&mut self, now: Instant, id: &Id, outcome: Result<Summary, Error>) {
-        let waited = self.waiting.remove(id).map(|waiting| waiting.hello);
-        let streamed = self.streamed.remove(id).map(|streamed| streamed.hello);
-        let hello = self.transfers.remove(id).map(|transfer| transfer.hello);
-        let Some(hello) = hello.or(streamed).or(waited) else { return };
+        let waited = self.waiting.remove(id).map(|waiting| (waiting.hello, waiting.from));
+        let streamed = self.streamed.remove(id).map(|streamed| (streamed.hello, streamed.from));
+        let transfer = self.transfers.remove(id).map(|transfer| (transfer.hello, transfer.from));
+        let Some((hello, from)) = transfer.or(streamed).or(waited) else { return };
         self.door.end(now, id, DONE, "done");
-        self.events.push_back(Event::Ended { id: *id, offer: hello.offer, outcome });
+        self.events.push_back(Event::Ended { id: *id, offer: hello.offer, from, outcome });
     }
 
     /// What happened next.
@@ -235,7 +223,8 @@ impl Receiver {
         let mut over = Vec::new();
         for (id, transfer) in &mut self.transfers {
             let time = transfer.time(now);
-            if let Err(error) = transfer.session.transmit(time, &mut transfer.verdict, &mut self.packets) {
+            transfer.extend();
+            if let Err(error) = transfer.session.transmit(time, &mut transfer.said, &mut self.packets) {
                 over.push((*id, Err(error)));
             }
             for (path, packet) in self.packets.drain(..) {
@@ -246,6 +235,9 @@ impl Receiver {
         }
         for (id, outcome) in over {
             self.end(now, &id, outcome);
+        }
+        for streamed in self.streamed.values_mut() {
+            streamed.say(&mut self.door);
         }
         self.door.transmit(now, out);
     }
@@ -273,7 +265,7 @@ impl Receiver {
         self.transfers.len() + self.streamed.len()
     }
 
-    /// Bytes of a transfer that have come, in order, and those that came on each path.
+    /// Bytes of a transfer's stream that have come, in order, and those that came on each path.
     pub fn got(&self, id: &Id) -> Option<(u64, &[u64])> {
         let streamed = || self.streamed.get(id).map(|streamed| (streamed.got, &streamed.paths[..]));
         let transfer = self.transfers.get(id);

@@ -4,7 +4,6 @@
 //! [`Sender::outcome`] and [`Sender::next_wakeup`].
 
 use crate::error::Error;
-use crate::hello::{VERDICT_BYTES, Verdict};
 use crate::link::Outgoing;
 use crate::pilot::{Change, Pilot};
 use crate::recording::Recording;
@@ -12,8 +11,9 @@ pub use crate::reroute::Reroute;
 use crate::reroute::note_terms;
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
-use crate::source::{Rest, Source};
+use crate::source::Application;
 use crate::terms::Terms;
+use crate::ways::Look;
 use crate::ways::Ways;
 pub use crate::ways::{Order, Progress};
 use bytes::{Bytes, BytesMut};
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// When all paths have carried what they may: for so long an answer may still be on its way.
 const LAST_WORD: Duration = Duration::from_secs(3);
 
-/// The sending end, of what `S` has, on the paths that `W` decides for.
+/// The sending end of the application `S`, on the paths that `W` decides for.
 #[derive(Debug)]
 pub struct Sender<S, W = Builtin> {
     settings: Settings,
@@ -38,17 +38,18 @@ pub struct Sender<S, W = Builtin> {
     session: Option<Session<W>>,
     /// Where all of it is written down, until the transport begins.
     recording: Option<Recording>,
-    source: S,
+    application: S,
+    /// Bytes of its stream that the transport knows of.
+    written: u64,
     epoch: Instant,
     heard_at: Instant,
     /// When the receiver had more than before. Paths that carry nothing more still answer questions.
     advanced_at: Instant,
-    verdict: Vec<u8>,
     outcome: Option<Result<(), Error>>,
     packets: Vec<(PathId, Bytes)>,
 }
 
-impl<S: Source, W: Scheduler> Sender<S, W> {
+impl<S: Application, W: Scheduler> Sender<S, W> {
     /// An end that has sent nothing yet.
     ///
     /// # Errors
@@ -58,7 +59,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         settings: Settings,
         order: Order,
         scheduler: W,
-        source: S,
+        application: S,
     ) -> Result<Self, Error> {
         let ways = Ways::new(now, settings, &order)?;
         let mut order = order;
@@ -71,11 +72,11 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             pilot: None,
             session: None,
             recording: None,
-            source,
+            application,
+            written: 0,
             epoch: now,
             heard_at: now,
             advanced_at: now,
-            verdict: Vec::new(),
             outcome: None,
             packets: Vec::new(),
         })
@@ -130,6 +131,11 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         self.ways.handle_failure(path, trouble);
     }
 
+    /// The peer cannot be reached, as the network says.
+    pub fn give_up(&mut self, reason: String) {
+        self.end(Err(Error::Refused(reason)));
+    }
+
     /// Local addresses have changed: see [`Reroute`]. Paths are [`MAX_LINKS`](crate::settings::MAX_LINKS) at most.
     pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
         let path = self.ways.reroute(now, reroute);
@@ -152,6 +158,9 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         if let Err(error) = timeout {
             self.end(Err(error));
         }
+        if let Some(reason) = self.ways.too_small(now, self.session.is_some()) {
+            self.end(Err(Error::TooSmall(reason)));
+        }
         if now.saturating_duration_since(self.heard_at) >= self.settings.patience {
             let trouble = self.ways.trouble();
             self.end(Err(match trouble.filter(|_| self.session.is_none()) {
@@ -163,17 +172,27 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
 
     /// One path: its timers, its handshake, what arrived on it.
     fn work(&mut self, now: Instant, path: usize) {
-        if self.ways.work(now, path) {
-            self.heard_at = now;
-            let time = self.time(now);
-            if let Some(session) = &mut self.session {
-                session.join(time, path, &self.order.terms);
+        let (time, look) = (self.time(now), self.ways.work(now, path));
+        match (look, &mut self.session) {
+            (Look::Joined, session) => {
+                self.heard_at = now;
+                if let Some(session) = session {
+                    session.join(time, path, &self.order.terms);
+                }
+                self.begin(now);
             }
-            self.begin(now);
+            (Look::Narrowed, Some(session)) => session.lose_path(time, path),
+            (Look::Same | Look::Narrowed, _) => {}
         }
         self.take(now, path);
+        if let Some(reason) = self.ways.away() {
+            self.end(Err(Error::Away(reason.to_owned())));
+        }
         if let Some(trouble) = self.ways.hopeless() {
-            self.end(Err(Error::Refused(trouble)));
+            self.end(Err(match self.session {
+                Some(_) => Error::Ended(trouble),
+                None => Error::Refused(trouble),
+            }));
         }
     }
 
@@ -189,17 +208,16 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             initial: path,
             segment: self.settings.segment(),
             window: reply.window,
-            extent: Extent::Piece { sends: self.order.offer.size - reply.offset, gets: VERDICT_BYTES as u64 },
+            extent: Extent::Ordered,
         };
         let Some(scheduler) = self.scheduler.take() else { return };
         let time = self.time(now);
         match Session::over(Side::Client, &self.settings, agreed, &self.order.terms, scheduler) {
             Ok(mut session) => {
                 if let Some(recording) = self.recording.take() {
-                    session.record(time, recording, self.settings.mtu);
+                    session.record(time, recording, self.settings.mtu, self.order.offer.size);
                 }
                 self.ways.joined().for_each(|path| session.join(time, path, &self.order.terms));
-                session.write();
                 self.session = Some(session);
             }
             Err(error) => self.end(Err(error)),
@@ -218,17 +236,12 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         if session.acknowledged() > before {
             self.advanced_at = now;
         }
-        while let Some(piece) = session.read() {
-            self.verdict.extend_from_slice(&piece);
+        let mut heard = Ok(());
+        while let Some(piece) = session.read().filter(|_| heard.is_ok()) {
+            heard = self.application.hear(&piece);
         }
-        if self.verdict.len() == VERDICT_BYTES {
-            let verdict = Verdict::decode(&self.verdict, &self.order.offer.digest);
-            self.end(match verdict {
-                Ok(Verdict::Kept) => Ok(()),
-                Ok(Verdict::Differs) => Err(Error::Differs),
-                Ok(Verdict::NotKept) => Err(Error::NotKept(self.order.offer.name.clone())),
-                Err(error) => Err(error),
-            });
+        if let Some(outcome) = heard.err().map(Err).or_else(|| self.application.outcome()) {
+            self.end(outcome);
         }
     }
 
@@ -255,16 +268,38 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         self.end(Err(Error::Stopped));
     }
 
+    /// Paths whose full datagrams get lost are opened anew.
+    fn heed_holes(&mut self, now: Instant) {
+        let (time, epoch) = (self.time(now), self.epoch);
+        let Self { session, ways, .. } = self;
+        let Some(session) = session else { return };
+        let heard =
+            |path, since: Time| ways.has_heard_since(path, epoch + Duration::from_nanos(since.as_nanos()));
+        if let Some(path) = session.take_hole(time, heard) {
+            ways.doubt(now, path);
+        }
+    }
+
     /// All datagrams that leave now. Once there is an [`Sender::outcome`] it closes the paths: then send these, and stop.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         let time = self.time(now);
+        self.heed_holes(now);
         self.steer(time);
-        let place = self.resumed();
-        let mut source = Rest { place, source: &mut self.source };
-        if let Some(session) = &mut self.session
-            && let Err(error) = session.transmit(time, &mut source, &mut self.packets)
+        while self.outcome.is_none()
+            && let Some(session) = &mut self.session
         {
-            self.end(Err(error));
+            // Segments are full.
+            let unit = session.agreed().segment.into();
+            let written = self.application.advance(now, session.acknowledged(), unit);
+            let more = written - std::mem::replace(&mut self.written, written);
+            session.extend(more);
+            if let Err(error) = session.transmit(time, &mut self.application, &mut self.packets) {
+                self.end(Err(error));
+            }
+            // Now there may be room for more.
+            if more == 0 {
+                break;
+            }
         }
         if self.is_spent(now) {
             self.end(Err(Error::Spent));
@@ -277,9 +312,10 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
 
     /// Perhaps somebody else decides from now on.
     fn steer(&mut self, time: Time) {
-        let left = self.order.offer.size - self.acknowledged();
+        let size = self.application.size();
+        let left = (size > 0).then(|| size.saturating_sub(self.application.carried()));
         let (Some(pilot), Some(session)) = (&mut self.pilot, &mut self.session) else { return };
-        let Some(scheduler) = pilot.look(time, session, Some(left)) else { return };
+        let Some(scheduler) = pilot.look(time, session, left) else { return };
         if let Err(error) = session.replace_scheduler(scheduler) {
             self.end(Err(error));
         }
@@ -296,8 +332,11 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         let session = session.map(|time| self.epoch + Duration::from_nanos(time.as_nanos()));
         let begin = self.ways.ready_at().filter(|_| self.session.is_none());
         let patience = Some(self.heard_at + self.settings.patience);
+        let too_small = self.ways.too_small_at(self.session.is_some());
         let last_word = self.may_send_nothing().then_some(self.advanced_at + LAST_WORD);
-        [self.ways.next_wakeup(), session, begin, patience, last_word].into_iter().flatten().min()
+        let application = self.application.next_wakeup().filter(|_| self.session.is_some());
+        let wakeups = [self.ways.next_wakeup(), session, application, begin, too_small, patience, last_word];
+        wakeups.into_iter().flatten().min()
     }
 
     /// How it ended, once it has: `Ok` if the receiver has the file, by its SHA-256.
@@ -310,14 +349,9 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         self.outcome
     }
 
-    /// Bytes of the file that the receiver had before.
-    pub fn resumed(&self) -> u64 {
-        self.ways.reply().map_or(0, |reply| reply.offset)
-    }
-
-    /// Bytes of the file that the receiver has, as far as that is known.
-    pub fn acknowledged(&self) -> u64 {
-        self.session.as_ref().map_or(0, |session| self.resumed() + session.acknowledged())
+    /// The application.
+    pub fn application(&self) -> &S {
+        &self.application
     }
 
     /// What the transport counted.

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::unlimited::Unlimited;
-use noq_proto::{AckFrequencyConfig, TransportConfig, VarInt};
+use noq_proto::{AckFrequencyConfig, MtuDiscoveryConfig, TransportConfig, VarInt};
 use plait_sched::{Duration, PathId};
 use plait_transport::congestion::{Algorithm, CongestionConfig};
 use plait_transport::packet::Overhead;
@@ -26,6 +26,13 @@ const STREAMED_WINDOW: u64 = 1_900_000;
 
 /// Bytes of a UDP datagram's payload: from what QUIC needs to the largest there is with room for GSO.
 pub const MTUS: RangeInclusive<u16> = 1200..=16_000;
+
+/// Bytes of a UDP datagram's payload that a path is taken to carry without a probe: IPv6 requires them of every link
+/// (RFC 8200 §5).
+pub(crate) const BASE_MTU: u16 = 1232;
+
+/// After the beginning of a search for a path's MTU the next one begins so much later: RFC 8899 §5.1.1 has 600 s for this.
+pub(crate) const NEXT_SEARCH: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// What noq puts around a datagram: a short header with a connection ID of 8 bytes and a number of 4, the tag of 16; a DATAGRAM
 /// frame's type and length.
@@ -69,8 +76,8 @@ pub(crate) const INITIAL_RTT: std::time::Duration = std::time::Duration::from_mi
 /// Everything that can be set.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Bytes of a UDP datagram's payload at most. Nothing larger is tried: every path has to carry it. Default 1232, which IPv6 requires of every
-    /// link (RFC 8200 §5: 1280 with its headers).
+    /// Bytes of a UDP datagram's payload at most. A path that does not carry them gets no data. Default 1232, which IPv6
+    /// requires of every link (RFC 8200 §5: 1280 with its headers).
     pub mtu: u16,
     /// The receiver's window: bytes that may be on their way, or wait for what is missing. Default 16 MiB.
     pub window: u64,
@@ -124,9 +131,30 @@ impl Settings {
         (60_000 / usize::from(self.mtu)).min(32)
     }
 
-    /// noq's part: a protected way for datagrams, and one small stream.
+    /// noq's part at the end that opens paths: a protected way for datagrams, and one small stream. A full datagram is sent
+    /// without a probe: see [`Settings::probing`].
     pub(crate) fn tunnel(&self) -> Arc<TransportConfig> {
-        Arc::new(self.transport())
+        let mut config = self.transport();
+        config.initial_mtu(self.mtu).min_mtu(self.mtu);
+        Arc::new(config)
+    }
+
+    /// noq's part at the end that is connected to: its datagrams are as large as the peer's limit.
+    pub(crate) fn far_tunnel(&self) -> Arc<TransportConfig> {
+        let mut config = self.transport();
+        config.initial_mtu(*MTUS.end()).min_mtu(*MTUS.end());
+        Arc::new(config)
+    }
+
+    /// noq's part of a connection that searches a path's MTU and carries nothing. The full size is probed first.
+    pub(crate) fn probing(&self) -> Arc<TransportConfig> {
+        let base = *MTUS.start();
+        let mut search = MtuDiscoveryConfig::default();
+        // With more than half of the range, noq tries its upper bound at once, and the middle after that.
+        search.upper_bound(self.mtu).minimum_change((self.mtu - base) / 2 + 1);
+        let mut config = self.transport();
+        config.initial_mtu(base).min_mtu(base).mtu_discovery_config(Some(search));
+        Arc::new(config)
     }
 
     /// Likewise, to be changed.
@@ -147,8 +175,6 @@ impl Settings {
             .send_window(4_096)
             .datagram_receive_buffer_size(Some(4 << 20))
             .datagram_send_buffer_size(4 << 20)
-            .initial_mtu(self.mtu)
-            .min_mtu(self.mtu)
             .mtu_discovery_config(None)
             .initial_rtt(INITIAL_RTT)
             .max_idle_timeout(Some(VarInt::from_u32(IDLE_MILLIS).into()))
@@ -171,7 +197,7 @@ impl Settings {
             .max_concurrent_uni_streams(VarInt::from_u32(0))
             .stream_receive_window(VarInt::from_u64(self.streamed_window()).unwrap_or(VarInt::MAX))
             .receive_window(VarInt::from_u32(4_096))
-            .send_window(4_096)
+            .send_window(64 << 10)
             .datagram_receive_buffer_size(None)
             .max_concurrent_multipath_paths(MAX_LINKS as u32 + 1)
             .initial_mtu(self.mtu)

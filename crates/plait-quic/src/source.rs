@@ -1,6 +1,8 @@
 //! Where what is sent comes from.
 
+use crate::error::Error;
 use std::io;
+use std::time::Instant;
 
 /// What an end sends: looked up when it leaves, and again when it leaves again.
 pub trait Source {
@@ -9,6 +11,19 @@ pub trait Source {
     /// # Errors
     /// If it cannot be read any more, which ends the transfer.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+
+    /// Fills the buffer after a loss. Parts that leave once are zeros then.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`]'s.
+    fn read_again(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.read_at(offset, buffer)
+    }
+
+    /// The bytes at this place are of no use any more. The peer is told that they are over.
+    fn is_void(&self, _offset: u64) -> bool {
+        false
+    }
 
     /// What was read from this place is to be on every path.
     fn is_redundant(&self, _offset: u64) -> bool {
@@ -20,6 +35,34 @@ impl Source for std::fs::File {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         std::os::unix::fs::FileExt::read_exact_at(self, buffer, offset)
     }
+}
+
+/// The application of a transfer at the end that sends: it writes one ordered stream of bytes, and reads the peer's.
+pub trait Application: Source {
+    /// Takes the next bytes of the peer's stream.
+    ///
+    /// # Errors
+    /// If they break the protocol, which ends the transfer.
+    fn hear(&mut self, bytes: &[u8]) -> Result<(), Error>;
+
+    /// Writes more, if there is room for it, and fills up the last `unit` of so many bytes. Returns the bytes of the
+    /// stream in all, of which the peer has `acknowledged`.
+    fn advance(&mut self, now: Instant, acknowledged: u64, unit: u64) -> u64;
+
+    /// When [`Application::advance`] must be called next.
+    fn next_wakeup(&self) -> Option<Instant>;
+
+    /// How it ended, once the peer has said its last.
+    fn outcome(&mut self) -> Option<Result<(), Error>>;
+
+    /// Bytes of files in all, as far as that is known.
+    fn size(&self) -> u64;
+
+    /// Of these, bytes that the peer has, as far as that is known.
+    fn carried(&self) -> u64;
+
+    /// Of these, bytes that it had before.
+    fn resumed(&self) -> u64;
 }
 
 /// A file that is read ahead, because what leaves next is mostly what follows what left last.
@@ -70,23 +113,9 @@ impl<S: Source> Source for Ahead<S> {
     }
 }
 
-/// What is left of something from a place on.
-pub(crate) struct Rest<'a, S> {
-    pub(crate) source: &'a mut S,
-    pub(crate) place: u64,
-}
-
-impl<S: Source> Source for Rest<'_, S> {
+impl<S: Source + ?Sized> Source for Box<S> {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.source.read_at(self.place + offset, buffer)
-    }
-}
-
-/// Without one, nothing can be sent.
-impl<S: Source> Source for Option<S> {
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.as_mut()
-            .map_or(Err(io::ErrorKind::UnexpectedEof.into()), |source| source.read_at(offset, buffer))
+        (**self).read_at(offset, buffer)
     }
 }
 

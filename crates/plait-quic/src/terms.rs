@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn schedulers_see_what_paths_cost_and_which_stand_by() {
         let terms = [Terms { cost: 5, ..Terms::default() }, Terms { backup: true, ..Terms::default() }];
-        let extent = Extent::Piece { sends: 10, gets: 0 };
+        let extent = Extent::Ordered;
         let agreed = Agreed { paths: 2, initial: 0, segment: 1_000, window: 1 << 20, extent };
         let scheduler = Builtin::new("cheapest-first", &[]).expect("it is built in");
         let session = Session::over(Side::Client, &Settings::default(), agreed, &terms, scheduler);

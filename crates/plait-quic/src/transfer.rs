@@ -1,12 +1,14 @@
-//! A file that arrives, and what is told of it.
+//! A transfer at the receiver, and its events.
 
+use crate::clients::Guest;
 use crate::error::Error;
-use crate::hello::{Hello, Offer, Verdict};
+use crate::hello::{Hello, Offer};
 use crate::session::Session;
+use crate::source::Source;
 use bytes::Bytes;
 use noq_proto::ConnectionHandle;
 use plait_sched::Time;
-use sha2::Sha256;
+use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -15,35 +17,38 @@ pub use crate::door::Id;
 /// What happened.
 #[derive(Debug)]
 pub enum Event {
-    /// A file is offered by someone who knows the secret, who waits for [`Receiver::accept`](crate::Receiver::accept) or
+    /// A sender with the secret offers a transfer, and waits for [`Receiver::accept`](crate::Receiver::accept) or
     /// [`Receiver::refuse`](crate::Receiver::refuse).
     Begun {
         /// Which.
         id: Id,
-        /// The file.
+        /// The offered files.
         offer: Offer,
-        /// From where.
-        remote: SocketAddr,
+        /// Its client.
+        from: Guest,
     },
-    /// The next bytes of a file, in order.
+    /// The next bytes of its stream, in order: see [`Receiver::say`](crate::Receiver::say) and
+    /// [`Receiver::conclude`](crate::Receiver::conclude).
     Data {
         /// Which.
         id: Id,
         /// The bytes.
         bytes: Bytes,
     },
-    /// All is there, and is what was offered: say with [`Receiver::conclude`](crate::Receiver::conclude) whether it is kept.
-    Whole {
-        /// Which.
-        id: Id,
+    /// Somebody has said a wrong secret.
+    Rejected {
+        /// From where.
+        remote: SocketAddr,
     },
     /// Nothing more happens.
     Ended {
         /// Which.
         id: Id,
-        /// The file.
+        /// The offered files.
         offer: Offer,
-        /// Whether the file is there and the sender was told, as far as that can be known.
+        /// Its client.
+        from: Guest,
+        /// Whether it was concluded and the sender was told, as far as that can be known.
         outcome: Result<Summary, Error>,
     },
 }
@@ -51,11 +56,7 @@ pub enum Event {
 /// A transfer in numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Bytes of the file.
-    pub bytes: u64,
-    /// Bytes of it that were there before.
-    pub resumed: u64,
-    /// From the first path to the last byte.
+    /// From the first path to the end.
     pub duration: Duration,
     /// Bytes that came first on each path.
     pub paths: Vec<u64>,
@@ -63,48 +64,75 @@ pub struct Summary {
     pub longest_gap: Duration,
 }
 
-/// The beginning of a file that is there already, of an earlier transfer. The default is nothing.
-#[derive(Clone, Debug, Default)]
-pub struct Prefix {
-    /// How long it is.
-    pub bytes: u64,
-    /// The hash of it so far.
-    pub hash: Sha256,
+/// A receiver's stream, from the first byte that is not acknowledged on.
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    base: u64,
+    bytes: Vec<u8>,
 }
 
-/// A file that arrives.
+/// Acknowledged bytes are forgotten in pieces of this size.
+const FORGOTTEN: u64 = 64 << 10;
+
+impl Said {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Fills the last segment of so many bytes; the bytes of the stream in all.
+    fn pad(&mut self, unit: u64) -> u64 {
+        let end = (self.base + self.bytes.len() as u64).next_multiple_of(unit);
+        self.bytes.resize((end - self.base) as usize, 0);
+        end
+    }
+
+    fn forget(&mut self, acknowledged: u64) {
+        if acknowledged >= self.base + FORGOTTEN {
+            self.bytes.drain(..(acknowledged - self.base) as usize);
+            self.base = acknowledged;
+        }
+    }
+}
+
+impl Source for Said {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let from = offset.checked_sub(self.base).and_then(|from| usize::try_from(from).ok());
+        let found = from.and_then(|from| self.bytes.get(from..)?.get(..buffer.len()));
+        buffer.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+}
+
+/// A transfer that arrives.
 #[derive(Debug)]
 pub(crate) struct Transfer {
+    pub(crate) from: Guest,
     pub(crate) session: Session,
     pub(crate) hello: Hello,
     pub(crate) links: Vec<Option<ConnectionHandle>>,
     pub(crate) epoch: Instant,
     pub(crate) heard_at: Instant,
-    pub(crate) hash: Sha256,
     pub(crate) got: u64,
-    pub(crate) resumed: u64,
-    pub(crate) whole_at: Option<Instant>,
-    /// What is said at the end; empty before.
-    pub(crate) verdict: Vec<u8>,
-    pub(crate) said: bool,
-    pub(crate) kept: Option<Verdict>,
+    pub(crate) said: Said,
+    /// Bytes of that which the transport knows of.
+    written: u64,
+    /// The outcome of the transfer, with its time.
+    pub(crate) concluded: Option<(Instant, Result<(), Error>)>,
 }
 
 impl Transfer {
-    pub(crate) fn new(now: Instant, session: Session, hello: Hello, prefix: Prefix) -> Self {
+    pub(crate) fn new(now: Instant, from: Guest, session: Session, hello: Hello) -> Self {
         Self {
+            from,
             session,
             links: vec![None; hello.paths.into()],
             hello,
             epoch: now,
             heard_at: now,
-            hash: prefix.hash,
-            got: prefix.bytes,
-            resumed: prefix.bytes,
-            whole_at: None,
-            verdict: Vec::new(),
-            said: false,
-            kept: None,
+            got: 0,
+            said: Said::default(),
+            written: 0,
+            concluded: None,
         }
     }
 
@@ -120,10 +148,17 @@ impl Transfer {
         Time::from_nanos(now.saturating_duration_since(self.epoch).as_nanos() as u64)
     }
 
-    pub(crate) fn say(&mut self, verdict: Verdict, digest: &[u8; 32]) {
-        self.verdict = verdict.encode(digest).to_vec();
-        self.kept = Some(verdict);
-        self.said = true;
-        self.session.write();
+    /// Hands new bytes for the sender to the transport.
+    pub(crate) fn extend(&mut self) {
+        self.said.forget(self.session.acknowledged());
+        let end = self.said.pad(self.session.agreed().segment.into());
+        self.session.extend(end - self.written);
+        self.written = end;
+    }
+
+    /// The sender has all that was said at the end.
+    pub(crate) fn is_over(&self) -> bool {
+        let end = self.said.base + self.said.bytes.len() as u64;
+        self.concluded.is_some() && self.written == end && self.session.is_drained()
     }
 }

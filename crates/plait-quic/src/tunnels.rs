@@ -203,7 +203,7 @@ impl Tunnels {
         let transport = || {
             let mut transport = Settings { mtu, ..Settings::default() }.transport();
             // A path may be dead for as long as the scenario wants.
-            transport.max_idle_timeout(None);
+            transport.max_idle_timeout(None).initial_mtu(mtu).min_mtu(mtu);
             Arc::new(transport)
         };
         let tunnels = (0..scenario.paths.len()).map(|path| {

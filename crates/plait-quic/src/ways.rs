@@ -1,12 +1,14 @@
 //! The paths of the end that opens them: a QUIC connection from each local address, greeted, and opened anew when it is lost.
 
+mod width;
+
 use crate::error::Error;
 use crate::hello::{Hello, Offer, REPLY_BYTES, Reply};
 use crate::identity::{self, Fingerprint, NAME, Secret};
-use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
-use crate::reroute::Reroute;
+use crate::link::{BROKEN, DONE, Link, Outgoing, Route, is_away, is_meant, is_narrow, words};
+use crate::reroute::{NO_ROUTE, Reroute};
 use crate::session::Session;
-use crate::settings::{MAX_LINKS, Settings};
+use crate::settings::{MAX_LINKS, NEXT_SEARCH, Settings};
 use crate::terms::Terms;
 use bytes::{Bytes, BytesMut};
 use noq_proto::{ClientConfig, ConnectionError, DatagramEvent, Endpoint, EndpointConfig, FourTuple};
@@ -15,6 +17,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+pub(crate) use width::Look;
+use width::Width;
 
 /// A path that could not be opened is tried again after so long.
 const RETRY: Duration = Duration::from_secs(1);
@@ -32,7 +36,7 @@ const ANSWERS: Duration = Duration::from_secs(1);
 /// What is to be sent, from where, to whom.
 #[derive(Debug)]
 pub struct Order {
-    /// The receiver's address.
+    /// The receiver's address, to which each path leads that has none of its own ([`Reroute::Aimed`]).
     pub remote: SocketAddr,
     /// A local address for each path.
     pub locals: Vec<IpAddr>,
@@ -44,7 +48,7 @@ pub struct Order {
     pub secret: Secret,
     /// Random: tells this transfer's paths from others'.
     pub session: [u8; 16],
-    /// The file, or the question whether one would be taken: then all is done once the paths are open, or take longer than others.
+    /// The offered files, or a question. A question is answered once the paths are open, or take longer than others.
     pub offer: Offer,
 }
 
@@ -68,7 +72,11 @@ pub struct Progress {
 #[derive(Debug)]
 struct Way {
     local: IpAddr,
+    remote: SocketAddr,
     endpoint: Endpoint,
+    width: Width,
+    /// When a datagram of it was understood last.
+    heard_at: Option<Instant>,
     link: Option<Link>,
     greeted: bool,
     joined: bool,
@@ -83,6 +91,7 @@ struct Way {
 #[derive(Debug)]
 pub(crate) struct Ways {
     settings: Settings,
+    /// TLS' part of a connection's configuration.
     client: ClientConfig,
     remote: SocketAddr,
     hello: Hello,
@@ -90,6 +99,8 @@ pub(crate) struct Ways {
     begun: Instant,
     /// The path that was there first, what the peer said, and until when the others are waited for.
     first: Option<(usize, Reply, Instant)>,
+    /// Why the peer cannot have the session now.
+    away: Option<String>,
     scratch: Vec<u8>,
 }
 
@@ -104,16 +115,17 @@ impl Ways {
         if !(1..=MAX_LINKS).contains(&count) {
             return Err(Error::Setting(format!("{count} local addresses: choose 1 to {MAX_LINKS}")));
         }
-        let mut client = ClientConfig::new(Arc::new(identity::client(order.fingerprint)?));
-        client.transport_config(settings.tunnel());
-        let ways = order.locals.iter().enumerate().map(|(index, &local)| {
-            let config = endpoint_config(&settings, index as u8);
-            Way::new(now, local, Endpoint::new(Arc::new(config), None, false))
-        });
+        let client = ClientConfig::new(Arc::new(identity::client(order.fingerprint)?));
+        let ways = order
+            .locals
+            .iter()
+            .enumerate()
+            .map(|(index, &local)| Way::new(now, local, order.remote, endpoint(&settings, index as u8)));
         let hello = Hello {
             secret: order.secret,
             session: order.session,
             path: 0,
+            continues: false,
             paths: count as u8,
             segment: if order.offer.is_streams() { settings.shared_segment() } else { settings.segment() },
             offer: order.offer.clone(),
@@ -126,6 +138,7 @@ impl Ways {
             ways: ways.collect(),
             begun: now,
             first: None,
+            away: None,
             scratch: Vec::new(),
         })
     }
@@ -150,9 +163,11 @@ impl Ways {
         let tuple = FourTuple::new(remote, Some(way.local));
         self.scratch.clear();
         let event = way.endpoint.handle(now, tuple, None, datagram, &mut self.scratch);
-        let Some(DatagramEvent::ConnectionEvent(_, event)) = event else { return false };
-        let Some(link) = &mut way.link else { return false };
+        let Some(DatagramEvent::ConnectionEvent(handle, event)) = event else { return false };
+        let mut links = way.link.iter_mut().chain(way.width.probe());
+        let Some(link) = links.find(|link| link.is(handle)) else { return false };
         link.handle_event(event);
+        way.heard_at = Some(now);
         true
     }
 
@@ -184,10 +199,20 @@ impl Ways {
         match *reroute {
             Reroute::Added(local, _) => self.add(now, local),
             Reroute::Moved(path, local) | Reroute::Replaced(path, local, _) => {
-                self.relocate(now, path, local)
+                let remote = self.ways.get(path).map_or(self.remote, |way| way.remote);
+                self.relocate(now, path, local, remote)
             }
+            Reroute::Aimed(path, local, remote) => self.relocate(now, path, local, remote),
             Reroute::Gone(path) => {
                 self.handle_failure(path, GONE);
+                path
+            }
+            Reroute::Limited { path, bytes, own } => {
+                self.limit(now, path, bytes, own);
+                path
+            }
+            Reroute::Unreachable(path) => {
+                self.handle_failure(path, NO_ROUTE);
                 path
             }
             Reroute::Back(path) => {
@@ -202,61 +227,79 @@ impl Ways {
 
     fn add(&mut self, now: Instant, local: IpAddr) -> usize {
         let path = self.ways.len();
-        let endpoint = Endpoint::new(Arc::new(endpoint_config(&self.settings, path as u8)), None, false);
-        self.ways.push(Way::new(now, local, endpoint));
+        self.ways.push(Way::new(now, local, self.remote, endpoint(&self.settings, path as u8)));
         self.hello.paths = self.ways.len() as u8;
         path
     }
 
-    /// A path's packets leave from another address from now on: its connection is made anew, and takes its place.
-    fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) -> usize {
+    /// A path's packets leave from another address, or to another one, from now on: its connection is made anew, and takes its place.
+    fn relocate(&mut self, now: Instant, path: usize, local: IpAddr, remote: SocketAddr) -> usize {
         if let Some(way) = self.ways.get_mut(path) {
             // Nothing that is sent to the old address arrives: what noq remembers of it is of no use.
             let which = path + MAX_LINKS * (1 + way.opened as usize);
-            let endpoint = Endpoint::new(Arc::new(endpoint_config(&self.settings, which as u8)), None, false);
-            *way = Way { opened: way.opened, ..Way::new(now, local, endpoint) };
+            let endpoint = endpoint(&self.settings, which as u8);
+            *way = Way { opened: way.opened, ..Way::new(now, local, remote, endpoint) };
         }
         path
     }
 
-    /// One path: its timers, its handshake. True if it works from now on.
-    pub(crate) fn work(&mut self, now: Instant, path: usize) -> bool {
+    /// One path: its timers, its handshake, its MTU.
+    pub(crate) fn work(&mut self, now: Instant, path: usize) -> Look {
+        let needed = self.settings.mtu;
         let way = &mut self.ways[path];
         if way.link.is_none() && !way.refused && way.retry_at.is_some_and(|due| due <= now) {
-            way.open(now, &self.client, self.remote);
+            way.open(now, &self.client, &self.settings);
         }
-        let Some(link) = &mut way.link else { return false };
+        way.search(now, &self.client, &self.settings);
+        let Some(link) = &mut way.link else { return Look::Same };
         link.work(now, &mut way.endpoint, REPLY_BYTES + 1);
         if let Some(reason) = link.lost() {
             let meant = is_meant(reason);
-            way.trouble = Some(reason.to_string());
+            way.trouble = Some(words(reason));
             way.refused |= meant;
-            way.retry_at = way.retry_at.or(Some(now + RETRY));
+            self.away = self.away.take().or_else(|| is_away(reason).then(|| words(reason)));
+            // A peer that was started anew has said so, and can be asked at once.
+            let pause = match reason {
+                ConnectionError::Reset => Duration::ZERO,
+                reason if is_narrow(reason) => NEXT_SEARCH,
+                _ => RETRY,
+            };
+            way.retry_at = way.retry_at.or(Some(now + pause));
             way.joined = false;
             if link.is_drained() {
                 way.link = None;
             }
-            return false;
+            return Look::Same;
+        }
+        if way.joined {
+            if way.is_wide(now, needed) {
+                return Look::Same;
+            }
+            self.doubt(now, path);
+            return Look::Narrowed;
         }
         if link.is_connected() && !way.greeted {
             way.greeted = true;
-            self.hello.path = path as u8;
+            (self.hello.path, self.hello.continues) = (path as u8, self.first.is_some());
             if link.say(&self.hello.encode()).is_err() {
                 link.close(now, BROKEN, "the stream is not open");
             }
         }
-        if way.joined || !way.greeted {
-            return false;
+        if !way.greeted {
+            return Look::Same;
         }
-        match Reply::decode(link.heard(), self.hello.offer.size) {
+        match Reply::decode(link.heard()) {
             Ok(Some(reply)) => {
+                if !way.is_wide(now, needed) {
+                    return Look::Same;
+                }
                 way.joined = true;
                 way.opened += 1;
                 way.trouble = None;
                 let took = now.saturating_duration_since(self.begun).min(GRACE);
                 let others = if self.hello.offer.is_question() { ANSWERS } else { took };
                 self.first.get_or_insert((path, reply, now + others));
-                return true;
+                return Look::Joined;
             }
             Ok(None) => {}
             Err(error) => {
@@ -265,7 +308,7 @@ impl Ways {
                 link.close(now, BROKEN, "the answer cannot be read");
             }
         }
-        false
+        Look::Same
     }
 
     /// The path that was there first and what the peer said, once the others work, too, or take long.
@@ -280,11 +323,6 @@ impl Ways {
         (0..self.ways.len()).filter(|path| self.ways[*path].joined)
     }
 
-    /// What the peer said first.
-    pub(crate) fn reply(&self) -> Option<Reply> {
-        self.first.map(|(_, reply, _)| reply)
-    }
-
     /// When [`Ways::ready`] is worth asking.
     pub(crate) fn ready_at(&self) -> Option<Instant> {
         self.first.map(|(_, _, until)| until)
@@ -293,7 +331,8 @@ impl Ways {
     /// The next packet that arrived on a path.
     pub(crate) fn receive(&mut self, path: usize) -> Option<Bytes> {
         let way = &mut self.ways[path];
-        let packet = way.link.as_mut().and_then(Link::receive)?;
+        // A packet that comes before its path has joined belongs to no path of the transport.
+        let packet = way.link.as_mut().and_then(Link::receive).filter(|_| way.joined)?;
         // Whatever it was, it is over.
         way.trouble = None;
         Some(packet)
@@ -307,6 +346,11 @@ impl Ways {
     /// The peer will not have a path.
     pub(crate) fn is_refused(&self, path: usize) -> bool {
         self.ways[path].refused
+    }
+
+    /// Why the peer cannot have this session now; another one may succeed.
+    pub(crate) fn away(&self) -> Option<&str> {
+        self.away.as_deref()
     }
 
     /// Why no path is left that may be tried, if none is.
@@ -336,7 +380,8 @@ impl Ways {
         }
         for path in 0..self.ways.len() {
             let route = self.route(path);
-            if let Some(link) = &mut self.ways[path].link {
+            let way = &mut self.ways[path];
+            for link in way.link.iter_mut().chain(way.width.probe()) {
                 link.transmit(now, route, out);
             }
         }
@@ -346,7 +391,8 @@ impl Ways {
     pub(crate) fn close(&mut self, now: Instant, reason: &str, out: &mut Vec<Outgoing>) {
         for path in 0..self.ways.len() {
             let route = self.route(path);
-            if let Some(link) = &mut self.ways[path].link {
+            let way = &mut self.ways[path];
+            for link in way.link.iter_mut().chain(way.width.probe()) {
                 link.close(now, DONE, reason);
                 link.transmit(now, route, out);
             }
@@ -355,11 +401,14 @@ impl Ways {
 
     /// When [`Ways::work`] must be called next.
     pub(crate) fn next_wakeup(&self) -> Option<Instant> {
-        let links = self.ways.iter().filter_map(|way| match &way.link {
-            Some(link) => link.next_wakeup(),
-            None => way.retry_at.filter(|_| !way.refused),
+        let links = self.ways.iter().flat_map(|way| {
+            let link = match &way.link {
+                Some(link) => link.next_wakeup(),
+                None => way.retry_at.filter(|_| !way.refused),
+            };
+            [link, way.width.next_wakeup()]
         });
-        links.min()
+        links.flatten().min()
     }
 
     /// Packets that did not fit into noq's datagrams, which has to be none.
@@ -390,10 +439,13 @@ pub(crate) fn smoothed(path: &Path) -> Option<Duration> {
 }
 
 impl Way {
-    fn new(now: Instant, local: IpAddr, endpoint: Endpoint) -> Self {
+    fn new(now: Instant, local: IpAddr, remote: SocketAddr, endpoint: Endpoint) -> Self {
         Self {
             local,
+            remote,
             endpoint,
+            width: Width::default(),
+            heard_at: None,
             link: None,
             greeted: false,
             joined: false,
@@ -404,10 +456,13 @@ impl Way {
         }
     }
 
-    fn open(&mut self, now: Instant, client: &ClientConfig, remote: SocketAddr) {
+    fn open(&mut self, now: Instant, client: &ClientConfig, settings: &Settings) {
         self.greeted = false;
         self.joined = false;
-        match self.endpoint.connect(now, client.clone(), remote, NAME) {
+        self.probe(now, client, settings);
+        let mut client = client.clone();
+        client.transport_config(settings.tunnel());
+        match self.endpoint.connect(now, client, self.remote, NAME) {
             Ok(connected) => {
                 self.link = Some(Link::new(connected));
                 self.retry_at = None;
@@ -420,18 +475,14 @@ impl Way {
     }
 }
 
-/// What TLS says, or the peer's program, of everything is meant; silence, restarts and what concerns one connection are not.
-fn is_meant(reason: &ConnectionError) -> bool {
-    match reason {
-        ConnectionError::ApplicationClosed(close) => close.error_code.into_inner() <= u64::from(REFUSED),
-        ConnectionError::TransportError(_) => true,
-        // CRYPTO_ERROR (RFC 9000 §20.1): TLS' alerts.
-        ConnectionError::ConnectionClosed(close) => (0x100..0x200).contains(&u64::from(close.error_code)),
-        _ => false,
-    }
+/// The endpoint of one path. The peer's datagrams are no larger than this end's.
+fn endpoint(settings: &Settings, which: u8) -> Endpoint {
+    let mut config = endpoint_config(settings, which);
+    let _ = config.max_udp_payload_size(settings.mtu);
+    Endpoint::new(Arc::new(config), None, true)
 }
 
-/// noq's endpoint; `which` keeps those of a seed apart.
+/// The configuration of noq's endpoints; `which` keeps those of a seed apart.
 pub(crate) fn endpoint_config(settings: &Settings, which: u8) -> EndpointConfig {
     let mut config = EndpointConfig::default();
     // A larger one than any peer's setting: ours is what limits our datagrams.

@@ -309,28 +309,42 @@ pub trait Scheduler {
     }
 }
 
-impl<S: Scheduler + ?Sized> Scheduler for &mut S {
-    fn decide(&mut self, now: Time, connection: &crate::Connection, paths: &[crate::Path]) -> Decision {
-        (**self).decide(now, connection, paths)
-    }
+/// Forwards all of [`Scheduler`] to what a pointer points to.
+macro_rules! forward {
+    ($pointer:ty) => {
+        impl<S: Scheduler + ?Sized> Scheduler for $pointer {
+            fn decide(
+                &mut self,
+                now: Time,
+                connection: &crate::Connection,
+                paths: &[crate::Path],
+            ) -> Decision {
+                (**self).decide(now, connection, paths)
+            }
 
-    fn on_event(&mut self, event: &Event, connection: &crate::Connection, paths: &[crate::Path]) {
-        (**self).on_event(event, connection, paths);
-    }
+            fn on_event(&mut self, event: &Event, connection: &crate::Connection, paths: &[crate::Path]) {
+                (**self).on_event(event, connection, paths);
+            }
 
-    fn needs(&self) -> Capabilities {
-        (**self).needs()
-    }
+            fn needs(&self) -> Capabilities {
+                (**self).needs()
+            }
 
-    fn interest(&self) -> Interest {
-        (**self).interest()
-    }
+            fn interest(&self) -> Interest {
+                (**self).interest()
+            }
 
-    fn waits_without_room(&self) -> bool {
-        (**self).waits_without_room()
-    }
+            fn waits_without_room(&self) -> bool {
+                (**self).waits_without_room()
+            }
 
-    fn send_memory(&self) -> Option<u64> {
-        (**self).send_memory()
-    }
+            fn send_memory(&self) -> Option<u64> {
+                (**self).send_memory()
+            }
+        }
+    };
 }
+
+forward!(&mut S);
+#[cfg(feature = "alloc")]
+forward!(alloc::boxed::Box<S>);

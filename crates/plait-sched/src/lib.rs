@@ -45,11 +45,15 @@
 //! them can be given, and [`registry`] builds them by name from [`params`]; [`units`] reads amounts such as `20ms`; [`time`] counts nanoseconds.
 //!
 //! # Features
+//! `alloc` implements [`Scheduler`] for boxes of schedulers.
+//!
 //! `conformance` (needs std) adds the module of that name: a model engine that drives a scheduler through random
 //! situations and says which rule it broke.
 #![no_std]
 #![warn(clippy::std_instead_of_core)]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
 #[cfg(feature = "conformance")]
 extern crate std;
 

@@ -168,6 +168,28 @@ pub fn info(name: &str) -> Option<&'static SchedulerInfo> {
     SCHEDULERS.iter().find(|info| info.name == name)
 }
 
+/// Names that kernels, QUIC libraries and papers give to schedulers which have another one here.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("default", "linux-default"),
+    ("linux", "linux-default"),
+    ("min-rtt", "lowest-rtt"),
+    ("minrtt", "lowest-rtt"),
+    ("lowrtt", "lowest-rtt"),
+    ("lrtt", "lowest-rtt"),
+    ("rr", "round-robin"),
+    ("roundrobin", "round-robin"),
+    ("wrr", "weighted"),
+    ("dup", "redundant"),
+    ("duplicate", "redundant"),
+    ("replicate", "redundant"),
+    ("idd", "intelligent-delivery-delay"),
+];
+
+/// The scheduler with the name `name` in other systems; capitals do not count: `minRTT` is `lowest-rtt`.
+pub fn known_elsewhere(name: &str) -> Option<&'static str> {
+    OTHER_NAMES.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, name)| *name)
+}
+
 /// All parameters that a scheduler takes: its own, and the options.
 pub fn parameters(info: &SchedulerInfo) -> impl Iterator<Item = &'static ParameterInfo> + Clone + use<> {
     info.parameters.iter().chain(OPTIONS.iter().map(|option| &option.parameter))
@@ -238,7 +260,11 @@ impl fmt::Display for RegistryError {
         match self {
             Self::UnknownScheduler { name } => {
                 write!(f, "unknown scheduler \"{name}\": choose ")?;
-                write_choices(f, SCHEDULERS.iter().map(|info| info.name))
+                write_choices(f, SCHEDULERS.iter().map(|info| info.name))?;
+                match known_elsewhere(name.as_str()) {
+                    Some(meant) => write!(f, " (did you mean {meant}?)"),
+                    None => Ok(()),
+                }
             }
             Self::UnknownParameter { scheduler, name } => {
                 write!(f, "unknown parameter \"{name}\" of scheduler {}: choose ", scheduler.name)?;

@@ -1,8 +1,9 @@
 //! Amounts with units, as people write them: `20ms`, `1.5Mbit`, `64KiB`, `0.2%`, `50p`.
 //! What another notation most likely means is said, never assumed.
 //!
-//! Exact: decimal fractions are integer arithmetic, and an amount that is no whole number of the smallest unit is
-//! refused rather than rounded. The grammar is `digits[.digits]unit`, without spaces, signs or exponents; units are
+//! Decimal fractions are integer arithmetic. Finer digits are rounded to the nearest whole number of the smallest unit, a
+//! half up, so that computed numbers can be written: `6.90624207817Mbit` is 6 906 242 bit/s. Packets are
+//! whole, and an amount that would be rounded to nothing is refused. The grammar is `digits[.digits]unit`, without spaces, signs or exponents; units are
 //! spelled exactly as listed (a `Mbit` is no `mbit`).
 //!
 //! ```
@@ -35,8 +36,12 @@ pub enum UnitErrorKind {
     MissingUnit,
     /// The unit is not one of the choices.
     UnknownUnit,
-    /// Not a whole number of the smallest unit.
+    /// The number has an exponent.
+    Exponent,
+    /// Not a whole number of packets.
     NotWhole,
+    /// More than nothing, but less than half of the smallest unit.
+    TooSmall,
     /// Larger than can be represented, or than makes sense.
     TooLarge,
 }
@@ -67,7 +72,11 @@ impl fmt::Display for UnitError {
             UnitErrorKind::NotANumber => f.write_str("is not a decimal number with a unit, one of ")?,
             UnitErrorKind::MissingUnit => f.write_str("has no unit: write ")?,
             UnitErrorKind::UnknownUnit => f.write_str("has an unknown unit: write ")?,
+            UnitErrorKind::Exponent => {
+                f.write_str("has an exponent: write all digits of the number, and one of ")?;
+            }
             UnitErrorKind::NotWhole => return write!(f, "is not a multiple of {smallest}"),
+            UnitErrorKind::TooSmall => return write!(f, "is more than 0 and less than {smallest}"),
             UnitErrorKind::TooLarge => return f.write_str("is too large"),
         }
         if matches!(kind, UnitErrorKind::MissingUnit | UnitErrorKind::UnknownUnit)
@@ -81,12 +90,14 @@ impl fmt::Display for UnitError {
 
 impl core::error::Error for UnitError {}
 
-/// A kind of amount: the names of its units and, side by side, the worth of each in the smallest one.
+/// A kind of amount: the names of its units and, side by side, the worth of each in the smallest one. Fractions of that one
+/// are rounded, unless it is `indivisible`.
 struct Quantity {
     name: &'static str,
     units: &'static [&'static str],
     worth: &'static [u64],
     smallest: &'static str,
+    indivisible: bool,
 }
 
 static DURATION: Quantity = Quantity {
@@ -94,22 +105,31 @@ static DURATION: Quantity = Quantity {
     units: &["ns", "us", "µs", "ms", "s", "min"],
     worth: &[1, 1_000, 1_000, 1_000_000, 1_000_000_000, 60_000_000_000],
     smallest: "1ns",
+    indivisible: false,
 };
 static RATE: Quantity = Quantity {
     name: "rate",
     units: &["bit", "kbit", "Mbit", "Gbit", "Tbit"],
     worth: &[1, 1_000, 1_000_000, 1_000_000_000, 1_000_000_000_000],
     smallest: "1bit",
+    indivisible: false,
 };
 static SIZE: Quantity = Quantity {
     name: "size",
     units: &["B", "kB", "MB", "GB", "KiB", "MiB", "GiB"],
     worth: &[1, 1_000, 1_000_000, 1_000_000_000, 1 << 10, 1 << 20, 1 << 30],
     smallest: "1B",
+    indivisible: false,
 };
-static SHARE: Quantity =
-    Quantity { name: "share", units: &["%"], worth: &[10_000_000], smallest: "0.0000001%" };
-static PACKETS: Quantity = Quantity { name: "number of packets", units: &["p"], worth: &[1], smallest: "1p" };
+static SHARE: Quantity = Quantity {
+    name: "share",
+    units: &["%"],
+    worth: &[10_000_000],
+    smallest: "0.0000001%",
+    indivisible: false,
+};
+static PACKETS: Quantity =
+    Quantity { name: "number of packets", units: &["p"], worth: &[1], smallest: "1p", indivisible: true };
 
 /// All of something, in parts per billion.
 pub const WHOLE_PPB: u32 = 1_000_000_000;
@@ -170,6 +190,8 @@ impl Quantity {
         }
         let position = self.units.iter().position(|known| *known == unit).ok_or(if unit.is_empty() {
             UnitErrorKind::MissingUnit
+        } else if is_exponent(unit) {
+            UnitErrorKind::Exponent
         } else {
             UnitErrorKind::UnknownUnit
         })?;
@@ -177,16 +199,29 @@ impl Quantity {
 
         // No unit is worth 2^64, so u128 holds every whole part that fits the result, and then some.
         let whole = number(whole).and_then(|n| n.checked_mul(worth)).ok_or(UnitErrorKind::TooLarge)?;
+        // Digits behind the 18th change nothing: a unit is worth 2^40 at most.
         let fraction = fraction.trim_end_matches('0');
-        let scale = u32::try_from(fraction.len()).ok().and_then(|n| 10_u128.checked_pow(n));
-        // So many decimals that 10^n overflows cannot be whole: no unit divides that finely.
-        let part = match (number(fraction), scale) {
-            (Some(n), Some(scale)) => n.checked_mul(worth).filter(|n| n % scale == 0).map(|n| n / scale),
-            _ => None,
-        };
-        let total = whole + part.ok_or(UnitErrorKind::NotWhole)?;
+        let (kept, cut) = fraction.split_at(fraction.len().min(FRACTION_DIGITS));
+        let scale = 10_u128.pow(kept.len() as u32);
+        let part = number(kept).unwrap_or_default() * worth;
+        if self.indivisible && (!part.is_multiple_of(scale) || !cut.is_empty()) {
+            return Err(UnitErrorKind::NotWhole);
+        }
+        let total = whole.saturating_add((part + scale / 2) / scale);
+        if total == 0 && !fraction.is_empty() {
+            return Err(UnitErrorKind::TooSmall);
+        }
         u64::try_from(total).map_err(|_| UnitErrorKind::TooLarge)
     }
+}
+
+/// How many digits behind the point are read.
+const FRACTION_DIGITS: usize = 18;
+
+/// Whether the rest after a number begins with an exponent: `e30s`, `E-3ms`.
+fn is_exponent(rest: &str) -> bool {
+    let Some(rest) = rest.strip_prefix(['e', 'E']) else { return false };
+    rest.strip_prefix(['+', '-', '−']).unwrap_or(rest).starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// The decimal digits at the beginning, and the rest.

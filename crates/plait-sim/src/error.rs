@@ -4,7 +4,7 @@
 use std::fmt;
 
 /// Why a scenario, or a file that it names, was refused. `file` is the scenario's file as the user named it; `key` is
-/// a place in it, such as `path[1].forward.rate`, counted from 0.
+/// a place in it, counted from 0, and the name of the entry: `path[1].forward.rate (lte)`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ScenarioError {
     /// The scenario's file cannot be read.
@@ -72,6 +72,21 @@ pub enum ScenarioError {
         /// The rule.
         rule: String,
     },
+}
+
+impl ScenarioError {
+    /// The error with the name of the entry behind its place: `path[1].rate (lte)`. `names` are pairs of place and name.
+    pub(crate) fn with_names(mut self, names: &[(String, String)]) -> Self {
+        let place = match &mut self {
+            Self::UnknownKey { key, .. } | Self::Value { key, .. } | Self::Rule { key, .. } => key,
+            Self::Missing { table, .. } => table,
+            Self::File { .. } | Self::Syntax { .. } | Self::Trace { .. } => return self,
+        };
+        if let Some((_, name)) = names.iter().find(|(entry, _)| place.starts_with(entry.as_str())) {
+            place.push_str(&format!(" ({name})"));
+        }
+        self
+    }
 }
 
 impl fmt::Display for ScenarioError {

@@ -34,7 +34,12 @@ pub enum Error {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SchedulerFault {
     /// Named a path that does not exist.
-    UnknownPath(PathId),
+    UnknownPath {
+        /// The path that it named.
+        path: PathId,
+        /// How many paths there are, numbered from 0.
+        paths: usize,
+    },
     /// Gave data to a path that is not usable.
     UnusablePath(PathId, PathState),
     /// Assigned zero segments.
@@ -61,9 +66,20 @@ pub enum SchedulerFault {
 impl fmt::Display for SchedulerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownPath(path) => write!(f, "named path {}, which does not exist", path.0),
+            Self::UnknownPath { path, paths: 1 } => {
+                write!(f, "named path {}, which does not exist; there is path 0 alone", path.0)
+            }
+            Self::UnknownPath { path, paths } => {
+                write!(f, "named path {}, which does not exist; choose 0 to {}", path.0, paths - 1)
+            }
             Self::UnusablePath(path, state) => {
-                write!(f, "gave data to path {}, which is {state:?}", path.0)
+                let state = match state {
+                    PathState::Failed => "not established yet, or given up",
+                    PathState::PotentiallyFailed => "potentially failed",
+                    PathState::Backup => "a backup path",
+                    PathState::Active => "active",
+                };
+                write!(f, "gave data to path {}, which is {state}; choose a usable path or wait", path.0)
             }
             Self::NothingAssigned(path) => {
                 write!(f, "assigned 0 segments to path {}; wait instead", path.0)

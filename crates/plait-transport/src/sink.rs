@@ -33,6 +33,11 @@ pub enum Origin<'a> {
 pub trait Sink {
     /// Another packet leaves.
     fn send(&mut self, transmit: &Transmit<'_>);
+
+    /// Another packet leaves, whose segment was considered lost or is probed with. Multipath QUIC tells.
+    fn send_again(&mut self, transmit: &Transmit<'_>) {
+        self.send(transmit);
+    }
 }
 
 /// Keeps them.

@@ -14,7 +14,7 @@ from plait.advice import budget, buffer, document, page, threshold
 from plait.advice.buffer import BufferAdvice
 from plait.advice.candidates import Candidate, candidates, checked, usual_schedulers
 from plait.advice.capped import Capped, capped
-from plait.advice.choices import PROTOCOLS, RECEIVE_BUFFER
+from plait.advice.choices import DIRECTIONS, PROTOCOLS, RECEIVE_BUFFER, Direction
 from plait.advice.deployment import answers, recommended
 from plait.advice.findings import Findings, Simulated
 from plait.advice.judging import Choice, Verdict, best_single, standings
@@ -71,6 +71,7 @@ def advise(
     schedulers: Sequence[str] | None = None,
     seed: int = 1,
     metric: str | None = None,
+    direction: Direction = "down",
     threads: int = 0,
     events: int = budget.EVENTS,
 ) -> Advice:
@@ -81,7 +82,8 @@ def advise(
             ``"lte trace=FILE 40ms"``, or a preset's name. MPTCP opens its first subflow on the first one.
         traffic: ``"bulk"``, ``"blocks:RATE[:SIZE]"``, ``"file:SIZE"``, ``"request-response[:SIZE[:CLIENTS]]"`` (clients
             that share the connection and ask for SIZE again and again) or ``"flows:N[:SIZE]"`` (N downloads of SIZE at
-            once, each over a connection of its own).
+            once, each over a connection of its own). Blocks and requests may have ``"+download"`` or
+            ``"+upload"`` behind them: such a transfer without end beside them.
         receive_buffer: of the connection; text with a unit, or bytes.
         protocol: ``"mptcp"`` as Linux does it, or ``"cmt-sctp"``.
         schedulers: names of built-in ones, with options or parameters; all that differ for this traffic unless given.
@@ -89,6 +91,7 @@ def advise(
         metric: by what it is judged, ``"goodput"`` (bulk), ``"time"`` (file), or the packets' or blocks' delay, the
             requests' latency or the downloads' time: ``"mean"``, ``"p50"``, ``"p95"``, ``"p99"``, ``"max"``; goodput,
             time and p95 unless given.
+        direction: ``"down"``, or ``"up"``: data goes where `back` is the rate, over the same paths.
         threads: 0 means one per core; the advice does not depend on it.
         events: how many events may be simulated, about; three million take a second on one core.
 
@@ -97,15 +100,16 @@ def advise(
     """
     known, said = parse_paths(paths), parse_traffic(traffic, metric)
     names = checked(usual_schedulers(messages=said.kind != "bulk") if schedulers is None else schedulers)
-    setting = _setting(known, said, receive_buffer, protocol, seed)
+    setting = _setting(known, said, receive_buffer, protocol, seed, direction)
     events = budget.affordable(events, len(known))
     singles, multiple = candidates(len(known), names)
     if said.finite and budget.too_large(setting, [*singles, *multiple], round(events * budget.MAIN_SHARE)):
         setting = replace(setting, traffic=parse_traffic("bulk"))
     with (
-        Progress("advising") as progress,
-        Bench(known, seed, threads, progress.update, events) as bench,
+        Progress("advising", patience=0.0) as progress,
+        Bench(setting.paths, seed, threads, progress.update, events) as bench,
     ):
+        progress.update(0.0)
         return _advise(bench, setting, said, singles, multiple, seed, events)
 
 
@@ -181,7 +185,7 @@ def _further(
     sized = buffer.search(bench, setting, grid, chosen, left() * budget.BUFFER_SHARE)
     if len(setting.paths) > 2:
         return sized, [], threshold.left_out(bench, setting, grid, chosen, left()), limited
-    if judged == "worth":
+    if judged == "worth" or choice.best.samples < setting.traffic.fewest_samples:
         return sized, [], [], limited
     second = 1 - best.paths[0]
     with_buffer = sized is None or not sized.enough
@@ -196,7 +200,12 @@ def _label(setting: Setting, candidate: Candidate) -> str:
 
 
 def _setting(
-    paths: Sequence[KnownPath], traffic: Traffic, receive_buffer: Size, protocol: str, seed: int
+    paths: Sequence[KnownPath],
+    traffic: Traffic,
+    receive_buffer: Size,
+    protocol: str,
+    seed: int,
+    direction: Direction,
 ) -> Setting:
     """What was said, checked by the code that reads scenario files."""
     if protocol not in PROTOCOLS:
@@ -210,7 +219,17 @@ def _setting(
     except _core.ScenarioError as error:
         message = f"receive buffer: {error}"
         raise _core.ScenarioError(message) from error
-    setting = Setting(paths=tuple(paths), traffic=traffic, protocol=protocol, receive_buffer=size)
+    if direction not in DIRECTIONS:
+        message = f"direction {direction!r}: unknown{expected(direction, DIRECTIONS)}"
+        raise _core.ScenarioError(message)
+    if direction == "up":
+        if traffic.kind == "request-response":
+            message = "direction 'up': responses come down; expected bulk, file, flows or blocks as traffic"
+            raise _core.ScenarioError(message)
+        paths = [path.turned() for path in paths]
+    setting = Setting(
+        paths=tuple(paths), traffic=traffic, protocol=protocol, receive_buffer=size, direction=direction
+    )
     try:
         every = [path.path() for path in paths]
         transport = setting.transport(alone=len(paths) == 1)

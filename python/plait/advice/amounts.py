@@ -1,4 +1,4 @@
-"""Amounts of which one knows a range, and losses that come together: `25-60ms`, `0.1-1%`, `burst:1%:10`."""
+"""Amounts of which one knows a range, and losses that come together: `25-60ms`, `burst:1%:10`, `every:15s:1s:50%`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from plait import _core
+from plait.scenarios.presets import Burst, Handovers
+from plait.scenarios.units import NANOSECONDS, duration_ns
 
 BURST_PACKETS = 10.0
 """Mean length of a burst of losses of which nobody said how long it is."""
 LONGEST_BURST = 10_000.0
+LEAST_S = 0.01
+"""Seconds that a handover lasts at least, and the time from its end to the next one."""
 NUMBER = r"\d+(?:\.\d+)?"
 RANGE = re.compile(rf"({NUMBER})\s*([A-Za-z%µ]*)\s*[-–]\s*({NUMBER})\s*([A-Za-z%µ]+)")
 
@@ -49,15 +53,17 @@ def amount(text: str, read: Callable[[str], float]) -> Amount:
     return Amount(middle, (high - low) / 2 / middle)
 
 
-def burst(text: str) -> tuple[str, float] | None:
-    """The share of ``burst:SHARE[:PACKETS]`` and the mean packets of a burst; None if it is no such text.
+def losses(text: str) -> tuple[str, float | Handovers | None]:
+    """The mean share of a loss, and how its losses come together: packets of a burst, or handovers.
 
     Raises:
-        ScenarioError: there are other parts, or bursts of less than a packet or of too many.
+        ScenarioError: a form with other parts, or a value out of range.
     """
     kind, colon, rest = text.partition(":")
+    if kind == "every":
+        return _handovers(text, rest)
     if kind != "burst":
-        return None
+        return text, None
     share, _, packets = rest.partition(":")
     form = "expected burst:SHARE or burst:SHARE:PACKETS, such as burst:1%:10"
     if not colon or not share.endswith("%"):
@@ -72,3 +78,32 @@ def burst(text: str) -> tuple[str, float] | None:
         message = f"{text!r}: bursts of {packets} packets; expected from 1 to {LONGEST_BURST:.0f}"
         raise _core.ScenarioError(message)
     return share, length
+
+
+def losses_text(losses: Burst | Handovers) -> str:
+    """The text that `losses` reads back."""
+    if isinstance(losses, Burst):
+        return f"burst:{decimal(losses.share * 100)}%:{losses.packets:g}"
+    return f"every:{losses.every_s:g}s:{losses.length_s * 1e3:g}ms:{decimal(losses.loss * 100)}%"
+
+
+def decimal(value: float) -> str:
+    """A number without exponent and trailing zeros."""
+    return f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def _handovers(text: str, rest: str) -> tuple[str, Handovers]:
+    form = "expected every:PERIOD:LENGTH:SHARE, such as every:15s:120ms:50%"
+    parts = rest.split(":")
+    if len(parts) != 3 or not re.fullmatch(rf"{NUMBER}%", parts[2]):
+        message = f"{text!r}: {form}"
+        raise _core.ScenarioError(message)
+    every, length = (duration_ns(part) / NANOSECONDS for part in parts[:2])
+    loss = float(parts[2].removesuffix("%")) / 100
+    if not (LEAST_S <= length <= every - LEAST_S and loss <= 1):
+        message = (
+            f"{text!r}: expected a length from 10ms to 10ms less than the period, and at most 100%; {form}"
+        )
+        raise _core.ScenarioError(message)
+    found = Handovers(every_s=every, length_s=length, loss=loss)
+    return f"{decimal(found.share * 100)}%", found

@@ -59,8 +59,14 @@ def traffic(advice: Findings) -> list[Statement]:
             f"every {numbers.time(STAGGER_NS / NANOSECONDS)}, and its time counts from there. All have the same "
             "scheduler, and with one path alone all are there."
         )
+    elif said.beside:
+        text = (
+            f"Blocks: one of {numbers.size(said.block)} every {numbers.time(said.block * 8 / said.rate_bps)}."
+        )
     else:
         return []
+    if said.beside:
+        text += f" Beside them runs one {said.beside} without end, over the same paths and with the same scheduler."
     return [Statement("traffic", text)]
 
 
@@ -68,8 +74,10 @@ def limits(advice: Findings) -> list[str]:
     """What this cannot know."""
     shared = ", bottlenecks that paths share" if len(advice.setting.paths) > 1 else ""
     changes = "" if all(one.trace for one in advice.setting.paths) else ", rates that change"
-    bursts = "" if any(one.burst or one.trace for one in advice.setting.paths) else ", losses in bursts"
-    return [f"Not in it: other traffic{shared}{bursts}{changes}. {_validated(advice)}"]
+    bursts = "" if any(one.together or one.trace for one in advice.setting.paths) else ", losses in bursts"
+    return [
+        f"Not in it: other traffic{shared}{bursts}{changes}, BBR, what processors do. {_validated(advice)}"
+    ]
 
 
 def _validated(advice: Findings) -> str:

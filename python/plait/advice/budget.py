@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from plait.advice.candidates import Candidate, copying
 from plait.advice.links import PACKET
-from plait.advice.trial import EVENTS_PER_PACKET, SHORTEST_NS, Bench, Cell, Grid, Setting, capacity_events
+from plait.advice.trial import EVENTS_PER_PACKET, Bench, Cell, Grid, Setting, capacity_events
 from plait.scenarios.units import NANOSECONDS
 
 EVENTS = 26_000_000
@@ -42,6 +42,7 @@ LONGEST_TRANSFER_NS = 600 * NANOSECONDS
 FEW, USUAL, MANY = 8, 24, 48
 """Variations: at least, as planned, and at most."""
 STEP_NS = NANOSECONDS // 1000
+SHORTEST_NS = 20 * STEP_NS
 PILOTS = 3
 GROWTH = 4.0
 """A pilot lasts at most so many times longer than the one before."""
@@ -75,13 +76,14 @@ def _duration(bench: Bench, setting: Setting, candidates: Sequence[Candidate], e
     least = ROUND_TRIPS * setting.round_trip_ns
     least = max(least, LEAST_NS, setting.traffic.samples_needed() * setting.interval_ns)
     rate = sum(capacity_events(setting, candidate) for candidate in candidates)
-    wanted = _within(events, rate, least)
+    shortest = _shortest_ns(setting)
+    wanted = max(_within(events, rate, least), shortest)
     duration = wanted
     for _ in range(PILOTS):
         start = bench.spent
         bench.run(Cell(setting, one, bench.nominal, duration) for one in candidates)
         rate = max((bench.spent - start) / (duration / NANOSECONDS), 1.0)
-        wanted = _within(events, rate, least)
+        wanted = max(_within(events, rate, least), shortest)
         if wanted <= duration * 1.5:
             break
         duration = min(wanted, _whole(duration * GROWTH))
@@ -95,7 +97,12 @@ def _within(events: int, rate: float, least: int) -> int:
     """
     usual, few = (events / (rate * count) * NANOSECONDS for count in (USUAL, FEW))
     longest = max(LONGEST_NS, min(least, LONGEST_SLOW_NS))
-    return max(_whole(min(max(usual, least), few, longest)), SHORTEST_NS)
+    return _whole(min(max(usual, least), few, longest))
+
+
+def _shortest_ns(setting: Setting) -> int:
+    """The shortest run: `SHORTEST_NS`, or `SHORT_ROUND_TRIPS` where round trips are as short as in a data centre."""
+    return min(SHORTEST_NS, max(SHORT_ROUND_TRIPS * setting.round_trip_ns, 2 * STEP_NS))
 
 
 def _whole(duration: float) -> int:
@@ -141,4 +148,4 @@ def _shared(events: float, setting: Setting, grid: Grid, candidate: Candidate, r
         return grid.duration_ns
     each = sum(outcome.events for outcome in grid.outcomes[candidate]) / grid.variations
     rate = max(each / (grid.duration_ns / NANOSECONDS), 1.0)
-    return max(min(_whole(events / (rate * runs) * NANOSECONDS), grid.duration_ns), SHORTEST_NS)
+    return max(min(_whole(events / (rate * runs) * NANOSECONDS), grid.duration_ns), _shortest_ns(setting))

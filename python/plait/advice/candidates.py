@@ -91,17 +91,6 @@ def effort(name: str) -> int:
     return 1 if base_name(name) == name and not _needs()[name] else 2
 
 
-def summary(name: str) -> str:
-    """What a scheduler does, in one sentence, and what its options add."""
-    info = next(one for one in schedulers() if one["name"] == base_name(name))
-    added = [
-        one["doc"]
-        for one in info["options"]
-        if one["suffix"] in name.split(":", maxsplit=1)[0].split("+")[1:]
-    ]
-    return " ".join([info["summary"], *added])
-
-
 def table_of(name: str) -> str | Mapping[str, Any]:
     """A built-in scheduler as scenario files have it."""
     choice: Choice = parse_choice(name)

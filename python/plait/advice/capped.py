@@ -1,14 +1,15 @@
-"""Paths whose losses as given are what limits them: independent losses keep CUBIC's window small at any rate."""
+"""Paths that losses limit: every independent loss makes CUBIC's window smaller."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
+from operator import sub
+from statistics import fmean, median
 
 from plait.advice.amounts import BURST_PACKETS
-from plait.advice.budget import FEW
+from plait.advice.budget import ENOUGH, FEW, SHORT_ROUND_TRIPS
 from plait.advice.candidates import Candidate
 from plait.advice.links import KnownPath
 from plait.advice.trial import Bench, Cell, Grid, Setting, capacity_events
@@ -22,66 +23,72 @@ VARIATIONS = (FEW, FEW // 2)
 
 @dataclass(frozen=True)
 class Capped:
-    """What a path carries alone, in bit/s: as said, with the same losses in bursts, and without; geometric means."""
+    """The goodput of a path alone, in bit/s: as said (the table's median), with losses in bursts, and without.
+
+    The two others are that median times the ratio in variations that were run with both. Where losses come together as
+    said, `in_bursts_bps` is None, and `burst_packets` is the mean burst, or None at handovers. `without_bps` is None
+    where there was no time to run it: then the rate tells.
+    """
 
     path: str
     loss: float
     rate_bps: float
     as_said_bps: float
-    in_bursts_bps: float
-    without_bps: float
-    burst_packets: float
-    variations: int
+    in_bursts_bps: float | None
+    without_bps: float | None
+    burst_packets: float | None
 
     @property
     def share(self) -> float:
         """What the losses leave."""
-        return self.as_said_bps / self.without_bps
+        return self.as_said_bps / (self.without_bps or self.rate_bps)
 
 
 def capped(bench: Bench, setting: Setting, grid: Grid, events: float) -> list[Capped]:
-    """The paths that independent losses limit, each with what else it would carry."""
-    found = []
-    for index, path in enumerate(setting.paths):
-        if path.loss == 0 or path.burst is not None:
-            continue
-        each = 2 * capacity_events(setting, Candidate((index,))) * grid.duration_ns / NANOSECONDS
-        count = next((one for one in VARIATIONS if one * each <= events), None)
-        if count is None:
-            continue
-        one = _path(bench, setting, grid, index, path, min(count, grid.variations))
-        if one.share < CAPPED:
-            found.append(one)
-    return found
+    """The paths that losses limit, each with its goodput under other losses."""
+    lossy = [index for index, path in enumerate(setting.paths) if path.loss > 0]
+    every = (_path(bench, setting, grid, index, events) for index in lossy)
+    return [one for one in every if one is not None and one.share < CAPPED]
 
 
-def _path(bench: Bench, setting: Setting, grid: Grid, index: int, path: KnownPath, count: int) -> Capped:
-    candidate, chosen = Candidate((index,)), bench.variations[:count]
-    settings = [
-        _with(setting, index, replace(path, loss=0.0)),
-        _with(setting, index, replace(path, burst=BURST_PACKETS)),
-    ]
-    outcomes = bench.run(
-        Cell(one, candidate, variation, grid.duration_ns) for one in settings for variation in chosen
-    )
-    goodputs = [outcome.goodput_bps for outcome in outcomes]
-    said = [outcome.goodput_bps for outcome in grid.outcomes[candidate][:count]]
+def _path(bench: Bench, setting: Setting, grid: Grid, index: int, events: float) -> Capped | None:
+    path, candidate = setting.paths[index], Candidate((index,))
+    others = [_with(setting, index, replace(path, loss=0.0))]
+    if not path.together:
+        others.append(_with(setting, index, replace(path, burst=BURST_PACKETS)))
+    as_said = max(median(outcome.goodput_bps for outcome in grid.outcomes[candidate]), 1.0)
+    ratios: list[float] = []
+    for count in VARIATIONS:
+        rate = capacity_events(setting, candidate) * (1 + len(others)) * count
+        duration = min(round(events / rate * NANOSECONDS), grid.duration_ns)
+        least = grid.duration_ns if setting.traffic.finite else round(grid.duration_ns * ENOUGH)
+        if duration >= least and duration >= SHORT_ROUND_TRIPS * path.rtt_ns:
+            chosen = bench.variations[: min(count, grid.variations)]
+            base, *rest = (
+                _levels(bench, [Cell(one, candidate, each, duration) for each in chosen])
+                for one in (setting, *others)
+            )
+            ratios = [math.exp(fmean(map(sub, one, base))) for one in rest]
+            break
+    # The rate tells of losses only in runs that are long enough to reach it.
+    told = setting.traffic.kind == "bulk" and grid.duration_ns >= SHORT_ROUND_TRIPS * setting.round_trip_ns
+    if not (ratios or told):
+        return None
     return Capped(
         path=path.name,
         loss=path.loss,
         rate_bps=path.mean_bps,
-        as_said_bps=_typical(said),
-        in_bursts_bps=_typical(goodputs[count:]),
-        without_bps=_typical(goodputs[:count]),
-        burst_packets=BURST_PACKETS,
-        variations=count,
+        as_said_bps=as_said,
+        in_bursts_bps=as_said * ratios[1] if len(ratios) > 1 else None,
+        without_bps=as_said * ratios[0] if ratios else None,
+        burst_packets=path.burst if path.together else BURST_PACKETS,
     )
+
+
+def _levels(bench: Bench, cells: Sequence[Cell]) -> list[float]:
+    """Logarithms of the goodputs; nothing counts as one bit per second."""
+    return [math.log(max(outcome.goodput_bps, 1.0)) for outcome in bench.run(cells)]
 
 
 def _with(setting: Setting, index: int, path: KnownPath) -> Setting:
     return replace(setting, paths=tuple(path if at == index else one for at, one in enumerate(setting.paths)))
-
-
-def _typical(goodputs: Sequence[float]) -> float:
-    """The geometric mean; nothing counts as one bit per second."""
-    return math.exp(fmean(math.log(max(one, 1.0)) for one in goodputs))

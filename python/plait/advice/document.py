@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from plait.advice import doing, wording
+from plait.advice.amounts import losses_text
 from plait.advice.deployment import Answer
 from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT, Standing
@@ -38,7 +39,6 @@ def document(advice: Findings) -> dict[str, Any]:
         "width_for_many": None if choice is None else choice.width,
         "better": [] if choice is None else list(choice.better),
         "as_good": [] if choice is None else list(choice.alike),
-        "slower_packets": [] if choice is None else list(choice.slower),
         "quicker_packets": None if choice is None or choice.quicker is None else choice.quicker.label,
         "undecided": [] if choice is None else list(choice.undecided),
         "metric": setting.traffic.column,
@@ -89,7 +89,6 @@ def document(advice: Findings) -> dict[str, Any]:
                 "in_bursts_bps": one.in_bursts_bps,
                 "without_bps": one.without_bps,
                 "burst_packets": one.burst_packets,
-                "variations": one.variations,
             }
             for one in advice.capped
         ],
@@ -102,17 +101,21 @@ def document(advice: Findings) -> dict[str, Any]:
                     "rtt_ms": path.rtt_ns / 1e6,
                     "loss": path.loss,
                     "burst_packets": path.burst,
+                    "handovers": None if path.handovers is None else losses_text(path.handovers),
                     "queue": path.queue,
                     "jitter_ms": path.jitter_ns / 1e6,
                     "back_bps": path.back_bps,
                     "trace": path.trace,
                     "back_trace": path.back_trace,
+                    "cost": path.cost,
+                    "cap_bytes": path.cap,
                     "spread": {key: path.spread(key) for key in ("rate", "rtt", "loss")},
                     "preset": path.preset,
                 }
                 for path in setting.paths
             ],
             "traffic": advice.asked.text,
+            "direction": setting.direction,
             "receive_buffer_bytes": setting.receive_buffer,
             "protocol": setting.protocol,
         },
@@ -153,6 +156,7 @@ def _standing(advice: Findings, one: Standing) -> dict[str, Any]:
         "receive_buffer_bytes_max": one.buffered_bytes,
         "packets_sent_per_delivered": one.overhead,
         "samples": one.samples or None,
+        "packets_share": list(one.shares),
     }
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from plait.advice.candidates import base_name
 from plait.advice.findings import Findings
+from plait.advice.further import iperf3
 from plait.advice.statement import Statement
-from plait.advice.traffic import Traffic
 from plait.advice.wording import answer, needless
 from plait.linux.refusals import KERNEL_NAMES
 
@@ -27,8 +27,11 @@ WEB_SERVER = (
 )
 """Answers at port 8000 with files of the folder. With Nagle's algorithm an answer would wait for an acknowledgement,
 and its usual queue holds five connections that begin at once."""
+ENABLED = "MPTCP, with subflows beside the first one"
 REQUESTS = 100
 """So many are asked for one after the other, over one connection."""
+MOST_STREAMS = 128
+"""Streams that iperf3 makes at most."""
 PARALLEL = 50
 """Downloads that curl makes at once unless told otherwise."""
 OPTIONS = {"rp": "retransmission_penalization=1", "bm": "bufferbloat_mitigation=1"}
@@ -36,14 +39,16 @@ OPTIONS = {"rp": "retransmission_penalization=1", "bm": "bufferbloat_mitigation=
 
 @dataclass(frozen=True)
 class Command:
-    """A command, where it is to be given (client, server, both, receiver, sender), and why."""
+    """A command, where it is to be given (client, server, both ends), and why."""
 
     text: str
     at: str
     why: str
 
-    def __str__(self) -> str:
-        return f"  {self.text:<65} # {self.at}: {self.why}"
+    @property
+    def note(self) -> str:
+        """The line before it: behind a command it would be broken, and then run, where lines are short."""
+        return f"# {self.at}: {self.why}"
 
 
 def commands(advice: Findings) -> list[Command]:
@@ -59,12 +64,14 @@ def commands(advice: Findings) -> list[Command]:
     elif answer(advice).place == "simulator":
         return []
     place = answer(advice).place
-    found = [Command("sysctl -w net.mptcp.enabled=1", "both", "MPTCP is there")]
+    down = advice.setting.direction == "down"
+    sender, receiver = ("server", "client") if down else ("client", "server")
+    found = [Command("sysctl -w net.mptcp.enabled=1", "both ends", ENABLED)]
     found += _joined(names, backup=alone)
     if place == "kernel" and not alone:
-        found += _kernel(advice.choice.best.label)
-    found += _buffer(advice)
-    served, asked = _measured(advice.asked)
+        found += _kernel(advice.choice.best.label, sender)
+    found += _buffer(advice, receiver)
+    served, asked = _measured(advice)
     found += [
         *served,
         Command(asked, "client", "before: TCP, default route"),
@@ -75,13 +82,14 @@ def commands(advice: Findings) -> list[Command]:
             "client",
             "joins more than 0, fallbacks 0",
         ),
-        Command("ip mptcp endpoint flush", "client", "undo"),
     ]
-    return found
+    if advice.asked.kind == "blocks":
+        found += _udp(names, backup=alone)
+    return [*found, Command("ip mptcp endpoint flush", "client", "undo")]
 
 
 def statements(advice: Findings) -> list[Statement]:
-    """The commands, with a line before them."""
+    """The commands, each below a line that says where and why, unless that is the one before's."""
     found = commands(advice)
     if not found:
         return []
@@ -89,55 +97,68 @@ def statements(advice: Findings) -> list[Statement]:
     if len(advice.setting.paths) > 2 and advice.verdict != "not worth":
         what = "all that are worth it used"
     begin = f"Now do it ({what}; as root, Linux from 6.12 on at both ends; see docs/deploy.md):"
-    return [Statement("do", begin), *(Statement("command", str(one)) for one in found)]
+    said, note = [Statement("do", begin)], ""
+    for one in found:
+        if one.note != note:
+            said.append(Statement("note", one.note))
+        note = one.note
+        said.append(Statement("command", one.text))
+    return said
 
 
 def _joined(names: list[str], *, backup: bool) -> list[Command]:
     """Every path but the first gets a route of its own and an endpoint."""
     found = []
     for table, name in enumerate(names[1:], FIRST_TABLE):
-        mark = "".join(letter if letter.isalnum() else "_" for letter in name).upper()
+        mark = _mark(name)
         found += [
             Command(
                 f"ip rule add from ADDRESS_{mark} table {table}",
                 "client",
-                f"{name}'s own route",
+                f"{name}'s own route, and a {'spare ' if backup else ''}subflow over it",
             ),
             Command(
                 f"ip route add default via GATEWAY_{mark} dev DEVICE_{mark} table {table}",
                 "client",
-                "likewise",
+                f"{name}'s own route, and a {'spare ' if backup else ''}subflow over it",
             ),
             Command(
                 f"ip mptcp endpoint add ADDRESS_{mark} dev DEVICE_{mark} {'subflow backup' if backup else 'subflow'}",
                 "client",
-                "a spare subflow" if backup else "a subflow",
+                f"{name}'s own route, and a {'spare ' if backup else ''}subflow over it",
             ),
         ]
-    limit = Command(f"ip mptcp limits set subflow {len(names) - 1}", "both", "beside the first one")
+    limit = Command(f"ip mptcp limits set subflow {len(names) - 1}", "both ends", ENABLED)
     return [limit, *found]
 
 
-def _kernel(scheduler: str) -> list[Command]:
+def _kernel(scheduler: str, sender: str) -> list[Command]:
     """The module and its scheduler, at the sender of the data."""
     options = [OPTIONS[one] for one in scheduler.split(":", maxsplit=1)[0].split("+")[1:]]
     return [
-        Command(" ".join(["insmod plait.ko", *options]), "sender", "see linux/README.md"),
         Command(
-            f"sysctl -w net.mptcp.scheduler={KERNEL_NAMES[base_name(scheduler)]}", "sender", "new connections"
+            " ".join(["insmod plait.ko", *options]), sender, "the module (linux/README.md), and its scheduler"
+        ),
+        Command(
+            f"sysctl -w net.mptcp.scheduler={KERNEL_NAMES[base_name(scheduler)]}",
+            sender,
+            "the module (linux/README.md), and its scheduler",
         ),
     ]
 
 
-def _measured(traffic: Traffic) -> tuple[list[Command], str]:
+def _measured(advice: Findings) -> tuple[list[Command], str]:
     """What the server does to be measured, and what the client does: goodput, or the seconds of each answer."""
-    if traffic.kind not in ("request-response", "flows"):
-        return [
-            Command("mptcpize run iperf3 -s", "server", "serves TCP and MPTCP")
-        ], "iperf3 -c SERVER -R -t 30"
+    traffic = advice.asked
+    if traffic.kind not in ("request-response", "flows") or advice.setting.direction == "up":
+        served = [Command("mptcpize run iperf3 -s", "server", "serves TCP and MPTCP")]
+        many = f" -P {min(traffic.clients, MOST_STREAMS)}" if traffic.kind == "flows" else ""
+        return served, f"{iperf3(advice)}{many} -t 30"
     served = [
-        Command(f"head -c {traffic.size} /dev/zero > answer", "server", "what is asked for"),
-        Command(f"mptcpize run {WEB_SERVER}", "server", "serves TCP and MPTCP"),
+        Command(
+            f"head -c {traffic.size} /dev/zero > answer", "server", "what is asked for, by TCP and MPTCP"
+        ),
+        Command(f"mptcpize run {WEB_SERVER}", "server", "what is asked for, by TCP and MPTCP"),
     ]
     if traffic.kind == "request-response":
         return served, f"curl -sw '%{{time_total}}\\n' -o /dev/null 'SERVER:8000/answer?[1-{REQUESTS}]'"
@@ -146,12 +167,29 @@ def _measured(traffic: Traffic) -> tuple[list[Command], str]:
     return served, f"{timed} 'SERVER:8000/answer?[1-{traffic.clients}]'"
 
 
-def _buffer(advice: Findings) -> list[Command]:
+def _udp(names: list[str], *, backup: bool) -> list[Command]:
+    """The proxy that carries UDP, with the second path as a spare or with everything on every path."""
+    spare = " ".join(f"--backup DEVICE_{_mark(name)}" for name in names[1:])
+    how = spare if backup else "--redundant-port PORT"
+    return [
+        Command("plait proxy --serve --allow HOST:PORT", "server", "for UDP; prints fingerprint and secret"),
+        Command(
+            f"plait proxy SERVER:4433 --fingerprint HEX --secret TEXT --udp 127.0.0.1:PORT=HOST:PORT {how}",
+            "client",
+            "UDP to 127.0.0.1:PORT goes over all paths to HOST:PORT",
+        ),
+    ]
+
+
+def _mark(name: str) -> str:
+    """A path's name as part of the words to be filled in."""
+    return "".join(letter if letter.isalnum() else "_" for letter in name).upper()
+
+
+def _buffer(advice: Findings, receiver: str) -> list[Command]:
     """More memory at the receiver, where its buffer is too small."""
     found = advice.buffer
     if found is None or found.enough or advice.verdict == "not worth":
         return []
     most = max(found.needed * MEMORY_PER_WINDOW, USUAL_MEMORY)
-    return [
-        Command(f"sysctl -w net.ipv4.tcp_rmem='4096 131072 {most}'", "receiver", "a larger receive buffer")
-    ]
+    return [Command(f"sysctl -w net.ipv4.tcp_rmem='4096 131072 {most}'", receiver, "a larger receive buffer")]

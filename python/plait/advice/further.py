@@ -21,28 +21,56 @@ def losses(advice: Findings) -> list[Statement]:
     """Loudly: which paths are what they are because of the losses as given, and what to measure instead."""
     if not advice.capped or advice.verdict == "nothing":
         return []
-    said = [Statement("capped", _capped(one)) for one in advice.capped]
+    said = [Statement("capped", _capped(one, advice)) for one in advice.capped]
     names = " and ".join(one.path for one in advice.capped)
     said.append(
         Statement(
             "measure",
-            f"So do not trust this before you have measured {names}: what TCP carries there (iperf3 -c SERVER -R), "
-            "and whether lost packets come together (ping -i 0.2 -c 500 SERVER: gaps in icmp_seq). Then say "
-            "loss=burst:SHARE:PACKETS, trace=FILE, or no loss where TCP carries the full rate.",
+            f"Measure {names} before you trust this: what TCP carries there ({iperf3(advice)}), and whether lost "
+            "packets come together (ping -i 0.2 -c 500 SERVER: gaps in icmp_seq). Then say loss=burst:SHARE:PACKETS, "
+            "trace=FILE, or no loss where TCP carries the full rate. BBR, which minds such losses less, is not "
+            "simulated.",
         )
     )
     return said
 
 
-def _capped(one: Capped) -> str:
-    bursts = (
-        f"with the same losses in bursts of {numbers.digits(one.burst_packets)} packets it would carry "
-        f"{numbers.rate(one.in_bursts_bps)}, without losses {numbers.rate(one.without_bps)}"
-    )
-    return (
-        f"WARNING: {numbers.share(one.loss)} of independent random losses cap {one.path}: alone it carries "
-        f"{numbers.rate(one.as_said_bps)} of {numbers.rate(one.rate_bps)}; {bursts}."
-    )
+def _capped(one: Capped, advice: Findings) -> str:
+    share, packets = numbers.share(one.loss), f"bursts of {numbers.digits(one.burst_packets or 0)} packets"
+    path = next(path for path in advice.setting.paths if path.name == one.path)
+    losses = f"{share} of independent random losses"
+    if path.together:
+        losses = f"losses of {share} {'at handovers' if one.burst_packets is None else f'in {packets}'}"
+    instead = ""
+    if one.in_bursts_bps is not None:
+        instead += f"; with the same losses in {packets} it would carry {numbers.rate(one.in_bursts_bps)}"
+    if one.without_bps is not None:
+        instead += f"{',' if instead else ';'} without losses {numbers.rate(one.without_bps)}"
+    bulk = advice.setting.traffic.kind == "bulk"
+    whole = numbers.rate(one.rate_bps) if bulk else "this traffic"
+    return f"WARNING: {losses} cap {one.path}: alone it carries {numbers.rate(one.as_said_bps)} of {whole}{instead}."
+
+
+def iperf3(advice: Findings) -> str:
+    """The client's command for the direction of the data."""
+    return "iperf3 -c SERVER -R" if advice.setting.direction == "down" else "iperf3 -c SERVER"
+
+
+def udp(advice: Findings) -> list[Statement]:
+    """UDP needs a proxy: MPTCP carries TCP only."""
+    if advice.setting.protocol != "mptcp" or len(advice.setting.paths) == 1 or advice.verdict == "nothing":
+        return []
+    if advice.setting.traffic.kind == "blocks":
+        text = (
+            "UDP: calls and games send it, and MPTCP carries TCP only, so stock Linux and these numbers are not for "
+            "them. plait proxy --udp carries UDP over all paths, with --redundant-port on each of them."
+        )
+    else:
+        text = (
+            "UDP: MPTCP, and so stock Linux, carries TCP only. Calls, games, HTTP/3 and WireGuard are UDP; plait proxy "
+            "--udp carries them over all paths."
+        )
+    return [Statement("udp", text)]
 
 
 def receive_buffer(advice: Findings) -> list[Statement]:
@@ -93,7 +121,7 @@ def thresholds(advice: Findings) -> list[Statement]:
         return []
     second = _second(advice)
     if not advice.thresholds:
-        text = f"What would make {second} worth it was not searched for: these links leave no time."
+        text = f"What would make {second} worth it was not searched for: the runs are too short for that."
         return [Statement("threshold-unsearched", text)]
     best = advice.choice.best.label
     said = [

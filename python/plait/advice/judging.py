@@ -44,7 +44,7 @@ class Standing:
     is better by more than what counts as alike. whole_in: in how many everything arrived. delay_ms: the median of
     the packets' p95 delays. buffered_bytes: the most that waited at the receiver, the median. overhead: packets
     sent per packet delivered, the median. samples: the blocks or responses of a run, the median; 0 of other
-    traffic.
+    traffic. shares: which part of its packets each of its paths carries, on average.
     """
 
     candidate: Candidate
@@ -62,6 +62,7 @@ class Standing:
     buffered_bytes: float
     overhead: float
     samples: float
+    shares: tuple[float, ...]
 
     @property
     def copies(self) -> bool:
@@ -74,17 +75,15 @@ class Choice:
     """The scheduler to take, and how all others compare with it.
 
     lags: of every other scheduler the gain over the one to take, in percent. better: those that are better by more than
-    what counts as alike. alike: those as good; of these slower: judged by goodput, those whose packets take too long.
-    quicker: judged by goodput, the one of alike goodput whose packets take least, if that is much less. undecided:
-    those of which the runs do not tell. width: how many times wider than 95 % intervals those have to be by which one
-    of so many schedulers is called better.
+    what counts as alike. alike: those as good. quicker: judged by goodput, the one of alike goodput whose packets take
+    least, if that is much less. undecided: those of which the runs do not tell. width: how many times wider than 95 %
+    intervals those have to be by which one of so many schedulers is called better.
     """
 
     best: Standing
     lags: dict[str, Estimate]
     better: tuple[str, ...]
     alike: tuple[str, ...]
-    slower: tuple[str, ...]
     quicker: Standing | None
     undecided: tuple[str, ...]
     width: float
@@ -148,6 +147,7 @@ def _standing(
         buffered_bytes=float(np.median([outcome.buffered_bytes for outcome in outcomes])),
         overhead=float(np.median([outcome.overhead for outcome in outcomes])),
         samples=float(np.median([outcome.samples for outcome in outcomes])),
+        shares=tuple(map(float, np.mean([outcome.shares for outcome in outcomes], axis=0))),
     )
 
 
@@ -177,14 +177,12 @@ def _compared(grid: Grid, best: Standing, everyone: Sequence[Standing], traffic:
     width = estimate.width_for_many(len(everyone), grid.variations)
     better = [one.label for one in others if is_better(lags[one.label], traffic, width)]
     quick = min([best, *alike], key=lambda one: _delay_level(grid, one.candidate))
-    slower = [one.label for one in alike if _slow(grid, one, quick, traffic)]
     by_goodput = traffic.metric == "goodput"
     return Choice(
         best=best,
         lags=lags,
         better=tuple(better),
-        alike=tuple(one.label for one in alike if one.label not in slower),
-        slower=tuple(slower),
+        alike=tuple(one.label for one in alike),
         quicker=quick if by_goodput and quick is not best and _much_slower(grid, best, quick) else None,
         undecided=tuple(
             one.label

@@ -10,19 +10,19 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plait import _core
-from plait.advice.amounts import Amount, amount, burst, ends
-from plait.scenarios.presets import PRESETS, Burst, preset
+from plait.advice.amounts import Amount, amount, decimal, ends, losses, losses_text
+from plait.scenarios.presets import PRESETS, Burst, Handovers, preset
 from plait.scenarios.scenario import Direction, Path, Scenario
-from plait.scenarios.units import NANOSECONDS, duration_ns, rate_bps
+from plait.scenarios.units import NANOSECONDS, duration_ns, rate_bps, size_bytes
 from plait.support.words import expected
 
 PACKET = 1500
@@ -32,15 +32,21 @@ MOST_IN_BURSTS = 0.9
 KEYS = {
     "rate": "such as rate=16Mbit",
     "rtt": "such as rtt=25ms, or rtt=25-60ms if it is somewhere in between",
-    "loss": "such as loss=1%, or loss=burst:1%:10 for losses that come ten at a time",
-    "queue": "such as queue=50p, 64kB, 100ms or bdp",
+    "loss": "such as loss=1%, loss=burst:1%:10 for losses that come ten at a time, or loss=every:15s:120ms:50% for "
+    "handovers",
+    "queue": "such as queue=50p, 64kB, 100ms or bdp, or codel or fq_codel where a router shapes",
     "jitter": "such as jitter=5ms",
     "back": "the rate of the other direction, such as back=1Mbit",
     "trace": "a recording in Mahimahi's format, instead of a rate",
     "back-trace": "a recording of the other direction",
+    "cost": "what a metered path costs, such as cost=1",
+    "cap": "how much a metered path may carry, such as cap=50GB",
     "preset": f"a common link, whose numbers hold where nothing else is said: {', '.join(PRESETS)}",
 }
-POSITIONAL = ("rate", "rtt", "loss")
+DISCIPLINES = {"codel": "codel", "fq_codel": "fq-codel", "fq-codel": "fq-codel"}
+"""Queue disciplines of a shaped router, as `queue=` and as scenario files have them, with their own limits."""
+CODEL_TARGET_NS = 5_000_000
+"""RFC 8289: how long packets wait at a bottleneck that CoDel or FQ-CoDel manages."""
 FORM = "NAME RATE RTT [LOSS] [KEY=VALUE…], such as 'lte 30Mbit 60ms 1%', or a preset such as 'dsl'"
 SPREAD = 0.2
 """Rate, round trip and loss are up to this share more or less than said, and so is a queue that was said."""
@@ -55,7 +61,8 @@ class KnownPath:
 
     `rate` is that of the data's direction, `back` of the other one, and the same unless given. With a `trace` (a
     file's name) there is no rate; `back` is then the recording's mean unless given, or has a recording of its own.
-    Losses are independent, or come in bursts of a mean number of packets. A spread is by what share rate, round trip
+    Losses are independent, come in bursts of a mean number of packets, or at `handovers`. A path with a `cost` or a
+    `cap` (bytes) is metered. A spread is by what share rate, round trip
     or loss may be more or less: of a range, half its width; where none was said, `SPREAD`. `preset` says whose numbers
     stand where nothing else was said.
     """
@@ -70,6 +77,9 @@ class KnownPath:
     trace: str | None = None
     back_trace: str | None = None
     burst: float | None = None
+    handovers: Handovers | None = None
+    cost: int = 0
+    cap: int | None = None
     rate_spread: float | None = None
     rtt_spread: float | None = None
     loss_spread: float | None = None
@@ -98,6 +108,34 @@ class KnownPath:
         moments = self.recording_ms
         return len(moments) * PACKET * 8e3 / float(moments[-1])
 
+    @property
+    def metered(self) -> bool:
+        """Whether its traffic costs something."""
+        return bool(self.cost or self.cap)
+
+    @property
+    def discipline(self) -> str | None:
+        """The discipline of a shaped router's queue."""
+        return DISCIPLINES.get(self.queue or "")
+
+    @property
+    def together(self) -> bool:
+        """Whether losses come together, as said."""
+        return self.burst is not None or self.handovers is not None
+
+    def turned(self) -> KnownPath:
+        """The path with its directions exchanged: data goes where only acknowledgements went."""
+        if self.trace is None and self.back_trace is None:
+            return (
+                self
+                if self.back_bps is None
+                else replace(self, rate_bps=self.back_bps, back_bps=self.rate_bps)
+            )
+        rate = None if self.back_trace is not None else self.back_bps or round(self.mean_bps)
+        return replace(
+            self, trace=self.back_trace, rate_bps=rate, back_trace=self.trace, back_bps=self.rate_bps
+        )
+
     def bdp_packets(self) -> float:
         """Packets that fill the empty path."""
         return self.mean_bps * self.rtt_ns / NANOSECONDS / 8 / PACKET
@@ -111,8 +149,12 @@ class KnownPath:
         queue: str | None = None,
         trace: str | None = None,
         back_trace: str | None = None,
+        place: float = 0.0,
     ) -> Path:
-        """The path as scenarios have it; `rate`, `rtt` and `loss` are factors, the others replace what was said."""
+        """The path as scenarios have it; `rate`, `rtt` and `loss` are factors, the others replace what was said.
+
+        `place` (0 to 1) says how much of the time between two handovers is over at the beginning.
+        """
         back = self.back_bps
         if back is None and self.trace is not None and self.back_trace is None:
             back = round(self.mean_bps)
@@ -121,18 +163,27 @@ class KnownPath:
             rate=None if self.rate_bps is None else f"{max(round(self.rate_bps * rate), 1)}bit",
             rtt=f"{max(round(self.rtt_ns * rtt), 1)}ns",
             loss=self._loss(min(self.loss * loss, 1.0)),
-            queue=queue or self.queue,
+            **self._handovers(loss, place),
+            queue=None if self.discipline else queue or self.queue,
+            discipline=self.discipline,
+            cost=self.cost or (1 if self.cap else None),
             jitter=f"{self.jitter_ns}ns" if self.jitter_ns else None,
             trace=trace or self.trace,
             backward=self._backward(back, rate, back_trace),
         )
 
     def _loss(self, share: float) -> str | dict[str, str] | None:
-        if not self.loss:
+        if not self.loss or self.handovers is not None:
             return None
         if self.burst is None:
-            return f"{_decimal(share * 100)}%"
+            return f"{decimal(share * 100)}%"
         return Burst(share=min(share, MOST_IN_BURSTS), packets=self.burst).table()
+
+    def _handovers(self, factor: float, place: float) -> dict[str, Any]:
+        if self.handovers is None or not self.loss:
+            return {}
+        loss = min(self.handovers.loss * factor * self.loss / self.handovers.share, 1.0)
+        return replace(self.handovers, loss=loss).table((0.5 + place) % 1)
 
     def _backward(self, back: int | None, rate: float, trace: str | None) -> Direction | None:
         if self.back_trace is not None:
@@ -160,7 +211,7 @@ def parse_path(text: str) -> KnownPath:
         if key in said:
             raise _bad(text, f"{key} is said twice: {said[key]!r} and {value!r}")
         said[key] = value
-    if not said and name in PRESETS:
+    if name in PRESETS and not said.keys() & {"rate", "rtt", "trace", "preset"}:
         said["preset"] = name
     common = _preset(text, said)
     if ("rate" in said) == ("trace" in said):
@@ -241,8 +292,8 @@ def _preset(text: str, said: dict[str, str]) -> str | None:
         del usual["back"]
     if common.jitter is not None:
         usual["jitter"] = common.jitter
-    if common.burst is not None:
-        usual["loss"] = f"burst:{_decimal(common.burst.share * 100)}%:{common.burst.packets:g}"
+    if common.losses is not None:
+        usual["loss"] = losses_text(common.losses)
     for key, value in usual.items():
         said.setdefault(key, value)
     return name
@@ -251,7 +302,7 @@ def _preset(text: str, said: dict[str, str]) -> str | None:
 def _kind(word: str) -> str | None:
     """Which of rate, rtt and loss a word is, by its unit."""
     word = (ends(word) or (word,))[0]
-    if word.endswith("%") or word.startswith("burst:"):
+    if word.endswith("%") or word.startswith(("burst:", "every:")):
         return "loss"
     for kind, read in (("rate", _core.parse_rate), ("rtt", _core.parse_duration)):
         try:
@@ -264,18 +315,21 @@ def _kind(word: str) -> str | None:
 
 def _known(text: str, name: str, said: dict[str, str], common: str | None) -> KnownPath:
     """The path, checked by the same code that reads scenario files."""
-    share, packets = _losses(text, said)
+    share, together = _losses(text, said)
     judged = {**said, "loss": share}
     for key, as_key in (("rate", "rate"), ("back", "rate"), ("loss", "loss")):
         for end in ends(judged.get(key, "")) or (judged.get(key),):
             _checked(text, name, key, end, as_key)
     for key, as_key in (
         ("jitter", "jitter"),
-        ("queue", "queue"),
+        ("cost", "cost"),
         ("trace", "trace"),
         ("back-trace", "trace"),
     ):
-        _checked(text, name, key, said.get(key), as_key)
+        value = said.get(key)
+        _checked(text, name, key, int(value) if key == "cost" and _whole(value) else value, as_key)
+    if said.get("queue") not in DISCIPLINES:
+        _checked(text, name, "queue", said.get("queue"), "queue")
     if "back" in said and "back-trace" in said:
         raise _bad(text, "a rate and a recording of the other direction; expected either of them")
     rtt = _amount(text, "rtt", said["rtt"], duration_ns)
@@ -293,7 +347,10 @@ def _known(text: str, name: str, said: dict[str, str], common: str | None) -> Kn
         back_bps=rate_bps(said["back"]) if "back" in said else None,
         trace=_file(said, "trace"),
         back_trace=_file(said, "back-trace"),
-        burst=packets if loss.value else None,
+        burst=together if loss.value and isinstance(together, float) else None,
+        handovers=together if loss.value and isinstance(together, Handovers) else None,
+        cost=int(said.get("cost", 0)),
+        cap=_cap(text, said.get("cap")),
         rate_spread=None if rate is None else rate.spread,
         rtt_spread=rtt.spread,
         loss_spread=loss.spread,
@@ -301,12 +358,29 @@ def _known(text: str, name: str, said: dict[str, str], common: str | None) -> Kn
     )
 
 
-def _losses(text: str, said: dict[str, str]) -> tuple[str, float | None]:
-    """The share of packets that are lost, and how many come together if that was said."""
+def _losses(text: str, said: dict[str, str]) -> tuple[str, float | Handovers | None]:
+    """The share of packets that are lost, and how they come together if that was said."""
     try:
-        return burst(said.get("loss", "0%")) or (said.get("loss", "0%"), None)
+        return losses(said.get("loss", "0%"))
     except _core.ScenarioError as error:
         raise _bad(text, f"loss: {error}") from error
+
+
+def _cap(text: str, value: str | None) -> int | None:
+    if value is None:
+        return None
+    try:
+        size = size_bytes(value)
+    except _core.ScenarioError as error:
+        raise _bad(text, f"cap: {error}") from error
+    if size == 0:
+        raise _bad(text, f"cap {value!r}: expected more than 0 B, such as cap=50GB")
+    return size
+
+
+def _whole(text: str | None) -> TypeGuard[str]:
+    """Whether a text is a whole number."""
+    return text is not None and text.isascii() and text.isdigit()
 
 
 def _file(said: dict[str, str], key: str) -> str | None:
@@ -320,7 +394,7 @@ def _moments(file: str | None) -> NDArray[np.int64]:
     return np.asarray([line for line in lines if line and not line.startswith("#")], dtype=np.int64)
 
 
-def _checked(text: str, name: str, key: str, value: str | None, as_key: str) -> None:
+def _checked(text: str, name: str, key: str, value: str | int | None, as_key: str) -> None:
     """Let the scenario reader judge one value; ScenarioError in its words."""
     if value is None:
         return
@@ -337,11 +411,6 @@ def _amount(text: str, key: str, value: str, read: Callable[[str], float]) -> Am
         return amount(value, read)
     except _core.ScenarioError as error:
         raise _bad(text, f"{key}: {error}") from error
-
-
-def _decimal(value: float) -> str:
-    """A number without exponent and trailing zeros."""
-    return f"{value:.6f}".rstrip("0").rstrip(".")
 
 
 def _share(text: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import json
 import re
@@ -14,16 +15,28 @@ import numpy as np
 
 from plait import _core
 
-REPLY = re.compile(r"icmp_seq=(\d+)\b.*?\btime[=<]([\d.]+) ?ms")
-SENT = re.compile(r"(\d+) packets transmitted")
-RECEIVED = re.compile(r"([\d.]+) ([kMG]?)bits/sec.*\breceiver", re.MULTILINE)
+REPLY = re.compile(r"[=<](\d+(?:[.,]\d+)?) ?ms\b")
+"""The round trip in a line of ping: time=, Zeit=, temps=, by the language. Totals have blanks around =."""
+NUMBER = re.compile(r"\b(?:icmp_)?seq=(\d+)\b")
+"""An echo's number; BusyBox writes seq, and Windows writes no number."""
+NUMBERS = 1 << 16
+"""Echoes are numbered with 16 bits (RFC 792): 65535 is followed by 0."""
+TOTALS = (
+    re.compile(r"^\s*(\d+) [^\d%,]+, *\+?\d+ [^%]*%", re.MULTILINE),
+    re.compile(r"=\s*(\d+),[^=]+=\s*\d+,[^=]+=\s*\d+\s*\([^\d)]*\d+ ?%"),
+)
+"""Lines of totals, with how many echoes were sent: of Unix, and of Windows. Words depend on the language."""
+RATE = re.compile(r"([\d.]+) ([KkMGT]?)(bits|Bytes)/sec.*\breceiver")
+ERROR = re.compile(r"^iperf3: error - (.*)$", re.MULTILINE)
+BOTH_WAYS = re.compile(r"\[[TR]X-[CS]\]")
+"""The mark of a line of `iperf3 --bidir`: client (C) or server (S), sending (TX) or receiving (RX)."""
 PAYLOAD = 1448 / 1500
 """Share of a full packet's bytes that TCP over IPv4 with timestamps carries for its user."""
 FEW_PINGS = 100
 JITTER_PERCENTILE = 95
 TOGETHER = 1.5
 """From so many lost echoes in a row on average on, losses count as bursts."""
-SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
+PREFIXES = "", "k", "M", "G", "T"
 
 
 @dataclass(frozen=True)
@@ -56,38 +69,123 @@ def read_ping(text: str, name: str) -> Ping:
     Raises:
         ScenarioError: there are no replies in it.
     """
-    replies = {int(number): float(time) for number, time in REPLY.findall(text)}
+    lines = text.splitlines()
+    sent, replies = _numbered(lines) if NUMBER.search(text) else _in_order(lines)
     if not replies:
         message = f"{name}: no replies of ping (icmp_seq=… time=… ms) in it"
         raise _core.ScenarioError(message)
-    told = SENT.search(text)
-    first, last = min(replies), max(replies)
-    sent = max(int(told[1]) if told else 0, last - first + 1)
+    told = next((found[1] for one in TOTALS if (found := one.search(text))), 0)
+    sent = max(int(told), sent)
     numbers = sorted(replies)
     gaps = [after - before - 1 for before, after in itertools.pairwise(numbers) if after - before > 1]
     missing = sent - len(replies) - sum(gaps)  # before the first reply and after the last one
     return Ping(list(replies.values()), sent, [*gaps, *([missing] if missing > 0 else [])])
 
 
-def read_iperf3(text: str, name: str) -> float:
+def _numbered(lines: Sequence[str]) -> tuple[int, dict[int, float]]:
+    """Echoes up to the last reply, and round trips in ms by the echo's number. Of duplicates the first one counts."""
+    replies: dict[int, float] = {}
+    last: int | None = None
+    for line in lines:
+        number, time = NUMBER.search(line), REPLY.search(line)
+        if number is None or time is None:
+            continue
+        found = int(number[1])
+        if last is not None:
+            found += round((last - found) / NUMBERS) * NUMBERS
+        last = found if last is None else max(last, found)
+        replies.setdefault(found, float(time[1].replace(",", ".")))
+    return (max(replies) - min(replies) + 1 if replies else 0), replies
+
+
+def _in_order(lines: Sequence[str]) -> tuple[int, dict[int, float]]:
+    """The same of Windows' ping: a line for each echo, between a title and an empty line.
+
+    A line without a round trip is a lost echo, in every language.
+    """
+    replies: dict[int, float] = {}
+    count = 0
+    for filled, block in itertools.groupby(lines, key=lambda line: bool(line.strip())):
+        echoes = [line for line in block if filled and not line.rstrip().endswith(":")]
+        if any(REPLY.search(line) for line in echoes):
+            for line in echoes:
+                if found := REPLY.search(line):
+                    replies[count] = float(found[1].replace(",", "."))
+                count += 1
+    return count, replies
+
+
+def read_iperf3(text: str, name: str, *, back: bool = False) -> float:
     """The goodput at the receiver in bit/s, of what ``iperf3 -c`` printed, with or without ``-J``.
 
+    `back`: of the way to the server; unless given, of the way from the server, which ``-R`` measures.
+
     Raises:
-        ScenarioError: there is no such line in it.
+        ScenarioError: there is no such line in it, iperf3 reports an error, or it measured the other way.
     """
-    if text.lstrip().startswith("{"):
-        try:
-            found: Any = json.loads(text)["end"]
-            return float((found.get("sum_received") or found["sum"])["bits_per_second"])
-        except (KeyError, TypeError, ValueError) as error:
-            message = f"{name}: no end.sum_received.bits_per_second in iperf3's JSON"
-            raise _core.ScenarioError(message) from error
-    lines = RECEIVED.findall(text)
-    if not lines:
+    if not text.lstrip().startswith("{"):
+        return _of_words(text, name, back)
+    try:
+        document, _ = json.JSONDecoder().raw_decode(text.lstrip())  # an error may stand behind the document
+    except ValueError as error:
+        message = f"{name}: iperf3's JSON is damaged: {error}; expected all of what iperf3 -J printed"
+        raise _core.ScenarioError(message) from error
+    return _of_document(document, name, back, ERROR.search(text))
+
+
+def _of_document(document: Any, name: str, back: bool, behind: re.Match[str] | None) -> float:
+    """The goodput in iperf3's JSON; `behind` is the error that stands behind it."""
+    try:
+        end = document["end"]
+        test = document.get("start", {}).get("test_start", {})
+        both = "sum_received_bidir_reverse" in end
+        received = end["sum_received_bidir_reverse"] if both and not back else end.get("sum_received")
+        rate = float((received or end["sum"])["bits_per_second"])
+        reverse = test.get("reverse")
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        said = document.get("error") or (behind[1] if behind else None)
+        message = f"{name}: no end.sum_received.bits_per_second in iperf3's JSON"
+        if said is not None:
+            message = f"{name}: iperf3 failed: {said}"
+        raise _core.ScenarioError(message) from error
+    if reverse is not None and not both:
+        _check_way(name, bool(reverse), back)
+    return rate
+
+
+def _of_words(text: str, name: str, back: bool) -> float:
+    """The goodput in iperf3's text."""
+    lines = text.splitlines()
+    if any(BOTH_WAYS.search(line) for line in lines):
+        way = "[TX-C]" if back else "[RX-C]"
+        lines = [line for line in lines if way in line]
+    elif "Connecting to host" in text:
+        _check_way(name, "Reverse mode" in text, back)
+    rates = [found for line in lines if (found := RATE.search(line))]
+    if not rates:
+        failed = ERROR.search(text)
         message = f"{name}: no line of the receiver (… Mbits/sec … receiver) of iperf3 in it"
+        if failed is not None:
+            message = f"{name}: iperf3 failed: {failed[1].strip()}"
         raise _core.ScenarioError(message)
-    number, unit = lines[-1]  # of several streams the last line is their sum
-    return float(number) * SCALES[unit]
+    number, prefix, unit = rates[-1].groups()  # of several streams the last line is their sum
+    power = PREFIXES.index(prefix.replace("K", "k"))
+    return float(number) * (1000.0**power if unit == "bits" else 8 * 1024.0**power)
+
+
+def _check_way(name: str, reverse: bool, back: bool) -> None:
+    """Refuse a measurement of the other direction; `reverse`: made with ``-R``."""
+    if reverse and back:
+        message = (
+            f"{name}: was measured with -R, from the server; expected iperf3 -c HOST, or the option --iperf3"
+        )
+        raise _core.ScenarioError(message)
+    if not reverse and not back:
+        message = (
+            f"{name}: was measured without -R, to the server; "
+            "expected iperf3 -c HOST -R, or the option --iperf3-back"
+        )
+        raise _core.ScenarioError(message)
 
 
 def read_text(file: FilePath) -> str:
@@ -97,11 +195,17 @@ def read_text(file: FilePath) -> str:
         ScenarioError: it cannot be read.
     """
     try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "no text"
-        message = f"{file}: {why}"
+        content = file.read_bytes()
+    except OSError as error:
+        message = f"{file}: {error.strerror}"
         raise _core.ScenarioError(message) from error
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # Windows' PowerShell writes it
+        return content.decode("utf-16", errors="replace")
+    if b"\0" in content:
+        message = f"{file}: no text"
+        raise _core.ScenarioError(message)
+    # Windows writes words in a code page of the country; the numbers are ASCII.
+    return content.decode("utf-8-sig", errors="replace")
 
 
 def path_text(
@@ -132,9 +236,10 @@ def remarks(ping: Ping) -> list[str]:
     if len(ping.round_trips) < FEW_PINGS:
         said.append(f"{len(ping.round_trips)} replies are few: ping -i 0.2 -c 500")
     if ping.gaps:
+        times = len(ping.gaps)
         said.append(
-            f"{sum(ping.gaps)} of {ping.sent} echoes were lost, {len(ping.gaps)} times; ping tells shares roughly, and "
-            "not whether packets that follow each other closely are lost together"
+            f"{sum(ping.gaps)} of {ping.sent} echoes were lost, {'once' if times == 1 else f'{times} times'}; "
+            "ping tells shares roughly, and not whether packets that follow each other closely are lost together"
         )
     return said
 

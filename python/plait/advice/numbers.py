@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from plait.statistics.estimate import Estimate
@@ -53,6 +54,21 @@ def signed(percent: float, *, factor: bool | None = None) -> str:
     if float(rounded) == 0:
         return "0 %"
     return f"{rounded} %".replace("-", "−")
+
+
+def saved(percent: float, noun: str = "") -> str:
+    """A gain as less or more of something, such as ``12 % less delay``, or ``12.3 times the delay``."""
+    if percent < -TENFOLD:
+        return f"{digits(1 - percent / 100)} times" + (f" the {noun}" if noun else "")
+    rounded = signed(abs(percent), factor=False).removeprefix("+")
+    return f"{rounded} {'less' if percent >= 0 else 'more'} {noun}".rstrip()
+
+
+def from_to(ends: Sequence[str]) -> str:
+    """Both ends of an interval, common words once: ``11.3 to 13.3 times``, ``2 to 8 % less``."""
+    low, _, word = (ends[0] if ends else "").partition(" ")
+    same = len(ends) == 2 and ends[1].endswith(f" {word}")
+    return f"{low} to {ends[1]}" if same else " to ".join(ends)
 
 
 def interval(change: Estimate) -> str:

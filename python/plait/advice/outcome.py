@@ -24,7 +24,8 @@ class Outcome:
     `score` is goodput in bit/s, a part of the delays, latencies or downloads' times in ms, or a file's time in s.
     `whole` is False if a file or download did not arrive in time, or blocks or responses are missing at the end.
     `overhead` is packets sent per packet delivered. `samples` are the blocks or responses that count, 0 of other
-    traffic. Goodput and overhead are of all flows, `delay_ms` and `buffered_bytes` of the scenario's own connection.
+    traffic. `shares` are the paths' parts of the packets. Goodput and overhead are of all flows, the others of the
+    scenario's own connection.
     """
 
     score: float
@@ -35,6 +36,7 @@ class Outcome:
     overhead: float
     samples: int
     events: int
+    shares: tuple[float, ...] = ()
 
 
 def outcome_of(result: Result, traffic: Traffic, duration_ns: int, capacity_bps: float) -> Outcome:
@@ -52,7 +54,12 @@ def outcome_of(result: Result, traffic: Traffic, duration_ns: int, capacity_bps:
         overhead=sent / max(delivered, 1),
         samples=_samples(result, traffic),
         events=metrics["events"],
+        shares=_shares([path["packets_sent"] for path in result.paths]),
     )
+
+
+def _shares(sent: Sequence[int]) -> tuple[float, ...]:
+    return tuple(one / max(sum(sent), 1) for one in sent)
 
 
 def _score(result: Result, traffic: Traffic, duration_ns: int, capacity_bps: float) -> float:

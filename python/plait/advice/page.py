@@ -11,7 +11,7 @@ from rich.text import Text
 
 from plait.advice import basis, doing, further, numbers, wording
 from plait.advice.findings import Findings
-from plait.advice.judging import WORTH_PERCENT, Standing
+from plait.advice.judging import WORTH_PERCENT, Standing, collapsed
 from plait.advice.statement import Statement
 from plait.support.tables import RULED, Cell, Content, table
 
@@ -23,10 +23,11 @@ def before(advice: Findings) -> list[Statement]:
     """What stands before the evidence."""
     return [
         wording.heading(advice),
+        *wording.processor(advice),
+        *(further.udp(advice) if advice.asked.kind == "blocks" else []),
         *further.losses(advice),
         *wording.expectation(advice),
         *wording.places(advice),
-        *wording.alternatives(advice),
     ]
 
 
@@ -35,26 +36,62 @@ def after(advice: Findings) -> list[Statement]:
     return [
         *further.receive_buffer(advice),
         *further.thresholds(advice),
+        *(further.udp(advice) if advice.asked.kind != "blocks" else []),
         *doing.statements(advice),
         *basis.traffic(advice),
         *(Statement("basis", line) for line in (*basis.simulated(advice), *basis.limits(advice))),
     ]
 
 
-STYLES = {"heading": "bold", "capped": "bold red", "measure": "bold", "do": "bold", "basis": "dim"}
+STYLES = {
+    "heading": "bold",
+    "capped": "bold red",
+    "processor": "bold red",
+    "measure": "bold",
+    "do": "bold",
+    "note": "dim",
+    "basis": "dim",
+}
+UNBROKEN = ("note", "command")
+"""Lines for a shell: never broken, however narrow the screen is."""
 
 
 def page(advice: Findings, width: int = WIDTH) -> Group:
-    """The recommendation, the evidence, the buffer, and what this rests on, for so many columns of a terminal."""
+    """The whole answer, its prose and table for `width` columns.
+
+    Print it with `crop=False`: commands may be longer.
+    """
 
     def lines(said: list[Statement]) -> list[RenderableType]:
-        return [Text(one.text, style=STYLES.get(one.kind, "")) for one in said]
+        return [_line(one) for one in said]
 
     return Group(*lines(before(advice)), Text(), evidence(advice, width), Text(), *lines(after(advice)))
 
 
+def _line(one: Statement) -> Text:
+    style = STYLES.get(one.kind, "")
+    if one.kind in UNBROKEN:
+        return Text(one.text, style=style, no_wrap=True, overflow="ignore")
+    return Text(one.text, style=style)
+
+
+def shown(advice: Findings) -> list[Standing]:
+    """The rows of the table: all, or where one path alone is recommended, the paths and the best of more."""
+    if advice.choice is None or advice.verdict in ("worth", "borderline"):
+        return list(advice.standings)
+    best = wording.schedulers(advice)[0]
+    return [
+        one
+        for one in advice.standings
+        if one.candidate.scheduler is None or one in (advice.choice.best, best)
+    ]
+
+
 def evidence(advice: Findings, width: int) -> RenderableType:
-    """Schedulers and single paths, the best first; with the columns that matter most where there is little room."""
+    """Schedulers and single paths, the best first. Rows of equal figures are one; a note below names their schedulers.
+
+    A narrow screen gets the most important columns.
+    """
     traffic, count = advice.setting.traffic, advice.simulated.variations
     factor, unit = _unit(advice)
     scale = factor * (1e3 if traffic.in_ms else 1.0)
@@ -68,22 +105,56 @@ def evidence(advice: Findings, width: int) -> RenderableType:
         f"% better than\n{advice.single.label}\n(95 % interval)",
         f"{WORTH_PERCENT:.0f} % better\nin",
         last,
+        "than the\nadvised",
     )
-    rows: list[tuple[Cell, ...]] = []
-    for one in advice.standings:
-        cells = (
+    compared = advice.verdict in ("worth", "borderline")
+    same: dict[tuple[str, ...], list[Standing]] = {}
+    for one in shown(advice):
+        figures = (
             numbers.digits(one.value / scale),
             f"{numbers.digits(one.low / scale)} … {numbers.digits(one.high / scale)}",
             _against(one),
             "–" if one.gain is None else f"{one.worth_in} of {count}",
             f"{one.whole_in} of {count}" if counted else numbers.digits(one.delay_ms / 1e3 / slow),
         )
-        rows.append((Text(one.label), *(Text(cell) for cell in cells)))
-    bold = [number for number, one in enumerate(advice.standings) if one is recommended(advice)]
-    content = Content(("", *titles), rows, bold=bold)
+        # A path alone has a row of its own. The advised scheduler shares its row with equally good ones.
+        kind = (
+            one.label
+            if one.candidate.scheduler is None
+            else "as good"
+            if one is best
+            else _judged(advice, one)
+        )
+        same.setdefault((*figures, kind), []).append(one)
+    rows: list[tuple[Cell, ...]] = []
+    notes, bold = [], []
+    for number, (key, ones) in enumerate(same.items()):
+        first = best if best in ones else ones[0]
+        rest = [one.label for one in ones if one is not first]
+        if rest:
+            more = f" (+{len(rest)})"
+            notes.append(Text(f"{more.strip()} The same figures as {first.label}: {wording.listed(rest)}."))
+        else:
+            more = ""
+        if first is best:
+            bold.append(number)
+        cells = (*key[:-1], _judged(advice, first)) if compared else key[:-1]
+        rows.append((Text(first.label + more), *map(Text, cells)))
+    content = Content(("", *titles[: len(rows[0]) - 1]), rows, bold=bold)
     if content.widths(width, RULED) is None:
-        content = Content(_kept(("", *titles)), [_kept(row) for row in rows], bold=bold)
-    return table(content, width, look=RULED)
+        content = Content(_kept(content.headings), [_kept(row) for row in rows], bold=bold)
+    return Group(table(content, width, look=RULED), *notes)
+
+
+def _judged(advice: Findings, one: Standing) -> str:
+    """How a scheduler compares with the one to take, in a word."""
+    choice = advice.choice
+    if choice is None or one is choice.best or one.candidate.scheduler is None:
+        return "–"
+    for word, names in (("better", choice.better), ("as good", choice.alike), ("not told", choice.undecided)):
+        if one.label in names:
+            return word
+    return "avoid" if collapsed(one, advice.setting.traffic) else "worse"
 
 
 def recommended(advice: Findings) -> Standing | None:
@@ -98,7 +169,7 @@ def recommended(advice: Findings) -> Standing | None:
 def text(advice: Findings) -> str:
     """The page as plain text."""
     out = Console(file=io.StringIO(), width=WIDTH, color_system=None, legacy_windows=False)
-    out.print(page(advice))
+    out.print(page(advice), crop=False)
     assert isinstance(out.file, io.StringIO)
     return "\n".join(line.rstrip() for line in out.file.getvalue().splitlines())
 
@@ -118,10 +189,14 @@ def _kept(columns: Sequence[Column]) -> tuple[Column, ...]:
 
 
 def _against(one: Standing) -> str:
-    """The gain in percent and its interval, without the sign of percent; more is better."""
+    """The gain in percent and its interval, without the sign of percent; more is better. Long delays are multiples."""
     if one.gain is None:
         return "–"
     percents = [one.gain.value, *(one.gain.interval or ())]
-    factor = one.gain.value >= numbers.TENFOLD
-    value, *interval = (numbers.signed(percent, factor=factor).removesuffix(" %") for percent in percents)
+    if one.gain.value < -numbers.TENFOLD:
+        value, *interval = (numbers.digits(1 - percent / 100) for percent in percents)
+        value, interval = f"{value} times", interval[::-1]
+    else:
+        factor = one.gain.value >= numbers.TENFOLD
+        value, *interval = (numbers.signed(percent, factor=factor).removesuffix(" %") for percent in percents)
     return value + (f" ({' … '.join(interval)})" if len(set(interval)) > 1 else "")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from plait import _core
+from plait.advice.choices import Direction
 from plait.scenarios.scenario import MultipathFlow
 from plait.scenarios.units import NANOSECONDS, rate_bps, size_bytes
 from plait.scenarios.workloads import Bulk, ConstantRate, File, RequestResponse, Workload
@@ -14,7 +15,8 @@ from plait.support.words import expected
 
 FORMS = (
     "bulk, blocks:RATE[:SIZE] such as blocks:500kbit, file:SIZE such as file:5MB, "
-    "request-response[:SIZE[:CLIENTS]] such as request-response:60kB:6, or flows:N[:SIZE] such as flows:20"
+    "request-response[:SIZE[:CLIENTS]] such as request-response:60kB:6, or flows:N[:SIZE] such as flows:20; blocks and "
+    "requests with +download or +upload behind them run beside such a transfer without end"
 )
 BLOCKS_PER_SECOND = 25
 """Blocks of traffic whose block size nobody said: as many as a film has frames."""
@@ -49,6 +51,8 @@ METRICS: dict[str, tuple[str, ...]] = {
 }
 """By what runs may be judged, by kind of traffic: the first unless something is said. All but goodput and time are of
 the delays of packets (bulk) or blocks, of the requests' latencies, or of the times that downloads take."""
+BESIDE = ("download", "upload")
+"""Transfers without end that may run beside, as `+upload`."""
 LATEST = 5
 """So many blocks or requests at least are later than a percentile that is judged by."""
 
@@ -60,7 +64,8 @@ class Traffic:
     """What the application sends, and by what it is judged; `text` is how it was said.
 
     Rate in payload bit/s; payload bytes of a block, and of a file, response or download (`size`). `clients` share a
-    connection (request-response), or have one each (flows). `metric` is one of `METRICS`.
+    connection (request-response), or have one each (flows). `beside` (one of `BESIDE`, or nothing) is a connection
+    without end over the same paths. `metric` is one of `METRICS`.
     """
 
     kind: Literal["bulk", "blocks", "file", "request-response", "flows"]
@@ -69,6 +74,7 @@ class Traffic:
     block: int = 0
     size: int = 0
     clients: int = 1
+    beside: str = ""
     metric: str = "goodput"
 
     @property
@@ -132,7 +138,7 @@ class Traffic:
     @property
     def greedy(self) -> bool:
         """Whether a faster path carries more: without end, or asked for again as soon as it has arrived."""
-        return self.kind in ("bulk", "request-response")
+        return self.kind in ("bulk", "request-response") or bool(self.beside)
 
     @property
     def total_bytes(self) -> int:
@@ -171,8 +177,14 @@ class Traffic:
             stop=stop,
         )
 
-    def flows(self, scheduler: str | Mapping[str, Any] | None) -> Sequence[MultipathFlow]:
-        """The connections beside the scenario's own, with its scheduler or another one; each begins later."""
+    def flows(
+        self, scheduler: str | Mapping[str, Any] | None, direction: Direction
+    ) -> Sequence[MultipathFlow]:
+        """The connections beside the scenario's own, with its scheduler or another one."""
+        if self.beside:
+            same = (self.beside == "download") == (direction == "down")
+            way: Literal["forward", "backward"] = "forward" if same else "backward"
+            return [MultipathFlow(name=self.beside, direction=way, scheduler=scheduler)]
         return [
             MultipathFlow(
                 name=f"download{number + 1}",
@@ -220,13 +232,17 @@ def parse_traffic(text: str, metric: str | None = None) -> Traffic:
 
 
 def _parse(text: str) -> Traffic:
-    kind, *rest = text.split(":")
+    said, plus, beside = text.partition("+")
+    kind, *rest = said.split(":")
+    if plus and (kind not in ("blocks", "request-response") or beside not in BESIDE):
+        message = f"traffic {text!r}: expected {FORMS}"
+        raise _core.ScenarioError(message)
     read, least, most = READERS.get(kind, (_bulk, 1, 0))
     if not least <= len(rest) <= most:
         message = f"traffic {text!r}: expected {FORMS}"
         raise _core.ScenarioError(message)
     try:
-        return read(text, rest)
+        return replace(read(text, rest), beside=beside)
     except _core.ScenarioError as error:
         message = f"traffic {text!r}: {error}"
         raise _core.ScenarioError(message) from error

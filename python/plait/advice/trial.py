@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plait.advice.candidates import Candidate, table_of
+from plait.advice.choices import Direction
 from plait.advice.links import PACKET, KnownPath
 from plait.advice.outcome import Outcome, outcome_of
 from plait.advice.traffic import Traffic
@@ -26,17 +27,19 @@ WARMUP = 0.25
 """Share of a run of endless traffic that is not counted."""
 EVENTS_PER_PACKET = 2.2
 """About how many events the simulator handles per packet: it and its acknowledgement."""
-SHORTEST_NS = 20_000_000
+FIRST_GUESS = 30
+"""The bar takes the first batch for this part of the budget."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What was said, in the form that runs take; `receive_buffer` in bytes."""
+    """The input of runs; `receive_buffer` in bytes. The forward direction of paths is that of the data."""
 
     paths: tuple[KnownPath, ...]
     traffic: Traffic
     protocol: str
     receive_buffer: int
+    direction: Direction = "down"
 
     def transport(self, alone: bool) -> Transport:
         """The transport: Linux' own for MPTCP; TCP over a single path."""
@@ -93,6 +96,7 @@ class Bench:
         self.variations = variations(paths, seed)
         self.spent = 0
         self.runs = 0
+        self._most = 0.0
         self._threads, self._progress, self._planned = threads, progress, planned
         self._folder = tempfile.TemporaryDirectory(prefix="plait-")
         self._pieces: dict[str, int] = {}
@@ -124,7 +128,9 @@ class Bench:
             ],
             transport=setting.transport(alone=len(chosen) == 1),
             workload=setting.traffic.workload(cell.duration_ns),
-            flows=setting.traffic.flows(None if scheduler is None else table_of(scheduler)),
+            flows=setting.traffic.flows(
+                None if scheduler is None else table_of(scheduler), setting.direction
+            ),
         )
 
     def task(self, cell: Cell, scenario: Scenario) -> Task:
@@ -148,16 +154,28 @@ class Bench:
             if key not in scenarios:
                 scenarios[key] = self.scenario(cell)
             tasks.append(self.task(cell, scenarios[key]))
-        results = run_tasks(tasks, threads=self._threads)
+        results = run_tasks(tasks, threads=self._threads, progress=self._shown(len(tasks)))
         outcomes = [
             outcome_of(result, cell.setting.traffic, cell.duration_ns, cell.setting.capacity_bps)
             for cell, result in zip(cells, results, strict=True)
         ]
         self.spent += sum(outcome.events for outcome in outcomes)
         self.runs += len(outcomes)
-        if self._progress is not None:
-            self._progress(min(self.spent / self._planned, 1.0))
+        self._show(self.spent)
         return outcomes
+
+    def _shown(self, tasks: int) -> Callable[[float], None] | None:
+        """Shows progress within a batch of runs: as if each took as many events as the runs before."""
+        if self._progress is None:
+            return None
+        each = self.spent / self.runs if self.runs else self._planned / FIRST_GUESS / tasks
+        return lambda done: self._show(self.spent + done * tasks * each)
+
+    def _show(self, spent: float) -> None:
+        """Never less than before: guesses may be too high."""
+        self._most = max(self._most, min(spent / self._planned, 1.0))
+        if self._progress is not None:
+            self._progress(self._most)
 
     def _pieces_of(self, path: KnownPath, index: int, cell: Cell) -> tuple[str | None, str | None]:
         """The files with the recordings of both directions; None for a recording itself in the nominal case."""

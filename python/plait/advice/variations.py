@@ -1,9 +1,10 @@
 """Plausible variations of what was said: nobody knows rates, delays and losses to the last digit, nor queues.
 
 A variation has for each path factors of rate, round trip and loss (over the range that was said, or ±20 %, evenly
-spread), a queue, and, of a recording, the place where it begins. Variations are the first points of a scrambled Sobol
-sequence, so that any number of them fills the space evenly. A variation also has a seed and is run as its repetition
-(`plait.scenarios.repetition`): all schedulers meet the same paths, losses and beginnings of flows.
+spread), a queue, and the place in a recording, or between two handovers, where it begins. Variations are the first
+points of a scrambled Sobol sequence, so that any number of them fills the space evenly. A variation also has a seed and
+is run as its repetition (`plait.scenarios.repetition`): all schedulers meet the same paths, losses and beginnings of
+flows.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import qmc
 
 from plait import _core
-from plait.advice.links import SPREAD, KnownPath
+from plait.advice.links import CODEL_TARGET_NS, SPREAD, KnownPath
 from plait.scenarios.scenario import Path
 from plait.scenarios.units import NANOSECONDS, duration_ns, size_bytes
 
@@ -90,11 +91,14 @@ def varied(
         queue=None if factors.queue is None else queue(path, factors.queue),
         trace=trace,
         back_trace=back_trace,
+        place=factors.place,
     )
 
 
-def queue(path: KnownPath, place: float) -> str:
-    """The queue at a place (0 to 1) of what is plausible, as scenario files write it."""
+def queue(path: KnownPath, place: float) -> str | None:
+    """The queue at a place (0 to 1) of the plausible range, as scenario files write it; None for a discipline."""
+    if path.discipline:
+        return None
     if path.queue is not None:
         return _scaled(path.queue, 1 + SPREAD * (2 * place - 1))
     low, high = QUEUES
@@ -105,6 +109,8 @@ def queue(path: KnownPath, place: float) -> str:
 def queue_ns(path: KnownPath) -> int:
     """About how long a packet waits in a full queue."""
     text = queue(path, 0.5)
+    if text is None:
+        return CODEL_TARGET_NS
     if text in ("bdp", "infinite"):
         return path.rtt_ns
     if text.endswith("p"):

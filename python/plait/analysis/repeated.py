@@ -20,14 +20,14 @@ from plait.analysis.comparison import AgainstBaseline, compare, units
 from plait.analysis.contest import ahead
 from plait.engines.names import EngineName
 from plait.results.benefit import AgainstAlone
-from plait.results.metrics import CLOSE, direction, metric
+from plait.results.metrics import CLOSE, direction, meant, metric, names_of
 from plait.results.result import Comparison, Result
 from plait.results.summary import METRICS, PATH_METRICS, Row, heading, written, written_interval
 from plait.results.wording import Wording
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.repetition import identical_note
 from plait.scenarios.scenario import AnyScenario, scenario_json
-from plait.scenarios.scheduler import Choice
+from plait.scenarios.scheduler import Choice, check_several, choice_of, distinct, label_all
 from plait.statistics.estimate import CONFIDENCE, Estimate, mean
 from plait.support.progress import Progress
 from plait.support.tables import NONE
@@ -214,12 +214,13 @@ class Repeated(Sequence[Comparison]):
         """A row per scheduler and metric: mean, low, high, and better_by_percent with its interval.
 
         Args:
-            metrics: dotted names; they end in their unit. By default those that the command prints.
+            metrics: dotted names; their unit may be left out. By default those that the command prints.
 
         Raises:
             KeyError: there is no metric of that name.
         """
-        names = metrics or self.known()
+        known = names_of(self.comparisons[0][0])
+        names = [meant(name, known) or name for name in metrics] or self.known()
         rows = []
         for name in names:
             against = {one.scheduler: one.change for one in self.against(name)}
@@ -350,6 +351,8 @@ def repeat(
     if seeds < 1:
         message = f"seeds: expected at least 1, got {seeds}"
         raise ScenarioError(message)
+    check_several(schedulers)
+    distinct(label_all([choice_of(one) for one in schedulers]), "schedulers")
     numbers = seeds_of(scenario, seeds, seed)
     changed = seeds > 1 if perturb is None else perturb
     tasks = [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from plait.advice.choices import PROTOCOLS, RECEIVE_BUFFER
+from plait.advice.choices import DIRECTIONS, PROTOCOLS, RECEIVE_BUFFER, Direction
 from plait.advice.traffic import FORMS
 from plait.cli.options import JSON, THREADS
 from plait.cli.output import console, print_json, say
@@ -23,8 +23,9 @@ from plait.support.files import whole_file
     required=True,
     metavar='"NAME RATE RTT [LOSS] [KEY=VALUE…]"',
     help="A path, such as 'lte 30Mbit 60ms 1%', 'lte trace=FILE 40ms' or a preset such as 'dsl'; repeat it for each, "
-    "that on which connections begin first. Ranges: rtt=25-60ms. Keys: queue=50p, jitter=5ms, loss=burst:1%:10, "
-    "back=1Mbit or back-trace=FILE (other direction), preset=lte.",
+    "that on which connections begin first. Ranges: rtt=25-60ms. Keys: queue=50p (fq_codel where a router shapes), "
+    "jitter=5ms, loss=burst:1%:10, back=1Mbit or back-trace=FILE (other direction), cost=1 and cap=50GB (metered), "
+    "preset=lte.",
 )
 @click.option("--traffic", default="bulk", show_default=True, metavar="TRAFFIC", help=f"{FORMS}.")
 @click.option(
@@ -32,6 +33,13 @@ from plait.support.files import whole_file
     metavar="METRIC",
     help="What counts: goodput (bulk), time (file), or the delay of packets or blocks, the latency of requests, the "
     "time of downloads (flows): mean, p50, p95, p99, max.  [default: goodput, time, or p95 of the others]",
+)
+@click.option(
+    "--direction",
+    type=click.Choice(DIRECTIONS),
+    default=DIRECTIONS[0],
+    show_default=True,
+    help="Which way the data goes: up is where back= is the rate.",
 )
 @click.option(
     "--receive-buffer",
@@ -71,6 +79,7 @@ def advise(
     paths: tuple[str, ...],
     traffic: str,
     metric: str | None,
+    direction: Direction,
     receive_buffer: str,
     protocol: str,
     names: str | None,
@@ -88,7 +97,8 @@ def advise(
     plait advise --path "dsl 16Mbit 25ms" --path "lte 30Mbit 40-80ms loss=burst:1%:10"
     plait advise --path "dsl 16Mbit 25ms" --path "lte 30Mbit 60ms" --traffic blocks:2Mbit --receive-buffer 256kB
     plait advise --path dsl --path lte --traffic request-response:60kB:6 --metric p99
-    plait advise --path dsl --path lte --traffic flows:20
+    plait advise --path dsl --path "lte cap=50GB" --traffic flows:20
+    plait advise --path cable --path lte --traffic blocks:1Mbit+upload --direction up
     """  # noqa: D301  click wants the character, not its escape
     from plait.advice.links import parse_paths
     from plait.advice.traffic import parse_traffic
@@ -110,6 +120,7 @@ def advise(
             schedulers=None if names is None else [name.strip() for name in names.split(",") if name.strip()],
             seed=seed,
             metric=metric,
+            direction=direction,
             threads=threads,
         )
         if file is not None:
@@ -120,6 +131,6 @@ def advise(
         print_json(advice.document())
     elif sys.stdout.isatty():
         width = min(console().width, WIDTH)
-        console().print(page(advice, width), width=width)
+        console().print(page(advice, width), width=width, crop=False)
     else:
         click.echo(advice.text)

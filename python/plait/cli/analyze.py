@@ -18,12 +18,16 @@ from plait.results.summary import count as count_of
 from plait.results.summary import heading
 from plait.results.wording import Wording, wording
 from plait.scenarios.repetition import MEANING
-from plait.support.tables import Content, table
+from plait.support.tables import Content, beside, table
 
 if TYPE_CHECKING:
     from plait.analysis import AgainstBaseline, Analysis, MetricAnalysis, Part
     from plait.statistics.estimate import Estimate
 
+WIDTH = 120
+"""Columns of its tables, at most."""
+AHEAD, SURE = "▲", "*"
+"""Behind the best scheduler of a region, and behind a change that is hardly chance."""
 MOST_PERCENT = 1000
 """Changes up to which percents are shown."""
 
@@ -96,7 +100,7 @@ def _print(found: Analysis) -> None:
         _print_whole(out, found, one, words)
         if one.regions:
             _print_regions(out, found, one, words)
-    out.print(_meaning(found), style="dim", highlight=False)
+    out.print(_meaning(found), style="dim", highlight=False, width=min(out.width, WIDTH))
 
 
 def _print_whole(out: Console, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
@@ -109,16 +113,14 @@ def _print_whole(out: Console, found: Analysis, one: MetricAnalysis, words: Word
         "in %",
         "95 %",
         "effect size",
-        "win",
-        "tie",
-        "loss",
+        "win tie loss",
         "p",
-        "best",
+        "best in",
     )
     part, signed, way = one.whole, replace(words, signed=True), 1 if one.higher_is_better else -1
     baseline = part.comparisons[0].baseline
-    best = _of(part.best[found.baseline], part.units)
-    rows = [[found.baseline, words.number(baseline), *["–"] * 9, best]]
+    best = f"{part.best[found.baseline]:,}"
+    rows = [[found.baseline, words.number(baseline), *["–"] * 7, best]]
     for one_of in part.comparisons:
         row = one_of.turned(way)
         cells = (
@@ -128,34 +130,41 @@ def _print_whole(out: Console, found: Analysis, one: MetricAnalysis, words: Word
             signed.interval(row.difference.interval),
             *_percent(row.change),
             "–" if row.effect_size is None else f"{row.effect_size:+.2f}".replace("-", "−"),
-            *(f"{count:,}" for count in (row.wins, row.ties, row.losses)),
+            f"{row.wins:,}/{row.ties:,}/{row.losses:,}",
             _p(row.p),
-            _of(part.best[row.scheduler], part.units),
+            f"{part.best[row.scheduler]:,}",
         )
         rows.append([*cells])
-    out.print(table(Content(headings, rows), out.width, title=f"{heading(one.metric)}, {more} is better"))
+    title = f"{heading(one.metric)}, {more} is better"
+    _print_beside(out, Content(headings, rows), title)
+
+
+def _print_beside(out: Console, content: Content, title: str) -> None:
+    """A table; of one that is too wide columns stand below each other, each time with the first one."""
+    width = min(out.width, WIDTH)
+    for part in beside(content, width):
+        out.print(table(part, width, title=title))
+        title = ""
 
 
 def _print_regions(out: Console, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
-    """A row per region: how many units, the baseline, and each other scheduler's change with its wins and losses."""
-    headings = [
-        "region",
-        one.regions[0].kind,
-        f"{found.baseline} ({words.unit})" if words.unit else found.baseline,
-        "ahead",
-        *(row.scheduler for row in one.whole.comparisons),
+    """A row per scheduler, a column per region: the improvement over the baseline."""
+    regions = [Text(_name(part)) for part in one.regions]
+    way = 1 if one.higher_is_better else -1
+    unit = f" ({words.unit})" if words.unit else ""
+    counted = [f"{part.units:,}" + " !" * part.few for part in one.regions]
+    means = [
+        words.number(part.comparisons[0].baseline) + _ahead(part, found.baseline) for part in one.regions
     ]
-    rows: list[Sequence[str]] = []
-    breaks: list[int] = []
-    last = ""
-    for part in one.regions:
-        variables = ", ".join(range_.variable for range_ in part.region)
-        if last and variables != last:
-            breaks.append(len(rows) - 1)
-        last = variables
-        rows.append(_region_cells(part, words, 1 if one.higher_is_better else -1))
-    title = f"{words.label}: better than {found.baseline} by, in % (win/tie/loss)"
-    out.print(table(Content(headings, rows, breaks=breaks), out.width, title=title))
+    rows: list[Sequence[str]] = [[one.regions[0].kind, *counted], [f"{found.baseline}{unit}", *means]]
+    for place, row in enumerate(one.whole.comparisons):
+        cells = [
+            _cell(part.comparisons[place].turned(way), words) + _ahead(part, row.scheduler)
+            for part in one.regions
+        ]
+        rows.append([row.scheduler, *cells])
+    content = Content(["", *(text.plain for text in regions)], rows, breaks=[1])
+    _print_beside(out, content, f"{words.label}: better than {found.baseline} by, in %")
     few = [part for part in one.regions if part.few]
     if few:
         what = one.regions[0].kind if len({part.kind for part in one.regions}) == 1 else "points or seeds"
@@ -166,25 +175,23 @@ def _print_regions(out: Console, found: Analysis, one: MetricAnalysis, words: Wo
         out.print(text, highlight=False)
 
 
-def _region_cells(part: Part, words: Wording, way: int) -> Sequence[str]:
-    name = ", ".join(f"{one.variable} {one}" for one in part.region)
-    return [
-        name,
-        f"{part.units:,}" + " !" * part.few,
-        words.number(part.comparisons[0].baseline),
-        part.ahead or "tie",
-        *(_cell(row.turned(way), words) for row in part.comparisons),
-    ]
+def _name(part: Part) -> str:
+    """A region as a heading: a line for the name of each variable, and its range."""
+    return "\n".join(f"{one.variable} {one}" for one in part.region)
+
+
+def _ahead(part: Part, scheduler: str) -> str:
+    return f" {AHEAD}" if part.ahead == scheduler else ""
 
 
 def _cell(row: AgainstBaseline, words: Wording) -> str:
     """The change in percent; the difference where percents of nearly nothing would mean little."""
-    counts = f"{row.wins}/{row.ties}/{row.losses}"
-    if row.change is None or row.change.interval is None or abs(row.change.value) > MOST_PERCENT:
-        return f"{replace(words, signed=True).number(row.difference.value)} {words.unit} ({counts})"
+    change = row.change
+    if change is None or abs(change.value) > MOST_PERCENT:
+        return f"{replace(words, signed=True).number(row.difference.value)} {words.unit}"
     colour = "green" if row.wins > row.losses else "red" if row.losses > row.wins else "default"
-    value, interval = _percent(row.change)
-    return f"[{colour}]{value}[/{colour}] {interval} ({counts})"
+    sure = change.interval is not None and not change.interval[0] <= 0 <= change.interval[1]
+    return f"[{colour}]{_percent(change)[0]}{SURE * sure}[/{colour}]"
 
 
 def _percent(change: Estimate | None) -> tuple[str, str]:
@@ -201,10 +208,6 @@ def _p(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _of(count: int, units: int) -> str:
-    return f"{count:,} of {units:,}"
-
-
 def _meaning(found: Analysis) -> str:
     kind = found.metrics[0].whole.kind
     what = "a point of the plan, with the mean of its seeds" if kind == "points" else "a seed"
@@ -212,10 +215,11 @@ def _meaning(found: Analysis) -> str:
         f"counted: {kind}; each is {what}, and met the same losses under all schedulers\n"
         f"better by, in %: of the means; more than zero is better, also where less of the metric is; with intervals\n"
         f"of 95 % over {kind} (Student's; in % bootstrap)\n"
-        f"ahead: the best mean; a tie if the interval of its difference to the next one contains zero, as in report\n"
+        f"in regions: {SURE} the interval of 95 % does not contain zero; {AHEAD} the best mean, where the interval of\n"
+        f"its difference to the next one does not contain zero, as in report; intervals, wins and losses: --json\n"
         f"effect size: mean of the differences over their standard deviation (Cohen's d_z)\n"
         f"win, tie, loss: {kind} in which it is better, within {found.tie * 100:g} % of equal, worse; "
-        f"best: no other one is better\n"
+        f"best in: so many {kind} no other one is better in\n"
         f"p: Wilcoxon's signed-rank test, corrected for the number of schedulers (Holm)"
         + (f"\n{MEANING}" if found.dataset.perturbed else "")
     )

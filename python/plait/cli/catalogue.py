@@ -5,24 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import click
+from rich.padding import Padding
 from rich.text import Text
 
+from plait._core import ScenarioError
 from plait.cli.options import JSON
 from plait.cli.output import console, print_json
-from plait.scenarios.scheduler import Parameter, schedulers
+from plait.scenarios.scheduler import BuiltIn, Parameter, schedulers
 from plait.support.tables import Content, table
+from plait.support.words import expected
+
+LINE = 100
+"""Columns of the description of one scheduler, at most."""
 
 
 @click.command("schedulers")
+@click.argument("name", required=False)
 @JSON
-def list_schedulers(as_json: bool) -> None:
+def list_schedulers(name: str | None, as_json: bool) -> None:
     """List the built-in schedulers with parameters and sources, and the options that all of them take.
+
+    With a NAME, all of that scheduler.
 
     A parameter is given after the name: plait run FILE --scheduler daps:schedule=to-end
 
     So are options, which have short forms: plait run FILE --scheduler lowest-rtt+rp+bm
     """
     known = schedulers()
+    if name is not None:
+        known = [_called(name, known)]
     if as_json:
         print_json(known)
         return
@@ -31,6 +42,9 @@ def list_schedulers(as_json: bool) -> None:
         parameters = "\n".join(_parameter(parameter) for parameter in one["parameters"]) or "–"
         needs = f"\nneeds: {', '.join(one['needs'])}" if one["needs"] else ""
         names.append([one["name"], one["summary"] + needs, parameters, one["source"]])
+    if name is not None:
+        _print_one(known[0])
+        return
     options = []
     for option in known[0]["options"]:
         needs = f"\nneeds: {', '.join(option['needs'])}" if option["needs"] else ""
@@ -38,6 +52,49 @@ def list_schedulers(as_json: bool) -> None:
         options.append([suffix, _parameter(option) + needs, option["source"]])
     _print(["name", "what it does", "parameters", "source"], names)
     _print(["option", "of every scheduler", "source"], options)
+
+
+def _called(name: str, known: Sequence[BuiltIn]) -> BuiltIn:
+    """The scheduler of this name.
+
+    Raises:
+        ScenarioError: there is none.
+    """
+    found = next((one for one in known if one["name"] == name), None)
+    if found is None:
+        message = f"scheduler {name!r}: unknown{expected(name, [one['name'] for one in known])}"
+        raise ScenarioError(message)
+    return found
+
+
+def _print_one(one: BuiltIn) -> None:
+    """All of one scheduler, in lines."""
+    out = console()
+    width = min(out.width, LINE)
+
+    def line(text: str, style: str = "", indent: int = 0) -> None:
+        out.print(Padding(Text(text, style=style), (0, 0, 0, indent)), width=width)
+
+    line(f"{one['name']}: {one['title']}", "bold")
+    line(one["summary"])
+    line(f"source: {one['source']}")
+    line(f"needs: {', '.join(one['needs']) or 'nothing beside the facts of every protocol'}")
+    line(f"plait run FILE --scheduler {one['name']}{_example(one)}")
+    for parameter in one["parameters"]:
+        line("")
+        line(f"{parameter['name']} = {_default(parameter)}", "bold")
+        line(parameter["doc"], indent=4)
+        line(f"choices: {parameter['choices']}", indent=4)
+    line("")
+    line(
+        "options of every scheduler (plait schedulers describes them): "
+        + ", ".join(o["name"] for o in one["options"])
+    )
+
+
+def _example(one: BuiltIn) -> str:
+    """A parameter of a scheduler, as it stands behind the name."""
+    return "".join(f":{first['name']}={_default(first)}" for first in one["parameters"][:1])
 
 
 def _print(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -48,6 +105,9 @@ def _print(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _parameter(parameter: Parameter) -> str:
+    return f"{parameter['name']} = {_default(parameter)} ({parameter['choices']})\n{parameter['doc']}"
+
+
+def _default(parameter: Parameter) -> str:
     default = parameter["default"]
-    value = str(default).lower() if isinstance(default, bool) else default
-    return f"{parameter['name']} = {value} ({parameter['choices']})\n{parameter['doc']}"
+    return str(default).lower() if isinstance(default, bool) else f"{default}"

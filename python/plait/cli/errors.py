@@ -14,12 +14,16 @@ import click
 from plait._core import RunError, ScenarioError
 from plait.cli.groups import Interrupted
 from plait.scenarios.python_class import place
-from plait.support.files import OutputError
+from plait.support.files import OutputError, remove_empty_folders
 from plait.support.words import expected, nearest
 
 FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
+
+
+OF_PLAIT = ("--quiet", "--version")
+"""Options of `plait` itself, which its commands do not have."""
 
 
 class Ended(Exception):  # noqa: N818
@@ -77,6 +81,10 @@ def _usage(error: click.ClickException) -> str:
     message = error.format_message()
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         message = "Missing command."
+    if isinstance(error, click.NoSuchOption) and error.option_name in OF_PLAIT and context is not None:
+        return (
+            f"{error.option_name} stands before the command: plait {error.option_name} {context.info_name} …"
+        )
     if isinstance(error, click.NoSuchOption):
         near = nearest(error.option_name, error.possibilities or _options(context))
         return f"no such option: {error.option_name}{f' (did you mean {near}?)' if near is not None else ''}"
@@ -96,6 +104,7 @@ def _options(context: click.Context | None) -> list[str]:
 
 def fail(message: str, status: int) -> NoReturn:
     """Say one line and leave."""
+    remove_empty_folders()
     line = " ".join(message.split())
     sys.stderr.write(f"plait: {line}\n")
     sys.exit(status)

@@ -14,7 +14,13 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command()
 @click.argument("name")
-@click.option("--ping", "ping_file", type=FILE, required=True, help="What ping -i 0.2 -c 500 HOST printed.")
+@click.option(
+    "--ping",
+    "ping_file",
+    type=FILE,
+    required=True,
+    help="What ping -i 0.2 -c 500 HOST printed: of Linux, BusyBox, macOS or Windows, in any language.",
+)
 @click.option("--iperf3", "down_file", type=FILE, help="What iperf3 -c HOST -R printed, with or without -J.")
 @click.option("--iperf3-back", "up_file", type=FILE, help="The same without -R: the other direction.")
 @click.option("--trace", type=FILE, help="A recording in Mahimahi's format, instead of --iperf3.")
@@ -36,7 +42,7 @@ def measure(
         raise ScenarioError(message)
     ping = read_ping(read_text(ping_file), str(ping_file))
     down = None if down_file is None else read_iperf3(read_text(down_file), str(down_file))
-    up = None if up_file is None else read_iperf3(read_text(up_file), str(up_file))
+    up = None if up_file is None else read_iperf3(read_text(up_file), str(up_file), back=True)
     text = path_text(name, ping, down=down, up=up, trace=trace)
     parse_path(text)
     for one in remarks(ping):

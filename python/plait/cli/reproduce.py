@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,14 +18,16 @@ from plait.engines.names import EngineName
 from plait.results.wording import wording
 from plait.support.files import make_folder
 from plait.support.papers import engines, names
-from plait.support.progress import Progress
+from plait.support.progress import Progress, span
 from plait.support.tables import FRAMED, Cell, Content, table
 
 if TYPE_CHECKING:
-    from plait.papers import Reproduction
+    from plait.papers import Paper, Reproduction
     from plait.papers.headline import HeadlineTable
     from plait.papers.rows import Row
 
+LONG_SECONDS = 30.0
+"""A reproduction that takes longer says so before it begins."""
 STYLES = {"agrees": "green", "differs": "bold red"}
 
 
@@ -59,7 +62,8 @@ def reproduce(
 ) -> None:
     """Reproduce a paper, or all that the engine can.
 
-    Prints what PAPER says beside what was measured; writes the figures and one page.
+    Prints what PAPER says beside what was measured; writes the figures and one page. After an interruption the same
+    command goes on where it was.
     """
     excludes("--list", as_list, scenario=scenarios, out=out, all_rows=all_rows)
     excludes("--json", as_json, all_rows=all_rows)
@@ -82,7 +86,10 @@ def reproduce(
         make_folder(out)
     documents = []
     for name in chosen:
-        with Progress(f"reproducing {name}") as progress:
+        folder = None if out is None else out / (name if engine == "sim" else f"{name}-{engine}")
+        if engine == "sim" and not scenarios:
+            _say_duration(load_paper(name), threads)
+        with Progress(f"reproducing {name}", lines=True) as progress:
             done = reproduce_paper(
                 name,
                 engine=engine,
@@ -90,17 +97,29 @@ def reproduce(
                 with_figures=out is not None,
                 threads=threads,
                 progress=progress.update,
+                keep=folder,
             )
         documents.append(done.document())
         if not as_json:
             _print(done, all_rows)
-        if out is not None:
-            with Progress(f"drawing {name}") as progress:
-                folder = name if engine == "sim" else f"{name}-{engine}"
-                written = done.write(out / folder, progress.update)
+        if folder is not None:
+            with Progress(f"drawing {name}", lines=True) as progress:
+                written = done.write(folder, progress.update)
             say(f"wrote {written[0]} and {len(written) - 1} figures beside it")
     if as_json:
         print_json(documents if paper == "all" else documents[0])
+
+
+def _say_duration(paper: Paper, threads: int) -> None:
+    """The duration of a long reproduction."""
+    cores = threads or os.cpu_count() or 1
+    if not Progress.quiet and paper.core_seconds / cores > LONG_SECONDS:
+        say(f"{paper.id}: {_duration(paper, cores)}")
+
+
+def _duration(paper: Paper, cores: int) -> str:
+    """How long a reproduction takes on so many cores, if they have nothing else to do."""
+    return f"about {span(paper.core_seconds / cores)} on {cores} core{'s' * (cores > 1)}"
 
 
 def _list(as_json: bool) -> None:
@@ -116,16 +135,27 @@ def _list(as_json: bool) -> None:
                     "authors": one.authors,
                     "venue": one.venue,
                     "engines": engines(one.id),
+                    "core_seconds": one.core_seconds,
                 }
                 for one in papers
             ]
         )
         return
     rows = [
-        [Text(cell) for cell in (one.id, one.title, one.venue, ", ".join(engines(one.id)))] for one in papers
+        [
+            Text(cell)
+            for cell in (
+                one.id,
+                one.title,
+                one.venue,
+                ", ".join(engines(one.id)),
+                _duration(one, os.cpu_count() or 1),
+            )
+        ]
+        for one in papers
     ]
-    headings, out = ("paper", "title", "venue", "engines"), console()
-    out.print(table(Content(headings, rows, words=range(4)), out.width))
+    headings, out = ("paper", "title", "venue", "engines", "takes in the simulator"), console()
+    out.print(table(Content(headings, rows, words=range(5)), out.width))
 
 
 def _print(done: Reproduction, all_rows: bool) -> None:

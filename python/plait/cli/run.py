@@ -22,12 +22,13 @@ from plait.cli.options import (
     SERIES,
     SERIES_DEFAULT,
     THREADS,
+    excludes,
     needs,
 )
 from plait.cli.output import documents, print_json, print_repeated, print_tables, say
 from plait.engines.names import EngineName
-from plait.scenarios.scenario import load
-from plait.scenarios.scheduler import Choice, parse_choice, parse_list
+from plait.scenarios.scenario import Scenario, load
+from plait.scenarios.scheduler import Choice, distinct, label_all, parse_choice, parse_list
 from plait.scenarios.units import duration_ns
 from plait.support.files import make_folder
 from plait.support.progress import Progress
@@ -35,9 +36,18 @@ from plait.support.progress import Progress
 if TYPE_CHECKING:
     from plait.results.result import Result
 
+USUAL = ("lowest-rtt", "round-robin", "blest", "ecf", "redundant", "linux-default")
+"""Compared by default: the schedulers of kernels, and the usual ones of papers."""
+
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option(
+    "--index",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="FILE is the dataset of a sweep: make its run of this index again.",
+)
 @click.option(
     "--scheduler",
     "names",
@@ -58,6 +68,7 @@ if TYPE_CHECKING:
 @THREADS
 def run(
     files: tuple[Path, ...],
+    index: int | None,
     names: tuple[str, ...],
     seed: int | None,
     perturb: bool | None,
@@ -71,11 +82,24 @@ def run(
     qlog: Path | None,
     threads: int,
 ) -> None:
-    """Run scenario files and print their metrics."""
+    """Run scenario files and print their metrics.
+
+    \b
+    plait run links.toml --scheduler daps --out out
+    plait run results/plan --index 425 --out again --decisions     a run of plait sweep again
+    """  # noqa: D301  click wants the character, not its escape
     choices: list[Choice | None] = [parse_choice(name) for name in names] or [None]
+    scenarios: list[Scenario] = []
+    if index is None:
+        scenarios += [load(file) for file in files]
+    else:
+        excludes("--index", given=True, seed=seed is not None, perturb=perturb is not None, alone=alone)
+        scenario, choices, seed = _of_dataset(files, index, names)
+        scenarios.append(scenario)
+    distinct(label_all(choices), "--scheduler")
     changed = bool(perturb)
     groups = _run(
-        list(files), choices, seed, changed, out, series, decisions, pcap, qlog, threads, engine, "running"
+        scenarios, choices, seed, changed, out, series, decisions, pcap, qlog, threads, engine, "running"
     )
     results = [result for group in groups for result in group]
     singly = [paths_alone(file, seed, changed, threads, engine) for file in files] if alone else []
@@ -86,12 +110,28 @@ def run(
     print_tables(groups, singly)
 
 
+def _of_dataset(
+    files: tuple[Path, ...], index: int, names: tuple[str, ...]
+) -> tuple[Scenario, list[Choice | None], int]:
+    """The run of a dataset: scenario, scheduler, seed; `names` is the file of a scheduler of one's own."""
+    from plait.sweep.again import run_again
+
+    if len(files) != 1 or len(names) > 1:
+        message = "--index: expected one dataset, and --scheduler at most once"
+        raise click.UsageError(message)
+    found = run_again(files[0], index, names[0] if names else None)
+    for note in found.notes:
+        say(f"warning: {note}")
+    return found.scenario, [found.choice], found.seed
+
+
 @click.command()
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
     "--schedulers",
     "names",
-    required=True,
+    default=",".join(USUAL),
+    show_default=True,
     metavar="A,B,…|all",
     help="What to compare: names, NAME:parameter=value:…, FILE.py:CLASS:parameter=value:…; all: every built-in one.",
 )
@@ -149,8 +189,9 @@ def compare(
             threads,
         )
         return
+    scenario = load(file)
     (results,) = _run(
-        [file], choices, seed, changed, out, series, decisions, pcap, qlog, threads, engine, "comparing"
+        [scenario], choices, seed, changed, out, series, decisions, pcap, qlog, threads, engine, "comparing"
     )
     singly = [paths_alone(file, seed, changed, threads, engine)] if alone else []
     if as_json:
@@ -181,8 +222,20 @@ def _compare_seeds(
     from plait.results.result import Comparison
 
     numbers = seeds_of(file, seeds, seed)
+    scenario = load(file)
     groups = _run(
-        [file], choices, numbers, perturb, out, series, decisions, pcap, qlog, threads, engine, "comparing"
+        [scenario],
+        choices,
+        numbers,
+        perturb,
+        out,
+        series,
+        decisions,
+        pcap,
+        qlog,
+        threads,
+        engine,
+        "comparing",
     )
     found = Repeated([Comparison(group) for group in groups])
     singly = [paths_alone(file, number, perturb, threads, engine) for number in numbers] if alone else []
@@ -222,11 +275,14 @@ def choices_of(text: str) -> list[Choice | None]:
     Raises:
         ScenarioError: an entry is empty or is no scheduler.
     """
-    return [*parse_list(text.split(","), f"--schedulers {text!r}")]
+    place = f"--schedulers {text!r}"
+    choices = parse_list(text.split(","), place)
+    distinct(label_all(choices), place)
+    return [*choices]
 
 
 def _run(
-    files: list[Path],
+    scenarios: list[Scenario],
     choices: list[Choice | None],
     seed: int | list[int] | None,
     perturb: bool,
@@ -239,7 +295,7 @@ def _run(
     engine: EngineName,
     title: str,
 ) -> list[list[Result]]:
-    """Every file and seed with every scheduler; one group of results per file and seed.
+    """Every scenario and seed with every scheduler; one group of results per scenario and seed.
 
     Writes them if `out` says where.
     """
@@ -259,7 +315,7 @@ def _run(
         message = f"--series {series!r}: expected more than 0 ms"
         raise ScenarioError(message)
     seeds = seed if isinstance(seed, list) else [seed]
-    count = len(files) * len(seeds) * len(choices)
+    count = len(scenarios) * len(seeds) * len(choices)
     if qlog is not None and is_file_name(qlog) and count > 1:
         message = f"--qlog {str(qlog)!r}: one file for {count} runs; expected a folder"
         raise ScenarioError(message)
@@ -281,7 +337,7 @@ def _run(
             decisions=decisions or qlog is not None,
             pcap=pcap,
         )
-        for scenario in [load(file) for file in files]
+        for scenario in scenarios
         for number in seeds
         for choice in choices
     ]

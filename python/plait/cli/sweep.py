@@ -53,7 +53,7 @@ def sweep(plan: Path, out: Path | None, address: str | None, as_json: bool, thre
     try:
         with (
             cluster.dask(address) if address else nullcontext((None, None)) as (executor, workers),
-            Progress("sweeping", len(loaded), "runs") as progress,
+            Progress("sweeping", len(loaded), "runs", lines=True) as progress,
         ):
             outcome = make(
                 loaded, folder, threads=threads, executor=executor, workers=workers, progress=update

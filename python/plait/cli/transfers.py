@@ -1,79 +1,98 @@
-"""What `plait send`, `plait recv` and `plait proxy` share: options, and how a transfer stands."""
+"""`plait send`, `plait recv` and `plait proxy`: the commands of `plait-quic`, with schedulers from files."""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterable, Mapping
+import signal
+from pathlib import Path
 from typing import Any
 
 import click
 
 from plait import _core
+from plait.cli.errors import Ended
+from plait.cli.output import say
+from plait.scenarios.scheduler import override, parse_choice
 from plait.support.progress import Progress
-from plait.transfers.report import PathProgress, TransferProgress
-
-SECRET = click.option(
-    "--secret",
-    metavar="TEXT",
-    envvar="PLAIT_SECRET",
-    help="What the sender has to know; also as PLAIT_SECRET in the environment, where other users' ps does not see it.",
-)
-LINES = click.option("--json", "as_json", is_flag=True, help="Print lines of JSON on standard output.")
-CLEAR = "\r\x1b[K"
-"""What takes the terminal's line away."""
 
 
-def print_line(event: Mapping[str, Any]) -> None:
-    """One line of JSON, at once."""
-    click.echo(json.dumps(event, ensure_ascii=False))
-    sys.stdout.flush()
+class TransferCommand(click.Command):
+    """A command of the core. Its options are shown and completed here, and read there.
 
+    Args:
+        name: the command's name.
+    """
 
-def announce(end: _core.Receiving | _core.Exit, command: str, as_json: bool) -> None:
-    """What the other side has to type: `command`, the address, the certificate's fingerprint, and the secret."""
-    host, port = end.host, end.port
-    if as_json:
-        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        print_line(
-            {"event": "listening", "address": address, "fingerprint": end.fingerprint, "secret": end.secret}
+    def __init__(self, name: str) -> None:
+        described = json.loads(_core.transfer_options(name))
+        super().__init__(
+            name,
+            params=[_parameter(one) for one in described["arguments"]],
+            help=described["help"],
+            callback=lambda **_: None,
         )
-        return
-    place = "HOST" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
-    click.echo(f"{command} {place}:{port} --fingerprint {end.fingerprint} --secret {end.secret}")
-    sys.stdout.flush()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the arguments as they are; only help and completion are for click."""
+        if ctx.resilient_parsing or set(args) & {"--help", "-h"}:
+            return super().parse_args(ctx, args)
+        ctx.args = args
+        return args
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Run the command in the core.
+
+        Raises:
+            Ended: with the command's exit status.
+        """
+        # The core ends the command in an orderly way, and tells the peer.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        quiet = ["--quiet"] if Progress.quiet and "--quiet" not in ctx.args else []
+        raise Ended(_core.transfer_command(["plait", str(self.name), *ctx.args, *quiet], Host()))
 
 
-def show(progress: TransferProgress) -> None:
-    """One line on the terminal that says how a transfer stands; nothing where nobody watches."""
-    show_line(f"{100 * progress.share:5.1f} %", progress.paths)
+class Host:
+    """What Python adds to the core's commands."""
+
+    def scheduler(self, text: str) -> object:
+        """A scheduler that ``FILE.py:CLASS`` or ``LIBRARY.so:CLASS`` names.
+
+        Raises:
+            ScenarioError: there is none.
+        """
+        choice = override(parse_choice(text))
+        return choice.python if choice.foreign is None else choice.foreign
+
+    def recorded(self, folder: str, text: str) -> None:
+        """A recording has ended: make a folder of results of it. A transfer does not fail with its recording."""
+        from plait.recordings.keeping import keep_recording
+        from plait.support.files import OutputError
+
+        try:
+            keep_recording(Path(folder), override(parse_choice(text)).document)
+        except (_core.ScenarioError, OutputError, OSError) as error:
+            say(f"plait: nothing is kept of the recording: {error}")
+        else:
+            say(f"recorded in {folder}: plait report {folder}, plait replay {folder}")
 
 
-def show_line(words: str, paths: Iterable[PathProgress]) -> None:
-    """These words and how paths stand, in the place of the terminal's line; nothing where nobody watches."""
-    if watched():
-        sys.stderr.write(f"{CLEAR}{words}  {'  '.join(_path(path) for path in paths)}")
-        sys.stderr.flush()
+def _parameter(one: dict[str, Any]) -> click.Parameter:
+    """An argument or option as click shows it."""
+    if one["option"] is None:
+        value, count = (f"{one['value']}...", -1) if one["repeats"] else (one["value"], 1)
+        metavar = value if one["required"] else f"[{value}]"
+        return click.Argument([one["name"]], metavar=metavar, required=one["required"], nargs=count)
+    words = one["help"] if one["help"].endswith(".") else f"{one['help']}."
+    return click.Option(
+        [one["option"], one["name"]],
+        metavar=None if one["flag"] else one["value"],
+        is_flag=one["flag"],
+        multiple=one["repeats"],
+        required=one["required"],
+        default=None if one["flag"] or one["repeats"] else one["default"] or None,
+        show_default=bool(one["default"]) and not one["flag"],
+        help=words,
+    )
 
 
-def clear() -> None:
-    """Take that line away."""
-    if watched():
-        sys.stderr.write(CLEAR)
-        sys.stderr.flush()
-
-
-def watched() -> bool:
-    """Whether somebody watches."""
-    return sys.stderr.isatty() and not Progress.quiet
-
-
-def megabits(bps: float) -> str:
-    """A rate for people."""
-    return f"{bps / 1e6:.1f} Mbit/s"
-
-
-def _path(path: PathProgress) -> str:
-    if path.usable:
-        return f"{path.name} {megabits(path.rate_bps)}"
-    return f"{path.name} down ({path.trouble})" if path.trouble else f"{path.name} down"
+send, recv, proxy = (TransferCommand(name) for name in ("send", "recv", "proxy"))

@@ -146,6 +146,7 @@ class Paper:
 
     `rates` is the unit in which its rates are written; `varied` are the options of the transport in which its scenarios
     differ, all others are the same everywhere. `expected` is what is said on `engine`, `adaptation` what that needs.
+    `core_seconds` is the measured duration of a reproduction in the simulator on one core.
     """
 
     id: str
@@ -165,6 +166,7 @@ class Paper:
     varied: tuple[str, ...] = ("receive_buffer",)
     engine: EngineName = "sim"
     adaptation: Adaptation = field(default_factory=Adaptation)
+    core_seconds: float = 0.0
 
 
 def load_paper(name: str, engine: EngineName = "sim") -> Paper:

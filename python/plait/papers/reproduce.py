@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,14 +14,18 @@ from plait.engines.names import EngineName
 from plait.papers import figures
 from plait.papers.description import Paper, load_paper, restricted
 from plait.papers.headline import HeadlineTable, headline
+from plait.papers.kept import Kept
 from plait.papers.page import page
 from plait.papers.rows import Row, evaluate
 from plait.papers.runs import DERIVED, SERIES, Made, Results
-from plait.results.result import Result
+from plait.results.result import Recorded, Result
 from plait.runs.run import Task, refusal, run_tasks
 from plait.scenarios.scenario import Scenario, load
 from plait.support.files import make_folder, whole_file, write_text
 from plait.support.papers import names
+
+RUNS_PER_THREAD = 16
+"""So many runs are made before they are kept."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +155,7 @@ def reproduce(
     members: int | None = None,
     threads: int = 0,
     progress: Callable[[float], None] | None = None,
+    keep: Path | None = None,
 ) -> Reproduction:
     """Make a paper's runs and compare them with what it prints.
 
@@ -161,16 +167,18 @@ def reproduce(
         members: of each scenario's seeds or points at most so many, evenly chosen: a quick look; None for all.
         threads: 0 for one per core.
         progress: called with the share of the work that is done.
+        keep: a folder in which runs are kept until all are made, so that the same call goes on after an interruption.
 
     Raises:
         ScenarioError: no such paper or scenario, or nothing of it runs on the engine. RunError: a run failed.
+        OutputError: `keep` cannot be written to.
     """
     paper = load_paper(name, engine)
     if scenarios:
         paper = restricted(paper, scenarios)
     if members is not None:
         paper = thinned(paper, members)
-    return reproduction(paper, with_figures=with_figures, threads=threads, progress=progress)
+    return reproduction(paper, with_figures=with_figures, threads=threads, progress=progress, keep=keep)
 
 
 def reproduction(
@@ -179,6 +187,7 @@ def reproduction(
     with_figures: bool = False,
     threads: int = 0,
     progress: Callable[[float], None] | None = None,
+    keep: Path | None = None,
 ) -> Reproduction:
     """Make the runs of a paper's description, which may be changed, on the engine that it names.
 
@@ -187,15 +196,44 @@ def reproduction(
     """
     made, absent = possible(paper, tasks(paper, with_figures=with_figures))
     flat = [task for group in made.values() for task in group]
-    runs = iter(run_tasks(flat, threads=threads, progress=progress, engine=paper.engine))
+    kept = Kept(keep, paper.engine)
+    runs = iter(_runs(flat, kept, paper.engine, threads, progress))
     results = {
         (scenario, label): [
-            Made(cast("Scenario", task.scenario), member, Result(next(runs).run, label=label))
+            Made(cast("Scenario", task.scenario), member, Result(next(runs), label=label))
             for task, member in zip(group, paper.scenarios[scenario].members, strict=True)
         ]
         for (scenario, label), group in made.items()
     }
+    kept.remove()
     return Reproduction(paper, results, evaluate(paper, results, absent))
+
+
+def _runs(
+    flat: Sequence[Task],
+    kept: Kept,
+    engine: EngineName,
+    threads: int,
+    progress: Callable[[float], None] | None,
+) -> list[Recorded]:
+    """The runs of all tasks: those that were kept, and the others, of which some are made at a time and then kept."""
+    runs: dict[int, Recorded] = {
+        place: run for place, task in enumerate(flat) if (run := kept.find(task)) is not None
+    }
+    missing = [place for place in range(len(flat)) if place not in runs]
+    size = RUNS_PER_THREAD * (threads or os.cpu_count() or 1)
+    for start in range(0, len(missing), size):
+        places = missing[start : start + size]
+
+        def report(share: float, already: int = len(runs), count: int = len(places)) -> None:
+            if progress is not None:
+                progress((already + share * count) / len(flat))
+
+        made = run_tasks([flat[place] for place in places], threads=threads, progress=report, engine=engine)
+        for place, result in zip(places, made, strict=True):
+            runs[place] = result.run
+            kept.add(flat[place], result.run)
+    return [runs[place] for place in range(len(flat))]
 
 
 def possible(

@@ -15,7 +15,7 @@ def keep_recording(folder: Path, own: Mapping[str, Any] | None = None) -> list[P
     """Write the recording in a folder as `plait run --out` writes a run, in its place; `own`: see `read_recording`.
 
     Raises:
-        ScenarioError: it is none, or nothing was acknowledged. OutputError: the folder cannot be written to.
+        ScenarioError: it is none. OutputError: the folder cannot be written to.
     """
     place = folder / RECORDING
     files = write_results([read_recording(place, own)], folder)

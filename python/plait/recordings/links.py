@@ -47,6 +47,14 @@ DARK = 0.3
 """Seconds without anything acknowledged that was sent, from which on a path was cut."""
 LOST_IN_DARK = 3
 """Packets that a cut takes at least."""
+LEAST_TIME = 1e-6
+"""Seconds: the resolution of a scenario made of measurements, and its shortest delay. A scenario has no zero delay."""
+RATES = (1e3, 1e12)
+"""The lowest and highest rate of such a scenario in bit/s."""
+MOST_LOST = 0.99
+"""The largest share of losses of such a scenario. A path that loses all packets is one with an outage."""
+MOST_PACKETS = 1_000_000
+"""The longest queue of such a scenario."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +80,8 @@ class Measured:
         path: dict[str, Any] = {
             "name": name,
             "rate": _rate(self.rate_bps),
-            "rtt": _time(self.delay_s),
-            "queue": f"{self.queue}p",
+            "rtt": _time(max(self.delay_s, LEAST_TIME)),
+            "queue": f"{min(self.queue, MOST_PACKETS)}p",
         }
         if self.steps:
             path["rate_steps"] = [{"at": _time(at), "rate": _rate(rate)} for at, rate in self.steps]
@@ -102,7 +110,7 @@ def measured(sent: pl.DataFrame, packet: int, segment: int, end: float) -> Measu
     cuts = tuple(_cuts(table, end))
     longest, full = _longest_wait(table, cuts)
     loss, burst = _losses(table, longest, cuts)
-    rate /= 1 - loss
+    rate = _within_bounds(rate / (1 - loss))
     took = packet * 8 / rate
     steps = _steps(spans, groups, scale, rate, table.smallest, end)
     if steps:
@@ -212,8 +220,8 @@ def _rates(groups: _Groups, table: _Table, scale: float) -> tuple[float, Spans]:
     if busy.sum() >= LEAST_BUSY and time > 0:
         return float(np.sum(spans[2])) / time, spans
     # It was never busy for long: it carried this much at least.
-    whole = max(float(groups.told[-1] - table.at[0]), table.smallest)
-    most = float(np.max(_over(groups, table.smallest), initial=0.0))
+    whole = max(float(groups.told[-1] - table.at[0]), table.smallest, LEAST_TIME)
+    most = float(np.max(_over(groups, max(table.smallest, LEAST_TIME)), initial=0.0))
     return max(most, float(np.sum(groups.bytes)) / whole) * scale, (begin[:0], end[:0], begin[:0])
 
 
@@ -291,7 +299,7 @@ def _losses(table: _Table, longest: float, cuts: Sequence[tuple[float, float]]) 
     begins = lost & ~np.append(False, table.gone[:-1])
     runs = int(begins.sum())
     burst = float(lost.sum() / runs) if runs >= LEAST_RUNS else 1.0
-    return float(lost.sum() / sent), burst
+    return min(float(lost.sum() / sent), MOST_LOST), burst
 
 
 def _cuts(table: _Table, end: float) -> Iterator[tuple[float, float]]:
@@ -299,7 +307,7 @@ def _cuts(table: _Table, end: float) -> Iterator[tuple[float, float]]:
     changes = np.flatnonzero(np.diff(np.concatenate(([False], table.gone, [False])).astype(int)))
     for first, after in changes.reshape(-1, 2):
         until = float(table.at[after] - table.smallest) if after < len(table.at) else end
-        begin = float(table.at[first])
+        begin = max(float(table.at[first]), 0.0)
         if until - begin > DARK and after - first >= LOST_IN_DARK:
             yield begin, until
 
@@ -315,7 +323,8 @@ def _during(moments: Floats, cuts: Sequence[tuple[float, float]]) -> NDArray[np.
 def _loss(share: float, burst: float) -> Any:
     if burst < BURST:
         return f"{100 * share:.4g}%"
-    to_good = 1 / burst
+    # Both are probabilities.
+    to_good = min(1 / burst, (1 - share) / share)
     return {
         "model": "gilbert-elliott",
         "to_bad": f"{100 * to_good * share / (1 - share):.4g}%",
@@ -323,8 +332,13 @@ def _loss(share: float, burst: float) -> Any:
     }
 
 
+def _within_bounds(bps: float) -> float:
+    least, most = RATES
+    return min(max(bps, least), most)
+
+
 def _rate(bps: float) -> str:
-    return f"{max(round(bps / 1e3), 1)}kbit"
+    return f"{round(_within_bounds(bps) / 1e3)}kbit"
 
 
 def _time(seconds: float) -> str:

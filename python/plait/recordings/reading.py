@@ -29,23 +29,32 @@ STREAMS = (
     "what was asked for, not what the paths could carry"
 )
 """What is said of one that is of no file."""
+UNKNOWN = "nothing was acknowledged on any path, so nothing is known of the links"
+"""The warning of a recording without any acknowledgement."""
 LEAST_DURATION = 60.0
 LONGEST = 10.0
 """A replay ends after these seconds, or so many times as long as it took, whichever is more."""
+UNLIMITED = 1_000_000
+"""Timeouts of all paths. A transfer ends by its silence, whatever their number."""
+MOST_DURATION = 1e6
+"""Seconds of a replay at most."""
 
 
 def read_recording(place: Path, own: Mapping[str, Any] | None = None) -> Result:
     """The result of a recording; `own` is what is kept of a scheduler of one's own.
 
     Raises:
-        ScenarioError: it is none, or nothing was acknowledged on any path.
+        ScenarioError: it is none.
     """
     recording = _core.Recording(place)
     about = json.loads(recording.json)
     choice = override(named(about["scheduler"]))
-    scenario = scenario_of(about, pl.DataFrame(recording.transmissions()), place)
+    sent = pl.DataFrame(recording.transmissions())
+    scenario = scenario_of(about, sent, place)
     job = _core.Job(json.dumps(scenario), scheduler=choice.built_in)
     warnings = [ESTIMATED] if about["file_bytes"] is not None else [ESTIMATED, STREAMS]
+    if sent["acknowledged_ns"].null_count() == len(sent):
+        warnings.append(UNKNOWN)
     if about["full"]:
         warnings.append(
             f"only the first {about['end_s']:.1f} s are in the recording, which is as long as one may be"
@@ -60,11 +69,7 @@ def named(scheduler: str) -> Any:
 
 
 def scenario_of(about: dict[str, Any], sent: pl.DataFrame, place: Path) -> dict[str, Any]:
-    """The scenario that a recording is replayed as: its links by what was measured, its transport as it was.
-
-    Raises:
-        ScenarioError: nothing was acknowledged on any path.
-    """
+    """The scenario that a recording is replayed as: its links by what was measured, its transport as it was."""
     segment = about["segment_bytes"]
     names = path_names(about["paths"])
     paths = []
@@ -73,10 +78,7 @@ def scenario_of(about: dict[str, Any], sent: pl.DataFrame, place: Path) -> dict[
         link = measured(own, segment + HEADERS, segment, about["end_s"])
         terms = {"cost": about["costs"][number], "backup": about["backups"][number]}
         paths.append((link.table(name) if link else {"name": name, **_DEAD}) | terms)
-    if all("outages" in path and path["outages"] == _DEAD["outages"] for path in paths):
-        message = f"{place}: nothing was acknowledged on any path"
-        raise _core.ScenarioError(message)
-    duration = max(LEAST_DURATION, LONGEST * about["end_s"])
+    duration = min(max(LEAST_DURATION, LONGEST * about["end_s"]), MOST_DURATION)
     table = {
         "name": about["file"],
         "duration": f"{duration:.3f}s",
@@ -101,6 +103,7 @@ def transport(segment: int, window: int, congestion: str, initial: str) -> dict[
         "handshake": True,
         "initial_path": initial,
         "potentially_failed": True,
+        "association_max_retransmissions": UNLIMITED,
         "rto_initial": "300ms",
         "rto_max": "1s",
     }
@@ -125,8 +128,7 @@ def path_names(paths: list[str]) -> list[str]:
 
 def _delivered(sent: pl.DataFrame, about: dict[str, Any]) -> int:
     """Payload bytes that arrived in order, from the beginning: all, if the receiver said so."""
-    if about["whole"]:
-        return int(about["file_bytes"])
-    came = sent.filter(pl.col("acknowledged_ns").is_not_null()).unique("segment").sort("segment")
+    came = sent if about["whole"] else sent.filter(pl.col("acknowledged_ns").is_not_null())
+    came = came.unique("segment").sort("segment")
     in_order = came.with_row_index("place").filter(pl.col("place") == pl.col("segment"))
     return max(int(in_order["bytes"].sum()), 1)

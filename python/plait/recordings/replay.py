@@ -111,20 +111,19 @@ OF_PATHS = (
 def _paths(result: Result) -> Iterator[tuple[float | None, ...]]:
     """What is compared of each path.
 
-    Round trips are those of packets: their way there, and as much back as the shortest of them.
+    Round trips are those of packets: their way there, and as much back as the shortest of them. Losses are data packets
+    that never arrived. The counters of a path contain handshakes and probes too, so no share is made of these.
     """
     whole = sum(path["throughput_bps"] for path in result.paths)
     for number, path in enumerate(result.paths):
-        ways = result.packets.filter((pl.col("path") == number) & pl.col("arrived_ns").is_not_null()).select(
-            way=(pl.col("arrived_ns") - pl.col("sent_ns")) / 1e6
-        )["way"]
+        packets = result.packets.filter(pl.col("path") == number)
+        ways = packets.select(way=(pl.col("arrived_ns") - pl.col("sent_ns")) / 1e6)["way"].drop_nulls()
         trips = ways + (ways.min() or 0.0)
-        lost = path["packets_lost"] + (path["packets_dropped"] or 0)
         yield (
             100 * path["throughput_bps"] / whole if whole else None,
             trips.quantile(0.5, "linear"),
             trips.quantile(0.95, "linear"),
-            100 * lost / path["packets_sent"] if path["packets_sent"] else None,
+            100 * (len(packets) - len(ways)) / len(packets) if len(packets) else None,
         )
 
 

@@ -14,6 +14,7 @@ from plait._core import ScenarioError
 from plait.results.recorded import holds_results, read_origins, read_results
 from plait.results.result import Result
 from plait.scenarios.repetition import network_of
+from plait.support.kinds import otherwise
 from plait.support.machine import surroundings
 from plait.sweep import Dataset, read
 from plait.sweep.store import PLAN
@@ -72,7 +73,7 @@ def subject(what: str | PathLike[str] | Result | Sequence[Result] | Dataset | Ro
     folder = Path(fspath(what))
     if not folder.is_dir():
         message = f"{folder}: not a folder" if folder.exists() else f"{folder}: no such folder"
-        raise ScenarioError(message)
+        raise otherwise(ScenarioError(message), folder, "results")
     if (folder / PLAN).is_file():
         return _rows(read(folder))
     if not holds_results(folder):

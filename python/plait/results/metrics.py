@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypedDict
+
+from plait.support.words import UnknownNameError, expected
 
 CLOSE = 0.01
 """Values of single runs that differ by a smaller share are not told apart: chance alone makes more."""
@@ -219,6 +221,29 @@ def meant(name: str, known: Sequence[str]) -> str | None:
     return whole[0] if len(whole) == 1 else None
 
 
+def names_of(result: WithMetrics) -> list[str]:
+    """The dotted names of all metrics that a run has."""
+    names = list(_leaves("", result.metrics))
+    for path in result.paths:
+        names += _leaves(f"paths.{path['name']}.", path)
+    names += [f"paths.sum.{name}" for name in _leaves("", result.paths[0])] if result.paths else []
+    for queue in result.queues:
+        names += _leaves(f"queues.{queue['name']}.{queue['direction']}.", queue)
+    return names
+
+
+def _leaves(prefix: str, table: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(f"{prefix}{key}.", value)
+        elif value is None or isinstance(value, int | float):
+            yield f"{prefix}{key}"
+
+
+def _unknown(result: WithMetrics, name: str) -> UnknownNameError:
+    return UnknownNameError(f"metric {name!r}: unknown{expected(name, names_of(result))}")
+
+
 def metric(result: WithMetrics, name: str) -> float | None:
     """A metric by its dotted name.
 
@@ -232,21 +257,21 @@ def metric(result: WithMetrics, name: str) -> float | None:
     if first == "paths" and len(rest) == 2:
         path_name, key = rest
         chosen = [path for path in result.paths if path_name in ("sum", path["name"])]
-        if not chosen:
-            raise KeyError(name)
+        if not chosen or key not in chosen[0]:
+            raise _unknown(result, name)
         values = [dict[str, Any](path)[key] for path in chosen]
         return None if None in values else sum(float(value) for value in values)
     value: Any = result.metrics
     if first == "queues" and len(rest) > 2:
         queues = [one for one in result.queues if [one["name"], one["direction"]] == rest[:2]]
         if not queues:
-            raise KeyError(name)
+            raise _unknown(result, name)
         value, (first, *rest) = queues[0], rest[2:]
     for key in (first, *rest):
         if value is None:  # a spread of nothing: no packet was delivered
             return None
         if not isinstance(value, Mapping) or key not in value:
-            raise KeyError(name)
+            raise _unknown(result, name)
         value = value[key]
     return None if value is None else float(value)
 

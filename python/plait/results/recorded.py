@@ -26,6 +26,7 @@ from plait._core import ScenarioError
 from plait.recordings import RECORDING
 from plait.recordings.reading import read_recording
 from plait.results.result import Result
+from plait.support.kinds import otherwise
 
 ORIGIN = "run.json"
 RESULT = "result.json"
@@ -82,7 +83,7 @@ def read_results(folder: Path) -> list[Result]:
     """
     if not folder.is_dir():
         message = f"{folder}: no such folder"
-        raise ScenarioError(message)
+        raise otherwise(ScenarioError(message), folder, "results")
     folders = (
         [folder] if (folder / RESULT).is_file() else sorted(one.parent for one in folder.glob(f"*/{RESULT}"))
     )
@@ -92,7 +93,7 @@ def read_results(folder: Path) -> list[Result]:
         message = (
             f"{folder}: no results; expected {RESULT} there or in folders below, as plait run --out writes"
         )
-        raise ScenarioError(message)
+        raise otherwise(ScenarioError(message), folder, "results")
     return [read_result(one) for one in _as_run(folders)]
 
 

@@ -10,8 +10,9 @@ from typing import Any, Protocol, TypedDict, cast
 import polars as pl
 
 from plait import _core
-from plait.results.metrics import FlowMetrics, Metrics, PathMetrics, QueueMetrics, metric
+from plait.results.metrics import FlowMetrics, Metrics, PathMetrics, QueueMetrics, meant, metric, names_of
 from plait.scenarios.scheduler import scheduler_name
+from plait.support.words import UnknownNameError, expected
 
 TABLES = ("packets", "requests", "path_series", "connection_series", "decisions", "decision_paths")
 """The tables that a run can record."""
@@ -315,7 +316,8 @@ class Comparison(Sequence[Result]):
             for result in self.results:
                 if result.scheduler == key:
                     return result
-            raise KeyError(key)
+            message = f"scheduler {key!r}: unknown{expected(key, [one.scheduler for one in self.results])}"
+            raise UnknownNameError(message)
         return self.results[key]
 
     def __len__(self) -> int:
@@ -339,12 +341,13 @@ class Comparison(Sequence[Result]):
 
         Args:
             metrics: dotted names such as ``app_delay_ms.p95`` or ``paths.slow.throughput_bps``; they end in their unit.
-                `Metrics` and `PathMetrics` list them.
+                `Metrics` and `PathMetrics` list them. The unit and ``.mean`` may be left out; columns have them.
 
         Raises:
-            KeyError: there is no metric of that name.
+            KeyError: there is no metric of that name; the message names those that there are.
         """
-        names = metrics or (
+        known = names_of(self.results[0]) if self.results else []
+        names = [meant(name, known) or name for name in metrics] or (
             "goodput_bps",
             "app_delay_ms.mean",
             "blocking_ms.mean",

@@ -14,9 +14,11 @@ from plait.engines.names import EngineName
 from plait.engines.registry import engine_called
 from plait.results.captures import Folder, capture_places
 from plait.results.result import Comparison, Result
+from plait.runs.watchdog import Watchdog
+from plait.scenarios.class_state import ClassState
 from plait.scenarios.repetition import network_of, perturbed
 from plait.scenarios.scenario import AnyScenario, scenario_json
-from plait.scenarios.scheduler import Choice, choice_of, label_all, override
+from plait.scenarios.scheduler import Choice, check_several, choice_of, label_all, override
 from plait.scenarios.units import Duration, duration_ns
 from plait.support.progress import Progress
 
@@ -59,19 +61,27 @@ def run_tasks(
     tasks = [replace(task, scheduler=choice_of(task.scheduler)) for task in tasks]
     labels = label_all([task.scheduler for task in tasks])
     orders, documents, folders = [], [], dict[str, set[str]]()
+    own: list[_core.Scheduler] = []
     for task, label in zip(tasks, labels, strict=True):
         taken = folders.setdefault(str(task.pcap), set())
-        order, document = _order(task, label, chosen, taken)
+        order, document, python = _order(task, label, chosen, taken)
         orders.append(order)
         documents.append(document)
-    runs = chosen.run(orders, workers=threads, progress=progress)
+        own += [] if python is None else [python]
+    state = ClassState({type(one) for one in own})
+    with Watchdog(own):
+        runs = chosen.run(orders, workers=threads, progress=progress)
+    state.check()
     return [
         Result(
             run,
             label,
             order.job.scenario_json,
             document,
-            [] if run.silence is None else [f"{label} {run.silence}"],
+            [
+                *_never_up(order.job.scenario_json),
+                *([] if run.silence is None else [f"{label} {run.silence}"]),
+            ],
             network_of(scenario_json(task.scenario)) if task.perturb else None,
         )
         for run, label, order, document, task in zip(runs, labels, orders, documents, tasks, strict=True)
@@ -87,14 +97,14 @@ def refusal(task: Task, engine: EngineName) -> str | None:
     chosen = engine_called(engine)
     task = replace(task, scheduler=choice_of(task.scheduler), pcap=None)
     (label,) = label_all([task.scheduler])
-    order, _ = _order(task, label, chosen, set())
+    order, _, _ = _order(task, label, chosen, set())
     return chosen.refusal(order)
 
 
 def _order(
     task: Task, label: str | None, engine: Engine, taken: set[str]
-) -> tuple[Order, Mapping[str, Any] | None]:
-    """The run as engines take it, and what results keep of one's own scheduler.
+) -> tuple[Order, Mapping[str, Any] | None, _core.Scheduler | None]:
+    """The run as engines take it, the document of one's own scheduler for results, and its object if it is of Python.
 
     `label` is the scheduler's, `taken` are the names of folders of captures.
     """
@@ -124,13 +134,37 @@ def _order(
         decisions_from_ns=duration_ns(task.decisions_from) if task.decisions else None,
         pcap=None if task.pcap is None else capture_places(task.pcap, scenario, label, taken),
     )
-    return Order(job=job, series_ns=series_ns, decisions=task.decisions), choice.document
+    return Order(job=job, series_ns=series_ns, decisions=task.decisions), choice.document, choice.python
+
+
+def _never_up(scenario: str) -> list[str]:
+    """A warning for each path that is down from the beginning to the end of the run."""
+    document = json.loads(scenario)
+    end = duration_ns(document["duration"])
+    return [
+        f"path {path['name']!r} is down from the beginning to the end: outages"
+        for path in document["path"]
+        if any(_covers(path.get(way, path).get("outages"), end) for way in ("forward", "backward"))
+    ]
+
+
+def _covers(outages: Any, end: int) -> bool:
+    """Whether outages given as a list of times leave no moment before `end`."""
+    reached = 0
+    if not isinstance(outages, list):
+        return False
+    for one in sorted(outages, key=lambda one: duration_ns(one["from"])):
+        if duration_ns(one["from"]) > reached:
+            return False
+        reached = max(reached, duration_ns(one["to"]))
+    return reached >= end
 
 
 def _check(task: Task, scenario: str) -> None:
     """A seed that fits, and no more samples than memory holds; ScenarioError otherwise."""
-    if task.seed is not None and not 0 <= task.seed < 2**63:
-        message = f"seed: expected a whole number from 0 to {2**63 - 1}, got {task.seed}"
+    seed: object = task.seed
+    if seed is not None and not (isinstance(seed, int) and 0 <= seed < 2**63):
+        message = f"seed: expected a whole number from 0 to {2**63 - 1}, got {task.seed!r}"
         raise _core.ScenarioError(message)
     if task.series is None:
         return
@@ -223,6 +257,7 @@ def compare(
     Raises:
         ScenarioError: bad input. RunError: a run failed. OutputError: captures cannot be written.
     """
+    check_several(schedulers)
     tasks = [
         Task(
             scenario=scenario,

@@ -1,6 +1,6 @@
 """Parameters of a scheduler written in Python: read from text, typed by the annotations of its class.
 
-What a class takes is what its ``__init__`` names, or, without one, its annotated attributes:
+The parameters of a class are its annotated attributes, and the arguments of its own ``__init__``:
 
     class Patient(plait.Scheduler):
         share: float = 0.5
@@ -13,7 +13,7 @@ import inspect
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -51,20 +51,34 @@ def parameters(kind: type) -> dict[str, Parameter]:
     Raises:
         WrongParameterError: an annotation means nothing.
     """
+    return {one.name: one for one in (*_attributes(kind), *_arguments(kind))}
+
+
+def _attributes(kind: type) -> list[Parameter]:
+    """The annotated attributes; of a class with an ``__init__`` of its own those with a value.
+
+    There a bare annotation only declares an attribute. Fields of a dataclass are arguments of its ``__init__``.
+    """
+    if is_dataclass(kind):
+        return []
+    reserved = {*dir(_core.Scheduler), *dir(object)}
+    found = [
+        Parameter(name, hint, getattr(kind, name, UNKNOWN))
+        for name, hint in _hints(kind).items()
+        if not name.startswith("_") and name not in reserved and get_origin(hint) is not ClassVar
+    ]
+    return [one for one in found if one.default is not UNKNOWN or _maker(kind) is None]
+
+
+def _arguments(kind: type) -> list[Parameter]:
+    """The arguments of the class's own ``__init__`` or ``__new__``."""
     maker = _maker(kind)
-    hints = _hints(kind if maker is None else maker)
     if maker is None:
-        reserved = {*dir(_core.Scheduler), *dir(object)}
-        found = {
-            name: (hint, getattr(kind, name, UNKNOWN))
-            for name, hint in hints.items()
-            if not name.startswith("_") and name not in reserved and get_origin(hint) is not ClassVar
-        }
-    else:
-        named = list(inspect.signature(maker).parameters.values())[1:]
-        by_name = (one for one in named if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY))
-        found = {one.name: (hints.get(one.name, UNKNOWN), one.default) for one in by_name}
-    return {name: Parameter(name, hint, default) for name, (hint, default) in found.items()}
+        return []
+    hints = _hints(maker)
+    named = list(inspect.signature(maker).parameters.values())[1:]
+    by_name = (one for one in named if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY))
+    return [Parameter(one.name, hints.get(one.name, UNKNOWN), one.default) for one in by_name]
 
 
 def instance(kind: type, given: Iterable[tuple[str, str]]) -> Any:
@@ -87,11 +101,13 @@ def instance(kind: type, given: Iterable[tuple[str, str]]) -> Any:
                 f"parameter {name!r}: missing, and without a default; expected :{name}=… ({_said(one.kind)})"
             )
             raise WrongParameterError(message)
-    if _maker(kind) is not None:
-        return kind(**values)
-    made = kind()
-    for name, value in values.items():
+    arguments = {one.name: values.pop(one.name) for one in _arguments(kind) if one.name in values}
+    maker: Any = kind
+    made = maker.__new__(kind, **arguments)
+    for name, value in values.items():  # before __init__, which may read them
         setattr(made, name, value)
+    if isinstance(made, kind):  # as a call of the class does it
+        maker.__init__(made, **arguments)
     return made
 
 

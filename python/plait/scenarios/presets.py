@@ -34,8 +34,33 @@ class Burst:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Handovers:
+    """Losses while a link changes its station: for `length_s`, `every_s`, it loses the share `loss` (0 to 1)."""
+
+    every_s: float
+    length_s: float
+    loss: float
+
+    @property
+    def share(self) -> float:
+        """The mean loss, from 0 to 1."""
+        return self.loss * self.length_s / self.every_s
+
+    def table(self, place: float = 0.5) -> dict[str, Any]:
+        """As scenario files have it; `place` (0 to 1) says when in the period the first handover begins."""
+        # Both steps lie inside the period, and the first one after the beginning; in whole ms.
+        every, length = round(self.every_s * 1e3), round(self.length_s * 1e3)
+        begin = 1 + round(place * (every - length - 2))
+        steps = [
+            {"at": f"{begin}ms", "loss": _percent(self.loss)},
+            {"at": f"{begin + length}ms", "loss": "0%"},
+        ]
+        return {"loss_steps": steps, "repeat": f"{every / 1e3:g}s"}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A common link; amounts are text with units, as scenario files have them. `jitter` and `burst` are the data's."""
+    """A common link; amounts are text with units, as scenario files have them. Jitter and losses are the data's."""
 
     name: str
     title: str
@@ -44,7 +69,7 @@ class Preset:
     rtt: str
     queue: str = "bdp"
     jitter: str | None = None
-    burst: Burst | None = None
+    losses: Burst | Handovers | None = None
     note: str
     sources: tuple[str, ...]
 
@@ -58,8 +83,10 @@ class Preset:
         }
         if self.jitter is not None:
             table["jitter"] = self.jitter
-        if self.burst is not None:
-            table["loss"] = self.burst.table()
+        if isinstance(self.losses, Burst):
+            table["loss"] = self.losses.table()
+        elif self.losses is not None:
+            table |= self.losses.table()
         return table | {"backward": {"rate": self.back}}
 
 
@@ -75,6 +102,7 @@ KASSEM = (
     "Kassem, Raman, Perino, Sastry, A Browser-side View of Starlink Connectivity, IMC 2022: losses of up to half of "
     "the packets, with handovers"
 )
+HUSTON = "Huston, Measuring Starlink Protocol Performance, NANOG 92, 2024: a terminal has a satellite for slots of 15 s"
 OOKLA = "Ookla, medians of the third quarter of 2021"
 HUANG = (
     "Huang et al., A Close Examination of Performance and Power Characteristics of 4G LTE Networks, MobiSys 2012: "
@@ -169,13 +197,14 @@ PRESETS: Mapping[str, Preset] = {
             rtt="50ms",
             queue="100ms",
             jitter="20ms",
-            burst=Burst(share=0.005, packets=10),
-            note="the jitter spans the middle half of round trips; bursts of losses come with handovers, share and "
-            "length are chosen",
+            losses=Handovers(every_s=15, length_s=0.12, loss=0.5),
+            note="the jitter spans the middle half of round trips; half of the packets are lost at a handover, every "
+            "15 s; the 120 ms that it lasts are chosen",
             sources=(
                 f"{MICHEL}: median round trip 50 ms, middle half 40 to 60 ms",
                 f"{OOKLA}: 87.25 Mbit/s down, 13.54 Mbit/s up, 44 ms",
                 KASSEM,
+                HUSTON,
             ),
         ),
         Preset(

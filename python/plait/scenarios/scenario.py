@@ -1,14 +1,16 @@
 """Scenarios as Python values: the tables and keys of a scenario file, checked by the same code.
 
 Durations are text with a unit or seconds, rates text or bits per second, sizes text or bytes, shares text such as
-``"0.2%"``. What is left at None takes its default, which `scenario_keys` tells.
+``"0.2%"``. A number of seconds for a delay, `rtt` or `jitter` is less than 1: from 1 on it has to have a unit, because
+``rtt=20`` is more likely to mean 20 ms. What is left at None takes its default, which `scenario_keys` tells.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from os import PathLike, fspath
@@ -20,6 +22,7 @@ from plait.scenarios.changes import change
 from plait.scenarios.keys import keyed
 from plait.scenarios.units import Duration, Rate, Size, duration_text, rate_text, size_text
 from plait.scenarios.workloads import TEXTS, WORKLOADS, Bulk, Workload
+from plait.support.kinds import otherwise
 
 Table = Mapping[str, Any]
 """A table of the scenario file, such as ``{"model": "gilbert-elliott", "to_bad": "1%", "to_good": "30%"}``."""
@@ -37,19 +40,70 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
 }
 
 
-def _table(builder: Any) -> dict[str, Any]:
-    """A builder's table as a scenario file has it: what was given, numbers with their units."""
+SHORT = ("delay", "rtt", "jitter")
+"""Keys whose values are usually parts of a second."""
+
+
+def _with_unit(key: str, value: Any, place: str) -> Any:
+    """A value as a scenario file has it: numbers that are amounts with their unit; others as they are.
+
+    Raises:
+        ScenarioError: it is no such amount; begins with `place`.
+    """
+    if key not in _TEXTS or isinstance(value, Mapping):
+        return value
+    if key in SHORT and isinstance(value, int | float) and 1 <= value < math.inf:
+        message = (
+            f'{place}: {value:g} without a unit would be seconds; expected "{value:g}ms" or "{value:g}s"'
+        )
+        raise _core.ScenarioError(message)
+    try:
+        return _TEXTS[key](value)
+    except _core.ScenarioError as error:
+        message = f"{place}: {str(error).partition(': ')[2]}"
+        raise _core.ScenarioError(message) from error
+
+
+def _json(table: Table, name: str) -> str:
+    """A table as JSON.
+
+    Raises:
+        ScenarioError: it has a number that JSON cannot hold; names its place.
+    """
+    for place, value in _numbers(table):
+        if not math.isfinite(value):
+            message = f"{name}: {place}: expected a finite number, got {value}"
+            raise _core.ScenarioError(message)
+    return json.dumps(table)
+
+
+def _numbers(value: Any, place: str = "") -> Iterator[tuple[str, float]]:
+    if isinstance(value, float):
+        yield place, value
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _numbers(one, f"{place}.{key}" if place else str(key))
+    elif isinstance(value, list | tuple):
+        for index, one in enumerate(value):
+            yield from _numbers(one, f"{place}[{index}]")
+
+
+def _table(builder: Any, place: str = "") -> dict[str, Any]:
+    """A builder's table as a scenario file has it: the given values, numbers with their units.
+
+    `place` is that of the table, for messages.
+    """
     table: dict[str, Any] = {}
+    name = getattr(builder, "name", None)
+    behind = f" ({name})" if place and name else ""
     for key in (one.name for one in fields(builder)):
         value = getattr(builder, key)
         if value is None or (isinstance(builder, Scenario) and key in ("base", "paths", "links", "flows")):
             continue
         if isinstance(value, Direction | Transport | Workload):
-            table[key] = _table(value)
-        elif key in _TEXTS and not isinstance(value, Mapping):
-            table[key] = _TEXTS[key](value)
+            table[key] = _table(value, f"{place}{key}.")
         else:
-            table[key] = value
+            table[key] = _with_unit(key, value, f"{place}{key}{behind}")
     return table
 
 
@@ -295,12 +349,18 @@ class Scenario:
     def to_dict(self) -> dict[str, Any]:
         """The scenario as a scenario file has it: only what was given."""
         lists = {"path": self.paths, "link": self.links, "flow": self.flows}
-        return _table(self) | {key: [_table(one) for one in some] for key, some in lists.items() if some}
+        return _table(self) | {
+            key: [_table(one, f"{key}[{index}].") for index, one in enumerate(some)]
+            for key, some in lists.items()
+            if some
+        }
 
     @cached_property
     def json(self) -> str:
         """Canonical JSON: every default filled in."""
-        return _core.parse_scenario(json.dumps(self.to_dict()), self.name, fspath(self.base), format="json")
+        return _core.parse_scenario(
+            _json(self.to_dict(), self.name), self.name, fspath(self.base), format="json"
+        )
 
 
 AnyScenario = Scenario | str | PathLike[str]
@@ -315,14 +375,14 @@ def load(
     Args:
         file: its name.
         changes: values that replace the file's, by dotted key: ``{"path.slow.rate": "2Mbit"}`` for the path of that
-            name, ``{"transport.receive_buffer": "1MB"}``.
+            name, ``{"transport.receive_buffer": "1MB"}``. Numbers are as for `Path` and the others.
         only: keep only the paths of these names; all without it.
 
     Raises:
         ScenarioError: the file cannot be read or is not a valid scenario; one line with file, key, value, choices.
     """
     return _built(
-        _changed(fspath(file), changes or {}, only) if changes or only else _core.load_scenario(fspath(file)),
+        _changed(fspath(file), changes or {}, only) if changes or only else _read(fspath(file)),
         FilePath(file).parent,
     )
 
@@ -335,7 +395,7 @@ def from_table(table: Table, name: str = "scenario", base: str | PathLike[str] =
     Raises:
         ScenarioError: it is not a valid scenario; one line with key, value, choices.
     """
-    return _built(_core.parse_scenario(json.dumps(table), name, fspath(base), format="json"), FilePath(base))
+    return _built(_core.parse_scenario(_json(table, name), name, fspath(base), format="json"), FilePath(base))
 
 
 def _built(text: str, base: FilePath) -> Scenario:
@@ -358,10 +418,16 @@ def _built(text: str, base: FilePath) -> Scenario:
 
 def _changed(file: str, changes: Mapping[str, Any], only: Sequence[str]) -> str:
     """Canonical JSON of a scenario file with other values."""
-    name = json.loads(_core.load_scenario(file))["name"]
-    table = change(tomllib.loads(FilePath(file).read_text(encoding="utf-8")), changes, only, file)
+    name = json.loads(_read(file))["name"]
+    given = {
+        key: _with_unit(key.rpartition(".")[2], value, f"{file}: {key}")
+        if isinstance(value, int | float)
+        else value
+        for key, value in changes.items()
+    }
+    table = change(tomllib.loads(FilePath(file).read_text(encoding="utf-8")), given, only, file)
     return _core.parse_scenario(
-        json.dumps({"name": name, **table}), file, fspath(FilePath(file).parent), format="json"
+        _json({"name": name, **table}, file), file, fspath(FilePath(file).parent), format="json"
     )
 
 
@@ -378,5 +444,30 @@ def _with_directions(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def scenario_json(scenario: AnyScenario) -> str:
-    """Canonical JSON of a scenario or of a scenario file."""
-    return scenario.json if isinstance(scenario, Scenario) else _core.load_scenario(fspath(scenario))
+    """Canonical JSON of a scenario or of a scenario file.
+
+    Raises:
+        ScenarioError: it is neither, or not valid.
+    """
+    if isinstance(scenario, Scenario):
+        return scenario.json
+    given: object = scenario
+    if not isinstance(given, str | PathLike):
+        kind = type(given).__name__
+        message = f"scenario: expected a plait.Scenario or the name of a file, got a {kind}"
+        if isinstance(given, Mapping):
+            message += "; plait.scenarios.scenario.from_table makes a scenario of a table"
+        raise _core.ScenarioError(message)
+    return _read(fspath(scenario))
+
+
+def _read(file: str) -> str:
+    """Canonical JSON of a scenario file.
+
+    Raises:
+        ScenarioError: it is not valid, or it is something else that Plait knows.
+    """
+    try:
+        return _core.load_scenario(file)
+    except _core.ScenarioError as error:
+        raise otherwise(error, file, "scenario") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,16 @@ from pathlib import Path
 from typing import Any, TypedDict, cast
 
 from plait import _core
-from plait.scenarios.own import Own, is_own, labels, parameter_texts, read_own, with_parameters
+from plait.scenarios.own import (
+    LIBRARIES,
+    PYTHON,
+    Own,
+    is_own,
+    labels,
+    parameter_texts,
+    read_own,
+    with_parameters,
+)
 from plait.scenarios.parameters import plain_value
 from plait.scenarios.python_class import checked, make, source_of
 
@@ -91,6 +101,12 @@ def parse_choice(text: str, folder: Path = Path()) -> str | Mapping[str, Any] | 
     name, *rest = text.split(":")
     if not rest:
         return name
+    if "=" not in rest[0] and ("." in name or "/" in name):
+        endings = ", ".join((*PYTHON, *LIBRARIES))
+        message = (
+            f"scheduler {text!r}: {name} is no file of schedulers; expected a name that ends in {endings}"
+        )
+        raise _core.ScenarioError(message)
     given = parameter_texts(rest, text, "NAME")
     return {"name": name, **{key: plain_value(value) for key, value in given}}
 
@@ -170,7 +186,7 @@ def override(choice: Choice | None) -> Override:
     if isinstance(choice, str):
         return Override(built_in=json.dumps(choice), label=choice)
     if isinstance(choice, Mapping):
-        return Override(built_in=json.dumps(dict(choice)), label=label(choice))
+        return Override(built_in=built_in(choice), label=label(choice))
     if isinstance(choice, Own):
         made, name, document = choice.make(), choice.label, choice.document()
     else:
@@ -184,6 +200,45 @@ def override(choice: Choice | None) -> Override:
     if isinstance(made, _core.Foreign):
         return Override(foreign=made, label=name, document=document)
     return Override(python=made, label=name, document=document)
+
+
+def built_in(choice: str | Mapping[str, Any]) -> str:
+    """A built-in scheduler as the core takes it: JSON.
+
+    Raises:
+        ScenarioError: a parameter is no finite number, which JSON cannot hold.
+    """
+    if isinstance(choice, Mapping):
+        for key, value in choice.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                name = choice.get("name", "?")
+                message = f"parameter {key} of scheduler {name} is {value}: it must be a finite number"
+                raise _core.ScenarioError(message)
+    return json.dumps(choice if isinstance(choice, str) else dict(choice))
+
+
+def check_several(choices: Sequence[Choice]) -> None:
+    """See that a list has at least one scheduler.
+
+    Raises:
+        ScenarioError: it is no such list.
+    """
+    if isinstance(choices, str) or not choices:
+        message = f"schedulers: expected a list of at least one scheduler, got {choices!r}"
+        raise _core.ScenarioError(message)
+
+
+def distinct(names: Sequence[str | None], place: str) -> None:
+    """See that no scheduler is in a list twice; `place` is where the list stands.
+
+    Raises:
+        ScenarioError: one is.
+    """
+    for name in names:
+        if names.count(name) > 1:
+            shown = "the scenario's scheduler" if name is None else repr(name)
+            message = f"{place}: {shown} is there twice"
+            raise _core.ScenarioError(message)
 
 
 def _document(kind: type) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,18 @@ from plait._core import OutputError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["OutputError", "free_name", "make_folder", "parquet", "whole_file", "write_text"]
+__all__ = [
+    "OutputError",
+    "free_name",
+    "make_folder",
+    "parquet",
+    "remove_empty_folders",
+    "whole_file",
+    "write_text",
+]
+
+_made: list[Path] = []
+"""Folders that `make_folder` made, a folder before its parent."""
 
 
 def free_name(text: str, taken: set[str]) -> str:
@@ -37,12 +48,22 @@ def make_folder(folder: Path) -> None:
         OutputError: it cannot be made or written to.
     """
     try:
+        missing = [one for one in (folder, *folder.parents) if not one.exists()]
         folder.mkdir(parents=True, exist_ok=True)
+        _made.extend(missing)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         message = f"{folder}: cannot write there: {error.strerror or error}"
         raise OutputError(message) from error
+
+
+def remove_empty_folders() -> None:
+    """Remove the folders that `make_folder` made and in which nothing was written: a command failed."""
+    for folder in _made:
+        with suppress(OSError):
+            folder.rmdir()
+    _made.clear()
 
 
 @contextmanager

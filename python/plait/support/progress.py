@@ -1,6 +1,7 @@
-"""A progress bar on standard error for work that takes more than a second; silent where nobody watches.
+"""A progress bar on standard error for work that takes more than a second.
 
-Of work that is counted it shows how much is done, how fast it goes and how long it still takes.
+Where standard error is no terminal, long work writes a line now and then instead, if it is asked to. Of work that is
+counted it shows how much is done, how fast it goes and how long it still takes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,15 @@ if TYPE_CHECKING:
 
 PATIENCE_SECONDS = 1.0
 """Work shorter than this shows no bar."""
+LINE_SECONDS = 30.0
+"""Between two lines where there is no terminal; work shorter than this writes none."""
+
+
+def span(seconds: float) -> str:
+    """A time for people, roughly: ``40 s``, ``3 min``, ``2.5 h``."""
+    if seconds < 90:
+        return f"{max(round(seconds), 1)} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 class Progress:
@@ -23,32 +33,61 @@ class Progress:
     Args:
         title: what is being done.
         total: how many there are to do, and `unit` of what; None for work that is not counted.
+        patience: seconds; work shorter than this shows no bar; `PATIENCE_SECONDS` unless given.
+        lines: whether to write lines where standard error is no terminal.
     """
 
     quiet = False
-    """Set to True to show no bar anywhere in this process."""
+    """Set to True to show nothing anywhere in this process."""
 
-    def __init__(self, title: str, total: int | None = None, unit: str = "") -> None:
-        self._title, self._total, self._unit = title, total, unit
+    def __init__(
+        self,
+        title: str,
+        total: int | None = None,
+        unit: str = "",
+        *,
+        patience: float | None = None,
+        lines: bool = False,
+    ) -> None:
+        self._patience = patience
+        self._title, self._total, self._unit, self._lines = title, total, unit, lines
         self._bar: Bar | None = None
-        self._start = time.monotonic()
+        self._start = self._said = time.monotonic()
+        self._first: float | None = None
 
     def __enter__(self) -> Progress:
-        self._start = time.monotonic()
+        self._start = self._said = time.monotonic()
         return self
 
     def update(self, done: float) -> None:
         """Show that so much of the work is done."""
         if self._bar is None:
-            if Progress.quiet or not sys.stderr.isatty():
+            if Progress.quiet:
                 return
-            if time.monotonic() - self._start < PATIENCE_SECONDS:
+            if not sys.stderr.isatty():
+                self._line(done)
+                return
+            patience = PATIENCE_SECONDS if self._patience is None else self._patience
+            if time.monotonic() - self._start < patience:
                 return
             from plait.support.bar import Bar  # noqa: PLC0415 - most commands end before they need one
 
             self._bar = Bar(self._title, self._total, self._unit, done)
             return
         self._bar.update(done)
+
+    def _line(self, done: float) -> None:
+        """Write how far it is and how long it still takes, as fast as it went in this process."""
+        self._first = done if self._first is None else self._first
+        now, whole = time.monotonic(), float(self._total or 1)
+        if not self._lines or now - self._said < LINE_SECONDS:
+            return
+        self._said = now
+        counted = "" if self._total is None else f" ({done:,.0f} of {self._total:,} {self._unit})"
+        made = done - self._first
+        left = "" if made <= 0 else f", about {span((now - self._start) * (whole - done) / made)} left"
+        sys.stderr.write(f"{self._title}: {done / whole:.0%}{counted}{left}\n")
+        sys.stderr.flush()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

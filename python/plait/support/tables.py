@@ -7,7 +7,7 @@ the table is turned into a block of lines per row.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich import box
 from rich.cells import cell_len
@@ -53,6 +53,15 @@ class Content:
     breaks: Collection[int] = ()
     bold: Collection[int] = ()
 
+    def only(self, places: Sequence[int]) -> Content:
+        """The same with these columns alone."""
+        return replace(
+            self,
+            headings=[self.headings[place] for place in places],
+            rows=[[row[place] for place in places] for row in self.rows],
+            words=[at for at, place in enumerate(places) if place in self.words],
+        )
+
     def widths(self, width: int, look: Look) -> list[int] | None:
         """The columns' widths in a terminal of `width` columns; None if the table is too wide for it."""
         least, wanted = [], []
@@ -76,6 +85,21 @@ class Content:
             )
             wanted[widest] -= 1
         return wanted
+
+
+def beside(content: Content, width: int, look: Look = FRAMED) -> list[Content]:
+    """The table as tables of at most `width` columns, each with the first column and some of the others.
+
+    A column that is too wide by itself is in a table of its own.
+    """
+    parts: list[list[int]] = []
+    for place in range(1, len(content.headings)):
+        longer = [*(parts[-1] if parts else ()), place]
+        if parts and content.only((0, *longer)).widths(width, look) is not None:
+            parts[-1] = longer
+        else:
+            parts.append([place])
+    return [content.only((0, *part)) for part in parts]
 
 
 def table(content: Content, width: int, *, title: str = "", look: Look = FRAMED) -> RenderableType:

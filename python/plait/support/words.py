@@ -9,6 +9,13 @@ CLOSE = 0.6
 """Likeness, from 0 to 1, below which a word is not proposed."""
 
 
+class UnknownNameError(KeyError):
+    """A name that is not there; its text names the choices."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 def nearest(word: str, known: Sequence[str]) -> str | None:
     """The word that was most likely meant: one that begins like it, or is spelled almost like it; None if none is.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from plait import _core
 from plait._core import RunError, ScenarioError
+from plait.runs.watchdog import Watchdog
 from plait.scenarios.python_class import place
 from plait.statistics import axes
 from plait.support.machine import plait_version
@@ -107,7 +108,8 @@ def _python(order: Order, scheduler: _core.Scheduler, places: Sequence[str]) -> 
     scenario = _core.parse_scenario(order.scenario, order.where, order.base, format="json")
     try:
         job = _core.Job(scenario, python_scheduler=scheduler, seed=order.seed)
-        (made,) = _core.run([job], threads=1)
+        with Watchdog([scheduler]):
+            (made,) = _core.run([job], threads=1)
     except RunError as error:
         return Row(str(error), None)
     except ScenarioError:

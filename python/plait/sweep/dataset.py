@@ -15,6 +15,7 @@ import polars as pl
 
 from plait._core import ScenarioError
 from plait.scenarios.repetition import identical_note
+from plait.support.kinds import otherwise
 from plait.support.words import expected
 from plait.sweep.store import PLAN
 
@@ -172,6 +173,26 @@ class Dataset:
         return self.folder
 
 
+def about(folder: Path) -> dict[str, Any]:
+    """The plan in full, as the folder of a dataset has it.
+
+    Raises:
+        ScenarioError: there is no dataset.
+    """
+    file = folder / PLAN
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        message = f"{folder}: not a sweep's dataset: {file.name}: {reason}"
+        raise otherwise(ScenarioError(message), folder, "dataset") from error
+    lists = ("labels", "variables", "metrics")
+    if not isinstance(document, dict) or not all(isinstance(document.get(key), list) for key in lists):
+        message = f"{file}: not a plan; expected an object with lists {', '.join(lists)}"
+        raise ScenarioError(message)
+    return document
+
+
 def read(folder: str | PathLike[str]) -> Dataset:
     """The dataset in a folder, complete or not.
 
@@ -181,18 +202,8 @@ def read(folder: str | PathLike[str]) -> Dataset:
         ScenarioError: there is no dataset, or none of its parts is complete.
     """
     folder = Path(folder)
-    file = folder / PLAN
-    try:
-        about = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        message = f"{folder}: not a sweep's dataset: {file.name}: {reason}"
-        raise ScenarioError(message) from error
-    lists = ("labels", "variables", "metrics")
-    if not isinstance(about, dict) or not all(isinstance(about.get(key), list) for key in lists):
-        message = f"{file}: not a plan; expected an object with lists {', '.join(lists)}"
-        raise ScenarioError(message)
+    told = about(folder)
     if not any(folder.glob(PART_FILES)):
         message = f"{folder}: no part is complete yet; run plait sweep with its plan again"
         raise ScenarioError(message)
-    return Dataset(folder, about)
+    return Dataset(folder, told)

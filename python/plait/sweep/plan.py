@@ -37,9 +37,10 @@ from plait.scenarios.changes import change
 from plait.scenarios.own import Own
 from plait.scenarios.parameters import plain_value
 from plait.scenarios.repetition import BOUNDS, perturbed
-from plait.scenarios.scheduler import ALL, label_all, parse_list
+from plait.scenarios.scheduler import ALL, built_in, distinct, label_all, parse_list
 from plait.scenarios.template import fill, fill_value
 from plait.statistics import axes
+from plait.support.kinds import otherwise
 from plait.support.machine import plait_version
 from plait.support.words import expected
 from plait.sweep.columns import Columns
@@ -64,7 +65,7 @@ class Contender:
     @property
     def built_in(self) -> str | None:
         """The choice as JSON; None of one's own."""
-        return None if isinstance(self.choice, Own) else json.dumps(self.choice)
+        return None if isinstance(self.choice, Own) else built_in(self.choice)
 
     @property
     def own(self) -> Own | None:
@@ -106,13 +107,19 @@ class Plan:
         table: as a plan file has it; see the module. `scenario` may be a table too.
         base: the folder in which the scenario, traces and classes of schedulers are found.
         origin: names the plan in messages; its name, without another.
+        of_one: whether only one of its schedulers is given, so that nothing may use a variable.
 
     Raises:
         ScenarioError: the plan, or a scenario that it makes, is not valid. Of very many points a sample is looked at.
     """
 
     def __init__(
-        self, table: Mapping[str, Any], base: str | PathLike[str] = "", origin: str = "plan"
+        self,
+        table: Mapping[str, Any],
+        base: str | PathLike[str] = "",
+        origin: str = "plan",
+        *,
+        of_one: bool = False,
     ) -> None:
         self.origin, folder = origin, Path(base)
         _check_keys(table, origin)
@@ -138,7 +145,7 @@ class Plan:
         if len(self) > MOST_RUNS:
             message = f"{origin}: {len(self):,} runs; expected at most {MOST_RUNS:,}"
             raise ScenarioError(message)
-        self._validate()
+        self._validate(of_one)
 
     @classmethod
     def load(cls, file: str | PathLike[str]) -> Plan:
@@ -147,7 +154,10 @@ class Plan:
         Raises:
             ScenarioError: see the class.
         """
-        return cls(_toml(Path(file)), Path(file).parent, fspath(file))
+        try:
+            return cls(_toml(Path(file)), Path(file).parent, fspath(file))
+        except ScenarioError as error:
+            raise otherwise(error, fspath(file), "plan") from error
 
     def __len__(self) -> int:
         return self.points * len(self.seeds) * len(self.contenders)
@@ -245,7 +255,7 @@ class Plan:
                 seen.add(name)
                 yield name
 
-    def _validate(self) -> None:
+    def _validate(self, of_one: bool) -> None:
         """Every scheduler at the first point; the scenarios of all points, or of many."""
         _ = self.columns
         step = -(-self.points // MOST_CHECKED)
@@ -256,7 +266,7 @@ class Plan:
             f"{one.label}:{key}": text for one in self.contenders for key, text in one.templates.items()
         }
         unused = set(self.variables) - _used({**self.set, **parameters}, self.values(0))
-        if unused:
+        if unused and not of_one:
             example = f"'{{{min(unused)}}}ms'"
             names = ", ".join(sorted(unused))
             message = f"{self.origin}: set: nothing uses {names}; expected a template like {example}"
@@ -359,10 +369,7 @@ def _contenders(given: Any, folder: Path, origin: str) -> tuple[Contender, ...]:
         raise ScenarioError(message)
     choices = parse_list(given, f"{origin}: schedulers", folder)
     labels = [str(one) for one in label_all(choices)]
-    for name in labels:
-        if labels.count(name) > 1:
-            message = f"{origin}: schedulers: {name!r} is there twice"
-            raise ScenarioError(message)
+    distinct(labels, f"{origin}: schedulers")
     return tuple(Contender(name, choice) for name, choice in zip(labels, choices, strict=True))
 
 

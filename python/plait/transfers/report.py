@@ -110,24 +110,27 @@ class SentPath:
 
 @dataclass(frozen=True)
 class Sent:
-    """A file that the receiver has, whole.
+    """Files that the receiver has, whole.
 
-    bytes: its size. resumed_bytes: how many of them the receiver had before, of an interrupted transfer. sha256: of its
-    content, which the receiver has confirmed. seconds: from the first packet to the receiver's word. retransmissions,
-    reinjections: packets sent again after a loss, and copies that the scheduler made. unrecorded: why a recording that
-    was wanted is not whole, if it is not. changes: of the scheduler.
+    files: how many. bytes: their size. resumed_bytes: how many of them the receiver had before. sha256: of the
+    content of a single file, which the receiver has confirmed. skipped: links and devices in a folder, which are
+    not sent. seconds: from the first packet to the receiver's word. retransmissions, reinjections: packets sent
+    again after a loss, and copies that the scheduler made. unrecorded: why a recording that was wanted is not
+    whole, if it is not. changes: of the scheduler.
     """
 
     file: str
     bytes: int
     resumed_bytes: int
-    sha256: str
+    sha256: str | None
     seconds: float
     paths: tuple[SentPath, ...]
     retransmissions: int
     reinjections: int
     unrecorded: str | None = None
     changes: tuple[SchedulerChange, ...] = ()
+    files: int = 1
+    skipped: tuple[str, ...] = ()
 
     @property
     def goodput_bps(self) -> float:
@@ -137,12 +140,13 @@ class Sent:
 
 @dataclass(frozen=True)
 class Received:
-    """A file that arrived, or did not.
+    """A file or folder that arrived, or did not.
 
-    path: where it is; None if it did not arrive, and `error` says why. kept_bytes: what is kept of one that did not,
-    for a transfer of the same content to go on from. bytes, sha256: of its content. resumed_bytes: how many of them
-    were there before. seconds: from the first path to the last byte. paths: bytes that came first on each path.
-    longest_gap_s: the longest time, in seconds, in which nothing could be handed on in order.
+    path: where it is; None if it did not arrive, and `error` says why. kept_bytes: what is kept of one that did
+    not, for a transfer of the same to go on from. files: how many. bytes: their size. sha256: of the content of a
+    single file. resumed_bytes: how many of them were there before. seconds: from the first path to the last byte.
+    paths: bytes that came first on each path. longest_gap_s: the longest time, in seconds, in which nothing could
+    be handed on in order. client: the client's name, None if clients share one secret. address: the sender's.
     """
 
     file: str
@@ -151,10 +155,13 @@ class Received:
     kept_bytes: int = 0
     bytes: int = 0
     resumed_bytes: int = 0
-    sha256: str = ""
+    sha256: str | None = None
     seconds: float = 0.0
     paths: tuple[int, ...] = ()
     longest_gap_s: float = 0.0
+    files: int = 0
+    client: str | None = None
+    address: str | None = None
 
 
 Watcher = Callable[[TransferProgress], object]
@@ -186,14 +193,20 @@ def void(_answer: object) -> None:
 def sent_of(text: str) -> Sent:
     """Of the core's result."""
     data = json.loads(text)
-    del data["event"]
+    for known in ("event", "scheduler", "goodput_bps", "failed"):
+        del data[known]
     paths = tuple(SentPath(**path) for path in data["paths"])
-    return Sent(**{**data, "paths": paths, "changes": tuple(map(change_of, data["changes"]))})
+    changes = tuple(map(change_of, data["changes"]))
+    return Sent(**{**data, "paths": paths, "skipped": tuple(data["skipped"]), "changes": changes})
 
 
 def received_of(data: dict[str, Any]) -> Received:
     """Of the core's event for a file that arrived, or failed to."""
     if data["event"] == "failed":
-        return Received(data["file"], None, data["error"], data["kept_bytes"])
-    known = {key: value for key, value in data.items() if key != "event"}
-    return Received(**{**known, "path": Path(data["path"]), "paths": tuple(data["paths"])})
+        parts = data["kept_bytes"]
+        return Received(
+            data["file"], None, data["error"], parts, client=data["client"], address=data["from"]
+        )
+    known = {key: value for key, value in data.items() if key not in ("event", "from")}
+    where = {"path": Path(data["path"]), "paths": tuple(data["paths"]), "address": data["from"]}
+    return Received(**{**known, **where})

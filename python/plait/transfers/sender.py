@@ -4,42 +4,83 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
+from typing import Any, Required, TypedDict, Unpack
 
 from plait import _core
 from plait.recordings import RECORDING
 from plait.scenarios.scheduler import Choice, override
 from plait.scenarios.units import size_bytes
-from plait.support.files import make_folder
+from plait.support.files import OutputError, make_folder
 from plait.transfers.report import Sent, Watcher, heard_by, sent_of
 
 MTU = 1232
 """Bytes of a UDP datagram's payload that every IPv6 link carries (RFC 8200 §5, less its headers)."""
 
 
+class PathOptions(TypedDict, total=False):
+    """The end that opens paths: keywords of `send` and `connect`.
+
+    fingerprint: the SHA-256 of the receiver's certificate, as 64 hexadecimal digits; the receiver prints it.
+    secret: the secret that the receiver asks for.
+    local: local addresses, each a path; ``ADDRESS%INTERFACE`` leaves there whatever the routes prefer.
+    interface: interfaces, each a path. Without these and addresses: every interface that is up, or the loopback
+        interface to this machine.
+    cost: costs of paths in units of your choice, by interface or address; for "cheapest-first".
+    budget: bytes of payload that paths may carry, copies included; as a number or as text ("500MB").
+    backup: paths that are used only while no other works.
+    congestion: congestion control of each path: "cubic" (the default), "newreno" and others that scenarios have.
+    mtu: bytes of a UDP datagram's payload, 1200 to 16000, default 1232; a path that carries less gets no data.
+    """
+
+    fingerprint: Required[str]
+    secret: Required[str]
+    local: Sequence[str]
+    interface: Sequence[str]
+    cost: Mapping[str, int]
+    budget: Mapping[str, int | str]
+    backup: Sequence[str]
+    congestion: str
+    mtu: int
+
+
+def _connecting(to: str, options: PathOptions) -> dict[str, Any]:
+    """The options as the core takes them.
+
+    Raises:
+        ScenarioError: a budget is no size. TypeError: an option is unknown.
+    """
+    unknown = sorted(set(options) - set(PathOptions.__annotations__))
+    if unknown:
+        message = f"unexpected keyword {unknown[0]!r}; choose {', '.join(PathOptions.__annotations__)}"
+        raise TypeError(message)
+    budget = {name: size_bytes(size) for name, size in options.get("budget", {}).items()}
+    lists = {name: list(options.get(name, ())) for name in ("local", "interface", "backup")}
+    return {
+        "cost": {},
+        "congestion": "cubic",
+        "mtu": MTU,
+        **options,
+        **lists,
+        "to": to,
+        "budget": budget,
+    }
+
+
 class Transfer:
     """A file that is ready to be sent; `send` and `Sender` make it.
 
     Args:
-        file: what to send; None asks the receiver whether it would take a file.
+        file: a file; None asks the receiver whether it would take one.
         to: the receiver, "HOST:PORT".
-        fingerprint: the SHA-256 of the receiver's certificate, which it prints.
-        secret: what the receiver wants to hear.
-        local: local addresses to send from, each a path; "ADDRESS%INTERFACE" leaves there whatever the routes prefer.
-        interface: interfaces to send from, each a path. Without these and addresses: every interface that is up.
-        cost: what paths cost, in units of your choice, by interface or address; for "cheapest-first".
-        budget: bytes of payload that paths may carry, copies included; as a number or as text ("500MB").
-        backup: paths that are used only while no other works.
-        scheduler: who decides which path carries what.
-        congestion: congestion control of each path.
-        mtu: bytes of a UDP datagram's payload; every path has to carry it.
-        record: a folder for what happens; see `send`.
-        interop: one QUIC connection with QUIC's own multipath, and an ordinary stream.
+        scheduler, record, interop: see `send`.
+        options: see `PathOptions`.
 
     Raises:
-        ScenarioError: one of these cannot be. OutputError: the folder cannot be written to.
+        ScenarioError: an argument is not what it may be. OutputError: the folder cannot be written to.
     """
 
     def __init__(
@@ -47,35 +88,18 @@ class Transfer:
         file: str | PathLike[str] | None,
         to: str,
         *,
-        fingerprint: str,
-        secret: str,
-        local: Sequence[str] = (),
-        interface: Sequence[str] = (),
-        cost: Mapping[str, int] | None = None,
-        budget: Mapping[str, int | str] | None = None,
-        backup: Sequence[str] = (),
         scheduler: Choice = "lowest-rtt",
-        congestion: str = "cubic",
-        mtu: int = MTU,
         record: str | PathLike[str] | None = None,
         interop: bool = False,
+        **options: Unpack[PathOptions],
     ) -> None:
         self._choice = override(scheduler)
         self._record = None if record is None else Path(record)
         if self._record is not None:
             make_folder(self._record)
         self._core = _core.Sending(
-            to,
             file,
-            fingerprint=fingerprint,
-            secret=secret,
-            local=list(local),
-            interface=list(interface),
-            cost=dict(cost or {}),
-            budget={name: size_bytes(size) for name, size in (budget or {}).items()},
-            backup=list(backup),
-            congestion=congestion,
-            mtu=mtu,
+            _connecting(to, options),
             record=None if self._record is None else (self._record / RECORDING, self._choice.label or ""),
             interop=interop,
         )
@@ -89,16 +113,18 @@ class Transfer:
         """Send it, once; see `send`."""
         chosen = self._choice
         text = self._core.run(
-            scheduler=chosen.built_in,
-            python_scheduler=chosen.python,
-            foreign=chosen.foreign,
-            progress=heard_by(progress),
+            scheduler=chosen.built_in, own=chosen.foreign or chosen.python, progress=heard_by(progress)
         )
-        if self._record is not None:
-            from plait.recordings.keeping import keep_recording  # noqa: PLC0415 - frames, for those who record
+        sent = sent_of(text)
+        if self._record is None:
+            return sent
+        from plait.recordings.keeping import keep_recording  # noqa: PLC0415 - frames, for those who record
 
+        try:
             keep_recording(self._record, chosen.document)
-        return sent_of(text)
+        except (_core.ScenarioError, OutputError, OSError) as error:
+            return replace(sent, unrecorded=sent.unrecorded or str(error))
+        return sent
 
     def stop(self) -> None:
         """End the transfer, which then raises `TransferError`; from any thread."""
@@ -122,68 +148,34 @@ def send(
     file: str | PathLike[str],
     to: str,
     *,
-    fingerprint: str,
-    secret: str,
-    local: Sequence[str] = (),
-    interface: Sequence[str] = (),
-    cost: Mapping[str, int] | None = None,
-    budget: Mapping[str, int | str] | None = None,
-    backup: Sequence[str] = (),
     scheduler: Choice = "lowest-rtt",
-    congestion: str = "cubic",
-    mtu: int = MTU,
     record: str | PathLike[str] | None = None,
     interop: bool = False,
     progress: Watcher | None = None,
+    **options: Unpack[PathOptions],
 ) -> Sent:
-    """Send a file over several paths at once to a `Receiver`, `plait recv` or `plait-quic recv`.
+    """Send a file or a folder over several paths at once to a `Receiver`, `plait recv` or `plait-quic recv`.
 
     Returns when the receiver has it whole, by its SHA-256. Ctrl-C ends the transfer.
 
     Args:
-        file: what to send. It must not change meanwhile.
+        file: the file, or the folder with all that is in it. A file must not change meanwhile.
         to: the receiver, "HOST:PORT".
-        fingerprint: the SHA-256 of the receiver's certificate, as 64 hexadecimal digits.
-        secret: what the receiver wants to hear.
-        local: local addresses to send from, each a path; "ADDRESS%INTERFACE" leaves there whatever the routes prefer.
-        interface: interfaces to send from, each a path. Without these and addresses: every interface that is up, the
-            loopback interface to this machine.
-        cost: what paths cost, in units of your choice, by interface or address; for "cheapest-first".
-        budget: bytes of payload that paths may carry, copies included; as a number or as text ("500MB").
-        backup: paths that are used only while no other works.
-        scheduler: who decides which path carries what: all that `run` takes. One in Python is called for every packet.
-            "auto" measures the paths, asks the simulator, and changes to what is better beyond noise.
-        congestion: congestion control of each path: "cubic", "newreno" and others that scenarios have.
-        mtu: bytes of a UDP datagram's payload, 1200 to 16000; every path has to carry it.
-        record: a folder for what happens, packet by packet and decision by decision; it becomes what
-            ``plait run --out`` writes, for `report`, ``plait explain`` and ``plait replay``. Of a transfer that
-            fails, it is what there was.
+        scheduler: the scheduler: all that `run` takes. One in Python is called for every packet. "auto" measures the
+            paths, asks the simulator, and changes to a scheduler that is better beyond noise.
+        record: a folder for packets and decisions; it becomes what ``plait run --out`` writes, for `report`,
+            ``plait explain`` and ``plait replay``. A transfer that fails leaves those until then.
         interop: one QUIC connection with QUIC's own multipath, and an ordinary stream. Schedulers that need more than
             to choose a path, budgets, and congestion control other than "cubic" and "newreno" are refused.
-        progress: called twice a second with how it stands.
+        progress: called twice a second with the transfer's progress.
+        options: the receiver's fingerprint and secret, and the paths: see `PathOptions`.
 
     Raises:
         ScenarioError: an argument is not what it may be; names it and the choices.
         OutputError: the recording's folder cannot be written to.
         TransferError: the receiver does not have the file, and why; all budgets are spent, for example.
     """
-    transfer = Transfer(
-        file,
-        to,
-        fingerprint=fingerprint,
-        secret=secret,
-        local=local,
-        interface=interface,
-        cost=cost,
-        budget=budget,
-        backup=backup,
-        scheduler=scheduler,
-        congestion=congestion,
-        mtu=mtu,
-        record=record,
-        interop=interop,
-    )
-    return transfer.run(progress)
+    return Transfer(file, to, scheduler=scheduler, record=record, interop=interop, **options).run(progress)
 
 
 class Sender:
@@ -192,50 +184,13 @@ class Sender:
     Each file has QUIC connections of its own, one for each path, so that nothing is open between files.
     """
 
-    def __init__(
-        self,
-        to: str,
-        *,
-        fingerprint: str,
-        secret: str,
-        local: Sequence[str] = (),
-        interface: Sequence[str] = (),
-        cost: Mapping[str, int] | None = None,
-        budget: Mapping[str, int | str] | None = None,
-        backup: Sequence[str] = (),
-        congestion: str = "cubic",
-        mtu: int = MTU,
-    ) -> None:
-        self.to, self.fingerprint, self._secret = to, fingerprint, secret
-        self.local, self.interface = tuple(local), tuple(interface)
-        self.cost, self.budget, self.backup = cost, budget, tuple(backup)
-        self.congestion, self.mtu = congestion, mtu
+    def __init__(self, to: str, **options: Unpack[PathOptions]) -> None:
+        self.to = to
+        self.options = options
         self.paths: tuple[str, ...] = ()
         """The paths on which the receiver answered, by their local addresses."""
         self._transfers: set[Transfer] = set()
         self._closed = False
-
-    def _transfer(
-        self,
-        file: str | PathLike[str] | None,
-        scheduler: Choice,
-        record: str | PathLike[str] | None = None,
-    ) -> Transfer:
-        return Transfer(
-            file,
-            self.to,
-            fingerprint=self.fingerprint,
-            secret=self._secret,
-            local=self.local,
-            interface=self.interface,
-            cost=self.cost,
-            budget=self.budget,
-            backup=self.backup,
-            scheduler=scheduler,
-            congestion=self.congestion,
-            mtu=self.mtu,
-            record=record,
-        )
 
     async def ask(self) -> Sent:
         """Ask the receiver whether it would take a file.
@@ -243,7 +198,8 @@ class Sender:
         Raises:
             ScenarioError, TransferError: see `connect`.
         """
-        asked = await (await asyncio.to_thread(self._transfer, None, "lowest-rtt")).arun()
+        question = await asyncio.to_thread(Transfer, None, self.to, **self.options)
+        asked = await question.arun()
         self.paths = tuple(path.name for path in asked.paths if path.opened)
         return asked
 
@@ -263,7 +219,9 @@ class Sender:
         if self._closed:
             message = "the sender is closed"
             raise _core.TransferError(message)
-        transfer = await asyncio.to_thread(self._transfer, file, scheduler, record)
+        transfer = await asyncio.to_thread(
+            Transfer, file, self.to, scheduler=scheduler, record=record, **self.options
+        )
         self._transfers.add(transfer)
         try:
             return await transfer.arun(progress)
@@ -285,48 +243,17 @@ class Sender:
         await self.close()
 
 
-async def connect(
-    to: str,
-    *,
-    fingerprint: str,
-    secret: str,
-    local: Sequence[str] = (),
-    interface: Sequence[str] = (),
-    cost: Mapping[str, int] | None = None,
-    budget: Mapping[str, int | str] | None = None,
-    backup: Sequence[str] = (),
-    congestion: str = "cubic",
-    mtu: int = MTU,
-) -> Sender:
+async def connect(to: str, **options: Unpack[PathOptions]) -> Sender:
     """Find out whether a receiver is there, is the one it should be, and would take a file: one handshake on each path.
 
     Args:
         to: the receiver, "HOST:PORT".
-        fingerprint: see `send`, as of the others.
-        secret: what the receiver wants to hear.
-        local: local addresses to send from.
-        interface: interfaces to send from.
-        cost: what paths cost, in units of your choice.
-        budget: bytes that paths may carry for each file.
-        backup: paths that are used only while no other works.
-        congestion: congestion control of each path.
-        mtu: bytes of a UDP datagram's payload.
+        options: see `PathOptions`. Budgets are of each file.
 
     Raises:
         ScenarioError: an argument is not what it may be.
         TransferError: no answer on any path, another certificate, or the secret is not the receiver's.
     """
-    sender = Sender(
-        to,
-        fingerprint=fingerprint,
-        secret=secret,
-        local=local,
-        interface=interface,
-        cost=cost,
-        budget=budget,
-        backup=backup,
-        congestion=congestion,
-        mtu=mtu,
-    )
+    sender = Sender(to, **options)
     await sender.ask()
     return sender

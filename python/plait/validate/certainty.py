@@ -40,19 +40,3 @@ def certain_gain(text: str, document: Document) -> Iterator[str]:
     if (int(found[3]), int(found[4])) != (holds, count):
         yield f"it is in {holds} of {count}"
     yield from _word(found[1].lower(), holds, count)
-
-
-def certain_scheduler(text: str, document: Document) -> Iterator[str]:
-    """In how many variations the scheduler is the best, and the word for it."""
-    found = re.match(
-        r"The choice of the scheduler is ([a-z ]+): (\S+) is .* in (\d+) of (\d+)(?: \((\S+): in (\d+)\))?",
-        text,
-    )
-    assert found is not None
-    row, count = standing(document, document["scheduler"]), document["simulated"]["variations"]
-    if (found[2], int(found[3]), int(found[4])) != (row["label"], row["best_in"], count):
-        yield f"{row['label']} is best in {row['best_in']} of {count}"
-    most = max(one["best_in"] for one in document["standings"] if one["scheduler"])
-    if (int(found[6]) if found[6] else row["best_in"]) != most:
-        yield f"another is best in {most}"
-    yield from _word(found[1], row["best_in"], count)

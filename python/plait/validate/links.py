@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,6 +24,8 @@ TRAFFIC = (
     "flows:4:1MB",
     "flows:20",
     "flows:60:50kB",
+    "blocks:500kbit+upload",
+    "request-response+download",
 )
 METRICS = {
     "bulk": ("goodput", "goodput", "p95", "p99"),
@@ -41,7 +44,8 @@ def said(random: Random, folder: Path) -> dict[str, Any]:
     return {
         "paths": [path(f"p{number}", random, folder) for number in range(1, count + 1)],
         "traffic": traffic,
-        "metric": random.choice(METRICS[traffic.split(":")[0]]),
+        "metric": random.choice(METRICS[re.split("[:+]", traffic)[0]]),
+        "direction": "up" if random.random() < 0.2 and not traffic.startswith("request") else "down",
         "receive_buffer": random.choice(("6MiB", "6MiB", "1MB", "256kB", "64kB")),
         "seed": random.randrange(1000),
     }
@@ -65,12 +69,18 @@ def path(name: str, random: Random, folder: Path) -> str:
         share = math.exp(random.uniform(math.log(0.005), math.log(3)))
         burst = random.random() < 0.4
         words.append(f"loss=burst:{share:.3f}%:{random.randint(2, 30)}" if burst else f"{share:.3f}%")
+    elif random.random() < 0.1:
+        words.append(
+            f"loss=every:{random.randint(3, 15)}s:{random.randint(20, 300)}ms:{random.randint(20, 100)}%"
+        )
     if random.random() < 0.3:
         words.append(f"jitter={rtt * random.uniform(0.02, 0.3):.1f}ms")
     if random.random() < 0.4:
         words.append(f"back={mbit * random.uniform(0.05, 1):.2f}Mbit")
     if random.random() < 0.4:
-        words.append(random.choice(("queue=20p", "queue=200p", "queue=bdp", "queue=100ms")))
+        words.append(random.choice(("queue=20p", "queue=200p", "queue=bdp", "queue=100ms", "queue=fq_codel")))
+    if random.random() < 0.1:
+        words.append(random.choice(("cost=2", "cap=20GB")))
     return " ".join(words)
 
 

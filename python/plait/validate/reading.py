@@ -25,9 +25,9 @@ UNITS = {
     "ms": 1e-3,
     "µs": 1e-6,
 }
-AMOUNT = r"[\d.]+ (?:[GMk]?bit/s|[GMk]?B|MiB|h|min|ms|µs|s)"
-PERCENT = r"(?:[+−]?[\d.]+ %|×[\d.]+|[\d.]+ times the|[\d.]+ % (?:less|more))"
-ENDS = r"(?:[+−]?[\d.]+|×[\d.]+|[\d.]+ times the|[\d.]+ % (?:less|more)) to " + PERCENT
+AMOUNT = r"\d[\d.]* (?:[GMk]?bit/s|[GMk]?B|MiB|h|min|ms|µs|s)"
+PERCENT = r"(?:[\d.]+ % (?:less|more)|[\d.]+ times|[+−]?[\d.]+ %|×[\d.]+)"
+ENDS = rf"(?:{PERCENT}|[+−]?[\d.]+) to {PERCENT}"
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ def percent(text: str) -> Written:
     if text.startswith("×"):
         factor = float(text[1:].split(" ", maxsplit=1)[0])
         return Written((factor - 1) * 100, 0.006 * factor * 100)
-    if text.endswith(" times the"):
-        factor = float(text.removesuffix(" times the"))
+    if text.endswith(" times"):
+        factor = float(text.removesuffix(" times"))
         return Written((1 - factor) * 100, 0.006 * factor * 100)
     number = text.replace("−", "-").replace("%", "").split()
     value = float(number[0])
@@ -72,15 +72,29 @@ def share(text: str) -> Written:
 
 def gain(text: str) -> tuple[Written, tuple[Written, Written] | None]:
     """A gain such as ``+12 % goodput (95 % interval +11 to +13 %)``, and its interval if there is one."""
-    found = re.search(rf"({PERCENT}) (?:goodput|delay|latency|time)(?: \(95 % interval ({ENDS})\))?", text)
+    found = re.search(
+        rf"({PERCENT}) (?:the )?(?:goodput|delay|latency|time)\b(?: \(95 % interval ({ENDS})\))?", text
+    )
     if found is None:
         message = f"no gain in {text!r}"
         raise ValueError(message)
     value, ends = found.groups()
     if ends is None:
         return percent(value), None
-    low, high = ends.split(" to ")
-    return percent(value), (percent(low), percent(high))
+    first, second = ends.split(" to ")
+    # Common words of both ends stand once.
+    words = second.split(" ", maxsplit=1)[1:]
+    both = [
+        percent(end if end.startswith("×") or " " in end else " ".join([end, *words]))
+        for end in (first, second)
+    ]
+    first_gain, second_gain = (one.value for one in both)
+    rises = value.endswith(" %") or value.startswith("×") or all(one.value >= 0 for one in both)
+    if (first_gain > second_gain) if rises else (first_gain < second_gain):
+        message = f"an interval from high to low in {text!r}"
+        raise ValueError(message)
+    low, high = sorted(both, key=lambda one: one.value)
+    return percent(value), (low, high)
 
 
 def standing(document: Document, label: str) -> dict[str, Any]:
@@ -120,8 +134,3 @@ def group(pattern: str, text: str) -> str:
         message = f"no {pattern}"
         raise ValueError(message)
     return found[1]
-
-
-def delays(document: Document) -> dict[str, float]:
-    """Of every scheduler the 95th percentile of its application delay, in ms."""
-    return {one["label"]: one["app_delay_ms_p95"] for one in document["standings"] if one["scheduler"]}

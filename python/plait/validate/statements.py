@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
 from typing import Any
 
-from plait.scenarios.units import duration_ns, size_bytes
-from plait.validate.certainty import MOSTLY, certain_gain, certain_scheduler
+from plait.validate.certainty import MOSTLY, certain_gain
+from plait.validate.practice import PRACTICE
 from plait.validate.reading import (
     AMOUNT,
     PERCENT,
@@ -19,7 +18,6 @@ from plait.validate.reading import (
     Written,
     alike,
     amount,
-    delays,
     end,
     gain,
     group,
@@ -44,7 +42,15 @@ def complaints(document: Document) -> list[str]:
             continue
         try:
             found += [f"{kind}: {why}: {text}" for why in check(text, document)]
-        except (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        except (
+            ArithmeticError,
+            AssertionError,
+            AttributeError,
+            LookupError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as error:
             found.append(f"{kind}: cannot be read ({error!r}): {text}")
     kinds = [one["kind"] for one in document["statements"]]
     if kinds.count("heading") != 1:
@@ -97,15 +103,6 @@ def _heading(text: str, document: Document) -> Iterator[str]:
         return
     if document["scheduler"] not in text:
         yield f"{document['scheduler']} is the scheduler"
-    reserved = re.search(r"But (\S+) is the best scheduler, or within (\d+) % of it, in (\d+) of (\d+)", text)
-    if (row["best_in"] < MOSTLY * count) != (reserved is not None):
-        yield f"{row['label']} is best in {row['best_in']} of {count}"
-    if reserved and (reserved[1], int(reserved[3]), int(reserved[4])) != (
-        row["label"],
-        row["best_in"],
-        count,
-    ):
-        yield "other counts"
     spare = re.search(r", but not (\S+),", text)
     if spare and (document["adds_percent"][spare[1]]["value"] >= 2 or spare[1] in document["use_paths"]):
         yield f"{spare[1]} adds something"
@@ -125,9 +122,9 @@ def _expect(text: str, document: Document) -> Iterator[str]:
         if not amount(said).says(row[key] * scale):
             yield f"{key} is {row[key] * scale}"
     least = {"p95": 20, "p99": 100, "max": 100}.get(document["metric"].split(".")[-1], 0)
-    counted = document["simulated"]["traffic"].split(":")[0] in ("blocks", "request-response")
+    counted = re.split("[:+]", document["simulated"]["traffic"])[0] in ("blocks", "request-response")
     few = counted and (row["samples"] or 0) < least
-    told = re.search(r" at best \(.* of (\d+) (?:blocks|responses) each: too few to tell", text)
+    told = re.search(r" at best \(.* of (\d+) (?:blocks?|responses?) each: too few to tell", text)
     if few != (told is not None) or (told and abs(int(told[1]) - (row["samples"] or 0)) > 0.5):
         yield f"of each run {row['samples']} count"
     count = document["simulated"]["variations"]
@@ -150,27 +147,42 @@ def _together(text: str, document: Document) -> Iterator[str]:
         yield f"the gain is {row['gain_percent']}"
 
 
-def _collapse(_: str, document: Document) -> Iterator[str]:
-    limit = -50.0 if document["metric"] == "goodput_bps" else -100.0
-    if any(one["gain_percent"]["value"] >= limit for one in document["standings"] if one["scheduler"]):
-        yield "not every scheduler does"
-
-
 def _beginning(text: str, document: Document) -> Iterator[str]:
-    first = document["asked"]["paths"][0]["name"]
-    if first == document["best_single_path"] or f"begin on {first}," not in text:
-        yield f"the first path is {first}"
+    first, *_ = paths = document["asked"]["paths"]
+    named = group(r": name (\S+) first", text)
+    if first["name"] == named or f"begin on {first['name']}," not in text:
+        yield f"the first path is {first['name']}"
+    if " round trip of " in text:
+        shortest = min(path["rtt_ms"] for path in paths)
+        if first["rtt_ms"] < 2 * shortest or not amount(group(rf"of ({AMOUNT})", text)).says(
+            first["rtt_ms"] / 1e3
+        ):
+            yield f"its round trip is {first['rtt_ms']} ms"
+        if next(path for path in paths if path["name"] == named)["rtt_ms"] > shortest:
+            yield "another one is quicker"
+    elif named != document["best_single_path"]:
+        yield "another path is the best"
 
 
 def _capped(text: str, document: Document) -> Iterator[str]:
     one = next(one for one in document["capped"] if f" cap {one['path']}:" in text)
     said = [amount(each) for each in re.findall(AMOUNT, text)]
-    keys = ("as_said_bps", "rate_bps", "in_bursts_bps", "without_bps")
+    keys = ["as_said_bps", "rate_bps", "in_bursts_bps", "without_bps"]
+    keys = [key for key in keys if one[key] is not None]
+    if document["asked"]["traffic"] != "bulk" and document["simulated"]["traffic"] != "bulk":
+        keys.remove("rate_bps")
+    path = next(path for path in document["asked"]["paths"] if path["name"] == one["path"])
+    how = "in bursts" if path["burst_packets"] else "at handovers" if path["handovers"] else "independent"
+    if how not in text.partition(" cap ")[0]:
+        yield f"the losses are {how}"
     if len(said) != len(keys) or not all(each.says(one[key]) for each, key in zip(said, keys, strict=True)):
         yield f"the rates are {one}"
-    if one["as_said_bps"] >= 0.7 * one["without_bps"]:
+    alone = standing(document, f"{one['path']} alone")["goodput_bps"]
+    if abs(alone - one["as_said_bps"]) > 1 and alone > 1:
+        yield f"the table has {alone}"
+    if one["as_said_bps"] >= 0.7 * (one["without_bps"] or one["rate_bps"]):
         yield "the losses do not cap it"
-    if not share(group(rf"({PERCENT}) of independent", text)).says(one["loss"]):
+    if not share(group(rf"({PERCENT}) ", text)).says(one["loss"]):
         yield f"the loss is {one['loss']}"
 
 
@@ -200,84 +212,62 @@ def _place_adds(text: str, document: Document) -> Iterator[str]:
         yield f"it is {answer['best_of_its_own']} against {before['scheduler']}"
     if not _estimate(gain(text), adds):
         yield f"what it adds is {adds}"
-    if "would add:" in text:
-        if not _surely_better(adds, document):
-            yield "it adds nothing that is sure"
-        row = standing(document, answer["best_of_its_own"])
-        if not _estimate(gain(text.split("; ")[1]), row["gain_percent"]):
-            yield f"the gain is {row['gain_percent']}"
-    elif "nothing more" in text and end(adds, "high") > alike(document):
-        yield "more may be gained"
+    if not _surely_better(adds, document):
+        yield "it adds nothing that is sure"
+    yield from _delays(text, document, answer["best_of_its_own"], before["scheduler"])
 
 
-def _summary(text: str, document: Document) -> Iterator[str]:
-    if not text.startswith(f"{document['scheduler']}: "):
-        yield f"the scheduler is {document['scheduler']}"
+def _delays(text: str, document: Document, *labels: str) -> Iterator[str]:
+    """Packets' delays, if they are said, and that they are said where they differ."""
+    both = [standing(document, label)["app_delay_ms_p95"] / 1e3 for label in labels]
+    said = re.search(rf"packet delay of ({AMOUNT}) instead of ({AMOUNT}) \(p95\)", text)
+    if said and not all(amount(one).says(delay) for one, delay in zip(said.groups(), both, strict=True)):
+        yield f"the delays are {both}"
+    if document["metric"] == "goodput_bps" and not said and both[0] > 1.2 * both[1]:
+        yield f"the delays are {both}, and nobody says so"
 
 
-def _named(text: str) -> list[str]:
-    return [name.split(" (")[0] for name in text.rsplit(": ", maxsplit=1)[1].removesuffix(".").split(", ")]
+def _price(text: str, document: Document) -> Iterator[str]:
+    yield from _delays(text, document, document["scheduler"], single(document)["label"])
 
 
-def _better(text: str, document: Document) -> Iterator[str]:
+def _others(text: str, document: Document) -> Iterator[str]:
     lags = document["against_scheduler_percent"]
-    for name, said in re.findall(rf"(\S+) \(({PERCENT})(?: \w+)?\)", text):
-        if not _surely_better(lags[name], document):
-            yield f"{name} is not surely better"
-        if not percent(said).says(lags[name]["value"]):
-            yield f"{name}: {lags[name]}"
-    missing = {name for name, lag in lags.items() if _surely_better(lag, document)}
-    if missing != set(_named(text)):
-        yield f"better are {sorted(missing)}"
-
-
-def _alike(text: str, document: Document) -> Iterator[str]:
-    lags = document["against_scheduler_percent"]
-    for name in lags if text.endswith(": all others.") else _named(text):
-        lag = lags[name]
-        if abs(lag["value"]) > alike(document) or max(-end(lag, "low"), end(lag, "high")) > 2 * alike(
-            document
-        ):
-            yield f"{name}: {lag}"
+    better = {name for name, lag in lags.items() if _surely_better(lag, document)}
+    close = {
+        name
+        for name, lag in lags.items()
+        if abs(lag["value"]) <= alike(document)
+        and max(-end(lag, "low"), end(lag, "high")) <= 2 * alike(document)
+    }
+    worse = {name for name in lags.keys() - better - close if end(lags[name], "high") < 0}
+    told = re.match(
+        r"Of (\d+) other schedulers? (\d+) are better than (\S+), (\d+) as good \(within (\d) %\), "
+        r"(\d+) worse, and (\d+) not",
+        text,
+    )
+    assert told is not None
+    counts = [len(lags), len(better), len(close), len(worse)]
+    counts.append(len(lags) - sum(counts[1:]))
+    said = [int(told[place]) for place in (1, 2, 4, 6, 7)]
+    if said != counts or told[3] != document["scheduler"] or float(told[5]) != alike(document):
+        yield f"the counts are {counts}"
+    if (better, close) != (set(document["better"]), set(document["as_good"])):
+        yield "the document names others"
 
 
 def _quicker(text: str, document: Document) -> Iterator[str]:
-    quick, best = group(r"too: (\S+),", text), document["scheduler"]
-    said = [amount(one) for one in re.findall(AMOUNT, text)]
-    both = [delays(document)[name] / 1e3 for name in (quick, best)]
-    if not all(one.says(delay) for one, delay in zip(said, both, strict=True)) or both[0] >= both[1]:
-        yield f"the delays are {both}"
+    quick, best = group(r"too: (\S+), with", text), document["scheduler"]
+    yield from _delays(text, document, quick, best)
     lag = document["against_scheduler_percent"][quick]
     if abs(lag["value"]) > alike(document):
         yield f"{quick} is not as good: {lag}"
-
-
-def _slower(text: str, document: Document) -> Iterator[str]:
-    lags, found = document["against_scheduler_percent"], delays(document)
-    for name in _named(text):
-        if abs(lags[name]["value"]) > alike(document) or found[name] <= min(found.values()):
-            yield f"{name}: {lags[name]}, {found[name]}"
-
-
-def _undecided(text: str, document: Document) -> Iterator[str]:
-    for name in _named(text):
-        lag = document["against_scheduler_percent"][name]
-        if end(lag, "high") < 0 or _surely_better(lag, document):
-            yield f"{name} can be told apart: {lag}"
 
 
 def _copies(text: str, document: Document) -> Iterator[str]:
     row = standing(document, document["scheduler"])
     if abs(float(group(r"sends ([\d.]+) packets", text)) - row["packets_sent_per_delivered"]) > 0.06:
         yield f"it sends {row['packets_sent_per_delivered']}"
-
-
-def _avoid(text: str, document: Document) -> Iterator[str]:
-    limit = -50.0 if document["metric"] == "goodput_bps" else -100.0
-    for name, said in re.findall(rf"(\S+) \(({PERCENT})(?: \w+)?\)", text.split(": ", maxsplit=1)[1]):
-        found = standing(document, name)["gain_percent"]["value"]
-        if not percent(said).says(found) or found >= limit:
-            yield f"{name}: {found}"
 
 
 def _buffer(text: str, document: Document) -> Iterator[str]:
@@ -375,85 +365,20 @@ def _unsearched(_: str, document: Document) -> Iterator[str]:
         yield "it was searched for"
 
 
-def _do(text: str, document: Document) -> Iterator[str]:
-    if document["verdict"] not in ("worth", "borderline", "not worth"):
-        yield "nothing is recommended"
-    if ("as a spare only" in text) != (document["verdict"] == "not worth"):
-        yield f"the verdict is {document['verdict']}"
-    told = [one["command"] for one in document["commands"]]
-    endpoints = [one for one in told if one.startswith("ip mptcp endpoint add")]
-    paths = (
-        len(document["use_paths"]) if document["verdict"] != "not worth" else len(document["asked"]["paths"])
-    )
-    if len(endpoints) != paths - 1 or f"ip mptcp limits set subflow {paths - 1}" not in told:
-        yield f"{paths} paths, {len(endpoints)} endpoints"
-    here = next(one for one in document["answers"] if one["scheduler"] == document["scheduler"])
-    chosen = any("net.mptcp.scheduler" in one for one in told)
-    if chosen != (here["where"] == "kernel" and document["verdict"] != "not worth"):
-        yield f"the scheduler is {here}"
-
-
-def _command(text: str, document: Document) -> Iterator[str]:
-    if not any(text.strip().startswith(f"{one['command']} ") for one in document["commands"]):
-        yield "it is none of the commands"
-
-
-def _basis(text: str, document: Document) -> Iterator[str]:
-    done = document["simulated"]
-    found = re.search(r"Simulated: (\d+) variations.* (\d+) runs, ([\d.]+) million events, seed (\d+)", text)
-    if found and [int(found[1]), int(found[2]), int(found[4])] != [
-        done["variations"],
-        done["runs"],
-        done["seed"],
-    ]:
-        yield f"it is {done}"
-
-
-def _traffic(text: str, document: Document) -> Iterator[str]:
-    scenario = document["scenario"]
-    workload, flows = scenario["workload"], scenario.get("flow", [])
-    size, time = (amount(one) for one in re.findall(AMOUNT, text))
-    if text.startswith("Requests: "):
-        said = 1 if "one client;" in text else int(group(r"(\d+) clients", text))
-        there, sizes = workload["parallel"], {workload["response"]}
-        times = {duration_ns(workload["think"])}
-        if workload["think_times"] != "exponential":
-            yield f"the times are {workload['think_times']}"
-    else:
-        said = int(group(r"Downloads: (\d+) of", text))
-        there, sizes = 1 + len(flows), {workload["size"], *(flow["size"] for flow in flows)}
-        begins = [0, *(duration_ns(flow["start"]) for flow in flows)]
-        times = {later - sooner for sooner, later in pairwise(begins)}
-        if any(flow["paths"] != [path["name"] for path in scenario["path"]] for flow in flows):
-            yield "a flow has other paths"
-    if said != there:
-        yield f"there are {there}"
-    if len(sizes) != 1 or not size.says(size_bytes(sizes.pop())):
-        yield f"the sizes are {sizes}"
-    if len(times) != 1 or not time.says(times.pop() / 1e9):
-        yield f"the times are {times}"
-
-
 CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "heading": _heading,
     "expect": _expect,
     "together": _together,
-    "collapse": _collapse,
     "beginning": _beginning,
     "certain-gain": certain_gain,
-    "certain-scheduler": certain_scheduler,
     "capped": _capped,
     "measure": _measure,
     "place": _place,
     "place-adds": _place_adds,
-    "summary": _summary,
-    "better": _better,
-    "alike": _alike,
-    "slower": _slower,
     "quicker": _quicker,
-    "undecided": _undecided,
     "copies": _copies,
-    "avoid": _avoid,
+    "price": _price,
+    "others": _others,
     "buffer": _buffer,
     "buffer-rule": _buffer_rule,
     "path-adds": _path_adds,
@@ -462,9 +387,6 @@ CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "threshold-enough": lambda text, document: _tried(text, document, "enough"),
     "threshold-vain": lambda text, document: _tried(text, document, "vain"),
     "threshold-open": lambda text, document: _tried(text, document, "open"),
-    "do": _do,
-    "command": _command,
-    "traffic": _traffic,
-    "basis": _basis,
+    **PRACTICE,
 }
 """How each kind of sentence is checked."""

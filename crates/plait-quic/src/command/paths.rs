@@ -1,14 +1,17 @@
-//! Options of the end that opens paths.
+//! Options of the end that opens paths, and of the scheduler.
 
-use super::congestion;
+use super::{Common, Host, congestion};
 use crate::auto;
 use crate::error::Error;
-use crate::files::{self, Local, Term};
+use crate::files::{self, Connect, Local, Record, Term};
+use crate::identity::Fingerprint;
 use crate::pilot::Pilot;
+use crate::recording::RECORDING;
 use crate::settings::Settings;
 use clap::Args;
 use plait_sched::{Builtin, Value, units};
 use plait_transport::congestion::Algorithm;
+use std::path::PathBuf;
 
 /// Instead of a scheduler's name: see [`auto`].
 const AUTO: &str = "auto";
@@ -18,10 +21,10 @@ const AUTO: &str = "auto";
 pub(super) struct PathOptions {
     /// A local address to send from: a path. With %INTERFACE its packets leave there whatever the routes prefer.
     #[arg(long, value_name = "ADDR[%INTERFACE]")]
-    pub(super) local: Vec<Local>,
+    local: Vec<Local>,
     /// An interface to send from: a path. Without any, and without --local: every interface that is up, or the loopback interface to this machine.
     #[arg(long, value_name = "NAME")]
-    pub(super) interface: Vec<String>,
+    interface: Vec<String>,
     /// What a path costs, for schedulers that look at it: cheapest-first. PATH is an interface or an address.
     #[arg(long, value_name = "PATH=NUMBER")]
     cost: Vec<String>,
@@ -35,53 +38,102 @@ pub(super) struct PathOptions {
     pub(super) decision: DecisionOptions,
 }
 
-/// Who decides, and how much may be on its way.
+/// The scheduler, congestion control, and a recording of both.
 #[derive(Args, Clone, Debug)]
 pub(super) struct DecisionOptions {
-    /// Which scheduler decides, with its parameters; +rp and +bm are its options. auto measures the paths, asks the simulator and changes while it runs.
-    #[arg(long, value_name = "NAME[:PARAMETER=VALUE]...", default_value = "lowest-rtt")]
-    scheduler: String,
+    /// The scheduler: NAME, NAME:parameter=value:…, or auto: the simulator is asked while it runs. In plait also FILE.py:CLASS:… and LIBRARY.so:CLASS:…. Default: lowest-rtt; ecf for send --interop.
+    #[arg(long, value_name = "NAME")]
+    scheduler: Option<String>,
     /// Every packet on every path: the scheduler redundant.
     #[arg(long, conflicts_with = "scheduler")]
     redundant: bool,
     /// Congestion control of each path.
     #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = congestion)]
     pub(super) congestion: Algorithm,
+    /// Record packets and decisions of this end in this folder, for plait explain, report and replay. A proxy's recording ends when the other end is lost; with --serve it is of the first that connects.
+    #[arg(long, value_name = "FOLDER")]
+    record: Option<PathBuf>,
 }
 
 impl DecisionOptions {
-    /// The scheduler's name, with what it is given.
+    /// The scheduler's name, with its parameters.
     pub(super) fn name(&self) -> &str {
-        if self.redundant { "redundant" } else { &self.scheduler }
+        let named = self.scheduler.as_deref().unwrap_or("lowest-rtt");
+        if self.redundant { "redundant" } else { named }
     }
 
-    /// Whether it is to be found out who is best.
+    /// Decides by this scheduler unless another one is named.
+    pub(super) fn prefer(&mut self, name: &str) {
+        self.scheduler.get_or_insert_with(|| name.to_owned());
+    }
+
+    /// Whether the simulator chooses the scheduler.
     pub(super) fn is_auto(&self) -> bool {
         self.name() == AUTO
     }
 
-    /// The scheduler that decides, at first or for good.
+    /// Whether the scheduler is in a file, which the host reads.
+    pub(super) fn is_own(&self) -> bool {
+        let (file, _) = self.name().split_once(':').unwrap_or((self.name(), ""));
+        file.ends_with(".py") || file.ends_with(".so")
+    }
+
+    /// The built-in scheduler that decides, at first or for good.
     pub(super) fn scheduler(&self) -> Result<Builtin, Error> {
         if self.is_auto() { Ok(auto::first()) } else { scheduler(self.name()) }
     }
 
-    /// Who may put another one in its place.
+    /// The pilot that may change the scheduler.
     pub(super) fn pilot(&self, settings: Settings) -> Option<Box<dyn Pilot<Builtin>>> {
         self.is_auto().then(|| files::pilot(settings))
+    }
+
+    /// The recording, whose folder is made.
+    pub(super) fn record(&self) -> Result<Option<Record>, Error> {
+        files::record::check(self.record.is_some(), self.is_auto())?;
+        let Some(folder) = &self.record else { return Ok(None) };
+        let refused = |error| Error::Setting(format!("--record {}: {error}", folder.display()));
+        std::fs::create_dir_all(folder).map_err(refused)?;
+        Ok(Some(Record { place: folder.join(RECORDING), scheduler: self.name().to_owned() }))
+    }
+
+    /// Tells the host that the recording has ended, whatever ended it. Returns the error of both that came first.
+    pub(super) fn recorded<T>(&self, host: &dyn Host, outcome: Result<T, Error>) -> Result<T, Error> {
+        let kept = self.record.as_deref().map_or(Ok(()), |folder| host.recorded(folder, self.name()));
+        outcome.and_then(|done| kept.map(|()| done))
     }
 }
 
 impl PathOptions {
-    /// What the options say of paths.
-    pub(super) fn terms(&self) -> Result<Vec<(String, Term)>, Error> {
-        let read = |text: &str, of: &dyn Fn(&str) -> Option<Term>, expected: &str| {
-            let pair = text.split_once('=').and_then(|(name, value)| Some((name.to_owned(), of(value)?)));
-            pair.ok_or_else(|| Error::Setting(format!("\"{text}\": expected {expected}")))
+    /// The connection to a peer.
+    pub(super) fn connect(
+        &self,
+        to: String,
+        fingerprint: Fingerprint,
+        common: &Common,
+    ) -> Result<Connect, Error> {
+        Ok(Connect {
+            to,
+            fingerprint,
+            secret: common.secret()?,
+            locals: self.local.clone(),
+            interfaces: self.interface.clone(),
+            terms: self.terms()?,
+            record: self.decision.record()?,
+            settings: common.settings(self.decision.congestion),
+        })
+    }
+
+    fn terms(&self) -> Result<Vec<(String, Term)>, Error> {
+        let read = |option: &str, text: &str, of: &dyn Fn(&str) -> Option<Term>, expected: &str| {
+            let pair = text.rsplit_once('=').and_then(|(name, value)| Some((name.to_owned(), of(value)?)));
+            pair.ok_or_else(|| Error::Setting(format!("{option} {text}: expected {expected}")))
         };
         let cost = |value: &str| value.parse().ok().map(Term::Cost);
         let budget = |value: &str| units::parse_bytes(value).ok().map(Term::Budget);
-        let costs = self.cost.iter().map(|text| read(text, &cost, "PATH=NUMBER"));
-        let budgets = self.budget.iter().map(|text| read(text, &budget, "PATH=SIZE, such as wwan0=500MB"));
+        let costs = self.cost.iter().map(|text| read("--cost", text, &cost, "PATH=NUMBER"));
+        let size = "PATH=SIZE, such as wwan0=500MB";
+        let budgets = self.budget.iter().map(|text| read("--budget", text, &budget, size));
         let backups = self.backup.iter().map(|name| Ok((name.clone(), Term::Backup)));
         costs.chain(budgets).chain(backups).collect()
     }

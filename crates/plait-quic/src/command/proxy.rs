@@ -1,196 +1,210 @@
 //! `proxy`.
 
-use super::{
-    ProxyOptions, SOCKS, clear, path_values, path_words, print, record, report_change, say, say_again,
-    tell_awaited, told,
-};
+use super::counts;
+use super::metrics::Metrics;
+use super::output::{Output, path_words};
+use super::{Host, ProxyOptions, SOCKS, announce};
 use crate::error::Error;
 use crate::files;
-use crate::proxy::{Entrance, Exit, Hosting, Plan, Tidings, Told};
-use crate::settings::Settings;
+use crate::pilot::Pilot;
+use crate::proxy::{Entrance, Exit, Forward, Hosting, Plan, Tidings, Told};
+use crate::report;
+use crate::streams::Datagrams;
+use plait_sched::Scheduler;
 use serde_json::json;
-use std::ops::ControlFlow;
 
-pub(super) fn run(options: &ProxyOptions) -> Result<(), Error> {
-    // A name that is none is told before anything is opened.
-    options.paths.decision.scheduler()?;
-    if options.serve { serve(options) } else { carry(options) }
-}
-
-/// Takes what came of telling: if it failed, it ends.
-struct Telling(Result<(), Error>);
-
-impl Telling {
-    fn take(&mut self, told: Result<(), Error>) -> ControlFlow<()> {
-        match told {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                self.0 = Err(error);
-                ControlFlow::Break(())
-            }
-        }
-    }
-}
-
-fn carry(options: &ProxyOptions) -> Result<(), Error> {
-    let missing = || Error::Setting("the other end's address and --fingerprint are needed".to_owned());
-    let (to, fingerprint) = options.to.clone().zip(options.fingerprint).ok_or_else(missing)?;
-    let by_default = options.forward.is_empty().then(|| SOCKS.parse().ok()).flatten();
+pub(super) fn run(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
     let decision = &options.paths.decision;
-    let settings = Settings { congestion: decision.congestion, ..options.common.settings() };
+    // A wrong name is told before anything is opened.
+    if !decision.is_own() {
+        decision.scheduler()?;
+    }
+    let outcome = if options.serve { serve(options, host, output) } else { carry(options, host, output) };
+    decision.recorded(host, outcome)
+}
+
+/// The near end.
+fn carry(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
+    let missing = || Error::Setting("HOST:PORT and --fingerprint are needed, or --serve".to_owned());
+    if options.listen.listen.is_some() || options.listen.window.is_some() {
+        return Err(Error::Setting("--listen and --window are for --serve".to_owned()));
+    }
+    let (to, fingerprint) = options.to.clone().zip(options.fingerprint).ok_or_else(missing)?;
+    if let Some(socks) = options.socks.filter(|socks| !socks.ip().is_loopback() && !options.open_socks) {
+        let text = format!(
+            "--socks {socks}: everyone who reaches it could use the other end; add --open-socks, or choose 127.0.0.1"
+        );
+        return Err(Error::Setting(text));
+    }
+    if options.listen.key.is_some() {
+        return Err(Error::Setting("--key is for --serve".to_owned()));
+    }
+    let by_default =
+        (options.forward.is_empty() && options.udp.is_empty()).then(|| SOCKS.parse().ok()).flatten();
+    let connect = options.paths.connect(to, fingerprint, &options.common)?;
+    let settings = connect.settings;
     let entrance = Entrance::open(Plan {
-        to,
-        fingerprint,
-        secret: told(&options.common)?,
-        locals: options.paths.local.clone(),
-        interfaces: options.paths.interface.clone(),
-        terms: options.paths.terms()?,
+        connect,
         socks: options.socks.or(by_default),
         forwards: options.forward.clone(),
+        udp: options.udp.clone(),
         interactive: options.interactive.clone(),
         redundant: options.redundant_port.clone(),
-        record: options.record.as_deref().map(|folder| record(folder, decision)).transpose()?,
-        settings,
+        idle: options.idle,
     })?;
-    announce(options, &entrance)?;
-    tell_awaited(&options.common, &entrance.awaited());
+    let metrics = options.service.open("proxy", output)?;
     let names: Vec<String> = entrance.paths().iter().map(ToString::to_string).collect();
-    let mut telling = Telling(Ok(()));
-    let outcome =
-        entrance.run_piloted(|| decision.scheduler(), || decision.pilot(settings), &mut |_, told| {
-            let Some(told) = told else { return ControlFlow::Continue(()) };
-            telling.take(tell(options, &names, told))
-        });
-    clear(&options.common);
-    telling.0.and(outcome)
-}
-
-/// Where connections are taken.
-fn announce(options: &ProxyOptions, entrance: &Entrance) -> Result<(), Error> {
-    let paths: Vec<String> = entrance.paths().iter().map(ToString::to_string).collect();
-    if options.common.json {
-        let forwards = entrance.forwards().iter();
-        let forwards = forwards.map(|one| json!({"listen": one.listen, "target": one.target.to_string()}));
-        let line = json!({"event": "listening", "socks": entrance.socks(), "forwards": forwards.collect::<Vec<_>>(), "paths": paths});
-        return print(&line.to_string());
+    announce_listeners(&entrance, &names, output);
+    for name in entrance.awaited() {
+        output.warn(&format!("{name} is not there yet: it becomes a path when it is"));
     }
-    if let Some(socks) = entrance.socks() {
-        print(&format!("SOCKS5 at {socks}"))?;
-    }
-    for one in entrance.forwards() {
-        print(&format!("{} leads to {}", one.listen, one.target))?;
-    }
-    Ok(())
-}
-
-fn tell(options: &ProxyOptions, names: &[String], told: &Told<'_>) -> Result<(), Error> {
-    let (json, quiet) = (options.common.json, options.common.quiet);
-    match told {
-        Told::Open if json => print(&json!({"event": "open"}).to_string()),
-        Told::Status(_) | Told::Open | Told::Changed(_) if quiet => Ok(()),
-        Told::Changed(change) => report_change(&options.common, names, change),
-        Told::Open => {
-            say("the other end is there\n");
-            Ok(())
-        }
-        Told::Status(status) if json => print(
-            &json!({
-                "event": "progress", "connections": status.streams, "opened": status.opened, "sent_bytes": status.sent,
-                "received_bytes": status.received, "seconds": status.elapsed.as_secs_f64(), "paths": path_values(&status.paths),
-            })
-            .to_string(),
-        ),
-        Told::Status(status) => {
-            let megabytes = [status.sent, status.received].map(|bytes| bytes as f64 / 1e6);
-            let (streams, paths) = (status.streams, path_words(&status.paths));
-            let [sent, received] = megabytes;
-            say_again(&format!("{streams} connections, {sent:.1} MB there, {received:.1} MB back  {paths}"));
-            Ok(())
-        }
-        Told::Refused { target, reason } if json => print(
-            &json!({"event": "refused", "target": target.to_string(), "reason": reason.to_string()}).to_string(),
-        ),
-        Told::Refused { target, reason } => {
-            clear(&options.common);
-            say(&format!("{target}: {reason}\n"));
-            Ok(())
-        }
-        Told::Unrecorded(error) => {
-            clear(&options.common);
-            say(&format!("plait-quic: the recording is not whole: {error}\n"));
-            Ok(())
-        }
-        Told::Lost(error) if json => {
-            print(&json!({"event": "lost", "error": error.to_string()}).to_string())
-        }
-        Told::Lost(error) => {
-            clear(&options.common);
-            say(&format!("plait-quic: {error}; the other end is looked for again\n"));
-            Ok(())
-        }
+    let decision = &options.paths.decision;
+    if decision.is_own() {
+        let make = || host.scheduler(decision.name(), &names);
+        drive(entrance, make, || None, &names, metrics.as_ref(), output)
+    } else {
+        drive(
+            entrance,
+            || decision.scheduler(),
+            || decision.pilot(settings),
+            &names,
+            metrics.as_ref(),
+            output,
+        )
     }
 }
 
-fn serve(options: &ProxyOptions) -> Result<(), Error> {
-    let decision = options.paths.decision.clone();
-    let settings =
-        Settings { window: options.window, congestion: decision.congestion, ..options.common.settings() };
-    let hosting = Hosting {
-        listen: options.listen,
-        secret: options.common.secret(),
-        allowed: options.allow.clone(),
-        record: options.record.as_deref().map(|folder| record(folder, &decision)).transpose()?,
-        settings,
+fn drive<W: Scheduler>(
+    entrance: Entrance,
+    make: impl FnMut() -> Result<W, Error>,
+    pilots: impl FnMut() -> Option<Box<dyn Pilot<W>>>,
+    names: &[String],
+    metrics: Option<&Metrics>,
+    output: &Output<'_>,
+) -> Result<(), Error> {
+    entrance.run_piloted(make, pilots, &mut |_, told| {
+        if let Some(told) = told {
+            if let Some(metrics) = metrics {
+                metrics.count(|registry| counts::near(registry, told));
+            }
+            tell(output, names, told);
+        }
+        output.turn()
+    })
+}
+
+/// Tells where connections are taken.
+fn announce_listeners(entrance: &Entrance, paths: &[String], output: &Output<'_>) {
+    let listed = |forwards: &[Forward]| -> serde_json::Value {
+        forwards.iter().map(|one| json!({"listen": one.listen, "target": one.target.to_string()})).collect()
     };
-    let is_auto = decision.is_auto();
-    files::record::check(options.record.is_some(), is_auto)?;
+    let value = || {
+        let (forwards, udp) = (listed(entrance.forwards()), listed(entrance.udp()));
+        json!({"event": "listening", "socks": entrance.socks(), "forwards": forwards, "udp": udp, "paths": paths})
+    };
+    output.result(value, || {
+        let socks = entrance.socks().map(|socks| format!("SOCKS5 at {socks}"));
+        let forwards =
+            entrance.forwards().iter().map(|one| format!("{} leads to {}", one.listen, one.target));
+        let udp = entrance.udp().iter().map(|one| format!("UDP at {} leads to {}", one.listen, one.target));
+        socks.into_iter().chain(forwards).chain(udp).collect::<Vec<_>>().join("\n")
+    });
+}
+
+fn tell(output: &Output<'_>, names: &[String], told: &Told<'_>) {
+    let value = || report::near(told, names);
+    match told {
+        Told::Changed(change) => output.change(change, names),
+        Told::Open { after: None } => output.event(value, || "the other end is there".to_owned()),
+        Told::Open { after: Some(after) } => {
+            output.failure(value, &format!("the other end is back after {:.0} s", after.as_secs_f64()));
+        }
+        Told::Idle { target } => output.event(value, || format!("{target}: ended: nothing has moved")),
+        Told::Status(status) => output.progress(value, || {
+            let [sent, received] = [status.sent, status.received].map(|bytes| bytes as f64 / 1e6);
+            let (streams, paths) = (status.streams, path_words(&status.paths));
+            let datagrams = match status.datagrams {
+                none if status.flows == 0 && none == Datagrams::default() => String::new(),
+                Datagrams { sent, received, late, .. } => {
+                    format!("; {} flows, {sent} datagrams there, {received} back, {late} late", status.flows)
+                }
+            };
+            format!("{streams} connections, {sent:.1} MB there, {received:.1} MB back{datagrams}  {paths}")
+        }),
+        Told::Refused { target, reason } => output.failure(value, &format!("{target}: {reason}")),
+        Told::Unrecorded(error) => output.failure(value, &format!("the recording is not whole: {error}")),
+        Told::Lost { error, pause } => {
+            let text = format!("{error}; the other end is looked for again in {} s", pause.as_secs());
+            output.failure(value, &text);
+        }
+    }
+}
+
+/// The far end.
+fn serve(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
+    let decision = options.paths.decision.clone();
+    if decision.is_own() {
+        return Err(Error::Setting(format!(
+            "--serve --scheduler {}: choose a built-in one",
+            decision.name()
+        )));
+    }
+    let listen = options.listen.listen(&options.common, decision.congestion)?;
+    let (settings, made, is_auto) = (listen.settings, listen.is_open(), decision.is_auto());
+    let nothing = options.allow.is_empty() && options.common.more.allowed.is_empty();
+    let hosting = Hosting {
+        listen,
+        allowed: options.allow.clone(),
+        allowed_of: options.common.more.allowed.clone(),
+        idle: options.idle,
+        record: decision.record()?,
+    };
     let mut exit = Exit::open(hosting, move || decision.scheduler())?;
     if is_auto {
         exit.set_pilots(move || files::pilot(settings));
     }
-    let (address, fingerprint, secret) = (exit.address(), exit.fingerprint().to_string(), exit.secret());
-    if options.common.json {
-        let line =
-            json!({"event": "listening", "address": address, "fingerprint": fingerprint, "secret": secret});
-        print(&line.to_string())?;
-    } else {
-        let host = if address.ip().is_unspecified() { "HOST".to_owned() } else { address.ip().to_string() };
-        let port = address.port();
-        print(&format!("plait-quic proxy {host}:{port} --fingerprint {fingerprint} --secret {secret}"))?;
+    let metrics = options.service.open("proxy --serve", output)?;
+    let secret = made.then(|| exit.secret());
+    announce(output, &format!("{} proxy", host.name()), exit.address(), exit.fingerprint(), secret);
+    options.common.warn_of_weak(output)?;
+    if nothing {
+        output.warn("no connection is allowed: choose --allow HOST:PORT");
     }
-    if options.allow.is_empty() {
-        say("no connection is allowed: choose --allow HOST:PORT\n");
-    }
-    let mut telling = Telling(Ok(()));
-    let outcome = exit.run(&mut |_, tidings| {
-        let Some(tidings) = tidings.filter(|_| !options.common.quiet) else {
-            return ControlFlow::Continue(());
-        };
-        telling.take(report(options.common.json, tidings))
-    });
-    telling.0.and(outcome)
+    exit.run(&mut |_, tidings| {
+        if let Some(tidings) = tidings {
+            if let Some(metrics) = &metrics {
+                metrics.count(|registry| counts::far(registry, tidings));
+            }
+            tell_far(output, tidings);
+        }
+        output.turn()
+    })
 }
 
-fn report(json: bool, tidings: &Tidings<'_>) -> Result<(), Error> {
-    let (value, words) = match tidings {
-        Tidings::Came { remote } => {
-            (json!({"event": "came", "from": remote}), format!("{remote} has connected"))
+fn tell_far(output: &Output<'_>, tidings: &Tidings<'_>) {
+    let value = || report::far(tidings);
+    match tidings {
+        Tidings::Came { from } => output.event(value, || format!("{from} has connected")),
+        Tidings::Left { standing, error: Error::Stopped } => {
+            output.event(value, || format!("{} is gone: it has ended", standing.from));
         }
-        Tidings::Left { error } => {
-            (json!({"event": "left", "reason": error.to_string()}), format!("a peer is gone: {error}"))
+        Tidings::Left { standing, error } => {
+            output.failure(value, &format!("{} is gone: {error}", standing.from));
         }
-        Tidings::Changed(change) => (change.to_json(&[]), change.to_string()),
-        Tidings::Connected { target } => {
-            (json!({"event": "connected", "target": target}), format!("{target}: connected"))
+        Tidings::Changed { from, change } => output.event(value, || format!("{from}: {change}")),
+        Tidings::Connected { from, target } => output.event(value, || format!("{from}: {target}: connected")),
+        Tidings::Idle { from, target } => {
+            output.event(value, || format!("{from}: {target}: ended: nothing has moved"));
         }
-        Tidings::Refused { target, reason } => (
-            json!({"event": "refused", "target": target, "reason": reason.to_string()}),
-            format!("{}: {reason}", target.escape_debug()),
-        ),
-    };
-    if json {
-        return print(&value.to_string());
+        Tidings::Refused { from, target, reason } => {
+            output.failure(value, &format!("{from}: {}: {reason}", target.escape_debug()));
+        }
+        Tidings::Rejected { remote } => {
+            output.failure(value, &format!("{remote}: rejected: {}", report::WRONG_SECRET));
+        }
+        Tidings::Status(standings) => output.live(|| {
+            let streams: usize = standings.iter().map(|one| one.streams).sum();
+            format!("{} near ends, {streams} connections", standings.len())
+        }),
     }
-    say(&format!("{words}\n"));
-    Ok(())
 }

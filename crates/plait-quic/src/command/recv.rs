@@ -1,86 +1,89 @@
 //! `recv`.
 
-use super::{RecvOptions, clear, megabits, print, say, show};
+use super::counts::Counts;
+use super::output::{Output, megabits};
+use super::{Host, RecvOptions, announce, send};
 use crate::error::Error;
-use crate::files::{Inbox, News, Receiving};
-use crate::identity::hexadecimal;
+use crate::files::{Inbox, Modes, News, Receiving, Transferred};
+use crate::report;
 use crate::settings::Settings;
-use serde_json::json;
 use std::ops::ControlFlow;
 
-/// False if the only file is not there, which was said.
-pub(super) fn run(options: &RecvOptions) -> Result<bool, Error> {
+pub(super) fn run(options: &RecvOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
+    let listen = options.listen.listen(&options.common, Settings::default().congestion)?;
+    let made = listen.is_open();
     let mut receiving = Receiving::open(Inbox {
-        folder: options.out.clone(),
-        listen: options.listen,
-        secret: options.common.secret(),
-        settings: Settings { window: options.window, ..options.common.settings() },
+        folder: (!options.is_piped()).then(|| options.out.clone()),
+        modes: options.mode.unwrap_or(Modes::Private),
+        replaces: options.replace,
+        listen,
     })?;
-    let (address, fingerprint, secret) =
-        (receiving.address(), receiving.fingerprint().to_string(), receiving.secret());
-    if options.common.json {
-        let line =
-            json!({"event": "listening", "address": address, "fingerprint": fingerprint, "secret": secret});
-        print(&line.to_string())?;
-    } else {
-        let host = if address.ip().is_unspecified() { "HOST".to_owned() } else { address.ip().to_string() };
-        let port = address.port();
-        print(&format!("plait-quic send FILE {host}:{port} --fingerprint {fingerprint} --secret {secret}"))?;
-    }
-    let (mut failed, mut only) = (None, true);
+    let metrics = options.service.open("recv", output)?;
+    let secret = made.then(|| receiving.secret().to_owned());
+    announce(
+        output,
+        &format!("{} send FILE", host.name()),
+        receiving.address(),
+        receiving.fingerprint(),
+        secret.as_deref(),
+    );
+    options.common.warn_of_weak(output)?;
+    let (mut lost, mut counts) = (None, Counts::default());
     receiving.run(&mut |_, news| {
-        let Some(news) = news else { return ControlFlow::Continue(()) };
-        if let Err(error) = tell(options, news) {
-            failed = Some(error);
-            return ControlFlow::Break(());
+        if let Some(news) = news {
+            if let Some(metrics) = &metrics {
+                metrics.count(|registry| counts.received(registry, news));
+            }
+            lost = tell(output, news);
+            let ends = matches!(news, News::Kept { .. } | News::Failed { .. });
+            if (options.once || options.is_piped()) && ends {
+                return ControlFlow::Break(());
+            }
         }
-        match news {
-            News::Begun { .. } | News::Status(_) => return ControlFlow::Continue(()),
-            News::Kept { .. } => only = true,
-            News::Failed { .. } => only = false,
-        }
-        if options.once { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        output.turn()
     })?;
-    failed.map_or(Ok(only || !options.once), Err)
+    // Said already.
+    if (options.once || options.is_piped()) && lost.is_some() { Err(Error::Stopped) } else { Ok(()) }
 }
 
-fn tell(options: &RecvOptions, news: &News<'_>) -> Result<(), Error> {
-    let json = options.common.json;
+/// Tells of an event; why a file has not arrived.
+fn tell(output: &Output<'_>, news: &News<'_>) -> Option<()> {
     match news {
-        News::Begun { .. } if options.common.quiet => {}
-        News::Begun { offer, remote } if json => print(
-            &json!({"event": "begun", "file": offer.name, "bytes": offer.size, "from": remote}).to_string(),
-        )?,
-        News::Begun { offer, remote } => {
-            say(&format!("{} from {remote}: {} bytes\n", offer.name, offer.size));
+        News::Begun { offer, from } => {
+            let words = || format!("{from}: {}: {} bytes", offer.name, offer.size);
+            output.event(|| report::received(news), words);
         }
-        News::Status(status) => show(&options.common, &[], status)?,
-        News::Kept { offer, summary, .. } => {
-            clear(&options.common);
-            let (seconds, rate) =
-                (summary.duration.as_secs_f64(), megabits(summary.bytes - summary.resumed, summary.duration));
-            let gap = summary.longest_gap.as_secs_f64() * 1e3;
-            print(&if json {
-                json!({
-                    "event": "received", "file": offer.name, "bytes": summary.bytes, "resumed_bytes": summary.resumed, "sha256": hexadecimal(&offer.digest),
-                    "seconds": seconds, "paths": summary.paths, "longest_gap_ms": gap,
-                })
-                .to_string()
-            } else {
-                let (name, bytes) = (&offer.name, summary.bytes);
+        News::Status(status) => send::show(output, status),
+        News::File { path, outcome } => {
+            let words = || match outcome {
+                Ok(arrived) => format!("{path}: {} bytes, SHA-256 equal", arrived.bytes),
+                Err(error) => format!("{path}: {error}"),
+            };
+            output.event(|| report::received(news), words);
+        }
+        News::Kept { offer, from, transferred } => output.result(
+            || report::received(news),
+            || {
+                let Transferred { files, bytes, resumed, digest, summary, .. } = transferred;
+                let rate = megabits(report::goodput(*bytes, *resumed, summary.duration));
+                let (seconds, gap) = (summary.duration.as_secs_f64(), summary.longest_gap.as_secs_f64() * 1e3);
+                let files = if digest.is_some() { String::new() } else { format!("{files} files, ") };
                 format!(
-                    "{name}: {bytes} bytes in {seconds:.2} s, {rate:.1} Mbit/s, SHA-256 equal, longest gap {gap:.0} ms"
+                    "{from}: {}: {files}{bytes} bytes in {seconds:.2} s, {rate}, SHA-256 equal, longest gap {gap:.0} ms",
+                    offer.name
                 )
-            })?;
+            },
+        ),
+        News::Rejected { remote } => {
+            output
+                .failure(|| report::received(news), &format!("{remote}: rejected: {}", report::WRONG_SECRET));
         }
-        News::Failed { offer, error, left } if json => {
-            print(&json!({"event": "failed", "file": offer.name, "error": error.to_string(), "kept_bytes": left}).to_string())?;
-        }
-        News::Failed { offer, error, left } => {
-            clear(&options.common);
-            let kept = if *left > 0 { format!("; {left} bytes are kept") } else { String::new() };
-            say(&format!("plait-quic: {}: {error}{kept}\n", offer.name));
+        News::Failed { offer, from, error, left } => {
+            let kept =
+                if *left > 0 { format!("; {left} bytes are kept for another try") } else { String::new() };
+            output.failure(|| report::received(news), &format!("{from}: {}: {error}{kept}", offer.name));
+            return Some(());
         }
     }
-    Ok(())
+    None
 }

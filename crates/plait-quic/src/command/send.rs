@@ -1,88 +1,96 @@
 //! `send`.
 
-use super::{SendOptions, clear, megabits, print, record, say, show, tell_awaited, told};
+use super::output::{Output, megabits, path_words};
+use super::{Host, SendOptions};
 use crate::error::Error;
-use crate::files::{Sending, Sent, Shipment};
-use crate::identity::hexadecimal;
-use crate::pilot::Change;
-use crate::settings::Settings;
-use serde_json::json;
-use std::ops::ControlFlow;
+use crate::files::{Sending, Sent, Shipment, Status};
+use crate::pilot::{Change, Pilot};
+use crate::report;
+use plait_sched::Scheduler;
 
-pub(super) fn run(options: &SendOptions) -> Result<(), Error> {
-    let scheduler = options.paths.decision.scheduler()?;
-    let record = options.record.as_deref().map(|folder| record(folder, &options.paths.decision));
-    let shipment = Shipment {
-        file: Some(options.file.clone()),
-        to: options.to.clone(),
-        fingerprint: options.fingerprint,
-        secret: told(&options.common)?,
-        locals: options.paths.local.clone(),
-        interfaces: options.paths.interface.clone(),
-        terms: options.paths.terms()?,
-        record: record.transpose()?,
-        interop: options.interop,
-        settings: Settings { congestion: options.paths.decision.congestion, ..options.common.settings() },
-    };
-    let pilot = options.paths.decision.pilot(shipment.settings);
+/// The scheduler of mode interop: there nothing that waits on a slow path can be sent again on another one, so packets are
+/// kept from such a path.
+const INTEROP: &str = "ecf";
+
+pub(super) fn run(options: &SendOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
+    let decision = &mut options.paths.decision.clone();
+    if options.interop {
+        decision.prefer(INTEROP);
+    }
+    let built_in = if decision.is_own() { None } else { Some(decision.scheduler()?) };
+    let connect = options.paths.connect(options.to.clone(), options.fingerprint, &options.common)?;
+    let pilot = decision.pilot(connect.settings);
+    let (paths, name) = (options.files.clone(), options.name.clone());
+    let shipment = Shipment { paths, name, connect, interop: options.interop };
     let sending = Sending::open(shipment)?;
-    tell_awaited(&options.common, &sending.awaited());
+    for name in sending.awaited() {
+        output.warn(&format!("{name} is not there yet: it becomes a path when it is"));
+    }
     let names: Vec<String> = sending.paths().iter().map(ToString::to_string).collect();
-    let mut failed = None;
-    let sent = sending.run_piloted(scheduler, pilot, &mut |_, status| match status
-        .map_or(Ok(()), |status| show(&options.common, &names, status))
-    {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            failed = Some(error);
-            ControlFlow::Break(())
-        }
-    });
-    clear(&options.common);
-    match failed {
-        Some(error) => Err(error),
-        None => tell(options, &names, &sent?),
-    }
-}
-
-fn tell(options: &SendOptions, names: &[String], sent: &Sent) -> Result<(), Error> {
-    let Sent { name, bytes, duration, counters, changes, .. } = sent;
-    let scheduler = options.paths.decision.name();
+    let sent = match built_in {
+        Some(scheduler) => carry(sending, scheduler, pilot, &names, output),
+        None => host
+            .scheduler(decision.name(), &names)
+            .and_then(|scheduler| carry(sending, scheduler, None, &names, output)),
+    };
+    let sent = decision.recorded(host, sent)?;
     if let Some(reason) = &sent.unrecorded {
-        say(&format!("plait-quic: the recording is not whole: {reason}\n"));
+        output.warn(&format!("the recording is not whole: {reason}"));
     }
-    if options.common.json {
-        let paths = sent.paths.iter().map(|(local, path)| {
-            let srtt = path.srtt.map(|srtt| srtt.as_secs_f64() * 1e3);
-            json!({
-                "local": local.address, "interface": local.interface, "sent_bytes": path.sent, "srtt_ms": srtt,
-                "opened": path.opened, "trouble": path.trouble,
-            })
-        });
-        let line = json!({
-            "event": "sent", "file": name, "bytes": bytes, "resumed_bytes": sent.resumed, "sha256": hexadecimal(&sent.digest),
-            "seconds": duration.as_secs_f64(), "goodput_bps": megabits(*bytes - sent.resumed, *duration) * 1e6,
-            "scheduler": scheduler, "changes": changes.iter().map(|change| change.to_json(names)).collect::<Vec<_>>(),
-            "paths": paths.collect::<Vec<_>>(), "retransmissions": counters.retransmissions,
-            "reinjections": counters.reinjections, "oversized": sent.oversized,
-        });
-        print(&line.to_string())
-    } else {
-        let paths: Vec<String> = sent
-            .paths
-            .iter()
-            .map(|(local, path)| format!("{local} {:.1} MB", path.sent as f64 / 1e6))
-            .collect();
-        let (seconds, rate) = (duration.as_secs_f64(), megabits(*bytes - sent.resumed, *duration));
-        print(&format!(
-            "{name}: {bytes} bytes in {seconds:.2} s, {rate:.1} Mbit/s, SHA-256 equal; {}{}",
-            paths.join(", "),
-            decided_by(changes)
-        ))
+    for skipped in &sent.skipped {
+        output.warn(&format!("{skipped}: not sent"));
     }
+    for (file, error) in &sent.failed {
+        output.warn(&format!("{file}: {error}"));
+    }
+    output.result(|| report::sent(&sent, decision.name(), &names), || words(&sent));
+    // Said already.
+    if sent.failed.is_empty() { Ok(()) } else { Err(Error::Stopped) }
 }
 
-/// Who decided, one after the other, where it was not the same one all the time.
+fn carry<W: Scheduler>(
+    sending: Sending,
+    scheduler: W,
+    pilot: Option<Box<dyn Pilot<W>>>,
+    names: &[String],
+    output: &Output<'_>,
+) -> Result<Sent, Error> {
+    sending.run_piloted(scheduler, pilot, &mut |_, status| {
+        if let Some(status) = status {
+            status.changes.iter().for_each(|change| output.change(change, names));
+            show(output, status);
+        }
+        output.turn()
+    })
+}
+
+/// Progress of a file at either end.
+pub(super) fn show(output: &Output<'_>, status: &Status) {
+    let amount = || match status.size {
+        // The end of standard input is not known.
+        0 => format!("{:.1} MB", status.bytes as f64 / 1e6),
+        size => format!("{:5.1} %", 100.0 * status.bytes as f64 / size as f64),
+    };
+    output.progress(|| report::progress(status), || format!("{}  {}", amount(), path_words(&status.paths)));
+}
+
+fn words(sent: &Sent) -> String {
+    let Sent { name, files, bytes, resumed, duration, changes, paths, digest, failed, .. } = sent;
+    let files = if digest.is_some() { String::new() } else { format!("{files} files, ") };
+    let equal = if failed.is_empty() { "SHA-256 equal" } else { "SHA-256 of these equal" };
+    let rate = megabits(report::goodput(*bytes, *resumed, *duration));
+    let path =
+        |(local, path): &(_, crate::sender::Progress)| format!("{local} {:.1} MB", path.sent as f64 / 1e6);
+    let paths: Vec<String> = paths.iter().map(path).collect();
+    format!(
+        "{name}: {files}{bytes} bytes in {:.2} s, {rate}, {equal}; {}{}",
+        duration.as_secs_f64(),
+        paths.join(", "),
+        decided_by(changes)
+    )
+}
+
+/// The schedulers, one after the other, where there were several.
 fn decided_by(changes: &[Change]) -> String {
     let Some(first) = changes.first() else { return String::new() };
     let later = |change: &Change| format!(", {} after {:.1} s", change.to, change.at.as_secs_f64());

@@ -45,11 +45,8 @@ impl Door {
         connected.link.carried()
     }
 
-    /// Says something to who sends it.
-    pub(crate) fn say(&mut self, handle: ConnectionHandle, bytes: &[u8]) {
-        if let Some(connected) = self.links.get_mut(&handle) {
-            // Who takes nothing of it hears nothing, and is gone after a while.
-            let _ = connected.link.say(bytes);
-        }
+    /// Says as much to its sender as there is room for; how much that was.
+    pub(crate) fn say(&mut self, handle: ConnectionHandle, bytes: &[u8]) -> usize {
+        self.links.get_mut(&handle).map_or(0, |connected| connected.link.write(bytes))
     }
 }

@@ -1,41 +1,52 @@
 //! Which paths come, go and move, by what a look at the interfaces shows.
 
 use super::Local;
+use super::aims::Aims;
 use crate::settings::MAX_LINKS;
 use std::time::Instant;
 
 /// A path's place: where it begins, and how that was when it was looked at last.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    pub(super) local: Local,
+    pub(super) aims: Aims,
     /// The number of its interface; 0 for a path that is bound to none.
     pub(super) number: u32,
     /// Packets were refused since.
     pub(super) troubled: bool,
     /// Since when its address, or its interface, is not there.
     pub(super) gone_at: Option<Instant>,
+    /// Whether the routing table leads to the peer from here.
+    pub(super) routed: bool,
     /// It has a budget: what it has carried counts for good, so nobody else gets its place.
     pub(super) metered: bool,
 }
 
+impl Place {
+    /// Where the path begins.
+    pub(super) fn local(&self) -> &Local {
+        &self.aims.now().local
+    }
+}
+
 /// What became of a path.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Change {
     /// It begins elsewhere, or its interface is another one of the same name, as an adapter is that was pulled out and put in again.
-    Moved(usize, Local, u32),
+    Moved(usize, Aims, u32),
     Gone(usize),
     /// It is there again, with the same address: it goes on without another handshake.
     Back(usize),
 }
 
-/// What became of the paths that there are, at which the look showed `find`: their place, and the number of its interface.
-pub(super) fn changes(places: &[Place], find: impl Fn(&Local) -> Option<(Local, u32)>) -> Vec<Change> {
-    let change = |(path, place): (usize, &Place)| match find(&place.local) {
+/// The changes of all paths. `find` gives their present addresses, and the numbers of their interfaces.
+pub(super) fn changes(places: &[Place], find: impl Fn(&Place) -> Option<(Aims, u32)>) -> Vec<Change> {
+    let change = |(path, place): (usize, &Place)| match find(place) {
         None => place.gone_at.is_none().then_some(Change::Gone(path)),
-        Some((local, number)) => {
-            let other = place.troubled && number != place.number || local.address != place.local.address;
+        Some((aims, number)) => {
+            let moved = aims.now().local.address != place.local().address;
+            let other = place.troubled && number != place.number || moved;
             let back = place.gone_at.is_some().then_some(Change::Back(path));
-            if other { Some(Change::Moved(path, local, number)) } else { back }
+            if other { Some(Change::Moved(path, aims, number)) } else { back }
         }
     };
     places.iter().enumerate().filter_map(change).collect()
@@ -43,9 +54,9 @@ pub(super) fn changes(places: &[Place], find: impl Fn(&Local) -> Option<(Local, 
 
 /// Whether a path begins there already.
 pub(super) fn is_taken(places: &[Place], local: &Local) -> bool {
-    let same = |place: &Place| match (&place.local.interface, &local.interface) {
+    let same = |place: &Place| match (&place.local().interface, &local.interface) {
         (Some(one), Some(other)) => one == other,
-        _ => place.gone_at.is_none() && place.local.address == local.address,
+        _ => place.gone_at.is_none() && place.local().address == local.address,
     };
     places.iter().any(same)
 }
@@ -62,35 +73,43 @@ pub(super) fn place_for_another(places: &[Place]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::aims::Aim;
     use super::*;
     use crate::files::now;
     use std::time::Duration;
 
+    fn aims(local: &str) -> Aims {
+        let remote = "192.0.2.1:9".parse().expect("an address");
+        Aims::new(vec![Aim { local: local.parse().expect("it is one"), remote }]).expect("there is one")
+    }
+
     fn place(local: &str) -> Place {
-        let local = local.parse().expect("it is one");
-        Place { local, number: 5, troubled: false, gone_at: None, metered: false }
+        Place { aims: aims(local), number: 5, troubled: false, gone_at: None, routed: true, metered: false }
+    }
+
+    /// The changes in words.
+    fn words(changes: Vec<Change>) -> Vec<String> {
+        let word = |change| match change {
+            Change::Moved(path, aims, number) => format!("{path} moved to {} {number}", aims.now().local),
+            other => format!("{other:?}"),
+        };
+        changes.into_iter().map(word).collect()
     }
 
     #[test]
     fn only_who_has_another_address_or_is_another_interface_needs_another_socket() {
         let look = |troubled: bool, gone: bool, found: Option<(&str, u32)>| {
             let place = Place { troubled, gone_at: gone.then(now), ..place("10.0.0.1%wwan0") };
-            let wwan0 = |address: &str| format!("{address}%wwan0").parse::<Local>().expect("it is one");
-            changes(&[place], |_| found.map(|(address, number)| (wwan0(address), number)))
+            let wwan0 = |address: &str| aims(&format!("{address}%wwan0"));
+            words(changes(&[place], |_| found.map(|(address, number)| (wwan0(address), number))))
         };
-        let moved = |address: &str, number| {
-            let local = format!("{address}%wwan0").parse().expect("it is one");
-            vec![Change::Moved(0, local, number)]
-        };
-        assert_eq!(look(false, false, Some(("10.0.0.1", 5))), []);
-        assert_eq!(look(true, false, Some(("10.0.0.1", 5))), [], "it takes packets again");
-        assert_eq!(
-            look(true, true, Some(("10.0.0.1", 5))),
-            [Change::Back(0)],
-            "it was down, and is up again"
-        );
-        assert_eq!(look(true, false, None), [Change::Gone(0)]);
-        assert_eq!(look(true, true, None), [], "that is known");
+        let moved = |address: &str, number| vec![format!("0 moved to {address}%wwan0 {number}")];
+        let nothing: Vec<String> = Vec::new();
+        assert_eq!(look(false, false, Some(("10.0.0.1", 5))), nothing);
+        assert_eq!(look(true, false, Some(("10.0.0.1", 5))), nothing, "it takes packets again");
+        assert_eq!(look(true, true, Some(("10.0.0.1", 5))), ["Back(0)"], "it was down, and is up again");
+        assert_eq!(look(true, false, None), ["Gone(0)"]);
+        assert_eq!(look(true, true, None), nothing, "that is known");
         assert_eq!(look(true, true, Some(("10.0.0.1", 6))), moved("10.0.0.1", 6));
         assert_eq!(look(false, false, Some(("10.0.0.9", 5))), moved("10.0.0.9", 5));
     }

@@ -1,7 +1,8 @@
 //! Which ways there are from here: the interfaces that are up, and the address that each sends from.
 
 use super::Local;
-use crate::error::Error;
+use super::aims::{Aim, Aims, is_link_local};
+use super::reach::leads;
 use crate::settings::MAX_LINKS;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
@@ -28,34 +29,22 @@ fn own() -> io::Result<Vec<Own>> {
     Ok(found.collect())
 }
 
-/// The paths to `remote`: one from every interface that is up, has a carrier and an address of the same family that is good for more than its link,
-/// in the system's order, [`MAX_LINKS`] at most. Where `remote` is this machine, or no interface is found, the system's choice.
-///
-/// Whether `remote` can be reached through an interface is not known before it is tried; one that cannot is a path that carries nothing.
-///
-/// # Errors
-/// [`Error::Setting`] if the system knows no way, with the interfaces that there are.
-pub fn usable(remote: SocketAddr) -> Result<Vec<Local>, Error> {
-    let found = Snapshot::take(remote);
-    let usable = found.usable();
-    if !usable.is_empty() {
-        return Ok(usable);
-    }
-    let refused =
-        |error| Error::Setting(format!("no interface leads to {remote} ({error}): {}", found.choices()));
-    Ok(vec![Local { address: chosen(remote, None).map_err(refused)?, interface: None }])
+/// The addresses of this machine.
+pub(crate) fn own_addresses() -> Vec<IpAddr> {
+    own().unwrap_or_default().into_iter().map(|one| one.address).collect()
 }
 
-/// The addresses of this machine at a moment, as far as they may lead to somewhere.
+/// The addresses of this machine at a moment, as far as they may lead to a peer.
 pub(super) struct Snapshot {
     own: Vec<Own>,
-    remote: SocketAddr,
+    /// The peer's addresses.
+    remotes: Vec<SocketAddr>,
 }
 
 impl Snapshot {
     /// Where the system lists none, it still knows a way.
-    pub(super) fn take(remote: SocketAddr) -> Self {
-        Self { own: own().unwrap_or_default(), remote }
+    pub(super) fn take(remotes: &[SocketAddr]) -> Self {
+        Self { own: own().unwrap_or_default(), remotes: remotes.to_vec() }
     }
 
     /// Nothing is known.
@@ -65,31 +54,83 @@ impl Snapshot {
 
     /// Packets never leave this machine.
     pub(super) fn is_here(&self) -> bool {
-        self.remote.ip().is_loopback() || self.own.iter().any(|one| one.address == self.remote.ip())
+        let is_own = |remote: &SocketAddr| self.own.iter().any(|one| one.address == remote.ip());
+        self.remotes.iter().all(|remote| remote.ip().is_loopback() || is_own(remote))
     }
 
-    /// A path from every interface that serves; none to this machine.
-    pub(super) fn usable(&self) -> Vec<Local> {
+    /// A path from every interface that is up, has a carrier and a route to the peer; none to this machine. The address is
+    /// of the peer's family and good for more than its link. There are [`MAX_LINKS`] at most, in the system's order.
+    pub(super) fn usable(&self) -> Vec<Aims> {
         let here = self.is_here();
-        let mut found: Vec<Local> = Vec::new();
-        for one in self.own.iter().filter(|one| !here && one.serves(self.remote)) {
-            let seen = found.iter().any(|local| local.interface.as_ref() == Some(&one.interface));
+        let mut found: Vec<Aims> = Vec::new();
+        for one in self.own.iter().filter(|_| !here) {
+            let seen = found.iter().any(|aims| aims.now().local.interface.as_ref() == Some(&one.interface));
             if !seen && found.len() < MAX_LINKS {
-                found.extend(self.named(&one.interface));
+                let serves = |aim: &Aim| self.serves(&one.interface, aim.remote) && self.leads(aim);
+                found.extend(Aims::new(self.through(&one.interface).filter(serves).collect()));
             }
         }
         found
     }
 
-    /// The path through an interface, if it leads to somewhere.
-    pub(super) fn named(&self, name: &str) -> Option<Local> {
-        through(name, &self.own, self.remote)
+    /// Whether an interface has an address from which the peer may be reached.
+    fn serves(&self, name: &str, remote: SocketAddr) -> bool {
+        self.own.iter().any(|one| one.interface == name && one.serves(remote))
+    }
+
+    /// Whether there is a route.
+    fn leads(&self, aim: &Aim) -> bool {
+        let name = aim.local.interface.as_deref();
+        name.is_none_or(|name| leads(aim.local.address, number(name), aim.remote))
+    }
+
+    /// The ways to the peer through an interface.
+    fn through(&self, name: &str) -> impl Iterator<Item = Aim> {
+        let aim =
+            |remote: &SocketAddr| Some(Aim { local: through(name, &self.own, *remote)?, remote: *remote });
+        self.remotes.iter().filter_map(aim)
+    }
+
+    /// The path through an interface that somebody has named: it is tried without a route, too.
+    pub(super) fn named(&self, name: &str) -> Option<Aims> {
+        let all: Vec<Aim> = self.through(name).collect();
+        let routed: Vec<Aim> = all.iter().filter(|aim| self.leads(aim)).cloned().collect();
+        Aims::new(if routed.is_empty() { all } else { routed })
     }
 
     /// Likewise, of one that is up and has a carrier.
-    pub(super) fn working(&self, name: &str) -> Option<Local> {
+    pub(super) fn working(&self, name: &str) -> Option<Aims> {
         let up = |one: &Own| one.interface == name && one.flags.contains(WORKS);
         self.named(name).filter(|_| self.own.iter().any(up))
+    }
+
+    /// The path from an address that somebody has named.
+    pub(super) fn from(&self, local: &Local) -> Option<Aims> {
+        let suits = |remote: &&SocketAddr| remote.is_ipv4() == local.address.is_ipv4();
+        let aim = |remote: &SocketAddr| Aim { local: local.clone(), remote: *remote };
+        Aims::new(self.remotes.iter().filter(suits).map(aim).collect())
+    }
+
+    /// The path that the system chooses.
+    ///
+    /// # Errors
+    /// Says why there is none, and which interfaces there are.
+    pub(super) fn chosen(&self) -> Result<Aims, String> {
+        let (mut all, mut refused) = (Vec::new(), String::new());
+        for remote in &self.remotes {
+            match chosen(*remote, None) {
+                Ok(address) => all.push(Aim { local: Local { address, interface: None }, remote: *remote }),
+                Err(error) => {
+                    refused = format!("no interface leads to {remote} ({error}): {}", self.choices());
+                }
+            }
+        }
+        Aims::new(all).ok_or(refused)
+    }
+
+    /// Whether there is a route from a path's address.
+    pub(super) fn is_routed(&self, aims: &Aims) -> bool {
+        self.leads(aims.now())
     }
 
     /// Whether an address is one of an interface that is up.
@@ -106,8 +147,8 @@ impl Snapshot {
 
     /// Why a path through an interface is not to be had.
     pub(super) fn missing(&self, name: &str) -> String {
-        let (family, remote) = (if self.remote.is_ipv4() { "IPv4" } else { "IPv6" }, self.remote);
-        format!("interface {name}: no {family} address that leads to {remote}")
+        let remotes: Vec<String> = self.remotes.iter().map(ToString::to_string).collect();
+        format!("interface {name}: no address that leads to {}", remotes.join(" or "))
     }
 }
 
@@ -138,17 +179,13 @@ impl Own {
         self.flags.contains(WORKS)
             && !self.flags.contains(InterfaceFlags::IFF_LOOPBACK)
             && self.address.is_ipv4() == remote.is_ipv4()
-            && is_global(self.address)
+            && (is_global(self.address) || is_link_local(self.address) && is_link_local(remote.ip()))
     }
 }
 
 /// Whether an address is good for more than its link; private ones are.
 fn is_global(address: IpAddr) -> bool {
-    let local = match address {
-        IpAddr::V4(address) => address.is_link_local(),
-        IpAddr::V6(address) => address.is_unicast_link_local(),
-    };
-    !(local || address.is_loopback() || address.is_unspecified() || address.is_multicast())
+    !(is_link_local(address) || address.is_loopback() || address.is_unspecified() || address.is_multicast())
 }
 
 /// The local address that the system would take, through an interface if one is named.
@@ -172,9 +209,10 @@ mod tests {
     #[test]
     fn this_machine_is_reached_by_one_path_that_names_no_interface() {
         for remote in ["127.0.0.1:9", "127.0.0.7:9"] {
-            let found = usable(remote.parse().expect("an address")).expect("there is a way");
+            let found = Snapshot::take(&[remote.parse().expect("an address")]);
+            assert!(found.is_here() && found.usable().is_empty());
             let expected = Local { address: Ipv4Addr::LOCALHOST.into(), interface: None };
-            assert_eq!(found, [expected], "{remote}");
+            assert_eq!(found.chosen().expect("there is a way").now().local, expected, "{remote}");
         }
     }
 
@@ -188,6 +226,9 @@ mod tests {
         };
         assert!(serves("10.0.0.1", up) && serves("198.51.100.7", up));
         assert!(!serves("169.254.3.4", up), "its link only");
+        let neighbour = "169.254.9.9:9".parse().expect("an address");
+        let own = Own { interface: "eth0".to_owned(), flags: up, address: [169, 254, 3, 4].into() };
+        assert!(own.serves(neighbour), "that is on its link");
         assert!(!serves("2001:db8::1", up), "another family");
         assert!(!serves("10.0.0.1", InterfaceFlags::IFF_UP), "no carrier");
         assert!(!serves("10.0.0.1", up | InterfaceFlags::IFF_LOOPBACK));

@@ -5,33 +5,53 @@
 
 #[cfg(feature = "simulation")]
 mod advisor;
+mod aims;
 mod changes;
+mod download;
+mod ends;
+mod folder;
+mod hashing;
+mod inbox;
 mod interfaces;
 mod notices;
 mod partial;
+mod reach;
 mod receive;
 pub(crate) mod record;
+pub mod records;
 pub(crate) mod routes;
+mod said;
 mod send;
 mod ship;
 pub(crate) mod sockets;
+mod spans;
+mod tree;
+mod upload;
 
 #[cfg(feature = "simulation")]
 pub use advisor::{Advisor, pilot};
-pub use interfaces::usable;
-pub use receive::{Inbox, News, Receiving};
+pub use aims::{address, anywhere};
+pub use download::Download;
+pub(crate) use ends::Listening;
+pub use ends::{Connect, Listen};
+pub use inbox::{Arrived, Modes};
+pub(crate) use interfaces::own_addresses;
+pub use receive::{Inbox, News, Receiving, Transferred};
 pub use record::Record;
 pub use routes::Term;
 pub use send::{Sending, Sent, Shipment};
+pub(crate) use sockets::Sockets;
+pub use tree::STREAM;
+pub use upload::{Place, Settled, Upload};
 
 use crate::pilot::Change;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Between two looks at how things stand.
-const STEP: Duration = Duration::from_millis(500);
+pub(crate) const STEP: Duration = Duration::from_millis(500);
 
 /// The longest sleep: who watches is asked as often at least.
 pub(crate) const NAP: Duration = Duration::from_millis(100);
@@ -130,6 +150,12 @@ impl Meter {
 #[expect(clippy::disallowed_methods, reason = "here is where the clock is")]
 pub(crate) fn now() -> Instant {
     Instant::now()
+}
+
+/// The time of day, for files and logs.
+#[expect(clippy::disallowed_methods, reason = "here is where the clock is")]
+pub(crate) fn system_now() -> SystemTime {
+    SystemTime::now()
 }
 
 #[cfg(test)]

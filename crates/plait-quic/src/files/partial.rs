@@ -1,62 +1,66 @@
-//! Files that are not whole yet: `.plait-SHA256.part`, by the hash that was offered. What an interrupted transfer leaves is
-//! there for the next one that offers the same.
+//! Files that are not whole yet: `.plait-HASH.part` in the receiver's folder, by the SHA-256 of their path. An
+//! interrupted transfer leaves its part for the next one of the same name.
 
-use crate::hello::Offer;
+use super::folder::Folder;
 use crate::identity::hexadecimal;
-use crate::receiver::Prefix;
+use crate::names::PART;
 use nix::fcntl::{Flock, FlockArg};
-use sha2::Digest;
-use std::fs::{File, OpenOptions};
+use nix::sys::statvfs::fstatvfs;
+use sha2::{Digest as _, Sha256};
+use std::fs::{File, FileTimes, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
-/// A file that arrives. Nobody else writes it: it is locked.
+/// The end of a part's name.
+const END: &str = ".part";
+
+/// A part that was not written for so long is removed.
+pub(super) const EXPIRES: Duration = Duration::from_secs(14 * 24 * 3_600);
+
+/// Bytes that are written at once: those of one turn of the loop, which may be hundreds of packets.
+const CHUNK: usize = 256 << 10;
+
+/// The name of the part of the file at this path.
+pub(super) fn name_of(path: &[u8]) -> Vec<u8> {
+    let digest: [u8; 32] = Sha256::digest(path).into();
+    format!("{PART}{}{END}", hexadecimal(&digest[..16])).into_bytes()
+}
+
+/// Refuses more bytes than are free in a folder.
+pub(super) fn check_room(folder: &Folder, missing: u64) -> io::Result<()> {
+    let space = fstatvfs(folder.file())?;
+    // Their types differ between systems.
+    let free = space.blocks_available() as u64 * space.fragment_size() as u64;
+    if missing > free {
+        let text = format!("there is room for {free} of {missing} bytes");
+        return Err(io::Error::new(io::ErrorKind::StorageFull, text));
+    }
+    Ok(())
+}
+
+/// A file that arrives. It is locked, so that nobody else writes it.
 pub(super) struct Partial {
     file: Flock<File>,
-    path: PathBuf,
-    /// What is to be written with the next [`Partial::flush`].
+    name: Vec<u8>,
+    /// The bytes of the next [`Partial::flush`].
     buffer: Vec<u8>,
 }
 
-/// Bytes that are written at once: what came in one turn of the loop, which may be hundreds of packets.
-const CHUNK: usize = 256 << 10;
-
 impl Partial {
-    /// What there is of an offered file, which may be nothing.
-    pub(super) fn open(folder: &Path, offer: &Offer) -> io::Result<Self> {
-        if folder.join(&offer.name).exists() {
-            let text = format!("the receiver has a file {} already", offer.name);
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
-        }
-        let path = folder.join(format!(".plait-{}.part", hexadecimal(&offer.digest)));
-        let file = OpenOptions::new().read(true).append(true).create(true).open(&path)?;
+    /// The part of this name, of which the first `bytes` are of use.
+    pub(super) fn open(folder: &Folder, name: Vec<u8>, bytes: u64) -> io::Result<Self> {
+        let file = folder.own_file(&name, true)?.ok_or(io::ErrorKind::NotFound)?;
         let file = Flock::lock(file, FlockArg::LockExclusiveNonblock)
             .map_err(|_| io::Error::new(io::ErrorKind::ResourceBusy, "this file is arriving already"))?;
-        if file.metadata()?.len() > offer.size {
-            file.set_len(0)?;
-        }
-        Ok(Self { file, path, buffer: Vec::new() })
+        file.set_len(bytes)?;
+        Ok(Self { file, name, buffer: Vec::new() })
     }
 
     pub(super) fn length(&self) -> u64 {
         self.file.metadata().map_or(0, |metadata| metadata.len())
-    }
-
-    /// What hashes it as it is now, on any thread.
-    pub(super) fn hashing(&self) -> io::Result<impl FnOnce() -> io::Result<Prefix> + Send + 'static> {
-        let (file, bytes) = (self.file.try_clone()?, self.length());
-        Ok(move || {
-            let (mut prefix, mut buffer) = (Prefix::default(), vec![0; 1 << 20]);
-            while prefix.bytes < bytes {
-                let most =
-                    usize::try_from(bytes - prefix.bytes).map_or(buffer.len(), |left| left.min(buffer.len()));
-                file.read_exact_at(&mut buffer[..most], prefix.bytes)?;
-                prefix.hash.update(&buffer[..most]);
-                prefix.bytes += most as u64;
-            }
-            Ok(prefix)
-        })
     }
 
     /// More of it, which is in the file after [`Partial::flush`] at the latest.
@@ -73,32 +77,60 @@ impl Partial {
         written
     }
 
-    /// It is whole: it gets its name, if no file has it.
-    pub(super) fn keep(mut self, place: &Path) -> io::Result<()> {
+    /// The whole file gets its permissions and time of modification; `syncs`: and is on the disk.
+    pub(super) fn complete(
+        &mut self,
+        mode: u32,
+        modified: Option<SystemTime>,
+        syncs: bool,
+    ) -> io::Result<()> {
         self.flush()?;
-        self.file.sync_all()?;
-        let path = tempfile::TempPath::try_from_path(&self.path)?;
-        path.persist_noclobber(place).map_err(|failed| {
-            // It stays for another time, which `TempPath` would not do.
-            let _ = failed.path.keep();
-            failed.error
-        })
+        self.file.set_permissions(Permissions::from_mode(mode))?;
+        if let Some(modified) = modified {
+            self.file.set_times(FileTimes::new().set_modified(modified))?;
+        }
+        if syncs { self.file.sync_all() } else { Ok(()) }
+    }
+
+    /// Gives the complete file its name in a folder. `replaces`: another file may have it.
+    pub(super) fn keep(self, folder: &Folder, place: (&Folder, &[u8]), replaces: bool) -> io::Result<()> {
+        folder.rename(&self.name, place.0, place.1, replaces)
     }
 
     /// It is wrong, or empty.
-    pub(super) fn discard(self) {
-        let _ = std::fs::remove_file(&self.path);
+    pub(super) fn discard(self, folder: &Folder) {
+        let _ = folder.remove(&self.name);
     }
 
     /// It stays for another transfer; how much that is.
-    pub(super) fn leave(mut self) -> u64 {
+    pub(super) fn leave(mut self, folder: &Folder) -> u64 {
         // What cannot be written is not kept.
         let _ = self.flush();
         let length = self.length();
         if length == 0 {
-            self.discard();
+            self.discard(folder);
         }
         length
+    }
+}
+
+/// Removes the parts that expired by `now`. One that arrives at the moment is locked, and stays.
+pub(super) fn expire(place: &Path, folder: &Folder, now: SystemTime) {
+    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.as_bytes();
+        let old = |file: &File| {
+            let written = file.metadata().and_then(|found| found.modified()).ok()?;
+            Some(now.duration_since(written).ok()? >= EXPIRES)
+        };
+        if name.starts_with(PART.as_bytes())
+            && name.ends_with(END.as_bytes())
+            && let Ok(Some(file)) = folder.own_file(name, false)
+            && old(&file) == Some(true)
+            && Flock::lock(file, FlockArg::LockExclusiveNonblock).is_ok()
+        {
+            let _ = folder.remove(name);
+        }
     }
 }
 
@@ -106,62 +138,93 @@ impl Partial {
 mod tests {
     use super::*;
 
-    fn offer(size: u64) -> Offer {
-        Offer { name: "film".to_owned(), size, digest: [0xab; 32] }
+    fn folder() -> (tempfile::TempDir, Folder) {
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = Folder::open(place.path()).expect("it is there");
+        (place, folder)
+    }
+
+    fn open(folder: &Folder, bytes: u64) -> io::Result<Partial> {
+        Partial::open(folder, name_of(b"film"), bytes)
+    }
+
+    fn count(place: &tempfile::TempDir) -> usize {
+        std::fs::read_dir(place.path()).expect("it is there").count()
     }
 
     #[test]
     fn what_was_left_is_found_again_and_becomes_the_file() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let open = |size| Partial::open(folder.path(), &offer(size));
-        let mut first = open(6).expect("it is made");
-        assert!(open(6).is_err_and(|error| error.to_string().contains("arriving already")));
+        let (place, folder) = folder();
+        let mut first = open(&folder, 0).expect("it is made");
+        assert!(open(&folder, 0).is_err_and(|error| error.to_string().contains("arriving already")));
         first.write(b"abc").expect("there is room");
-        assert_eq!(first.leave(), 3);
-        let mut second = open(6).expect("it is there");
-        let prefix = second.hashing().expect("a handle")().expect("it is read");
-        let expected: [u8; 32] = sha2::Sha256::digest(b"abc").into();
-        assert_eq!((prefix.bytes, <[u8; 32]>::from(prefix.hash.finalize())), (3, expected));
+        assert_eq!(first.leave(&folder), 3);
+        let mut second = open(&folder, 3).expect("it is there");
         second.write(b"def").expect("there is room");
-        second.keep(&folder.path().join("film")).expect("the name is free");
-        assert_eq!(std::fs::read(folder.path().join("film")).expect("it is there"), b"abcdef");
-        assert!(open(6).is_err_and(|error| error.to_string().contains("has a file film already")));
-        assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 1);
+        let modified = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 7_000);
+        second.complete(0o640, Some(modified), true).expect("there is room");
+        second.keep(&folder, (&folder, b"film"), false).expect("the name is free");
+        let film = place.path().join("film");
+        assert_eq!(std::fs::read(&film).expect("it is there"), b"abcdef");
+        let found = std::fs::metadata(film).expect("it is there");
+        assert_eq!(
+            (found.permissions().mode() & 0o777, found.modified().expect("a time")),
+            (0o640, modified)
+        );
+        assert_eq!(count(&place), 1);
     }
 
     #[test]
     fn what_came_in_a_turn_is_in_the_file_behind_it() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut file = Partial::open(folder.path(), &offer(1 << 30)).expect("it is made");
+        let (place, folder) = folder();
+        let mut file = open(&folder, 0).expect("it is made");
         for piece in [&[1; 3][..], &[2; 4]] {
             file.write(piece).expect("there is room");
         }
         file.flush().expect("there is room");
-        assert_eq!(std::fs::read(&file.path).expect("it is there"), [1, 1, 1, 2, 2, 2, 2]);
+        let part = place.path().join(String::from_utf8_lossy(&file.name).into_owned());
+        assert_eq!(std::fs::read(part).expect("it is there"), [1, 1, 1, 2, 2, 2, 2]);
         file.write(&vec![3; CHUNK]).expect("there is room");
         assert_eq!(file.length(), 7 + CHUNK as u64, "no more than a chunk waits");
         file.flush().expect("there is room");
-        assert_eq!(file.leave(), 7 + CHUNK as u64, "once");
+        assert_eq!(file.leave(&folder), 7 + CHUNK as u64, "once");
     }
 
     #[test]
-    fn nothing_and_too_much_are_not_kept() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut file = Partial::open(folder.path(), &offer(6)).expect("it is made");
-        file.write(b"abcd").expect("there is room");
-        file.leave();
-        assert_eq!(Partial::open(folder.path(), &offer(3)).expect("it is there").leave(), 0);
-        assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 0);
-    }
-
-    #[test]
-    fn no_file_is_overwritten() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut file = Partial::open(folder.path(), &offer(3)).expect("it is made");
+    fn nothing_is_not_kept_and_no_file_is_overwritten() {
+        let (place, folder) = folder();
+        assert_eq!(open(&folder, 0).expect("it is made").leave(&folder), 0);
+        assert_eq!(count(&place), 0);
+        let mut file = open(&folder, 0).expect("it is made");
         file.write(b"new").expect("there is room");
-        std::fs::write(folder.path().join("film"), "old").expect("there is room");
-        assert!(file.keep(&folder.path().join("film")).is_err());
-        assert_eq!(std::fs::read(folder.path().join("film")).expect("it is there"), b"old");
-        assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 2, "it is kept beside");
+        std::fs::write(place.path().join("film"), "old").expect("there is room");
+        file.complete(0o600, None, false).expect("there is room");
+        assert!(file.keep(&folder, (&folder, b"film"), false).is_err());
+        assert_eq!(std::fs::read(place.path().join("film")).expect("it is there"), b"old");
+        assert_eq!(count(&place), 2, "it is kept beside");
+    }
+
+    #[test]
+    fn more_than_there_is_room_for_is_refused() {
+        let (_place, folder) = folder();
+        let error = check_room(&folder, 1 << 59).expect_err("nobody has so much").to_string();
+        assert!(error.contains("room for"), "{error}");
+        assert!(check_room(&folder, 0).is_ok());
+    }
+
+    #[test]
+    fn parts_expire_and_other_files_do_not() {
+        let (place, folder) = folder();
+        let mut file = open(&folder, 0).expect("it is made");
+        file.write(b"abc").expect("there is room");
+        std::fs::write(place.path().join("film"), "old").expect("there is room");
+        let later = crate::files::system_now() + 2 * EXPIRES;
+        expire(place.path(), &folder, later);
+        assert_eq!(count(&place), 2, "it arrives");
+        assert_eq!(file.leave(&folder), 3);
+        expire(place.path(), &folder, crate::files::system_now());
+        assert_eq!(count(&place), 2, "it is new");
+        expire(place.path(), &folder, later);
+        assert_eq!(count(&place), 1);
     }
 }

@@ -1,68 +1,97 @@
-//! Receiving files into a folder.
+//! Receiving files into a folder, or one to standard output.
 
-use super::partial::Partial;
-use super::sockets::Sockets;
-use super::{Meter, NAP, PathStatus, Status, now};
+use super::download::Download;
+use super::inbox::{Arrived, Kept, Modes, Shared};
+use super::{Listen, Listening, Meter, NAP, PathStatus, Sockets, Status, now, system_now};
+use crate::clients::Guest;
 use crate::error::Error;
 use crate::hello::Offer;
-use crate::identity::{self, Fingerprint, Identity, Secret};
-use crate::receiver::{Event, Id, Prefix, Receiver, Summary};
-use crate::settings::Settings;
+use crate::identity::Fingerprint;
+use crate::names::shown_name;
+use crate::receiver::{Event, Id, Receiver, Summary};
 use std::collections::BTreeMap;
-use std::io;
+use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
-use std::sync::mpsc;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// After the end: for so long senders may still have to be told.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Bytes that are read at once; more by a thread.
-const SHORT: u64 = 4 << 20;
-
 /// Where files are taken.
 #[derive(Clone, Debug)]
 pub struct Inbox {
-    /// The folder in which they are kept; made if it is not there.
-    pub folder: PathBuf,
-    /// Where to listen; port 0 is any that is free.
-    pub listen: SocketAddr,
-    /// What senders have to know; `None` makes one.
-    pub secret: Option<String>,
-    /// Everything else.
-    pub settings: Settings,
+    /// The folder in which they are kept; made if it is not there. `None`: the first file goes to standard output.
+    pub folder: Option<PathBuf>,
+    /// Permissions of received files and folders.
+    pub modes: Modes,
+    /// Whether a file may take the place of another one of its name.
+    pub replaces: bool,
+    /// The listening end.
+    pub listen: Listen,
+}
+
+/// A transfer that arrived as a whole.
+#[derive(Clone, Debug)]
+pub struct Transferred {
+    /// Where it is: the file, or the folder.
+    pub path: PathBuf,
+    /// How many files.
+    pub files: usize,
+    /// Their bytes, and how many of these were there before.
+    pub bytes: u64,
+    /// See above.
+    pub resumed: u64,
+    /// The SHA-256 of a single file.
+    pub digest: Option<[u8; 32]>,
+    /// In numbers.
+    pub summary: Summary,
 }
 
 /// What happened.
 #[derive(Debug)]
 pub enum News<'a> {
-    /// A file begins to arrive.
+    /// A transfer begins.
     Begun {
-        /// The file.
+        /// The offered files.
         offer: &'a Offer,
-        /// From where its first path comes.
-        remote: SocketAddr,
+        /// Its client.
+        from: &'a Guest,
     },
     /// How one stands: twice a second.
     Status(&'a Status),
-    /// It is there, and its sender was told.
-    Kept {
-        /// The file.
-        offer: &'a Offer,
-        /// Where it is.
-        path: PathBuf,
-        /// In numbers.
-        summary: &'a Summary,
+    /// A file of several is there, or is not.
+    File {
+        /// Its path in the folder, as it is shown.
+        path: &'a str,
+        /// Its size, or why it did not arrive.
+        outcome: Result<&'a Arrived, &'a Error>,
     },
-    /// It is not there.
-    Failed {
-        /// The file.
+    /// All of it is there, and its sender was told.
+    Kept {
+        /// The offered files.
         offer: &'a Offer,
+        /// Its client.
+        from: &'a Guest,
+        /// The received files.
+        transferred: &'a Transferred,
+    },
+    /// Somebody has said a wrong secret.
+    Rejected {
+        /// From where.
+        remote: SocketAddr,
+    },
+    /// It is not there, or not all of it.
+    Failed {
+        /// The offered files.
+        offer: &'a Offer,
+        /// Its client.
+        from: &'a Guest,
         /// Why not.
         error: &'a Error,
-        /// Bytes of it that are kept, for a transfer of the same file to go on from.
+        /// Bytes of parts that are kept, for a transfer of the same files to go on from.
         left: u64,
     },
 }
@@ -70,29 +99,26 @@ pub enum News<'a> {
 /// Who is asked in each turn, and told what happened; breaking ends it.
 type Watch<'a> = dyn FnMut(Instant, Option<&News<'_>>) -> ControlFlow<()> + 'a;
 
-/// A file that arrives. It has its name once it is whole.
+/// A transfer that arrives.
 struct Arriving {
     offer: Offer,
-    file: Partial,
+    download: Download,
     begun: Instant,
     meter: Meter,
 }
 
 /// An end that is ready to receive: its socket is bound.
 pub struct Receiving {
-    folder: PathBuf,
+    shared: Shared,
     secret: String,
     address: SocketAddr,
     fingerprint: Fingerprint,
     receiver: Receiver,
     sockets: Sockets,
-    files: BTreeMap<Id, Arriving>,
-    /// What was there of files, from the threads that read it.
-    hashed: Hashed,
+    transfers: BTreeMap<Id, Arriving>,
+    /// The kept bytes of refused transfers.
+    left: BTreeMap<Id, u64>,
 }
-
-/// Both ends of a channel.
-type Hashed = (mpsc::Sender<(Id, io::Result<Prefix>)>, mpsc::Receiver<(Id, io::Result<Prefix>)>);
 
 impl Receiving {
     /// Makes the folder and a certificate, and binds the socket.
@@ -100,21 +126,17 @@ impl Receiving {
     /// # Errors
     /// [`Error::Setting`] says what cannot be had.
     pub fn open(inbox: Inbox) -> Result<Self, Error> {
-        inbox.settings.check()?;
-        let Inbox { folder, listen, secret, settings } = inbox;
-        let secret = match secret {
-            Some(secret) => secret,
-            None => identity::hexadecimal(&identity::random::<16>()?),
-        };
-        let of_folder = |error| Error::Setting(format!("{}: {error}", folder.display()));
-        std::fs::create_dir_all(&folder).map_err(of_folder)?;
-        let identity = Identity::generate()?;
-        let receiver = Receiver::new(settings, &identity, Secret::new(&secret))?;
-        let mut sockets = Sockets::new()?;
-        let address =
-            sockets.add(listen, None).map_err(|error| Error::Setting(format!("{listen}: {error}")))?;
-        let (fingerprint, files, hashed) = (identity.fingerprint(), BTreeMap::new(), mpsc::channel());
-        Ok(Self { folder, secret, address, fingerprint, receiver, sockets, files, hashed })
+        let Inbox { folder, modes, replaces, listen } = inbox;
+        let settings = listen.settings;
+        let Listening { sockets, address, identity, secret, clients } = listen.open()?;
+        let place = folder.clone();
+        let of_folder = |error| Error::Setting(format!("{}: {error}", place.unwrap_or_default().display()));
+        let made = folder.as_deref().map_or(Ok(()), std::fs::create_dir_all);
+        let shared =
+            made.and_then(|()| Shared::open(folder, modes, replaces, system_now())).map_err(of_folder)?;
+        let receiver = Receiver::new(settings, &identity, clients)?;
+        let (fingerprint, transfers, left) = (identity.fingerprint(), BTreeMap::new(), BTreeMap::new());
+        Ok(Self { shared, secret, address, fingerprint, receiver, sockets, transfers, left })
     }
 
     /// Where it listens.
@@ -127,7 +149,7 @@ impl Receiving {
         self.fingerprint
     }
 
-    /// What senders have to know.
+    /// The secret of senders; empty if each client has its own.
     pub fn secret(&self) -> &str {
         &self.secret
     }
@@ -151,14 +173,13 @@ impl Receiving {
                 let next = self.handle(moment, event, watch);
                 flow = if flow.is_break() { flow } else { next };
             }
-            self.flush(moment);
-            self.accept(moment);
-            let next = self.report(moment, watch);
-            if (flow.is_break() || next.is_break()) && ended.is_none() {
+            for next in [self.advance(moment, watch), self.report(moment, watch)] {
+                flow = if flow.is_break() { flow } else { next };
+            }
+            if flow.is_break() && ended.is_none() {
                 ended = Some(moment);
-                for (id, arriving) in std::mem::take(&mut self.files) {
-                    arriving.file.leave();
-                    self.receiver.refuse(moment, &id, "the receiver was ended");
+                for id in self.transfers.keys().copied().collect::<Vec<_>>() {
+                    self.refuse(moment, id, "the receiver was ended");
                 }
             }
             self.receiver.transmit(moment, &mut out);
@@ -175,98 +196,96 @@ impl Receiving {
         }
     }
 
-    /// What an event asks for.
+    /// Handles an event.
     fn handle(&mut self, moment: Instant, event: Event, watch: &mut Watch<'_>) -> ControlFlow<()> {
         match event {
-            Event::Begun { id, offer, remote } => {
-                let flow = watch(moment, Some(&News::Begun { offer: &offer, remote }));
-                let begun =
-                    Partial::open(&self.folder, &offer).and_then(|file| self.look(id, &file).map(|()| file));
-                match begun {
-                    Ok(file) => {
-                        let arriving = Arriving { offer, file, begun: moment, meter: Meter::new(moment) };
-                        self.files.insert(id, arriving);
-                    }
-                    Err(error) => self.receiver.refuse(moment, &id, &error.to_string()),
-                }
+            Event::Begun { id, offer, from } => {
+                let flow = watch(moment, Some(&News::Begun { offer: &offer, from: &from }));
+                let download = Download::new(self.shared.clone());
+                let arriving = Arriving { offer, download, begun: moment, meter: Meter::new(moment) };
+                self.transfers.insert(id, arriving);
+                self.receiver.accept(moment, &id);
                 return flow;
             }
             Event::Data { id, bytes } => {
-                if let Some(arriving) = self.files.get_mut(&id)
-                    && let Err(error) = arriving.file.write(&bytes)
-                {
-                    self.abandon(moment, id, &error);
+                let taken =
+                    self.transfers.get_mut(&id).map(|arriving| arriving.download.take(moment, &bytes));
+                if let Some(Err(error)) = taken {
+                    self.refuse(moment, id, &reason(&error));
                 }
             }
-            Event::Whole { id } => {
-                let arriving = self.files.remove(&id);
-                let kept =
-                    arriving.map(|Arriving { offer, file, .. }| file.keep(&self.folder.join(&offer.name)));
-                self.receiver.conclude(&id, matches!(kept, Some(Ok(()))));
+            Event::Ended { id, offer, from, outcome } => {
+                let mut download = self.transfers.remove(&id).map(|arriving| arriving.download);
+                let left = download.as_mut().map_or(0, Download::leave) + self.left.remove(&id).unwrap_or(0);
+                let transferred = outcome.map(|summary| {
+                    self.transferred(download.as_ref().map(Download::kept).unwrap_or_default(), summary)
+                });
+                return watch(
+                    moment,
+                    Some(&match &transferred {
+                        Ok(transferred) => News::Kept { offer: &offer, from: &from, transferred },
+                        Err(error) => News::Failed { offer: &offer, from: &from, error, left },
+                    }),
+                );
             }
-            Event::Ended { id, offer, outcome } => {
-                let file = self.files.remove(&id).map(|arriving| arriving.file);
-                let left = match (file, &outcome) {
-                    (None, _) => 0,
-                    (Some(file), Err(Error::Differs)) => {
-                        file.discard();
-                        0
-                    }
-                    (Some(file), _) => file.leave(),
-                };
-                let news = match &outcome {
-                    Ok(summary) => News::Kept { offer: &offer, path: self.folder.join(&offer.name), summary },
-                    Err(error) => News::Failed { offer: &offer, error, left },
-                };
-                return watch(moment, Some(&news));
-            }
+            Event::Rejected { remote } => return watch(moment, Some(&News::Rejected { remote })),
         }
         ControlFlow::Continue(())
     }
 
-    /// What came in this turn is in the files.
-    fn flush(&mut self, moment: Instant) {
-        let written = self.files.iter_mut().map(|(id, arriving)| (*id, arriving.file.flush()));
-        let failed: Vec<_> = written.filter_map(|(id, result)| Some((id, result.err()?))).collect();
-        for (id, error) in failed {
-            self.abandon(moment, id, &error);
+    /// A transfer as a whole.
+    fn transferred(&self, kept: Kept, summary: Summary) -> Transferred {
+        let Kept { files, bytes, resumed, only, path } = kept;
+        let digest = only.map(|only| only.digest);
+        let path = self.shared.place.join(Path::new(OsStr::from_bytes(&path)));
+        Transferred { path, files, bytes, resumed, digest, summary }
+    }
+
+    /// A transfer ends before its end. Its parts stay.
+    fn refuse(&mut self, moment: Instant, id: Id, reason: &str) {
+        if let Some(mut arriving) = self.transfers.remove(&id) {
+            self.left.insert(id, arriving.download.leave());
+            self.receiver.refuse(moment, &id, reason);
         }
     }
 
-    /// A file cannot be written: what comes behind a hole would be none of its beginning.
-    fn abandon(&mut self, moment: Instant, id: Id, error: &io::Error) {
-        self.files.remove(&id).map(|arriving| arriving.file.leave());
-        self.receiver.refuse(moment, &id, &error.to_string());
-    }
-
-    /// Offers whose files were looked at.
-    fn accept(&mut self, moment: Instant) {
-        while let Ok((id, prefix)) = self.hashed.1.try_recv() {
-            match prefix {
-                Ok(prefix) => self.receiver.accept(moment, &id, prefix),
-                Err(error) => self.receiver.refuse(moment, &id, &error.to_string()),
+    /// Lets transfers work without new bytes, and tells their news.
+    fn advance(&mut self, moment: Instant, watch: &mut Watch<'_>) -> ControlFlow<()> {
+        let mut refused = Vec::new();
+        let mut flow = ControlFlow::Continue(());
+        for (id, Arriving { download, .. }) in &mut self.transfers {
+            if let Err(error) = download.advance(moment) {
+                refused.push((*id, reason(&error)));
+                continue;
+            }
+            let (arrived, failed) = download.news();
+            let arrived = arrived.iter().map(|one| (&one.path, Ok(one)));
+            let failed = failed.iter().map(|(path, error)| (path, Err(error)));
+            for (path, outcome) in arrived.chain(failed).filter(|_| download.entries() > 1) {
+                let news = News::File { path: &shown_name(path), outcome };
+                flow = if flow.is_break() { flow } else { watch(moment, Some(&news)) };
+            }
+            let answers = download.answers();
+            if !answers.is_empty() {
+                self.receiver.say(id, &answers);
+            }
+            if let Some(outcome) = download.outcome() {
+                self.receiver.conclude(moment, id, outcome);
             }
         }
-    }
-
-    /// Finds out what is there of a file, beside everything else; [`Receiver::accept`] is told in the loop.
-    fn look(&mut self, id: Id, file: &Partial) -> io::Result<()> {
-        let (hash, answers) = (file.hashing()?, self.hashed.0.clone());
-        if file.length() <= SHORT {
-            let _ = answers.send((id, hash()));
-        } else {
-            std::thread::Builder::new().spawn(move || drop(answers.send((id, hash()))))?;
+        for (id, reason) in refused {
+            self.refuse(moment, id, &reason);
         }
-        Ok(())
+        flow
     }
 
     /// How those stand that it is time to tell of.
     fn report(&mut self, moment: Instant, watch: &mut Watch<'_>) -> ControlFlow<()> {
-        for (id, arriving) in &mut self.files {
+        for (id, arriving) in &mut self.transfers {
             if !arriving.meter.is_due(moment) {
                 continue;
             }
-            let Some((bytes, counts)) = self.receiver.got(id) else { continue };
+            let Some((_, counts)) = self.receiver.got(id) else { continue };
             let counts = counts.to_vec();
             let rates = arriving.meter.rates(moment, &counts);
             let path = |(number, (bytes, rate_bps)): (usize, (u64, f64))| PathStatus {
@@ -279,7 +298,7 @@ impl Receiving {
             };
             let status = Status {
                 name: arriving.offer.name.clone(),
-                bytes,
+                bytes: arriving.download.carried(),
                 size: arriving.offer.size,
                 elapsed: moment.duration_since(arriving.begun),
                 paths: counts.into_iter().zip(rates).enumerate().map(path).collect(),
@@ -288,5 +307,13 @@ impl Receiving {
             watch(moment, Some(&News::Status(&status)))?;
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// The reason for a sender.
+fn reason(error: &Error) -> String {
+    match error {
+        Error::NotKept(reason) => reason.clone(),
+        error => error.to_string(),
     }
 }

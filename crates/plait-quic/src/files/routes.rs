@@ -1,10 +1,12 @@
 //! The paths of the end that opens them: local addresses, what each is for, a socket for each, and interfaces that come, go and change.
 
+use super::aims::{Aims, resolve};
 use super::changes::{Change, Place, changes, is_taken, place_for_another};
 use super::interfaces::{self, Snapshot};
 use super::notices::Notices;
+use super::said::Said;
 use super::sockets::{NOTICE, Sockets};
-use super::{Local, Meter, PathStatus};
+use super::{Connect, Local, Meter, PathStatus};
 use crate::error::Error;
 use crate::link::Outgoing;
 use crate::reroute::Reroute;
@@ -13,7 +15,7 @@ use crate::ways::Progress;
 use nix::errno::Errno;
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 /// Between two looks at which addresses interfaces have, whatever the system says of them.
@@ -21,6 +23,9 @@ const RESCAN: Duration = Duration::from_secs(1);
 
 /// Likewise at least: what is said of one change comes in pieces.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// Nothing listens at the peer, by the word of one path: the others have so long to say otherwise.
+const DOUBT: Duration = Duration::from_secs(3);
 
 /// One of a path's terms; see [`Terms`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,19 +38,6 @@ pub enum Term {
     Backup,
 }
 
-/// Where paths are wanted to begin.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted<'a> {
-    /// Local addresses.
-    pub(crate) locals: &'a [Local],
-    /// Interfaces. Without these and addresses: [every one](super::usable).
-    pub(crate) interfaces: &'a [String],
-    /// What some are for.
-    pub(crate) terms: &'a [(String, Term)],
-    /// Whether paths may be added later.
-    pub(crate) may_grow: bool,
-}
-
 /// A path that is wanted and not to be had yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Awaited {
@@ -53,9 +45,14 @@ enum Awaited {
     Interface(String),
 }
 
-/// All paths to one address.
+/// All paths to one peer.
 pub(crate) struct Routes {
-    pub(crate) remote: SocketAddr,
+    /// The peer, as it was named.
+    to: String,
+    /// Its addresses.
+    remotes: Vec<SocketAddr>,
+    /// It has answered once.
+    answered: bool,
     pub(crate) terms: Vec<Terms>,
     pub(crate) sockets: Sockets,
     places: Vec<Place>,
@@ -71,13 +68,15 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// To `to`, from what is wanted. Binds a socket for each. What of it is not there is waited for, as long as there is something.
+    /// Binds a socket for each path. Addresses and interfaces that are missing are awaited, if there is one path at least.
     ///
     /// # Errors
     /// [`Error::Setting`] says which is not to be had, if none is.
-    pub(crate) fn open(now: Instant, to: &str, wanted: &Wanted<'_>) -> Result<Self, Error> {
-        let remote = resolve(to, wanted.locals)?;
-        let found = Snapshot::take(remote);
+    pub(crate) fn open(now: Instant, wanted: &Connect) -> Result<Self, Error> {
+        let remotes = resolve(&wanted.to)?;
+        // A recording is of the paths that it began with.
+        let may_grow = wanted.record.is_none();
+        let found = Snapshot::take(&remotes);
         let mut sockets = Sockets::new()?;
         let notices = Notices::open(sockets.registry(), NOTICE).ok();
         let named = wanted.locals.iter().cloned().map(Awaited::Local);
@@ -85,40 +84,50 @@ impl Routes {
             named.chain(wanted.interfaces.iter().cloned().map(Awaited::Interface)).collect();
         let every = awaited.is_empty() && !found.is_here();
         let (mut places, mut refused): (Vec<Place>, Option<Error>) = (Vec::new(), None);
-        let locals = if awaited.is_empty() { interfaces::usable(remote)? } else { Vec::new() };
-        let mut bind = |local: Local| {
-            bind(&mut sockets, places.len(), &local)?;
-            places.push(Place::new(local));
+        let mut usable = if awaited.is_empty() { found.usable() } else { Vec::new() };
+        if awaited.is_empty() && usable.is_empty() {
+            usable.push(found.chosen().map_err(Error::Setting)?);
+        }
+        let mut bind = |aims: Aims| {
+            let local = &aims.now().local;
+            bind(&mut sockets, places.len(), local)
+                .map_err(|error| Error::Setting(format!("local address {local}: {error}")))?;
+            places.push(Place::new(aims));
             Ok(())
         };
-        for local in locals {
-            bind(local)?;
+        for aims in usable {
+            bind(aims)?;
         }
         awaited.retain(|one| {
             let missing =
                 |name: &str| Error::Setting(format!("{}: {}", found.missing(name), found.choices()));
-            let local = match one {
-                Awaited::Local(local) => Ok(local.clone()),
+            let other = |local: &Local| {
+                let family = if local.address.is_ipv4() { "IPv4" } else { "IPv6" };
+                Error::Setting(format!("local address {local}: {} has no {family} address", wanted.to))
+            };
+            let aims = match one {
+                Awaited::Local(local) => found.from(local).ok_or_else(|| other(local)),
                 Awaited::Interface(name) => found.named(name).ok_or_else(|| missing(name)),
             };
-            let opened = local.and_then(&mut bind);
+            let opened = aims.and_then(&mut bind);
             let failed = opened.is_err();
             refused = refused.take().or(opened.err());
             failed
         });
-        if let Some(error) = refused.filter(|_| places.is_empty() || !wanted.may_grow) {
+        if let Some(error) = refused.filter(|_| places.is_empty() || !may_grow) {
             return Err(error);
         }
-        let given = wanted.terms.to_vec();
+        let given = wanted.terms.clone();
         check(&given, &places, &awaited, every)?;
-        let terms: Vec<Terms> = places.iter().map(|place| terms_of(&given, &place.local)).collect();
+        let terms: Vec<Terms> = places.iter().map(|place| terms_of(&given, &place.aims)).collect();
         for (place, terms) in places.iter_mut().zip(&terms) {
             place.metered = terms.budget.is_some();
         }
-        let may_grow = wanted.may_grow;
         let look_at = now + RESCAN;
         Ok(Self {
-            remote,
+            to: wanted.to.clone(),
+            remotes,
+            answered: false,
             terms,
             sockets,
             places,
@@ -134,12 +143,41 @@ impl Routes {
 
     /// Where the paths begin.
     pub(crate) fn locals(&self) -> Vec<Local> {
-        self.places.iter().map(|place| place.local.clone()).collect()
+        self.places.iter().map(|place| place.local().clone()).collect()
     }
 
     /// Their addresses.
     pub(crate) fn addresses(&self) -> Vec<IpAddr> {
-        self.places.iter().map(|place| place.local.address).collect()
+        self.places.iter().map(|place| place.local().address).collect()
+    }
+
+    /// Where the first path leads to.
+    pub(crate) fn remote(&self) -> SocketAddr {
+        self.places.first().map_or(self.remotes[0], |place| place.aims.now().remote)
+    }
+
+    /// Where the other paths lead to, if that is another address than the first one's. The peer is looked for from now on.
+    pub(crate) fn aim(&mut self) -> Vec<Reroute> {
+        self.places.iter_mut().for_each(|place| place.aims.restart());
+        let remote = self.remote();
+        let others = (0..self.places.len()).filter(|path| self.places[*path].aims.now().remote != remote);
+        others.map(|path| self.aimed(path)).collect()
+    }
+
+    fn aimed(&self, path: usize) -> Reroute {
+        let aim = self.places[path].aims.now();
+        Reroute::Aimed(path, aim.local.address, aim.remote)
+    }
+
+    /// The network's reason for a missing peer: nothing listens at any of its addresses. A peer that answered once is looked
+    /// for until patience ends.
+    pub(crate) fn refusal(&self, now: Instant) -> Option<String> {
+        let refused = || self.places.iter().filter_map(|place| place.aims.refused_at());
+        let first = refused().min().filter(|_| !self.answered)?;
+        let may_answer =
+            |place: &Place| place.gone_at.is_none() && place.routed && place.aims.refused_at().is_none();
+        let waits = self.places.iter().any(may_answer) && now < first + DOUBT;
+        (!waits).then(|| format!("{}: nothing listens there (connection refused)", self.to))
     }
 
     /// The addresses and interfaces that are waited for.
@@ -149,32 +187,48 @@ impl Routes {
 
     /// The datagrams that came: on which path, from where, and several that came together with the size of each but the last.
     pub(crate) fn receive(&mut self, mut take: impl FnMut(usize, SocketAddr, &[u8], usize)) {
-        for path in 0..self.sockets.len() {
-            self.sockets.receive(path, |remote, _, datagrams, each| take(path, remote, datagrams, each));
+        let Self { sockets, places, answered, .. } = self;
+        for (path, place) in places.iter_mut().enumerate() {
+            sockets.receive(path, |remote, _, datagrams, each| {
+                place.aims.hear(remote);
+                take(path, remote, datagrams, each);
+            });
+            *answered |= place.aims.has_answered();
         }
     }
 
     /// Now and then, and when the system says that something has changed: what became of the paths. Those that need another socket have it.
     pub(crate) fn rescan(&mut self, now: Instant) -> Vec<Reroute> {
+        let mut reroutes = Vec::new();
+        self.hear(now, &mut reroutes);
+        self.advance(now, &mut reroutes);
         if let Some(notices) = self.notices.as_mut().filter(|_| self.sockets.is_noticed()) {
             notices.clear();
             self.look_at = self.look_at.min(self.looked_at + PAUSE);
         }
         if now < self.look_at {
-            return Vec::new();
+            return reroutes;
         }
         (self.looked_at, self.look_at) = (now, now + RESCAN);
-        let found = Snapshot::take(self.remote);
+        let found = Snapshot::take(&self.remotes);
         if found.is_empty() {
-            return Vec::new();
+            return reroutes;
         }
-        let find = |local: &Local| match &local.interface {
-            Some(name) => Some((found.working(name)?, interfaces::number(name))),
-            None => found.has(local.address).then(|| (local.clone(), 0)),
+        let find = |place: &Place| match &place.local().interface {
+            Some(name) => {
+                let aims = found.working(name)?.beginning_with(place.aims.now().remote);
+                Some((aims, interfaces::number(name)))
+            }
+            None => found.has(place.local().address).then(|| (place.aims.clone(), 0)),
         };
-        let mut reroutes = Vec::new();
         for change in changes(&self.places, find) {
             reroutes.extend(self.apply(now, change));
+        }
+        for (path, place) in self.places.iter_mut().enumerate() {
+            let routed = found.is_routed(&place.aims);
+            if std::mem::replace(&mut place.routed, routed) && !routed {
+                reroutes.push(Reroute::Unreachable(path));
+            }
         }
         if self.may_grow {
             self.take_up(&found, &mut reroutes);
@@ -182,14 +236,53 @@ impl Routes {
         reroutes
     }
 
+    /// Takes the errors of packets.
+    fn hear(&mut self, now: Instant, reroutes: &mut Vec<Reroute>) {
+        for (path, place) in self.places.iter_mut().enumerate() {
+            let headers = if place.local().address.is_ipv4() { 28 } else { 48 };
+            for said in self.sockets.said(path) {
+                match said {
+                    Said::Refused(remote) => place.aims.refuse(now, remote),
+                    Said::TooLarge { bytes, own } => {
+                        let bytes = u16::try_from(bytes.saturating_sub(headers)).unwrap_or(u16::MAX);
+                        reroutes.push(Reroute::Limited { path, bytes, own });
+                    }
+                    Said::NoRoute => reroutes.push(Reroute::Unreachable(path)),
+                }
+            }
+        }
+    }
+
+    /// Paths that nobody has answered try the peer's next address.
+    fn advance(&mut self, now: Instant, reroutes: &mut Vec<Reroute>) {
+        let answered = self.places.iter().find(|place| place.aims.has_answered());
+        let known = answered.map(|place| place.aims.now().remote);
+        for path in 0..self.places.len() {
+            let place = &mut self.places[path];
+            if place.aims.has_answered() {
+                continue;
+            }
+            let before = place.local().clone();
+            let settled = known.is_some_and(|remote| place.aims.settle(remote));
+            if settled || place.aims.advance(now) {
+                let local = place.local().clone();
+                if local == before || bind(&mut self.sockets, path, &local).is_ok() {
+                    reroutes.push(self.aimed(path));
+                }
+            }
+        }
+    }
+
     fn apply(&mut self, now: Instant, change: Change) -> Option<Reroute> {
         match change {
-            Change::Moved(path, local, number) => {
-                rebind(&mut self.sockets, path, &local).ok()?;
-                let address = local.address;
+            Change::Moved(path, aims, number) => {
+                bind(&mut self.sockets, path, &aims.now().local).ok()?;
+                let before = self.places[path].aims.now().remote;
                 let metered = self.places[path].metered;
-                self.places[path] = Place { number, metered, ..Place::new(local) };
-                Some(Reroute::Moved(path, address))
+                self.places[path] = Place { number, metered, ..Place::new(aims) };
+                let aim = self.places[path].aims.now();
+                let moved = Reroute::Moved(path, aim.local.address);
+                Some(if aim.remote == before { moved } else { self.aimed(path) })
             }
             Change::Gone(path) => {
                 self.places[path].gone_at = Some(now);
@@ -204,32 +297,33 @@ impl Routes {
 
     /// What is there now and no path yet becomes one.
     fn take_up(&mut self, found: &Snapshot, reroutes: &mut Vec<Reroute>) {
-        for local in if self.every { found.usable() } else { Vec::new() } {
-            self.add(local, reroutes);
+        for aims in if self.every { found.usable() } else { Vec::new() } {
+            self.add(aims, reroutes);
         }
         for one in std::mem::take(&mut self.awaited) {
-            let local = match &one {
-                Awaited::Local(local) => found.has(local.address).then(|| local.clone()),
+            let aims = match &one {
+                Awaited::Local(local) => found.from(local).filter(|_| found.has(local.address)),
                 Awaited::Interface(name) => found.working(name),
             };
-            if !local.is_some_and(|local| self.add(local, reroutes)) {
+            if !aims.is_some_and(|aims| self.add(aims, reroutes)) {
                 self.awaited.push(one);
             }
         }
     }
 
     /// Another path, if there is a place for it; whether there is one from there now.
-    fn add(&mut self, local: Local, reroutes: &mut Vec<Reroute>) -> bool {
+    fn add(&mut self, aims: Aims, reroutes: &mut Vec<Reroute>) -> bool {
+        let local = aims.now().local.clone();
         if is_taken(&self.places, &local) {
             return true;
         }
         let Some(path) = place_for_another(&self.places) else { return false };
         // An address that is not ready is there at the next look.
-        if bind_or_rebind(&mut self.sockets, path, &local).is_err() {
+        if bind(&mut self.sockets, path, &local).is_err() {
             return false;
         }
-        let (address, terms) = (local.address, terms_of(&self.given, &local));
-        let place = Place { metered: terms.budget.is_some(), ..Place::new(local) };
+        let (address, terms) = (local.address, terms_of(&self.given, &aims));
+        let place = Place { metered: terms.budget.is_some(), ..Place::new(aims) };
         if path == self.places.len() {
             self.places.push(place);
             self.terms.push(terms);
@@ -238,6 +332,9 @@ impl Routes {
             self.places[path] = place;
             self.terms[path] = terms;
             reroutes.push(Reroute::Replaced(path, address, terms));
+        }
+        if self.remotes.len() > 1 {
+            reroutes.push(self.aimed(path));
         }
         true
     }
@@ -254,7 +351,9 @@ impl Routes {
         }
         for outgoing in out.drain(..) {
             let path = outgoing.path;
-            if let Some(trouble) = self.sockets.send(path, Some(outgoing)) {
+            // The system keeps this error together with the limit (see `hear`).
+            let told = |error: &io::Error| cfg!(target_os = "linux") && errno(error) == Some(Errno::EMSGSIZE);
+            if let Some(trouble) = self.sockets.send(path, Some(outgoing)).filter(|error| !told(error)) {
                 let place = &mut self.places[path];
                 place.troubled = true;
                 let gone = (place.gone_at.is_none() && is_gone(&trouble)).then_some(Reroute::Gone(path));
@@ -270,7 +369,7 @@ impl Routes {
     pub(crate) fn status(&self, progress: Vec<Progress>, meter: &mut Meter, now: Instant) -> Vec<PathStatus> {
         let rates = meter.rates(now, &progress.iter().map(|path| path.sent).collect::<Vec<_>>());
         let path = |((path, place), rate_bps): ((Progress, &Place), f64)| PathStatus {
-            name: place.local.to_string(),
+            name: place.local().to_string(),
             usable: path.usable,
             bytes: path.sent,
             rate_bps,
@@ -282,9 +381,9 @@ impl Routes {
 }
 
 impl Place {
-    fn new(local: Local) -> Self {
-        let number = local.interface.as_deref().map(interfaces::number).unwrap_or_default();
-        Self { local, number, troubled: false, gone_at: None, metered: false }
+    fn new(aims: Aims) -> Self {
+        let number = aims.now().local.interface.as_deref().map(interfaces::number).unwrap_or_default();
+        Self { aims, number, troubled: false, gone_at: None, routed: true, metered: false }
     }
 }
 
@@ -300,23 +399,23 @@ impl fmt::Display for Awaited {
 /// Whether the system says of a packet that there is no way any more, rather than that this packet is none.
 fn is_gone(error: &io::Error) -> bool {
     let gone = [Errno::ENETDOWN, Errno::ENETUNREACH, Errno::EADDRNOTAVAIL, Errno::ENODEV, Errno::ENXIO];
-    error.raw_os_error().is_some_and(|number| gone.contains(&Errno::from_raw(number)))
+    errno(error).is_some_and(|number| gone.contains(&number))
 }
 
-fn bind(sockets: &mut Sockets, path: usize, local: &Local) -> Result<(), Error> {
-    bind_or_rebind(sockets, path, local)
-        .map_err(|error| Error::Setting(format!("local address {local}: {error}")))
+fn errno(error: &io::Error) -> Option<Errno> {
+    error.raw_os_error().map(Errno::from_raw)
 }
 
-fn bind_or_rebind(sockets: &mut Sockets, path: usize, local: &Local) -> io::Result<()> {
+/// A path's socket, perhaps in the place of another one.
+fn bind(sockets: &mut Sockets, path: usize, local: &Local) -> io::Result<()> {
+    let (address, interface) = (SocketAddr::new(local.address, 0), local.interface.as_deref());
     if path < sockets.len() {
-        return rebind(sockets, path, local);
+        sockets.replace(path, address, interface)?;
+    } else {
+        sockets.add(address, interface)?;
     }
-    sockets.add(SocketAddr::new(local.address, 0), local.interface.as_deref()).map(|_| ())
-}
-
-fn rebind(sockets: &mut Sockets, path: usize, local: &Local) -> io::Result<()> {
-    sockets.replace(path, SocketAddr::new(local.address, 0), local.interface.as_deref())
+    sockets.ask(path);
+    Ok(())
 }
 
 /// Whether a name is that of a path.
@@ -334,8 +433,8 @@ fn check(given: &[(String, Term)], places: &[Place], awaited: &[Awaited], every:
         awaited.iter().any(waits) || every && interfaces::number(name) != 0
     };
     for (name, _) in given {
-        if !places.iter().any(|place| means(name, &place.local)) && !may_come(name) {
-            let known = places.iter().map(|place| place.local.to_string());
+        if !places.iter().any(|place| is_named(name, &place.aims)) && !may_come(name) {
+            let known = places.iter().map(|place| place.local().to_string());
             let known: Vec<String> = known.chain(awaited.iter().map(ToString::to_string)).collect();
             return Err(Error::Setting(format!("{name}: no such path: choose {}", known.join(", "))));
         }
@@ -343,10 +442,15 @@ fn check(given: &[(String, Term)], places: &[Place], awaited: &[Awaited], every:
     Ok(())
 }
 
+/// Whether a name is that of a path, whichever of its addresses it uses.
+fn is_named(name: &str, aims: &Aims) -> bool {
+    aims.locals().any(|local| means(name, local))
+}
+
 /// The terms of a path.
-fn terms_of(given: &[(String, Term)], local: &Local) -> Terms {
+fn terms_of(given: &[(String, Term)], aims: &Aims) -> Terms {
     let mut terms = Terms::default();
-    for (_, term) in given.iter().filter(|(name, _)| means(name, local)) {
+    for (_, term) in given.iter().filter(|(name, _)| is_named(name, aims)) {
         match *term {
             Term::Cost(cost) => terms.cost = cost,
             Term::Budget(bytes) => terms.budget = Some(bytes),
@@ -356,78 +460,5 @@ fn terms_of(given: &[(String, Term)], local: &Local) -> Terms {
     terms
 }
 
-/// The receiver's address, of the family that the local addresses have.
-fn resolve(to: &str, locals: &[Local]) -> Result<SocketAddr, Error> {
-    let failed = |error: io::Error| Error::Setting(format!("{to}: {error}"));
-    let mut found = to.to_socket_addrs().map_err(failed)?;
-    let suits = |remote: &SocketAddr| locals.iter().all(|local| local.address.is_ipv4() == remote.is_ipv4());
-    found
-        .find(suits)
-        .ok_or_else(|| Error::Setting(format!("{to}: no address of the local addresses' family")))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::files::now;
-
-    fn open(
-        to: &str,
-        locals: &[&str],
-        interfaces: &[&str],
-        terms: &[(String, Term)],
-    ) -> Result<Routes, Error> {
-        let locals: Vec<Local> = locals.iter().map(|local| local.parse().expect("it is one")).collect();
-        let interfaces: Vec<String> = interfaces.iter().map(ToString::to_string).collect();
-        let wanted = Wanted { locals: &locals, interfaces: &interfaces, terms, may_grow: true };
-        Routes::open(now(), to, &wanted)
-    }
-
-    fn refusal(opened: Result<Routes, Error>) -> String {
-        opened.err().expect("it is refused").to_string()
-    }
-
-    #[test]
-    fn an_interface_that_is_not_there_is_named_with_those_that_are() {
-        let error = refusal(open("192.0.2.1:9", &[], &["wlan99"], &[]));
-        assert!(error.starts_with("interface wlan99: no IPv4 address") && error.contains("lo"), "{error}");
-    }
-
-    #[test]
-    fn what_is_not_there_is_waited_for_if_something_else_is() {
-        // TEST-NET-1 (RFC 5737): nobody's address.
-        let terms = [("wlan99".to_owned(), Term::Budget(5))];
-        let routes = open("127.0.0.1:9", &["127.0.0.2", "192.0.2.77"], &["wlan99"], &terms);
-        let routes = routes.unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(routes.addresses(), [IpAddr::from([127, 0, 0, 2])]);
-        assert_eq!(routes.awaited(), ["192.0.2.77", "wlan99"]);
-        let error = refusal(open("127.0.0.1:9", &["192.0.2.77"], &[], &[]));
-        assert!(error.starts_with("local address 192.0.2.77: "), "{error}");
-    }
-
-    #[test]
-    fn terms_are_those_of_paths_that_there_are_or_may_be() {
-        let terms = [("wwna0".to_owned(), Term::Backup)];
-        let error = refusal(open("127.0.0.1:9", &["127.0.0.2"], &[], &terms));
-        assert!(error.starts_with("wwna0: no such path: choose 127.0.0.2"), "{error}");
-    }
-
-    #[test]
-    fn a_path_whose_place_is_given_away_has_other_terms() {
-        let terms = [("127.0.0.3".to_owned(), Term::Cost(7))];
-        let mut routes =
-            open("127.0.0.1:9", &["127.0.0.3"], &[], &terms).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(routes.terms[0].cost, 7);
-        let mut reroutes = Vec::new();
-        for last in 4..40 {
-            routes.add(Local { address: [127, 0, 0, last].into(), interface: None }, &mut reroutes);
-        }
-        assert_eq!(routes.places.len(), crate::settings::MAX_LINKS, "so many and no more");
-        assert_eq!(reroutes.len(), crate::settings::MAX_LINKS - 1);
-        routes.apply(now(), Change::Gone(0));
-        reroutes.clear();
-        assert!(routes.add(Local { address: [127, 0, 0, 99].into(), interface: None }, &mut reroutes));
-        assert_eq!(reroutes, [Reroute::Replaced(0, [127, 0, 0, 99].into(), Terms::default())]);
-        assert_eq!((routes.terms[0].cost, routes.sockets.len()), (0, crate::settings::MAX_LINKS));
-    }
-}
+mod tests;

@@ -1,72 +1,67 @@
-//! Sending a file.
+//! Sending files and folders.
 
 use super::record::{self, Record};
-use super::routes::{Routes, Term, Wanted};
+use super::records::{Kind, UNKNOWN};
+use super::routes::Routes;
 use super::ship::Ship;
-use super::{Local, Meter, NAP, Status, now};
+use super::tree::Tree;
+use super::upload::{Settled, Upload};
+use super::{Connect, Local, Meter, NAP, Status, now};
 use crate::error::Error;
-use crate::hello::{Offer, is_plain};
-use crate::identity::{self, Fingerprint, Secret};
+use crate::hello::Offer;
+use crate::identity;
 use crate::interop;
+use crate::names::shown_name;
 use crate::pilot::{Change, Pilot};
 use crate::recording::Recording;
 use crate::sender::{Order, Progress, Sender};
-use crate::settings::Settings;
-use crate::source::Ahead;
+use crate::source::Application;
 use plait_sched::Scheduler;
 use plait_transport::Counters;
-use sha2::{Digest, Sha256};
-use std::fs::File;
-use std::io::Read;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What is to be sent, to whom, from where.
+/// Files and folders, and their receiver.
 #[derive(Clone, Debug)]
 pub struct Shipment {
-    /// The file; without one, the receiver is asked whether it would take one ([`Offer::QUESTION`]).
-    pub file: Option<PathBuf>,
-    /// The receiver's address, `HOST:PORT`.
-    pub to: String,
-    /// The SHA-256 of the receiver's certificate.
-    pub fingerprint: Fingerprint,
-    /// What the receiver wants to hear.
-    pub secret: Secret,
-    /// Local addresses to send from, each a path.
-    pub locals: Vec<Local>,
-    /// Interfaces to send from, each a path. Without these and addresses: see [`usable`](super::usable).
-    pub interfaces: Vec<String>,
-    /// What some of the paths are for, by interface, address or `ADDRESS%INTERFACE`.
-    pub terms: Vec<(String, Term)>,
-    /// Where to write down what happens.
-    pub record: Option<Record>,
-    /// Everything else.
-    pub settings: Settings,
+    /// Files, folders, and `-` for standard input; without any, the receiver is asked whether it would take some
+    /// ([`Offer::QUESTION`]).
+    pub paths: Vec<PathBuf>,
+    /// The name of the only one at the receiver; `None` is its own.
+    pub name: Option<String>,
+    /// The receiver, and the paths.
+    pub connect: Connect,
     /// One QUIC connection with QUIC's own multipath, and an ordinary stream: see [`interop`](crate::interop).
     pub interop: bool,
 }
 
-/// A file that is ready to be sent: sockets are bound.
+/// Files that are ready to be sent: sockets are bound.
 pub struct Sending {
     shipment: Shipment,
     routes: Routes,
-    file: Option<(String, File)>,
+    tree: Tree,
     recording: Option<Recording>,
 }
 
-/// What was sent.
+/// The result of a transfer.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// The file's name.
+    /// The name for people.
     pub name: String,
-    /// Its size in bytes.
+    /// Files that the receiver has.
+    pub files: usize,
+    /// Their size in bytes.
     pub bytes: u64,
-    /// Bytes of it that the receiver had before, of an interrupted transfer.
+    /// Of these, bytes that the receiver had before.
     pub resumed: u64,
-    /// Its SHA-256, which the receiver has confirmed.
-    pub digest: [u8; 32],
-    /// From the first packet of the first handshake to the verdict.
+    /// The SHA-256 of a single file, which the receiver has confirmed.
+    pub digest: Option<[u8; 32]>,
+    /// Missing files and folders, each with the reason.
+    pub failed: Vec<(String, String)>,
+    /// Links, devices and pipes.
+    pub skipped: Vec<String>,
+    /// From the first packet of the first handshake to the last verdict.
     pub duration: Duration,
     /// The paths, with their interfaces.
     pub paths: Vec<(Local, Progress)>,
@@ -84,27 +79,22 @@ pub struct Sent {
 type Watch<'a> = dyn FnMut(Instant, Option<&Status>) -> ControlFlow<()> + 'a;
 
 impl Sending {
-    /// Opens the file and binds a socket for each path.
+    /// Looks at the files and binds a socket for each path.
     ///
     /// # Errors
     /// [`Error::Setting`] says which of them is not to be had.
     pub fn open(shipment: Shipment) -> Result<Self, Error> {
-        shipment.settings.check()?;
-        if shipment.interop && shipment.record.is_some() {
+        let Shipment { paths, name, connect, interop } = &shipment;
+        connect.settings.check()?;
+        if *interop && connect.record.is_some() {
             let text = "what QUIC does by itself is not recorded (interop): leave the recording out, or leave interop out";
             return Err(Error::Setting(text.to_owned()));
         }
-        let Shipment { to, locals, interfaces, terms, file, record, .. } = &shipment;
-        // A recording is of the paths that it began with.
-        let wanted = Wanted { locals, interfaces, terms, may_grow: record.is_none() };
-        let routes = Routes::open(now(), to, &wanted)?;
-        let file = file.as_deref().map(open).transpose()?;
-        let name = file.as_ref().map_or("", |(name, _)| name);
-        let recording = record
-            .as_ref()
-            .map(|record| record.begin(name, &shipment.settings, &routes.locals()))
-            .transpose()?;
-        Ok(Self { shipment, routes, file, recording })
+        let tree = Tree::of(paths, name.as_deref())?;
+        let routes = Routes::open(now(), connect)?;
+        let begin = |record: &Record| record.begin(&tree.name(), &connect.settings, &routes.locals());
+        let recording = connect.record.as_ref().map(begin).transpose()?;
+        Ok(Self { shipment, routes, tree, recording })
     }
 
     /// The paths, in the order in which schedulers see them.
@@ -120,7 +110,8 @@ impl Sending {
     /// Sends it.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if `watch` broke; why the receiver does not have the file, as far as that is known.
+    /// [`Error::Stopped`] if `watch` broke; why the receiver does not have the only file, as far as that is known. Of
+    /// several, [`Sent::failed`] tells.
     pub fn run<W: Scheduler>(self, scheduler: W, watch: &mut Watch<'_>) -> Result<Sent, Error> {
         self.run_piloted(scheduler, None, watch)
     }
@@ -136,28 +127,28 @@ impl Sending {
         watch: &mut Watch<'_>,
     ) -> Result<Sent, Error> {
         record::check(self.recording.is_some(), pilot.is_some())?;
-        let offer = self.offer(watch)?;
+        let settings = self.shipment.connect.settings;
+        let offer = self.offer()?;
+        let upload = Upload::new(std::mem::take(&mut self.tree.entries));
         let order = Order {
-            remote: self.routes.remote,
+            remote: self.routes.remote(),
             locals: self.routes.addresses(),
             terms: self.routes.terms.clone(),
-            fingerprint: self.shipment.fingerprint,
-            secret: self.shipment.secret,
+            fingerprint: self.shipment.connect.fingerprint,
+            secret: self.shipment.connect.secret,
             session: identity::random()?,
             offer: offer.clone(),
         };
-        let source = self.file.as_ref().map(|(_, file)| file.try_clone()).transpose()?;
-        let source = source.map(|file| Ahead::new(file, offer.size));
-        let (begun, settings) = (now(), self.shipment.settings);
+        let begun = now();
         if self.shipment.interop {
             if pilot.is_some() {
                 let text = "the scheduler is not changed where QUIC sends by itself (interop): name one, or leave interop out";
                 return Err(Error::Setting(text.to_owned()));
             }
-            let sender = interop::Sender::new(begun, settings, order, scheduler, source)?;
+            let sender = interop::Sender::new(begun, settings, order, scheduler, upload)?;
             self.ship(sender, begun, offer, watch)
         } else {
-            let mut sender = Sender::new(begun, settings, order, scheduler, source)?;
+            let mut sender = Sender::new(begun, settings, order, scheduler, upload)?;
             if let Some(recording) = self.recording.take() {
                 sender.record(recording);
             }
@@ -180,28 +171,50 @@ impl Sending {
         driven?;
         let duration = now().duration_since(begun);
         let paths = self.routes.locals().into_iter().zip(sender.progress()).collect();
-        let (counters, oversized, resumed) = (sender.counters(), sender.oversized(), sender.resumed());
-        let changes = sender.changes().to_vec();
+        let (counters, oversized, changes) =
+            (sender.counters(), sender.oversized(), sender.changes().to_vec());
+        let (mut failed, mut digests, resumed) = (self.tree.failed, Vec::new(), sender.upload().resumed());
+        for (entry, settled) in sender.upload().settled() {
+            let error = match settled {
+                Some(Settled::Kept(digest)) if entry.kind == Kind::File => {
+                    digests.push(*digest);
+                    continue;
+                }
+                Some(Settled::Kept(_)) => continue,
+                Some(Settled::Differs) => Error::Differs.to_string(),
+                Some(Settled::Failed(reason)) => reason.clone(),
+                None => "it was not sent".to_owned(),
+            };
+            failed.push((shown_name(&entry.path), error));
+        }
+        let (files, bytes) = (digests.len(), sender.upload().kept());
+        let is_alone = sender.upload().settled().count() == 1;
         sender.into_outcome().unwrap_or(Ok(()))?;
-        let Offer { name, size: bytes, digest } = offer;
-        Ok(Sent { name, bytes, resumed, digest, duration, paths, changes, counters, oversized, unrecorded })
+        let (name, skipped) = (offer.name, self.tree.skipped);
+        let digest = digests.first().copied().filter(|_| is_alone);
+        Ok(Sent {
+            name,
+            files,
+            bytes,
+            resumed,
+            digest,
+            failed,
+            skipped,
+            duration,
+            paths,
+            changes,
+            counters,
+            oversized,
+            unrecorded,
+        })
     }
 
-    /// What is offered: a look at the whole file.
-    fn offer(&mut self, watch: &mut Watch<'_>) -> Result<Offer, Error> {
-        let Some((name, file)) = &mut self.file else { return Ok(Offer::QUESTION) };
-        let (mut hash, mut size, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 20]);
-        loop {
-            let count = file.read(&mut buffer).map_err(|error| Error::Setting(format!("{name}: {error}")))?;
-            if count == 0 {
-                return Ok(Offer { name: name.clone(), size, digest: hash.finalize().into() });
-            }
-            hash.update(&buffer[..count]);
-            size += count as u64;
-            if watch(now(), None).is_break() {
-                return Err(Error::Stopped);
-            }
+    fn offer(&self) -> Result<Offer, Error> {
+        if self.tree.entries.is_empty() {
+            return Ok(Offer::QUESTION);
         }
+        let sizes = self.tree.entries.iter().map(|(entry, _)| entry.size).filter(|size| *size < UNKNOWN);
+        Ok(Offer { name: self.tree.name(), size: sizes.sum(), identity: self.tree.identity()? })
     }
 
     /// Until there is an outcome.
@@ -213,6 +226,7 @@ impl Sending {
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
         let routes = &mut self.routes;
+        routes.aim().iter().for_each(|reroute| sender.reroute(begun, reroute));
         let (mut out, mut meter, mut told) = (Vec::new(), Meter::new(begun), 0);
         loop {
             let moment = now();
@@ -223,10 +237,13 @@ impl Sending {
             for reroute in routes.rescan(moment) {
                 sender.reroute(moment, &reroute);
             }
+            if let Some(reason) = routes.refusal(moment) {
+                sender.give_up(reason);
+            }
             if sender.outcome().is_none() {
                 let status = meter.is_due(moment).then(|| Status {
                     name: offer.name.clone(),
-                    bytes: sender.acknowledged(),
+                    bytes: sender.upload().carried(),
                     size: offer.size,
                     elapsed: moment.duration_since(begun),
                     paths: routes.status(sender.progress(), &mut meter, moment),
@@ -249,16 +266,4 @@ impl Sending {
             routes.sockets.wait(due.min(NAP))?;
         }
     }
-}
-
-/// A file and the name under which it is offered.
-fn open(path: &Path) -> Result<(String, File), Error> {
-    let refused = |reason: String| Error::Setting(format!("{}: {reason}", path.display()));
-    let file = File::open(path).map_err(|error| refused(error.to_string()))?;
-    if !file.metadata()?.is_file() {
-        return Err(refused("only files can be sent".to_owned()));
-    }
-    let name = path.file_name().and_then(|name| name.to_str()).filter(|name| is_plain(name));
-    let name = name.ok_or_else(|| refused("its name cannot be sent".to_owned()))?;
-    Ok((name.to_owned(), file))
 }

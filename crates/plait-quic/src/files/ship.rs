@@ -1,11 +1,11 @@
 //! What the loop around sockets needs of an end that sends a file, in whichever mode.
 
+use super::upload::Upload;
 use crate::error::Error;
 use crate::interop;
 use crate::link::Outgoing;
 use crate::pilot::Change;
 use crate::sender::{Progress, Reroute, Sender};
-use crate::source::Source;
 use plait_sched::Scheduler;
 use plait_transport::Counters;
 use std::io;
@@ -23,14 +23,14 @@ pub(super) trait Ship {
     );
     fn handle_timeout(&mut self, now: Instant);
     fn handle_failure(&mut self, path: usize, trouble: &str);
+    fn give_up(&mut self, reason: String);
     fn reroute(&mut self, now: Instant, reroute: &Reroute);
     fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>);
     fn next_wakeup(&self) -> Option<Instant>;
     fn stop(&mut self);
     fn outcome(&self) -> Option<&Result<(), Error>>;
     fn into_outcome(self) -> Option<Result<(), Error>>;
-    fn acknowledged(&self) -> u64;
-    fn resumed(&self) -> u64;
+    fn upload(&self) -> &Upload;
     fn progress(&self) -> Vec<Progress>;
     fn counters(&self) -> Counters;
 
@@ -53,7 +53,7 @@ pub(super) trait Ship {
 /// Both have the same functions, but for what follows the type.
 macro_rules! ship {
     ($sender:ty $(, $more:item)*) => {
-        impl<S: Source, W: Scheduler> Ship for $sender {
+        impl<W: Scheduler> Ship for $sender {
             fn handle_datagrams(
                 &mut self,
                 now: Instant,
@@ -71,6 +71,10 @@ macro_rules! ship {
 
             fn handle_failure(&mut self, path: usize, trouble: &str) {
                 <$sender>::handle_failure(self, path, trouble);
+            }
+
+            fn give_up(&mut self, reason: String) {
+                <$sender>::give_up(self, reason);
             }
 
             fn reroute(&mut self, now: Instant, reroute: &Reroute) {
@@ -97,12 +101,8 @@ macro_rules! ship {
                 <$sender>::into_outcome(self)
             }
 
-            fn acknowledged(&self) -> u64 {
-                <$sender>::acknowledged(self)
-            }
-
-            fn resumed(&self) -> u64 {
-                <$sender>::resumed(self)
+            fn upload(&self) -> &Upload {
+                <$sender>::application(self)
             }
 
             fn progress(&self) -> Vec<Progress> {
@@ -119,7 +119,7 @@ macro_rules! ship {
 }
 
 ship!(
-    Sender<S, W>,
+    Sender<Upload, W>,
     fn end_recording(&mut self, now: Instant) -> io::Result<()> {
         Self::end_recording(self, now)
     },
@@ -130,4 +130,4 @@ ship!(
         Self::oversized(self)
     }
 );
-ship!(interop::Sender<S, W>);
+ship!(interop::Sender<Upload, W>);

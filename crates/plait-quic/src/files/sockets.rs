@@ -1,5 +1,6 @@
 //! UDP sockets, and waiting for them.
 
+use super::said::{self, Said};
 use crate::link::Outgoing;
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Registry, Token};
@@ -27,6 +28,15 @@ pub(super) const NOTICE: Token = Token(OTHERS - 1);
 /// Batches that wait for a socket; what comes beyond is lost, as in any queue.
 const WAITING: usize = 4_096;
 
+/// Readiness of a socket of another kind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ready {
+    pub(crate) readable: bool,
+    pub(crate) writable: bool,
+    /// Its peer sends nothing more, or it was broken off.
+    pub(crate) closing: bool,
+}
+
 struct Socket {
     io: UdpSocket,
     state: UdpSocketState,
@@ -41,6 +51,8 @@ pub(crate) struct Sockets {
     buffer: Vec<u8>,
     /// A socket may have more datagrams than were taken.
     more: bool,
+    /// Sockets whose errors are to be taken, by their bits.
+    erred: u32,
 }
 
 impl Sockets {
@@ -51,6 +63,7 @@ impl Sockets {
             sockets: Vec::new(),
             buffer: vec![0; PIECE * BATCH_SIZE],
             more: false,
+            erred: 0,
         })
     }
 
@@ -80,6 +93,10 @@ impl Sockets {
         let socket = socket2::Socket::new(domain, socket2::Type::DGRAM, Some(socket2::Protocol::UDP))?;
         bind_interface(&socket, interface)?;
         socket.set_nonblocking(true)?;
+        if local.is_ipv6() && local.ip().is_unspecified() {
+            // Of both families, as far as the system can.
+            let _ = socket.set_only_v6(false);
+        }
         socket.bind(&local.into())?;
         // The system's limits may be lower.
         let _ = socket.set_send_buffer_size(BUFFER);
@@ -91,17 +108,37 @@ impl Sockets {
         Ok(Socket { io, state, waiting: VecDeque::new() })
     }
 
+    /// Keeps the errors of sent packets from now on, for [`Sockets::said`].
+    pub(super) fn ask(&self, index: usize) {
+        said::ask(&self.sockets[index].io);
+    }
+
+    /// Takes the errors of packets that a socket has sent.
+    pub(super) fn said(&mut self, index: usize) -> Vec<Said> {
+        let bit = 1_u32.checked_shl(index as u32).unwrap_or(0);
+        let mut found = Vec::new();
+        if self.erred & bit != 0 {
+            self.erred &= !bit;
+            while let Some(one) = said::take(&self.sockets[index].io) {
+                found.extend(one.filter(|one| !found.contains(one)));
+            }
+        }
+        found
+    }
+
     /// For what is waited for beside the sockets, with tokens from [`OTHERS`] on.
     pub(crate) fn registry(&self) -> &Registry {
         self.poll.registry()
     }
 
-    /// What of that may be read or written since the last wait: its token, and which.
-    pub(crate) fn others(&self) -> impl Iterator<Item = (usize, bool, bool)> {
+    /// Tokens and readiness of these, since the last wait.
+    pub(crate) fn others(&self) -> impl Iterator<Item = (usize, Ready)> {
         let others = self.events.iter().filter(|event| event.token().0 >= OTHERS);
         others.map(|event| {
-            let gone = event.is_error() || event.is_read_closed() || event.is_write_closed();
-            (event.token().0, event.is_readable() || gone, event.is_writable() || gone)
+            let closing = event.is_error() || event.is_read_closed();
+            let gone = closing || event.is_write_closed();
+            let [readable, writable] = [event.is_readable() || gone, event.is_writable() || gone];
+            (event.token().0, Ready { readable, writable, closing })
         })
     }
 
@@ -118,9 +155,14 @@ impl Sockets {
     pub(crate) fn wait(&mut self, most: Duration) -> io::Result<()> {
         let most = if std::mem::take(&mut self.more) { Duration::ZERO } else { most };
         match self.poll.poll(&mut self.events, Some(most)) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-            waited => waited,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            waited => waited?,
         }
+        for event in self.events.iter().filter(|event| event.is_error()) {
+            self.erred |=
+                u32::try_from(event.token().0).ok().and_then(|bit| 1_u32.checked_shl(bit)).unwrap_or(0);
+        }
+        Ok(())
     }
 
     /// The datagrams that came to a socket: from where, to which address, and several that came together with the size of each but the last.
@@ -134,7 +176,7 @@ impl Sockets {
         for round in 0..ROUNDS {
             let mut slices: Vec<IoSliceMut<'_>> =
                 self.buffer.chunks_mut(PIECE).map(IoSliceMut::new).collect();
-            // Other errors are of what was sent before (ICMP), and tell nothing that silence does not.
+            // Other errors are those of packets that left before (ICMP): see `said`.
             let count = match state.recv(UdpSockRef::from(io), &mut slices, &mut metas) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
@@ -153,7 +195,7 @@ impl Sockets {
         if socket.waiting.len() < WAITING {
             socket.waiting.extend(outgoing);
         }
-        let mut trouble = None;
+        let (mut trouble, mut again) = (None, false);
         while let Some(next) = socket.waiting.front_mut() {
             let step = next.segment.unwrap_or(next.bytes.len()).max(1);
             let most = step * socket.state.max_gso_segments().get();
@@ -167,14 +209,22 @@ impl Sockets {
             };
             match socket.state.try_send(UdpSockRef::from(&socket.io), &transmit) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                // A full queue of the interface, which IP_RECVERR makes an error: the packet is lost, as in any queue.
+                Err(error) if error.raw_os_error() == Some(nix::libc::ENOBUFS) => {}
+                // It may be the error of a packet that left before (IP_RECVERR), and nothing has left now.
+                Err(_) if !std::mem::replace(&mut again, true) => continue,
                 Err(error) => trouble = Some(error),
                 Ok(()) => {}
             }
+            again = false;
             if next.bytes.len() > most {
                 next.bytes.drain(..most);
             } else {
                 socket.waiting.pop_front();
             }
+        }
+        if trouble.is_some() {
+            self.erred |= 1_u32.checked_shl(index as u32).unwrap_or(0);
         }
         trouble
     }

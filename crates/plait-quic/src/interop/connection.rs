@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 /// Who is connected to.
 pub struct Peer {
-    /// Its address.
+    /// Its address, to which each path leads that has none of its own ([`Reroute::Aimed`](crate::sender::Reroute::Aimed)).
     pub remote: SocketAddr,
     /// Its name, as TLS knows it.
     pub name: String,
@@ -131,7 +131,7 @@ impl<W: Scheduler> Connection<W> {
             next_attempt: Some((now, 0)),
             line: None,
             locals: peer.locals.clone(),
-            lanes: peer.locals.iter().map(|local| Lane::new(*local)).collect(),
+            lanes: peer.locals.iter().map(|local| Lane::new(*local, peer.remote)).collect(),
             terms: peer.terms.clone(),
             burst: NonZeroUsize::new(settings.burst()).unwrap_or(NonZeroUsize::MIN),
             interest: scheduler.interest(),

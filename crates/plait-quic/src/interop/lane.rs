@@ -2,7 +2,7 @@
 
 use super::gate::{News, Opening, Shared};
 use noq_proto::PathId;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 /// What a packet has beside payload: a short header with a connection ID of 8 bytes and a number of 2, a STREAM frame with an offset of 4 bytes, the tag.
@@ -29,6 +29,7 @@ const LEAST_SILENCE: Duration = Duration::from_millis(150);
 #[derive(Debug)]
 pub(super) struct Lane {
     pub(super) local: IpAddr,
+    pub(super) remote: SocketAddr,
     /// noq's path, and its gate.
     pub(super) open: Option<(PathId, Shared)>,
     /// It was validated, and carries data.
@@ -49,9 +50,10 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn new(local: IpAddr) -> Self {
+    pub(super) fn new(local: IpAddr, remote: SocketAddr) -> Self {
         Self {
             local,
+            remote,
             open: None,
             works: false,
             retry_at: None,

@@ -48,7 +48,7 @@ use plait_sched::{Builtin, Capabilities, SCHEDULERS, Scheduler};
 pub const OFFERED: Capabilities = Capabilities::NONE;
 
 /// What files are told to be in TLS (ALPN): another version of what is said is refused there.
-pub const PROTOCOL: &[u8] = b"plait-stream/1";
+pub const PROTOCOL: &[u8] = b"plait-stream/2";
 
 /// Whether a scheduler can decide here.
 ///

@@ -5,11 +5,11 @@ use super::gate::{Gates, Shared};
 use super::lane::{KEEP_ALIVE, NO_MULTIPATH};
 use super::line::Line;
 use crate::error::Error;
-use crate::settings::{MAX_LINKS, Settings};
+use crate::settings::{BASE_MTU, MAX_LINKS, Settings};
 use crate::ways::endpoint_config;
 use bytes::Bytes;
 use noq_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
-use noq_proto::{ConnectionError, Endpoint, TransportConfig, VarInt};
+use noq_proto::{ConnectionError, Endpoint, MtuDiscoveryConfig, TransportConfig, VarInt};
 use plait_sched::Scheduler;
 use plait_transport::congestion::Algorithm;
 use plait_transport::wire::quic::{self, TransportParameters};
@@ -25,8 +25,9 @@ impl<W: Scheduler> Connection<W> {
         let Some((_, first)) = self.next_attempt.filter(|(due, _)| *due <= now) else { return };
         if !self.attempts.iter().any(|attempt| attempt.first == first) {
             let config = Arc::new(endpoint_config(&self.settings, first as u8));
-            let mut endpoint = Endpoint::new(config, None, false);
-            match endpoint.connect(now, self.client.clone(), self.peer.remote, &self.peer.name) {
+            let mut endpoint = Endpoint::new(config, None, true);
+            let remote = self.lanes[first].remote;
+            match endpoint.connect(now, self.client.clone(), remote, &self.peer.name) {
                 Ok(connected) => self.attempts.push(Line::new(endpoint, connected, first)),
                 Err(error) => self.lanes[first].trouble = Some(error.to_string()),
             }
@@ -98,6 +99,8 @@ impl<W: Scheduler> Connection<W> {
 pub(super) fn transport(settings: &Settings) -> Result<TransportConfig, Error> {
     let window = VarInt::from_u64(settings.window).unwrap_or(VarInt::MAX);
     let idle = u32::try_from(settings.patience.as_millis()).unwrap_or(u32::MAX);
+    let mut search = MtuDiscoveryConfig::default();
+    search.upper_bound(settings.mtu);
     let mut config = TransportConfig::default();
     config
         .congestion_controller_factory(Arc::new(Gates(controller(settings)?)))
@@ -107,9 +110,9 @@ pub(super) fn transport(settings: &Settings) -> Result<TransportConfig, Error> {
         .stream_receive_window(window)
         .receive_window(window)
         .send_window(settings.window)
-        .initial_mtu(settings.mtu)
-        .min_mtu(settings.mtu)
-        .mtu_discovery_config(None)
+        .initial_mtu(settings.mtu.min(BASE_MTU))
+        .min_mtu(settings.mtu.min(BASE_MTU))
+        .mtu_discovery_config(Some(search))
         .max_idle_timeout(Some(VarInt::from_u32(idle).into()));
     Ok(config)
 }

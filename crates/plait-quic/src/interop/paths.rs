@@ -4,11 +4,12 @@
 use super::connection::{Connection, Event};
 use super::gate::Shared;
 use super::lane::{Lane, NO_MULTIPATH, RETRY, SOON};
-use crate::reroute::Reroute;
+use crate::reroute::{NO_ROUTE, Reroute};
+use crate::settings::MTUS;
 use crate::terms::Terms;
 use noq_proto::{ClosePathError, FourTuple, PathError, PathEvent, PathStatus, VarInt};
 use plait_sched::{Event as Told, PathId, Scheduler};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
 /// PATH_UNSTABLE_OR_POOR (draft-ietf-quic-multipath-21 §"Error Codes").
@@ -19,12 +20,19 @@ impl<W: Scheduler> Connection<W> {
     pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
         match *reroute {
             Reroute::Added(local, terms) => self.add(now, local, terms),
-            Reroute::Moved(path, local) => self.relocate(now, path, local),
+            Reroute::Moved(path, local) => self.relocate(now, path, local, None),
+            Reroute::Aimed(path, local, remote) => self.relocate(now, path, local, Some(remote)),
             Reroute::Replaced(path, local, terms) => {
                 self.terms[path] = terms;
-                self.relocate(now, path, local);
+                self.relocate(now, path, local, None);
             }
             Reroute::Gone(path) => self.lose(now, path),
+            // noq searches the MTU of each path.
+            Reroute::Limited { path, bytes, .. } if bytes < *MTUS.start() => {
+                self.handle_failure(path, &format!("it carries {bytes} bytes; QUIC needs {}", MTUS.start()));
+            }
+            Reroute::Unreachable(path) => self.handle_failure(path, NO_ROUTE),
+            Reroute::Limited { .. } => {}
             Reroute::Back(path) => {
                 if let Some(lane) = self.lanes.get_mut(path) {
                     lane.retry_at = lane.retry_at.map(|at| at.min(now));
@@ -35,7 +43,7 @@ impl<W: Scheduler> Connection<W> {
     }
 
     fn add(&mut self, now: Instant, local: IpAddr, terms: Terms) {
-        let mut lane = Lane::new(local);
+        let mut lane = Lane::new(local, self.peer.remote);
         match &self.line {
             None => {}
             Some(line) if line.noq.is_multipath_negotiated() => lane.retry_at = Some(now),
@@ -57,8 +65,9 @@ impl<W: Scheduler> Connection<W> {
         self.open_paths(now);
     }
 
-    fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
+    fn relocate(&mut self, now: Instant, path: usize, local: IpAddr, remote: Option<SocketAddr>) {
         let Some(lane) = self.lanes.get_mut(path) else { return };
+        lane.remote = remote.unwrap_or(lane.remote);
         (self.locals[path], lane.local) = (local, local);
         lane.left = lane.id().or(lane.left);
         if lane.works {
@@ -143,7 +152,7 @@ impl<W: Scheduler> Connection<W> {
         let Some(line) = &mut self.line else { return };
         for lane in &mut self.lanes {
             if lane.open.is_none() && lane.retry_at.is_some_and(|at| at <= now) {
-                let tuple = FourTuple::new(self.peer.remote, Some(lane.local));
+                let tuple = FourTuple::new(lane.remote, Some(lane.local));
                 match line.noq.open_path(tuple, PathStatus::Available, now) {
                     Ok(id) => {
                         let gate = line.noq.congestion_state(id).and_then(Shared::of);

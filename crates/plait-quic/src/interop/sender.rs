@@ -1,19 +1,19 @@
-//! A file over one stream: what is said before and after it is what mode full says ([`hello`](crate::hello)).
+//! A transfer over one stream, with the messages of mode full ([`hello`](crate::hello), [records](crate::files::records)).
 //!
 //! ```text
-//! sender    Hello · the file, from the answer's offset on · end
-//! receiver  Reply · Verdict · end
+//! sender    Hello · records
+//! receiver  Reply · records
 //! ```
 
 use super::connection::{Connection, Event, Peer};
 use super::{ConnectionError, Dir, PROTOCOL, StreamId};
 use crate::error::Error;
-use crate::hello::{Hello, REPLY_BYTES, Reply, VERDICT_BYTES, Verdict};
+use crate::hello::{Hello, REPLY_BYTES, Reply};
 use crate::identity::{self, NAME};
-use crate::link::{DONE, Outgoing};
+use crate::link::{DONE, Outgoing, words};
 use crate::sender::{Order, Progress, Reroute};
 use crate::settings::Settings;
-use crate::source::Source;
+use crate::source::Application;
 use plait_sched::{Builtin, Scheduler};
 use plait_transport::Counters;
 use std::net::SocketAddr;
@@ -23,26 +23,25 @@ use std::time::Instant;
 /// Bytes that are read of the source at once, and that noq has at least while there are more.
 const CHUNK: usize = 256 << 10;
 
-/// The sending end, of what `S` has, on the paths that `W` decides for.
+/// The sending end of the application `S`, on the paths that `W` decides for.
 pub struct Sender<S, W = Builtin> {
     settings: Settings,
     connection: Connection<W>,
     hello: Hello,
-    source: S,
+    application: S,
     stream: Option<StreamId>,
     /// What the receiver said.
     heard: Vec<u8>,
     reply: Option<Reply>,
-    /// Bytes of the file that were read.
+    /// Bytes of the application's stream that were read.
     read: u64,
     /// Of these, what noq has not taken yet, from a place on.
     buffer: Vec<u8>,
     taken: usize,
-    finished: bool,
     outcome: Option<Result<(), Error>>,
 }
 
-impl<S: Source, W: Scheduler> Sender<S, W> {
+impl<S: Application, W: Scheduler> Sender<S, W> {
     /// An end that has sent nothing yet.
     ///
     /// # Errors
@@ -52,12 +51,13 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         settings: Settings,
         order: Order,
         scheduler: W,
-        source: S,
+        application: S,
     ) -> Result<Self, Error> {
         let hello = Hello {
             secret: order.secret,
             session: order.session,
             path: 0,
+            continues: false,
             paths: 1,
             segment: settings.segment(),
             offer: order.offer,
@@ -73,14 +73,13 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             settings,
             connection: Connection::new(now, settings, peer, scheduler)?,
             hello,
-            source,
+            application,
             stream: None,
             heard: Vec::new(),
             reply: None,
             read: 0,
             buffer: Vec::new(),
             taken: 0,
-            finished: false,
             outcome: None,
         })
     }
@@ -107,6 +106,11 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     /// The network takes nothing more from a path's local address.
     pub fn handle_failure(&mut self, path: usize, trouble: &str) {
         self.connection.handle_failure(path, trouble);
+    }
+
+    /// The peer cannot be reached, as the network says.
+    pub fn give_up(&mut self, reason: String) {
+        self.end(Err(Error::Refused(reason)));
     }
 
     /// A path's packets leave from another address from now on.
@@ -137,34 +141,31 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     }
 
     fn listen(&mut self, id: StreamId) {
-        while let Some(bytes) = self.connection.read(id, REPLY_BYTES + VERDICT_BYTES) {
+        while let Some(bytes) = self.connection.read(id, CHUNK) {
             self.heard.extend_from_slice(&bytes);
         }
         if self.reply.is_none()
-            && let Some(reply) = self.heard.get(..REPLY_BYTES)
+            && let Some((reply, rest)) = self.heard.split_at_checked(REPLY_BYTES)
         {
-            match Reply::decode(reply, self.hello.offer.size) {
+            let (reply, rest) = (Reply::decode(reply), rest.to_vec());
+            self.heard = rest;
+            match reply {
                 Ok(reply) => self.begin(reply),
                 Err(error) => self.end(Err(error)),
             }
         }
-        let verdict = self.heard.get(REPLY_BYTES..).filter(|verdict| verdict.len() >= VERDICT_BYTES);
-        if let Some(verdict) = verdict {
-            let verdict = Verdict::decode(verdict, &self.hello.offer.digest);
-            self.end(match verdict {
-                Ok(Verdict::Kept) => Ok(()),
-                Ok(Verdict::Differs) => Err(Error::Differs),
-                Ok(Verdict::NotKept) => Err(Error::NotKept(self.hello.offer.name.clone())),
-                Err(error) => Err(error),
-            });
+        if self.reply.is_some() {
+            let heard = self.application.hear(&std::mem::take(&mut self.heard));
+            if let Some(outcome) = heard.err().map(Err).or_else(|| self.application.outcome()) {
+                self.end(outcome);
+            }
         }
     }
 
     /// The receiver has answered.
     fn begin(&mut self, reply: Option<Reply>) {
-        let Some(Reply { window, offset }) = reply else { return };
+        let Some(Reply { window }) = reply else { return };
         self.reply = reply;
-        self.read = offset;
         self.connection.expect_window(window);
         if self.hello.offer.is_question() {
             self.end(Ok(()));
@@ -176,10 +177,10 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             _ if self.reply.is_none() => {
                 let known = self.connection.progress().into_iter().find_map(|path| path.trouble);
                 let timed_out = *reason == ConnectionError::TimedOut;
-                Error::Refused(known.filter(|_| timed_out).unwrap_or_else(|| reason.to_string()))
+                Error::Refused(known.filter(|_| timed_out).unwrap_or_else(|| words(reason)))
             }
             ConnectionError::TimedOut => Error::Silent(self.settings.patience.as_secs()),
-            reason => Error::Ended(reason.to_string()),
+            reason => Error::Ended(words(reason)),
         }));
     }
 
@@ -193,22 +194,19 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     }
 
     /// noq has enough to send, or all that there is; whether it got something.
-    fn top_up(&mut self) -> Result<bool, Error> {
-        let Some(id) = self.stream.filter(|_| self.reply.is_some() && !self.finished) else {
+    fn top_up(&mut self, now: Instant) -> Result<bool, Error> {
+        let Some(id) = self.stream.filter(|_| self.reply.is_some()) else {
             return Ok(false);
         };
-        let size = self.hello.offer.size;
+        let size = self.application.advance(now, self.acknowledged(), 1);
         let mut any = false;
-        while self.connection.backlog() < CHUNK as u64 && !self.finished {
+        while self.connection.backlog() < CHUNK as u64 {
             if self.taken == self.buffer.len() {
                 if self.read == size {
-                    self.finished = true;
-                    let _ = self.connection.finish(id);
-                    any = true;
                     break;
                 }
                 self.buffer.resize(CHUNK.min(usize::try_from(size - self.read).unwrap_or(CHUNK)), 0);
-                self.source.read_at(self.read, &mut self.buffer)?;
+                self.application.read_at(self.read, &mut self.buffer)?;
                 self.read += self.buffer.len() as u64;
                 self.taken = 0;
             }
@@ -227,7 +225,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     /// All datagrams that leave now. Once there is an [`Sender::outcome`] it closes the connection: then send these, and stop.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         loop {
-            let more = match self.top_up() {
+            let more = match self.top_up(now) {
                 Ok(more) => more,
                 Err(error) => {
                     self.end(Err(error));
@@ -247,7 +245,8 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
 
     /// When [`Sender::handle_timeout`] must be called next.
     pub fn next_wakeup(&self) -> Option<Instant> {
-        self.connection.next_wakeup()
+        let application = self.application.next_wakeup().filter(|_| self.reply.is_some());
+        [self.connection.next_wakeup(), application].into_iter().flatten().min()
     }
 
     /// How it ended, once it has: `Ok` if the receiver has the file, by its SHA-256.
@@ -260,15 +259,15 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         self.outcome
     }
 
-    /// Bytes of the file that the receiver had before.
-    pub fn resumed(&self) -> u64 {
-        self.reply.map_or(0, |reply| reply.offset)
+    /// The application.
+    pub fn application(&self) -> &S {
+        &self.application
     }
 
-    /// Bytes of the file that the receiver has, as far as that is known.
-    pub fn acknowledged(&self) -> u64 {
+    /// Bytes of its stream that the receiver has, as far as that is known.
+    fn acknowledged(&self) -> u64 {
         let held = self.connection.unacknowledged() + (self.buffer.len() - self.taken) as u64;
-        self.read.saturating_sub(held).max(self.resumed())
+        self.read.saturating_sub(held)
     }
 
     /// What happened so far.

@@ -1,18 +1,22 @@
 //! The near end: listeners, clients, and the paths to the far end.
 
+mod client;
+
+use self::client::Client;
 use super::pipe::{Flow, PIECE, Pipe, Socket};
 use super::plan::{Forward, Plan, Told};
-use super::socks::{self, Step};
+use super::ports::{Leads, Ports};
+use super::socks;
 use super::{Target, Tokens, plan::Status};
 use crate::error::Error;
 use crate::files::record::{self, Record, STREAMS};
-use crate::files::routes::{Routes, Wanted};
+use crate::files::routes::Routes;
 use crate::files::{Local, Meter, NAP, now};
 use crate::hello::Offer;
 use crate::identity;
 use crate::pilot::Pilot;
 use crate::recording::Recording;
-use crate::streams::{Class, Event, MAX_STREAMS, Near, Reason};
+use crate::streams::{Event, MAX_STREAMS, Near, Reason};
 use crate::ways::Order;
 use mio::net::TcpListener;
 use mio::{Interest, Token};
@@ -24,6 +28,10 @@ use std::time::{Duration, Instant};
 
 /// A client of SOCKS has so long to say where it wants to go.
 const GREETING: Duration = Duration::from_secs(10);
+
+/// Before the far end is looked for again: longer each time, as long as it is not there.
+const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Connections that are taken from a listener before others get their turn.
 const ACCEPTED: usize = 64;
@@ -37,16 +45,6 @@ enum Door {
     Forward(Target),
 }
 
-/// A client.
-enum Client {
-    /// Says where it wants to go.
-    Greeting { socket: Socket, socks: socks::Client, since: Instant },
-    /// The far end looks for its target; what it said meanwhile is kept.
-    Asked { socket: Socket, stream: u32, target: Target, rest: Vec<u8> },
-    /// It is joined with its stream.
-    Joined { pipe: Pipe, target: Target },
-}
-
 /// A near end whose sockets are bound.
 pub struct Entrance {
     plan: Plan,
@@ -54,6 +52,8 @@ pub struct Entrance {
     listeners: BTreeMap<usize, (TcpListener, Door)>,
     socks: Option<SocketAddr>,
     forwards: Vec<Forward>,
+    udp: Vec<Forward>,
+    ports: Ports,
     clients: BTreeMap<usize, Client>,
     by_stream: BTreeMap<u32, usize>,
     tokens: Tokens,
@@ -61,6 +61,8 @@ pub struct Entrance {
     due: BTreeSet<usize>,
     buffer: Vec<u8>,
     recording: Option<Recording>,
+    /// When the far end was lost.
+    lost_at: Option<Instant>,
 }
 
 impl Entrance {
@@ -69,27 +71,27 @@ impl Entrance {
     /// # Errors
     /// [`Error::Setting`] says which of them is not to be had.
     pub fn open(plan: Plan) -> Result<Self, Error> {
-        plan.settings.check()?;
-        if plan.socks.is_none() && plan.forwards.is_empty() {
-            return Err(Error::Setting("nothing is to be carried: choose --socks, --forward".into()));
+        plan.connect.settings.check()?;
+        if plan.socks.is_none() && plan.forwards.is_empty() && plan.udp.is_empty() {
+            return Err(Error::Setting("nothing is to be carried: choose --socks, --forward, --udp".into()));
         }
-        // A recording is of the paths that it began with.
-        let Plan { locals, interfaces, terms, record, .. } = &plan;
-        let wanted = Wanted { locals, interfaces, terms, may_grow: record.is_none() };
-        let routes = Routes::open(now(), &plan.to, &wanted)?;
-        let begin = |record: &Record| record.begin(STREAMS, &plan.settings, &routes.locals());
-        let recording = record.as_ref().map(begin).transpose()?;
+        let routes = Routes::open(now(), &plan.connect)?;
+        let begin = |record: &Record| record.begin(STREAMS, &plan.connect.settings, &routes.locals());
+        let recording = plan.connect.record.as_ref().map(begin).transpose()?;
         let mut entrance = Self {
             routes,
             recording,
             listeners: BTreeMap::new(),
             socks: None,
             forwards: Vec::new(),
+            udp: Vec::new(),
+            ports: Ports::new(),
             clients: BTreeMap::new(),
             by_stream: BTreeMap::new(),
             tokens: Tokens::new(),
             due: BTreeSet::new(),
             buffer: vec![0; PIECE],
+            lost_at: None,
             plan,
         };
         if let Some(address) = entrance.plan.socks {
@@ -98,6 +100,12 @@ impl Entrance {
         for Forward { listen, target } in entrance.plan.forwards.clone() {
             let listen = entrance.listen(listen, Door::Forward(target.clone()))?;
             entrance.forwards.push(Forward { listen, target });
+        }
+        for Forward { listen, target } in entrance.plan.udp.clone() {
+            let (registry, token) = (entrance.routes.sockets.registry(), entrance.tokens.next());
+            let bound = entrance.ports.add(registry, listen, token, Leads::To(target.clone()));
+            let listen = bound.map_err(|error| Error::Setting(format!("--udp {listen}: {error}")))?;
+            entrance.udp.push(Forward { listen, target });
         }
         Ok(entrance)
     }
@@ -120,6 +128,11 @@ impl Entrance {
     /// The other listeners.
     pub fn forwards(&self) -> &[Forward] {
         &self.forwards
+    }
+
+    /// The ports whose datagrams are carried.
+    pub fn udp(&self) -> &[Forward] {
+        &self.udp
     }
 
     /// The paths, in the order in which schedulers see them.
@@ -154,46 +167,71 @@ impl Entrance {
         mut pilots: impl FnMut() -> Option<Box<dyn Pilot<W>>>,
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
-        let mut was_open = false;
+        let mut pause = PAUSE;
         loop {
             let begun = now();
             let order = Order {
-                remote: self.routes.remote,
+                remote: self.routes.remote(),
                 locals: self.routes.addresses(),
                 terms: self.routes.terms.clone(),
-                fingerprint: self.plan.fingerprint,
-                secret: self.plan.secret,
+                fingerprint: self.plan.connect.fingerprint,
+                secret: self.plan.connect.secret,
                 session: identity::random()?,
                 offer: Offer::STREAMS,
             };
-            let mut near = Near::new(begun, self.plan.settings, order, maker()?)?;
+            let mut near = Near::new(begun, self.plan.connect.settings, order, maker()?)?;
             if let Some(pilot) = pilots() {
-                record::check(self.plan.record.is_some(), true)?;
+                record::check(self.plan.connect.record.is_some(), true)?;
                 near.set_pilot(pilot);
             }
             if let Some(recording) = self.recording.take() {
                 near.record(recording);
             }
+            self.routes.aim().iter().for_each(|reroute| near.reroute(begun, reroute));
             let driven = self.drive(&mut near, begun, watch);
             if let Err(error) = near.end_recording(now()) {
                 let _ = watch(now(), Some(&Told::Unrecorded(&error)));
             }
             driven?;
-            was_open |= near.is_open();
+            if near.is_open() {
+                (pause, self.lost_at) = (PAUSE, Some(now()));
+            }
             let refused = near.is_refused();
             match near.into_outcome() {
                 None | Some(Error::Stopped) => return Ok(()),
-                Some(error @ (Error::Silent(_) | Error::Refused(_))) if was_open && !refused => {
+                // This may pass: the far end is silent, was started anew, or has no room.
+                Some(
+                    error @ (Error::Silent(_) | Error::Refused(_) | Error::Away(_) | Error::TooSmall(_)),
+                ) if !refused => {
                     for client in std::mem::take(&mut self.clients).into_values() {
                         client.break_off();
                     }
                     self.by_stream.clear();
-                    if watch(now(), Some(&Told::Lost(&error))).is_break() {
+                    self.ports.forget_flows();
+                    if watch(now(), Some(&Told::Lost { error: &error, pause })).is_break() {
                         return Ok(());
                     }
+                    if self.rest(pause, watch)?.is_break() {
+                        return Ok(());
+                    }
+                    pause = (2 * pause).min(LONGEST_PAUSE);
                 }
                 Some(error) => return Err(error),
             }
+        }
+    }
+
+    /// Waits before the far end is looked for again; a change of the paths ends that.
+    fn rest(&mut self, pause: Duration, watch: &mut Watch<'_>) -> Result<ControlFlow<()>, Error> {
+        let until = now() + pause;
+        loop {
+            let moment = now();
+            self.routes.receive(|_, _, _, _| {});
+            let flow = watch(moment, None);
+            if flow.is_break() || moment >= until || !self.routes.rescan(moment).is_empty() {
+                return Ok(flow);
+            }
+            self.routes.sockets.wait(NAP.min(until - moment))?;
         }
     }
 
@@ -212,9 +250,13 @@ impl Entrance {
             });
             near.handle_timeout(moment);
             self.routes.rescan(moment).iter().for_each(|reroute| near.reroute(moment, reroute));
+            if let Some(reason) = self.routes.refusal(moment) {
+                near.give_up(reason);
+            }
             let mut flow = self.serve(moment, near, watch);
             if near.is_open() && !std::mem::replace(&mut was_open, true) {
-                flow = both(flow, watch(moment, Some(&Told::Open)));
+                let after = self.lost_at.take().map(|at| moment.duration_since(at));
+                flow = both(flow, watch(moment, Some(&Told::Open { after })));
             }
             flow = both(flow, watch(moment, None));
             for change in &near.changes()[changes..] {
@@ -222,8 +264,9 @@ impl Entrance {
                 changes += 1;
             }
             if meter.is_due(moment) {
+                flow = both(flow, self.expire(moment, near, watch));
                 let paths = self.routes.status(near.progress(), &mut meter, moment);
-                let status = status(near, moment.duration_since(begun), paths);
+                let status = Status::of(near, moment.duration_since(begun), paths);
                 flow = both(flow, watch(moment, Some(&Told::Status(&status))));
             }
             if flow.is_break() {
@@ -235,12 +278,36 @@ impl Entrance {
                 near.handle_failure(path, trouble);
             });
             if near.outcome().is_some() {
+                let paths = self.routes.status(near.progress(), &mut meter, moment);
+                let status = Status::of(near, moment.duration_since(begun), paths);
+                let _ = watch(moment, Some(&Told::Status(&status)));
                 return Ok(());
             }
             self.wake(near);
             let due = near.next_wakeup().map_or(NAP, |due| due.saturating_duration_since(now()));
-            self.routes.sockets.wait(if self.due.is_empty() { due.min(NAP) } else { Duration::ZERO })?;
+            let is_done = self.due.is_empty() && !self.ports.has_more();
+            self.routes.sockets.wait(if is_done { due.min(NAP) } else { Duration::ZERO })?;
         }
+    }
+
+    /// Ends connections on which nothing moves.
+    fn expire<W: Scheduler>(
+        &mut self,
+        moment: Instant,
+        near: &mut Near<W>,
+        watch: &mut Watch<'_>,
+    ) -> ControlFlow<()> {
+        let is_idle = |client: &Client| matches!(client, Client::Joined { pipe, .. } if pipe.is_idle(moment, self.plan.idle));
+        let idle = self.clients.iter().filter(|(_, client)| is_idle(client)).map(|(token, _)| *token);
+        for token in idle.collect::<Vec<_>>() {
+            if let Some(Client::Joined { pipe, target }) = self.clients.remove(&token) {
+                self.by_stream.remove(&pipe.stream);
+                near.streams().reset(pipe.stream, Reason::Broken);
+                pipe.socket.break_off();
+                watch(moment, Some(&Told::Idle { target: &target }))?;
+            }
+        }
+        ControlFlow::Continue(())
     }
 
     /// What left has made room, and what came is for someone.
@@ -257,12 +324,12 @@ impl Entrance {
         near: &mut Near<W>,
         watch: &mut Watch<'_>,
     ) -> ControlFlow<()> {
-        for (token, readable, writable) in self.routes.sockets.others().collect::<Vec<_>>() {
+        for (token, ready) in self.routes.sockets.others().collect::<Vec<_>>() {
             if let Some(socket) = self.clients.get_mut(&token).map(Client::socket) {
-                socket.readable |= readable;
-                socket.writable |= writable;
+                socket.note(ready);
                 self.due.insert(token);
             }
+            self.ports.wake(token);
         }
         // Readiness is told once, and what was not taken then waits: so all are looked at in every turn.
         for token in self.listeners.keys().copied().collect::<Vec<_>>() {
@@ -275,6 +342,15 @@ impl Entrance {
         for token in std::mem::take(&mut self.due) {
             flow = both(flow, self.work(token, near, watch));
         }
+        let Self { ports, plan, .. } = self;
+        ports.carry(
+            moment,
+            near,
+            |target| plan.class(target),
+            |target, reason| {
+                flow = both(flow, watch(moment, Some(&Told::Refused { target, reason })));
+            },
+        );
         flow
     }
 
@@ -294,10 +370,10 @@ impl Entrance {
                 Door::Socks => Client::Greeting { socket, socks: socks::Client::default(), since: moment },
                 Door::Forward(target) => {
                     let target = target.clone();
-                    match near.streams().open(&target.to_string(), self.class(&target)) {
+                    match near.streams().open(&target.to_string(), self.plan.class(&target)) {
                         Ok(stream) => {
                             self.by_stream.insert(stream, number);
-                            Client::Joined { pipe: Pipe::new(socket, stream), target }
+                            Client::Joined { pipe: Pipe::new(moment, socket, stream), target }
                         }
                         Err(_) => {
                             socket.break_off();
@@ -310,20 +386,12 @@ impl Entrance {
         }
     }
 
-    fn class(&self, target: &Target) -> Class {
-        match &target.port {
-            port if self.plan.redundant.contains(port) => Class::Redundant,
-            port if self.plan.interactive.contains(port) => Class::Interactive,
-            _ => Class::Bulk,
-        }
-    }
-
     /// What the far end says of streams.
     fn hear<W: Scheduler>(&mut self, near: &mut Near<W>, watch: &mut Watch<'_>) -> ControlFlow<()> {
         let mut flow = ControlFlow::Continue(());
         while let Some(event) = near.streams().poll() {
             match event {
-                Event::Opened { .. } => {}
+                Event::Opened { .. } | Event::Flow { .. } => {}
                 Event::Accepted { stream } => {
                     let Some(&token) = self.by_stream.get(&stream) else { continue };
                     if let Some(Client::Asked { mut socket, stream, target, rest }) = self.take_asked(token) {
@@ -331,18 +399,20 @@ impl Entrance {
                         let _ = socket.write(&socks::granted());
                         near.streams().write(stream, &rest);
                         self.clients
-                            .insert(token, Client::Joined { pipe: Pipe::new(socket, stream), target });
+                            .insert(token, Client::Joined { pipe: Pipe::new(now(), socket, stream), target });
                         self.due.insert(token);
                     }
                 }
                 Event::Reset { stream, reason } => {
-                    let Some(client) =
-                        self.by_stream.remove(&stream).and_then(|token| self.clients.remove(&token))
-                    else {
-                        continue;
+                    let client = self.by_stream.remove(&stream).and_then(|token| self.clients.remove(&token));
+                    let target = match client {
+                        Some(client) => {
+                            let target = client.target().cloned();
+                            client.refuse(reason);
+                            target
+                        }
+                        None => self.ports.reset(now(), stream, reason),
                     };
-                    let target = client.target().cloned();
-                    client.refuse(reason);
                     if let Some(target) = target.filter(|_| reason != Reason::Broken) {
                         flow = both(flow, watch(now(), Some(&Told::Refused { target: &target, reason })));
                     }
@@ -366,6 +436,13 @@ impl Entrance {
         let Some(client) = self.clients.remove(&token) else { return ControlFlow::Continue(()) };
         let kept = match client {
             Client::Greeting { .. } => return self.greet(token, client, near, watch),
+            Client::Associated { mut socket, relay } => {
+                let over = socket.skip(&mut self.buffer);
+                if over {
+                    self.ports.remove(relay, near);
+                }
+                (!over).then_some(Client::Associated { socket, relay })
+            }
             Client::Asked { mut socket, stream, target, mut rest } => {
                 // What it says before it is answered waits; much of it with the system.
                 let mut gone = false;
@@ -383,115 +460,26 @@ impl Entrance {
                     Some(Client::Asked { socket, stream, target, rest })
                 }
             }
-            Client::Joined { mut pipe, target } => match pipe.pump(near.streams(), &mut self.buffer) {
-                Flow::Open => Some(Client::Joined { pipe, target }),
-                Flow::Over => {
-                    self.by_stream.remove(&pipe.stream);
-                    None
+            Client::Joined { mut pipe, target } => {
+                match pipe.pump(now(), near.streams(), &mut self.buffer, &mut { usize::MAX }) {
+                    Flow::Open => Some(Client::Joined { pipe, target }),
+                    Flow::Over => {
+                        self.by_stream.remove(&pipe.stream);
+                        None
+                    }
+                    Flow::Broken => {
+                        self.by_stream.remove(&pipe.stream);
+                        pipe.socket.break_off();
+                        None
+                    }
                 }
-                Flow::Broken => {
-                    self.by_stream.remove(&pipe.stream);
-                    pipe.socket.break_off();
-                    None
-                }
-            },
+            }
         };
         if let Some(client) = kept {
             self.clients.insert(token, client);
         }
         ControlFlow::Continue(())
     }
-
-    /// A client of SOCKS that has not said where it wants to go.
-    fn greet<W: Scheduler>(
-        &mut self,
-        token: usize,
-        client: Client,
-        near: &mut Near<W>,
-        watch: &mut Watch<'_>,
-    ) -> ControlFlow<()> {
-        let Client::Greeting { mut socket, mut socks, since } = client else {
-            return ControlFlow::Continue(());
-        };
-        loop {
-            match socks.step() {
-                Step::Wait => match socket.readable.then(|| socket.read(&mut self.buffer[..socks::MOST])) {
-                    None | Some(Ok(None)) => {
-                        self.clients.insert(token, Client::Greeting { socket, socks, since });
-                        break;
-                    }
-                    Some(Ok(Some(count))) if count > 0 && socks.hear(&self.buffer[..count]) => {}
-                    _ => break,
-                },
-                Step::Say(answer) => {
-                    let _ = socket.write(&answer);
-                }
-                Step::Refuse(answer) => {
-                    let _ = socket.write(&answer);
-                    break;
-                }
-                Step::Connect(target) => {
-                    match near.streams().open(&target.to_string(), self.class(&target)) {
-                        Ok(stream) => {
-                            self.by_stream.insert(stream, token);
-                            let rest = socks.into_rest();
-                            self.clients.insert(token, Client::Asked { socket, stream, target, rest });
-                            self.due.insert(token);
-                            break;
-                        }
-                        Err(reason) => {
-                            let _ = socket.write(&socks::refusal(reason));
-                            return watch(now(), Some(&Told::Refused { target: &target, reason }));
-                        }
-                    }
-                }
-            }
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-impl Client {
-    fn socket(&mut self) -> &mut Socket {
-        match self {
-            Self::Greeting { socket, .. } | Self::Asked { socket, .. } => socket,
-            Self::Joined { pipe, .. } => &mut pipe.socket,
-        }
-    }
-
-    fn target(&self) -> Option<&Target> {
-        match self {
-            Self::Greeting { .. } => None,
-            Self::Asked { target, .. } | Self::Joined { target, .. } => Some(target),
-        }
-    }
-
-    fn break_off(self) {
-        match self {
-            Self::Greeting { socket, .. } | Self::Asked { socket, .. } => socket.break_off(),
-            Self::Joined { pipe, .. } => pipe.socket.break_off(),
-        }
-    }
-
-    /// Its stream is none any more: who has asked for it is answered.
-    fn refuse(self, reason: Reason) {
-        match self {
-            Self::Asked { mut socket, .. } => {
-                let _ = socket.write(&socks::refusal(reason));
-            }
-            other => other.break_off(),
-        }
-    }
-}
-
-fn status<W: Scheduler>(
-    near: &mut Near<W>,
-    elapsed: Duration,
-    paths: Vec<crate::files::PathStatus>,
-) -> Status {
-    let streams = near.streams();
-    let [received, sent] = streams.carried();
-    Status { streams: streams.len(), opened: streams.opened(), sent, received, elapsed, paths }
 }
 
 fn both(one: ControlFlow<()>, other: ControlFlow<()>) -> ControlFlow<()> {

@@ -1,19 +1,21 @@
 //! The far end: who connects, what is allowed, and connections to targets.
 
+use super::connection::{Connection, Outward};
 use super::lookup::Lookups;
+use super::outlets::Outlets;
 use super::outward::Connecting;
-use super::pipe::{Flow, PIECE, Pipe, Socket};
+use super::pipe::{Flow, PIECE, Pipe};
+use super::rate::Rate;
 use super::target::{Scope, scope};
 use super::{Allowed, Target, Tokens};
+use crate::clients::Guest;
 use crate::error::Error;
 use crate::files::record::{Record, STREAMS};
-use crate::files::sockets::Sockets;
-use crate::files::{NAP, now};
-use crate::identity::{self, Fingerprint, Identity, Secret};
+use crate::files::{Listen, Listening, NAP, STEP, Sockets, now, own_addresses};
+use crate::identity::Fingerprint;
 use crate::pilot::{Change, Pilot};
-use crate::settings::Settings;
-use crate::streams::far::{Id, News};
-use crate::streams::{Event, Far, Reason, Streams};
+use crate::streams::far::{Id, News, Standing};
+use crate::streams::{Event, Far, MAX_STREAMS, Reason, Streams};
 use plait_sched::Scheduler;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -26,40 +28,65 @@ const LINGER: Duration = Duration::from_secs(1);
 /// Where connections are taken, and where they may lead.
 #[derive(Clone, Debug)]
 pub struct Hosting {
-    /// Where to listen; port 0 is any that is free.
-    pub listen: SocketAddr,
-    /// What peers have to know; `None` makes one.
-    pub secret: Option<String>,
+    /// The listening end.
+    pub listen: Listen,
     /// Targets that are allowed: none but these.
     pub allowed: Vec<Allowed>,
+    /// Those of clients that have targets of their own, by their names.
+    pub allowed_of: BTreeMap<String, Vec<Allowed>>,
+    /// A connection on which nothing moves is ended after so long: see [`IDLE`](super::IDLE).
+    pub idle: Duration,
     /// Where to write down what the first peer is sent.
     pub record: Option<Record>,
-    /// Everything else.
-    pub settings: Settings,
 }
 
 /// What happened.
 #[derive(Debug)]
 pub enum Tidings<'a> {
-    /// Someone who knows the secret has connected.
+    /// A client has connected.
     Came {
-        /// From where its first path comes.
+        /// The client.
+        from: &'a Guest,
+    },
+    /// Somebody has said a wrong secret.
+    Rejected {
+        /// From where.
         remote: SocketAddr,
     },
     /// It is gone.
     Left {
+        /// How it stood.
+        standing: &'a Standing,
         /// Why: [`Error::Stopped`] if it wanted to.
         error: &'a Error,
     },
     /// Another scheduler decides what goes back to one who has connected.
-    Changed(&'a Change),
+    Changed {
+        /// The client.
+        from: &'a Guest,
+        /// Which, and why.
+        change: &'a Change,
+    },
+    /// How all that are connected stand: twice a second.
+    Status(&'a [Standing]),
     /// A connection is there.
     Connected {
+        /// The client.
+        from: &'a Guest,
         /// Where it leads to.
+        target: &'a str,
+    },
+    /// A connection on which nothing moved for too long was ended.
+    Idle {
+        /// The client.
+        from: &'a Guest,
+        /// Where it led to.
         target: &'a str,
     },
     /// A connection came to nothing.
     Refused {
+        /// The client.
+        from: &'a Guest,
         /// Where it was to lead to.
         target: &'a str,
         /// Why it does not.
@@ -70,33 +97,26 @@ pub enum Tidings<'a> {
 /// Who is asked in each turn, and told what happened; breaking ends it.
 type Watch<'a> = dyn FnMut(Instant, Option<&Tidings<'_>>) -> ControlFlow<()> + 'a;
 
-/// A stream's other side.
-enum Outward {
-    /// Its target's addresses are looked up.
-    Looking,
-    Connecting(Connecting),
-    Joined(Pipe),
-}
-
-struct Connection {
-    peer: Id,
-    stream: u32,
-    target: String,
-    scope: Scope,
-    outward: Outward,
-}
-
 /// A far end whose socket is bound.
 pub struct Exit<W> {
     secret: String,
     address: SocketAddr,
     fingerprint: Fingerprint,
     allowed: Vec<Allowed>,
+    allowed_of: BTreeMap<String, Vec<Allowed>>,
+    idle: Duration,
+    /// Limits of clients that have one, by their places.
+    rates: BTreeMap<usize, Rate>,
+    /// Connections that wait for their client's rate.
+    limited: BTreeSet<usize>,
+    /// When things were told, and looked at, last.
+    told_at: Instant,
     far: Far<W>,
     sockets: Sockets,
     lookups: Lookups<usize>,
     connections: BTreeMap<usize, Connection>,
     by_stream: BTreeMap<(Id, u32), usize>,
+    outlets: Outlets,
     tokens: Tokens,
     /// Connections with something to do.
     due: BTreeSet<usize>,
@@ -112,31 +132,30 @@ impl<W: Scheduler> Exit<W> {
         hosting: Hosting,
         maker: impl FnMut() -> Result<W, Error> + Send + 'static,
     ) -> Result<Self, Error> {
-        let Hosting { listen, secret, allowed, record, settings } = hosting;
-        settings.check()?;
-        let secret = match secret {
-            Some(secret) => secret,
-            None => identity::hexadecimal(&identity::random::<16>()?),
-        };
-        let identity = Identity::generate()?;
-        let mut far = Far::new(settings, &identity, Secret::new(&secret), maker)?;
+        let Hosting { listen, allowed, allowed_of, idle, record } = hosting;
+        let settings = listen.settings;
+        let Listening { sockets, address, identity, secret, clients } = listen.open()?;
+        let mut far = Far::new(settings, &identity, clients, maker)?;
         if let Some(record) = record {
             far.record(record.begin(STREAMS, &settings, &[])?);
         }
-        let mut sockets = Sockets::new()?;
-        let address =
-            sockets.add(listen, None).map_err(|error| Error::Setting(format!("{listen}: {error}")))?;
         let lookups = Lookups::new(sockets.registry())?;
         Ok(Self {
             secret,
             address,
             fingerprint: identity.fingerprint(),
             allowed,
+            allowed_of,
+            idle,
+            rates: BTreeMap::new(),
+            limited: BTreeSet::new(),
+            told_at: now(),
             far,
             sockets,
             lookups,
             connections: BTreeMap::new(),
             by_stream: BTreeMap::new(),
+            outlets: Outlets::new(),
             tokens: Tokens::new(),
             due: BTreeSet::new(),
             buffer: vec![0; PIECE],
@@ -158,7 +177,7 @@ impl<W: Scheduler> Exit<W> {
         self.fingerprint
     }
 
-    /// What peers have to know.
+    /// The secret of near ends; empty if each client has its own.
     pub fn secret(&self) -> &str {
         &self.secret
     }
@@ -191,7 +210,8 @@ impl<W: Scheduler> Exit<W> {
             }
             self.wake();
             let due = self.far.next_wakeup().map_or(NAP, |due| due.saturating_duration_since(now()));
-            self.sockets.wait(if self.due.is_empty() { due.min(NAP) } else { Duration::ZERO })?;
+            let is_done = self.due.is_empty() && !self.outlets.has_more();
+            self.sockets.wait(if is_done { due.min(NAP) } else { Duration::ZERO })?;
         }
     }
 
@@ -207,32 +227,46 @@ impl<W: Scheduler> Exit<W> {
 
     /// Peers, streams and connections.
     fn serve(&mut self, moment: Instant, watch: &mut Watch<'_>) -> ControlFlow<()> {
-        for (token, readable, writable) in self.sockets.others().collect::<Vec<_>>() {
+        for (token, ready) in self.sockets.others().collect::<Vec<_>>() {
             if let Some(socket) = self.connections.get_mut(&token).and_then(Connection::socket) {
-                socket.readable |= readable;
-                socket.writable |= writable;
+                socket.note(ready);
                 self.due.insert(token);
             }
+            self.outlets.wake(token);
         }
         while let Some(news) = self.far.poll() {
             match news {
-                News::Came { remote, .. } => watch(moment, Some(&Tidings::Came { remote }))?,
-                News::Left { id, error } => {
-                    self.forget_peer(&id);
-                    watch(moment, Some(&Tidings::Left { error: &error }))?;
+                News::Came { from, .. } => {
+                    let rate = self.far.limits(&from).rate;
+                    self.rates.entry(from.number).or_insert_with(|| Rate::new(moment, rate));
+                    watch(moment, Some(&Tidings::Came { from: &from }))?;
                 }
-                News::Changed { change, .. } => watch(moment, Some(&Tidings::Changed(&change)))?,
+                News::Left { standing, error } => {
+                    self.forget_peer(&standing.id);
+                    watch(moment, Some(&Tidings::Left { standing: &standing, error: &error }))?;
+                }
+                News::Rejected { remote } => watch(moment, Some(&Tidings::Rejected { remote }))?,
+                News::Changed { from, change } => {
+                    watch(moment, Some(&Tidings::Changed { from: &from, change: &change }))?;
+                }
             }
         }
         for id in self.far.ids() {
             self.hear(moment, &id, watch)?;
         }
         while let Some((token, addresses)) = self.lookups.next() {
+            if let Some(connected) = self.outlets.connect(self.sockets.registry(), token, &addresses) {
+                match connected {
+                    Ok((from, target)) => watch(moment, Some(&Tidings::Connected { from, target }))?,
+                    Err((peer, flow, reason)) => self.refuse_flow(moment, (peer, flow), reason, watch)?,
+                }
+            }
             if let Some(connection) = self.connections.get_mut(&token) {
                 self.due.insert(token);
                 let there = !addresses.is_empty();
-                let admitted: Vec<SocketAddr> =
-                    addresses.into_iter().filter(|address| connection.scope.admits(address.ip())).collect();
+                let own = own_addresses();
+                let admits = |address: &SocketAddr| connection.scope.admits(address.ip(), &own);
+                let admitted: Vec<SocketAddr> = addresses.into_iter().filter(admits).collect();
                 if there && admitted.is_empty() {
                     self.refuse(moment, token, Reason::Denied, watch)?;
                 } else {
@@ -244,13 +278,41 @@ impl<W: Scheduler> Exit<W> {
         // Who does not answer is noticed by looking.
         let connecting = |one: &Connection| matches!(one.outward, Outward::Connecting(_));
         self.due.extend(self.connections.iter().filter(|(_, one)| connecting(one)).map(|(token, _)| *token));
-        for token in std::mem::take(&mut self.due) {
-            self.work(moment, token, watch)?;
+        self.due.append(&mut self.limited);
+        let due = std::mem::take(&mut self.due);
+        let mut streams: BTreeMap<usize, usize> = BTreeMap::new();
+        for connection in due.iter().filter_map(|token| self.connections.get(token)) {
+            *streams.entry(connection.from.number).or_default() += 1;
         }
-        ControlFlow::Continue(())
+        for token in due {
+            self.work(moment, token, &mut streams, watch)?;
+        }
+        self.outlets.carry(moment, &mut self.far);
+        self.tell(moment, watch)
+    }
+
+    /// Ends connections on which nothing moves, and tells how things stand.
+    fn tell(&mut self, moment: Instant, watch: &mut Watch<'_>) -> ControlFlow<()> {
+        if moment.duration_since(self.told_at) < STEP {
+            return ControlFlow::Continue(());
+        }
+        self.told_at = moment;
+        let idle = |one: &Connection| matches!(&one.outward, Outward::Joined(pipe) if pipe.is_idle(moment, self.idle));
+        let over: Vec<usize> =
+            self.connections.iter().filter(|(_, one)| idle(one)).map(|(token, _)| *token).collect();
+        for token in over {
+            let Some(connection) = self.forget(token) else { continue };
+            if let Some(streams) = self.far.streams(&connection.peer) {
+                streams.reset(connection.stream, Reason::Broken);
+            }
+            watch(moment, Some(&Tidings::Idle { from: &connection.from, target: &connection.target }))?;
+            connection.break_off();
+        }
+        watch(moment, Some(&Tidings::Status(&self.far.standings())))
     }
 
     fn forget_peer(&mut self, id: &Id) {
+        self.outlets.forget_peer(id);
         let theirs = self.by_stream.range((*id, 0)..=(*id, u32::MAX)).map(|(_, token)| *token);
         for token in theirs.collect::<Vec<_>>() {
             if let Some(connection) = self.forget(token) {
@@ -270,14 +332,32 @@ impl<W: Scheduler> Exit<W> {
         while let Some(event) = self.far.streams(id).and_then(Streams::poll) {
             match event {
                 Event::Accepted { .. } => {}
+                Event::Flow { flow, target, .. } => {
+                    let Some(from) = self.far.guest(id).cloned() else { continue };
+                    let (asked, allowed) = self.asked(&from, &target);
+                    let (token, key) = (self.tokens.next(), (*id, flow));
+                    self.outlets.open(moment, token, (key, from), target, allowed.unwrap_or(Scope::Others));
+                    let begun = asked.filter(|_| allowed.is_some());
+                    match begun.map(|target| self.lookups.begin(token, &target)) {
+                        Some(true) => {}
+                        Some(false) => self.refuse_flow(moment, key, Reason::Busy, watch)?,
+                        None => self.refuse_flow(moment, key, Reason::Denied, watch)?,
+                    }
+                }
                 Event::Opened { stream, target, .. } => {
-                    let asked = target.parse::<Target>().ok();
-                    let allowed = asked.as_ref().and_then(|target| scope(&self.allowed, target));
+                    let Some(from) = self.far.guest(id).cloned() else { continue };
+                    let (asked, allowed) = self.asked(&from, &target);
+                    let most = self.far.limits(&from).streams.unwrap_or(MAX_STREAMS);
+                    let full = self.by_stream.range((*id, 0)..=(*id, u32::MAX)).count() >= most;
                     let token = self.tokens.next();
                     let (peer, outward) = (*id, Outward::Looking);
                     let scope = allowed.unwrap_or(Scope::Others);
                     self.by_stream.insert((peer, stream), token);
-                    self.connections.insert(token, Connection { peer, stream, target, scope, outward });
+                    self.connections.insert(token, Connection { peer, from, stream, target, scope, outward });
+                    if full {
+                        self.refuse(moment, token, Reason::Busy, watch)?;
+                        continue;
+                    }
                     let begun = asked.filter(|_| allowed.is_some());
                     match begun.map(|target| self.lookups.begin(token, &target)) {
                         Some(true) => {}
@@ -291,10 +371,38 @@ impl<W: Scheduler> Exit<W> {
                     {
                         connection.break_off();
                     }
+                    self.outlets.forget(*id, stream);
                 }
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// Targets that a client may connect to.
+    fn allowed(&self, from: &Guest) -> &[Allowed] {
+        self.allowed_of.get(&*from.client).unwrap_or(&self.allowed)
+    }
+
+    /// The target by this name, if it is one, and the scope of its addresses, if it is allowed.
+    fn asked(&self, from: &Guest, target: &str) -> (Option<Target>, Option<Scope>) {
+        let asked = target.parse::<Target>().ok();
+        let allowed = asked.as_ref().and_then(|target| scope(self.allowed(from), target));
+        (asked, allowed)
+    }
+
+    /// A flow leads nowhere.
+    fn refuse_flow(
+        &mut self,
+        moment: Instant,
+        (peer, flow): (Id, u32),
+        reason: Reason,
+        watch: &mut Watch<'_>,
+    ) -> ControlFlow<()> {
+        let Some((from, target)) = self.outlets.forget(peer, flow) else { return ControlFlow::Continue(()) };
+        if let Some(streams) = self.far.streams(&peer) {
+            streams.reset(flow, reason);
+        }
+        watch(moment, Some(&Tidings::Refused { from: &from, target: &target, reason }))
     }
 
     /// A stream leads nowhere.
@@ -305,17 +413,23 @@ impl<W: Scheduler> Exit<W> {
         reason: Reason,
         watch: &mut Watch<'_>,
     ) -> ControlFlow<()> {
-        let Some(Connection { peer, stream, target, .. }) = self.forget(token) else {
+        let Some(Connection { peer, from, stream, target, .. }) = self.forget(token) else {
             return ControlFlow::Continue(());
         };
         if let Some(streams) = self.far.streams(&peer) {
             streams.reset(stream, reason);
         }
-        watch(moment, Some(&Tidings::Refused { target: &target, reason }))
+        watch(moment, Some(&Tidings::Refused { from: &from, target: &target, reason }))
     }
 
     /// One connection.
-    fn work(&mut self, moment: Instant, token: usize, watch: &mut Watch<'_>) -> ControlFlow<()> {
+    fn work(
+        &mut self,
+        moment: Instant,
+        token: usize,
+        clients: &mut BTreeMap<usize, usize>,
+        watch: &mut Watch<'_>,
+    ) -> ControlFlow<()> {
         let Some(connection) = self.connections.get_mut(&token) else { return ControlFlow::Continue(()) };
         let Some(streams) = self.far.streams(&connection.peer) else { return ControlFlow::Continue(()) };
         if let Outward::Connecting(connecting) = &mut connection.outward {
@@ -324,13 +438,26 @@ impl<W: Scheduler> Exit<W> {
                 Some(Err(reason)) => return self.refuse(moment, token, reason, watch),
                 Some(Ok(socket)) => {
                     streams.accept(connection.stream);
-                    connection.outward = Outward::Joined(Pipe::new(socket, connection.stream));
-                    watch(moment, Some(&Tidings::Connected { target: &connection.target }))?;
+                    connection.outward = Outward::Joined(Pipe::new(moment, socket, connection.stream));
+                    let Connection { from, target, .. } = &*connection;
+                    watch(moment, Some(&Tidings::Connected { from, target }))?;
                 }
             }
         }
         if let Outward::Joined(pipe) = &mut connection.outward {
-            match pipe.pump(streams, &mut self.buffer) {
+            let waiting = clients.entry(connection.from.number).or_insert(1);
+            let rate = self.rates.get_mut(&connection.from.number);
+            let most = rate.map_or(usize::MAX, |rate| rate.share(moment, *waiting));
+            *waiting = waiting.saturating_sub(1);
+            let mut left = most;
+            let flow = pipe.pump(moment, streams, &mut self.buffer, &mut left);
+            if let Some(rate) = self.rates.get_mut(&connection.from.number) {
+                rate.take(most - left);
+            }
+            if left == 0 {
+                self.limited.insert(token);
+            }
+            match flow {
                 Flow::Open => {}
                 Flow::Over => {
                     self.forget(token);
@@ -341,24 +468,5 @@ impl<W: Scheduler> Exit<W> {
             }
         }
         ControlFlow::Continue(())
-    }
-}
-
-impl Connection {
-    fn socket(&mut self) -> Option<&mut Socket> {
-        match &mut self.outward {
-            Outward::Looking => None,
-            Outward::Connecting(connecting) => connecting.socket(),
-            Outward::Joined(pipe) => Some(&mut pipe.socket),
-        }
-    }
-
-    fn break_off(self) {
-        match self.outward {
-            Outward::Looking => {}
-            // The target may have taken it, and has not been heard yet.
-            Outward::Connecting(connecting) => connecting.break_off(),
-            Outward::Joined(pipe) => pipe.socket.break_off(),
-        }
     }
 }

@@ -1,23 +1,31 @@
-//! TCP connections over one connection of many paths: taken at the near end, made at the far end.
+//! TCP connections and UDP datagrams over one connection of many paths, from the near end to the far end.
 //!
 //! ```text
 //! program ─► listener or SOCKS5 ─► stream of Near ═► paths ═► Far ─► is it allowed? which address? ─► TCP connection
+//! program ─► UDP port or relay ─► flow of Near ═► paths ═► Far ─► allowed? address? ─► UDP socket
 //! ```
 //!
 //! [`Entrance`] and [`Exit`] are made, which binds sockets, and then run on the thread that calls, each in one loop. While they run they call what
 //! watches them ([`ControlFlow`](std::ops::ControlFlow)): in every turn, and twice a second with how things stand ([`Status`]).
 
+mod connection;
+mod datagrams;
 mod entrance;
 mod exit;
 mod lookup;
+mod outlets;
 mod outward;
 mod pipe;
 mod plan;
+mod ports;
+mod rate;
 mod socks;
 mod target;
 
+pub use crate::streams::far::Standing;
 pub use entrance::Entrance;
 pub use exit::{Exit, Hosting, Tidings};
+pub use pipe::IDLE;
 pub use plan::{Forward, Plan, Status, Told};
 pub use target::{Allowed, Target};
 

@@ -1,13 +1,26 @@
 //! A TCP connection and its stream.
 
+use crate::files::sockets::Ready;
 use crate::streams::{Reason, Streams};
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
+use socket2::TcpKeepalive;
 use std::io::{self, Read, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Bytes that are read from a connection at once.
 pub(super) const PIECE: usize = 64 << 10;
+
+/// A connection on which nothing moves is ended after so long, unless the user sets another time (RFC 5382 REQ-5: no sooner
+/// than 2 hours and 4 minutes).
+pub const IDLE: Duration = Duration::from_secs(2 * 3_600 + 4 * 60);
+
+/// One of which an end has said its last is ended sooner (RFC 5382 REQ-5: no sooner than 4 minutes).
+const CLOSING: Duration = Duration::from_secs(4 * 60);
+
+/// The system asks a peer that is silent for so long whether it is there, and gives it up without answers.
+const PROBE: Duration = Duration::from_secs(300);
+const AGAIN: Duration = Duration::from_secs(30);
 
 /// A connection, and what the system has said of it.
 #[derive(Debug)]
@@ -15,6 +28,8 @@ pub(super) struct Socket {
     io: TcpStream,
     pub(super) readable: bool,
     pub(super) writable: bool,
+    /// Its peer sends nothing more. Its last bytes may not be read yet.
+    pub(super) closing: bool,
 }
 
 impl Socket {
@@ -23,12 +38,31 @@ impl Socket {
         registry.register(&mut io, Token(token), Interest::READABLE | Interest::WRITABLE)?;
         // Data is in segments of our own already: waiting for more of it helps nobody.
         let _ = io.set_nodelay(true);
-        Ok(Self { io, readable: false, writable: false })
+        let probes = TcpKeepalive::new().with_time(PROBE).with_interval(AGAIN);
+        let _ = socket2::SockRef::from(&io).set_tcp_keepalive(&probes);
+        Ok(Self { io, readable: false, writable: false, closing: false })
+    }
+
+    /// Adds readiness that the system has told.
+    pub(super) fn note(&mut self, ready: Ready) {
+        self.readable |= ready.readable;
+        self.writable |= ready.writable;
+        self.closing |= ready.closing;
     }
 
     /// What came: `None` if nothing has, 0 if nothing more will.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         retried(&mut self.readable, || self.io.read(buffer))
+    }
+
+    /// Reads and drops all bytes. True at the end of the connection.
+    pub(super) fn skip(&mut self, buffer: &mut [u8]) -> bool {
+        while self.readable {
+            if let Ok(Some(0)) | Err(_) = self.read(buffer) {
+                return true;
+            }
+        }
+        false
     }
 
     /// How much the system took; `None` if it takes none now.
@@ -44,6 +78,16 @@ impl Socket {
             (_, Err(error)) if error.kind() == io::ErrorKind::NotConnected => None,
             (_, Err(error)) => Some(Err(error)),
         }
+    }
+
+    /// Its own address, and the peer's.
+    pub(super) fn addresses(&self) -> io::Result<[std::net::SocketAddr; 2]> {
+        Ok([self.io.local_addr()?, self.io.peer_addr()?])
+    }
+
+    /// The error that broke it off, once.
+    fn broken(&self) -> io::Result<()> {
+        self.io.take_error()?.map_or(Ok(()), Err)
     }
 
     /// To be dropped so that its peer sees that it was broken off (RST), not ended.
@@ -89,16 +133,29 @@ pub(super) struct Pipe {
     pub(super) stream: u32,
     heard_all: bool,
     said_all: bool,
+    /// When something moved last.
+    moved_at: Instant,
 }
 
 impl Pipe {
-    pub(super) fn new(socket: Socket, stream: u32) -> Self {
-        Self { socket, stream, heard_all: false, said_all: false }
+    pub(super) fn new(now: Instant, socket: Socket, stream: u32) -> Self {
+        Self { socket, stream, heard_all: false, said_all: false, moved_at: now }
     }
 
-    /// Carries what there is and what there is room for, both ways.
-    pub(super) fn pump(&mut self, streams: &mut Streams, buffer: &mut [u8]) -> Flow {
-        match self.carry(streams, buffer) {
+    /// Carries bytes both ways as far as there is room, `most` in all, which it counts down.
+    pub(super) fn pump(
+        &mut self,
+        now: Instant,
+        streams: &mut Streams,
+        buffer: &mut [u8],
+        most: &mut usize,
+    ) -> Flow {
+        let before = (*most, self.heard_all, self.said_all);
+        let carried = self.carry(streams, buffer, most);
+        if before != (*most, self.heard_all, self.said_all) {
+            self.moved_at = now;
+        }
+        match carried {
             Err(_) => {
                 streams.reset(self.stream, Reason::Broken);
                 Flow::Broken
@@ -108,9 +165,20 @@ impl Pipe {
         }
     }
 
-    fn carry(&mut self, streams: &mut Streams, buffer: &mut [u8]) -> io::Result<()> {
+    /// Whether nothing has moved for so long that it is ended; sooner if an end has said its last.
+    pub(super) fn is_idle(&self, now: Instant, idle: Duration) -> bool {
+        let closing = self.heard_all || self.said_all || self.socket.closing;
+        let most = if closing { idle.min(CLOSING) } else { idle };
+        now.saturating_duration_since(self.moved_at) >= most
+    }
+
+    fn carry(&mut self, streams: &mut Streams, buffer: &mut [u8], most: &mut usize) -> io::Result<()> {
+        if self.socket.closing {
+            // Without room nothing is read, so that an error would not show.
+            self.socket.broken()?;
+        }
         while self.socket.readable && !self.heard_all {
-            let room = streams.room(self.stream).min(buffer.len());
+            let room = streams.room(self.stream).min(buffer.len()).min(*most);
             if room == 0 {
                 break;
             }
@@ -122,12 +190,15 @@ impl Pipe {
                 }
                 Some(count) => {
                     streams.write(self.stream, &buffer[..count]);
+                    *most -= count;
                 }
             }
         }
-        while self.socket.writable && !streams.peek(self.stream).is_empty() {
-            if let Some(count) = self.socket.write(streams.peek(self.stream))? {
+        while self.socket.writable && *most > 0 && !streams.peek(self.stream).is_empty() {
+            let piece = streams.peek(self.stream);
+            if let Some(count) = self.socket.write(&piece[..piece.len().min(*most)])? {
                 streams.consume(self.stream, count);
+                *most -= count;
             }
         }
         if !self.said_all && streams.is_ended(self.stream) {
@@ -135,5 +206,30 @@ impl Pipe {
             self.socket.finish();
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::now;
+    use std::net::TcpListener;
+
+    /// A client is gone and its last bytes are not read: that ends sooner than silence.
+    #[test]
+    fn what_is_half_over_ends_sooner() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let client =
+            std::net::TcpStream::connect(listener.local_addr().expect("it has one")).expect("it listens");
+        client.set_nonblocking(true).expect("it can be set");
+        let poll = mio::Poll::new().expect("the system has one");
+        let socket = Socket::new(poll.registry(), TcpStream::from_std(client), 1).expect("it is registered");
+        let start = now();
+        let mut pipe = Pipe::new(start, socket, 0);
+        let after = |seconds: u64| start + Duration::from_secs(seconds);
+        assert!(!pipe.is_idle(after(2 * 3_600 + 239), IDLE) && pipe.is_idle(after(2 * 3_600 + 240), IDLE));
+        pipe.socket.note(Ready { readable: true, writable: false, closing: true });
+        assert!(!pipe.is_idle(after(239), IDLE) && pipe.is_idle(after(240), IDLE));
+        assert!(pipe.is_idle(after(30), Duration::from_secs(30)), "a shorter time holds for all");
     }
 }

@@ -2,11 +2,11 @@
 
 use super::Target;
 use crate::error::Error;
-use crate::files::{Local, PathStatus, Record, Term};
-use crate::identity::{Fingerprint, Secret};
+use crate::files::{Connect, PathStatus};
 use crate::pilot::Change;
-use crate::settings::Settings;
-use crate::streams::Reason;
+use crate::session::PathCounts;
+use crate::streams::{Class, Datagrams, Near, Reason};
+use plait_sched::Scheduler;
 use std::net::SocketAddr;
 use std::str::FromStr;
 use std::time::Duration;
@@ -33,40 +33,44 @@ impl FromStr for Forward {
     }
 }
 
-/// What is to be carried, to whom, from where.
+/// Connections to carry, and the far end.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The far end's address, `HOST:PORT`.
-    pub to: String,
-    /// The SHA-256 of its certificate.
-    pub fingerprint: Fingerprint,
-    /// What it wants to hear.
-    pub secret: Secret,
-    /// Local addresses to send from, each a path.
-    pub locals: Vec<Local>,
-    /// Interfaces to send from, each a path. Without these and addresses: see [`usable`](crate::files::usable).
-    pub interfaces: Vec<String>,
-    /// What some of the paths are for, by interface, address or `ADDRESS%INTERFACE`.
-    pub terms: Vec<(String, Term)>,
+    /// The far end, and the paths. A recording ends when the far end is lost for the first time.
+    pub connect: Connect,
     /// Where SOCKS5 is spoken.
     pub socks: Option<SocketAddr>,
     /// Listeners that lead to one target each.
     pub forwards: Vec<Forward>,
-    /// Connections to these ports go before others.
+    /// UDP ports whose datagrams lead to one target each.
+    pub udp: Vec<Forward>,
+    /// Connections and datagrams to these ports go before others.
     pub interactive: Vec<u16>,
-    /// Connections to these ports go before all others, and on every path.
+    /// Connections and datagrams to these ports go before all others, and on every path.
     pub redundant: Vec<u16>,
-    /// Where to write down what this end sends, until the far end is lost for the first time.
-    pub record: Option<Record>,
-    /// Everything else.
-    pub settings: Settings,
+    /// A connection on which nothing moves is ended after so long: see [`IDLE`](super::IDLE).
+    pub idle: Duration,
+}
+
+impl Plan {
+    /// The class of connections and datagrams to a target.
+    pub(super) fn class(&self, target: &Target) -> Class {
+        match &target.port {
+            port if self.redundant.contains(port) => Class::Redundant,
+            port if self.interactive.contains(port) => Class::Interactive,
+            _ => Class::Bulk,
+        }
+    }
 }
 
 /// What happened.
 #[derive(Debug)]
 pub enum Told<'a> {
     /// A path to the far end is there.
-    Open,
+    Open {
+        /// How long there was none, if there was one before.
+        after: Option<Duration>,
+    },
     /// How things stand: twice a second.
     Status(&'a Status),
     /// Another scheduler decides from now on.
@@ -78,10 +82,20 @@ pub enum Told<'a> {
         /// Why it does not.
         reason: Reason,
     },
+    /// A connection on which nothing moved for too long was ended.
+    Idle {
+        /// Where it led to.
+        target: &'a Target,
+    },
     /// Why the recording is not whole.
     Unrecorded(&'a std::io::Error),
-    /// All paths were dead for long: connections are broken off, and the far end is looked for anew.
-    Lost(&'a Error),
+    /// The far end is lost, or was not there: connections are broken off, and it is looked for anew.
+    Lost {
+        /// Why.
+        error: &'a Error,
+        /// When that begins.
+        pause: Duration,
+    },
 }
 
 /// How a connection stands.
@@ -95,8 +109,24 @@ pub struct Status {
     pub sent: u64,
     /// Bytes that came from there.
     pub received: u64,
+    /// Flows of datagrams at the moment.
+    pub flows: usize,
+    /// Counts of their datagrams.
+    pub datagrams: Datagrams,
     /// Since the connection began.
     pub elapsed: Duration,
     /// Its paths.
     pub paths: Vec<PathStatus>,
+    /// Their counters since the far end is there.
+    pub counts: Vec<PathCounts>,
+}
+
+impl Status {
+    pub(super) fn of<W: Scheduler>(near: &mut Near<W>, elapsed: Duration, paths: Vec<PathStatus>) -> Self {
+        let counts = near.counts();
+        let streams = near.streams();
+        let ([received, sent], opened) = (streams.carried(), streams.opened());
+        let (flows, datagrams) = (streams.flows(), streams.datagrams());
+        Self { streams: streams.len(), opened, sent, received, flows, datagrams, elapsed, paths, counts }
+    }
 }

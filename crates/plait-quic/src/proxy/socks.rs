@@ -1,8 +1,8 @@
-//! SOCKS5 (RFC 1928), the server's side, as far as it is needed to be told a target: CONNECT, without authentication. No I/O.
+//! SOCKS5 (RFC 1928), the server's side, as far as it is needed to be told a target: CONNECT and UDP ASSOCIATE, without authentication. No I/O.
 
 use super::target::Target;
 use crate::streams::Reason;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 const VERSION: u8 = 5;
 
@@ -18,6 +18,8 @@ pub(super) enum Step {
     Say([u8; 2]),
     /// It wants to be connected to there.
     Connect(Target),
+    /// It wants a relay for datagrams, which it sends from this port, if it says one.
+    Associate(Option<u16>),
     /// This is to be said, and that was all; empty if whoever it is does not speak SOCKS5.
     Refuse(Vec<u8>),
 }
@@ -63,32 +65,86 @@ impl Client {
     }
 
     fn request(&mut self) -> Option<Step> {
-        let [_, command, _, kind, ..] = self.heard[..] else { return None };
-        let rest = &self.heard[4..];
-        let length = match kind {
-            1 => 4,
-            3 => 1 + usize::from(*rest.first()?),
-            4 => 16,
+        let [_, command, _, ..] = self.heard[..] else { return None };
+        let (target, length) = match destination(&self.heard[3..])? {
+            Ok(destination) => destination,
             // Address type not supported.
-            _ => return Some(Step::Refuse(reply(8))),
+            Err(()) => return Some(Step::Refuse(reply(8))),
         };
-        let (address, port) = (rest.get(..length)?, rest.get(length..length + 2)?);
-        let host = match kind {
-            1 => <[u8; 4]>::try_from(address).ok().map(|bytes| Ipv4Addr::from(bytes).to_string()),
-            4 => <[u8; 16]>::try_from(address)
-                .ok()
-                .map(|bytes| IpAddr::from(Ipv6Addr::from(bytes)).to_string()),
-            _ => std::str::from_utf8(&address[1..]).ok().map(str::to_owned),
-        };
-        let port = u16::from_be_bytes([port[0], port[1]]);
-        let target = host.and_then(|host| Target::new(&host, port));
-        if command != 1 {
+        let port = u16::from_be_bytes([self.heard[1 + length], self.heard[2 + length]]);
+        match command {
+            1 => {}
+            3 => return Some(Step::Associate(Some(port).filter(|port| *port != 0))),
             // Command not supported.
-            return Some(Step::Refuse(reply(7)));
+            _ => return Some(Step::Refuse(reply(7))),
         }
-        self.heard.drain(..4 + length + 2);
+        self.heard.drain(..3 + length);
         Some(target.map_or_else(|| Step::Refuse(refusal(Reason::Unresolved)), Step::Connect))
     }
+}
+
+/// A target, `None` if it is none, and how many bytes it took, from its type to its port.
+type Destination = (Option<Target>, usize);
+
+/// Reads type, address and port; `None` as long as they are not all there, `Err` for an unknown type.
+fn destination(bytes: &[u8]) -> Option<Result<Destination, ()>> {
+    let (&kind, rest) = bytes.split_first()?;
+    let length = match kind {
+        1 => 4,
+        3 => 1 + usize::from(*rest.first()?),
+        4 => 16,
+        _ => return Some(Err(())),
+    };
+    let (address, port) = (rest.get(..length)?, rest.get(length..length + 2)?);
+    let host = match kind {
+        1 => <[u8; 4]>::try_from(address).ok().map(|bytes| Ipv4Addr::from(bytes).to_string()),
+        4 => <[u8; 16]>::try_from(address).ok().map(|bytes| IpAddr::from(Ipv6Addr::from(bytes)).to_string()),
+        _ => std::str::from_utf8(&address[1..]).ok().map(str::to_owned),
+    };
+    let port = u16::from_be_bytes([port[0], port[1]]);
+    Some(Ok((host.and_then(|host| Target::new(&host, port)), 1 + length + 2)))
+}
+
+/// Writes type, address and port of a target.
+fn written(target: &Target, out: &mut Vec<u8>) {
+    match target.host.parse() {
+        Ok(IpAddr::V4(ip)) => {
+            out.push(1);
+            out.extend(ip.octets());
+        }
+        Ok(IpAddr::V6(ip)) => {
+            out.push(4);
+            out.extend(ip.octets());
+        }
+        Err(_) => {
+            out.extend([3, target.host.len() as u8]);
+            out.extend(target.host.as_bytes());
+        }
+    }
+    out.extend(target.port.to_be_bytes());
+}
+
+/// Where a client's datagram is to go, and where its bytes begin (RFC 1928 §7). Fragments are not taken.
+pub(super) fn datagram(bytes: &[u8]) -> Option<(Target, usize)> {
+    let [_, _, 0, rest @ ..] = bytes else { return None };
+    let (target, length) = destination(rest)?.ok()?;
+    Some((target?, 3 + length))
+}
+
+/// A datagram for a client, from this target.
+pub(super) fn wrapped(target: &Target, bytes: &[u8]) -> Vec<u8> {
+    let mut out = vec![0; 3];
+    written(target, &mut out);
+    out.extend(bytes);
+    out
+}
+
+/// A relay is bound there.
+pub(super) fn associated(address: SocketAddr) -> Vec<u8> {
+    let mut out = vec![VERSION, 0, 0];
+    let host = address.ip().to_canonical().to_string();
+    written(&Target { host, port: address.port() }, &mut out);
+    out
 }
 
 /// The target is there: data follows.
@@ -153,7 +209,8 @@ mod tests {
             (request(1, 3, b"\x00"), Step::Refuse(reply(4))),
             (request(1, 3, b"\x03a b"), Step::Refuse(reply(4))),
             (request(2, 1, &[10, 0, 0, 1]), Step::Refuse(reply(7))),
-            (request(3, 1, &[10, 0, 0, 1]), Step::Refuse(reply(7))),
+            (request(3, 1, &[0, 0, 0, 0]), Step::Associate(Some(443))),
+            (request(3, 3, b"\x00"), Step::Associate(Some(443))),
             (request(1, 2, &[10, 0, 0, 1]), Step::Refuse(reply(8))),
         ] {
             let all = [GREETING, &request].concat();
@@ -180,6 +237,21 @@ mod tests {
         let mut client = Client::default();
         steps(&mut client, &[GREETING, &request(1, 1, &[10, 0, 0, 1]), b"GET /"].concat());
         assert_eq!(client.into_rest(), b"GET /");
+    }
+
+    #[test]
+    fn datagrams_have_their_target_before_them() {
+        for host in ["10.0.0.1", "2001:db8::1", "example.org"] {
+            let target = Target::new(host, 53).expect("it is one");
+            let bytes = wrapped(&target, b"abc");
+            let read = datagram(&bytes).expect("it is one");
+            assert_eq!((read.0, &bytes[read.1..]), (target, &b"abc"[..]));
+            (0..bytes.len() - 3).for_each(|length| assert_eq!(datagram(&bytes[..length]), None, "{length}"));
+            let fragment = [&[0, 0, 1], &bytes[3..]].concat();
+            assert_eq!(datagram(&fragment), None);
+        }
+        let address = "127.0.0.1:1081".parse().expect("it is one");
+        assert_eq!(associated(address), [5, 0, 0, 1, 127, 0, 0, 1, 4, 57]);
     }
 
     #[test]

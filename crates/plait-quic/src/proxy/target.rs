@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 /// A host, by name or address, and a port.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Target {
     /// A name, or an address without brackets.
     pub host: String,
@@ -109,19 +109,22 @@ fn is_same(one: &str, other: &str) -> bool {
 }
 
 impl Scope {
-    pub(super) fn admits(self, address: IpAddr) -> bool {
-        let own = match address.to_canonical() {
-            IpAddr::V4(ip) => {
-                ip.octets()[0] == 0
-                    || ip.is_loopback()
-                    || ip.is_link_local()
-                    || ip.is_multicast()
-                    || ip.is_broadcast()
-            }
-            IpAddr::V6(ip) => {
-                ip.is_unspecified() || ip.is_loopback() || ip.is_unicast_link_local() || ip.is_multicast()
-            }
-        };
+    /// Whether a target may have this address, on a machine that has these.
+    pub(super) fn admits(self, address: IpAddr, machine: &[IpAddr]) -> bool {
+        let address = address.to_canonical();
+        let own = machine.contains(&address)
+            || match address {
+                IpAddr::V4(ip) => {
+                    ip.octets()[0] == 0
+                        || ip.is_loopback()
+                        || ip.is_link_local()
+                        || ip.is_multicast()
+                        || ip.is_broadcast()
+                }
+                IpAddr::V6(ip) => {
+                    ip.is_unspecified() || ip.is_loopback() || ip.is_unicast_link_local() || ip.is_multicast()
+                }
+            };
         self == Self::All || !own
     }
 }
@@ -196,10 +199,11 @@ mod tests {
             "224.0.0.1",
         ];
         for address in own.map(|text| text.parse::<IpAddr>().expect("it is one")) {
-            assert!(!Scope::Others.admits(address) && Scope::All.admits(address), "{address}");
+            assert!(!Scope::Others.admits(address, &[]) && Scope::All.admits(address, &[]), "{address}");
         }
         for address in ["10.0.0.1", "8.8.8.8", "2001:db8::1"].map(|text| text.parse().expect("it is one")) {
-            assert!(Scope::Others.admits(address));
+            assert!(Scope::Others.admits(address, &[]));
+            assert!(!Scope::Others.admits(address, &[address]), "the machine's own");
         }
     }
 }

@@ -1,18 +1,23 @@
 //! What a connection says first, and what it is answered.
 
-use super::{MAX_TRANSFERS, Receiver};
+use super::Receiver;
+use crate::clients::{Guest, Limits};
 use crate::error::Error;
-use crate::hello::{Hello, VERDICT_BYTES};
-use crate::link::REFUSED;
+use crate::hello::Hello;
+use crate::link::{AWAY, REFUSED};
 use crate::session::{Agreed, Extent, Session};
-use crate::transfer::{Event, Id, Prefix, Transfer};
+use crate::transfer::{Event, Id, Transfer};
 use noq_proto::ConnectionHandle;
 use plait_transport::endpoint::Side;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Another sender of the same takes over from one that was not heard for so long.
+const SILENT: Duration = Duration::from_secs(2);
 
 /// An offer that nobody has answered, and the paths that wait for that.
 #[derive(Debug)]
 pub(super) struct Waiting {
+    pub(super) from: Guest,
     pub(super) hello: Hello,
     pub(super) handles: Vec<ConnectionHandle>,
     pub(super) since: Instant,
@@ -20,77 +25,111 @@ pub(super) struct Waiting {
 
 impl Receiver {
     /// A connection has said who it is.
-    pub(super) fn greet(&mut self, now: Instant, handle: ConnectionHandle, hello: Hello) {
+    pub(super) fn greet(&mut self, now: Instant, handle: ConnectionHandle, hello: Hello, from: Guest) {
         let (id, path) = (hello.session, usize::from(hello.path));
         if hello.offer.is_question() {
-            self.door.answer(now, handle, 0);
+            self.door.answer(now, handle);
             return;
+        }
+        if !hello.continues {
+            self.give_way(now, Some((&hello, &from)));
         }
         let known = self.transfers.get(&id).map(|transfer| &transfer.hello);
         let known = known.or(self.streamed.get(&id).map(|streamed| &streamed.hello));
         let known = known.or(self.waiting.get(&id).map(|waiting| &waiting.hello));
+        let Limits { at_once, paths, bytes, .. } = self.door.limits(&from);
         let refusal = if hello.offer.is_streams() {
-            Some("this is a receiver of files (plait recv); streams are taken by plait proxy --serve")
+            Some(
+                "this is a receiver of files (plait recv); streams are taken by plait proxy --serve"
+                    .to_owned(),
+            )
+        } else if path >= paths {
+            Some(format!("{paths} paths are allowed"))
         } else if known.is_some() && self.door.is_streamed(handle) {
-            Some("a transfer on a stream has one connection")
+            Some("a transfer on a stream has one connection".to_owned())
         } else if let Some(first) = known {
-            (!first.agrees(&hello)).then_some("the paths of one transfer differ in what they offer")
-        } else if self.transfers() + self.waiting.len() >= MAX_TRANSFERS {
-            Some("the receiver is busy")
+            (!first.agrees(&hello)).then(|| "the paths of one transfer differ in what they offer".to_owned())
+        } else if hello.continues {
+            let reason = "the receiver was started anew: the same command goes on from what it has";
+            return self.door.close(now, handle, AWAY, reason);
+        } else if self.transfers_of(from.number) >= at_once {
+            Some(format!("the receiver is busy: {at_once} transfers at once are allowed"))
         } else {
-            None
+            let size = hello.offer.size;
+            bytes
+                .filter(|most| size > *most)
+                .map(|most| format!("a file of {size} bytes: {most} are allowed"))
         };
         if let Some(refusal) = refusal {
-            return self.door.close(now, handle, REFUSED, refusal);
+            return self.door.close(now, handle, REFUSED, &refusal);
         }
-        let Some(remote) = self.door.admit(handle, id, path) else { return };
-        if let Some(transfer) = self.transfers.get(&id) {
-            if self.door.answer(now, handle, transfer.resumed) {
+        self.door.admit(handle, id, path);
+        if self.transfers.contains_key(&id) {
+            if self.door.answer(now, handle) {
                 self.join(now, handle, &id, path);
             }
         } else if let Some(waiting) = self.waiting.get_mut(&id) {
             // As many as there are paths, and one more for each that is opened anew meanwhile.
             waiting.handles.push(handle);
         } else {
-            let offer = hello.offer.clone();
-            self.waiting.insert(id, Waiting { hello, handles: vec![handle], since: now });
-            self.events.push_back(Event::Begun { id, offer, remote });
+            let (offer, guest) = (hello.offer.clone(), from.clone());
+            self.waiting.insert(id, Waiting { from, hello, handles: vec![handle], since: now });
+            self.events.push_back(Event::Begun { id, offer, from: guest });
         }
     }
 
-    /// Answers an offer: the file is wanted, but for what is there of it, which is no more than what is offered.
-    pub fn accept(&mut self, now: Instant, id: &Id, prefix: Prefix) {
-        let Some(hello) = self.waiting.get(id).map(|waiting| &waiting.hello) else { return };
-        let resumed = prefix.bytes;
-        if let Some(handle) = self.waits_for_stream(id) {
-            return self.accept_stream(now, handle, id, prefix);
+    /// Transfers of a client, those included that were not answered yet.
+    fn transfers_of(&self, client: usize) -> usize {
+        let waiting = self.waiting.values().map(|waiting| &waiting.from);
+        let streamed = self.streamed.values().map(|streamed| &streamed.from);
+        let transfers = self.transfers.values().map(|transfer| &transfer.from);
+        waiting.chain(streamed).chain(transfers).filter(|from| from.number == client).count()
+    }
+
+    /// A client's new sender takes over from one of the same files that has gone silent.
+    pub(super) fn give_way(&mut self, now: Instant, new: Option<(&Hello, &Guest)>) {
+        let silent = |transfer: &Transfer| now.saturating_duration_since(transfer.heard_at) >= SILENT;
+        let is_same = |transfer: &Transfer, (hello, from): (&Hello, &Guest)| {
+            hello.session != transfer.hello.session
+                && hello.offer.identity == transfer.hello.offer.identity
+                && from.number == transfer.from.number
+        };
+        let heard = self.transfers.values().filter(|transfer| !silent(transfer));
+        let others: Vec<_> = heard.map(|transfer| (&transfer.hello, &transfer.from)).chain(new).collect();
+        let replaced =
+            |transfer: &Transfer| silent(transfer) && others.iter().any(|other| is_same(transfer, *other));
+        let gone = self.transfers.iter().find(|(_, transfer)| replaced(transfer)).map(|(id, _)| *id);
+        if let Some(id) = gone {
+            self.end(now, &id, Err(Error::Ended("another sender of the same has taken over".to_owned())));
         }
-        let gets = hello.offer.size.checked_sub(resumed).ok_or(Error::Malformed("offer"));
-        let agreed = gets.map(|gets| Agreed {
+    }
+
+    /// Answers an offer: it is wanted.
+    pub fn accept(&mut self, now: Instant, id: &Id) {
+        let Some(hello) = self.waiting.get(id).map(|waiting| &waiting.hello) else { return };
+        if let Some(handle) = self.waits_for_stream(id) {
+            return self.accept_stream(now, handle, id);
+        }
+        let agreed = Agreed {
             paths: hello.paths.into(),
             initial: hello.path.into(),
             segment: hello.segment,
             window: self.settings.window,
-            // Written when it is known what it says; its size is.
-            extent: Extent::Piece { sends: VERDICT_BYTES as u64, gets },
-        });
-        let session = agreed
-            .and_then(|agreed| Session::silent(Side::Server, &self.settings, agreed, self.scheduler.clone()));
-        let session = match session {
+            extent: Extent::Ordered,
+        };
+        let session = match Session::new(Side::Server, &self.settings, agreed, self.scheduler.clone()) {
             Ok(session) => session,
             Err(error) => return self.refuse(now, id, &error.to_string()),
         };
-        let Some(Waiting { hello, handles, .. }) = self.waiting.remove(id) else { return };
-        self.transfers.insert(*id, Transfer::new(now, session, hello, prefix));
+        let Some(Waiting { from, hello, handles, .. }) = self.waiting.remove(id) else { return };
+        self.transfers.insert(*id, Transfer::new(now, from, session, hello));
         for handle in handles {
             if let Some(path) = self.door.path_of(handle, id)
-                && self.door.answer(now, handle, resumed)
+                && self.door.answer(now, handle)
             {
                 self.join(now, handle, id, path);
             }
         }
-        // There may be nothing left to come.
-        self.deliver(now, id);
     }
 
     /// A path of a transfer works.

@@ -69,17 +69,17 @@ pub struct Subject {
 
 /// What the ends have agreed upon.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Beginning {
+pub struct Beginning {
     /// The path that was there first.
-    pub(crate) initial: usize,
+    pub initial: usize,
     /// Payload bytes of a full segment.
-    pub(crate) segment: u16,
+    pub segment: u16,
     /// The receiver's window.
-    pub(crate) window: u64,
-    /// Payload bytes in all; [`ENDLESS`] of streams.
-    pub(crate) sends: u64,
+    pub window: u64,
+    /// Bytes of files in all; [`ENDLESS`] of streams.
+    pub sends: u64,
     /// Bytes of a UDP datagram's payload at most.
-    pub(crate) mtu: u16,
+    pub mtu: u16,
 }
 
 /// A recording that is being made.
@@ -129,7 +129,7 @@ impl Recording {
     }
 
     /// The transport begins.
-    pub(crate) fn begin(&mut self, now: Time, beginning: &Beginning) {
+    pub fn begin(&mut self, now: Time, beginning: &Beginning) {
         self.began = now;
         self.look_at = now;
         self.pending.extend_from_slice(MAGIC);
@@ -210,7 +210,7 @@ impl Recording {
     ///
     /// # Errors
     /// Those of the file.
-    pub(crate) fn end(mut self, now: Time, counters: &Counters, whole: bool) -> io::Result<()> {
+    pub fn end(mut self, now: Time, counters: &Counters, whole: bool) -> io::Result<()> {
         if !self.over {
             let fields = [self.since(now), 0, counters.timeouts, counters.tail_probes, whole.into()];
             self.row(kind::END, 0, &fields);

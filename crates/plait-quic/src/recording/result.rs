@@ -170,11 +170,14 @@ impl Recorded {
         let smallest = self.smallest_round_trips();
         let arrival = |transmission: &Transmission| {
             let smallest = smallest[transmission.path.index()];
-            transmission.round_trip().map_or(Time::MAX, |whole| {
-                let smallest = smallest.unwrap_or(whole);
-                let back = Duration::from_nanos(smallest.as_nanos() / 2);
-                transmission.sent + (whole.max(smallest) - back)
-            })
+            let (Some(whole), Some((told, _))) = (transmission.round_trip(), transmission.acknowledged)
+            else {
+                return Time::MAX;
+            };
+            let smallest = smallest.unwrap_or(whole);
+            let back = Duration::from_nanos(smallest.as_nanos() / 2);
+            // Nothing arrives after its acknowledgement, whatever a receiver says that it waited.
+            (transmission.sent + (whole.max(smallest) - back)).min(told)
         };
         let mut arrivals: Vec<Time> = self.transmissions.iter().map(arrival).collect();
         if self.whole {
@@ -195,6 +198,12 @@ impl Recorded {
         for place in newest.into_values() {
             arrivals[place] = self.end;
         }
+    }
+
+    /// When the last transmission arrived, by estimate.
+    fn last_arrival(&self) -> Time {
+        let arrived = self.arrivals().into_iter().filter(|at| *at < Time::MAX);
+        arrived.max().unwrap_or(Time::ZERO)
     }
 
     /// Payload bytes that this end has to send in all, or of streams those that it sent.
@@ -253,7 +262,8 @@ pub fn result(scenario: &Scenario, bytes: &[u8]) -> Result<RunResult, ReadError>
     };
     let ending = Ending {
         engine: Engine::Sockets,
-        end: recorder.completed(&scenario.workload).unwrap_or(recorded.end),
+        // What came behind a gap may have come later than the last byte in order.
+        end: recorder.completed(&scenario.workload).unwrap_or(recorded.end).max(recorded.last_arrival()),
         written_bytes: recorded.written(),
         spurious_retransmissions: recorder.duplicates(),
         tail_probes: heard.tail_probes,

@@ -1,12 +1,16 @@
 //! Paths that come, change and go while a session lasts.
 
 use super::Session;
+use super::hole::Hole;
 use crate::reroute::Reroute;
 use crate::terms::Terms;
 use plait_sched::{PathId, Scheduler, Time};
 use plait_transport::endpoint::PathChange;
 use plait_transport::image::Image;
 use std::time::Duration;
+
+/// Full segments that wait so long on a path that answers are lost for their size.
+const WAITS: plait_sched::Duration = plait_sched::Duration::from_secs(6);
 
 impl<W: Scheduler> Session<W> {
     /// Another path, behind those that there are.
@@ -17,6 +21,7 @@ impl<W: Scheduler> Session<W> {
             }
             self.agreed.paths += 1;
             self.heard.bytes.push(0);
+            self.heard.holes.push(Hole::default());
             self.sent.push(0);
             self.came.push(0);
             self.budgets.push(terms.budget.unwrap_or(u64::MAX));
@@ -59,7 +64,9 @@ impl<W: Scheduler> Session<W> {
     /// What the machine knows of a path that there is.
     pub(crate) fn reroute(&mut self, now: Time, reroute: &Reroute) {
         match *reroute {
-            Reroute::Gone(path) | Reroute::Moved(path, _) => self.lose_path(now, path),
+            Reroute::Gone(path) | Reroute::Moved(path, _) | Reroute::Aimed(path, ..) => {
+                self.lose_path(now, path);
+            }
             Reroute::Replaced(path, ..) => {
                 self.lose_path(now, path);
                 // Whether or not it ever worked, it is another one from now on, with a budget of its own.
@@ -70,8 +77,22 @@ impl<W: Scheduler> Session<W> {
                 }
             }
             Reroute::Back(path) => self.ask_path(now, path),
-            Reroute::Added(..) => {}
+            Reroute::Added(..) | Reroute::Limited { .. } | Reroute::Unreachable(_) => {}
         }
+    }
+
+    /// A path on which full segments get lost while smaller packets arrive, if there is one: it carries nothing until it joins again. `answers` tells
+    /// whether anything came on a path since: where no other path works, nothing is declared lost.
+    pub(crate) fn take_hole(&mut self, now: Time, answers: impl Fn(usize, Time) -> bool) -> Option<usize> {
+        let waits = |path: usize, hole: &Hole| {
+            let Some(since) = hole.waits() else { return false };
+            now.since(since) >= WAITS && answers(path, since.saturating_add(WAITS / 2))
+        };
+        let mut holes = self.heard.holes.iter().enumerate();
+        let (path, _) = holes.find(|(path, hole)| hole.is_one() || waits(*path, hole))?;
+        self.heard.holes[path].forget();
+        self.lose_path(now, path);
+        Some(path)
     }
 
     /// This machine knows that a path is not there.

@@ -1,5 +1,6 @@
 //! The observer of a session.
 
+use super::hole::Hole;
 use crate::recording::Recording;
 use plait_sched::{Connection, Decision, Duration, Path, PathId, Time};
 use plait_transport::{Observer, Sent};
@@ -15,6 +16,9 @@ pub(super) struct Heard {
     /// The longest time in which nothing was handed on.
     pub(super) gap_nanos: u64,
     pub(super) recording: Option<Recording>,
+    /// Payload bytes of a full segment, and the fate of full segments by path.
+    pub(super) full: u32,
+    pub(super) holes: Vec<Hole>,
 }
 
 impl Observer for Heard {
@@ -23,6 +27,9 @@ impl Observer for Heard {
     }
 
     fn sent(&mut self, now: Time, sent: &Sent) {
+        if let Some(hole) = self.holes.get_mut(sent.path.index()) {
+            hole.sent(now, sent, self.full);
+        }
         if let Some(recording) = &mut self.recording {
             recording.sent(now, sent);
         }
@@ -35,12 +42,18 @@ impl Observer for Heard {
     }
 
     fn acknowledged(&mut self, now: Time, path: PathId, number: u64, waited: Duration) {
+        if let Some(hole) = self.holes.get_mut(path.index()) {
+            hole.acknowledged(number);
+        }
         if let Some(recording) = &mut self.recording {
             recording.acknowledged(now, path, number, waited);
         }
     }
 
     fn lost(&mut self, now: Time, path: PathId, number: u64) {
+        if let Some(hole) = self.holes.get_mut(path.index()) {
+            hole.lost(number);
+        }
         if let Some(recording) = &mut self.recording {
             recording.lost(now, path, number);
         }

@@ -1,22 +1,30 @@
 //! A transport endpoint over packets that are bytes, with the payload that it sends and gets. No protection: links do that.
 
 mod changes;
+mod counts;
+mod encoder;
 mod heard;
+mod hole;
+mod over;
 
+use self::encoder::Encoder;
 use self::heard::Heard;
+use self::hole::Hole;
+use self::over::Over;
 use crate::error::Error;
-use crate::recording::{self, Beginning, Recording};
+use crate::recording::{Beginning, Recording};
 use crate::settings::{LEAST_SEGMENT, Settings};
 use crate::source::Source;
 use crate::terms::{PathTerms, Terms};
 use bytes::Bytes;
 use core::num::NonZeroU32;
+pub use counts::PathCounts;
 use plait_sched::{Builtin, Path, PathId, PathSet, Scheduler, Time};
 use plait_transport::endpoint::{Endpoint, PathChange, Side};
 use plait_transport::image::{Arriving, Boundaries, Image};
 use plait_transport::packet::{Packet, SegmentEcn};
 use plait_transport::wire::quic::TAG_BYTES;
-use plait_transport::{Counters, PathConfig, PathTotals, Sink, Transmit};
+use plait_transport::{Counters, PathConfig, PathTotals};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
@@ -38,14 +46,9 @@ pub struct Agreed {
 /// How much goes each way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extent {
-    /// One piece, of which all segments but the last are full.
-    Piece {
-        /// Bytes that this end sends in all.
-        sends: u64,
-        /// Bytes that it gets in all.
-        gets: u64,
-    },
-    /// Segments of any length, without end: see [`Session::extend`]. They say their numbers.
+    /// One stream each way, which is read in order. All of its segments are full.
+    Ordered,
+    /// Segments of any length, which are read as they come. They say their numbers.
     Endless,
 }
 
@@ -54,7 +57,7 @@ impl Extent {
     fn admits(self, place: u64, bytes: u64, full: u64) -> bool {
         bytes > 0
             && match self {
-                Self::Piece { gets, .. } => bytes == full.min(gets.saturating_sub(place)),
+                Self::Ordered => bytes == full && place.is_multiple_of(full),
                 Self::Endless => bytes <= full,
             }
     }
@@ -76,6 +79,7 @@ pub struct Session<W = Builtin> {
     ready: VecDeque<Bytes>,
     /// Of what has no end: all that came, by number.
     any: VecDeque<(u64, Bytes)>,
+    ended: Over,
     /// A packet with the place of its tag.
     scratch: Vec<u8>,
     sent: Vec<u64>,
@@ -89,21 +93,11 @@ pub struct Session<W = Builtin> {
 }
 
 impl<W: Scheduler> Session<W> {
-    /// An end that sends what was agreed, which is there.
+    /// An end that has nothing to send yet: see [`Session::extend`].
     ///
     /// # Errors
     /// If the scheduler needs what the transport does not offer.
     pub fn new(side: Side, settings: &Settings, agreed: Agreed, scheduler: W) -> Result<Self, Error> {
-        let mut session = Self::silent(side, settings, agreed, scheduler)?;
-        session.write();
-        Ok(session)
-    }
-
-    /// Likewise, of one that does not know yet what it sends: see [`Session::write`].
-    ///
-    /// # Errors
-    /// If the scheduler needs what the transport does not offer.
-    pub fn silent(side: Side, settings: &Settings, agreed: Agreed, scheduler: W) -> Result<Self, Error> {
         Self::over(side, settings, agreed, &vec![Terms::default(); agreed.paths], scheduler)
     }
 
@@ -129,7 +123,7 @@ impl<W: Scheduler> Session<W> {
             (Extent::Endless, Image::Mpquic(image)) => {
                 (Image::Mpquic(image.numbered()), Boundaries::numbered())
             }
-            (Extent::Piece { .. }, Image::Mpquic(image)) => {
+            (Extent::Ordered, Image::Mpquic(image)) => {
                 (Image::Mpquic(image.untold()), Boundaries::uniform(segment))
             }
             (_, image) => (image, Boundaries::uniform(segment)),
@@ -139,10 +133,16 @@ impl<W: Scheduler> Session<W> {
             image,
             peer,
             agreed,
-            heard: Heard { bytes: vec![0; agreed.paths], ..Heard::default() },
+            heard: Heard {
+                bytes: vec![0; agreed.paths],
+                full: agreed.segment.into(),
+                holes: (0..agreed.paths).map(|_| Hole::default()).collect(),
+                ..Heard::default()
+            },
             waiting: BTreeMap::new(),
             ready: VecDeque::new(),
             any: VecDeque::new(),
+            ended: Over::default(),
             scratch: Vec::new(),
             sent: vec![0; agreed.paths],
             came: vec![0; agreed.paths],
@@ -152,10 +152,10 @@ impl<W: Scheduler> Session<W> {
         })
     }
 
-    /// From now on everything is written down; call it before anything is sent.
-    pub(crate) fn record(&mut self, now: Time, mut recording: Recording, mtu: u16) {
-        let Agreed { initial, segment, window, extent, .. } = self.agreed;
-        let sends = if let Extent::Piece { sends, .. } = extent { sends } else { recording::ENDLESS };
+    /// From now on everything is written down; call it before anything is sent. `sends`: bytes of files in all, or
+    /// [`ENDLESS`](crate::recording::ENDLESS).
+    pub(crate) fn record(&mut self, now: Time, mut recording: Recording, mtu: u16, sends: u64) {
+        let Agreed { initial, segment, window, .. } = self.agreed;
         recording.begin(now, &Beginning { initial, segment, window, sends, mtu });
         self.heard.recording = Some(recording);
     }
@@ -179,16 +179,8 @@ impl<W: Scheduler> Session<W> {
         }
     }
 
-    /// All that this end sends may leave from now on. Once: it is written in one piece, so that segments begin where the peer expects them.
-    pub fn write(&mut self) {
-        if let Extent::Piece { sends, .. } = self.agreed.extent {
-            self.end.write(sends);
-            self.end.finish();
-        }
-    }
-
-    /// So many bytes more may leave, where there is [no end](Extent::Endless). They are cut into segments by themselves: full ones and a shorter one. What is in
-    /// them is asked of the source when they leave.
+    /// So many bytes more may leave. They are cut into full segments and perhaps a shorter one, which an
+    /// [ordered](Extent::Ordered) stream must not have. The source is asked for the bytes when they leave.
     pub fn extend(&mut self, bytes: u64) {
         self.end.write(bytes);
     }
@@ -202,21 +194,21 @@ impl<W: Scheduler> Session<W> {
 
     /// Takes a packet that came on a path. What is not one of this connection is left out, as on any network.
     pub fn handle(&mut self, now: Time, path: PathId, packet: &[u8]) {
-        let Self { end, image, peer, agreed, heard, waiting, ready, any, scratch, came, .. } = self;
+        let Self { end, image, peer, agreed, heard, waiting, ready, any, ended, scratch, came, .. } = self;
         // The image has the tag's place, though nothing protects in here.
         scratch.clear();
         scratch.extend_from_slice(packet);
         scratch.extend_from_slice(&[0; TAG_BYTES]);
         let arriving = Arriving { path, ecn: SegmentEcn::default(), bytes: scratch };
         let _ = image.decode(&arriving, peer, |packet, payload| {
-            let mut number = 0;
+            let (mut number, mut bytes) = (0, 0);
             if let Packet::OneRtt(packet) = packet
                 && let Some(stream) = packet.stream
             {
-                number = stream.data.segment;
+                (number, bytes) = (stream.data.segment, u64::from(stream.data.bytes));
                 let most = (agreed.window / u64::from(LEAST_SEGMENT)).max(LEAST_AHEAD);
                 let ahead = number.saturating_sub(end.reassembly().next_expected());
-                let fits = agreed.extent.admits(stream.offset, payload.len() as u64, agreed.segment.into());
+                let fits = agreed.extent.admits(stream.offset, bytes, agreed.segment.into());
                 if ahead > most || !fits {
                     return;
                 }
@@ -226,7 +218,14 @@ impl<W: Scheduler> Session<W> {
             end.handle_packet(now, path, packet, heard);
             if agreed.extent == Extent::Endless {
                 heard.delivered.clear();
-                any.extend(heard.fresh.then(|| (number, Bytes::copy_from_slice(payload))));
+                if payload.is_empty() {
+                    if heard.fresh {
+                        heard.bytes[path.index()] -= bytes;
+                        ended.insert(number);
+                    }
+                } else if heard.fresh || ended.remove(number) {
+                    any.push_back((number, Bytes::copy_from_slice(payload)));
+                }
                 return;
             }
             let mut fresh = heard.fresh.then(|| Bytes::copy_from_slice(payload));
@@ -340,7 +339,7 @@ impl<W: Scheduler> Session<W> {
         self.end.reassembly().next_expected()
     }
 
-    /// The next piece of what the peer sends in one [piece](Extent::Piece), in order.
+    /// The next segment of the peer's [ordered](Extent::Ordered) stream.
     pub fn read(&mut self) -> Option<Bytes> {
         self.ready.pop_front()
     }
@@ -350,10 +349,9 @@ impl<W: Scheduler> Session<W> {
         self.end.is_drained()
     }
 
-    /// Bytes of this end's piece before the oldest that is on its way; 0 also if nothing is.
+    /// Bytes of this end's [ordered](Extent::Ordered) stream before the oldest that is on its way.
     pub fn acknowledged(&self) -> u64 {
-        let Extent::Piece { sends, .. } = self.agreed.extent else { return 0 };
-        (self.settled() * u64::from(self.agreed.segment)).min(sends)
+        self.settled() * u64::from(self.agreed.segment)
     }
 
     /// Payload bytes by path: what left, copies included, and what arrived of the peer's, each once.
@@ -415,49 +413,4 @@ impl<W: Scheduler> Session<W> {
 /// The path may carry another packet.
 fn lasts(path: usize, sent: &[u64], came: &[u64], budgets: &[u64]) -> bool {
     sent[path] + came[path] < budgets[path]
-}
-
-/// Writes packets as they leave.
-struct Encoder<'a, S> {
-    image: &'a mut Image,
-    peer: &'a Boundaries,
-    source: &'a mut S,
-    sent: &'a mut Vec<u64>,
-    came: &'a [u64],
-    budgets: &'a [u64],
-    packets: &'a mut Vec<(PathId, Bytes)>,
-    payload: Vec<u8>,
-    /// Segments that are to be on every path.
-    redundant: Vec<u64>,
-    /// Packets beyond the budget of their path, in the order of their numbers.
-    refused: Vec<(usize, u64)>,
-    failed: Option<io::Error>,
-}
-
-impl<S: Source> Sink for Encoder<'_, S> {
-    fn send(&mut self, transmit: &Transmit<'_>) {
-        self.payload.clear();
-        if let Packet::OneRtt(packet) = transmit.packet
-            && let Some(stream) = packet.stream
-        {
-            let path = transmit.path.index();
-            if !lasts(path, self.sent, self.came, self.budgets) {
-                self.refused.push((path, packet.number));
-                return;
-            }
-            self.payload.resize(stream.data.bytes as usize, 0);
-            if let Err(error) = self.source.read_at(stream.offset, &mut self.payload) {
-                self.failed.get_or_insert(error);
-                return;
-            }
-            self.sent[path] += u64::from(stream.data.bytes);
-            if self.source.is_redundant(stream.offset) {
-                self.redundant.push(stream.data.segment);
-            }
-        }
-        let mut bytes = Vec::with_capacity(self.payload.len() + 128);
-        self.image.encode(transmit, &self.payload, self.peer, &mut bytes);
-        bytes.truncate(bytes.len() - TAG_BYTES);
-        self.packets.push((transmit.path, bytes.into()));
-    }
 }

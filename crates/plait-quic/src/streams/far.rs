@@ -2,15 +2,16 @@
 //! [`Far::poll`] until it has nothing, then [`Far::transmit`], and look at [`Far::next_wakeup`].
 
 use super::Streams;
+use crate::clients::{Clients, Guest, Limits};
 pub use crate::door::Id;
 use crate::door::{Door, Heard};
 use crate::error::Error;
 use crate::hello::Hello;
-use crate::identity::{Identity, Secret};
-use crate::link::{BROKEN, DONE, Outgoing, REFUSED};
+use crate::identity::Identity;
+use crate::link::{AWAY, DONE, NARROW, Outgoing, REFUSED};
 use crate::pilot::{Change, Pilot};
-use crate::recording::Recording;
-use crate::session::{Agreed, Extent, Session};
+use crate::recording::{ENDLESS, Recording};
+use crate::session::{Agreed, Extent, PathCounts, Session};
 use crate::settings::Settings;
 use crate::terms::PathTerms;
 use bytes::{Bytes, BytesMut};
@@ -21,9 +22,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// Peers at once.
-pub const MAX_PEERS: usize = 4;
-
 /// What happened.
 #[derive(Debug)]
 pub enum News {
@@ -31,27 +29,52 @@ pub enum News {
     Came {
         /// Which.
         id: Id,
-        /// From where its first path comes.
+        /// The client.
+        from: Guest,
+    },
+    /// Somebody has said a wrong secret.
+    Rejected {
+        /// From where.
         remote: SocketAddr,
     },
     /// It is gone, with all its streams.
     Left {
-        /// Which.
-        id: Id,
+        /// How it stood.
+        standing: Standing,
         /// Why: [`Error::Stopped`] if it wanted to.
         error: Error,
     },
     /// Another scheduler decides what goes back to it on which path.
     Changed {
         /// To whom.
-        id: Id,
+        from: Guest,
         /// Which, and why.
         change: Change,
     },
 }
 
+/// How a peer stands.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// Which session.
+    pub id: Id,
+    /// Who.
+    pub from: Guest,
+    /// Its streams now.
+    pub streams: usize,
+    /// Its streams in all.
+    pub opened: u32,
+    /// Bytes of streams that were sent to it.
+    pub sent: u64,
+    /// Bytes of streams that came from it.
+    pub received: u64,
+    /// Counters of its paths.
+    pub paths: Vec<PathCounts>,
+}
+
 #[derive(Debug)]
 struct Peer<W> {
+    guest: Guest,
     session: Session<W>,
     /// Terms of paths that the peer announced.
     told: Vec<(usize, PathTerms)>,
@@ -91,6 +114,13 @@ impl<W: Scheduler> Peer<W> {
     fn is_open(&self) -> bool {
         self.links.iter().any(Option::is_some)
     }
+
+    fn standing(&self, id: &Id) -> Standing {
+        let [received, sent] = self.streams.carried();
+        let paths = self.session.counts(|path| self.links.get(path).is_some_and(Option::is_some));
+        let (streams, opened) = (self.streams.len(), self.streams.opened());
+        Standing { id: *id, from: self.guest.clone(), streams, opened, sent, received, paths }
+    }
 }
 
 /// Makes a scheduler for each peer.
@@ -113,19 +143,19 @@ pub struct Far<W = Builtin> {
 }
 
 impl<W: Scheduler> Far<W> {
-    /// An end that waits. Only who says the secret is listened to; `maker` makes who decides on which path data goes back.
+    /// An end that waits for clients with their secrets; `maker` makes who decides on which path data goes back.
     ///
     /// # Errors
     /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
     pub fn new(
         settings: Settings,
         identity: &Identity,
-        secret: Secret,
+        clients: impl Into<Clients>,
         maker: impl FnMut() -> Result<W, Error> + Send + 'static,
     ) -> Result<Self, Error> {
         Ok(Self {
             settings,
-            door: Door::new(settings, identity, secret)?,
+            door: Door::new(settings, identity, clients.into())?,
             peers: BTreeMap::new(),
             maker: Box::new(maker),
             pilots: None,
@@ -197,7 +227,8 @@ impl<W: Scheduler> Far<W> {
     fn work(&mut self, now: Instant, handle: ConnectionHandle) {
         match self.door.work(now, handle) {
             Heard::Nothing => {}
-            Heard::Greeted(hello) => self.greet(now, handle, hello),
+            Heard::Rejected(remote) => self.news.push_back(News::Rejected { remote }),
+            Heard::Greeted(hello, guest) => self.greet(now, handle, hello, guest),
             Heard::Packets(id, path) => self.take(now, handle, &id, path),
             Heard::Parted { id, path, done } => {
                 let Some(peer) = self.peers.get_mut(&id) else { return };
@@ -212,31 +243,39 @@ impl<W: Scheduler> Far<W> {
     }
 
     /// Somebody who knows the secret opens a path.
-    fn greet(&mut self, now: Instant, handle: ConnectionHandle, hello: Hello) {
+    fn greet(&mut self, now: Instant, handle: ConnectionHandle, hello: Hello, guest: Guest) {
         let (id, path) = (hello.session, usize::from(hello.path));
         if !hello.offer.is_streams() {
             let reason = "this is a proxy (plait proxy --serve); files are taken by plait recv";
             return self.door.close(now, handle, REFUSED, reason);
         }
+        let limits = self.door.limits(&guest);
+        let same = || self.peers.values().filter(|peer| peer.guest.number == guest.number).count();
         let refusal = match self.peers.get(&id) {
-            Some(peer) if !peer.hello.agrees(&hello) => Some("the paths differ in what they say"),
-            None if self.peers.len() >= MAX_PEERS => Some("the proxy is busy"),
+            _ if path >= limits.paths => Some((REFUSED, format!("{} paths are allowed", limits.paths))),
+            Some(peer) if !peer.hello.agrees(&hello) => {
+                Some((REFUSED, "the paths differ in what they say".to_owned()))
+            }
+            None if hello.continues => Some((AWAY, "the proxy was started anew".to_owned())),
+            None if same() >= limits.at_once => {
+                Some((AWAY, format!("the proxy is busy: {} near ends are allowed", limits.at_once)))
+            }
             _ => None,
         };
-        if let Some(refusal) = refusal {
-            return self.door.close(now, handle, REFUSED, refusal);
+        if let Some((code, refusal)) = refusal {
+            return self.door.close(now, handle, code, &refusal);
         }
-        let Some(remote) = self.door.admit(handle, id, path) else { return };
+        self.door.admit(handle, id, path);
         if !self.peers.contains_key(&id) {
-            match self.meet(now, hello) {
+            match self.meet(now, hello, guest.clone()) {
                 Ok(peer) => {
                     self.peers.insert(id, peer);
-                    self.news.push_back(News::Came { id, remote });
+                    self.news.push_back(News::Came { id, from: guest });
                 }
                 Err(error) => return self.door.close(now, handle, REFUSED, &error.to_string()),
             }
         }
-        if self.door.answer(now, handle, 0)
+        if self.door.answer(now, handle)
             && let Some(peer) = self.peers.get_mut(&id)
         {
             let time = peer.time(now);
@@ -251,7 +290,7 @@ impl<W: Scheduler> Far<W> {
         }
     }
 
-    fn meet(&mut self, now: Instant, hello: Hello) -> Result<Peer<W>, Error> {
+    fn meet(&mut self, now: Instant, hello: Hello, guest: Guest) -> Result<Peer<W>, Error> {
         let agreed = Agreed {
             paths: hello.paths.into(),
             initial: hello.path.into(),
@@ -259,14 +298,14 @@ impl<W: Scheduler> Far<W> {
             window: self.settings.window,
             extent: Extent::Endless,
         };
-        let mut session = Session::silent(Side::Server, &self.settings, agreed, (self.maker)()?)?;
+        let mut session = Session::new(Side::Server, &self.settings, agreed, (self.maker)()?)?;
         if let Some(mut recording) = self.recording.take() {
             recording.number_paths(agreed.paths);
-            session.record(Time::ZERO, recording, self.settings.mtu);
+            session.record(Time::ZERO, recording, self.settings.mtu, ENDLESS);
         }
         let pilot = self.pilots.as_mut().map(|make| make());
         let (streams, links) = (Streams::new(false, hello.segment), vec![None; agreed.paths]);
-        Ok(Peer { session, told: Vec::new(), pilot, streams, hello, links, epoch: now, open_at: now })
+        Ok(Peer { guest, session, told: Vec::new(), pilot, streams, hello, links, epoch: now, open_at: now })
     }
 
     /// The packets that came on a path.
@@ -287,19 +326,19 @@ impl<W: Scheduler> Far<W> {
             let _ = peer.session.end_recording(peer.time(now), false);
             let (code, reason) = match &error {
                 Error::Stopped => (DONE, "done".to_owned()),
-                // If it is heard of yet, it is no less welcome than before: it gives this connection up, too, and makes another one.
-                Error::Silent(_) => (BROKEN, error.to_string()),
+                // It may come again with another session.
+                Error::Silent(_) | Error::Away(_) => (AWAY, error.to_string()),
                 other => (REFUSED, other.to_string()),
             };
             self.door.end(now, id, code, &reason);
-            self.news.push_back(News::Left { id: *id, error });
+            self.news.push_back(News::Left { standing: peer.standing(id), error });
         }
     }
 
     /// Ends all connections, and takes no others.
     pub fn stop(&mut self, now: Instant) {
         for id in self.ids() {
-            self.end(now, &id, Error::Ended("the proxy was ended".to_owned()));
+            self.end(now, &id, Error::Away("the proxy was ended".to_owned()));
         }
     }
 
@@ -313,9 +352,32 @@ impl<W: Scheduler> Far<W> {
         self.peers.keys().copied().collect()
     }
 
+    /// The client of a peer.
+    pub fn guest(&self, id: &Id) -> Option<&Guest> {
+        self.peers.get(id).map(|peer| &peer.guest)
+    }
+
+    /// The limits of a client.
+    pub fn limits(&self, guest: &Guest) -> Limits {
+        self.door.limits(guest)
+    }
+
+    /// How all peers stand.
+    pub fn standings(&self) -> Vec<Standing> {
+        self.peers.iter().map(|(id, peer)| peer.standing(id)).collect()
+    }
+
     /// A peer's streams.
     pub fn streams(&mut self, id: &Id) -> Option<&mut Streams> {
         self.peers.get_mut(id).map(|peer| &mut peer.streams)
+    }
+
+    /// A datagram is to leave on a flow of a peer's.
+    pub fn send_datagram(&mut self, now: Instant, id: &Id, flow: u32, bytes: &[u8]) {
+        if let Some(peer) = self.peers.get_mut(id) {
+            let time = peer.time(now);
+            peer.streams.send_datagram(time, flow, bytes);
+        }
     }
 
     /// Payload bytes of a peer's by path: what left, copies included, and what arrived, each once.
@@ -328,9 +390,16 @@ impl<W: Scheduler> Far<W> {
         let mut over = Vec::new();
         for (id, peer) in &mut self.peers {
             let time = peer.time(now);
+            if let Some(path) = peer.session.take_hole(time, |_, _| false)
+                && let Some(handle) = peer.links[path].take()
+            {
+                self.door.close(now, handle, NARROW, "full datagrams back do not get through");
+            }
             match peer.steer(time) {
                 Ok(None) => {}
-                Ok(Some(change)) => self.news.push_back(News::Changed { id: *id, change }),
+                Ok(Some(change)) => {
+                    self.news.push_back(News::Changed { from: peer.guest.clone(), change });
+                }
                 Err(error) => over.push((*id, error)),
             }
             if let Err(error) = peer.streams.transmit(time, &mut peer.session, &mut self.packets) {

@@ -4,7 +4,7 @@
 //! missing one must have said, for example of a stream that is not open yet.
 
 use super::early::MOST_EARLY;
-use super::record::{Class, Record};
+use super::record::Record;
 use super::{Event, LEAST_CREDIT, MAX_STREAMS, Reason, Stream, Streams};
 use crate::error::Error;
 use crate::settings::MAX_LINKS;
@@ -101,10 +101,14 @@ impl Streams {
 
     fn obey(&mut self, record: &Record<'_>, order: Order) -> Result<Came, Error> {
         let stream = match *record {
-            Record::Open { stream, class, target } => return self.welcome(stream, class, target, order),
+            Record::Open { stream, .. } | Record::Flow { stream, .. } => {
+                return self.welcome(stream, record, order);
+            }
             Record::Terms { path, terms } => return self.note_terms(path, terms),
             Record::Accepted { stream }
             | Record::Data { stream, .. }
+            | Record::Datagram { stream, .. }
+            | Record::Piece { stream, .. }
             | Record::Finish { stream, .. }
             | Record::Reset { stream, .. }
             | Record::Credit { stream, .. } => stream,
@@ -116,10 +120,16 @@ impl Streams {
                 _ => Err(Error::Violation("a stream that was never opened")),
             };
         }
+        if self.flows.all.contains_key(&stream) {
+            return self.obey_flow(stream, record);
+        }
         // Of one that was ended here, more may have been on its way.
         let Some(one) = self.streams.get_mut(&stream) else { return Ok(Came::Obeyed) };
         match *record {
-            Record::Open { .. } | Record::Terms { .. } => {}
+            Record::Open { .. } | Record::Terms { .. } | Record::Flow { .. } => {}
+            Record::Datagram { .. } | Record::Piece { .. } => {
+                return Err(Error::Violation("a datagram of a stream"));
+            }
             Record::Accepted { .. } if self.opens => {
                 one.early.accept();
                 self.early -= one.absorb();
@@ -157,6 +167,21 @@ impl Streams {
         Ok(Came::Obeyed)
     }
 
+    /// A record of a flow.
+    fn obey_flow(&mut self, flow: u32, record: &Record<'_>) -> Result<Came, Error> {
+        match *record {
+            Record::Datagram { bytes, .. } => self.flows.take(flow, Bytes::copy_from_slice(bytes)),
+            Record::Piece { piece, .. } => self.flows.take_piece(flow, &piece)?,
+            Record::Reset { reason, .. } => {
+                self.flows.remove(flow);
+                self.out.forget(flow);
+                self.events.push_back(Event::Reset { stream: flow, reason });
+            }
+            _ => return Err(Error::Violation("a flow is no stream")),
+        }
+        Ok(Came::Obeyed)
+    }
+
     /// The peer says what a path is for.
     fn note_terms(&mut self, path: u32, terms: PathTerms) -> Result<Came, Error> {
         if self.opens || path as usize >= MAX_LINKS {
@@ -174,8 +199,8 @@ impl Streams {
         self.clean(stream);
     }
 
-    /// The peer opens a stream.
-    fn welcome(&mut self, stream: u32, class: Class, target: &str, order: Order) -> Result<Came, Error> {
+    /// The peer opens a stream or a flow.
+    fn welcome(&mut self, stream: u32, record: &Record<'_>, order: Order) -> Result<Came, Error> {
         if self.opens {
             return Err(Error::Violation("it opens a stream"));
         }
@@ -185,6 +210,14 @@ impl Streams {
         if stream != self.opened || stream == u32::MAX {
             return Err(Error::Violation("streams are not numbered one after the other"));
         }
+        let (class, target) = match *record {
+            Record::Flow { class, target, .. } => {
+                self.welcome_flow(stream, class, target);
+                return Ok(Came::Obeyed);
+            }
+            Record::Open { class, target, .. } => (class, target),
+            _ => return Ok(Came::Obeyed),
+        };
         // What the peer has ended is none of its streams any more, though it may wait here for its reader.
         if self.streams.values().filter(|one| !one.is_closed()).count() >= MAX_STREAMS {
             return match order {

@@ -18,6 +18,7 @@
 
 mod early;
 pub mod far;
+pub mod flows;
 mod incoming;
 pub mod near;
 mod outgoing;
@@ -31,6 +32,8 @@ use crate::terms::PathTerms;
 use bytes::{Buf, Bytes, BytesMut};
 use early::Early;
 pub use far::Far;
+use flows::Flows;
+pub use flows::{Datagrams, MAX_FLOWS};
 pub use incoming::MOST_PROMISED;
 pub use near::Near;
 use outgoing::Outgoing;
@@ -66,12 +69,21 @@ pub enum Event {
         /// What it is for.
         class: Class,
     },
+    /// The peer opens a flow of datagrams: see [`Streams::reset`].
+    Flow {
+        /// Which.
+        flow: u32,
+        /// Its target.
+        target: String,
+        /// Its class.
+        class: Class,
+    },
     /// The peer has accepted it.
     Accepted {
         /// Which.
         stream: u32,
     },
-    /// The peer has ended it: it is forgotten, with what came of it.
+    /// The peer has ended it, or a flow. It is forgotten, and so are its bytes.
     Reset {
         /// Which.
         stream: u32,
@@ -150,6 +162,7 @@ pub struct Streams {
     early: usize,
     /// What the peer says of paths.
     terms: BTreeMap<u32, PathTerms>,
+    flows: Flows,
 }
 
 impl Streams {
@@ -168,6 +181,7 @@ impl Streams {
             waiting: BTreeMap::new(),
             early: 0,
             terms: BTreeMap::new(),
+            flows: Flows::default(),
         }
     }
 
@@ -232,8 +246,12 @@ impl Streams {
         self.queue(stream);
     }
 
-    /// Ends a stream before its end, both ways: it is forgotten, and the peer told why.
+    /// Ends a stream before its end, both ways, or a flow: it is forgotten, and the peer told why.
     pub fn reset(&mut self, stream: u32, reason: Reason) {
+        if let Some(flow) = self.flows.remove(stream) {
+            self.out.say(&Record::Reset { stream, reason }, flow.class);
+            self.out.forget(stream);
+        }
         if let Some(one) = self.streams.get(&stream) {
             if !one.is_closed() {
                 self.out.say(&Record::Reset { stream, reason }, one.class);
@@ -313,6 +331,7 @@ impl Streams {
         session: &mut Session<W>,
         packets: &mut Vec<(PathId, Bytes)>,
     ) -> Result<(), Error> {
+        self.flows.now = now;
         self.settle(session.settled());
         loop {
             let mut more = false;
@@ -353,7 +372,7 @@ impl Streams {
         let of = |one: &Stream| one.incoming.len() + one.early.bytes() + one.outgoing.len();
         let streams = self.streams.values().map(of).sum::<usize>();
         let waiting = self.waiting.values().map(Bytes::len).sum::<usize>();
-        (streams + waiting) as u64 + self.out.kept()
+        (streams + waiting + self.flows.memory()) as u64 + self.out.kept()
     }
 
     /// Both ends have said their last, and nothing is left to be taken.

@@ -8,12 +8,12 @@ use crate::error::Error;
 use crate::hello::Offer;
 use crate::link::Outgoing;
 use crate::pilot::{Change, Pilot};
-use crate::recording::Recording;
+use crate::recording::{ENDLESS, Recording};
 use crate::reroute::{Reroute, note_terms};
-use crate::session::{Agreed, Extent, Session};
+use crate::session::{Agreed, Extent, PathCounts, Session};
 use crate::settings::Settings;
 use crate::terms::{PathTerms, Terms};
-use crate::ways::{Order, Progress, Ways};
+use crate::ways::{Look, Order, Progress, Ways};
 use bytes::{Bytes, BytesMut};
 use plait_sched::{Builtin, PathId, Scheduler, Time};
 use plait_transport::Counters;
@@ -119,6 +119,11 @@ impl<W: Scheduler> Near<W> {
         self.ways.handle_failure(path, trouble);
     }
 
+    /// The peer cannot be reached, as the network says.
+    pub fn give_up(&mut self, reason: String) {
+        self.end(Error::Refused(reason));
+    }
+
     /// Local addresses have changed: see [`Reroute`]. Paths are [`MAX_LINKS`](crate::settings::MAX_LINKS) at most.
     pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
         let path = self.ways.reroute(now, reroute);
@@ -140,6 +145,9 @@ impl<W: Scheduler> Near<W> {
         if let Some(Err(error)) = self.session.as_mut().map(|session| session.handle_timeout(time)) {
             self.end(error);
         }
+        if let Some(reason) = self.ways.too_small(now, self.session.is_some()) {
+            self.end(Error::TooSmall(reason));
+        }
         if self.ways.any_joined() {
             self.open_at = now;
         } else if now.saturating_duration_since(self.open_at) >= self.settings.patience {
@@ -151,14 +159,18 @@ impl<W: Scheduler> Near<W> {
 
     /// One path: its timers, its handshake, what arrived on it.
     fn work(&mut self, now: Instant, path: usize) {
-        let joined = self.ways.work(now, path);
+        let look = self.ways.work(now, path);
         let time = self.time(now);
-        if joined {
-            if let Some(session) = &mut self.session {
-                session.join(time, path, &self.terms);
-                self.tell_terms(path);
+        match (look, &mut self.session) {
+            (Look::Joined, session) => {
+                if let Some(session) = session {
+                    session.join(time, path, &self.terms);
+                    self.tell_terms(path);
+                }
+                self.begin(now);
             }
-            self.begin(now);
+            (Look::Narrowed, Some(session)) => session.lose_path(time, path),
+            (Look::Same | Look::Narrowed, _) => {}
         }
         if let Some(session) = &mut self.session {
             while let Some(packet) = self.ways.receive(path) {
@@ -167,6 +179,9 @@ impl<W: Scheduler> Near<W> {
             if let Err(error) = self.streams.take(session) {
                 self.end(error);
             }
+        }
+        if let Some(reason) = self.ways.away() {
+            self.end(Error::Away(reason.to_owned()));
         }
         if let Some(trouble) = self.ways.hopeless() {
             self.end(match self.session {
@@ -191,7 +206,7 @@ impl<W: Scheduler> Near<W> {
         match Session::over(Side::Client, &self.settings, agreed, &self.terms, scheduler) {
             Ok(mut session) => {
                 if let Some(recording) = self.recording.take() {
-                    session.record(time, recording, self.settings.mtu);
+                    session.record(time, recording, self.settings.mtu, ENDLESS);
                 }
                 self.ways.joined().for_each(|path| session.join(time, path, &self.terms));
                 self.session = Some(session);
@@ -231,9 +246,22 @@ impl<W: Scheduler> Near<W> {
         self.end(Error::Stopped);
     }
 
+    /// Paths whose full datagrams get lost are opened anew.
+    fn heed_holes(&mut self, now: Instant) {
+        let (time, epoch) = (self.time(now), self.epoch);
+        let Self { session, ways, .. } = self;
+        let Some(session) = session else { return };
+        let heard =
+            |path, since: Time| ways.has_heard_since(path, epoch + Duration::from_nanos(since.as_nanos()));
+        if let Some(path) = session.take_hole(time, heard) {
+            ways.doubt(now, path);
+        }
+    }
+
     /// All datagrams that leave now. Once there is an [`Near::outcome`] it closes the paths: then send these, and stop.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         let time = self.time(now);
+        self.heed_holes(now);
         self.count_spent();
         if let Some(session) = &mut self.session {
             if let Some(pilot) = &mut self.pilot
@@ -262,12 +290,19 @@ impl<W: Scheduler> Near<W> {
         let session = session.map(|time| self.epoch + Duration::from_nanos(time.as_nanos()));
         let begin = self.ways.ready_at().filter(|_| self.session.is_none());
         let patience = (!self.ways.any_joined()).then(|| self.open_at + self.settings.patience);
-        [self.ways.next_wakeup(), session, begin, patience].into_iter().flatten().min()
+        let too_small = self.ways.too_small_at(self.session.is_some());
+        [self.ways.next_wakeup(), session, begin, too_small, patience].into_iter().flatten().min()
     }
 
     /// The streams, also before there is a path.
     pub fn streams(&mut self) -> &mut Streams {
         &mut self.streams
+    }
+
+    /// A datagram is to leave on a flow of these.
+    pub fn send_datagram(&mut self, now: Instant, flow: u32, bytes: &[u8]) {
+        let time = self.time(now);
+        self.streams.send_datagram(time, flow, bytes);
     }
 
     /// The connection is there.
@@ -303,6 +338,12 @@ impl<W: Scheduler> Near<W> {
     /// Packets that did not fit into noq's datagrams, which has to be none.
     pub fn oversized(&self) -> u64 {
         self.ways.oversized()
+    }
+
+    /// Counters of the paths.
+    pub fn counts(&self) -> Vec<PathCounts> {
+        let is_open = |path| self.ways.joined().any(|joined| joined == path);
+        self.session.as_ref().map(|session| session.counts(is_open)).unwrap_or_default()
     }
 
     /// The paths.

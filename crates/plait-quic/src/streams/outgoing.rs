@@ -1,17 +1,24 @@
 //! What is in segments: decided as they leave.
 
+use super::flows::PATIENCE;
 use super::record::{CREDIT, DATA, FINISH, Record};
 use super::{Class, MAX_CONTROL, Stream, Streams};
 use crate::source::Source;
 use bytes::{Buf, Bytes};
+use plait_sched::Time;
 use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 
 /// Answers that a peer may make us owe it before it takes some, in bytes.
 const MOST_OWED: usize = 256 << 10;
 
 /// Bytes of segments that are kept at most, whatever the peer's window is: one that acknowledges all but the oldest takes no more.
 const MOST_KEPT: u64 = 64 << 20;
+
+/// Bytes of datagrams that are reserved at most. A reservation is not taken back, and a datagram that
+/// waits may still be dropped.
+const AHEAD: usize = 64 << 10;
 
 /// The shortest write: so that any record but that of an opening fits.
 const LEAST: u64 = 16;
@@ -30,9 +37,33 @@ struct Control {
 struct Bound {
     /// Its place in all that was reserved.
     place: u64,
+    /// Nothing, if it is void.
     bytes: Bytes,
+    size: usize,
     /// Something of a redundant stream is in it.
     redundant: bool,
+    /// Where datagrams are in it, which leave once.
+    datagrams: Vec<Range<usize>>,
+    /// When the oldest of these came.
+    since: Time,
+}
+
+impl Bound {
+    /// Takes out the datagrams. The other records move to the front.
+    fn cut(&mut self) {
+        let (mut kept, mut from) = (Vec::with_capacity(self.size), 0);
+        for Range { start, end } in std::mem::take(&mut self.datagrams) {
+            kept.extend_from_slice(&self.bytes[from..start]);
+            from = end;
+        }
+        kept.extend_from_slice(&self.bytes[from..]);
+        if kept.first().is_none_or(|kind| *kind == 0) {
+            kept.clear();
+        } else {
+            kept.resize(self.size, 0);
+        }
+        self.bytes = kept.into();
+    }
 }
 
 /// Segments, and what leaves before data.
@@ -45,6 +76,8 @@ pub(super) struct Outgoing {
     reserved: u64,
     /// The next is to be reserved beside all else, since it needs one piece.
     pieces: VecDeque<u64>,
+    /// Bytes of whole datagrams to be reserved in one piece each, within [`AHEAD`].
+    wholes: VecDeque<u64>,
     control: VecDeque<Control>,
     owed: usize,
     /// Streams that have something for a segment, by class; some may be forgotten.
@@ -65,6 +98,7 @@ impl Outgoing {
             writes: VecDeque::new(),
             reserved: 0,
             pieces: VecDeque::new(),
+            wholes: VecDeque::new(),
             control: VecDeque::new(),
             owed: 0,
             turns: Default::default(),
@@ -76,17 +110,34 @@ impl Outgoing {
         }
     }
 
+    /// Bytes of a full segment.
+    pub(super) fn segment(&self) -> usize {
+        self.segment
+    }
+
+    /// The transport is to be told of so many bytes in one piece, unless no segment has as many.
+    pub(super) fn reserve_piece(&mut self, bytes: usize) {
+        if bytes as u64 > LEAST && bytes <= self.segment {
+            self.pieces.push_back(bytes as u64);
+        }
+    }
+
+    /// A datagram of so many bytes waits for its reservation.
+    pub(super) fn reserve_whole(&mut self, bytes: usize) {
+        if bytes as u64 > LEAST && bytes <= self.segment {
+            self.wholes.push_back(bytes as u64);
+        }
+    }
+
     /// A record that goes before all data, and is about a stream of this class.
     pub(super) fn say(&mut self, record: &Record<'_>, class: Class) {
         let mut encoded = Vec::with_capacity(record.length());
         record.encode(&mut encoded);
         let opens = match *record {
-            Record::Open { stream, .. } => Some(stream),
+            Record::Open { stream, .. } | Record::Flow { stream, .. } => Some(stream),
             _ => None,
         };
-        if encoded.len() as u64 > LEAST {
-            self.pieces.push_back(encoded.len() as u64);
-        }
+        self.reserve_piece(encoded.len());
         self.owed += encoded.len();
         self.control.push_back(Control { encoded, opens, class });
     }
@@ -127,6 +178,10 @@ impl Outgoing {
 impl Streams {
     /// A stream may have something for a segment.
     pub(super) fn queue(&mut self, stream: u32) {
+        if let Some(one) = self.flows.all.get_mut(&stream).filter(|one| !one.queued && one.has_turn()) {
+            one.queued = true;
+            self.out.turns[one.class as usize].push_back(stream);
+        }
         if let Some(one) = self.streams.get_mut(&stream).filter(|one| !one.queued && one.has_turn()) {
             one.queued = true;
             self.out.turns[one.class as usize].push_back(stream);
@@ -140,8 +195,13 @@ impl Streams {
             let bytes = one.sendable();
             bytes + DATA * bytes.div_ceil(most) + if one.finishing { FINISH } else { 0 }
         };
-        let turns = self.out.turns.iter().flatten().filter_map(|stream| self.streams.get(stream));
-        (self.out.owed + CREDIT * self.credits.len() + turns.map(of).sum::<usize>()) as u64
+        let of_flow = |stream| self.flows.all.get(stream).map_or(0, |one| one.needed(self.out.segment));
+        let (mut streams, mut flows) = (0, 0);
+        for stream in self.out.turns.iter().flatten() {
+            streams += self.streams.get(stream).map_or(0, of);
+            flows += of_flow(stream);
+        }
+        (self.out.owed + CREDIT * self.credits.len() + streams + flows.min(AHEAD)) as u64
     }
 
     /// Bytes by which the transport is to be told that more may leave, in pieces ([`Session::extend`](crate::session::Session::extend)).
@@ -153,7 +213,11 @@ impl Streams {
             return Some(self.out.reserve(piece));
         }
         let more = self.needed().checked_sub(self.out.reserved).filter(|more| *more > 0)?;
-        Some(self.out.reserve(more.max(LEAST)))
+        // Some have left in another place, or were dropped.
+        let gone = self.out.wholes.len().saturating_sub(self.flows.waiting());
+        self.out.wholes.drain(..gone);
+        let piece = self.out.wholes.pop_front();
+        Some(self.out.reserve(piece.unwrap_or(more.max(LEAST))))
     }
 
     /// All segments before this one were acknowledged.
@@ -181,6 +245,9 @@ impl Streams {
             if let Some(one) = opens.and_then(|stream| self.streams.get_mut(&stream)) {
                 one.announced = true;
             }
+            if let Some(one) = opens.and_then(|flow| self.flows.all.get_mut(&flow)) {
+                one.announced = true;
+            }
             opens.into_iter().for_each(|stream| self.queue(stream));
         }
         while bytes.len() + CREDIT <= size
@@ -191,16 +258,48 @@ impl Streams {
                 redundant |= one.class == Class::Redundant;
             }
         }
+        let (mut datagrams, mut passed, mut since) = (Vec::new(), Vec::new(), self.flows.now);
         while size - bytes.len() > DATA
             && let Some(stream) = self.next_turn()
         {
-            redundant |= self.pack(stream, size, &mut bytes) == Class::Redundant;
+            let class = match self.flows.all.get(&stream).map(|one| one.class) {
+                None => self.pack(stream, size, &mut bytes),
+                Some(class) => match self.flows.pack(stream, size, &mut bytes) {
+                    Err(needs) => {
+                        passed.push((stream, class, needs));
+                        continue;
+                    }
+                    Ok(packed) => {
+                        self.end_turn(stream);
+                        since = since.min(packed.since);
+                        datagrams.push(packed.range);
+                        class
+                    }
+                },
+            };
+            redundant |= class == Class::Redundant;
         }
-        bytes.resize(size, 0);
-        self.out.kept += size as u64;
-        self.out.bound.push_back(Bound { place: self.out.end, bytes: bytes.into(), redundant });
+        // The next datagram of these is the first in a segment that is large enough.
+        for (flow, class, needs) in passed.into_iter().rev() {
+            self.out.turns[class as usize].push_front(flow);
+            needs.into_iter().for_each(|needs| self.out.reserve_piece(needs));
+        }
+        if !bytes.is_empty() {
+            bytes.resize(size, 0);
+        }
+        self.out.kept += bytes.len() as u64;
+        let (place, bytes) = (self.out.end, bytes.into());
+        self.out.bound.push_back(Bound { place, bytes, size, redundant, datagrams, since });
         self.out.end += size as u64;
         true
+    }
+
+    /// A flow has had its turn; it goes behind the others if it has more.
+    fn end_turn(&mut self, flow: u32) {
+        if let Some(one) = self.flows.all.get_mut(&flow) {
+            one.queued = false;
+        }
+        self.queue(flow);
     }
 
     /// The stream whose turn it is.
@@ -230,10 +329,24 @@ impl Streams {
         class
     }
 
+    /// The datagrams of the segment at this place do not leave any more.
+    fn cut(&mut self, place: u64) {
+        let bound = self.at(place).and_then(|at| self.out.bound.get_mut(at));
+        if let Some(bound) = bound.filter(|bound| !bound.datagrams.is_empty()) {
+            let before = bound.bytes.len();
+            bound.cut();
+            self.out.kept -= (before - bound.bytes.len()) as u64;
+        }
+    }
+
+    /// Where the segment at this place is.
+    fn at(&self, place: u64) -> Option<usize> {
+        self.out.bound.binary_search_by_key(&place, |bound| bound.place).ok()
+    }
+
     /// The segment at this place.
     fn bound(&self, place: u64) -> Option<&Bound> {
-        let found = self.out.bound.binary_search_by_key(&place, |bound| bound.place);
-        found.ok().and_then(|at| self.out.bound.get(at))
+        self.at(place).and_then(|at| self.out.bound.get(at))
     }
 }
 
@@ -246,12 +359,26 @@ impl Source for Streams {
                 return Err(NONE.into());
             }
         }
-        let Bound { bytes, .. } = self.bound(offset).ok_or(NONE)?;
-        if bytes.len() != buffer.len() {
+        if self.bound(offset).is_some_and(|bound| self.flows.now.since(bound.since) > PATIENCE) {
+            self.cut(offset);
+        }
+        let Bound { bytes, size, .. } = self.bound(offset).ok_or(NONE)?;
+        if *size != buffer.len() {
             return Err(NONE.into());
         }
-        buffer.copy_from_slice(bytes);
+        if !bytes.is_empty() {
+            buffer.copy_from_slice(bytes);
+        }
         Ok(())
+    }
+
+    fn read_again(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.cut(offset);
+        self.read_at(offset, buffer)
+    }
+
+    fn is_void(&self, offset: u64) -> bool {
+        self.bound(offset).is_some_and(|bound| bound.bytes.is_empty())
     }
 
     fn is_redundant(&self, offset: u64) -> bool {

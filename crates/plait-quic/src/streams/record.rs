@@ -9,8 +9,12 @@
 //! reset     5 · stream 4 · reason 1
 //! credit    6 · stream 4 · bytes of the stream in all that may be sent 8
 //! terms     7 · path 4 · 1: it stands by, 2: it has carried all that it may 1 · cost 4
+//! flow      8 · stream 4 · class 1 · length 2 · target: as open, of datagrams
+//! datagram  9 · stream 4 · length 2 · bytes
+//! piece     10 · stream 4 · number of the datagram 2 · bytes of the datagram in all 2 · place in the datagram 2 · length 2 · bytes
 //! ```
 
+use super::flows::Piece;
 use crate::error::Error;
 use crate::terms::PathTerms;
 use std::fmt;
@@ -24,6 +28,8 @@ pub(super) const SHORT: usize = 5;
 pub(super) const CREDIT: usize = 13;
 pub(super) const FINISH: usize = 13;
 pub(super) const TERMS: usize = 10;
+pub(super) const DATAGRAM: usize = 7;
+pub(super) const PIECE: usize = 13;
 
 /// The longest record that is not data.
 pub(super) const MAX_CONTROL: usize = 8 + MAX_TARGET;
@@ -101,19 +107,24 @@ pub(super) enum Record<'a> {
     Reset { stream: u32, reason: Reason },
     Credit { stream: u32, limit: u64 },
     Terms { path: u32, terms: PathTerms },
+    Flow { stream: u32, class: Class, target: &'a str },
+    Datagram { stream: u32, bytes: &'a [u8] },
+    Piece { stream: u32, piece: Piece<'a> },
 }
 
 impl<'a> Record<'a> {
     /// How long it is.
     pub(super) fn length(&self) -> usize {
         match self {
-            Self::Open { target, .. } => 8 + target.len(),
+            Self::Open { target, .. } | Self::Flow { target, .. } => 8 + target.len(),
             Self::Data { bytes, .. } => DATA + bytes.len(),
             Self::Accepted { .. } => SHORT,
             Self::Finish { .. } => FINISH,
             Self::Reset { .. } => SHORT + 1,
             Self::Credit { .. } => CREDIT,
             Self::Terms { .. } => TERMS,
+            Self::Datagram { bytes, .. } => DATAGRAM + bytes.len(),
+            Self::Piece { piece, .. } => PIECE + piece.bytes.len(),
         }
     }
 
@@ -124,11 +135,23 @@ impl<'a> Record<'a> {
             out.extend(stream.to_be_bytes());
         };
         match *self {
-            Self::Open { stream, class, target } => {
-                head(1, stream);
+            Self::Open { stream, class, target } | Self::Flow { stream, class, target } => {
+                head(if matches!(self, Self::Open { .. }) { 1 } else { 8 }, stream);
                 out.push(class as u8);
                 out.extend((target.len() as u16).to_be_bytes());
                 out.extend(target.as_bytes());
+            }
+            Self::Datagram { stream, bytes } => {
+                head(9, stream);
+                out.extend((bytes.len() as u16).to_be_bytes());
+                out.extend(bytes);
+            }
+            Self::Piece { stream, piece } => {
+                head(10, stream);
+                for number in [piece.number, piece.total, piece.place, piece.bytes.len() as u16] {
+                    out.extend(number.to_be_bytes());
+                }
+                out.extend(piece.bytes);
             }
             Self::Accepted { stream } => head(2, stream),
             Self::Data { stream, offset, bytes } => {
@@ -170,12 +193,15 @@ impl<'a> Record<'a> {
         let mut reader = Reader(rest);
         let stream = u32::from_be_bytes(reader.array().ok_or(MALFORMED)?);
         let record = match kind {
-            1 => {
+            1 | 8 => {
                 let [number] = reader.array().ok_or(MALFORMED)?;
                 let class = Class::ALL.get(usize::from(number)).copied().ok_or(MALFORMED)?;
                 let target = reader.counted().filter(|target| target.len() <= MAX_TARGET);
                 let target = std::str::from_utf8(target.ok_or(MALFORMED)?).map_err(|_| MALFORMED)?;
-                Self::Open { stream, class, target }
+                match kind {
+                    1 => Self::Open { stream, class, target },
+                    _ => Self::Flow { stream, class, target },
+                }
             }
             2 => Self::Accepted { stream },
             3 => {
@@ -194,6 +220,13 @@ impl<'a> Record<'a> {
                 let cost = u32::from_be_bytes(reader.array().ok_or(MALFORMED)?);
                 let terms = PathTerms { cost, backup: flags & 1 != 0, spent: flags & 2 != 0 };
                 Self::Terms { path: stream, terms }
+            }
+            9 => Self::Datagram { stream, bytes: reader.counted().ok_or(MALFORMED)? },
+            10 => {
+                let mut number = || reader.array().map(u16::from_be_bytes).ok_or(MALFORMED);
+                let (number, total, place) = (number()?, number()?, number()?);
+                let bytes = reader.counted().ok_or(MALFORMED)?;
+                Self::Piece { stream, piece: Piece { number, total, place, bytes } }
             }
             _ => return Err(MALFORMED),
         };
@@ -242,6 +275,10 @@ mod tests {
             Record::Reset { stream: 3, reason: Reason::Silent },
             Record::Terms { path: 7, terms: PathTerms { cost: u32::MAX, backup: true, spent: false } },
             Record::Terms { path: 0, terms: PathTerms { cost: 0, backup: false, spent: true } },
+            Record::Flow { stream: 9, class: Class::Redundant, target: "example.org:53" },
+            Record::Datagram { stream: 9, bytes: b"" },
+            Record::Datagram { stream: 9, bytes: b"abc" },
+            Record::Piece { stream: 9, piece: Piece { number: 65_535, total: 5, place: 3, bytes: b"de" } },
         ];
         let mut bytes = Vec::new();
         for record in &records {
@@ -275,7 +312,9 @@ mod tests {
         Record::Open { stream: 0, class: Class::Bulk, target: &long }.encode(&mut bytes);
         assert!(read(&bytes).is_err());
         for wrong in [
-            &[8, 0, 0, 0, 0][..],
+            &[11, 0, 0, 0, 0][..],
+            &[8, 0, 0, 0, 0, 3, 0, 0],
+            &[9, 0, 0, 0, 0, 0, 1],
             &[7, 0, 0, 0, 0, 4, 0, 0, 0, 0],
             &[5, 0, 0, 0, 0, 7],
             &[1, 0, 0, 0, 0, 3, 0, 0],
@@ -289,7 +328,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_the_bytes_nothing_panics_and_what_is_read_is_written_alike(
-            bytes in prop::collection::vec(prop_oneof![0..9u8, any::<u8>()], 0..300),
+            bytes in prop::collection::vec(prop_oneof![0..11u8, any::<u8>()], 0..300),
         ) {
             let mut rest = &bytes[..];
             while let Ok(Some(record)) = { let before = rest; let read = Record::decode(&mut rest);

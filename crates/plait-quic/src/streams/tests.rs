@@ -1,6 +1,7 @@
 //! What a peer must not do, and what it costs if it does.
 
 use super::early::MOST_EARLY;
+use super::flows::Piece;
 use super::record::Record;
 use super::*;
 use crate::error::Error;
@@ -377,4 +378,105 @@ mod overtaking {
             prop_assert_eq!((far.early, far.waiting.len()), (0, 0));
         }
     }
+}
+
+/// An end whose peer has opened a stream, and a flow.
+fn far_with_flow() -> Streams {
+    let mut streams = far(1);
+    let flow = Record::Flow { stream: 1, class: Class::Bulk, target: "host:2" };
+    streams.handle(&segment(&[flow])).expect("it may");
+    streams
+}
+
+fn piece(number: u16, total: u16, place: u16, bytes: &[u8]) -> Record<'_> {
+    Record::Piece { stream: 1, piece: Piece { number, total, place, bytes } }
+}
+
+#[test]
+fn flows_have_rules_too() {
+    for (records, expected) in [
+        (vec![Record::Datagram { stream: 2, bytes: b"a" }], "never opened"),
+        (vec![Record::Datagram { stream: 0, bytes: b"a" }], "of a stream"),
+        (vec![Record::Data { stream: 1, offset: 0, bytes: b"a" }], "no stream"),
+        (vec![Record::Credit { stream: 1, limit: 1 }], "no stream"),
+        (vec![piece(0, 2, 1, b"ab")], "in no datagram"),
+        (vec![piece(0, 2, 1, b"")], "in no datagram"),
+        (vec![piece(0, 9_999, 0, b"a")], "in no datagram"),
+        (vec![Record::Flow { stream: 3, class: Class::Bulk, target: "host:1" }], "one after the other"),
+    ] {
+        let what = violation(&mut far_with_flow(), &records);
+        assert!(what.contains(expected), "{records:?}: {what}");
+    }
+    // Of one that is over, more may have been on its way.
+    let over =
+        [Record::Reset { stream: 1, reason: Reason::Broken }, Record::Datagram { stream: 1, bytes: b"a" }];
+    let mut streams = far_with_flow();
+    streams.handle(&segment(&over)).expect("it may");
+    assert_eq!((streams.receive_datagram(), streams.flows()), (None, 0));
+}
+
+#[test]
+fn pieces_make_a_datagram_in_any_order_and_only_together() {
+    let mut streams = far_with_flow();
+    let whole =
+        |streams: &mut Streams| streams.receive_datagram().map(|(flow, bytes)| (flow, bytes.to_vec()));
+    for records in [
+        vec![piece(0, 5, 3, b"de"), piece(0, 5, 0, b"abc")],
+        vec![piece(1, 5, 0, b"ab"), piece(1, 5, 0, b"xyz"), piece(1, 5, 2, b"cde")],
+        // Another datagram of that number: the first will not be whole.
+        vec![piece(2, 9, 0, b"x"), piece(2, 5, 0, b"abcd"), piece(2, 5, 4, b"e")],
+    ] {
+        streams.handle(&segment(&records)).expect("it may");
+        assert_eq!(whole(&mut streams), Some((1, b"abcde".to_vec())));
+        assert_eq!(whole(&mut streams), None);
+    }
+    assert_eq!(streams.datagrams().incomplete, 1);
+    assert_eq!(streams.memory(), 0);
+    // Pieces without the others are bounded in memory.
+    for number in 0..u16::MAX {
+        streams.handle(&segment(&[piece(number, 1_000, 0, &[7; 900])])).expect("it may");
+    }
+    assert!(streams.memory() < 5 << 20, "{}", streams.memory());
+    assert_eq!(whole(&mut streams), None);
+}
+
+/// A segment that is lost is sent again as it was, but without its datagrams.
+#[test]
+fn datagrams_leave_once() {
+    let mut near = Streams::new(true, SEGMENT);
+    let (stream, flow) = (
+        near.open("host:1", Class::Bulk).expect("there is room"),
+        near.open_flow("host:2", Class::Bulk).expect("there is room"),
+    );
+    let segments = |near: &mut Streams, place: &mut u64| {
+        let mut sizes = Vec::new();
+        while let Some(bytes) = near.reserve() {
+            sizes.push(bytes as usize);
+        }
+        let read = |size: usize| {
+            let (at, mut bytes) = (*place, vec![0; size]);
+            near.read_at(at, &mut bytes).expect("it is there");
+            *place += size as u64;
+            (at, bytes)
+        };
+        sizes.into_iter().map(read).collect::<Vec<_>>()
+    };
+    let mut place = 0;
+    segments(&mut near, &mut place);
+    near.send_datagram(Time::ZERO, flow, &[9; 100]);
+    near.write(stream, &[8; 500]);
+    let first = segments(&mut near, &mut place);
+    let of = |bytes: &[u8], byte: u8| bytes.iter().filter(|one| **one == byte).count();
+    assert_eq!(first.iter().map(|(_, bytes)| of(bytes, 9)).sum::<usize>(), 101, "with the record's number");
+    let (mut voids, mut kept) = (0, 0);
+    for (at, bytes) in first {
+        let mut again = vec![0; bytes.len()];
+        near.read_again(at, &mut again).expect("it is there");
+        assert_eq!(of(&again, 9), 0);
+        kept += of(&again, 8);
+        voids += usize::from(near.is_void(at));
+        assert_eq!(near.is_void(at), of(&again, 8) == 0);
+    }
+    assert_eq!(kept, 500, "data is sent again");
+    println!("{voids} are over");
 }

@@ -14,6 +14,7 @@ const DSL: Path = Path {
     jitter: Duration::ZERO,
     queue: 500_000,
     outage: None,
+    narrow: None,
 };
 const LTE: Path = Path { megabits: 20.0, delay: Duration::from_millis(30), queue: 750_000, ..DSL };
 

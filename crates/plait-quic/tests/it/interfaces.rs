@@ -63,8 +63,9 @@ fn send(more: &str) -> serde_json::Value {
 fn sent_by(told: &serde_json::Value) -> Vec<(String, u64)> {
     let paths = told["paths"].as_array().expect("they are listed");
     let one = |path: &serde_json::Value| {
-        let name = path["interface"].as_str().unwrap_or("none").to_owned();
-        (name, path["sent_bytes"].as_u64().expect("a number"))
+        let name =
+            path["name"].as_str().and_then(|name| Some(name.split_once('%')?.1)).unwrap_or("none").to_owned();
+        (name, path["bytes"].as_u64().expect("a number"))
     };
     paths.iter().map(one).collect()
 }

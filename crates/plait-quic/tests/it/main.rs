@@ -1,12 +1,18 @@
 //! Transfers, streams and proxies, in one program: `cargo test -p plait-quic --test it cuts` runs the tests of one module.
 
+mod attacks;
 mod auto;
 mod cuts;
+mod datagrams;
+mod folders;
 #[cfg(target_os = "linux")]
 mod interfaces;
 mod interop;
 mod interop_files;
 mod memory;
+mod mtu;
+#[cfg(target_os = "linux")]
+mod namespaces;
 mod near_far;
 mod network;
 mod noq_multipath;
@@ -14,8 +20,11 @@ mod peer;
 mod program;
 mod proxy;
 mod recorded;
+mod records;
 mod redundant;
+mod service;
 mod sessions;
+mod silent;
 mod streams;
 mod transfer;
 mod tunnels;

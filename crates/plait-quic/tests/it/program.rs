@@ -1,21 +1,22 @@
 //! The program over real sockets, on several addresses of the loopback interface.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_plait-quic");
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_plait-quic");
 
-struct Receiver {
-    child: Child,
-    lines: BufReader<std::process::ChildStdout>,
+pub(crate) struct Receiver {
+    pub(crate) child: Child,
+    pub(crate) lines: BufReader<std::process::ChildStdout>,
     address: String,
     fingerprint: String,
     secret: String,
 }
 
 impl Receiver {
-    fn start(out: &Path, more: &[&str]) -> Self {
+    pub(crate) fn start(out: &Path, more: &[&str]) -> Self {
         let mut command = Command::new(PROGRAM);
         command.args(["recv", "--json", "--quiet", "--listen", "0.0.0.0:0", "--out"]).arg(out).args(more);
         let mut child = command.env_remove("PLAIT_SECRET").stdout(Stdio::piped()).spawn().expect("it starts");
@@ -26,15 +27,19 @@ impl Receiver {
         Self { child, lines, address, fingerprint: word("fingerprint"), secret: word("secret") }
     }
 
-    fn send(&self, file: &Path, more: &[&str]) -> Output {
+    pub(crate) fn send(&self, file: &Path, more: &[&str]) -> Output {
+        self.send_all(&[file], more)
+    }
+
+    pub(crate) fn send_all(&self, files: &[&Path], more: &[&str]) -> Output {
+        self.command(files, more).output().expect("it starts")
+    }
+
+    pub(crate) fn command(&self, files: &[&Path], more: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
-        command.arg("send").arg(file).arg(&self.address).args([
-            "--fingerprint",
-            &self.fingerprint,
-            "--json",
-            "--quiet",
-        ]);
-        command.env("PLAIT_SECRET", &self.secret).args(more).output().expect("it starts")
+        command.arg("send").args(files).arg(&self.address).args(["--fingerprint", &self.fingerprint]);
+        command.args(["--json", "--quiet"]).env("PLAIT_SECRET", &self.secret).args(more);
+        command
     }
 }
 
@@ -45,7 +50,7 @@ impl Drop for Receiver {
     }
 }
 
-fn line(lines: &mut impl BufRead) -> serde_json::Value {
+pub(crate) fn line(lines: &mut impl BufRead) -> serde_json::Value {
     let mut text = String::new();
     lines.read_line(&mut text).expect("it is text");
     serde_json::from_str(&text).expect("it is JSON")
@@ -70,7 +75,7 @@ fn a_file_crosses_several_addresses() {
     let result = line(&mut &sent.stdout[..]);
     let paths = result["paths"].as_array().expect("they are listed");
     assert_eq!(paths.len(), 3);
-    assert!(paths.iter().all(|path| path["sent_bytes"].as_u64() > Some(0)), "{result}");
+    assert!(paths.iter().all(|path| path["bytes"].as_u64() > Some(0)), "{result}");
     let received = line(&mut receiver.lines);
     assert_eq!((&received["sha256"], &received["event"]), (&result["sha256"], &"received".into()));
     assert!(receiver.child.wait().expect("it ends").success());
@@ -90,10 +95,10 @@ fn schedulers_have_parameters_and_a_path_is_found() {
     assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
     let text = String::from_utf8(sent.stdout).expect("it is text");
     let result = line(&mut text.lines().last().expect("a line").as_bytes());
-    assert_eq!((&result["event"], &result["paths"][0]["local"]), (&"sent".into(), &"127.0.0.1".into()));
+    assert_eq!((&result["event"], &result["paths"][0]["name"]), (&"sent".into(), &"127.0.0.1".into()));
     assert_eq!(result["paths"].as_array().map(Vec::len), Some(1));
     let wrong = receiver.send(&file, &["--interface", "wlan99"]);
-    assert!(String::from_utf8_lossy(&wrong.stderr).contains("interface wlan99: no IPv4 address"));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("interface wlan99: no address that leads to"));
 }
 
 /// One receiver takes both kinds, one after the other.
@@ -108,10 +113,7 @@ fn a_file_crosses_several_addresses_with_multipath_of_quics_own() {
         assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
         let result = line(&mut &sent.stdout[..]);
         let paths = result["paths"].as_array().expect("they are listed");
-        assert!(
-            paths.len() == 2 && paths.iter().all(|path| path["sent_bytes"].as_u64() > Some(0)),
-            "{result}"
-        );
+        assert!(paths.len() == 2 && paths.iter().all(|path| path["bytes"].as_u64() > Some(0)), "{result}");
         let kept = out.join("a file.bin");
         assert!(std::fs::read(&kept).expect("it is there") == std::fs::read(&file).expect("it is there"));
         std::fs::remove_file(kept).expect("it is there");
@@ -119,7 +121,8 @@ fn a_file_crosses_several_addresses_with_multipath_of_quics_own() {
     assert!(receiver.send(&file, &[]).status.success(), "the other mode, to the same receiver");
     let refused = |more: &[&str]| {
         let output = receiver.send(&file, &[&["--interop"], more].concat());
-        assert!(!output.status.success() && output.stdout.is_empty());
+        assert!(!output.status.success());
+        assert_eq!(line(&mut &output.stdout[..])["event"], "failed");
         String::from_utf8(output.stderr).expect("it is text")
     };
     assert!(refused(&["--redundant"]).contains("\"reinject\""));
@@ -135,15 +138,117 @@ fn what_is_refused_says_why() {
     let receiver = Receiver::start(&out, &[]);
     let refused = |more: &[&str]| {
         let output = receiver.send(&file, more);
-        assert!(!output.status.success() && output.stdout.is_empty());
+        assert!(!output.status.success());
+        assert_eq!(line(&mut &output.stdout[..])["event"], "failed");
         String::from_utf8(output.stderr).expect("it is text")
     };
     assert!(refused(&["--secret", "guessed"]).contains("the secret is not the receiver's"));
     assert!(refused(&["--scheduler", "fastest"]).contains("unknown scheduler \"fastest\""));
     assert!(refused(&["--mtu", "100"]).contains("choose 1200 to"));
     assert!(receiver.send(&file, &[]).status.success());
-    let again = refused(&[]);
-    assert!(again.contains("has a file a file.bin already"), "{again}");
+    let again = receiver.send(&file, &[]);
+    let told = line(&mut &again.stdout[..]);
+    assert!(again.status.success(), "the same file is there: {told}");
+    assert_eq!(told["resumed_bytes"], 1_000);
+    std::fs::write(&file, vec![7; 1_000]).expect("it is written");
+    assert!(refused(&[]).contains("has another file a file.bin already"));
+    std::fs::write(&file, vec![7; 999]).expect("it is written");
+    assert!(refused(&[]).contains("has another file a file.bin already"));
     let none: Vec<_> = std::fs::read_dir(&out).expect("it is there").collect();
     assert_eq!(none.len(), 1, "nothing half done is left");
+    assert!(receiver.send(&file, &["--as", ".b: \"ü\""]).status.success());
+    assert_eq!(std::fs::read(out.join(".b: \"ü\"")).expect("it is there"), vec![7; 999]);
+    for (name, why) in
+        [("a/b", "U+002F"), ("e\u{202e}txt", "U+202E"), ("..", "no file's"), (".plait-x", "begins with")]
+    {
+        assert!(refused(&["--as", name]).contains(why), "{name}");
+    }
+}
+
+#[test]
+fn files_are_replaced_and_have_permissions_as_asked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, out) = (file(folder.path(), 1_000), folder.path().join("out"));
+    let receiver = Receiver::start(&out, &["--replace", "--mode", "640"]);
+    for content in [vec![1; 1_000], vec![2; 1_000], vec![3; 70]] {
+        std::fs::write(&file, &content).expect("it is written");
+        let sent = receiver.send(&file, &[]);
+        assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+        assert_eq!(std::fs::read(out.join("a file.bin")).expect("it is there"), content);
+    }
+    let mode = std::fs::metadata(out.join("a file.bin")).expect("it is there").permissions().mode();
+    assert_eq!((mode & 0o777, std::fs::read_dir(&out).expect("it is there").count()), (0o640, 1));
+}
+
+/// A receiver that is started again is the same to its senders. One with a new key is another, and says so.
+#[test]
+fn a_kept_key_survives_a_restart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, out) = (file(folder.path(), 1_000), folder.path().join("out"));
+    let (key, secret) = (folder.path().join("key.pem"), folder.path().join("secret"));
+    std::fs::write(&secret, "a long secret\n").expect("it is written");
+    let start = || {
+        let more = ["--key", key.to_str().expect("text"), "--secret-file", secret.to_str().expect("text")];
+        let mut command = Command::new(PROGRAM);
+        command.args(["recv", "--json", "--listen", "127.0.0.1:0", "--out"]).arg(&out).args(more);
+        command.env_remove("PLAIT_SECRET").stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("it starts")
+    };
+    let output = start().wait_with_output().expect("it ends");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("others may read it"), "the secret's file");
+    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).expect("it is ours");
+    let mut fingerprints = Vec::new();
+    for count in 0..2 {
+        let mut child = start();
+        let mut lines = BufReader::new(child.stdout.take().expect("it is piped"));
+        let hello = line(&mut lines);
+        assert!(hello["secret"].is_null(), "a given secret is not shown");
+        let word = |key: &str| hello[key].as_str().expect("it is text").to_owned();
+        let mut receiver = Receiver {
+            child,
+            lines,
+            address: word("address"),
+            fingerprint: word("fingerprint"),
+            secret: "a long secret".to_owned(),
+        };
+        let sent = receiver.send(&file, &["--as", &count.to_string()]);
+        assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+        fingerprints.push(receiver.fingerprint.clone());
+        receiver.fingerprint = "0".repeat(64);
+        let refused = receiver.send(&file, &[]);
+        assert!(
+            String::from_utf8_lossy(&refused.stderr)
+                .contains("the certificate is not the one of the fingerprint")
+        );
+    }
+    assert_eq!(fingerprints[0], fingerprints[1]);
+    assert_eq!(std::fs::metadata(&key).expect("it is there").permissions().mode() & 0o777, 0o600);
+}
+
+/// A service manager ends programs by SIGTERM: the peer is told, and the same file can be sent again at once.
+#[test]
+fn a_sender_that_is_ended_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, out) = (file(folder.path(), 400_000_000), folder.path().join("out"));
+    let mut receiver = Receiver::start(&out, &[]);
+    let mut command = Command::new(PROGRAM);
+    command.arg("send").arg(&file).arg(&receiver.address).args([
+        "--json",
+        "--fingerprint",
+        &receiver.fingerprint,
+    ]);
+    let mut sending =
+        command.env("PLAIT_SECRET", &receiver.secret).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = BufReader::new(sending.stdout.take().expect("it is piped"));
+    assert_eq!(line(&mut lines)["event"], "progress");
+    let id = nix::unistd::Pid::from_raw(sending.id() as i32);
+    nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM).expect("it runs");
+    assert_eq!(sending.wait().expect("it ends").code(), Some(143));
+    assert_eq!(line(&mut receiver.lines)["event"], "failed", "the receiver was told");
+    let sent = receiver.send(&file, &[]);
+    let told = line(&mut &sent.stdout[..]);
+    assert!(sent.status.success() && told["resumed_bytes"].as_u64() > Some(0), "{told}");
+    let id = nix::unistd::Pid::from_raw(receiver.child.id() as i32);
+    nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM).expect("it runs");
+    assert_eq!(receiver.child.wait().expect("it ends").code(), Some(0), "a service is ended so");
 }

@@ -1,5 +1,7 @@
 //! The proxy over real sockets: two programs, an echo server, and a relay that can cut a path.
 
+mod udp;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};

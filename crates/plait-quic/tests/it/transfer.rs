@@ -301,7 +301,8 @@ fn a_path_carries_no_more_than_its_budget() {
         let case = Case { scheduler: scheduler.name, bytes: 3_000_000, terms: &terms, ..Case::default() };
         let run = run(&case);
         assert_whole(&case, &run);
-        assert!((400_000..402_000).contains(&run.sent[0]), "{}: {:?}", scheduler.name, run.sent);
+        // The receiver's answers count, too: segments of 1,153 bytes.
+        assert!((396_000..402_000).contains(&run.sent[0]), "{}: {:?}", scheduler.name, run.sent);
     }
 }
 
@@ -362,17 +363,21 @@ fn a_transfer_goes_on_from_what_is_there() {
         let run = run(&case);
         assert_whole(&case, &run);
         let summary = run.received.and_then(|received| received.1.ok()).expect("it is whole");
-        assert_eq!((summary.bytes, summary.resumed), (2_000_000, there as u64));
-        assert_eq!(summary.paths.iter().sum::<u64>(), (2_000_000 - there) as u64, "no byte twice");
+        assert_eq!(run.resumed, there as u64);
+        // Records take less than a segment each time.
+        let came = summary.paths.iter().sum::<u64>();
+        assert!(came < (2_000_000 - there) as u64 + 4_000, "{came}: no byte twice");
     }
 }
 
 #[test]
-fn what_is_there_but_is_not_the_file_is_told() {
+fn a_part_of_another_file_is_of_no_use() {
     let mut there = content(2_000_000, 1)[..1_000_000].to_vec();
     there[5] ^= 1;
-    let run = run(&Case { there: &there, ..Case::default() });
-    assert!(matches!(run.outcome, Err(Error::Differs)), "{:?}", run.outcome);
+    let case = Case { there: &there, ..Case::default() };
+    let run = run(&case);
+    assert_whole(&case, &run);
+    assert_eq!(run.resumed, 0);
 }
 
 #[test]
@@ -386,7 +391,7 @@ fn who_only_asks_is_answered_on_every_path_and_no_transfer_begins() {
 }
 
 #[test]
-fn a_file_that_changed_while_it_was_sent_is_told() {
+fn a_file_that_changed_on_its_way_is_told() {
     let run = run(&Case { damaged: Some(1_000_000), ..Case::default() });
     assert!(matches!(run.outcome, Err(Error::Differs)), "{:?}", run.outcome);
     assert!(matches!(run.received.map(|received| received.1), Some(Err(Error::Differs))));
@@ -403,6 +408,7 @@ fn random_networks_get_every_byte_across() {
             jitter: Duration::from_millis(part(at + 7, 30)),
             queue: 15_000 + part(at + 9, 100_000),
             outage: Some([100, 100 + part(at + 11, 5_000)].map(Duration::from_millis)),
+            narrow: None,
         };
         let paths: Vec<Path> = (0..1 + part(40, 4)).map(|index| path(index * 7)).collect();
         let scheduler = SCHEDULERS[seed as usize % SCHEDULERS.len()].name;

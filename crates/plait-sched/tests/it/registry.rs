@@ -29,7 +29,7 @@ fn errors_name_the_value_and_the_choices() {
     assert_eq!(
         message("rr", &[]),
         "unknown scheduler \"rr\": choose round-robin, lowest-rtt, daps, daps-rounds, delivery-delay, \
-         intelligent-delivery-delay, dqs, redundant, blest, ecf, otias, sttf, linux-default, cheapest-first, weighted, srpt, sa-ecf, mp-dash, lamps, raven, musher, s-edpf, peekaboo, stms or xlink"
+         intelligent-delivery-delay, dqs, redundant, blest, ecf, otias, sttf, linux-default, cheapest-first, weighted, srpt, sa-ecf, mp-dash, lamps, raven, musher, s-edpf, peekaboo, stms or xlink (did you mean round-robin?)"
     );
     assert_eq!(
         message("round-robin", &[("segment", Value::Integer(1))]),

@@ -37,9 +37,28 @@ fn amounts_by_hand() {
     assert_eq!(parse_packets("50p"), Ok(50));
 }
 
+/// Numbers that a program computed have more digits than the smallest unit.
+#[test]
+fn what_is_finer_than_the_smallest_unit_is_rounded() {
+    assert_eq!(parse_duration("198.007536456ms"), Ok(Duration::from_nanos(198_007_536)));
+    assert_eq!(parse_rate("6.90624207817Mbit"), Ok(6_906_242));
+    assert_eq!(parse_duration("0.5ns"), Ok(Duration::from_nanos(1)));
+    assert_eq!(parse_duration("1.4999999999999999999999999999ns"), Ok(Duration::from_nanos(1)));
+    assert_eq!(parse_duration("1.5ns"), Ok(Duration::from_nanos(2)));
+    assert_eq!(parse_bytes("35.12345678kB"), Ok(35_123));
+    assert_eq!(parse_share("0.01234567891%"), Ok(123_457));
+    assert_eq!(
+        parse_duration("0.333333333333333333333333333333333333333333s"),
+        parse_duration("333333333ns")
+    );
+    assert_eq!(parse_packets("50.000p"), Ok(50));
+}
+
 #[test]
 fn what_is_wrong_is_said() {
-    use UnitErrorKind::{Empty, MissingUnit, Negative, NotANumber, NotWhole, TooLarge, UnknownUnit};
+    use UnitErrorKind::{
+        Empty, Exponent, MissingUnit, Negative, NotANumber, NotWhole, TooLarge, TooSmall, UnknownUnit,
+    };
     for (text, expected) in [
         ("", Empty),
         ("-5ms", Negative),
@@ -52,10 +71,12 @@ fn what_is_wrong_is_said() {
         ("20", MissingUnit),
         ("20 ms", UnknownUnit),
         ("20MS", UnknownUnit),
-        ("1e3s", UnknownUnit),
+        ("1e3s", Exponent),
+        ("1E-3ms", Exponent),
+        ("1es", UnknownUnit),
         ("1.2.3s", UnknownUnit),
-        ("0.5ns", NotWhole),
-        ("0.00000000000000000000000000000000000000000000000001s", NotWhole),
+        ("0.4ns", TooSmall),
+        ("0.00000000000000000000000000000000000000000000000001s", TooSmall),
         ("18446744074s", TooLarge),
         ("99999999999999999999999999999999999999999999999999s", TooLarge),
     ] {
@@ -64,7 +85,9 @@ fn what_is_wrong_is_said() {
     assert_eq!(kind(parse_share("0.5")), Some(MissingUnit));
     assert_eq!(kind(parse_share("0")), Some(MissingUnit));
     assert_eq!(kind(parse_share("100.1%")), Some(TooLarge));
-    assert_eq!(kind(parse_share("0.00000001%")), Some(NotWhole));
+    assert_eq!(kind(parse_share("0.00000001%")), Some(TooSmall));
+    assert_eq!(kind(parse_packets("0.3p")), Some(NotWhole));
+    assert_eq!(kind(parse_packets("1.0000000000000000000000001p")), Some(NotWhole));
     assert_eq!(kind(parse_packets("1.5p")), Some(NotWhole));
     assert_eq!(parse_duration("18446744073709551615ns"), Ok(Duration::MAX));
     assert_eq!(kind(parse_duration("18446744073709551616ns")), Some(TooLarge));

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use super::reader::is_name;
 use crate::error::{ScenarioError, shortened};
 
 /// The largest scenario file. A sweep's generated scenario has a few kilobytes; nobody waits for gigabytes of a wrong
@@ -39,7 +40,10 @@ pub(super) fn from_toml(text: &str, origin: &str) -> Result<toml::Table, Scenari
 
 /// What the parser says, and the piece of text that it says it of, if that is a piece of a line.
 fn syntax_reason(text: &str, error: &toml::de::Error) -> String {
-    let reason = one_line(error.message());
+    let mut reason = one_line(error.message());
+    if reason.starts_with("invalid type: integer") || reason.contains("number too large") {
+        reason = format!("expected a whole number up to {}", i64::MAX);
+    }
     let piece = error.span().and_then(|span| text.get(span)).map(str::trim);
     match piece.filter(|piece| !piece.is_empty() && !piece.contains('\n')) {
         Some(piece) => format!("{reason}: {}", shortened(piece)),
@@ -83,4 +87,17 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
 /// A parser's message of several lines as one.
 fn one_line(message: &str) -> String {
     message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+/// The names of the lists' entries, by their places: `path[1]` and `lte`. Invalid names are left out.
+pub(super) fn names(table: &toml::Table) -> Vec<(String, String)> {
+    let entries = ["path", "link", "flow"].into_iter().flat_map(|list| {
+        let entries = table.get(list).and_then(toml::Value::as_array).into_iter().flatten();
+        entries.enumerate().map(move |(index, entry)| (format!("{list}[{index}]"), entry))
+    });
+    let named = entries.filter_map(|(place, entry)| {
+        let name = entry.get("name")?.as_str().filter(|name| is_name(name))?;
+        Some((place, shortened(name)))
+    });
+    named.collect()
 }

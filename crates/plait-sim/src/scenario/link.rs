@@ -130,7 +130,10 @@ pub(super) fn queue(item: &Item<'_>, packet: u32) -> Result<QueueGiven, Scenario
             ];
             let knows_unit = |attempt: &Result<QueueLimit, UnitError>| match attempt {
                 Ok(_) => true,
-                Err(error) => matches!(error.kind, UnitErrorKind::NotWhole | UnitErrorKind::TooLarge),
+                Err(error) => matches!(
+                    error.kind,
+                    UnitErrorKind::NotWhole | UnitErrorKind::TooSmall | UnitErrorKind::TooLarge
+                ),
             };
             match attempts.into_iter().find(knows_unit) {
                 Some(Ok(limit)) => limit,

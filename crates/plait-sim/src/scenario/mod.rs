@@ -121,6 +121,11 @@ impl Scenario {
     }
 
     fn from_table(table: toml::Table, origin: &str, base: &Path) -> Result<Self, ScenarioError> {
+        let names = document::names(&table);
+        Self::read(table, origin, base).map_err(|error| error.with_names(&names))
+    }
+
+    fn read(table: toml::Table, origin: &str, base: &Path) -> Result<Self, ScenarioError> {
         let source = Source { file: origin, base };
         let mut reader = Reader::new(source, String::new(), table, &keys::TOP)?;
         let name = match reader.take("name") {

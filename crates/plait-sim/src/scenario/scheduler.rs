@@ -1,5 +1,6 @@
 //! `scheduler`: who decides.
 
+use plait_sched::registry::known_elsewhere;
 use plait_sched::{Builtin, OPTIONS, RegistryError, Value};
 
 use super::reader::{Item, nearest, shown};
@@ -138,6 +139,8 @@ impl SchedulerChoice {
 /// What is wrong, and which name was most likely meant.
 fn with_nearest(error: &RegistryError) -> String {
     let near = match error {
+        // The error says it itself.
+        RegistryError::UnknownScheduler { name } if known_elsewhere(name.as_str()).is_some() => None,
         RegistryError::UnknownScheduler { name } => {
             let known: Vec<_> = plait_sched::SCHEDULERS.iter().map(|info| info.name).collect();
             nearest(name.as_str(), &known)

@@ -263,10 +263,10 @@ impl<S: Scheduler> Core<S> {
     ) -> Result<(), SchedulerFault> {
         match *decision {
             Decision::Assign { path, segments } => {
-                self.check_usable(path)?;
                 if segments == 0 {
                     return Err(SchedulerFault::NothingAssigned(path));
                 }
+                self.check_usable(path)?;
                 let wanted = u64::from(segments);
                 if wanted > connection.unassigned {
                     return Err(SchedulerFault::OverAssigned { wanted, unassigned: connection.unassigned });
@@ -283,8 +283,9 @@ impl<S: Scheduler> Core<S> {
                 Ok(())
             }
             Decision::Recall { path } => {
-                if path.index() >= self.paths.len() {
-                    return Err(SchedulerFault::UnknownPath(path));
+                let paths = self.paths.len();
+                if path.index() >= paths {
+                    return Err(SchedulerFault::UnknownPath { path, paths });
                 }
                 if !self.needs.recall {
                     return Err(SchedulerFault::Undeclared("recall"));
@@ -293,14 +294,16 @@ impl<S: Scheduler> Core<S> {
                 Ok(())
             }
             Decision::Reinject { path, segment } => {
-                self.check_usable(path)?;
                 if !self.needs.reinject {
                     return Err(SchedulerFault::Undeclared("reinject"));
                 }
+                self.check_usable(path)?;
                 self.copy(path, segment).map(|_| ()).ok_or(SchedulerFault::NeverSent(segment))
             }
             Decision::Limit { path, in_flight } => {
-                let facts = self.facts.get_mut(path.index()).ok_or(SchedulerFault::UnknownPath(path))?;
+                let paths = self.facts.len();
+                let facts =
+                    self.facts.get_mut(path.index()).ok_or(SchedulerFault::UnknownPath { path, paths })?;
                 if !self.needs.limit {
                     return Err(SchedulerFault::Undeclared("limit"));
                 }
@@ -311,7 +314,9 @@ impl<S: Scheduler> Core<S> {
                 Ok(())
             }
             Decision::Penalize { path } => {
-                let sender = self.paths.get_mut(path.index()).ok_or(SchedulerFault::UnknownPath(path))?;
+                let paths = self.paths.len();
+                let sender =
+                    self.paths.get_mut(path.index()).ok_or(SchedulerFault::UnknownPath { path, paths })?;
                 if !self.needs.penalize {
                     return Err(SchedulerFault::Undeclared("penalize"));
                 }
@@ -336,7 +341,8 @@ impl<S: Scheduler> Core<S> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn check_usable(&self, path: PathId) -> Result<(), SchedulerFault> {
-        let facts = self.facts.get(path.index()).ok_or(SchedulerFault::UnknownPath(path))?;
+        let paths = self.facts.len();
+        let facts = self.facts.get(path.index()).ok_or(SchedulerFault::UnknownPath { path, paths })?;
         if facts.is_usable() { Ok(()) } else { Err(SchedulerFault::UnusablePath(path, facts.state)) }
     }
 

@@ -23,6 +23,8 @@ pub(crate) struct Outgoing {
     pub(crate) transmission: u64,
     /// It carries PSH, if it waited in a write queue.
     pub(crate) push: bool,
+    /// Why it leaves.
+    pub(crate) reason: SendReason,
 }
 
 impl<S: Scheduler> Core<S> {
@@ -288,7 +290,7 @@ impl<S: Scheduler> Core<S> {
         }
         let path = PathId(index as u8);
         let transmission = self.note_leaving(now, (path, number), data, reason, observer);
-        Outgoing { path, data, offset, number, transmission, push }
+        Outgoing { path, data, offset, number, transmission, push, reason }
     }
 
     /// Another packet is about to leave: cuts the window if its burst is the first one after a pause (`tcp_cwnd_restart`).

@@ -133,15 +133,27 @@ struct Ridden<'a, K> {
     receiver: &'a mut Receiver,
 }
 
+impl<K: Sink> Ridden<'_, K> {
+    /// The packet with the acknowledgement that is due on its path.
+    fn ridden(&mut self, transmit: &Transmit<'_>) -> Option<Packet> {
+        let Packet::OneRtt(packet) = transmit.packet else { return None };
+        let ack = self.receiver.acknowledge(self.now, transmit.path)?;
+        Some(Packet::OneRtt(OneRtt { ack: Some(ack), max_data: self.receiver.limit(), ..*packet }))
+    }
+}
+
 impl<K: Sink> Sink for Ridden<'_, K> {
     fn send(&mut self, transmit: &Transmit<'_>) {
-        if let Packet::OneRtt(packet) = transmit.packet
-            && let Some(ack) = self.receiver.acknowledge(self.now, transmit.path)
-        {
-            let packet = OneRtt { ack: Some(ack), max_data: self.receiver.limit(), ..*packet };
-            self.sink.send(&Transmit { packet: &Packet::OneRtt(packet), ..*transmit });
-        } else {
-            self.sink.send(transmit);
+        match self.ridden(transmit) {
+            Some(packet) => self.sink.send(&Transmit { packet: &packet, ..*transmit }),
+            None => self.sink.send(transmit),
+        }
+    }
+
+    fn send_again(&mut self, transmit: &Transmit<'_>) {
+        match self.ridden(transmit) {
+            Some(packet) => self.sink.send_again(&Transmit { packet: &packet, ..*transmit }),
+            None => self.sink.send_again(transmit),
         }
     }
 }

@@ -26,6 +26,9 @@ const INITIAL_BYTES: usize = 1200;
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
 
+/// Frames of stream 1 tell that a segment is over. Their data is the segment's size in bytes.
+const OVER: u32 = 1;
+
 /// Where frames begin in a packet of the short form at the earliest.
 const FRAMES_AT: usize = 1 + ID_BYTES + 1;
 
@@ -80,7 +83,8 @@ impl Image {
     }
 
     /// STREAM frames say the segment's number where QUIC has the place of its first byte. So segments may have any length, and a peer that sees nothing but
-    /// packets reads them with [`Boundaries::numbered`]. Both ends have to be told; nobody else understands it.
+    /// packets reads them with [`Boundaries::numbered`]. A segment without payload is over: the peer counts it as arrived, and gets no bytes.
+    /// Both ends have to be told; nobody else understands it.
     #[must_use]
     pub fn numbered(self) -> Self {
         Self { numbered: true, ..self }
@@ -124,8 +128,10 @@ impl Image {
             // With the number four bytes at least (RFC 9001 §5.4.2).
             frames.extend([Frame::Ping, Frame::Padding(1)]);
         }
+        let size = packet.stream.map_or(0, |stream| stream.data.bytes).to_be_bytes();
         if let Some(Stream { data, offset }) = packet.stream {
-            debug_assert_eq!(payload.len(), data.bytes as usize, "the payload is the segment's");
+            let is_over = self.numbered && payload.is_empty() && data.bytes > 0;
+            debug_assert!(is_over || payload.len() == data.bytes as usize, "the payload is the segment's");
             let place = if self.numbered {
                 data.segment
             } else {
@@ -134,8 +140,9 @@ impl Image {
                 }
                 offset
             };
-            let (id, offset) = (VarInt::ZERO, integer(place));
-            frames.push(Frame::Stream(quic::Stream { id, offset, data: payload, fin: false, to_end: false }));
+            let (id, data) = if is_over { (OVER.into(), &size[..]) } else { (VarInt::ZERO, payload) };
+            let offset = integer(place);
+            frames.push(Frame::Stream(quic::Stream { id, offset, data, fin: false, to_end: false }));
         }
         let acknowledged = self.paths.get(path.index()).and_then(|numbers| numbers.acknowledged);
         let number = truncated(packet.number, acknowledged);
@@ -214,8 +221,12 @@ impl Image {
                 }
                 Frame::Ping => read.ping = true,
                 Frame::Stream(stream) => {
-                    once(&mut read.stream, segment(&stream, peer)?, "STREAM")?;
-                    payload = stream.data;
+                    let over = bytes_over(&stream).filter(|_| self.numbered);
+                    let (id, data) = over.map_or((stream.id, stream.data), |_| (VarInt::ZERO, &[]));
+                    let mut found = segment(&quic::Stream { id, data, ..stream }, peer)?;
+                    found.data.bytes = over.unwrap_or(found.data.bytes);
+                    once(&mut read.stream, found, "STREAM")?;
+                    payload = data;
                 }
                 _ => {}
             }
@@ -305,6 +316,12 @@ fn segment(stream: &quic::Stream<'_>, peer: &Boundaries) -> Result<Stream, Decod
     let wrong = DecodeError::Value { field: "STREAM's offset", at: FRAMES_AT, value: offset };
     let data = Data { segment: found.ok_or(wrong)?, bytes: stream.data.len() as u32 };
     Ok(Stream { data, offset })
+}
+
+/// How many bytes a segment had of which a frame says that it is over.
+fn bytes_over(stream: &quic::Stream<'_>) -> Option<u32> {
+    let bytes = stream.data.try_into().ok().filter(|_| stream.id == VarInt::from(OVER))?;
+    Some(u32::from_be_bytes(bytes)).filter(|bytes| *bytes > 0)
 }
 
 /// What begins a connection, or its answer.
@@ -427,6 +444,22 @@ mod tests {
             };
             assert_eq!(read.stream.map(|stream| stream.data), Some(Data { segment, bytes: 3 }));
         }
+    }
+
+    #[test]
+    fn a_segment_that_is_over_has_its_size_and_nothing_else() {
+        let [mut one, mut other] = images().map(Image::numbered);
+        let stream = Some(Stream { data: Data { segment: 9, bytes: 1_100 }, offset: 70 });
+        let bytes = encode(&mut one, &Packet::OneRtt(OneRtt { stream, ..OneRtt::new(0) }), &[]);
+        assert!(bytes.len() < 50, "{} bytes", bytes.len());
+        let arriving = Arriving { path: PATH, ecn: SegmentEcn::default(), bytes: &bytes };
+        let mut read = None;
+        let taken = other.decode(&arriving, &Boundaries::numbered(), |packet, payload| {
+            if let Packet::OneRtt(packet) = packet {
+                read = packet.stream.map(|stream| (stream.data, payload.len()));
+            }
+        });
+        assert_eq!((taken, read), (Ok(()), Some((Data { segment: 9, bytes: 1_100 }, 0))));
     }
 
     #[test]

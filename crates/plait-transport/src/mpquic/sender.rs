@@ -299,11 +299,15 @@ impl<S: Scheduler> Sender<S> {
             self.core.run_scheduler(now, observer)?;
             let probe = self.next_probe(now, observer);
             let Some(out) = probe.or_else(|| self.core.next_data(now, observer)) else { break };
-            let Outgoing { path, data, offset, number, transmission, .. } = out;
+            let Outgoing { path, data, offset, number, transmission, reason, .. } = out;
             let ecn = self.spaces[path.index()].marking.of_new();
             let packet = OneRtt { stream: Some(Stream { data, offset }), ecn, ..OneRtt::new(number) };
             let (packet, origin) = (&Packet::OneRtt(packet), Origin::Sender { offset: Some(offset) });
-            sink.send(&Transmit { path, packet, transmission, origin });
+            let transmit = Transmit { path, packet, transmission, origin };
+            match reason {
+                SendReason::New | SendReason::Reinjection => sink.send(&transmit),
+                SendReason::Retransmission => sink.send_again(&transmit),
+            }
             self.arm(path.index());
         }
         self.core.note_limits();

@@ -231,7 +231,7 @@ impl<S: Scheduler> Sender<S> {
         let timestamp = self.config.clock.at_sender(now);
         let echo = self.seen[index].echo;
         let ecn = self.subflows[index].ecn.of_new();
-        let &Outgoing { path, data, offset, number, transmission, push } = outgoing;
+        let &Outgoing { path, data, offset, number, transmission, push, .. } = outgoing;
         Leaving { path, data, number, offset, timestamp, echo, push, ecn, transmission, fresh: true }
     }
 

@@ -1,5 +1,6 @@
 //! The sending end of either mode.
 
+use plait_quic::files::Upload;
 use plait_quic::link::Outgoing;
 use plait_quic::pilot::{Change, Pilot};
 use plait_quic::recording::Recording;
@@ -10,8 +11,8 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 pub(crate) enum End {
-    Full(Box<Sender<Vec<u8>>>),
-    Interop(Box<interop::Sender<Vec<u8>>>),
+    Full(Box<Sender<Upload>>),
+    Interop(Box<interop::Sender<Upload>>),
 }
 
 macro_rules! of_both {
@@ -30,12 +31,12 @@ impl End {
         settings: Settings,
         order: Order,
         scheduler: Builtin,
-        content: Vec<u8>,
+        upload: Upload,
     ) -> Result<Self, Error> {
         Ok(if interop {
-            Self::Interop(Box::new(interop::Sender::new(now, settings, order, scheduler, content)?))
+            Self::Interop(Box::new(interop::Sender::new(now, settings, order, scheduler, upload)?))
         } else {
-            Self::Full(Box::new(Sender::new(now, settings, order, scheduler, content)?))
+            Self::Full(Box::new(Sender::new(now, settings, order, scheduler, upload)?))
         })
     }
 
@@ -71,7 +72,11 @@ impl End {
         of_both!(self, sender => sender.progress())
     }
 
-    fn full(&mut self) -> &mut Sender<Vec<u8>> {
+    pub(crate) fn upload(&self) -> &Upload {
+        of_both!(self, sender => sender.application())
+    }
+
+    fn full(&mut self) -> &mut Sender<Upload> {
         match self {
             Self::Full(sender) => sender,
             Self::Interop(_) => panic!("not in mode interop"),

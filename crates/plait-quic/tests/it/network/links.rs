@@ -21,6 +21,8 @@ pub(crate) struct Path {
     pub(crate) queue: u64,
     /// Nothing gets through between these moments.
     pub(crate) outage: Option<[Duration; 2]>,
+    /// Datagrams of more bytes are lost between these moments.
+    pub(crate) narrow: Option<([Duration; 2], usize)>,
 }
 
 pub(crate) const FAST: Path = Path {
@@ -30,6 +32,7 @@ pub(crate) const FAST: Path = Path {
     jitter: Duration::ZERO,
     queue: 60_000,
     outage: None,
+    narrow: None,
 };
 
 pub(crate) const SLOW: Path = Path { megabits: 10.0, delay: Duration::from_millis(40), ..FAST };
@@ -92,9 +95,12 @@ impl<'a> Network<'a> {
             let extra = if jitter && spread > 0 { random.next_u64() % spread } else { 0 };
             let elapsed = now.duration_since(self.start);
             let dark = path.outage.is_some_and(|[from, to]| (from..to).contains(&elapsed));
+            let large = path
+                .narrow
+                .is_some_and(|([from, to], bytes)| (from..to).contains(&elapsed) && piece.len() > bytes);
             let begins = (*free_at).max(now);
             let waiting = begins.duration_since(now).as_secs_f64() * path.megabits * 125_000.0;
-            if lost || dark || waiting > path.queue as f64 {
+            if lost || dark || large || waiting > path.queue as f64 {
                 continue;
             }
             *free_at =

@@ -10,10 +10,13 @@ pub(crate) use links::address;
 pub(crate) use links::{FAST, Path, SLOW};
 use links::{Network, SERVER, To, path_to};
 use plait_quic::auto::{self, Auto, InLine};
+use plait_quic::files::records::{Entry, Kind};
+use plait_quic::files::{Download, Place, Upload};
 use plait_quic::pilot::Change;
-use plait_quic::receiver::{Event, Id, Prefix, Summary};
+use plait_quic::receiver::{Event, Summary};
 use plait_quic::recording::{Recording, Subject};
 use plait_quic::sender::{Order, Reroute};
+use plait_quic::source::Application;
 use plait_quic::{Error, Fingerprint, Identity, Offer, Receiver, Secret, Settings, Terms};
 use plait_sched::Builtin;
 use rand_core::{Rng, SeedableRng};
@@ -34,6 +37,8 @@ pub(crate) struct Run {
     pub(crate) sent: Vec<u64>,
     pub(crate) opened: Vec<u32>,
     pub(crate) oversized: u64,
+    /// Bytes that were there before.
+    pub(crate) resumed: u64,
     /// Schedulers that were put in the place of others.
     pub(crate) changes: Vec<Change>,
 }
@@ -65,7 +70,7 @@ pub(crate) struct Case<'a> {
     pub(crate) terms: &'a [Terms],
     /// What the receiver has of the file.
     pub(crate) there: &'a [u8],
-    /// Where a byte is changed in what is sent, after it was hashed.
+    /// Where a byte of the stream is changed on its way.
     pub(crate) damaged: Option<usize>,
     /// What a recording is written to.
     pub(crate) tape: Option<Tape>,
@@ -104,6 +109,10 @@ pub(crate) fn content(bytes: usize, seed: u64) -> Vec<u8> {
     content
 }
 
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 const MOVED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 1, 0, 1)), 40_000);
 
 /// Runs a transfer to its end; five minutes of virtual time at most.
@@ -113,15 +122,19 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         reason = "there is no other way to some moment; only differences to it are looked at"
     )]
     let start = Instant::now();
-    let mut content = content(case.bytes, case.seed);
+    let content = content(case.bytes, case.seed);
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&case.seed.to_be_bytes());
     let settings = Settings { seed: Some(seed), ..case.settings };
     let identity = Identity::generate().expect("a key");
     let mut receiver = Receiver::new(settings, &identity, Secret::new("told")).expect("a receiver");
-    let digest = Sha256::digest(&content).into();
-    if let Some(at) = case.damaged {
-        content[at] ^= 1;
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut download = Download::into_folder(folder.path().to_owned()).expect("it is there");
+    // The part of an interrupted transfer of this name.
+    let part = hex(&Sha256::digest(b"file")[..16]);
+    let part = folder.path().join(format!(".plait-{part}.part"));
+    if !case.there.is_empty() {
+        std::fs::write(&part, case.there).expect("there is room");
     }
     let order = Order {
         remote: (SERVER, 4433).into(),
@@ -133,14 +146,23 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         offer: if case.asks {
             Offer::QUESTION
         } else {
-            Offer { name: "file".to_owned(), size: case.bytes as u64, digest }
+            Offer { name: "file".to_owned(), size: case.bytes as u64, identity: [7; 32] }
         },
     };
+    let entry = Entry {
+        kind: Kind::File,
+        mode: 0o100_644,
+        modified: (1_000_000_000, 0),
+        size: case.bytes as u64,
+        path: b"file".to_vec(),
+    };
+    let items = (!case.asks).then_some((entry, Place::Memory(content)));
+    let upload = Upload::new(items.into_iter().collect());
     let scheduler = match case.scheduler {
         "auto" => auto::first(),
         name => Builtin::new(name, &[]).expect("a scheduler"),
     };
-    let sender = End::new(start, case.interop, settings, order, scheduler, content);
+    let sender = End::new(start, case.interop, settings, order, scheduler, upload);
     let mut sender = sender.expect("a sender");
     if case.scheduler == "auto" {
         sender.set_pilot(Box::new(Auto::new(settings, InLine::default())));
@@ -152,7 +174,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     }
     let mut network = Network::new(start, case.paths, case.seed);
     let (mut now, mut out) = (start, Vec::new());
-    let (mut got, mut ended): (Vec<u8>, Option<Result<Summary, Error>>) = (Vec::new(), None);
+    let (mut heard, mut ended): (usize, Option<Result<Summary, Error>>) = (0, None);
     let (mut sent_at_end, mut has_moved, mut begun, mut rerouted) = (None, false, false, 0);
     loop {
         let rebound = case.rebound.is_some_and(|at| now.duration_since(start) >= at);
@@ -195,16 +217,26 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
             }
         }
         while let Some(event) = receiver.poll() {
-            let id: Id = [7; 16];
             match event {
+                Event::Rejected { remote } => assert_ne!(case.secret, "told", "{remote} knows the secret"),
                 Event::Begun { id, .. } => {
                     assert!(!std::mem::replace(&mut begun, true), "a transfer begins once");
-                    got.extend_from_slice(case.there);
-                    let hash = Sha256::new_with_prefix(case.there);
-                    receiver.accept(now, &id, Prefix { bytes: case.there.len() as u64, hash });
+                    receiver.accept(now, &id);
                 }
-                Event::Data { bytes, .. } => got.extend_from_slice(&bytes),
-                Event::Whole { .. } => receiver.conclude(&id, true),
+                Event::Data { id, bytes } => {
+                    let mut bytes = bytes.to_vec();
+                    let damaged = case.damaged.and_then(|at| bytes.get_mut(at.checked_sub(heard)?));
+                    if let Some(byte) = damaged {
+                        *byte ^= 1;
+                    }
+                    heard += bytes.len();
+                    download.take(now, &bytes).expect("the sender keeps to the protocol");
+                    download.advance(now).expect("there is room");
+                    receiver.say(&id, &download.answers());
+                    if let Some(outcome) = download.outcome() {
+                        receiver.conclude(now, &id, outcome);
+                    }
+                }
                 Event::Ended { outcome, .. } => {
                     assert!(ended.replace(outcome).is_none(), "a transfer ends once");
                 }
@@ -241,6 +273,8 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     let progress = sender.progress();
     let oversized = sender.oversized();
     let changes = sender.changes().to_vec();
+    let resumed = sender.upload().resumed();
+    let got = std::fs::read(folder.path().join("file")).or_else(|_| std::fs::read(&part)).unwrap_or_default();
     Run {
         outcome: sender.into_outcome().expect("within five minutes"),
         received: ended.map(|outcome| (got, outcome)),
@@ -249,6 +283,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         sent: progress.iter().map(|path| path.sent).collect(),
         opened: progress.iter().map(|path| path.opened).collect(),
         oversized,
+        resumed,
         changes,
     }
 }

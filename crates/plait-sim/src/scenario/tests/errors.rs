@@ -2,6 +2,54 @@
 
 use super::*;
 
+/// An error without the name of the entry, for tables that are about the place.
+fn nameless(error: &str) -> String {
+    let names = [" (fast)", " (slow)", " (shared)", " (radio)", " (core)", " (download)"];
+    names.iter().fold(error.to_owned(), |text, name| text.replacen(name, "", 1))
+}
+
+#[test]
+fn errors_name_the_entry_behind_its_place() {
+    for (from, to, expected) in [
+        ("\"2Mbit\"", "\"0bit\"", "path[1].rate (slow) = \"0bit\": must be from 1bit to 1000Gbit"),
+        ("rtt = \"20ms\"", "", "path[0] (fast): rtt or delay is missing"),
+        ("cost = 3", "costs = 3", "path[1].costs (slow): unknown key (did you mean cost? valid: "),
+        ("stop = \"50s\"", "stop = \"2s\"", "flow[0].stop (download) = \"2s\": must be later than start, 2s"),
+        (
+            "name = \"core\"",
+            "name = \"radio\"",
+            "link[1] (radio): its name, \"radio\", is that of link[0] already",
+        ),
+        // An invalid name is not repeated.
+        ("name = \"core\"", "name = \"\"", "link[1].name = \"\": a name has 1 to 200 characters"),
+    ] {
+        assert!(FULL.contains(from), "{from}");
+        let error = refused(&FULL.replacen(from, to, 1));
+        assert!(error.starts_with(&format!("s.toml: {expected}")), "{error}");
+    }
+}
+
+#[test]
+fn a_number_that_is_too_large_for_toml_is_said_to_be() {
+    let error = refused(&format!("seed = 99999999999999999999999\n{SMALL}"));
+    let expected = "expected a whole number up to 9223372036854775807: 99999999999999999999999";
+    assert_eq!(error, format!("s.toml: line 1, column 8: {expected}"));
+}
+
+#[test]
+fn a_name_of_another_system_leads_to_the_one_here() {
+    for (name, meant) in [
+        ("minrtt", "lowest-rtt"),
+        ("minRTT", "lowest-rtt"),
+        ("rr", "round-robin"),
+        ("default", "linux-default"),
+    ] {
+        let error = refused(&format!("scheduler = \"{name}\"\n{SMALL}"));
+        assert!(error.ends_with(&format!("(did you mean {meant}?)")), "{error}");
+        assert_eq!(error.matches("did you mean").count(), 1);
+    }
+}
+
 /// As [`errors_name_the_place_the_value_and_the_choices`], of links, flows and steps.
 #[test]
 fn errors_of_links_and_flows_name_the_choices() {
@@ -165,12 +213,13 @@ fn errors_of_links_and_flows_name_the_choices() {
         ),
     ] {
         assert!(FULL.contains(from), "{from}");
-        assert_eq!(refused(&FULL.replacen(from, to, 1)), format!("s.toml: {expected}"));
+        let error = refused(&FULL.replacen(from, to, 1));
+        assert_eq!(nameless(&error), format!("s.toml: {expected}"));
     }
     let unused = format!("{SMALL}[[link]]\nname = \"core\"\nrate = \"1Mbit\"\n");
     assert_eq!(
         refused(&unused),
-        "s.toml: link[0]: no path or flow names the link \"core\": name it or remove it"
+        "s.toml: link[0] (core): no path or flow names the link \"core\": name it or remove it"
     );
     let instant = format!("[[path]]\nlinks = [\"core\"]\n{}", &unused[SMALL.len()..]);
     assert_eq!(
@@ -391,7 +440,7 @@ fn errors_name_the_place_the_value_and_the_choices() {
         ),
         ("[transport]", "[transport", "line 8, column 11: unclosed table, expected `]`"),
     ] {
-        assert_eq!(wrong(from, to), format!("s.toml: {expected}"));
+        assert_eq!(nameless(&wrong(from, to)), format!("s.toml: {expected}"));
     }
 }
 

@@ -31,7 +31,7 @@ const fn assign(path: u8, segments: u32) -> Decision {
 
 #[test]
 fn a_path_that_does_not_exist() {
-    let expected = Some(SchedulerFault::UnknownPath(PathId(2)));
+    let expected = Some(SchedulerFault::UnknownPath { path: PathId(2), paths: 2 });
     assert_eq!(fault_of(assign(2, 1)), expected);
     assert_eq!(fault_of(Decision::Recall { path: PathId(2) }), expected);
     assert_eq!(fault_of(Decision::Reinject { path: PathId(2), segment: 0 }), expected);
@@ -133,7 +133,7 @@ fn waiting_until_now_is_not_waiting() {
 fn a_limit_of_nothing() {
     let limit = |path, in_flight| fault_of(Decision::Limit { path: PathId(path), in_flight });
     assert_eq!(limit(0, 0), Some(SchedulerFault::ClosedLimit(PathId(0))));
-    assert_eq!(limit(2, 1), Some(SchedulerFault::UnknownPath(PathId(2))));
+    assert_eq!(limit(2, 1), Some(SchedulerFault::UnknownPath { path: PathId(2), paths: 2 }));
 }
 
 /// Needs nothing, whatever it does.
@@ -192,8 +192,11 @@ fn needs_are_compared_with_what_the_transport_offers() {
 #[test]
 fn every_fault_says_what_was_wrong() {
     let faults = [
-        (SchedulerFault::UnknownPath(PathId(7)), "7"),
-        (SchedulerFault::UnusablePath(PathId(3), PathState::Failed), "Failed"),
+        (
+            SchedulerFault::UnknownPath { path: PathId(7), paths: 2 },
+            "path 7, which does not exist; choose 0 to 1",
+        ),
+        (SchedulerFault::UnusablePath(PathId(3), PathState::Failed), "not established yet, or given up"),
         (SchedulerFault::NothingAssigned(PathId(1)), "0 segments"),
         (SchedulerFault::OverAssigned { wanted: 9, unassigned: 4 }, "9"),
         (SchedulerFault::NeverSent(77), "77"),

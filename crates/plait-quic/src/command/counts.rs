@@ -1,0 +1,184 @@
+//! Counters of a service from its events.
+
+use super::metrics::{Registry, labels};
+use crate::clients::Guest;
+use crate::files::{News, Status};
+use crate::identity::hexadecimal;
+use crate::proxy::{self, Standing, Tidings, Told};
+use crate::session::PathCounts;
+use std::collections::BTreeMap;
+
+/// Files that arrive at a receiver, with their clients: its progress does not name these.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    arriving: BTreeMap<String, Guest>,
+}
+
+impl Counts {
+    /// An event of an end that receives files.
+    pub(super) fn received(&mut self, registry: &mut Registry, news: &News<'_>) {
+        match news {
+            News::Begun { offer, from } => {
+                registry.add("plait_transfers", of(from, &[]), 1.0);
+                registry.add("plait_transfers_kept_total", of(from, &[]), 0.0);
+                registry.add("plait_transfers_failed_total", of(from, &[]), 0.0);
+                self.arriving.insert(offer.name.clone(), (*from).clone());
+            }
+            News::Status(Status { name, paths, .. }) => {
+                let Some(from) = self.arriving.get(name) else { return };
+                let counts: Vec<u64> = paths.iter().map(|path| path.bytes).collect();
+                arrived(registry, name, from, &counts);
+            }
+            News::Kept { offer, from, transferred } => {
+                arrived(registry, &offer.name, from, &transferred.summary.paths);
+                self.ended(registry, &offer.name, from, "plait_transfers_kept_total");
+            }
+            News::Failed { offer, from, .. } => {
+                self.ended(registry, &offer.name, from, "plait_transfers_failed_total");
+            }
+            News::File { .. } => {}
+            News::Rejected { .. } => rejected(registry),
+        }
+    }
+
+    fn ended(&mut self, registry: &mut Registry, name: &str, from: &Guest, total: &'static str) {
+        registry.forget(name);
+        // An offer that was not told of ends, too.
+        if self.arriving.remove(name).is_some() {
+            registry.add("plait_transfers", of(from, &[]), -1.0);
+        }
+        registry.add(total, of(from, &[]), 1.0);
+    }
+}
+
+fn rejected(registry: &mut Registry) {
+    registry.add("plait_rejected_secrets_total", labels(&[]), 1.0);
+}
+
+/// Bytes of a file so far, by path.
+fn arrived(registry: &mut Registry, file: &str, from: &Guest, paths: &[u64]) {
+    registry.follow(file, "plait_received_bytes_total", of(from, &[]), paths.iter().sum());
+    for (path, bytes) in paths.iter().enumerate() {
+        let labels = of(from, &[("path", &path.to_string())]);
+        registry.follow(file, "plait_path_received_bytes_total", labels, *bytes);
+    }
+}
+
+/// Labels of a client's series.
+fn of(from: &Guest, more: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+    labels(&[&[("client", &*from.client)], more].concat())
+}
+
+/// An event of a proxy's far end.
+pub(super) fn far(registry: &mut Registry, tidings: &Tidings<'_>) {
+    match tidings {
+        Tidings::Came { from } => registry.add("plait_near_ends_total", of(from, &[]), 1.0),
+        Tidings::Rejected { .. } => rejected(registry),
+        Tidings::Refused { from, reason, .. } => {
+            let labels = of(from, &[("reason", &reason.to_string())]);
+            registry.add("plait_connections_refused_total", labels, 1.0);
+        }
+        Tidings::Idle { from, .. } => registry.add("plait_connections_idle_total", of(from, &[]), 1.0),
+        Tidings::Status(standings) => {
+            for gauge in ["plait_near_ends", "plait_connections", "plait_path_up", "plait_path_srtt_seconds"]
+            {
+                registry.clear(gauge);
+            }
+            for standing in *standings {
+                stands(registry, standing);
+            }
+        }
+        Tidings::Left { standing, .. } => {
+            counted_of(registry, standing);
+            registry.forget(&hexadecimal(&standing.id));
+        }
+        Tidings::Changed { .. } | Tidings::Connected { .. } => {}
+    }
+}
+
+/// Gauges and counters of a near end that is connected.
+fn stands(registry: &mut Registry, standing: &Standing) {
+    let Standing { from, streams, paths, .. } = standing;
+    registry.add("plait_near_ends", of(from, &[]), 1.0);
+    registry.add("plait_connections", of(from, &[]), *streams as f64);
+    let remote = from.remote.to_string();
+    for (number, path) in paths.iter().enumerate() {
+        stood(registry, of(from, &[("near_end", &remote), ("path", &number.to_string())]), path);
+    }
+    counted_of(registry, standing);
+}
+
+/// Counters of a near end. Those of its paths are added up by client: they outlive the near end.
+fn counted_of(registry: &mut Registry, standing: &Standing) {
+    let Standing { id, from, opened, sent, received, paths, .. } = standing;
+    let source = hexadecimal(id);
+    for (name, count) in [
+        ("plait_connections_total", u64::from(*opened)),
+        ("plait_sent_bytes_total", *sent),
+        ("plait_received_bytes_total", *received),
+    ] {
+        registry.follow(&source, name, of(from, &[]), count);
+    }
+    for (number, path) in paths.iter().enumerate() {
+        counted(registry, &source, &of(from, &[("path", &number.to_string())]), path);
+    }
+}
+
+/// Counters of a path.
+fn counted(registry: &mut Registry, source: &str, labels: &[(&'static str, String)], path: &PathCounts) {
+    for (name, count) in [
+        ("plait_path_sent_bytes_total", path.sent),
+        ("plait_path_received_bytes_total", path.received),
+        ("plait_path_sent_packets_total", path.packets),
+        ("plait_path_lost_packets_total", path.lost),
+    ] {
+        registry.follow(source, name, labels.to_vec(), count);
+    }
+}
+
+/// Gauges of a path.
+fn stood(registry: &mut Registry, labels: Vec<(&'static str, String)>, path: &PathCounts) {
+    if let Some(srtt) = path.srtt {
+        registry.set("plait_path_srtt_seconds", labels.clone(), srtt.as_secs_f64());
+    }
+    registry.set("plait_path_up", labels, f64::from(u8::from(path.usable)));
+}
+
+/// The far end, as a source of counters at the near end.
+const FAR: &str = "far end";
+
+/// An event of a proxy's near end.
+pub(super) fn near(registry: &mut Registry, told: &Told<'_>) {
+    match told {
+        Told::Open { .. } => registry.set("plait_far_end_up", labels(&[]), 1.0),
+        Told::Lost { .. } => {
+            registry.set("plait_far_end_up", labels(&[]), 0.0);
+            registry.add("plait_far_end_losses_total", labels(&[]), 1.0);
+            registry.set("plait_connections", labels(&[]), 0.0);
+            registry.forget(FAR);
+        }
+        Told::Refused { reason, .. } => {
+            let labels = labels(&[("reason", &reason.to_string())]);
+            registry.add("plait_connections_refused_total", labels, 1.0);
+        }
+        Told::Idle { .. } => registry.add("plait_connections_idle_total", labels(&[]), 1.0),
+        Told::Status(proxy::Status { streams, opened, sent, received, paths, counts, .. }) => {
+            registry.clear("plait_path_up");
+            registry.clear("plait_path_srtt_seconds");
+            registry.set("plait_connections", labels(&[]), *streams as f64);
+            for (name, count) in [
+                ("plait_connections_total", u64::from(*opened)),
+                ("plait_sent_bytes_total", *sent),
+                ("plait_received_bytes_total", *received),
+            ] {
+                registry.follow(FAR, name, labels(&[]), count);
+            }
+            for (path, counts) in paths.iter().zip(counts) {
+                let labels = labels(&[("path", &path.name)]);
+                counted(registry, FAR, &labels, counts);
+                stood(registry, labels, counts);
+            }
+        }
+        Told::Changed(_) | Told::Unrecorded(_) => {}
+    }
+}

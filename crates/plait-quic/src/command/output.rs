@@ -1,0 +1,204 @@
+//! Output of a command: results on standard output, all else on standard error.
+
+use super::Common;
+use super::host::Host;
+use crate::error::Error;
+use crate::files::{PathStatus, system_now};
+use crate::names::{is_shown, shown};
+use crate::pilot::Change;
+use serde_json::{Value, json};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::cell::RefCell;
+use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// Clears the terminal's line.
+const CLEAR: &str = "\r\x1b[K";
+
+/// Where a command writes, and why it ends early.
+pub(super) struct Output<'a> {
+    host: &'a dyn Host,
+    json: bool,
+    quiet: bool,
+    /// Progress replaces itself in the line of a terminal; a log gets none.
+    terminal: bool,
+    /// Standard output is for a file: results go to standard error.
+    is_piped: bool,
+    /// The command is a service, whose lines are a log.
+    lasts: bool,
+    /// The number of the signal that came; 0 for none.
+    signal: Arc<AtomicUsize>,
+    /// Standard output takes nothing any more.
+    failed: RefCell<Option<Error>>,
+}
+
+impl<'a> Output<'a> {
+    /// From now on SIGINT and SIGTERM end the command in an orderly way. A second one ends the process.
+    pub(super) fn new(
+        host: &'a dyn Host,
+        common: &Common,
+        lasts: bool,
+        is_piped: bool,
+    ) -> Result<Self, Error> {
+        let signal = Arc::new(AtomicUsize::new(0));
+        let again = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        for number in [SIGINT, SIGTERM] {
+            signal_hook::flag::register_conditional_shutdown(number, 128 + number, Arc::clone(&again))?;
+            signal_hook::flag::register(number, Arc::clone(&again))?;
+            signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
+        }
+        let terminal = io::stderr().is_terminal();
+        let Common { json, quiet, .. } = *common;
+        Ok(Self { host, json, quiet, terminal, is_piped, lasts, signal, failed: RefCell::new(None) })
+    }
+
+    /// The signal that ended the command.
+    pub(super) fn signal(&self) -> Option<i32> {
+        match self.signal.load(Ordering::Relaxed) as i32 {
+            0 => None,
+            number => Some(number),
+        }
+    }
+
+    /// Whether the command goes on.
+    pub(super) fn turn(&self) -> ControlFlow<()> {
+        let ends = self.signal().is_some() || !self.host.goes_on() || self.failed.borrow().is_some();
+        if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Ends a command: an error of standard output comes before another one.
+    pub(super) fn end<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
+        self.clear();
+        self.failed.take().map_or(outcome, Err)
+    }
+
+    /// A result, as JSON or for people.
+    pub(super) fn result(&self, value: impl FnOnce() -> Value, words: impl FnOnce() -> String) {
+        self.clear();
+        let text = if self.json { shown_json(&stamped(value())) } else { shown(&words()) };
+        if self.is_piped {
+            return write_error(&format!("{text}\n"));
+        }
+        let mut out = io::stdout().lock();
+        if let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush()) {
+            self.failed.borrow_mut().get_or_insert(Error::Io(error));
+        }
+    }
+
+    /// An event, as JSON on standard output or as a line of the log; nothing if the user wants failures only.
+    pub(super) fn event(&self, value: impl FnOnce() -> Value, words: impl FnOnce() -> String) {
+        if self.quiet {
+        } else if self.json {
+            self.result(value, String::new);
+        } else {
+            self.log(&words());
+        }
+    }
+
+    /// Progress, as JSON or in the line of a terminal.
+    pub(super) fn progress(&self, value: impl FnOnce() -> Value, words: impl FnOnce() -> String) {
+        if self.quiet {
+        } else if self.json {
+            self.result(value, String::new);
+        } else {
+            self.live(words);
+        }
+    }
+
+    /// Progress in the line of a terminal, and nowhere else.
+    pub(super) fn live(&self, words: impl FnOnce() -> String) {
+        if self.terminal && !self.quiet && !self.json {
+            write_error(&format!("{CLEAR}{}", shown(&words())));
+        }
+    }
+
+    /// Another scheduler decides.
+    pub(super) fn change(&self, change: &Change, names: &[String]) {
+        self.event(|| change.to_json(names), || change.to_string());
+    }
+
+    /// A failure, or its end, as JSON or as a line of the log. `--quiet` does not hide it.
+    pub(super) fn failure(&self, value: impl FnOnce() -> Value, words: &str) {
+        if self.json {
+            self.result(value, String::new);
+        } else {
+            self.log(&format!("{}: {words}", self.host.name()));
+        }
+    }
+
+    /// The reason for which the command ends, on standard error too.
+    pub(super) fn fail(&self, words: &str) {
+        if self.json {
+            self.result(|| json!({"event": "failed", "error": words}), String::new);
+        }
+        self.warn(words);
+    }
+
+    /// A warning, which has no place in the JSON.
+    pub(super) fn warn(&self, words: &str) {
+        self.log(&format!("{}: {words}", self.host.name()));
+    }
+
+    /// A line of the log, which has the time unless somebody reads it in a terminal.
+    fn log(&self, line: &str) {
+        self.clear();
+        let line = shown(line);
+        if self.terminal || !self.lasts {
+            write_error(&format!("{line}\n"));
+        } else {
+            write_error(&format!("{} {line}\n", timestamp()));
+        }
+    }
+
+    fn clear(&self) {
+        if self.terminal && !self.quiet && !self.json {
+            write_error(CLEAR);
+        }
+    }
+}
+
+/// JSON in one line, without anything that a terminal obeys: such characters are in strings, where they are escaped.
+fn shown_json(value: &Value) -> String {
+    let escaped = |one: char| match is_shown(one) {
+        true => one.to_string(),
+        false => format!("\\u{:04x}", u32::from(one)),
+    };
+    value.to_string().chars().map(escaped).collect()
+}
+
+/// The time of day: RFC 3339, in UTC.
+fn timestamp() -> String {
+    let now = OffsetDateTime::from(system_now());
+    let rounded = now.replace_nanosecond(u32::from(now.millisecond()) * 1_000_000).unwrap_or(now);
+    rounded.format(&Rfc3339).unwrap_or_default()
+}
+
+/// An event with its time.
+fn stamped(mut event: Value) -> Value {
+    event["time"] = timestamp().into();
+    event
+}
+
+/// To standard error, which may be closed.
+pub(super) fn write_error(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Paths for people.
+pub(super) fn path_words(paths: &[PathStatus]) -> String {
+    let path = |path: &PathStatus| match (path.usable, &path.trouble) {
+        (true, _) => format!("{} {}", path.name, megabits(path.rate_bps)),
+        (false, Some(trouble)) => format!("{} down ({trouble})", path.name),
+        (false, None) => format!("{} down", path.name),
+    };
+    paths.iter().map(path).collect::<Vec<_>>().join("  ")
+}
+
+/// A rate in bit/s for people.
+pub(super) fn megabits(rate: f64) -> String {
+    format!("{:.1} Mbit/s", rate / 1e6)
+}

@@ -1,0 +1,255 @@
+//! Addresses of the peer: names have several, of both families. A path tries one after the other until one answers (RFC 8305,
+//! but from one socket at a time).
+
+use super::Local;
+use crate::error::Error;
+use nix::net::if_::if_nametoindex;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs, UdpSocket};
+use std::time::{Duration, Instant};
+
+/// The next address is tried after so long at first, and after twice the time in each further round: RFC 8305 §5 has 250 ms
+/// for attempts that go on beside each other.
+const STEP: Duration = Duration::from_millis(600);
+
+/// The interval doubles so often.
+const DOUBLINGS: usize = 3;
+
+/// A local address, and the address of the peer that it leads to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Aim {
+    pub(super) local: Local,
+    pub(super) remote: SocketAddr,
+}
+
+/// All that a path can try.
+#[derive(Clone, Debug)]
+pub(super) struct Aims {
+    /// One at least.
+    all: Vec<Aim>,
+    at: usize,
+    /// Attempts that were given up.
+    given_up: usize,
+    /// When the present attempt began.
+    since: Option<Instant>,
+    answered: bool,
+    /// Addresses at which nothing listens, by the word of the network, and since when that holds for all of them.
+    refused: Vec<SocketAddr>,
+    refused_at: Option<Instant>,
+}
+
+impl Aims {
+    /// `None` if there is nothing to try.
+    pub(super) fn new(all: Vec<Aim>) -> Option<Self> {
+        let aims = Self {
+            all,
+            at: 0,
+            given_up: 0,
+            since: None,
+            answered: false,
+            refused: Vec::new(),
+            refused_at: None,
+        };
+        (!aims.all.is_empty()).then_some(aims)
+    }
+
+    /// Begins with this address of the peer, if it is one of them.
+    pub(super) fn beginning_with(mut self, remote: SocketAddr) -> Self {
+        self.at = self.all.iter().position(|aim| aim.remote == remote).unwrap_or(self.at);
+        self
+    }
+
+    /// The pair that the path tries, or uses.
+    pub(super) fn now(&self) -> &Aim {
+        &self.all[self.at]
+    }
+
+    /// Local addresses, whichever is used.
+    pub(super) fn locals(&self) -> impl Iterator<Item = &Local> {
+        self.all.iter().map(|aim| &aim.local)
+    }
+
+    /// Something came from this address.
+    pub(super) fn hear(&mut self, remote: SocketAddr) {
+        self.answered |= remote == self.now().remote;
+    }
+
+    pub(super) fn has_answered(&self) -> bool {
+        self.answered
+    }
+
+    /// The peer is looked for again.
+    pub(super) fn restart(&mut self) {
+        self.answered = false;
+        self.refused.clear();
+        (self.since, self.refused_at) = (None, None);
+    }
+
+    /// Nothing listens at this address, as the network says.
+    pub(super) fn refuse(&mut self, now: Instant, remote: SocketAddr) {
+        if !self.answered && !self.refused.contains(&remote) {
+            self.refused.push(remote);
+            if self.all.iter().all(|aim| self.refused.contains(&aim.remote)) {
+                self.refused_at = Some(now);
+            }
+        }
+    }
+
+    /// Since when nothing listens at any of the addresses.
+    pub(super) fn refused_at(&self) -> Option<Instant> {
+        self.refused_at.filter(|_| !self.answered)
+    }
+
+    /// The peer has answered another path at this address: its others of the family may be other machines. True if the path
+    /// goes on to another address.
+    pub(super) fn settle(&mut self, remote: SocketAddr) -> bool {
+        let before = self.now().clone();
+        let suits = |aim: &Aim| aim.remote == remote || aim.remote.is_ipv4() != remote.is_ipv4();
+        if self.answered || !self.all.iter().any(suits) {
+            return false;
+        }
+        self.all.retain(suits);
+        self.at = self.all.iter().position(|aim| *aim == before).unwrap_or(0);
+        *self.now() != before
+    }
+
+    /// Goes on to the next address if it is time for that, or nothing listens at this one.
+    pub(super) fn advance(&mut self, now: Instant) -> bool {
+        let since = *self.since.get_or_insert(now);
+        if self.answered || self.all.len() < 2 {
+            return false;
+        }
+        let interval = STEP * (1 << (self.given_up / self.all.len()).min(DOUBLINGS));
+        let is_refused = |aim: &Aim| self.refused.contains(&aim.remote);
+        if now < since + interval && (!is_refused(self.now()) || self.refused_at.is_some()) {
+            return false;
+        }
+        self.at = (self.at + 1) % self.all.len();
+        self.given_up += 1;
+        self.since = Some(now);
+        true
+    }
+}
+
+/// The addresses that `HOST:PORT` means, in the system's order but with the families in turns (RFC 8305 §4).
+pub(super) fn resolve(to: &str) -> Result<Vec<SocketAddr>, Error> {
+    let failed = |reason: String| Error::Setting(format!("{to}: {reason}"));
+    if let Some(address) = scoped(to) {
+        return Ok(vec![address.map_err(failed)?]);
+    }
+    let mut found: Vec<SocketAddr> = Vec::new();
+    for address in to.to_socket_addrs().map_err(|error| failed(error.to_string()))? {
+        if !found.contains(&address) {
+            found.push(address);
+        }
+    }
+    let is_first = |address: &SocketAddr| address.is_ipv4() == found[0].is_ipv4();
+    let (first, other): (Vec<_>, Vec<_>) = found.iter().copied().partition(is_first);
+    let mut ordered = Vec::new();
+    for at in 0..found.len() {
+        ordered.extend(first.get(at));
+        ordered.extend(other.get(at));
+    }
+    if ordered.is_empty() { Err(failed("no address".to_owned())) } else { Ok(ordered) }
+}
+
+/// An address with a port, `[fe80::1%eth0]:4433` for one that is good for its link only.
+///
+/// # Errors
+/// Names the expected form.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    let expected = |_| "expected ADDRESS:PORT, such as 0.0.0.0:4433 or [fe80::1%eth0]:4433".to_owned();
+    scoped(text).unwrap_or_else(|| text.parse().map_err(expected))
+}
+
+/// All addresses of this machine: of both families where it has IPv6.
+pub fn anywhere(port: u16) -> SocketAddr {
+    match UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)) {
+        Ok(_) => (Ipv6Addr::UNSPECIFIED, port).into(),
+        Err(_) => (Ipv4Addr::UNSPECIFIED, port).into(),
+    }
+}
+
+/// An IPv6 address with its interface, if it is one.
+fn scoped(text: &str) -> Option<Result<SocketAddr, String>> {
+    let (inside, port) = text.strip_prefix('[')?.split_once("]:")?;
+    let (ip, interface) = inside.split_once('%')?;
+    let (ip, port) = (ip.parse::<Ipv6Addr>().ok()?, port.parse::<u16>().ok()?);
+    let index = if_nametoindex(interface).ok().or_else(|| interface.parse().ok());
+    let index = index.ok_or_else(|| format!("interface {interface}: there is none"));
+    Some(index.map(|index| SocketAddrV6::new(ip, port, 0, index).into()))
+}
+
+/// Whether an address is good for its link only.
+pub(super) fn is_link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::now;
+
+    fn aims(pairs: &[(&str, &str)]) -> Aims {
+        let aim = |(local, remote): &(&str, &str)| Aim {
+            local: local.parse().expect("an address"),
+            remote: remote.parse().expect("an address"),
+        };
+        Aims::new(pairs.iter().map(aim).collect()).expect("there are some")
+    }
+
+    const BOTH: [(&str, &str); 2] = [("2001:db8::1", "[2001:db8::9]:9"), ("10.0.0.1", "192.0.2.9:9")];
+
+    #[test]
+    fn addresses_are_tried_in_turns_until_one_answers() {
+        let (start, mut aims) = (now(), aims(&BOTH));
+        assert!(!aims.advance(start) && !aims.advance(start + STEP / 2));
+        assert!(aims.advance(start + STEP), "it has had its time");
+        assert_eq!(aims.now().remote, "192.0.2.9:9".parse().expect("an address"));
+        aims.hear("[2001:db8::9]:9".parse().expect("an address"));
+        assert!(!aims.has_answered(), "that address is not tried any more");
+        assert!(
+            aims.advance(start + 2 * STEP) && !aims.advance(start + 3 * STEP),
+            "the second round takes longer"
+        );
+        assert!(aims.advance(start + 4 * STEP));
+        aims.hear(aims.now().remote);
+        assert!(!aims.advance(start + 100 * STEP), "it has answered");
+    }
+
+    #[test]
+    fn an_address_at_which_nothing_listens_is_left_at_once_and_all_of_them_are_an_end() {
+        let (start, mut aims) = (now(), aims(&BOTH));
+        assert!(!aims.advance(start));
+        aims.refuse(start, aims.now().remote);
+        assert!(aims.advance(start) && aims.refused_at().is_none());
+        aims.refuse(start, aims.now().remote);
+        assert_eq!(aims.refused_at(), Some(start));
+        assert!(!aims.advance(start), "no race around the addresses");
+        aims.hear(aims.now().remote);
+        assert_eq!(aims.refused_at(), None, "somebody is there all the same");
+    }
+
+    #[test]
+    fn the_machine_that_has_answered_another_path_is_the_one() {
+        let three = [("10.0.0.1", "192.0.2.8:9"), ("10.0.0.1", "192.0.2.9:9"), BOTH[0]];
+        let mut aims = aims(&three);
+        assert!(aims.settle("192.0.2.9:9".parse().expect("an address")));
+        assert_eq!(aims.now().remote, "192.0.2.9:9".parse().expect("an address"));
+        assert_eq!(aims.all.len(), 2, "the other family may be its, too");
+        assert!(!aims.settle("192.0.2.7:9".parse().expect("an address")) || aims.all.len() == 1);
+    }
+
+    #[test]
+    fn names_and_addresses_of_a_link_are_read() {
+        assert_eq!(resolve("127.0.0.1:9").expect("an address"), ["127.0.0.1:9".parse().expect("an address")]);
+        let SocketAddr::V6(found) = address("[fe80::1%lo]:4433").expect("it is one") else { panic!("IPv6") };
+        assert_eq!((found.scope_id(), found.port()), (if_nametoindex("lo").expect("it is there"), 4433));
+        assert_eq!(resolve("[fe80::1%lo]:4433").expect("it is one"), [found.into()]);
+        assert_eq!(address("[fe80::1%7]:1").expect("it is one").to_string(), "[fe80::1%7]:1");
+        assert!(address("[fe80::1%wlan99]:1").expect_err("there is none").contains("wlan99"));
+        assert!(address("4433").expect_err("no address").contains("ADDRESS:PORT"));
+    }
+}

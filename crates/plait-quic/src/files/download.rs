@@ -1,0 +1,500 @@
+//! The receiver's side of a transfer's [records](super::records). It compares each entry with the inbox, and
+//! writes the wanted files.
+
+use super::hashing::Hasher;
+use super::inbox::{Arrived, Ending, Kept, Modes, Shared, names, path_trouble, taken, time_of};
+use super::partial::{self, Partial};
+use super::records::{
+    Answer, Digest, Entry, Kind, MAX_OPEN, Offered, OfferedReader, Piece, UNKNOWN, Verdict,
+};
+use crate::error::Error;
+use crate::names::shown_name;
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant, SystemTime};
+
+/// A file whose name another transfer has waits for so long.
+const NAME: Duration = Duration::from_secs(4);
+
+enum Stage {
+    /// Another transfer has the name since.
+    Blocked(Instant),
+    /// Bytes that are there are compared: of the file of this name, or of its part.
+    Compare { is_part: bool, bytes: u64, own: Option<Sha256>, theirs: Option<Digest> },
+    /// It is wanted.
+    Wanted,
+}
+
+struct Arriving {
+    entry: Entry,
+    stage: Stage,
+    part: Option<Partial>,
+    hash: Sha256,
+    got: u64,
+    resumed: u64,
+}
+
+/// The receiving application of a transfer.
+pub struct Download {
+    shared: Shared,
+    entries: BTreeMap<u32, Arriving>,
+    ending: Ending,
+    /// Entries so far, and their number once it is known.
+    next: u32,
+    count: Option<u32>,
+    hasher: Hasher,
+    reader: OfferedReader,
+    answers: Vec<u8>,
+    finished: bool,
+    arrived: Vec<Arrived>,
+    failed: Vec<(Vec<u8>, Error)>,
+    kept: Kept,
+    /// How many entries did not arrive, and why the first did not.
+    lost: usize,
+    error: Option<Error>,
+    carried: u64,
+    left: u64,
+}
+
+impl Download {
+    pub(crate) fn new(shared: Shared) -> Self {
+        Self {
+            shared,
+            entries: BTreeMap::new(),
+            ending: Ending::default(),
+            next: 0,
+            count: None,
+            hasher: Hasher::default(),
+            reader: OfferedReader::default(),
+            answers: Vec::new(),
+            finished: false,
+            arrived: Vec::new(),
+            failed: Vec::new(),
+            kept: Kept::default(),
+            lost: 0,
+            error: None,
+            carried: 0,
+            left: 0,
+        }
+    }
+
+    /// Files go into this folder, which has to be there, and are not forced to the disk.
+    ///
+    /// # Errors
+    /// Those of the folder.
+    pub fn into_folder(place: PathBuf) -> io::Result<Self> {
+        let shared = Shared::open(Some(place), Modes::Private, false, SystemTime::UNIX_EPOCH)?;
+        Ok(Self::new(Shared { syncs: false, ..shared }))
+    }
+
+    /// Takes the next bytes of the sender's stream.
+    ///
+    /// # Errors
+    /// If they break the protocol, or the folder takes nothing more: then the transfer is refused.
+    pub fn take(&mut self, now: Instant, mut bytes: &[u8]) -> Result<(), Error> {
+        while let Some(piece) = self.reader.next(&mut bytes)? {
+            match piece {
+                Piece::Bytes { entry, bytes } => self.write(entry, bytes)?,
+                Piece::Record(record) => self.handle(now, record)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn handle(&mut self, now: Instant, record: Offered) -> Result<(), Error> {
+        const WRONG: Error = Error::Violation("a record of what was not asked for");
+        match record {
+            Offered::Entry(entry) => {
+                if self.entries.len() >= MAX_OPEN || self.count.is_some() {
+                    return Err(Error::Violation("more entries than may be open"));
+                }
+                let number = self.next;
+                self.next += 1;
+                if number == 0 {
+                    self.kept.path.clone_from(&entry.path);
+                }
+                self.begin(now, number, entry);
+            }
+            Offered::Prefix { entry, digest } => {
+                let Some(arriving) = self.entries.get_mut(&entry) else { return Ok(()) }; // refused meanwhile
+                let Stage::Compare { theirs, .. } = &mut arriving.stage else { return Err(WRONG) };
+                *theirs = Some(digest);
+                self.compare(entry);
+            }
+            Offered::Data { .. } => {}
+            Offered::End { entry, sound, digest } => {
+                let wanted = |arriving: &Arriving| matches!(arriving.stage, Stage::Wanted);
+                match self.entries.get(&entry).map(wanted) {
+                    Some(true) if sound => self.end(entry, digest),
+                    Some(_) if !sound => {
+                        let error = Error::NotKept("the sender could not read it".to_owned());
+                        self.fail(entry, error, [0; 32]);
+                    }
+                    Some(_) => return Err(WRONG),
+                    None => {}
+                }
+            }
+            Offered::Finish { count } => {
+                if count != self.next {
+                    return Err(Error::Violation("the number of entries"));
+                }
+                self.count = Some(count);
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for a new entry in the inbox.
+    fn begin(&mut self, now: Instant, number: u32, entry: Entry) {
+        let refusal = match (path_trouble(&entry.path), &self.shared.folder) {
+            (Some(trouble), _) => Some(trouble),
+            (None, None) if number > 0 || entry.kind == Kind::Folder => {
+                Some("the receiver writes one file to its standard output".to_owned())
+            }
+            _ => None,
+        };
+        let kind = entry.kind;
+        let arriving = Arriving {
+            entry,
+            stage: Stage::Blocked(now),
+            part: None,
+            hash: Sha256::new(),
+            got: 0,
+            resumed: 0,
+        };
+        self.entries.insert(number, arriving);
+        if let Some(reason) = refusal {
+            return self.fail(number, Error::NotKept(reason), [0; 32]);
+        }
+        if kind == Kind::File {
+            return self.claim(now, number);
+        }
+        let Some(arriving) = self.entries.remove(&number) else { return };
+        let Some(folder) = self.shared.folder.clone() else { return };
+        match folder.inner(&names(&arriving.entry.path)) {
+            Ok(_) => {
+                self.ending.folders.push(arriving.entry);
+                self.answer(&Answer::Verdict {
+                    entry: number,
+                    verdict: Verdict::Kept,
+                    digest: [0; 32],
+                    reason: String::new(),
+                });
+            }
+            Err(error) => {
+                self.entries.insert(number, arriving);
+                self.fail(number, Error::NotKept(error.to_string()), [0; 32]);
+            }
+        }
+    }
+
+    fn answer(&mut self, answer: &Answer) {
+        answer.encode(&mut self.answers);
+    }
+
+    /// Takes the entry's path, if no other transfer has it.
+    fn claim(&mut self, now: Instant, number: u32) {
+        let Some(arriving) = self.entries.get(&number) else { return };
+        let Stage::Blocked(since) = arriving.stage else { return };
+        let path = &arriving.entry.path;
+        let mut taken = self.shared.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if taken.insert(path.clone()) {
+            drop(taken);
+            self.look(number, false);
+        } else if now.saturating_duration_since(since) >= NAME {
+            drop(taken);
+            let reason = format!("another file {} is arriving", shown_name(path));
+            self.drop_entry(number, Error::NotKept(reason), [0; 32]);
+        }
+    }
+
+    /// Looks at the file of this name, and at its part if there is none.
+    fn look(&mut self, number: u32, knows_file: bool) {
+        if let Err(error) = self.try_look(number, knows_file) {
+            self.fail(number, Error::NotKept(error.to_string()), [0; 32]);
+        }
+    }
+
+    fn try_look(&mut self, number: u32, knows_file: bool) -> io::Result<()> {
+        let Some(arriving) = self.entries.get_mut(&number) else { return Ok(()) };
+        arriving.stage = Stage::Wanted;
+        let Some(root) = self.shared.folder.clone() else {
+            self.want(number);
+            return Ok(());
+        };
+        let (size, path) = (arriving.entry.size, &arriving.entry.path);
+        let names = names(path);
+        let (name, above) = names.split_last().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut found = None;
+        if !knows_file && let Some(file) = root.inner(above)?.own_file(name, false)? {
+            if file.metadata()?.len() == size {
+                found = Some((false, size, file));
+            } else if !self.shared.replaces {
+                return Err(taken(path));
+            }
+        }
+        let part = partial::name_of(path);
+        if found.is_none()
+            && size != UNKNOWN
+            && let Some(file) = root.own_file(&part, false)?
+        {
+            let bytes = file.metadata()?.len();
+            found = (1..=size).contains(&bytes).then_some((true, bytes, file));
+        }
+        let there = found.as_ref().map_or(0, |found| found.1);
+        if size != UNKNOWN {
+            partial::check_room(&root, size - there)?;
+        }
+        let Some((is_part, bytes, file)) = found else {
+            self.want(number);
+            return Ok(());
+        };
+        arriving.stage = Stage::Compare { is_part, bytes, own: None, theirs: None };
+        self.hasher.ask(number, bytes, Box::new(file));
+        self.answer(&Answer::Have { entry: number, bytes });
+        Ok(())
+    }
+
+    fn want(&mut self, number: u32) {
+        let from = self.entries.get(&number).map_or(0, |arriving| arriving.resumed);
+        self.carried += from;
+        self.answer(&Answer::Want { entry: number, from });
+    }
+
+    /// Both ends have hashed the present bytes.
+    fn compare(&mut self, number: u32) {
+        let Some(arriving) = self.entries.get_mut(&number) else { return };
+        let Stage::Compare { is_part, bytes, own: Some(own), theirs: Some(theirs) } = &arriving.stage else {
+            return;
+        };
+        let (is_part, bytes, digest) = (*is_part, *bytes, own.clone().finalize());
+        let is_same = digest[..] == theirs[..];
+        if is_part {
+            if is_same {
+                arriving.hash = own.clone();
+                (arriving.resumed, arriving.got) = (bytes, bytes);
+            }
+            arriving.stage = Stage::Wanted;
+            self.want(number);
+        } else if is_same {
+            (arriving.resumed, arriving.got) = (bytes, bytes);
+            self.carried += bytes;
+            self.keep(number, digest.into());
+        } else if self.shared.replaces {
+            self.look(number, true);
+        } else {
+            let error = taken(&arriving.entry.path);
+            self.fail(number, Error::NotKept(error.to_string()), [0; 32]);
+        }
+    }
+
+    /// Bytes of a file.
+    fn write(&mut self, number: u32, bytes: &[u8]) -> Result<(), Error> {
+        // One that was given up still comes to its end.
+        let Some(arriving) = self.entries.get_mut(&number) else { return Ok(()) };
+        let is_wanted = matches!(arriving.stage, Stage::Wanted);
+        arriving.got += bytes.len() as u64;
+        if !is_wanted || arriving.got > arriving.entry.size {
+            return Err(Error::Violation("bytes that were not asked for"));
+        }
+        self.carried += bytes.len() as u64;
+        arriving.hash.update(bytes);
+        let written = match &self.shared.folder {
+            None => io::stdout().lock().write_all(bytes),
+            Some(root) => match &mut arriving.part {
+                Some(part) => part.write(bytes),
+                empty => Partial::open(root, partial::name_of(&arriving.entry.path), arriving.resumed)
+                    .and_then(|part| empty.insert(part).write(bytes)),
+            },
+        };
+        // Bytes behind a hole are of no use, so the transfer ends.
+        written.map_err(|error| Error::NotKept(error.to_string()))
+    }
+
+    /// All bytes of a file have come.
+    fn end(&mut self, number: u32, digest: Digest) {
+        let Some(arriving) = self.entries.get_mut(&number) else { return };
+        let own: Digest = arriving.hash.clone().finalize().into();
+        let whole = arriving.entry.size == UNKNOWN || arriving.got == arriving.entry.size;
+        if own != digest || !whole {
+            return self.fail(number, Error::Differs, own);
+        }
+        match self.name(number) {
+            Ok(()) => self.keep(number, own),
+            Err(error) => self.fail(number, Error::NotKept(error.to_string()), own),
+        }
+    }
+
+    /// Gives a whole file its name.
+    fn name(&mut self, number: u32) -> io::Result<()> {
+        let Some(arriving) = self.entries.get_mut(&number) else { return Ok(()) };
+        let Some(root) = &self.shared.folder else { return io::stdout().lock().flush() };
+        let mut part = match arriving.part.take() {
+            Some(part) => part,
+            None => Partial::open(root, partial::name_of(&arriving.entry.path), arriving.resumed)?,
+        };
+        let names = names(&arriving.entry.path);
+        let (name, above) = names.split_last().ok_or(io::ErrorKind::InvalidInput)?;
+        let (mode, modified) = (self.shared.modes.of(&arriving.entry), time_of(&arriving.entry));
+        let (above, syncs) = (root.inner(above)?, self.ending.syncs(&self.shared, self.next, arriving.got));
+        part.complete(mode, modified, syncs)?;
+        part.keep(root, (&above, name), self.shared.replaces).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => taken(&arriving.entry.path),
+            _ => error,
+        })
+    }
+
+    fn keep(&mut self, number: u32, digest: Digest) {
+        let Some(arriving) = self.entries.remove(&number) else { return };
+        self.release(&arriving.entry.path);
+        let (bytes, resumed) = (arriving.got, arriving.resumed);
+        let arrived = Arrived { path: arriving.entry.path, bytes, resumed, digest };
+        self.kept.files += 1;
+        self.kept.bytes += bytes;
+        self.kept.resumed += resumed;
+        self.kept.only = (self.next == 1).then(|| arrived.clone());
+        self.arrived.push(arrived);
+        self.answer(&Answer::Verdict {
+            entry: number,
+            verdict: Verdict::Kept,
+            digest,
+            reason: String::new(),
+        });
+    }
+
+    /// An entry does not arrive.
+    fn fail(&mut self, number: u32, error: Error, digest: Digest) {
+        if let Some(arriving) = self.entries.get(&number)
+            && !matches!(arriving.stage, Stage::Blocked(_))
+        {
+            let path = arriving.entry.path.clone();
+            self.release(&path);
+        }
+        self.drop_entry(number, error, digest);
+    }
+
+    fn drop_entry(&mut self, number: u32, error: Error, digest: Digest) {
+        let Some(arriving) = self.entries.remove(&number) else { return };
+        let discards = matches!(error, Error::Differs) || arriving.entry.size == UNKNOWN;
+        self.drop_part(arriving.part, discards);
+        let (verdict, reason) = match &error {
+            Error::Differs => (Verdict::Differs, String::new()),
+            Error::NotKept(reason) => (Verdict::NotKept, reason.clone()),
+            other => (Verdict::NotKept, other.to_string()),
+        };
+        self.answer(&Answer::Verdict { entry: number, verdict, digest, reason });
+        self.lost += 1;
+        self.error.get_or_insert(match &error {
+            Error::NotKept(reason) => Error::NotKept(reason.clone()),
+            _ => Error::Differs,
+        });
+        self.failed.push((arriving.entry.path, error));
+    }
+
+    fn drop_part(&mut self, part: Option<Partial>, discards: bool) {
+        if let (Some(part), Some(root)) = (part, &self.shared.folder) {
+            if discards {
+                part.discard(root);
+            } else {
+                self.left += part.leave(root);
+            }
+        }
+    }
+
+    fn release(&self, path: &[u8]) {
+        self.shared.names.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
+    }
+
+    /// Work without new bytes: call it in every turn, and after [`Download::take`].
+    ///
+    /// # Errors
+    /// If the folder takes nothing more: then the transfer is refused.
+    pub fn advance(&mut self, now: Instant) -> Result<(), Error> {
+        for (number, hash) in self.hasher.poll() {
+            let Some(arriving) = self.entries.get_mut(&number) else { continue };
+            let Stage::Compare { own, .. } = &mut arriving.stage else { continue };
+            match hash {
+                Ok(hash) => {
+                    *own = Some(hash);
+                    self.compare(number);
+                }
+                Err(error) => self.fail(number, Error::NotKept(error.to_string()), [0; 32]),
+            }
+        }
+        let blocked = self.entries.iter().filter(|(_, one)| matches!(one.stage, Stage::Blocked(_)));
+        for number in blocked.map(|(number, _)| *number).collect::<Vec<_>>() {
+            self.claim(now, number);
+        }
+        for arriving in self.entries.values_mut() {
+            if let Some(part) = &mut arriving.part {
+                part.flush().map_err(|error| Error::NotKept(error.to_string()))?;
+            }
+        }
+        if self.count.is_some()
+            && self.entries.is_empty()
+            && !self.finished
+            && self.ending.is_done(&self.shared)
+        {
+            self.finished = true;
+            self.answer(&Answer::Finished);
+        }
+        Ok(())
+    }
+
+    /// New bytes for the sender.
+    pub fn answers(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.answers)
+    }
+
+    /// The outcome of the transfer, at its end. With several entries each has its own verdict.
+    pub fn outcome(&mut self) -> Option<Result<(), Error>> {
+        if !self.finished {
+            return None;
+        }
+        if self.lost == 0 {
+            return Some(Ok(()));
+        }
+        let several = || Error::NotKept(format!("{} of {} entries did not arrive", self.lost, self.next));
+        Some(Err(self.error.take().filter(|_| self.next == 1).unwrap_or_else(several)))
+    }
+
+    /// The files that arrived, and those that did not, since the last time.
+    pub(crate) fn news(&mut self) -> (Vec<Arrived>, Vec<(Vec<u8>, Error)>) {
+        (std::mem::take(&mut self.arrived), std::mem::take(&mut self.failed))
+    }
+
+    /// The files that are there.
+    pub(crate) fn kept(&self) -> Kept {
+        self.kept.clone()
+    }
+
+    /// How many entries there are so far.
+    pub(crate) fn entries(&self) -> u32 {
+        self.next
+    }
+
+    /// Bytes of files that are there, or were.
+    pub fn carried(&self) -> u64 {
+        self.carried
+    }
+
+    /// Ends it, wherever it is: parts stay. Returns the bytes of files that are kept for another time.
+    pub fn leave(&mut self) -> u64 {
+        for (_, arriving) in std::mem::take(&mut self.entries) {
+            if !matches!(arriving.stage, Stage::Blocked(_)) {
+                self.release(&arriving.entry.path);
+            }
+            self.drop_part(arriving.part, arriving.entry.size == UNKNOWN);
+        }
+        self.left
+    }
+}
+
+impl Drop for Download {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}

@@ -1,0 +1,444 @@
+//! Records of a transfer, in both directions, on one ordered stream of bytes each. Numbers are in the network's order.
+//!
+//! ```text
+//! sender    entry    1 · kind 1 · permissions 4 · modified: seconds 8, nanoseconds 4 · size 8 · length 2 · path
+//!           prefix   2 · entry 4 · SHA-256 of the first bytes 32
+//!           data     3 · entry 4 · length 8, and so many bytes of the file
+//!           end      4 · entry 4 · 1: the file was read without error · SHA-256 of the whole file 32
+//!           finish   5 · number of entries 4
+//! receiver  want     1 · entry 4 · offset of the first byte to send 8
+//!           have     2 · entry 4 · number of bytes that are there 8: asks for a prefix
+//!           verdict  3 · entry 4 · 0 kept, 1 differs, 2 not kept: 1 · SHA-256 32 · length 2 · reason
+//!           finished 4: every entry has its verdict
+//! ```
+//!
+//! Entries are numbered in their order from 0. A zero byte in the place of a record is padding: the transport carries
+//! full segments only, so each end fills up its last one.
+
+use crate::error::Error;
+
+/// Entries without a verdict at most.
+pub const MAX_OPEN: usize = 1_024;
+
+/// Bytes of a path at most, with the slashes.
+pub const MAX_PATH: usize = 4_096;
+
+/// Bytes of a reason that are read.
+const MAX_REASON: usize = 1_000;
+
+/// The size of an entry whose end is not known yet.
+pub const UNKNOWN: u64 = u64::MAX;
+
+/// A SHA-256.
+pub type Digest = [u8; 32];
+
+/// The kind of an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A file.
+    File,
+    /// A folder.
+    Folder,
+}
+
+/// A file or folder that is offered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// File or folder.
+    pub kind: Kind,
+    /// Permissions, as in `st_mode`.
+    pub mode: u32,
+    /// When it was modified: seconds since 1970, and nanoseconds.
+    pub modified: (i64, u32),
+    /// Bytes of a file; [`UNKNOWN`] of a stream.
+    pub size: u64,
+    /// Names of folders and its own, with slashes between. Most are UTF-8, and none has to be.
+    pub path: Vec<u8>,
+}
+
+/// The last word of a receiver about an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It is there, and both ends have the same SHA-256 of it.
+    Kept,
+    /// The received file has another SHA-256.
+    Differs,
+    /// It was not wanted, or could not be written.
+    NotKept,
+}
+
+/// A record of the sender.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the module's documentation has every field")]
+pub enum Offered {
+    /// A file or folder is offered.
+    Entry(Entry),
+    /// The SHA-256 of the bytes that the receiver has.
+    Prefix { entry: u32, digest: Digest },
+    /// So many bytes of the file follow.
+    Data { entry: u32, length: u64 },
+    /// All of a file was sent.
+    End { entry: u32, sound: bool, digest: Digest },
+    /// No more entries follow.
+    Finish { count: u32 },
+}
+
+/// A record of the receiver.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the module's documentation has every field")]
+pub enum Answer {
+    /// The file is to be sent.
+    Want { entry: u32, from: u64 },
+    /// The SHA-256 of so many first bytes is asked for.
+    Have { entry: u32, bytes: u64 },
+    /// The last word about an entry.
+    Verdict { entry: u32, verdict: Verdict, digest: Digest, reason: String },
+    /// Every entry has its verdict.
+    Finished,
+}
+
+const MALFORMED: Error = Error::Malformed("record");
+
+impl Offered {
+    /// Appends its bytes.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Entry(entry) => {
+                out.extend([1, entry.kind as u8]);
+                out.extend(entry.mode.to_be_bytes());
+                out.extend(entry.modified.0.to_be_bytes());
+                out.extend(entry.modified.1.to_be_bytes());
+                out.extend(entry.size.to_be_bytes());
+                out.extend((entry.path.len() as u16).to_be_bytes());
+                out.extend(&entry.path);
+            }
+            Self::Prefix { entry, digest } => {
+                out.push(2);
+                out.extend(entry.to_be_bytes());
+                out.extend(digest);
+            }
+            Self::Data { entry, length } => {
+                out.push(3);
+                out.extend(entry.to_be_bytes());
+                out.extend(length.to_be_bytes());
+            }
+            Self::End { entry, sound, digest } => {
+                out.push(4);
+                out.extend(entry.to_be_bytes());
+                out.push((*sound).into());
+                out.extend(digest);
+            }
+            Self::Finish { count } => {
+                out.push(5);
+                out.extend(count.to_be_bytes());
+            }
+        }
+    }
+
+    /// Bytes that a record has at least, by those that are there.
+    fn length(bytes: &[u8]) -> Result<usize, Error> {
+        Ok(match bytes[0] {
+            1 => {
+                28 + bytes
+                    .get(26..28)
+                    .map_or(0, |length| usize::from(length[0]) << 8 | usize::from(length[1]))
+            }
+            2 => 37,
+            3 => 13,
+            4 => 38,
+            5 => 5,
+            _ => return Err(MALFORMED),
+        })
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let mut reader = Reader(&bytes[1..]);
+        Ok(match bytes[0] {
+            1 => {
+                let kind = match reader.take::<1>()? {
+                    [0] => Kind::File,
+                    [1] => Kind::Folder,
+                    _ => return Err(MALFORMED),
+                };
+                let mode = reader.small()?;
+                let modified = (i64::from_be_bytes(reader.take()?), reader.small()?);
+                let size = reader.number()?;
+                let _length = reader.take::<2>()?;
+                let path = reader.0.to_vec();
+                // QUIC's offsets have 62 bits.
+                let sized = size == UNKNOWN || size < 1 << 60;
+                if path.len() > MAX_PATH || modified.1 >= 1_000_000_000 || !sized {
+                    return Err(MALFORMED);
+                }
+                Self::Entry(Entry { kind, mode, modified, size, path })
+            }
+            2 => Self::Prefix { entry: reader.small()?, digest: reader.take()? },
+            3 => Self::Data { entry: reader.small()?, length: reader.number()? },
+            4 => {
+                let (entry, [sound]) = (reader.small()?, reader.take()?);
+                Self::End { entry, sound: sound == 1, digest: reader.take()? }
+            }
+            _ => Self::Finish { count: reader.small()? },
+        })
+    }
+}
+
+impl Answer {
+    /// Appends its bytes.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Want { entry, from } => {
+                out.push(1);
+                out.extend(entry.to_be_bytes());
+                out.extend(from.to_be_bytes());
+            }
+            Self::Have { entry, bytes } => {
+                out.push(2);
+                out.extend(entry.to_be_bytes());
+                out.extend(bytes.to_be_bytes());
+            }
+            Self::Verdict { entry, verdict, digest, reason } => {
+                out.push(3);
+                out.extend(entry.to_be_bytes());
+                out.push(*verdict as u8);
+                out.extend(digest);
+                let end =
+                    (0..=reason.len().min(4 * MAX_REASON)).rev().find(|end| reason.is_char_boundary(*end));
+                let reason = &reason.as_bytes()[..end.unwrap_or(0)];
+                out.extend((reason.len() as u16).to_be_bytes());
+                out.extend(reason);
+            }
+            Self::Finished => out.push(4),
+        }
+    }
+
+    fn length(bytes: &[u8]) -> Result<usize, Error> {
+        Ok(match bytes[0] {
+            1 | 2 => 13,
+            4 => 1,
+            3 => {
+                40 + bytes
+                    .get(38..40)
+                    .map_or(0, |length| usize::from(length[0]) << 8 | usize::from(length[1]))
+            }
+            _ => return Err(MALFORMED),
+        })
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        if bytes[0] == 4 {
+            return Ok(Self::Finished);
+        }
+        let mut reader = Reader(&bytes[1..]);
+        let entry = reader.small()?;
+        Ok(match bytes[0] {
+            1 => Self::Want { entry, from: reader.number()? },
+            2 => Self::Have { entry, bytes: reader.number()? },
+            _ => {
+                let verdict = match reader.take::<1>()? {
+                    [0] => Verdict::Kept,
+                    [1] => Verdict::Differs,
+                    [2] => Verdict::NotKept,
+                    _ => return Err(MALFORMED),
+                };
+                let digest = reader.take()?;
+                let _length = reader.take::<2>()?;
+                let reason = &reader.0[..reader.0.len().min(MAX_REASON)];
+                let reason = String::from_utf8_lossy(reason).into_owned();
+                Self::Verdict { entry, verdict, digest, reason }
+            }
+        })
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        let (taken, rest) = self.0.split_first_chunk::<N>().ok_or(MALFORMED)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    fn small(&mut self) -> Result<u32, Error> {
+        self.take().map(u32::from_be_bytes)
+    }
+
+    fn number(&mut self) -> Result<u64, Error> {
+        self.take().map(u64::from_be_bytes)
+    }
+}
+
+/// The bytes of a record that is not complete.
+#[derive(Debug, Default)]
+struct Pending(Vec<u8>);
+
+impl Pending {
+    /// Takes the next record off `input`; `None` if more bytes are needed, which it keeps.
+    fn take(
+        &mut self,
+        input: &mut &[u8],
+        length: fn(&[u8]) -> Result<usize, Error>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        if self.0.is_empty() {
+            let padding = input.iter().take_while(|byte| **byte == 0).count();
+            *input = &input[padding..];
+        }
+        while let Some(first) = self.0.first().or(input.first()) {
+            let needed = length(if self.0.is_empty() { std::slice::from_ref(first) } else { &self.0 })?;
+            if self.0.len() == needed {
+                return Ok(Some(std::mem::take(&mut self.0)));
+            }
+            if input.is_empty() {
+                break;
+            }
+            let (taken, rest) = input.split_at(input.len().min(needed - self.0.len()));
+            self.0.extend_from_slice(taken);
+            *input = rest;
+        }
+        Ok(None)
+    }
+}
+
+/// The next part of a sender's stream.
+#[derive(Debug)]
+pub enum Piece<'a> {
+    /// A record.
+    Record(Offered),
+    /// Bytes of a file.
+    Bytes {
+        /// Which.
+        entry: u32,
+        /// The bytes.
+        bytes: &'a [u8],
+    },
+}
+
+/// Reads a sender's stream.
+#[derive(Debug, Default)]
+pub struct OfferedReader {
+    pending: Pending,
+    /// The file whose bytes are next, and how many.
+    data: (u32, u64),
+}
+
+impl OfferedReader {
+    /// Takes the next piece off `input`; `None` if more bytes are needed.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`].
+    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Piece<'a>>, Error> {
+        let (entry, left) = &mut self.data;
+        if *left > 0 {
+            let count = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
+            let (bytes, rest) = input.split_at(count);
+            *input = rest;
+            *left -= count as u64;
+            return Ok((count > 0).then_some(Piece::Bytes { entry: *entry, bytes }));
+        }
+        let Some(bytes) = self.pending.take(input, Offered::length)? else { return Ok(None) };
+        let record = Offered::decode(&bytes)?;
+        if let Offered::Data { entry, length } = record {
+            self.data = (entry, length);
+        }
+        Ok(Some(Piece::Record(record)))
+    }
+}
+
+/// Reads a receiver's stream.
+#[derive(Debug, Default)]
+pub struct AnswerReader(Pending);
+
+impl AnswerReader {
+    /// Takes the next record off `input`; `None` if more bytes are needed.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`].
+    pub fn next(&mut self, input: &mut &[u8]) -> Result<Option<Answer>, Error> {
+        self.0.take(input, Answer::length)?.map(|bytes| Answer::decode(&bytes)).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn offers() -> Vec<Offered> {
+        let entry = Entry {
+            kind: Kind::Folder,
+            mode: 0o40_755,
+            modified: (-7, 999_999_999),
+            size: UNKNOWN,
+            path: b"a b/\xff.txt".to_vec(),
+        };
+        vec![
+            Offered::Entry(entry),
+            Offered::Prefix { entry: 1, digest: [7; 32] },
+            Offered::Data { entry: u32::MAX, length: 3 },
+            Offered::End { entry: 0, sound: false, digest: [0; 32] },
+            Offered::Finish { count: 9 },
+        ]
+    }
+
+    /// All pieces of a stream that comes in pieces of so many bytes.
+    fn read(bytes: &[u8], step: usize) -> Result<(Vec<Offered>, Vec<u8>), Error> {
+        let (mut reader, mut records, mut data) = (OfferedReader::default(), Vec::new(), Vec::new());
+        for mut input in bytes.chunks(step) {
+            while let Some(piece) = reader.next(&mut input)? {
+                match piece {
+                    Piece::Record(record) => records.push(record),
+                    Piece::Bytes { bytes, .. } => data.extend_from_slice(bytes),
+                }
+            }
+            assert!(input.is_empty());
+        }
+        Ok((records, data))
+    }
+
+    #[test]
+    fn records_are_read_as_they_were_written_however_they_are_cut() {
+        let mut bytes = vec![0; 3];
+        for record in offers() {
+            record.encode(&mut bytes);
+            if matches!(record, Offered::Data { .. }) {
+                bytes.extend([0, 1, 2]);
+            }
+            bytes.extend([0; 2]);
+        }
+        for step in [1, 2, 7, 1_000] {
+            let (records, data) = read(&bytes, step).expect("they are well formed");
+            assert_eq!((records, data), (offers(), vec![0, 1, 2]), "{step}");
+        }
+        let answers = [
+            Answer::Want { entry: 1, from: 1 << 40 },
+            Answer::Have { entry: 2, bytes: 0 },
+            Answer::Verdict {
+                entry: 3,
+                verdict: Verdict::NotKept,
+                digest: [1; 32],
+                reason: "full".to_owned(),
+            },
+            Answer::Verdict { entry: 4, verdict: Verdict::Kept, digest: [2; 32], reason: String::new() },
+            Answer::Finished,
+        ];
+        let mut bytes = Vec::new();
+        answers.iter().for_each(|answer| answer.encode(&mut bytes));
+        let (mut reader, mut found) = (AnswerReader::default(), Vec::new());
+        for mut input in bytes.chunks(5) {
+            while let Some(answer) = reader.next(&mut input).expect("they are well formed") {
+                found.push(answer);
+            }
+        }
+        assert_eq!(found, answers);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(prop_oneof![0..6_u8, any::<u8>()], 0..300)) {
+            let whole = read(&bytes, 1_000).ok();
+            let cut = read(&bytes, 3).ok();
+            prop_assert_eq!(whole, cut);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The system's and the network's word about packets that were sent: ICMP errors, and packets that the system itself
+//! refused (Linux: ip(7), `IP_RECVERR`).
+
+use mio::net::UdpSocket;
+use std::net::SocketAddr;
+
+/// Why a packet did not get through.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Said {
+    /// Nothing listens at this port of the host.
+    Refused(SocketAddr),
+    /// No larger IP packet fits; `own` if this machine says so, and not a router.
+    TooLarge { bytes: u32, own: bool },
+    /// There is no way to the host.
+    NoRoute,
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) fn ask(_socket: &UdpSocket) {}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) fn take(_socket: &UdpSocket) -> Option<Option<Said>> {
+    None
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(super) use linux::{ask, take};
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod linux {
+    use super::{Said, SocketAddr, UdpSocket};
+    use nix::errno::Errno;
+    use nix::libc::{SO_EE_ORIGIN_LOCAL, sock_extended_err, sockaddr_in6};
+    use nix::sys::socket::sockopt::{Ipv4RecvErr, Ipv6RecvErr};
+    use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt};
+    use std::io::IoSliceMut;
+    use std::net::{SocketAddrV4, SocketAddrV6};
+    use std::os::fd::AsRawFd;
+
+    /// From now on errors are kept until they are taken.
+    pub(in crate::files) fn ask(socket: &UdpSocket) {
+        // Without that there is less to tell.
+        let _ = match socket.local_addr() {
+            Ok(SocketAddr::V4(_)) => setsockopt(socket, Ipv4RecvErr, &true),
+            _ => setsockopt(socket, Ipv6RecvErr, &true),
+        };
+    }
+
+    /// The next error that was kept, if there is one; `Some(None)` is one that means nothing here.
+    pub(in crate::files) fn take(socket: &UdpSocket) -> Option<Option<Said>> {
+        let mut quoted = [0; 64];
+        let mut slices = [IoSliceMut::new(&mut quoted)];
+        let mut space = nix::cmsg_space!(sock_extended_err, sockaddr_in6, [u8; 128]);
+        let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
+        let message =
+            recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut slices, Some(&mut space), flags).ok()?;
+        let to = message.address.as_ref().and_then(address);
+        let errors = message.cmsgs().ok()?.filter_map(|one| match one {
+            ControlMessageOwned::Ipv4RecvErr(error, _) | ControlMessageOwned::Ipv6RecvErr(error, _) => {
+                Some(error)
+            }
+            _ => None,
+        });
+        Some(errors.filter_map(|error| meaning(&error, to)).next())
+    }
+
+    fn address(found: &SockaddrStorage) -> Option<SocketAddr> {
+        let v4 = found.as_sockaddr_in().map(|found| SocketAddrV4::from(*found).into());
+        v4.or_else(|| found.as_sockaddr_in6().map(|found| SocketAddrV6::from(*found).into()))
+    }
+
+    fn meaning(error: &sock_extended_err, to: Option<SocketAddr>) -> Option<Said> {
+        match Errno::from_raw(error.ee_errno as i32) {
+            Errno::ECONNREFUSED => to.map(Said::Refused),
+            Errno::EMSGSIZE => {
+                Some(Said::TooLarge { bytes: error.ee_info, own: error.ee_origin == SO_EE_ORIGIN_LOCAL })
+            }
+            Errno::EHOSTUNREACH | Errno::ENETUNREACH => Some(Said::NoRoute),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! The stream of a sender, from the first byte that is not acknowledged on: records, small files, and places of large
+//! files. A retransmission looks its bytes up again.
+//!
+//! A large file is hashed as it leaves. Bytes mostly leave in order; a scheduler that assigns packets ahead may send
+//! later ones first. So the hash follows at a distance and reads missed bytes again.
+
+use super::hashing::Content;
+use super::records::{Digest, Offered};
+use crate::source::{Ahead, Source};
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+
+/// The distance at which the hash follows.
+const LAG: u64 = 1 << 20;
+
+/// Bytes of an end record.
+const END: u64 = 38;
+
+/// A large file while it is sent.
+struct Large {
+    content: Ahead<Content>,
+    /// Bytes in all.
+    size: u64,
+    hash: Sha256,
+    /// Bytes that are hashed.
+    hashed: u64,
+    /// It could not be read, so zeros were sent in its place.
+    failed: Option<io::Error>,
+    /// The end record, once it was asked for.
+    end: Option<Vec<u8>>,
+}
+
+impl Large {
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) {
+        if let Err(error) = self.content.read_at(offset, buffer) {
+            self.failed.get_or_insert(error);
+            buffer.fill(0);
+        }
+        let end = offset + buffer.len() as u64;
+        if offset > self.hashed + LAG {
+            self.follow(offset);
+        }
+        if (offset..end).contains(&self.hashed) {
+            self.hash.update(&buffer[(self.hashed - offset) as usize..]);
+            self.hashed = end;
+        }
+    }
+
+    /// Hashes up to this place.
+    fn follow(&mut self, until: u64) {
+        let mut buffer = vec![0; 1 << 16];
+        while self.hashed < until && self.failed.is_none() {
+            let count = (until - self.hashed).min(buffer.len() as u64) as usize;
+            if let Err(error) = self.content.read_at(self.hashed, &mut buffer[..count]) {
+                self.failed = Some(error);
+            }
+            self.hash.update(&buffer[..count]);
+            self.hashed += count as u64;
+        }
+    }
+
+    /// Once all of it has left.
+    fn outcome(&self) -> Option<Result<Digest, String>> {
+        self.end.as_ref()?;
+        let failed = self.failed.as_ref().map(|error| format!("it cannot be read: {error}"));
+        Some(failed.map_or_else(|| Ok(self.hash.clone().finalize().into()), Err))
+    }
+
+    fn end(&mut self, entry: u32) -> &[u8] {
+        if self.end.is_none() {
+            self.follow(self.size);
+            let (sound, digest) = (self.failed.is_none(), self.hash.clone().finalize().into());
+            let mut bytes = Vec::new();
+            Offered::End { entry, sound, digest }.encode(&mut bytes);
+            self.end = Some(bytes);
+        }
+        self.end.as_deref().unwrap_or_default()
+    }
+}
+
+enum Matter {
+    /// These.
+    Bytes(Vec<u8>),
+    /// Zeros.
+    Padding,
+    /// The bytes of a large file from this place on.
+    Large(u32, u64),
+    /// Its end record.
+    End(u32),
+}
+
+struct Span {
+    start: u64,
+    length: u64,
+    /// Whether they are bytes of files.
+    content: bool,
+    matter: Matter,
+}
+
+/// The stream.
+#[derive(Default)]
+pub(super) struct Spans {
+    spans: VecDeque<Span>,
+    larges: BTreeMap<u32, Large>,
+    /// Results of large files after their acknowledgement.
+    read: BTreeMap<u32, Result<Digest, String>>,
+    /// Bytes in all.
+    end: u64,
+    /// Of these, those that are acknowledged.
+    acknowledged: u64,
+    /// Bytes of files in spans that are acknowledged as a whole.
+    carried: u64,
+}
+
+impl Spans {
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Bytes that are not acknowledged.
+    pub(super) fn under_way(&self) -> u64 {
+        self.end - self.acknowledged
+    }
+
+    /// Bytes of files that are acknowledged.
+    pub(super) fn carried(&self) -> u64 {
+        let first = self.spans.front().filter(|span| span.content);
+        self.carried + first.map_or(0, |span| self.acknowledged.saturating_sub(span.start))
+    }
+
+    /// The peer has so many bytes.
+    pub(super) fn acknowledge(&mut self, bytes: u64) {
+        self.acknowledged = bytes.clamp(self.acknowledged, self.end);
+        while self.spans.front().is_some_and(|span| span.start + span.length <= bytes) {
+            let Some(span) = self.spans.pop_front() else { break };
+            self.carried += if span.content { span.length } else { 0 };
+            if let Matter::End(entry) = span.matter
+                && let Some(read) = self.larges.remove(&entry).and_then(|large| large.outcome())
+            {
+                self.read.insert(entry, read);
+            }
+        }
+    }
+
+    fn push(&mut self, length: u64, content: bool, matter: Matter) {
+        if length > 0 {
+            self.spans.push_back(Span { start: self.end, length, content, matter });
+            self.end += length;
+        }
+    }
+
+    pub(super) fn push_record(&mut self, record: &Offered) {
+        // Records that follow each other are one span.
+        let mut bytes = Vec::new();
+        record.encode(&mut bytes);
+        let length = bytes.len() as u64;
+        if let Some(Span { length: before, content: false, matter: Matter::Bytes(last), .. }) =
+            self.spans.back_mut()
+            && last.len() < 4_096
+        {
+            last.extend(bytes);
+            *before += length;
+            self.end += length;
+        } else {
+            self.push(length, false, Matter::Bytes(bytes));
+        }
+    }
+
+    /// Bytes of a file that are in memory.
+    pub(super) fn push_bytes(&mut self, entry: u32, bytes: Vec<u8>) {
+        let length = bytes.len() as u64;
+        if length > 0 {
+            self.push_record(&Offered::Data { entry, length });
+            self.push(length, true, Matter::Bytes(bytes));
+        }
+    }
+
+    /// A large file from a place on, whose first bytes have this hash, with its end record.
+    pub(super) fn push_large(&mut self, entry: u32, content: Content, size: u64, from: (u64, Sha256)) {
+        let (from, hash) = from;
+        let content = Ahead::new(content, size);
+        self.larges.insert(entry, Large { content, size, hash, hashed: from, failed: None, end: None });
+        self.push_record(&Offered::Data { entry, length: size - from });
+        self.push(size - from, true, Matter::Large(entry, from));
+        self.push(END, false, Matter::End(entry));
+    }
+
+    /// Fills the last segment of so many bytes.
+    pub(super) fn pad(&mut self, unit: u64) {
+        self.push(self.end.next_multiple_of(unit) - self.end, false, Matter::Padding);
+    }
+
+    /// Another segment without meaning.
+    pub(super) fn push_padding(&mut self, bytes: u64) {
+        self.push(bytes, false, Matter::Padding);
+    }
+
+    /// Takes the SHA-256 of a large file, or its read error. `None` until all of it has left.
+    pub(super) fn take_read(&mut self, entry: u32) -> Option<Result<Digest, String>> {
+        self.read.remove(&entry).or_else(|| self.larges.get(&entry)?.outcome())
+    }
+}
+
+impl Source for Spans {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let mut at = self.spans.partition_point(|span| span.start + span.length <= offset);
+        let (mut offset, mut rest) = (offset, buffer);
+        while !rest.is_empty() {
+            let span = self.spans.get(at).filter(|span| span.start <= offset);
+            let span = span.ok_or(io::ErrorKind::UnexpectedEof)?;
+            let within = offset - span.start;
+            let count = (span.length - within).min(rest.len() as u64) as usize;
+            let (part, more) = rest.split_at_mut(count);
+            match &span.matter {
+                Matter::Bytes(bytes) => part.copy_from_slice(&bytes[within as usize..][..count]),
+                Matter::Padding => part.fill(0),
+                Matter::Large(entry, from) => match self.larges.get_mut(entry) {
+                    Some(large) => large.read(from + within, part),
+                    None => return Err(io::ErrorKind::UnexpectedEof.into()),
+                },
+                Matter::End(entry) => match self.larges.get_mut(entry) {
+                    Some(large) => part.copy_from_slice(&large.end(*entry)[within as usize..][..count]),
+                    None => return Err(io::ErrorKind::UnexpectedEof.into()),
+                },
+            }
+            offset += count as u64;
+            rest = more;
+            at += 1;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(bytes: usize) -> Vec<u8> {
+        (0..bytes as u32).map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect()
+    }
+
+    /// Reads segments in an order as schedulers that assign ahead have it.
+    #[test]
+    fn the_hash_is_that_of_the_whole_file_in_whichever_order_it_leaves() {
+        let file = content(5_000_000);
+        for order in [1_u64, 7, 4_999] {
+            let mut spans = Spans::default();
+            let from = (1_000, Sha256::new_with_prefix(&file[..1_000]));
+            spans.push_large(3, Box::new(file.clone()), 5_000_000, from);
+            spans.pad(1_000);
+            let segments = spans.end() / 1_000;
+            assert_eq!((spans.end() % 1_000, segments), (0, 5_000));
+            let mut stream = vec![0; spans.end() as usize];
+            for turn in 0..segments {
+                let at = (turn * order % segments * 1_000) as usize;
+                spans.read_at(at as u64, &mut stream[at..at + 1_000]).expect("it is there");
+            }
+            assert_eq!(&stream[13..13 + 4_999_000], &file[1_000..]);
+            let digest: Digest = Sha256::digest(&file).into();
+            let end = &stream[13 + 4_999_000..][..38];
+            assert_eq!((end[5], &end[6..]), (1, &digest[..]));
+            assert_eq!(spans.take_read(3), Some(Ok(digest)));
+        }
+    }
+
+    #[test]
+    fn what_is_acknowledged_is_forgotten_and_counted() {
+        let mut spans = Spans::default();
+        spans.push_bytes(0, vec![7; 100]);
+        spans.push_large(1, Box::new(content(1_000)), 1_000, (0, Sha256::new()));
+        spans.acknowledge(13 + 40);
+        assert_eq!(spans.carried(), 40);
+        spans.acknowledge(13 + 100 + 13 + 500);
+        assert_eq!((spans.carried(), spans.under_way()), (600, 538));
+        assert!(spans.read_at(20, &mut [0; 4]).is_err(), "nobody asks for it again");
+        spans.acknowledge(spans.end());
+        assert_eq!((spans.carried(), spans.under_way(), spans.larges.len()), (1_100, 0, 0));
+    }
+
+    #[test]
+    fn a_file_that_is_shorter_than_it_was_is_not_sound() {
+        let mut spans = Spans::default();
+        spans.push_large(0, Box::new(content(500)), 1_000, (0, Sha256::new()));
+        let mut stream = vec![0; spans.end() as usize];
+        spans.read_at(0, &mut stream).expect("zeros take its place");
+        assert_eq!(stream[13 + 1_000 + 5], 0);
+        assert!(spans.take_read(0).is_some_and(|read| read.is_err()));
+    }
+}

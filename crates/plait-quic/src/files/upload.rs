@@ -1,0 +1,414 @@
+//! The sender's side of a transfer's [records](super::records): which files are offered, wanted and sent.
+//!
+//! All entries are offered ahead, so a small file costs no round trip of its own. The receiver asks for a file from an
+//! offset on. If it has a file of the same name, or a part, it asks for the SHA-256 of as many bytes first.
+
+use super::hashing::{Content, Hasher};
+use super::records::{Answer, AnswerReader, Digest, Entry, Kind, MAX_OPEN, Offered, UNKNOWN, Verdict};
+use super::spans::Spans;
+use crate::error::Error;
+use crate::source::{Application, Source};
+use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+use sha2::{Digest as _, Sha256};
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// Files up to this size are read as a whole.
+const SMALL: u64 = 256 << 10;
+
+/// Bytes that are written before they are acknowledged: more than the largest window of paths that are common.
+const AHEAD: u64 = 32 << 20;
+
+/// An end that has nothing to send for so long sends a segment without meaning, so that both ends hear of each other.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// Bytes that are read at once of standard input, and how often ahead.
+const PIECE: usize = 256 << 10;
+const PIECES: usize = 16;
+
+/// Where an entry's content is.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// A file; a symbolic link only if the user named it.
+    File {
+        /// Its path here.
+        path: PathBuf,
+        /// Whether the user named it.
+        named: bool,
+    },
+    /// Standard input.
+    Input,
+    /// In memory.
+    Memory(Vec<u8>),
+    /// A folder has none.
+    Nowhere,
+}
+
+/// The outcome of an entry.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Settled {
+    /// The receiver has it, with this SHA-256.
+    Kept(Digest),
+    /// It has another content there.
+    Differs,
+    /// It does not have it, and why.
+    Failed(String),
+}
+
+struct Item {
+    entry: Entry,
+    place: Place,
+    /// The offset from which the receiver wants it.
+    from: Option<u64>,
+    /// How many of its first bytes the receiver asked about, and their hash.
+    asked: u64,
+    prefix: Option<Sha256>,
+    /// The SHA-256 of the sent file.
+    digest: Option<Digest>,
+    /// Why it could not be read.
+    trouble: Option<String>,
+    settled: Option<Settled>,
+}
+
+/// Standard input, which a thread reads.
+struct Input {
+    entry: u32,
+    pieces: mpsc::Receiver<io::Result<Vec<u8>>>,
+    hash: Sha256,
+}
+
+/// The sending application of a transfer.
+pub struct Upload {
+    items: Vec<Item>,
+    spans: Spans,
+    /// Entries that were offered, and those that have a verdict.
+    offered: usize,
+    settled: usize,
+    finished: bool,
+    /// The receiver has said its last.
+    over: bool,
+    /// Files that are wanted, in the order in which they are sent.
+    turns: VecDeque<u32>,
+    hasher: Hasher,
+    input: Option<Input>,
+    reader: AnswerReader,
+    /// Bytes of standard input.
+    streamed: u64,
+    /// Bytes that the receiver had before, and of the files that it has.
+    resumed: u64,
+    kept: u64,
+    wrote_at: Option<Instant>,
+}
+
+impl Upload {
+    /// Offers these.
+    pub fn new(items: Vec<(Entry, Place)>) -> Self {
+        let item = |(entry, place)| Item {
+            entry,
+            place,
+            from: None,
+            asked: 0,
+            prefix: None,
+            digest: None,
+            trouble: None,
+            settled: None,
+        };
+        Self {
+            items: items.into_iter().map(item).collect(),
+            spans: Spans::default(),
+            offered: 0,
+            settled: 0,
+            finished: false,
+            over: false,
+            turns: VecDeque::new(),
+            hasher: Hasher::default(),
+            input: None,
+            reader: AnswerReader::default(),
+            streamed: 0,
+            resumed: 0,
+            kept: 0,
+            wrote_at: None,
+        }
+    }
+
+    /// The outcome of each entry, in their order.
+    pub fn settled(&self) -> impl Iterator<Item = (&Entry, Option<&Settled>)> {
+        self.items.iter().map(|item| (&item.entry, item.settled.as_ref()))
+    }
+
+    /// Bytes of the files that the receiver has.
+    pub fn kept(&self) -> u64 {
+        self.kept
+    }
+
+    fn take(&mut self, answer: Answer) -> Result<(), Error> {
+        const WRONG: Error = Error::Violation("an answer to what was not offered");
+        let entry = match answer {
+            Answer::Want { entry, .. } | Answer::Have { entry, .. } | Answer::Verdict { entry, .. } => entry,
+            Answer::Finished if self.settled < self.items.len() => return Err(WRONG),
+            Answer::Finished => {
+                self.over = true;
+                return Ok(());
+            }
+        };
+        let offered = usize::try_from(entry).ok().filter(|entry| *entry < self.offered).ok_or(WRONG)?;
+        let item = &mut self.items[offered];
+        let size = if item.entry.size == UNKNOWN { 0 } else { item.entry.size };
+        if item.settled.is_some() {
+            return Err(WRONG);
+        }
+        match answer {
+            Answer::Want { from, .. } => {
+                let known = from == 0 || item.prefix.is_some() && item.asked == from;
+                if item.from.is_some() || from > size || !known || item.entry.kind == Kind::Folder {
+                    return Err(WRONG);
+                }
+                item.from = Some(from);
+                self.resumed += from;
+                self.turns.push_back(entry);
+            }
+            Answer::Have { bytes, .. } => {
+                if item.from.is_some() || bytes > size {
+                    return Err(WRONG);
+                }
+                (item.asked, item.prefix) = (bytes, None);
+                match open(&item.place) {
+                    Ok(content) => self.hasher.ask(entry, bytes, content),
+                    Err(error) => self.give_up(entry, &error),
+                }
+            }
+            Answer::Verdict { verdict, digest, reason, .. } => {
+                let (unasked, is_file) = (item.from.is_none(), item.entry.kind == Kind::File);
+                let read = self.spans.take_read(entry);
+                let trouble = item.trouble.take().or(read.as_ref().and_then(|read| read.clone().err()));
+                // A file that was there is compared by its prefix, which is all of it.
+                let prefix = item.prefix.take().map(|hash| hash.finalize().into());
+                let own = item.digest.or(read.and_then(Result::ok)).or(prefix);
+                let same = !is_file || own == Some(digest);
+                item.settled = Some(match (trouble, verdict) {
+                    (Some(trouble), _) => Settled::Failed(trouble),
+                    (None, Verdict::Kept) if same => Settled::Kept(digest),
+                    (None, Verdict::NotKept) => Settled::Failed(reason),
+                    (None, _) => Settled::Differs,
+                });
+                if matches!(item.settled, Some(Settled::Kept(_))) {
+                    self.resumed += if unasked { size } else { 0 };
+                    self.kept += if item.entry.size == UNKNOWN { self.streamed } else { size };
+                }
+                self.settled += 1;
+            }
+            Answer::Finished => {}
+        }
+        Ok(())
+    }
+
+    /// A file cannot be read: the receiver is told.
+    fn give_up(&mut self, entry: u32, error: &io::Error) {
+        self.items[entry as usize].trouble.get_or_insert_with(|| format!("it cannot be read: {error}"));
+        self.spans.push_record(&Offered::End { entry, sound: false, digest: [0; 32] });
+    }
+
+    /// Offers the next entries.
+    fn offer(&mut self) {
+        while self.offered - self.settled < MAX_OPEN
+            && let Some(item) = self.items.get(self.offered)
+        {
+            self.spans.push_record(&Offered::Entry(item.entry.clone()));
+            self.offered += 1;
+        }
+        if self.offered == self.items.len() && !self.finished {
+            self.finished = true;
+            self.spans.push_record(&Offered::Finish { count: self.offered as u32 });
+        }
+    }
+
+    /// The hashes that the receiver asked for.
+    fn hash(&mut self) {
+        for (entry, hash) in self.hasher.poll() {
+            match hash {
+                Ok(hash) => {
+                    let digest = hash.clone().finalize().into();
+                    self.spans.push_record(&Offered::Prefix { entry, digest });
+                    self.items[entry as usize].prefix = Some(hash);
+                }
+                Err(error) => self.give_up(entry, &error),
+            }
+        }
+    }
+
+    /// Sends the next file that is wanted.
+    fn send(&mut self, entry: u32) {
+        let item = &mut self.items[entry as usize];
+        if item.settled.is_some() {
+            return;
+        }
+        let (size, from) = (item.entry.size, item.from.unwrap_or(0));
+        if matches!(item.place, Place::Input) {
+            self.input = Some(Input { entry, pieces: read_input(), hash: Sha256::new() });
+            return;
+        }
+        let mut content = match open(&item.place) {
+            Ok(content) => content,
+            Err(error) => return self.give_up(entry, &error),
+        };
+        if size > SMALL {
+            let hash = item.prefix.take().filter(|_| from > 0).unwrap_or_default();
+            return self.spans.push_large(entry, content, size, (from, hash));
+        }
+        let mut bytes = vec![0; size as usize];
+        if let Err(error) = content.read_at(0, &mut bytes) {
+            return self.give_up(entry, &error);
+        }
+        let digest = Sha256::digest(&bytes).into();
+        item.digest = Some(digest);
+        bytes.drain(..from as usize);
+        self.spans.push_bytes(entry, bytes);
+        self.spans.push_record(&Offered::End { entry, sound: true, digest });
+    }
+
+    /// Sends new bytes of standard input.
+    fn stream(&mut self) {
+        while self.spans.under_way() < AHEAD
+            && let Some(input) = &mut self.input
+        {
+            let entry = input.entry;
+            if self.items[entry as usize].settled.is_some() {
+                self.input = None;
+                return;
+            }
+            match input.pieces.try_recv() {
+                Ok(Ok(bytes)) if !bytes.is_empty() => {
+                    input.hash.update(&bytes);
+                    self.streamed += bytes.len() as u64;
+                    self.spans.push_bytes(entry, bytes);
+                }
+                Ok(Err(error)) => {
+                    self.input = None;
+                    self.give_up(entry, &error);
+                }
+                Err(mpsc::TryRecvError::Empty) => return,
+                Ok(Ok(_)) | Err(mpsc::TryRecvError::Disconnected) => {
+                    let digest = input.hash.clone().finalize().into();
+                    self.items[entry as usize].digest = Some(digest);
+                    self.spans.push_record(&Offered::End { entry, sound: true, digest });
+                    self.input = None;
+                }
+            }
+        }
+    }
+}
+
+impl Source for Upload {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.spans.read_at(offset, buffer)
+    }
+}
+
+impl Application for Upload {
+    fn hear(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+        while let Some(answer) = self.reader.next(&mut bytes)? {
+            self.take(answer)?;
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, now: Instant, acknowledged: u64, unit: u64) -> u64 {
+        self.spans.acknowledge(acknowledged);
+        let before = self.spans.end();
+        self.offer();
+        self.hash();
+        self.stream();
+        while self.input.is_none()
+            && self.spans.under_way() < AHEAD
+            && let Some(entry) = self.turns.pop_front()
+        {
+            self.send(entry);
+        }
+        self.spans.pad(unit);
+        let wrote_at = *self.wrote_at.get_or_insert(now);
+        if self.spans.under_way() == 0 && now.saturating_duration_since(wrote_at) >= IDLE {
+            self.spans.push_padding(unit);
+        }
+        if self.spans.end() > before || self.spans.under_way() > 0 {
+            self.wrote_at = Some(now);
+        }
+        self.spans.end()
+    }
+
+    fn next_wakeup(&self) -> Option<Instant> {
+        let wrote_at = self.wrote_at?;
+        Some(if self.hasher.is_due() { wrote_at } else { wrote_at + IDLE })
+    }
+
+    fn outcome(&mut self) -> Option<Result<(), Error>> {
+        if !self.over {
+            return None;
+        }
+        // Of several, each has its own.
+        let only = self.items.first().filter(|_| self.items.len() == 1);
+        Some(match only.and_then(|item| item.settled.as_ref()) {
+            Some(Settled::Differs) => Err(Error::Differs),
+            Some(Settled::Failed(reason)) => Err(Error::NotKept(reason.clone())),
+            _ => Ok(()),
+        })
+    }
+
+    fn size(&self) -> u64 {
+        self.items.iter().filter(|item| item.entry.size < UNKNOWN).map(|item| item.entry.size).sum()
+    }
+
+    fn carried(&self) -> u64 {
+        self.resumed + self.spans.carried()
+    }
+
+    fn resumed(&self) -> u64 {
+        self.resumed
+    }
+}
+
+/// Opens an entry's content, on which nothing waits.
+fn open(place: &Place) -> io::Result<Content> {
+    match place {
+        Place::File { path, named } => {
+            let flags = if *named { O_NONBLOCK } else { O_NONBLOCK | O_NOFOLLOW };
+            let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+            if !file.metadata()?.is_file() {
+                return Err(io::Error::other("it is no file any more"));
+            }
+            Ok(Box::new(file))
+        }
+        Place::Memory(bytes) => Ok(Box::new(bytes.clone())),
+        Place::Input | Place::Nowhere => Err(io::ErrorKind::Unsupported.into()),
+    }
+}
+
+/// Reads standard input on a thread, in pieces. The thread ends with its input or its reader.
+fn read_input() -> mpsc::Receiver<io::Result<Vec<u8>>> {
+    let (pieces, read) = mpsc::sync_channel(PIECES);
+    let work = move || {
+        let mut input = io::stdin().lock();
+        loop {
+            let mut piece = vec![0; PIECE];
+            let count = match input.read(&mut piece) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                count => count,
+            };
+            let ends = !matches!(count, Ok(1..));
+            let piece = count.map(|count| {
+                piece.truncate(count);
+                piece
+            });
+            if pieces.send(piece).is_err() || ends {
+                return;
+            }
+        }
+    };
+    // A system that has no thread for it closes the channel, which ends the file.
+    let _ = std::thread::Builder::new().name("plait-input".to_owned()).spawn(work);
+    read
+}

@@ -1,0 +1,143 @@
+//! UDP at the far end: a socket for each flow, which hears its target alone.
+
+use super::datagrams::{IDLE, LONGEST, LOOK, Port, ROUNDS};
+use super::target::Scope;
+use crate::clients::Guest;
+use crate::files::own_addresses;
+use crate::streams::far::Id;
+use crate::streams::{Far, Reason, Streams};
+use bytes::Bytes;
+use mio::Registry;
+use plait_sched::Scheduler;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+/// Datagrams that wait while a target's address is looked for.
+const MOST_EARLY: usize = 64;
+
+#[derive(Debug)]
+struct Outlet {
+    peer: Id,
+    flow: u32,
+    from: Guest,
+    target: String,
+    scope: Scope,
+    /// Once the address is known.
+    port: Option<Port>,
+    early: Vec<Bytes>,
+    used: Instant,
+}
+
+/// All flows of all peers.
+#[derive(Debug)]
+pub(super) struct Outlets {
+    outlets: BTreeMap<usize, Outlet>,
+    by_flow: BTreeMap<(Id, u32), usize>,
+    looked: Option<Instant>,
+    buffer: Vec<u8>,
+}
+
+impl Outlets {
+    pub(super) fn new() -> Self {
+        let (outlets, by_flow) = Default::default();
+        Self { outlets, by_flow, looked: None, buffer: vec![0; LONGEST] }
+    }
+
+    /// A peer opens a flow, whose address is looked for under that number.
+    pub(super) fn open(
+        &mut self,
+        moment: Instant,
+        token: usize,
+        ((peer, flow), from): ((Id, u32), Guest),
+        target: String,
+        scope: Scope,
+    ) {
+        self.by_flow.insert((peer, flow), token);
+        let (port, early) = (None, Vec::new());
+        self.outlets.insert(token, Outlet { peer, flow, from, target, scope, port, early, used: moment });
+    }
+
+    /// The lookup of a target has ended. `Ok` names the connected target, `Err` the flow without one, and the reason.
+    /// `None` if no flow has this token.
+    pub(super) fn connect(
+        &mut self,
+        registry: &Registry,
+        token: usize,
+        addresses: &[SocketAddr],
+    ) -> Option<Result<(&Guest, &str), (Id, u32, Reason)>> {
+        let outlet = self.outlets.get_mut(&token)?;
+        let own = own_addresses();
+        let mut admitted =
+            addresses.iter().filter(|address| outlet.scope.admits(address.ip(), &own)).peekable();
+        let failure = match (addresses.is_empty(), admitted.peek()) {
+            (true, _) => Reason::Unresolved,
+            (false, None) => Reason::Denied,
+            (false, Some(_)) => Reason::Unreachable,
+        };
+        outlet.port = admitted.find_map(|address| Port::connect(registry, *address, token).ok());
+        let Some(port) = &outlet.port else { return Some(Err((outlet.peer, outlet.flow, failure))) };
+        outlet.early.drain(..).for_each(|bytes| port.send(&bytes, None));
+        Some(Ok((&outlet.from, &outlet.target)))
+    }
+
+    /// Ends a flow: its client and its target.
+    pub(super) fn forget(&mut self, peer: Id, flow: u32) -> Option<(Guest, String)> {
+        let token = self.by_flow.remove(&(peer, flow))?;
+        self.outlets.remove(&token).map(|outlet| (outlet.from, outlet.target))
+    }
+
+    pub(super) fn forget_peer(&mut self, id: &Id) {
+        let theirs = self.by_flow.range((*id, 0)..=(*id, u32::MAX)).map(|(key, _)| *key);
+        for (peer, flow) in theirs.collect::<Vec<_>>() {
+            self.forget(peer, flow);
+        }
+    }
+
+    /// A flow's socket is readable.
+    pub(super) fn wake(&mut self, token: usize) {
+        if let Some(port) = self.outlets.get_mut(&token).and_then(|outlet| outlet.port.as_mut()) {
+            port.readable = true;
+        }
+    }
+
+    /// There is more to be read than was taken.
+    pub(super) fn has_more(&self) -> bool {
+        self.outlets.values().any(|outlet| outlet.port.as_ref().is_some_and(|port| port.readable))
+    }
+
+    /// Carries datagrams both ways, and forgets idle flows.
+    pub(super) fn carry<W: Scheduler>(&mut self, moment: Instant, far: &mut Far<W>) {
+        for id in far.ids() {
+            while let Some((flow, bytes)) = far.streams(&id).and_then(Streams::receive_datagram) {
+                let token = self.by_flow.get(&(id, flow));
+                let Some(outlet) = token.and_then(|token| self.outlets.get_mut(token)) else { continue };
+                outlet.used = moment;
+                match &outlet.port {
+                    Some(port) => port.send(&bytes, None),
+                    None if outlet.early.len() < MOST_EARLY => outlet.early.push(bytes),
+                    None => {}
+                }
+            }
+        }
+        for outlet in self.outlets.values_mut() {
+            let Some(port) = outlet.port.as_mut().filter(|port| port.readable) else { continue };
+            for _ in 0..ROUNDS {
+                let Some((count, _)) = port.receive(&mut self.buffer) else { break };
+                outlet.used = moment;
+                far.send_datagram(moment, &outlet.peer, outlet.flow, &self.buffer[..count]);
+            }
+        }
+        if self.looked.is_some_and(|at| moment.duration_since(at) < LOOK) {
+            return;
+        }
+        self.looked = Some(moment);
+        let idle = self.outlets.values().filter(|outlet| moment.duration_since(outlet.used) >= IDLE);
+        for (peer, flow) in idle.map(|outlet| (outlet.peer, outlet.flow)).collect::<Vec<_>>() {
+            if let Some(streams) = far.streams(&peer) {
+                streams.reset(flow, Reason::Broken);
+            }
+            self.forget(peer, flow);
+        }
+    }
+}

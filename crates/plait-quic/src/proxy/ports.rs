@@ -1,0 +1,314 @@
+//! UDP at the near end: ports whose datagrams lead to one target, and relays of SOCKS5's UDP ASSOCIATE.
+
+use super::Target;
+use super::datagrams::{IDLE, LONGEST, LOOK, Port, ROUNDS};
+use super::socks;
+use crate::streams::{Class, MAX_FLOWS, Near, Reason};
+use mio::Registry;
+use plait_sched::Scheduler;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+/// A flow that was refused is not asked for again for so long.
+const REFUSED: Duration = Duration::from_secs(10);
+
+/// Clients in memory at most, with those of refused flows.
+const MOST_CLIENTS: usize = 4 * MAX_FLOWS;
+
+/// The target of a port's datagrams.
+#[derive(Debug)]
+pub(super) enum Leads {
+    /// All to one target.
+    To(Target),
+    /// Each to the target in its header (RFC 1928 §7). One client is served: its address, and its port once known.
+    Anywhere { client: IpAddr, port: Option<u16> },
+}
+
+/// A port, a sender, and a target.
+type Key = (usize, SocketAddr, Target);
+
+#[derive(Debug)]
+struct Client {
+    /// `None` if it was refused.
+    flow: Option<u32>,
+    used: Instant,
+}
+
+/// All ports.
+#[derive(Debug)]
+pub(super) struct Ports {
+    ports: BTreeMap<usize, (Port, Leads)>,
+    clients: BTreeMap<Key, Client>,
+    by_flow: BTreeMap<u32, Key>,
+    looked: Option<Instant>,
+    buffer: Vec<u8>,
+}
+
+impl Ports {
+    pub(super) fn new() -> Self {
+        let (ports, clients, by_flow) = Default::default();
+        Self { ports, clients, by_flow, looked: None, buffer: vec![0; LONGEST] }
+    }
+
+    /// Another one: where it is bound.
+    pub(super) fn add(
+        &mut self,
+        registry: &Registry,
+        address: SocketAddr,
+        token: usize,
+        leads: Leads,
+    ) -> io::Result<SocketAddr> {
+        let port = Port::bind(registry, address, token)?;
+        let bound = port.address()?;
+        self.ports.insert(token, (port, leads));
+        Ok(bound)
+    }
+
+    /// A port is closed, and its flows end.
+    pub(super) fn remove<W: Scheduler>(&mut self, token: usize, near: &mut Near<W>) {
+        self.ports.remove(&token);
+        self.end(near, |key, _| key.0 == token);
+    }
+
+    /// A port is readable.
+    pub(super) fn wake(&mut self, token: usize) {
+        if let Some((port, _)) = self.ports.get_mut(&token) {
+            port.readable = true;
+        }
+    }
+
+    /// There is more to be read than was taken.
+    pub(super) fn has_more(&self) -> bool {
+        self.ports.values().any(|(port, _)| port.readable)
+    }
+
+    /// The far end is another one from now on, and clients of SOCKS are broken off.
+    pub(super) fn forget_flows(&mut self) {
+        self.ports.retain(|_, (_, leads)| matches!(leads, Leads::To(_)));
+        self.clients.clear();
+        self.by_flow.clear();
+    }
+
+    /// The far end has ended a flow: where that led to, if there was one.
+    pub(super) fn reset(&mut self, moment: Instant, flow: u32, reason: Reason) -> Option<Target> {
+        let key = self.by_flow.remove(&flow)?;
+        let target = key.2.clone();
+        if reason == Reason::Broken {
+            self.clients.remove(&key);
+        } else if let Some(client) = self.clients.get_mut(&key) {
+            (client.flow, client.used) = (None, moment);
+        }
+        Some(target)
+    }
+
+    /// Carries datagrams both ways. Flows beyond the limit are `refused`.
+    pub(super) fn carry<W: Scheduler>(
+        &mut self,
+        moment: Instant,
+        near: &mut Near<W>,
+        class: impl Fn(&Target) -> Class,
+        mut refused: impl FnMut(&Target, Reason),
+    ) {
+        while let Some((flow, bytes)) = near.streams().receive_datagram() {
+            self.hand_on(moment, flow, &bytes);
+        }
+        for token in self.ports.keys().copied().collect::<Vec<_>>() {
+            for _ in 0..ROUNDS {
+                let Some((key, from, count)) = self.next(token) else { break };
+                let is_full = self.clients.len() >= MOST_CLIENTS;
+                let client = match self.clients.get_mut(&key) {
+                    Some(client) => client,
+                    None if is_full => continue,
+                    None => {
+                        let opened = near.streams().open_flow(&key.2.to_string(), class(&key.2));
+                        match opened {
+                            Ok(flow) => self.by_flow.insert(flow, key.clone()),
+                            Err(reason) => {
+                                refused(&key.2, reason);
+                                None
+                            }
+                        };
+                        self.clients.entry(key).or_insert(Client { flow: opened.ok(), used: moment })
+                    }
+                };
+                if let Some(flow) = client.flow {
+                    client.used = moment;
+                    near.send_datagram(moment, flow, &self.buffer[from..count]);
+                }
+            }
+        }
+        if self.looked.is_none_or(|at| moment.duration_since(at) >= LOOK) {
+            self.looked = Some(moment);
+            self.end(near, |_, client| {
+                let most = if client.flow.is_some() { IDLE } else { REFUSED };
+                moment.duration_since(client.used) >= most
+            });
+        }
+    }
+
+    /// Forgets clients; the far end is told of their flows.
+    fn end<W: Scheduler>(&mut self, near: &mut Near<W>, over: impl Fn(&Key, &Client) -> bool) {
+        let Self { clients, by_flow, .. } = self;
+        clients.retain(|key, client| {
+            let gone = over(key, client);
+            if let Some(flow) = client.flow.filter(|_| gone) {
+                by_flow.remove(&flow);
+                near.streams().reset(flow, Reason::Broken);
+            }
+            !gone
+        });
+    }
+
+    /// The next datagram that came to a port: whose it is, and where it is in the buffer.
+    fn next(&mut self, token: usize) -> Option<(Key, usize, usize)> {
+        let (port, leads) = self.ports.get_mut(&token)?;
+        for _ in 0..ROUNDS {
+            let (count, from) = port.receive(&mut self.buffer)?;
+            match leads {
+                Leads::To(target) => return Some(((token, from, target.clone()), 0, count)),
+                Leads::Anywhere { client, port } => {
+                    let is_client =
+                        from.ip().to_canonical() == *client && port.is_none_or(|port| port == from.port());
+                    let Some((target, begin)) = socks::datagram(&self.buffer[..count]).filter(|_| is_client)
+                    else {
+                        continue;
+                    };
+                    *port = Some(from.port());
+                    return Some(((token, from, target), begin, count));
+                }
+            }
+        }
+        None
+    }
+
+    /// A datagram came back.
+    fn hand_on(&mut self, moment: Instant, flow: u32, bytes: &[u8]) {
+        let Some(key) = self.by_flow.get(&flow) else { return };
+        if let Some(client) = self.clients.get_mut(key) {
+            client.used = moment;
+        }
+        match self.ports.get(&key.0) {
+            Some((port, Leads::To(_))) => port.send(bytes, Some(key.1)),
+            Some((port, Leads::Anywhere { .. })) => port.send(&socks::wrapped(&key.2, bytes), Some(key.1)),
+            None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::now;
+    use crate::hello::Offer;
+    use crate::streams::Event;
+    use crate::ways::Order;
+    use crate::{Identity, Secret, Settings};
+    use plait_sched::Builtin;
+    use std::net::UdpSocket;
+
+    fn near(moment: Instant) -> Near {
+        let order = Order {
+            remote: "127.0.0.1:9".parse().expect("it is one"),
+            locals: vec!["127.0.0.1".parse().expect("it is one")],
+            terms: Vec::new(),
+            fingerprint: Identity::generate().expect("a key").fingerprint(),
+            secret: Secret::new("told"),
+            session: [7; 16],
+            offer: Offer::STREAMS,
+        };
+        let scheduler = Builtin::new("lowest-rtt", &[]).expect("it is built in");
+        Near::new(moment, Settings::default(), order, scheduler).expect("an end")
+    }
+
+    struct World {
+        poll: mio::Poll,
+        ports: Ports,
+        near: Near,
+        refused: Vec<Reason>,
+    }
+
+    impl World {
+        fn new(moment: Instant) -> Self {
+            let (poll, ports, refused) = (mio::Poll::new().expect("it can wait"), Ports::new(), Vec::new());
+            Self { poll, ports, near: near(moment), refused }
+        }
+
+        fn add(&mut self, token: usize, leads: Leads) -> SocketAddr {
+            let local = "127.0.0.1:0".parse().expect("it is one");
+            self.ports.add(self.poll.registry(), local, token, leads).expect("a port")
+        }
+
+        /// Carries all datagrams in the ports' buffers.
+        fn carry(&mut self, moment: Instant) -> usize {
+            self.ports
+                .ports
+                .keys()
+                .copied()
+                .collect::<Vec<_>>()
+                .into_iter()
+                .for_each(|token| self.ports.wake(token));
+            let refused = &mut self.refused;
+            self.ports.carry(moment, &mut self.near, |_| Class::Bulk, |_, reason| refused.push(reason));
+            self.near.streams().flows()
+        }
+    }
+
+    fn client(to: SocketAddr) -> UdpSocket {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        socket.connect(to).expect("it is an address");
+        socket
+    }
+
+    #[test]
+    fn a_flow_lasts_as_long_as_it_is_used() {
+        let begun = now();
+        let mut world = World::new(begun);
+        let at = world.add(1, Leads::To("example.org:53".parse().expect("it is one")));
+        let (one, other) = (client(at), client(at));
+        one.send(b"a").expect("it is taken");
+        other.send(b"a").expect("it is taken");
+        assert_eq!(world.carry(begun), 2);
+        one.send(b"b").expect("it is taken");
+        assert_eq!(world.carry(begun + IDLE - LOOK), 2);
+        assert_eq!(world.carry(begun + IDLE), 1, "the other one was idle");
+        assert_eq!(world.carry(begun + 2 * IDLE), 0);
+        assert!(world.ports.by_flow.is_empty() && world.ports.clients.is_empty());
+    }
+
+    #[test]
+    fn what_was_refused_is_asked_for_again_later() {
+        let begun = now();
+        let mut world = World::new(begun);
+        let at = world.add(1, Leads::To("example.org:53".parse().expect("it is one")));
+        let one = client(at);
+        one.send(b"a").expect("it is taken");
+        assert_eq!(world.carry(begun), 1);
+        let flow = *world.ports.by_flow.keys().next().expect("there is one");
+        // As the far end says it.
+        world.near.streams().reset(flow, Reason::Denied);
+        let target = world.ports.reset(begun, flow, Reason::Denied).expect("it led there");
+        assert_eq!(target.to_string(), "example.org:53");
+        for (after, flows) in [(1, 0), (9, 0), (11, 0), (12, 1)] {
+            one.send(b"a").expect("it is taken");
+            assert_eq!(world.carry(begun + Duration::from_secs(after)), flows, "after {after} s");
+        }
+        assert!(world.near.streams().poll().is_none_or(|event| !matches!(event, Event::Opened { .. })));
+    }
+
+    #[test]
+    fn there_are_so_many_flows_at_once() {
+        let begun = now();
+        let mut world = World::new(begun);
+        let at = world.add(1, Leads::To("example.org:53".parse().expect("it is one")));
+        let clients: Vec<UdpSocket> = (0..MAX_FLOWS + 2).map(|_| client(at)).collect();
+        for _ in 0..2 {
+            clients.iter().for_each(|one| assert!(one.send(b"a").is_ok()));
+            assert!(world.carry(begun) <= MAX_FLOWS);
+            assert!(world.carry(begun) <= MAX_FLOWS);
+        }
+        assert_eq!(world.carry(begun), MAX_FLOWS);
+        assert_eq!(world.refused, [Reason::Busy; 2], "each is told once");
+    }
+}

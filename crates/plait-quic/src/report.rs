@@ -1,0 +1,180 @@
+//! Events of transfers and proxies as JSON: lines of `--json`, and what the Python package reads.
+
+use crate::clients::Guest;
+use crate::files::{Local, News, PathStatus, Sent, Status, Transferred};
+use crate::identity::hexadecimal;
+use crate::pilot::Change;
+use crate::proxy::{self, Standing, Tidings, Told};
+use crate::receiver::Summary;
+use crate::sender::Progress;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Why somebody was rejected.
+pub const WRONG_SECRET: &str = "the secret is wrong";
+
+/// Rate of a transfer in bit/s, without the bytes of an earlier one.
+pub fn goodput(bytes: u64, resumed: u64, duration: Duration) -> f64 {
+    bytes.saturating_sub(resumed) as f64 * 8.0 / duration.as_secs_f64().max(1e-9)
+}
+
+/// Changes of the scheduler.
+pub fn changes(changes: &[Change], names: &[String]) -> Value {
+    changes.iter().map(|change| change.to_json(names)).collect()
+}
+
+/// Progress of a file.
+pub fn progress(status: &Status) -> Value {
+    json!({
+        "event": "progress", "file": status.name, "bytes": status.bytes, "size": status.size,
+        "seconds": status.elapsed.as_secs_f64(), "paths": paths(&status.paths),
+    })
+}
+
+/// The result of a transfer; `names` are those of its first paths.
+pub fn sent(sent: &Sent, scheduler: &str, names: &[String]) -> Value {
+    let path = |(local, path): &(Local, Progress)| {
+        json!({
+            "name": local.to_string(), "bytes": path.sent, "srtt_s": path.srtt.map(|srtt| srtt.as_secs_f64()),
+            "opened": path.opened, "trouble": path.trouble,
+        })
+    };
+    json!({
+        "event": "sent", "file": sent.name, "files": sent.files, "bytes": sent.bytes, "resumed_bytes": sent.resumed,
+        "sha256": sent.digest.as_ref().map(|digest| hexadecimal(digest)), "skipped": sent.skipped,
+        "failed": sent.failed.iter().map(failure).collect::<Vec<_>>(), "seconds": sent.duration.as_secs_f64(),
+        "goodput_bps": goodput(sent.bytes, sent.resumed, sent.duration), "scheduler": scheduler,
+        "paths": sent.paths.iter().map(path).collect::<Vec<_>>(),
+        "retransmissions": sent.counters.retransmissions, "reinjections": sent.counters.reinjections,
+        "unrecorded": sent.unrecorded, "changes": changes(&sent.changes, names),
+    })
+}
+
+fn failure((file, error): &(String, String)) -> Value {
+    json!({"file": file, "error": error})
+}
+
+/// An event of an end that receives files.
+pub fn received(news: &News<'_>) -> Value {
+    match news {
+        News::Begun { offer, from } => json!({
+            "event": "begun", "file": offer.name, "size": offer.size, "from": from.remote, "client": client(from),
+        }),
+        News::Status(status) => progress(status),
+        News::File { path, outcome: Ok(arrived) } => json!({
+            "event": "file", "file": path, "bytes": arrived.bytes, "resumed_bytes": arrived.resumed,
+            "sha256": hexadecimal(&arrived.digest),
+        }),
+        News::File { path, outcome: Err(error) } => {
+            json!({"event": "file", "file": path, "error": error.to_string()})
+        }
+        News::Kept { offer, from, transferred } => {
+            let Transferred { path, files, bytes, resumed, digest, summary } = transferred;
+            let Summary { duration, paths, longest_gap } = summary;
+            json!({
+                "event": "received", "file": offer.name, "path": path.to_string_lossy(), "files": files, "bytes": bytes,
+                "resumed_bytes": resumed, "sha256": digest.as_ref().map(|digest| hexadecimal(digest)),
+                "seconds": duration.as_secs_f64(), "paths": paths, "longest_gap_s": longest_gap.as_secs_f64(),
+                "from": from.remote, "client": client(from),
+            })
+        }
+        News::Rejected { remote } => rejected(remote),
+        News::Failed { offer, from, error, left } => json!({
+            "event": "failed", "file": offer.name, "error": error.to_string(), "kept_bytes": left,
+            "from": from.remote, "client": client(from),
+        }),
+    }
+}
+
+/// An event of a proxy's near end.
+pub fn near(told: &Told<'_>, names: &[String]) -> Value {
+    match told {
+        Told::Changed(change) => change.to_json(names),
+        Told::Open { after } => {
+            json!({"event": "open", "after_s": after.map(|after| after.as_secs_f64())})
+        }
+        Told::Status(status) => {
+            let proxy::Status {
+                streams,
+                opened,
+                sent,
+                received,
+                flows,
+                datagrams,
+                elapsed,
+                paths: found,
+                ..
+            } = status;
+            json!({
+                "event": "progress", "connections": streams, "opened": opened, "sent_bytes": sent,
+                "received_bytes": received, "flows": flows, "datagrams": {
+                    "sent": datagrams.sent, "received": datagrams.received, "dropped_late": datagrams.late,
+                    "dropped_large": datagrams.large, "dropped_incomplete": datagrams.incomplete,
+                },
+                "seconds": elapsed.as_secs_f64(), "paths": paths(found),
+            })
+        }
+        Told::Refused { target, reason } => {
+            json!({"event": "refused", "target": target.to_string(), "reason": reason.to_string()})
+        }
+        Told::Unrecorded(error) => json!({"event": "unrecorded", "error": error.to_string()}),
+        Told::Lost { error, pause } => {
+            json!({"event": "lost", "error": error.to_string(), "pause_s": pause.as_secs_f64()})
+        }
+        Told::Idle { target } => json!({"event": "idle", "target": target.to_string()}),
+    }
+}
+
+/// An event of a proxy's far end.
+pub fn far(tidings: &Tidings<'_>) -> Value {
+    match tidings {
+        Tidings::Changed { from, change } => of(from, change.to_json(&[])),
+        Tidings::Came { from } => of(from, json!({"event": "came"})),
+        Tidings::Left { standing, error } => {
+            of(&standing.from, json!({"event": "left", "reason": error.to_string()}))
+        }
+        Tidings::Rejected { remote } => rejected(remote),
+        Tidings::Connected { from, target } => of(from, json!({"event": "connected", "target": target})),
+        Tidings::Idle { from, target } => of(from, json!({"event": "idle", "target": target})),
+        Tidings::Refused { from, target, reason } => {
+            of(from, json!({"event": "refused", "target": target, "reason": reason.to_string()}))
+        }
+        Tidings::Status(standings) => {
+            let one = |standing: &Standing| {
+                let Standing { from, streams, opened, sent, received, .. } = standing;
+                of(
+                    from,
+                    json!({"connections": streams, "opened": opened, "sent_bytes": sent, "received_bytes": received}),
+                )
+            };
+            json!({"event": "progress", "near_ends": standings.iter().map(one).collect::<Vec<_>>()})
+        }
+    }
+}
+
+/// An event of a client.
+fn of(from: &Guest, mut event: Value) -> Value {
+    event["from"] = json!(from.remote);
+    event["client"] = client(from);
+    event
+}
+
+/// A client's name, if it has one.
+fn client(from: &Guest) -> Value {
+    if from.client.is_empty() { Value::Null } else { json!(&*from.client) }
+}
+
+fn rejected(remote: &SocketAddr) -> Value {
+    json!({"event": "rejected", "from": remote, "reason": WRONG_SECRET})
+}
+
+fn paths(paths: &[PathStatus]) -> Value {
+    let path = |path: &PathStatus| {
+        json!({
+            "name": path.name, "usable": path.usable, "bytes": path.bytes, "rate_bps": path.rate_bps,
+            "srtt_s": path.srtt.map(|srtt| srtt.as_secs_f64()), "trouble": path.trouble,
+        })
+    };
+    paths.iter().map(path).collect()
+}

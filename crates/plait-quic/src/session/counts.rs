@@ -1,0 +1,44 @@
+//! Counters of paths, for metrics.
+
+use super::Session;
+use crate::ways::smoothed;
+use plait_sched::{PathState, Scheduler};
+use std::time::Duration;
+
+/// Counters of a path since its session began.
+#[derive(Clone, Debug, Default)]
+pub struct PathCounts {
+    /// Whether it carries data now.
+    pub usable: bool,
+    /// Payload bytes that were sent on it, copies included.
+    pub sent: u64,
+    /// Payload bytes that arrived on it, each once.
+    pub received: u64,
+    /// Data packets that were sent on it.
+    pub packets: u64,
+    /// Data packets of these that were lost.
+    pub lost: u64,
+    /// Its smoothed round-trip time, after the first sample.
+    pub srtt: Option<Duration>,
+}
+
+impl<W: Scheduler> Session<W> {
+    /// The counters of all paths; `is_open` tells of which there is a connection.
+    pub(crate) fn counts(&self, is_open: impl Fn(usize) -> bool) -> Vec<PathCounts> {
+        let (sent, received) = self.carried();
+        let paths = self.paths();
+        let count = |path: &plait_sched::Path| {
+            let (index, totals) = (path.id.index(), self.totals(path.id));
+            let bytes = |counts: &[u64]| counts.get(index).copied().unwrap_or(0);
+            PathCounts {
+                usable: is_open(index) && path.state == PathState::Active,
+                sent: bytes(sent),
+                received: bytes(received),
+                packets: totals.sent,
+                lost: totals.lost,
+                srtt: smoothed(path),
+            }
+        };
+        paths.iter().map(count).collect()
+    }
+}

@@ -1,0 +1,73 @@
+//! Packets as bytes, as they leave.
+
+use super::lasts;
+use crate::source::Source;
+use bytes::Bytes;
+use plait_sched::PathId;
+use plait_transport::image::{Boundaries, Image};
+use plait_transport::packet::Packet;
+use plait_transport::wire::quic::TAG_BYTES;
+use plait_transport::{Sink, Transmit};
+use std::io;
+
+/// Writes packets as they leave.
+pub(super) struct Encoder<'a, S> {
+    pub(super) image: &'a mut Image,
+    pub(super) peer: &'a Boundaries,
+    pub(super) source: &'a mut S,
+    pub(super) sent: &'a mut Vec<u64>,
+    pub(super) came: &'a [u64],
+    pub(super) budgets: &'a [u64],
+    pub(super) packets: &'a mut Vec<(PathId, Bytes)>,
+    pub(super) payload: Vec<u8>,
+    /// Segments that are to be on every path.
+    pub(super) redundant: Vec<u64>,
+    /// Packets beyond the budget of their path, in the order of their numbers.
+    pub(super) refused: Vec<(usize, u64)>,
+    pub(super) failed: Option<io::Error>,
+}
+
+impl<S: Source> Encoder<'_, S> {
+    fn put(&mut self, transmit: &Transmit<'_>, again: bool) {
+        self.payload.clear();
+        if let Packet::OneRtt(packet) = transmit.packet
+            && let Some(stream) = packet.stream
+        {
+            let path = transmit.path.index();
+            if !lasts(path, self.sent, self.came, self.budgets) {
+                self.refused.push((path, packet.number));
+                return;
+            }
+            self.payload.resize(stream.data.bytes as usize, 0);
+            let read = match again {
+                false => self.source.read_at(stream.offset, &mut self.payload),
+                true => self.source.read_again(stream.offset, &mut self.payload),
+            };
+            if let Err(error) = read {
+                self.failed.get_or_insert(error);
+                return;
+            }
+            if self.source.is_void(stream.offset) {
+                self.payload.clear();
+            }
+            self.sent[path] += self.payload.len() as u64;
+            if !self.payload.is_empty() && self.source.is_redundant(stream.offset) {
+                self.redundant.push(stream.data.segment);
+            }
+        }
+        let mut bytes = Vec::with_capacity(self.payload.len() + 128);
+        self.image.encode(transmit, &self.payload, self.peer, &mut bytes);
+        bytes.truncate(bytes.len() - TAG_BYTES);
+        self.packets.push((transmit.path, bytes.into()));
+    }
+}
+
+impl<S: Source> Sink for Encoder<'_, S> {
+    fn send(&mut self, transmit: &Transmit<'_>) {
+        self.put(transmit, false);
+    }
+
+    fn send_again(&mut self, transmit: &Transmit<'_>) {
+        self.put(transmit, true);
+    }
+}

@@ -1,0 +1,246 @@
+//! Flows of datagrams in virtual time: losses, duplicates and delays.
+
+use crate::sessions::{FAST, MILLISECOND, Net, Path, SECOND, SLOW, content};
+use plait_quic::streams::flows::{MAX_DATAGRAM, MAX_FLOWS};
+use plait_quic::streams::{Class, Event, Reason};
+use plait_sched::Time;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// One that is sent so often.
+#[derive(Clone, Copy)]
+struct Sending {
+    class: Class,
+    bytes: usize,
+    every: u64,
+    until: u64,
+}
+
+const CALL: Sending =
+    Sending { class: Class::Interactive, bytes: 160, every: 20 * MILLISECOND, until: 5 * SECOND };
+
+/// The outcome of one flow.
+#[derive(Default)]
+struct Came {
+    sent: usize,
+    /// How long each took that came, in nanoseconds, ascending.
+    waits: Vec<u64>,
+    /// Numbers by order of arrival.
+    order: Vec<u64>,
+    uploaded: u64,
+}
+
+impl Came {
+    fn at(&self, percent: usize) -> f64 {
+        self.waits[(self.waits.len() - 1) * percent / 100] as f64 / MILLISECOND as f64
+    }
+
+    fn lost(&self) -> f64 {
+        1.0 - self.waits.len() as f64 / self.sent as f64
+    }
+}
+
+/// Sends datagrams with their numbers in them. All that come are whole, and come once.
+fn run(net: &mut Net<'_>, sending: Sending, upload: bool) -> Came {
+    let flow = net.ends[0].streams.open_flow("echo:1", sending.class).expect("there is room");
+    let bulk = upload.then(|| net.ends[0].streams.open("bulk:1", Class::Bulk).expect("there is room"));
+    let mut came = Came::default();
+    let mut under_way = BTreeMap::new();
+    while net.now < sending.until + SECOND {
+        while net.ends[1].streams.poll().is_some() {}
+        let due = sending.every * came.sent as u64;
+        if net.now >= due && due < sending.until {
+            let number = came.sent as u64;
+            let mut bytes = content(sending.bytes, number);
+            bytes[..8].copy_from_slice(&number.to_be_bytes());
+            let now = Time::from_nanos(net.now);
+            net.ends[0].streams.send_datagram(now, flow, &bytes);
+            under_way.insert(number, (net.now, bytes));
+            came.sent += 1;
+        }
+        let far = &mut net.ends[1].streams;
+        while let Some((of, bytes)) = far.receive_datagram() {
+            let number = u64::from_be_bytes(bytes[..8].try_into().expect("they are there"));
+            let (at, sent) = under_way.remove(&number).expect("it comes once");
+            assert!(of == flow && sent == bytes, "it comes whole");
+            came.waits.push(net.now - at);
+            came.order.push(number);
+        }
+        if let Some(bulk) = bulk {
+            let count = far.peek(bulk).len();
+            far.consume(bulk, count);
+            came.uploaded += count as u64;
+            net.ends[0].streams.write(bulk, &[7; 20_000]);
+        }
+        let due = sending.every * came.sent as u64;
+        let next = [due, sending.until + SECOND].into_iter().filter(|next| *next > net.now).min();
+        let goes_on = net.step();
+        net.now = next.map_or(net.now, |next| if goes_on { net.now.min(next) } else { next });
+    }
+    assert!(net.ends.iter().all(|end| end.failed.is_none()));
+    came.waits.sort_unstable();
+    came
+}
+
+#[test]
+fn datagrams_come_over_all_paths_whatever_the_scheduler() {
+    for scheduler in ["lowest-rtt", "blest", "ecf", "round-robin", "redundant"] {
+        // 20 and 28 Mbit/s over two paths of 20 Mbit/s; less where each datagram is on both.
+        let every = if scheduler == "redundant" { 1_100_000 } else { 400_000 };
+        for bytes in [1_000, 1_420] {
+            let paths = [FAST, FAST];
+            let mut net = Net::new(scheduler, &paths, 1);
+            let came = run(&mut net, Sending { bytes, every, until: 3 * SECOND, ..CALL }, false);
+            let carried = net.ends[0].session.carried().0.to_vec();
+            println!("{scheduler}, {bytes}: {:.4} lost, {carried:?}, p99 {:.0} ms", came.lost(), came.at(99));
+            assert!(carried.iter().all(|bytes| *bytes > 1_000_000), "{scheduler}: {carried:?}");
+            // The first windows are small: some datagrams wait for more than 100 ms.
+            assert!(came.lost() < 0.05, "{scheduler}: {}", came.lost());
+        }
+    }
+}
+
+#[test]
+fn what_is_lost_is_not_sent_again() {
+    let paths = [FAST, SLOW].map(|path| Path { lost: 50, ..path });
+    let mut net = Net::new("round-robin", &paths, 3);
+    let came = run(&mut net, CALL, false);
+    assert!((0.02..0.09).contains(&came.lost()), "{}", came.lost());
+    // The slow path's 40 ms, and 100 ms of waiting for room.
+    assert!(came.at(100) < 145.0, "{}", came.at(100));
+    assert!(
+        came.order.iter().zip(&came.order[1..]).any(|(one, other)| one > other),
+        "none waits for another"
+    );
+    // Losses cost few bytes.
+    let left = net.ends[0].session.carried().0.iter().sum::<u64>();
+    let least = (came.sent * (160 + 7) + 8 + "echo:1".len()) as u64;
+    assert!((least..least + 200).contains(&left), "{left} bytes");
+    assert!(net.ends[0].session.counters().retransmissions > 0);
+    assert!(net.ends[0].session.is_drained() && net.ends[0].streams.memory() == 0, "nothing is kept");
+}
+
+/// A segment that was overtaken is told to be over on the other path, and comes after that.
+#[test]
+fn late_datagrams_are_read() {
+    let paths = [Path { jitter: 90, ..FAST }, FAST];
+    let mut net = Net::new("round-robin", &paths, 3);
+    let came = run(&mut net, Sending { every: 4 * MILLISECOND, ..CALL }, false);
+    let sent = net.ends[0].streams.datagrams().sent;
+    let again = net.ends[0].session.counters().retransmissions;
+    println!("{} of {sent} come, {again} were thought lost", came.waits.len());
+    assert!(again > 50);
+    assert_eq!(came.waits.len() as u64, sent);
+}
+
+#[test]
+fn a_redundant_flow_loses_what_all_paths_lose() {
+    let paths = [FAST, SLOW].map(|path| Path { lost: 100, ..path });
+    let long = Sending { until: 60 * SECOND, ..CALL };
+    let [once, twice] = [Class::Interactive, Class::Redundant]
+        .map(|class| run(&mut Net::new("lowest-rtt", &paths, 5), Sending { class, ..long }, false).lost());
+    println!("{once:.4} of a flow is lost, and {twice:.4} of a redundant one");
+    assert!((0.07..0.13).contains(&once), "{once}");
+    assert!(twice < 0.02, "{twice}");
+}
+
+#[test]
+fn a_redundant_flow_does_not_notice_that_a_path_goes_dark() {
+    for dark in [0, 1] {
+        let mut paths = [FAST, SLOW];
+        paths[dark].outage = [2 * SECOND, 4 * SECOND];
+        let redundant = Sending { class: Class::Redundant, ..CALL };
+        let twice = run(&mut Net::new("round-robin", &paths, 1), redundant, false);
+        let once = run(&mut Net::new("round-robin", &paths, 1), CALL, false);
+        println!("path {dark} dark: {:.4} lost, redundant {:.4}", once.lost(), twice.lost());
+        assert_eq!(twice.waits.len(), twice.sent, "nothing is lost");
+        assert!(twice.at(100) < 100.0, "{}", twice.at(100));
+        assert!(once.lost() > 0.0);
+    }
+}
+
+#[test]
+fn a_call_goes_before_an_upload() {
+    let paths = [FAST, SLOW];
+    let alone = run(&mut Net::new("lowest-rtt", &paths, 1), CALL, false);
+    for class in [Class::Interactive, Class::Redundant] {
+        let beside = run(&mut Net::new("lowest-rtt", &paths, 1), Sending { class, ..CALL }, true);
+        println!("{class:?}: p99 {:.0} ms alone, {:.0} beside", alone.at(99), beside.at(99));
+        // The paths' queues are as full as the upload keeps them: 60 kB are 24 and 48 ms.
+        assert!(beside.lost() < 0.02 && beside.at(99) < 110.0, "{} {}", beside.lost(), beside.at(99));
+        assert!(beside.uploaded > 8_000_000, "{}", beside.uploaded);
+    }
+}
+
+#[test]
+fn what_no_path_carries_in_time_is_dropped_here_the_oldest_first() {
+    let paths = [Path { kilobits: 1_000, ..FAST }];
+    let mut net = Net::new("lowest-rtt", &paths, 1);
+    // 4 Mbit/s for 1.
+    let came = run(&mut net, Sending { bytes: 1_000, every: 2 * MILLISECOND, ..CALL }, false);
+    let counts = net.ends[0].streams.datagrams();
+    println!("{counts:?}, p99 {} ms", came.at(99));
+    assert_eq!(counts.sent + counts.late, came.sent as u64);
+    // Reservations of dropped datagrams leave as empty segments, and are few.
+    let left = net.ends[0].session.totals(plait_sched::PathId(0)).sent;
+    let again = net.ends[0].session.counters().retransmissions;
+    assert!(left < counts.sent + again + 100, "{left} packets");
+    assert!((0.6..0.8).contains(&came.lost()), "{}", came.lost());
+    // 100 ms here, and the queue's 480 ms.
+    assert!(came.at(100) < 700.0, "{}", came.at(100));
+    let last = *came.order.last().expect("some came");
+    assert!(last as usize > came.sent - 100, "the newest came");
+}
+
+#[test]
+fn flows_are_bounded_and_end() {
+    let paths = [FAST];
+    let mut net = Net::new("lowest-rtt", &paths, 1);
+    let near = &mut net.ends[0].streams;
+    let flows: Vec<u32> =
+        (0..MAX_FLOWS).map(|_| near.open_flow("a:1", Class::Bulk).expect("there is room")).collect();
+    assert_eq!(near.open_flow("a:1", Class::Bulk), Err(Reason::Busy));
+    near.send_datagram(Time::ZERO, flows[0], &[0; MAX_DATAGRAM + 1]);
+    assert_eq!(near.datagrams().large, 1);
+    let settle = |net: &mut Net<'_>| {
+        let until = net.now + SECOND;
+        while net.step() && net.now < until {}
+    };
+    settle(&mut net);
+    let far = &mut net.ends[1].streams;
+    let mut opened = 0;
+    while let Some(event) = far.poll() {
+        assert!(matches!(event, Event::Flow { .. }), "{event:?}");
+        opened += 1;
+    }
+    assert_eq!((opened, far.flows()), (MAX_FLOWS, MAX_FLOWS));
+    far.reset(flows[1], Reason::Denied);
+    net.ends[0].streams.reset(flows[0], Reason::Broken);
+    net.ends[0].streams.send_datagram(Time::ZERO, flows[0], b"to nobody");
+    settle(&mut net);
+    let [near, far] = &mut net.ends;
+    assert_eq!(near.streams.poll(), Some(Event::Reset { stream: flows[1], reason: Reason::Denied }));
+    assert_eq!(far.streams.poll(), Some(Event::Reset { stream: flows[0], reason: Reason::Broken }));
+    assert_eq!((near.streams.flows(), far.streams.flows()), (MAX_FLOWS - 2, MAX_FLOWS - 2));
+    assert_eq!(far.streams.receive_datagram(), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn whatever_the_paths_a_datagram_comes_once_and_whole(
+        seed in any::<u64>(),
+        lost in 0..200u32,
+        jitter in 0..80u64,
+        bytes in prop_oneof![8..1_100usize, 8..MAX_DATAGRAM],
+        redundant in any::<bool>(),
+        upload in any::<bool>(),
+        scheduler in prop::sample::select(vec!["lowest-rtt", "round-robin", "redundant", "otias"]),
+    ) {
+        let paths = [Path { lost, jitter, ..FAST }, Path { lost, ..SLOW }];
+        let class = if redundant { Class::Redundant } else { Class::Bulk };
+        let sending = Sending { class, bytes, every: 7 * MILLISECOND, until: SECOND };
+        let came = run(&mut Net::new(scheduler, &paths, seed), sending, upload);
+        prop_assert!(lost > 0 || upload || bytes > 1_000 || came.waits.len() == came.sent);
+    }
+}

@@ -1,0 +1,186 @@
+//! The program between network namespaces of a user's own: addresses of both families, interfaces without a route, MTUs,
+//! ports at which nothing listens. Needs `unshare`, `ip` and a kernel that lets users have them.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+/// Two namespaces. `link N` joins them; the receiver's own addresses are 10.77.9.9 and fd77:9::9, of which `both.test` is
+/// the name. Then come the case's `$LINKS`, a receiver with `$LISTEN` and a sender to `$TO` with `$MORE`.
+const SCRIPT: &str = r#"
+set -eu
+unshare -n sleep 120 > /dev/null 2>&1 &
+peer=$!
+receiver=
+trap 'kill $peer $receiver 2> /dev/null || true' EXIT
+while [ "$(readlink /proc/$peer/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
+far() { nsenter -t $peer -n "$@"; }
+link() {
+    ip link add net$1 type veth peer name far$1
+    ip link set far$1 netns $peer
+    ip link set net$1 up
+    far ip link set far$1 up
+}
+slow() {
+    tc qdisc add dev net$1 root tbf rate 20mbit burst 16kb latency 50ms
+}
+v4() {
+    ip addr add 10.77.$1.1/24 dev net$1
+    far ip addr add 10.77.$1.2/24 dev far$1
+    ip route add 10.77.9.9 via 10.77.$1.2 dev net$1 metric $1
+}
+v6() {
+    ip addr add fd77:$1::1/64 dev net$1 nodad
+    far ip addr add fd77:$1::2/64 dev far$1 nodad
+    ip route add fd77:9::9 via fd77:$1::2 dev net$1 metric $1
+}
+printf '127.0.0.1 localhost\nfd77:9::9 both.test\n10.77.9.9 both.test\n' > "$FOLDER/hosts"
+mount --bind "$FOLDER/hosts" /etc/hosts
+far ip link set lo up
+far ip addr add 10.77.9.9/32 dev lo
+far ip addr add fd77:9::9/128 dev lo nodad
+eval "$LINKS"
+if [ -n "$LISTEN" ]; then
+    far "$PROGRAM" recv --once --out "$FOLDER/out" $LISTEN --secret told --json --quiet > "$FOLDER/recv" &
+    receiver=$!
+    while ! grep -q fingerprint "$FOLDER/recv"; do sleep 0.01; done
+    fingerprint=$(sed -n 's/.*"fingerprint":"\([0-9a-f]*\)".*/\1/p' "$FOLDER/recv")
+else
+    fingerprint=$(printf '%064d' 0)
+fi
+to=$(eval "echo $TO")
+"$PROGRAM" send "$FOLDER/file" "$to" --secret told --fingerprint "$fingerprint" --json --quiet $MORE
+"#;
+
+/// Any port, of both families.
+const DEFAULT: &str = "--mode 600";
+
+/// Whether there are such namespaces here.
+fn is_possible() -> bool {
+    let words = "ip link add here type veth peer name there && mount --bind /etc/hosts /etc/hosts \
+        && tc qdisc add dev here root tbf rate 20mbit burst 16kb latency 50ms";
+    let tried = Command::new("unshare").args(["-rnm", "sh", "-c", words]).output();
+    let possible = tried.is_ok_and(|output| output.status.success());
+    if !possible {
+        eprintln!("not tried: no namespaces here");
+    }
+    possible
+}
+
+fn send(links: &str, listen: &str, to: &str, more: &str) -> Output {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("out")).expect("it is made");
+    std::fs::write(folder.path().join("file"), vec![7; 4_000_000]).expect("it is written");
+    let mut command = Command::new("unshare");
+    command.args(["-rnm", "sh", "-c", SCRIPT]).env("PROGRAM", env!("CARGO_BIN_EXE_plait-quic"));
+    command.env("FOLDER", folder.path()).env("LINKS", links).env("LISTEN", listen);
+    command.env("TO", to).env("MORE", more).output().expect("it starts")
+}
+
+/// The interfaces of the paths, with the bytes that each has sent of a whole file.
+fn carried(links: &str, listen: &str, to: &str, more: &str) -> Vec<(String, u64)> {
+    let output = send(links, listen, to, more);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{links}: {said}{}", String::from_utf8_lossy(&output.stderr));
+    let told: Value = serde_json::from_str(said.lines().last().expect("it says something")).expect("JSON");
+    let one = |path: &Value| {
+        let name = path["name"].as_str().expect("a name");
+        let name = name.split_once('%').map_or(name, |(_, interface)| interface);
+        (name.to_owned(), path["bytes"].as_u64().expect("a number"))
+    };
+    told["paths"].as_array().expect("paths").iter().map(one).collect()
+}
+
+/// The message of a sender that fails, and its duration.
+fn failure(links: &str, listen: &str, to: &str, more: &str) -> (String, Duration) {
+    #[expect(clippy::disallowed_methods, reason = "what is tried is how soon the program gives up")]
+    let begun = Instant::now();
+    let output = send(links, listen, to, more);
+    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let said = [output.stdout, output.stderr].concat();
+    (String::from_utf8_lossy(&said).into_owned(), begun.elapsed())
+}
+
+#[test]
+fn a_path_of_each_family_carries_its_part() {
+    if !is_possible() {
+        return;
+    }
+    for more in ["", "--interop"] {
+        let carried = carried("link 1; v4 1; slow 1; link 2; v6 2; slow 2", DEFAULT, "both.test:4433", more);
+        let used = |name: &str| carried.iter().any(|(path, bytes)| path == name && *bytes > 500_000);
+        assert!(used("net1") && used("net2"), "\"{more}\": {carried:?}");
+    }
+}
+
+#[test]
+fn every_address_of_a_name_is_tried() {
+    if !is_possible() {
+        return;
+    }
+    // Nobody answers, or a port is closed, at the address of the family that comes first.
+    for links in ["link 1; v4 1; v6 1; far ip addr del fd77:9::9/128 dev lo", "link 1; v4 1; v6 1"] {
+        let carried = carried(links, "--listen 0.0.0.0:4433", "both.test:4433", "");
+        assert_eq!(carried.len(), 1, "{links}: {carried:?}");
+        assert!(carried[0].0 == "net1" && carried[0].1 >= 4_000_000, "{links}: {carried:?}");
+    }
+}
+
+#[test]
+fn two_machines_on_one_cable_need_no_addresses() {
+    if !is_possible() {
+        return;
+    }
+    let links = "link 1; while ip -6 addr show tentative | grep -q inet6; do sleep 0.1; done
+        while far ip -6 addr show tentative | grep -q inet6; do sleep 0.1; done";
+    let to = r#"[$(far ip -6 addr show far1 | sed -n "s/.*inet6 \(fe80[^/]*\).*/\1/p")%net1]:4433"#;
+    let carried = carried(links, DEFAULT, to, "");
+    assert!(carried.len() == 1 && carried[0].0 == "net1", "{carried:?}");
+}
+
+#[test]
+fn interfaces_without_a_route_take_no_place() {
+    if !is_possible() {
+        return;
+    }
+    let bridges = "for n in 1 2 3 4 5 6 7 8; do link $n; ip addr add 172.17.$n.1/24 dev net$n; done; ";
+    let carried = carried(&format!("{bridges} link 10; v4 10"), DEFAULT, "10.77.9.9:4433", "");
+    assert!(carried.len() == 1 && carried[0].0 == "net10", "{carried:?}");
+}
+
+#[test]
+fn a_port_at_which_nothing_listens_is_an_error_at_once() {
+    if !is_possible() {
+        return;
+    }
+    for to in ["10.77.9.9:4433", "[fd77:9::9]:4433", "both.test:4433"] {
+        for more in ["", "--interop"] {
+            let (said, took) = failure("link 1; v4 1; v6 1; link 2; v4 2", "", to, more);
+            let expected = format!("{to}: nothing listens there (connection refused)");
+            assert!(said.contains(&expected), "{more}: {said}");
+            assert!(took < Duration::from_secs(10), "{took:?}");
+        }
+    }
+}
+
+#[test]
+fn a_link_that_drops_full_datagrams_carries_nothing_and_one_path_of_it_is_an_error() {
+    if !is_possible() {
+        return;
+    }
+    // The far end of a veth drops packets above its MTU without a word; the near end refuses them.
+    for narrow in ["far ip link set far1 mtu 1400", "ip link set net1 mtu 1400"] {
+        let links = format!("link 1; v4 1; {narrow}");
+        let two = format!("{links}; link 2; v4 2");
+        let carried = carried(&two, DEFAULT, "10.77.9.9:4433", "--mtu 1472");
+        let expected: [(&str, bool); 2] = [("net1", false), ("net2", true)];
+        let found: Vec<_> = carried.iter().map(|(name, bytes)| (name.as_str(), *bytes > 0)).collect();
+        assert_eq!(found, expected, "{narrow}: {carried:?}");
+        let (said, took) = failure(&links, DEFAULT, "10.77.9.9:4433", "--mtu 1472");
+        assert!(
+            said.contains("no path carries datagrams of 1472 bytes: 10.77.1.1 carries 13"),
+            "{narrow}: {said}"
+        );
+        assert!(took < Duration::from_secs(15), "{took:?}");
+    }
+}

@@ -1,0 +1,142 @@
+//! UDP over the proxy: datagrams of ports and of SOCKS5's relays.
+
+use super::{PATIENCE, Program, connect, content, far, line, near, relay};
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+/// An echo server.
+fn echo() -> SocketAddr {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let address = socket.local_addr().expect("it has one");
+    thread::spawn(move || {
+        let mut buffer = [0; 65_536];
+        while let Ok((count, from)) = socket.recv_from(&mut buffer) {
+            let _ = socket.send_to(&buffer[..count], from);
+        }
+    });
+    address
+}
+
+fn client(to: &str) -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    socket.connect(to).expect("it is an address");
+    socket.set_read_timeout(Some(Duration::from_millis(500))).expect("it can be set");
+    socket
+}
+
+/// Says something until it comes back: datagrams may get lost.
+fn converse(socket: &UdpSocket, says: &[u8]) {
+    let mut buffer = [0; 65_536];
+    for _ in 0..PATIENCE.as_millis() / 500 {
+        socket.send(says).expect("it is taken");
+        while let Ok(count) = socket.recv(&mut buffer) {
+            if &buffer[..count] == says {
+                return;
+            }
+        }
+    }
+    panic!("{} bytes do not come back", says.len());
+}
+
+fn port(near: &Program) -> String {
+    near.hello["udp"][0]["listen"].as_str().expect("it is text").to_owned()
+}
+
+#[test]
+fn datagrams_of_any_size_come_back_over_two_paths() {
+    let echo = echo();
+    let far = far(&[&echo.to_string()]);
+    let relay = relay(far.word("address").parse().expect("it is one"));
+    let udp = format!("127.0.0.1:0={echo}");
+    let near = near(&far, &relay.address.to_string(), &["--udp", &udp, "--scheduler", "round-robin"]);
+    assert!(near.hello["socks"].is_null(), "{}", near.hello);
+    let clients = [client(&port(&near)), client(&port(&near))];
+    for bytes in [0, 1, 8, 9, 100, 1_000, 1_075, 1_076, 1_452, 5_000, 8_972] {
+        clients.iter().zip(1..).for_each(|(client, seed)| converse(client, &content(seed, bytes)));
+    }
+    let [other, cut] = [0, 1].map(|at| relay.carried[at].load(Ordering::Relaxed));
+    assert!(cut > 10_000 && other > 10_000, "{cut} and {other} bytes");
+    // And it goes on without one of them.
+    relay.cut.store(true, Ordering::Relaxed);
+    converse(&clients[0], &content(9, 1_452));
+}
+
+#[test]
+fn a_redundant_port_is_on_both_paths_and_no_answer_comes_twice() {
+    let echo = echo();
+    let far = far(&[&echo.to_string()]);
+    let relay = relay(far.word("address").parse().expect("it is one"));
+    let (udp, port_) = (format!("127.0.0.1:0={echo}"), echo.port().to_string());
+    let near = near(&far, &relay.address.to_string(), &["--udp", &udp, "--redundant-port", &port_]);
+    let client = client(&port(&near));
+    converse(&client, b"first");
+    let before = [0, 1].map(|at| relay.carried[at].load(Ordering::Relaxed));
+    let (mut came, mut buffer) = (BTreeSet::new(), [0; 1_000]);
+    for number in 0..100_u32 {
+        client.send(&[&number.to_be_bytes()[..], &[7; 496]].concat()).expect("it is taken");
+        if let Ok(500) = client.recv(&mut buffer) {
+            assert!(came.insert(buffer[..4].to_vec()), "{number} comes twice");
+        }
+    }
+    while client.recv(&mut buffer).is_ok() {
+        assert!(came.insert(buffer[..4].to_vec()), "one comes twice");
+    }
+    let after = [0, 1].map(|at| relay.carried[at].load(Ordering::Relaxed));
+    assert!((0..2).all(|at| after[at] - before[at] > 50 * 500), "{before:?} {after:?}");
+    assert!(came.len() > 50, "{} come", came.len());
+}
+
+#[test]
+fn what_is_not_allowed_is_refused() {
+    let (echo, far) = (echo(), far(&["example.org:53", "*:*"]));
+    let udp = format!("127.0.0.1:0={echo}");
+    let mut near = near(&far, &far.word("address"), &["--udp", &udp]);
+    let client = client(&port(&near));
+    client.send(b"may I?").expect("it is taken");
+    let refused = line(&mut near.lines);
+    assert_eq!((&refused["event"], &refused["target"]), (&"refused".into(), &echo.to_string().into()));
+    assert!(refused["reason"].as_str().is_some_and(|reason| reason.contains("--allow")), "{refused}");
+}
+
+/// A relay's header: no fragment, IPv4.
+fn header(to: SocketAddr) -> Vec<u8> {
+    let SocketAddr::V4(to) = to else { panic!("{to}") };
+    [&[0, 0, 0, 1], &to.ip().octets()[..], &to.port().to_be_bytes()].concat()
+}
+
+#[test]
+fn a_client_of_socks_has_a_relay_as_long_as_it_is_connected() {
+    let (echo, other) = (echo(), echo());
+    let far = far(&["127.0.0.1:*"]);
+    let near = near(&far, &far.word("address"), &["--socks", "127.0.0.1:0"]);
+    let mut control = connect(&near.word("socks"));
+    control.write_all(&[5, 1, 0, 5, 3, 0, 1, 0, 0, 0, 0, 0, 0]).expect("it is taken");
+    let mut answer = [0; 12];
+    control.read_exact(&mut answer).expect("it is answered");
+    assert_eq!(answer[..6], [5, 0, 5, 0, 0, 1], "{answer:?}");
+    let bound = SocketAddr::from((
+        [answer[6], answer[7], answer[8], answer[9]],
+        u16::from_be_bytes([answer[10], answer[11]]),
+    ));
+    let client = client(&bound.to_string());
+    for to in [echo, other] {
+        converse(&client, &[&header(to)[..], &content(1, 700)].concat());
+    }
+    // Nobody else is served, and no fragments are taken.
+    let stranger = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    stranger.set_read_timeout(Some(Duration::from_millis(500))).expect("it can be set");
+    stranger.send_to(&[&header(echo)[..], b"me too"].concat(), bound).expect("it is taken");
+    assert!(stranger.recv(&mut [0; 100]).is_err());
+    client.send(&[&[0, 0, 1], &header(echo)[3..], b"a part"].concat()).expect("it is taken");
+    assert!(client.recv(&mut [0; 100]).is_err());
+    drop(control);
+    let gone = (0..60).any(|_| {
+        let _ = client.send(&[&header(echo)[..], b"are you there?"].concat());
+        client.recv(&mut [0; 100]).is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused)
+    });
+    assert!(gone, "nobody listens there any more");
+}

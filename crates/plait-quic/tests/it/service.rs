@@ -1,0 +1,434 @@
+//! The programs as services: clients, files of options, counters, logs, restarts, and the units of systemd.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_plait-quic");
+
+/// No test waits longer for anything.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+pub(crate) struct Service {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+    errors: BufReader<ChildStderr>,
+    pub(crate) hello: serde_json::Value,
+}
+
+impl Service {
+    /// Starts a command that says with a line of JSON that it listens.
+    pub(crate) fn start(arguments: &[&str], secret: Option<&str>) -> Self {
+        let mut command = Command::new(PROGRAM);
+        command.args(arguments).arg("--json").env_remove("PLAIT_SECRET");
+        command.envs(secret.map(|secret| ("PLAIT_SECRET", secret)));
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("it is piped"));
+        let errors = BufReader::new(child.stderr.take().expect("it is piped"));
+        let hello = until(&mut lines, "listening");
+        Self { child, lines, errors, hello }
+    }
+
+    pub(crate) fn word(&self, key: &str) -> String {
+        self.hello[key].as_str().unwrap_or_else(|| panic!("{key} in {}", self.hello)).to_owned()
+    }
+
+    /// The next event of this name.
+    fn event(&mut self, name: &str) -> serde_json::Value {
+        until(&mut self.lines, name)
+    }
+
+    fn signal(&self, signal: nix::sys::signal::Signal) {
+        let id = nix::unistd::Pid::from_raw(self.child.id() as i32);
+        nix::sys::signal::kill(id, signal).expect("it runs");
+    }
+
+    fn end(&mut self) {
+        self.signal(nix::sys::signal::Signal::SIGTERM);
+        assert_eq!(self.child.wait().expect("it ends").code(), Some(0), "a service is ended so");
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Lines of JSON up to the event of this name.
+pub(crate) fn until(lines: &mut impl BufRead, event: &str) -> serde_json::Value {
+    loop {
+        let mut text = String::new();
+        assert!(lines.read_line(&mut text).expect("it is text") > 0, "it ended before {event}");
+        let value: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+        assert!(value["time"].as_str().is_some_and(is_time), "{value}");
+        if value["event"] == event {
+            return value;
+        }
+    }
+}
+
+/// RFC 3339 in UTC: 2026-01-31T12:00:00.123Z, with or without the fraction.
+fn is_time(text: &str) -> bool {
+    let shape: String = text.chars().map(|one| if one.is_ascii_digit() { '0' } else { one }).collect();
+    ["0000-00-00T00:00:00Z", "0000-00-00T00:00:00.0Z", "0000-00-00T00:00:00.00Z", "0000-00-00T00:00:00.000Z"]
+        .contains(&&*shape)
+}
+
+/// Writes a file that only its owner may read.
+pub(crate) fn private(folder: &Path, name: &str, content: &str) -> String {
+    let file = folder.join(name);
+    std::fs::write(&file, content).expect("there is room");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("it is ours");
+    file.to_str().expect("it is text").to_owned()
+}
+
+/// A server that sends back what it gets, and lets each connection end.
+fn echo() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("it has one").to_string();
+    std::thread::spawn(move || {
+        for mut socket in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let mut reader = socket.try_clone().expect("another handle");
+                let _ = std::io::copy(&mut reader, &mut socket);
+            });
+        }
+    });
+    address
+}
+
+pub(crate) fn connect(address: &str) -> TcpStream {
+    let socket = TcpStream::connect(address).expect("it listens");
+    socket.set_read_timeout(Some(PATIENCE)).expect("it can be set");
+    socket
+}
+
+/// Whether what is said comes back.
+fn answers(address: &str) -> bool {
+    let mut socket = connect(address);
+    let mut heard = [0; 5];
+    socket.write_all(b"hello").is_ok() && socket.read_exact(&mut heard).is_ok() && heard == *b"hello"
+}
+
+/// A port of UDP that is free.
+fn free_port() -> u16 {
+    UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port()
+}
+
+/// The counters, each line of which is what the format allows.
+fn counters(address: &str) -> Vec<(String, f64)> {
+    let mut socket = connect(address);
+    socket.write_all(b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n").expect("it is taken");
+    let mut text = String::new();
+    socket.read_to_string(&mut text).expect("it is text");
+    let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");
+    assert!(head.contains("text/plain; version=0.0.4"), "{head}");
+    let mut typed = std::collections::BTreeMap::new();
+    let mut found = Vec::new();
+    for line in body.lines() {
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = rest.split_once(' ').expect("a name and a type");
+            assert!(
+                ["counter", "gauge"].contains(&kind)
+                    && typed.insert(name.to_owned(), kind.to_owned()).is_none()
+            );
+        } else if !line.starts_with("# HELP ") {
+            let (series, value) = line.rsplit_once(' ').expect("a series and a value");
+            let name = series.split('{').next().unwrap_or_default();
+            assert!(typed.contains_key(name), "{line}");
+            assert_eq!(typed[name] == "counter", name.ends_with("_total"), "{line}");
+            found.push((series.to_owned(), value.parse().expect("a number")));
+        }
+    }
+    found
+}
+
+fn value(counters: &[(String, f64)], series: &str) -> f64 {
+    let found = counters.iter().find(|(name, _)| name == series);
+    found.unwrap_or_else(|| panic!("{series} in {counters:?}")).1
+}
+
+/// Two clients have their own secrets; events, counters and limits are theirs.
+#[test]
+fn clients_of_a_receiver_are_told_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = private(folder.path(), "file", &"x".repeat(5_000));
+    let secret = private(folder.path(), "van.secret", "the secret of the van\n");
+    let config = format!(
+        "listen = \"127.0.0.1:0\"\nmetrics = 0\n[[client]]\nname = \"lab\"\nsecret = \"the secret of the lab\"\n\
+         [[client]]\nname = \"van\"\nsecret-file = \"{secret}\"\nbytes = \"4kB\"\n"
+    );
+    let config = private(folder.path(), "recv.toml", &config);
+    let out = folder.path().join("out");
+    let mut command = Command::new(PROGRAM);
+    command.args(["recv", "--json", "--config", &config, "--out"]).arg(&out).env_remove("PLAIT_SECRET");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("it is piped"));
+    let errors = BufReader::new(child.stderr.take().expect("it is piped"));
+    let metrics = until(&mut lines, "metrics")["address"].as_str().expect("it is text").to_owned();
+    let hello = until(&mut lines, "listening");
+    assert!(hello["secret"].is_null());
+    let mut service = Service { child, lines, errors, hello };
+    let (address, fingerprint) = (service.word("address"), service.word("fingerprint"));
+    let send = |secret: &str, name: &str| {
+        let mut command = Command::new(PROGRAM);
+        command.args(["send", &file, &address, "--fingerprint", &fingerprint, "--as", name, "--quiet"]);
+        let output = command.env("PLAIT_SECRET", secret).output().expect("it starts");
+        (output.status.success(), String::from_utf8(output.stderr).expect("it is text"))
+    };
+    assert!(send("the secret of the lab", "a").0);
+    assert_eq!(service.event("begun")["client"], "lab");
+    assert_eq!(service.event("received")["client"], "lab");
+    let (sent, words) = send("the secret of the van", "b");
+    assert!(!sent && words.contains("a file of 5000 bytes: 4000 are allowed"), "{words}");
+    let (sent, words) = send("the secret of nobody", "c");
+    assert!(!sent && words.contains("the secret is not the receiver's"), "{words}");
+    assert!(service.event("rejected")["from"].as_str().is_some_and(|from| from.starts_with("127.0.0.1:")));
+    let counted = counters(&metrics);
+    assert_eq!(value(&counted, "plait_rejected_secrets_total"), 1.0);
+    assert_eq!(value(&counted, "plait_transfers_kept_total{client=\"lab\"}"), 1.0);
+    assert_eq!(value(&counted, "plait_received_bytes_total{client=\"lab\"}"), 5_000.0);
+    assert_eq!(value(&counted, "plait_transfers{client=\"lab\"}"), 0.0);
+    service.end();
+}
+
+/// A far end with targets for each client; both ends count.
+#[test]
+fn clients_of_a_proxy_have_targets_of_their_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let echo = echo();
+    let config = format!(
+        "serve = true\nlisten = \"127.0.0.1:0\"\nmetrics = \"127.0.0.1:0\"\n\
+         [[client]]\nname = \"lab\"\nsecret = \"the secret of the lab\"\nallow = [\"{echo}\"]\nstreams = 1\n\
+         [[client]]\nname = \"van\"\nsecret = \"the secret of the van\"\n"
+    );
+    let config = private(folder.path(), "proxy.toml", &config);
+    let mut command = Command::new(PROGRAM);
+    command.args(["proxy", "--json", "--config", &config]).env_remove("PLAIT_SECRET");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("it is piped"));
+    let errors = BufReader::new(child.stderr.take().expect("it is piped"));
+    let metrics = until(&mut lines, "metrics")["address"].as_str().expect("it is text").to_owned();
+    let hello = until(&mut lines, "listening");
+    let mut far = Service { child, lines, errors, hello };
+    let forward = format!("127.0.0.1:0={echo}");
+    let (address, fingerprint) = (far.word("address"), far.word("fingerprint"));
+    let options = ["proxy", &address, "--fingerprint", &fingerprint, "--forward", &forward];
+    let near = |secret| Service::start(&options, Some(secret));
+    let entrance =
+        |near: &Service| near.hello["forwards"][0]["listen"].as_str().expect("it is text").to_owned();
+    let (mut lab, van) = (near("the secret of the lab"), near("the secret of the van"));
+    let mut stays = connect(&entrance(&lab));
+    stays.write_all(b"hello").expect("it is taken");
+    stays.read_exact(&mut [0; 5]).expect("it comes back");
+    let connected = far.event("connected");
+    assert_eq!((&connected["client"], &connected["target"]), (&"lab".into(), &echo.as_str().into()));
+    assert!(connected["from"].as_str().is_some_and(|from| from.starts_with("127.0.0.1:")));
+    assert!(!answers(&entrance(&lab)), "one stream is allowed");
+    let refused = far.event("refused");
+    assert_eq!(
+        (&refused["client"], &refused["reason"]),
+        (&"lab".into(), &"there are too many connections".into())
+    );
+    assert!(!answers(&entrance(&van)), "it has no targets");
+    assert_eq!(far.event("refused")["client"], "van");
+    // Counters of near ends are of the last half second.
+    (0..3).for_each(|_| drop(lab.event("progress")));
+    let counted = counters(&metrics);
+    assert_eq!(value(&counted, "plait_near_ends{client=\"lab\"}"), 1.0);
+    assert_eq!(value(&counted, "plait_connections{client=\"lab\"}"), 1.0);
+    // What was said on the refused one may have come, too.
+    assert!([5.0, 10.0].contains(&value(&counted, "plait_received_bytes_total{client=\"lab\"}")));
+    assert_eq!(value(&counted, "plait_sent_bytes_total{client=\"lab\"}"), 5.0);
+    assert!(value(&counted, "plait_path_received_bytes_total{client=\"lab\",path=\"0\"}") >= 5.0);
+    let refusals = |client: &str| {
+        let of = |(name, _): &&(String, f64)| {
+            name.starts_with(&format!("plait_connections_refused_total{{client=\"{client}\""))
+        };
+        counted.iter().filter(of).map(|(_, count)| count).sum::<f64>()
+    };
+    assert_eq!((refusals("lab"), refusals("van")), (1.0, 1.0));
+    drop(lab);
+    assert_eq!(far.event("left")["client"], "lab");
+    far.end();
+}
+
+/// The far end restarts: killed or ended, with its key. Near ends come back by themselves, and say so.
+#[test]
+fn near_ends_come_back_after_a_restart_of_the_far_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let echo = echo();
+    let key = folder.path().join("key.pem");
+    let listen = format!("127.0.0.1:{}", free_port());
+    let serve =
+        ["proxy", "--serve", "--listen", &listen, "--key", key.to_str().expect("text"), "--allow", &echo];
+    let start = || Service::start(&serve, Some("a long secret of both"));
+    let mut far = start();
+    let forward = format!("127.0.0.1:0={echo}");
+    let fingerprint = far.word("fingerprint");
+    let options = ["proxy", &listen, "--fingerprint", &fingerprint, "--forward", &forward, "--quiet"];
+    let mut near = Service::start(&options, Some("a long secret of both"));
+    let entrance = near.hello["forwards"][0]["listen"].as_str().expect("it is text").to_owned();
+    assert!(answers(&entrance));
+    // It says goodbye.
+    far.end();
+    let lost = near.event("lost");
+    assert!(lost["error"].as_str().is_some_and(|error| error.contains("the proxy was ended")), "{lost}");
+    let mut far = start();
+    assert!(near.event("open")["after_s"].as_f64().is_some());
+    assert!(answers(&entrance));
+    // It is killed, and another one has its place: that does not know the connection, and says so.
+    far.signal(nix::sys::signal::Signal::SIGKILL);
+    far.child.wait().expect("it ends");
+    let _far = start();
+    let lost = near.event("lost");
+    assert!(lost["error"].as_str().is_some_and(|error| error.contains("started anew")), "{lost}");
+    assert!(near.event("open")["after_s"].as_f64().is_some());
+    assert!(answers(&entrance));
+}
+
+/// A near end that is started first waits for the far end; one beyond the limit waits for its turn.
+#[test]
+fn near_ends_wait_for_what_passes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (echo, key) = (echo(), folder.path().join("key.pem"));
+    let port = free_port();
+    let config = format!(
+        "serve = true\nlisten = \"127.0.0.1:{port}\"\nkey = \"{}\"\nallow = [\"{echo}\"]\n\
+         [[client]]\nname = \"lab\"\nsecret = \"the secret of the lab\"\nnear-ends = 1\n",
+        key.display()
+    );
+    let config = private(folder.path(), "proxy.toml", &config);
+    let far = Service::start(&["proxy", "--config", &config], None);
+    let fingerprint = far.word("fingerprint");
+    let to = format!("127.0.0.1:{port}");
+    let options = ["proxy", &to, "--fingerprint", &fingerprint, "--socks", "127.0.0.1:0"];
+    let mut first = Service::start(&options, Some("the secret of the lab"));
+    first.event("open");
+    let mut second = Service::start(&options, Some("the secret of the lab"));
+    let lost = second.event("lost");
+    assert!(lost["error"].as_str().is_some_and(|error| error.contains("1 near ends are allowed")), "{lost}");
+    assert_eq!(lost["pause_s"], 1.0);
+    assert_eq!(second.event("lost")["pause_s"], 2.0, "the pause grows");
+    first.end();
+    second.event("open");
+    let wrong =
+        Command::new(PROGRAM).args(options).env("PLAIT_SECRET", "another one").output().expect("it starts");
+    assert!(!wrong.status.success() && String::from_utf8_lossy(&wrong.stderr).contains("the secret is not"));
+}
+
+/// The lines of a log have the time and who it was; nothing is told every half second.
+#[test]
+fn a_log_has_times_and_addresses_and_no_progress() {
+    let echo = echo();
+    let serve = ["proxy", "--serve", "--listen", "127.0.0.1:0", "--allow", &echo];
+    let mut command = Command::new(PROGRAM);
+    command.args(serve).env("PLAIT_SECRET", "short").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut typed = String::new();
+    lines.read_line(&mut typed).expect("it is text");
+    assert!(!typed.contains("short"), "a given secret is never printed: {typed}");
+    let words: Vec<&str> = typed.split_whitespace().collect();
+    let errors = BufReader::new(child.stderr.take().expect("it is piped"));
+    let mut far = Service { child, lines, errors, hello: serde_json::Value::Null };
+    let forward = format!("127.0.0.1:0={echo}");
+    let near = ["proxy", words[2], "--fingerprint", words[4], "--forward", &forward];
+    let mut ends = Service::start(&near, Some("short"));
+    let entrance = ends.hello["forwards"][0]["listen"].as_str().expect("it is text").to_owned();
+    assert!(answers(&entrance));
+    let guess = Command::new(PROGRAM).args(near).env("PLAIT_SECRET", "guess").output().expect("it starts");
+    assert!(!guess.status.success());
+    (0..3).for_each(|_| drop(ends.event("progress")));
+    ends.end();
+    far.end();
+    let mut log = String::new();
+    far.errors.read_to_string(&mut log).expect("it is text");
+    let lines: Vec<&str> = log.lines().collect();
+    for line in &lines {
+        assert!(line.split(' ').next().is_some_and(is_time), "{line}");
+    }
+    let told = |words: &str| lines.iter().filter(|line| line.contains(words)).count();
+    assert_eq!(told("the secret is short and can be guessed"), 1, "{log}");
+    assert_eq!(told("127.0.0.1:"), lines.len() - 1, "every other line names an address: {log}");
+    assert_eq!(
+        (told(" has connected"), told(": connected"), told(" is gone: it has ended")),
+        (1, 1, 1),
+        "{log}"
+    );
+    assert_eq!(told("rejected: the secret is wrong"), 1, "{log}");
+    assert_eq!(lines.len(), 5, "{log}");
+}
+
+/// Clients that are gone while their target does not read, and connections on which nothing moves, end.
+#[test]
+fn connections_on_which_nothing_moves_are_ended() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let target = listener.local_addr().expect("it has one").to_string();
+    let serve = ["proxy", "--serve", "--listen", "127.0.0.1:0", "--allow", &target, "--idle", "1s"];
+    let mut far = Service::start(&serve, Some("a long secret of both"));
+    let (address, fingerprint) = (far.word("address"), far.word("fingerprint"));
+    let forward = format!("127.0.0.1:0={target}");
+    let options = ["proxy", &address, "--fingerprint", &fingerprint, "--forward", &forward, "--idle", "3s"];
+    let mut near = Service::start(&options, Some("a long secret of both"));
+    let entrance = near.hello["forwards"][0]["listen"].as_str().expect("it is text").to_owned();
+    let quiet = connect(&entrance);
+    let (mut server, _) = listener.accept().expect("it is connected to");
+    server.set_read_timeout(Some(PATIENCE)).expect("it can be set");
+    assert_eq!(far.event("idle")["target"], target.as_str());
+    let seen = server.read(&mut [0; 1]).map_err(|error| error.kind());
+    assert_eq!(seen, Err(std::io::ErrorKind::ConnectionReset));
+    drop(quiet);
+    // What is said fills all buffers; the client is gone before it is read.
+    let client = connect(&entrance);
+    let (server, _) = listener.accept().expect("it is connected to");
+    client.set_write_timeout(Some(Duration::from_millis(300))).expect("it can be set");
+    while (&client).write(&[7; 65_536]).is_ok() {}
+    drop(client);
+    far.event("idle");
+    drop(server);
+    near.end();
+}
+
+/// The units start what there is: every option of theirs exists, and the files of options beside them are right.
+#[test]
+fn the_units_of_systemd_start_the_program() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
+    let units: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .expect("it is there")
+        .map(|entry| entry.expect("it is there").path())
+        .filter(|path| path.extension().is_some_and(|end| end == "service"))
+        .collect();
+    assert_eq!(units.len(), 3);
+    for unit in units {
+        let text = std::fs::read_to_string(&unit).expect("it is text");
+        let given = |key: &str| text.lines().filter_map(|line| line.strip_prefix(key)).collect::<Vec<_>>();
+        let [start] = given("ExecStart=")[..] else { panic!("{}", unit.display()) };
+        let credential =
+            given("LoadCredential=").pop().and_then(|one| one.split(':').next()).expect("a configuration");
+        assert_eq!((given("Restart=").pop(), given("NoNewPrivileges=").pop()), (Some("always"), Some("yes")));
+        let state = tempfile::tempdir().expect("a folder");
+        let config = std::fs::read_to_string(folder.join(credential)).expect("it is beside");
+        let config = config.replace("/srv/plait", &state.path().join("inbox").display().to_string());
+        let config = config.replace("vps.example.org", "127.0.0.1");
+        private(state.path(), credential, &config);
+        let place = state.path().to_str().expect("it is text");
+        let start = start.replace("${CREDENTIALS_DIRECTORY}", place).replace("${STATE_DIRECTORY}", place);
+        let words: Vec<&str> = start.split(' ').collect();
+        assert_eq!(words[0], "/usr/local/bin/plait-quic");
+        let near = unit.file_name().is_some_and(|name| name == "plait-proxy-near.service");
+        let local = if near {
+            ["--socks", "127.0.0.1:0", "--forward", "127.0.0.1:0=127.0.0.1:9"]
+        } else {
+            ["--listen", "127.0.0.1:0", "--mtu", "1232"]
+        };
+        let mut service = Service::start(&[&words[1..], &local, &["--metrics", "0"]].concat(), None);
+        assert_eq!(state.path().join("key.pem").exists(), !near);
+        service.end();
+    }
+}

@@ -1,0 +1,203 @@
+//! Clients that connect and stay silent, in virtual time: they keep nobody out.
+
+use bytes::BytesMut;
+use noq_proto::{
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
+    FourTuple, StreamEvent,
+};
+use plait_quic::hello::Hello;
+use plait_quic::streams::Far;
+use plait_quic::streams::far::News;
+use plait_quic::{Error, Fingerprint, Identity, Offer, Secret, Settings, identity};
+use plait_sched::Builtin;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 9, 9, 9)), 4433);
+
+struct Client {
+    address: SocketAddr,
+    endpoint: Endpoint,
+    handle: ConnectionHandle,
+    connection: Connection,
+    /// What it says once it is connected.
+    says: Option<Vec<u8>>,
+    /// Datagrams that it sent.
+    sent: usize,
+    lost: bool,
+    /// The far end has answered its greeting.
+    answered: bool,
+}
+
+/// A far end and its clients; datagrams arrive at once.
+struct World {
+    now: Instant,
+    far: Far,
+    fingerprint: Fingerprint,
+    clients: Vec<Client>,
+    news: Vec<News>,
+}
+
+impl World {
+    #[expect(clippy::disallowed_methods, reason = "there is no other way to some moment")]
+    fn new() -> Self {
+        let identity = Identity::generate().expect("a key");
+        let scheduler = || Builtin::new("lowest-rtt", &[]).map_err(|error| Error::Setting(error.to_string()));
+        let far = Far::new(Settings::default(), &identity, Secret::new("told"), scheduler).expect("an end");
+        let (now, fingerprint) = (Instant::now(), identity.fingerprint());
+        Self { now, far, fingerprint, clients: Vec::new(), news: Vec::new() }
+    }
+
+    /// Somebody connects, and says the secret for a path of a session, or nothing: how many datagrams that took.
+    fn connect(&mut self, address: [u8; 4], path: Option<u8>) -> usize {
+        let config = ClientConfig::new(Arc::new(identity::client(self.fingerprint).expect("it is TLS")));
+        let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), None, false);
+        let connected = endpoint.connect(self.now, config, SERVER, "plait");
+        let (handle, connection) = connected.expect("it begins");
+        let says = path.map(|path| {
+            let (secret, session, offer) = (Secret::new("told"), [7; 16], Offer::STREAMS);
+            Hello { secret, session, path, continues: path > 0, paths: 8, segment: 1_000, offer }.encode()
+        });
+        let address = SocketAddr::new(address.into(), 40_000 + self.clients.len() as u16);
+        self.clients.push(Client {
+            address,
+            endpoint,
+            handle,
+            connection,
+            says,
+            sent: 0,
+            lost: false,
+            answered: false,
+        });
+        self.settle();
+        // noq paces the packet that answers a Retry.
+        for _ in 0..100 {
+            if self.clients.last().is_some_and(|client| client.connection.is_handshaking()) {
+                self.now += Duration::from_millis(1);
+                self.settle();
+            }
+        }
+        self.clients.last().map_or(0, |client| client.sent)
+    }
+
+    /// Until nobody has anything to send at this moment.
+    fn settle(&mut self) {
+        loop {
+            let mut quiet = true;
+            for client in &mut self.clients {
+                for datagram in client.transmit(self.now) {
+                    quiet = false;
+                    let local = Some(SERVER.ip());
+                    self.far.handle_datagram(self.now, client.address, local, BytesMut::from(&datagram[..]));
+                }
+            }
+            self.far.handle_timeout(self.now);
+            while let Some(news) = self.far.poll() {
+                self.news.push(news);
+            }
+            let mut out = Vec::new();
+            self.far.transmit(self.now, &mut out);
+            for outgoing in out {
+                let Some(client) = self.clients.iter_mut().find(|client| client.address == outgoing.remote)
+                else {
+                    continue;
+                };
+                for piece in outgoing.bytes.chunks(outgoing.segment.unwrap_or(outgoing.bytes.len()).max(1)) {
+                    quiet = false;
+                    client.handle(self.now, piece);
+                }
+            }
+            if quiet {
+                return;
+            }
+        }
+    }
+
+    /// Connections that were answered.
+    fn paths(&self) -> usize {
+        self.clients.iter().filter(|client| client.answered && !client.lost).count()
+    }
+}
+
+impl Client {
+    fn handle(&mut self, now: Instant, datagram: &[u8]) {
+        let (tuple, mut answer) = (FourTuple::new(SERVER, Some(self.address.ip())), Vec::new());
+        let event = self.endpoint.handle(now, tuple, None, BytesMut::from(datagram), &mut answer);
+        if let Some(DatagramEvent::ConnectionEvent(_, event)) = event {
+            self.connection.handle_event(event);
+        }
+    }
+
+    fn transmit(&mut self, now: Instant) -> Vec<Vec<u8>> {
+        if self.connection.poll_timeout().is_some_and(|due| due <= now) {
+            self.connection.handle_timeout(now);
+        }
+        while let Some(event) = self.connection.poll_endpoint_events() {
+            if let Some(event) = self.endpoint.handle_event(self.handle, event) {
+                self.connection.handle_event(event);
+            }
+        }
+        while let Some(event) = self.connection.poll() {
+            self.lost |= matches!(event, Event::ConnectionLost { .. });
+            self.answered |= matches!(event, Event::Stream(StreamEvent::Readable { .. }));
+        }
+        if !self.connection.is_handshaking()
+            && let Some(says) = self.says.take()
+        {
+            let stream = self.connection.streams().open(Dir::Bi).expect("one is allowed");
+            let written = self.connection.send_stream(stream).write(&says);
+            assert_eq!(written.ok(), Some(says.len()));
+        }
+        let (mut datagrams, mut bytes) = (Vec::new(), Vec::new());
+        while self.connection.poll_transmit(now, NonZeroUsize::MIN, &mut bytes).is_some() {
+            datagrams.push(std::mem::take(&mut bytes));
+        }
+        self.sent += datagrams.len();
+        datagrams
+    }
+}
+
+/// Those of one address have eight places, of which the oldest is given away. Others are not their concern.
+#[test]
+fn an_address_has_few_places_without_the_secret() {
+    let mut world = World::new();
+    for _ in 0..100 {
+        world.connect([10, 0, 0, 1], None);
+    }
+    let open = world.clients.iter().filter(|client| !client.lost).count();
+    assert_eq!(open, 8);
+    world.connect([10, 0, 0, 2], Some(0));
+    assert!(matches!(world.news[..], [News::Came { .. }]), "{:?}", world.news);
+    // Somebody with the secret gets in from the same address, too: the oldest makes room.
+    world.connect([10, 0, 0, 1], Some(1));
+    assert_eq!(world.paths(), 2);
+}
+
+/// A hundred addresses take all places there are without the secret, and prove their addresses for it. Who says the
+/// secret gets in at once, and so does every further path.
+#[test]
+fn many_addresses_keep_nobody_out() {
+    let mut world = World::new();
+    let sent: Vec<usize> = (0..100).map(|last| world.connect([10, 0, 1, last], None)).collect();
+    let open = world.clients.iter().filter(|client| !client.lost).count();
+    assert_eq!(open, 64);
+    // The first ones are believed; later ones have to repeat what they said first, with a token (Retry).
+    assert_eq!(sent[99], sent[0] + 1);
+    for path in 0..8 {
+        world.connect([10, 0, 2, path], Some(path));
+        assert_eq!(world.paths(), usize::from(path) + 1);
+    }
+    // A flood behind it ends no path of those who are in.
+    for last in 0..200 {
+        world.connect([10, 0, 3, last], None);
+    }
+    assert_eq!(world.paths(), 8);
+    // Silence ends after ten seconds.
+    world.now += Duration::from_secs(11);
+    world.settle();
+    world.settle();
+    let open = world.clients.iter().filter(|client| !client.lost).count();
+    assert!(open <= 8, "{open}");
+}

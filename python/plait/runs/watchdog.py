@@ -1,0 +1,116 @@
+"""Ends a run whose scheduler, written in Python, does not return from a decision."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from types import CodeType, FrameType, TracebackType
+
+from plait import _core
+
+LIMIT_SECONDS = 10.0
+"""Wall time of one call. Simulated time does not pass meanwhile, so results do not depend on it."""
+LOOKS = 10
+"""How often it looks within the limit."""
+DEBUGGERS = ("bdb", "pdb", "pydevd", "debugpy")
+"""Modules whose frames, or frames that they trace, show that somebody is looking at the program step by step."""
+
+
+class _NeverReturnedError(BaseException):
+    """Raised in the scheduler; `except Exception` there does not catch it."""
+
+
+class Watchdog:
+    """Context manager around runs: a call of `decide` or `on_event` that takes longer than the limit raises RunError.
+
+    It looks at the frames of the thread that entered it, so that a decision costs nothing. Code in C that does not
+    return is not interrupted. With a debugger it does nothing.
+
+    Args:
+        schedulers: objects or classes whose methods are called meanwhile; only those written in Python count.
+    """
+
+    def __init__(self, schedulers: Iterable[object]) -> None:
+        self._codes: dict[CodeType, str] = {}
+        for one in schedulers:
+            for name in ("decide", "on_event"):
+                method = getattr(one, name, None)
+                code = getattr(getattr(method, "__func__", method), "__code__", None)
+                if code is not None:
+                    kind = one if isinstance(one, type) else type(one)
+                    self._codes[code] = f"{kind.__name__}.{name}"
+        self._thread = threading.get_ident()
+        self._ended = threading.Event()
+        self._watcher: threading.Thread | None = None
+        self._found: str | None = None
+
+    def __enter__(self) -> Watchdog:
+        if self._codes and not _is_debugged(sys._getframe()):
+            self._watcher = threading.Thread(target=self._watch, name="plait-watchdog", daemon=True)
+            self._watcher.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        if self._watcher is not None:
+            self._watcher.join()
+        if self._found is not None and not isinstance(error, _NeverReturnedError):
+            with suppress(
+                _NeverReturnedError
+            ):  # the call returned after all, before the exception was raised
+                time.sleep(0)
+        if isinstance(error, _NeverReturnedError):
+            message = (
+                f"scheduler {self._found} had not returned after {LIMIT_SECONDS:g} s; expected a decision, "
+                "such as plait.Wait()"
+            )
+            raise _core.RunError(message) from None
+
+    def _watch(self) -> None:
+        """Look for a frame that stays. It is held meanwhile, so that no other one is taken for it."""
+        last: FrameType | None = None
+        looks = 0
+        while not self._ended.wait(LIMIT_SECONDS / LOOKS):
+            frame, innermost = self._called()
+            if frame is None or frame is not last:
+                last, looks = frame, 0
+                continue
+            looks += 1
+            if looks >= LOOKS and innermost is not None and not _is_debugged(innermost):
+                where = f"{Path(innermost.f_code.co_filename).name}, line {innermost.f_lineno}"
+                self._found = f"{self._codes[frame.f_code]} ({where})"
+                del innermost
+                _raise_in(self._thread)
+
+    def _called(self) -> tuple[FrameType | None, FrameType | None]:
+        """The frame of a scheduler's method that the thread is in, and the innermost frame."""
+        innermost = sys._current_frames().get(self._thread)
+        frame = innermost
+        while frame is not None and frame.f_code not in self._codes:
+            frame = frame.f_back
+        return frame, innermost
+
+
+def _is_debugged(frame: FrameType | None) -> bool:
+    """Whether a debugger traces a frame or one that called it, or is one of them."""
+    monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on
+    if monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None:
+        return True
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if frame.f_trace is not None or module.lstrip("_").startswith(DEBUGGERS):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _raise_in(thread: int) -> None:
+    """Raise the exception in a thread as soon as it executes Python."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_NeverReturnedError))

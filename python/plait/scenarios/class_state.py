@@ -1,0 +1,55 @@
+"""The data in a scheduler's class: a run that changed it would change the next run, too."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from plait import _core
+
+
+class ClassState:
+    """The data attributes of classes, for a comparison after runs. Objects that pickle refuses are left out.
+
+    Args:
+        kinds: subclasses of `Scheduler`.
+    """
+
+    def __init__(self, kinds: Iterable[type]) -> None:
+        self._before = {kind: _attributes(kind) for kind in kinds}
+
+    def check(self) -> None:
+        """See that nothing has changed.
+
+        Raises:
+            ScenarioError: a run left something in its class, which the next one would begin with.
+        """
+        for kind, before in self._before.items():
+            now = _attributes(kind)
+            changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+            if changed:
+                message = (
+                    f"scheduler {kind.__name__}: the run changed {kind.__name__}.{changed[0]}, an attribute of the "
+                    f"class, with which the next run would begin; expected self.{changed[0]} = … in __init__"
+                )
+                raise _core.ScenarioError(message)
+
+
+def _attributes(kind: type) -> Mapping[str, bytes]:
+    """The data of a class and of those that it inherits from, by name."""
+    found: dict[str, bytes] = {}
+    for one in reversed(kind.__mro__):
+        if issubclass(one, _core.Scheduler) and one is not _core.Scheduler:
+            found |= dict(_pickled(vars(one)))
+    return found
+
+
+def _pickled(values: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+    for name, value in values.items():
+        if name.startswith("__") or callable(value) or hasattr(value, "__get__"):
+            continue
+        try:
+            yield name, pickle.dumps(value)
+        except Exception:
+            continue

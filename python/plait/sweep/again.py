@@ -1,0 +1,115 @@
+"""One run of a dataset again, from the plan in the dataset."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from plait._core import ScenarioError
+from plait.scenarios.own import LIBRARIES, PYTHON, Own
+from plait.scenarios.scenario import Scenario, from_table
+from plait.scenarios.scheduler import parse_choice
+from plait.support.machine import plait_version
+from plait.sweep.dataset import about
+from plait.sweep.plan import Plan
+
+
+@dataclass(frozen=True)
+class Again:
+    """The run to be made: the scenario as the sweep ran it, the scheduler, the seed.
+
+    notes: why results may differ from the dataset's, a sentence each.
+    """
+
+    scenario: Scenario
+    choice: str | Mapping[str, Any] | Own
+    seed: int
+    notes: Sequence[str]
+
+
+def run_again(folder: str | PathLike[str], index: int, own: str | None = None) -> Again:
+    """The run of this index.
+
+    Traces are found relative to the current folder.
+
+    Args:
+        folder: the dataset's.
+        index: as in its column `index`.
+        own: ``FILE.py:CLASS`` of the run's scheduler, if it is none of the built-in ones: a dataset has its name alone.
+
+    Raises:
+        ScenarioError: there is no dataset or no such run, or a file of the plan is missing or another one.
+    """
+    folder = Path(folder)
+    told = about(folder)
+    contenders, seeds = told["schedulers"], told["seeds"]
+    if not index < told["runs"]:
+        message = f"{folder}: index {index}: unknown; expected 0 to {told['runs'] - 1}"
+        raise ScenarioError(message)
+    rest, place = divmod(index, len(contenders))
+    point, seed = divmod(rest, seeds if isinstance(seeds, int) else len(seeds))
+    table = {
+        "name": told["name"],
+        "scenario": told["scenario"],
+        "set": told["set"],
+        "axis": told["axis"],
+        "schedulers": [_choice(folder, contenders[place], own)],
+        "seeds": seeds,
+        "perturb": told["perturbed"] is not None,
+    }
+    _check_traces(folder, told["traces"])
+    plan = Plan(table, "", str(folder), of_one=True)
+    if plan.identity["points"] != told["points"]:
+        message = f"{folder}: index {index}: the libraries here draw other points from the plan's axes"
+        raise ScenarioError(message)
+    (contender,) = plan.contenders
+    number = plan.seeds[seed]
+    scenario = json.loads(plan.repetition(point, number))
+    notes = []
+    if told["version"] != plait_version():
+        notes.append(f"the dataset was made by Plait {told['version']}, this is {plait_version()}")
+    return Again(
+        from_table(scenario, plan.where(point)), contender.at(plan.values(point)).choice, number, notes
+    )
+
+
+def _choice(folder: Path, contender: Any, own: str | None) -> Any:
+    """The scheduler as plans write it."""
+    if isinstance(contender, str):
+        if own is not None:
+            message = f"--scheduler {own!r}: the run's scheduler is {contender}; expected no --scheduler"
+            raise ScenarioError(message)
+        return contender
+    first, *rest = contender["class"].split(":")
+    name, *given = rest if first.endswith(PYTHON + LIBRARIES) else (first, *rest)
+    if own is None:
+        message = (
+            f"{folder}: the run's scheduler is {contender['class']}, one of your own; "
+            f"expected --scheduler FILE:{name}"
+        )
+        raise ScenarioError(message)
+    choice = parse_choice(own)
+    if not isinstance(choice, Own) or choice.sha256 != contender["sha256"]:
+        message = f"--scheduler {own!r}: is not the file that the sweep ran: its SHA-256 is another one"
+        raise ScenarioError(message)
+    return ":".join([own, *given]) if not choice.given else own
+
+
+def _check_traces(folder: Path, traces: Mapping[str, str]) -> None:
+    """See that the files of recorded links are those of the sweep."""
+    for name, digest in traces.items():
+        try:
+            found = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        except OSError as error:
+            message = f"{folder}: trace {name}: {error.strerror}; expected it relative to the current folder"
+            raise ScenarioError(message) from error
+        if found != digest:
+            message = (
+                f"{folder}: trace {name}: is not the file that the sweep ran: its SHA-256 is another one"
+            )
+            raise ScenarioError(message)
