@@ -120,10 +120,10 @@ def _paths(result: Result) -> Iterator[tuple[float | None, ...]]:
         ways = packets.select(way=(pl.col("arrived_ns") - pl.col("sent_ns")) / 1e6)["way"].drop_nulls()
         trips = ways + (ways.min() or 0.0)
         yield (
-            100 * path["throughput_bps"] / whole if whole else None,
+            100 * (path["throughput_bps"] / whole) if whole else None,
             trips.quantile(0.5, "linear"),
             trips.quantile(0.95, "linear"),
-            100 * (len(packets) - len(ways)) / len(packets) if len(packets) else None,
+            100 * ((len(packets) - len(ways)) / len(packets)) if len(packets) else None,
         )
 
 
