@@ -220,7 +220,10 @@ def test_a_scheduler_that_fails_ends_the_near_end(echo: int, tmp_path: Path) -> 
         (["--serve", "--socks", "127.0.0.1:0"], "'--serve' cannot be used with '--socks"),
         (["--serve", "--redundant-port", "22"], "'--serve' cannot be used with '--redundant-port"),
         (
-            [*"host:1 --secret x --record here --scheduler auto --fingerprint".split(), "0" * 64],
+            [
+                *["host:1", "--secret", "x", "--record", "here", "--scheduler", "auto", "--fingerprint"],
+                "0" * 64,
+            ],
             "name one",
         ),
         (["--serve", "host:1"], "'--serve' cannot be used with '[HOST:PORT]'"),
@@ -229,7 +232,10 @@ def test_a_scheduler_that_fails_ends_the_near_end(echo: int, tmp_path: Path) -> 
             ["127.0.0.1:1", "--fingerprint", "0" * 64, "--secret", "x", "--forward", "80"],
             "ADDR:PORT=HOST:PORT",
         ),
-        (["127.0.0.1:1", "--fingerprint", "0" * 64, "--secret", "x", "--socks", "here"], "'here' for '--socks"),
+        (
+            ["127.0.0.1:1", "--fingerprint", "0" * 64, "--secret", "x", "--socks", "here"],
+            "'here' for '--socks",
+        ),
     ],
 )
 def test_what_cannot_be_says_why(

@@ -204,9 +204,7 @@ def received_of(data: dict[str, Any]) -> Received:
     """Of the core's event for a file that arrived, or failed to."""
     if data["event"] == "failed":
         parts = data["kept_bytes"]
-        return Received(
-            data["file"], None, data["error"], parts, client=data["client"], address=data["from"]
-        )
+        return Received(data["file"], None, data["error"], parts, client=data["client"], address=data["from"])
     known = {key: value for key, value in data.items() if key not in ("event", "from")}
     where = {"path": Path(data["path"]), "paths": tuple(data["paths"]), "address": data["from"]}
     return Received(**{**known, **where})

@@ -58,13 +58,14 @@ def _connecting(to: str, options: PathOptions) -> dict[str, Any]:
         message = f"unexpected keyword {unknown[0]!r}; choose {', '.join(PathOptions.__annotations__)}"
         raise TypeError(message)
     budget = {name: size_bytes(size) for name, size in options.get("budget", {}).items()}
-    lists = {name: list(options.get(name, ())) for name in ("local", "interface", "backup")}
     return {
         "cost": {},
         "congestion": "cubic",
         "mtu": MTU,
         **options,
-        **lists,
+        "local": list(options.get("local", ())),
+        "interface": list(options.get("interface", ())),
+        "backup": list(options.get("backup", ())),
         "to": to,
         "budget": budget,
     }
