@@ -471,7 +471,7 @@ class Sending:
         record: tuple[str | PathLike[str], str] | None = None,
         interop: bool = False,
     ) -> Sending:
-        """`connecting`: every key of `PathOptions`, and "to". `record`: the recording's place and the scheduler's label.
+        """`connecting`: every key of `PathOptions`, and "to". `record`: its place and the scheduler's label.
 
         Raises ScenarioError: an argument is not what it may be, or a file, address or interface cannot be had.
         """
