@@ -7,12 +7,12 @@ use crate::hello::{Hello, Offer, REPLY_BYTES, Reply};
 use crate::identity::{self, Fingerprint, NAME, Secret};
 use crate::link::{BROKEN, DONE, Link, Outgoing, Route, is_away, is_meant, is_narrow, words};
 use crate::reroute::{NO_ROUTE, Reroute};
-use crate::session::Session;
+use crate::session::{Session, smoothed};
 use crate::settings::{MAX_LINKS, NEXT_SEARCH, Settings};
 use crate::terms::Terms;
 use bytes::{Bytes, BytesMut};
 use noq_proto::{ClientConfig, ConnectionError, DatagramEvent, Endpoint, EndpointConfig, FourTuple};
-use plait_sched::{Path, PathId, PathState, Scheduler};
+use plait_sched::{PathId, PathState, Scheduler};
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -431,11 +431,6 @@ impl Ways {
         };
         self.ways.iter().enumerate().map(path).collect()
     }
-}
-
-/// A path's smoothed round trip, once there is one.
-pub(crate) fn smoothed(path: &Path) -> Option<Duration> {
-    path.has_rtt().then(|| Duration::from_nanos(path.srtt.as_nanos()))
 }
 
 impl Way {

@@ -28,7 +28,7 @@ class TransferCommand(click.Command):
         super().__init__(
             name,
             params=[_parameter(one) for one in described["arguments"]],
-            help=described["help"],
+            help=f"{described['help'].rstrip('.')}.",
             callback=lambda **_: None,
         )
 

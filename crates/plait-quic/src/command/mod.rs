@@ -52,6 +52,7 @@ struct Program {
 }
 
 #[derive(Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one in a process")]
 enum Action {
     /// Send files and folders to a receiver, over one path from each local address.
     Send(SendOptions),

@@ -29,6 +29,9 @@ struct Outlet {
     used: Instant,
 }
 
+/// The client and target of a flow that is connected, or the flow that is not, and why.
+type Connected<'a> = Result<(&'a Guest, &'a str), (Id, u32, Reason)>;
+
 /// All flows of all peers.
 #[derive(Debug)]
 pub(super) struct Outlets {
@@ -65,7 +68,7 @@ impl Outlets {
         registry: &Registry,
         token: usize,
         addresses: &[SocketAddr],
-    ) -> Option<Result<(&Guest, &str), (Id, u32, Reason)>> {
+    ) -> Option<Connected<'_>> {
         let outlet = self.outlets.get_mut(&token)?;
         let own = own_addresses();
         let mut admitted =

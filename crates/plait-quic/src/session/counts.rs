@@ -1,9 +1,13 @@
 //! Counters of paths, for metrics.
 
 use super::Session;
-use crate::ways::smoothed;
-use plait_sched::{PathState, Scheduler};
+use plait_sched::{Path, PathState, Scheduler};
 use std::time::Duration;
+
+/// A path's smoothed round trip, once there is one.
+pub(crate) fn smoothed(path: &Path) -> Option<Duration> {
+    path.has_rtt().then(|| Duration::from_nanos(path.srtt.as_nanos()))
+}
 
 /// Counters of a path since its session began.
 #[derive(Clone, Debug, Default)]

@@ -19,6 +19,7 @@ use crate::terms::{PathTerms, Terms};
 use bytes::Bytes;
 use core::num::NonZeroU32;
 pub use counts::PathCounts;
+pub(crate) use counts::smoothed;
 use plait_sched::{Builtin, Path, PathId, PathSet, Scheduler, Time};
 use plait_transport::endpoint::{Endpoint, PathChange, Side};
 use plait_transport::image::{Arriving, Boundaries, Image};
