@@ -49,7 +49,7 @@ COMMANDS = {
         "Run a recorded transfer again in the simulator, and say how far that is from what happened.",
     ),
     "recv": Place("transfers:recv", "Receive files into a folder; who sends has to know the secret."),
-    "proxy": Place("transfers:proxy", "Carry TCP connections and UDP datagrams over several paths to the other end."),
+    "proxy": Place("transfers:proxy", "Carry TCP connections and UDP datagrams over several paths to the other end (--serve)."),
     "link": Place(
         "link:link", "Run a command on the links of SCENARIO: an interface per path, without root."
     ),
