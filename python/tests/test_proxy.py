@@ -45,7 +45,9 @@ class Fails(Scheduler):
 
 
 @contextmanager
-def running(*arguments: str, folder: Path, secret: str = "told to both ends") -> Iterator[subprocess.Popen[str]]:
+def running(
+    *arguments: str, folder: Path, secret: str = "told to both ends"
+) -> Iterator[subprocess.Popen[str]]:
     """`plait proxy`, ended by Ctrl-C."""
     command = [sys.executable, "-m", "plait", "proxy", *arguments]
     environment = {**os.environ, "PLAIT_SECRET": secret}

@@ -43,13 +43,18 @@ COMMANDS = {
         "plot:plot", "Draw a metric of a sweep's DATASET over one of its variables, as papers print it."
     ),
     "report": Place("report:report", "Write one HTML page about runs or a sweep; it needs no network."),
-    "send": Place("transfers:send", "Send files and folders to a receiver, over one path from each local address."),
+    "send": Place(
+        "transfers:send", "Send files and folders to a receiver, over one path from each local address."
+    ),
     "replay": Place(
         "replay:replay",
         "Run a recorded transfer again in the simulator, and say how far that is from what happened.",
     ),
     "recv": Place("transfers:recv", "Receive files into a folder; who sends has to know the secret."),
-    "proxy": Place("transfers:proxy", "Carry TCP connections and UDP datagrams over several paths to the other end (--serve)."),
+    "proxy": Place(
+        "transfers:proxy",
+        "Carry TCP connections and UDP datagrams over several paths to the other end (--serve).",
+    ),
     "link": Place(
         "link:link", "Run a command on the links of SCENARIO: an interface per path, without root."
     ),
