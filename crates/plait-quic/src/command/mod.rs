@@ -1,4 +1,4 @@
-//! The commands `send`, `recv` and `proxy`, around [`files`](crate::files) and [`proxy`](crate::proxy).
+//! The commands `send`, `recv` and `proxy`, around [`files`] and [`proxy`](crate::proxy).
 //!
 //! Two programs have them: `plait-quic`, and Python's `plait` by [`run`] with a [`Host`] that adds
 //! schedulers from files and makes a folder of results of a recording.
