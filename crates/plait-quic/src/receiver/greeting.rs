@@ -86,18 +86,23 @@ impl Receiver {
         waiting.chain(streamed).chain(transfers).filter(|from| from.number == client).count()
     }
 
-    /// A client's new sender takes over from one of the same files that has gone silent.
+    /// Ends a silent transfer if the same client sends the same files anew: in a session that is heard, or that
+    /// began after the silent one was last heard. The new sender is silent, too, while it waits for an answer.
     pub(super) fn give_way(&mut self, now: Instant, new: Option<(&Hello, &Guest)>) {
         let silent = |transfer: &Transfer| now.saturating_duration_since(transfer.heard_at) >= SILENT;
-        let is_same = |transfer: &Transfer, (hello, from): (&Hello, &Guest)| {
+        let is_same = |transfer: &Transfer, hello: &Hello, from: &Guest| {
             hello.session != transfer.hello.session
                 && hello.offer.identity == transfer.hello.offer.identity
                 && from.number == transfer.from.number
         };
-        let heard = self.transfers.values().filter(|transfer| !silent(transfer));
-        let others: Vec<_> = heard.map(|transfer| (&transfer.hello, &transfer.from)).chain(new).collect();
-        let replaced =
-            |transfer: &Transfer| silent(transfer) && others.iter().any(|other| is_same(transfer, *other));
+        let since = |transfer: &Transfer| if silent(transfer) { transfer.epoch } else { now };
+        let others = self.transfers.values().map(|one| (since(one), &one.hello, &one.from));
+        let others: Vec<_> = others.chain(new.map(|(hello, from)| (now, hello, from))).collect();
+        let replaced = |transfer: &Transfer| {
+            let newer = |at: Instant| at >= transfer.heard_at;
+            silent(transfer)
+                && others.iter().any(|&(at, hello, from)| newer(at) && is_same(transfer, hello, from))
+        };
         let gone = self.transfers.iter().find(|(_, transfer)| replaced(transfer)).map(|(id, _)| *id);
         if let Some(id) = gone {
             self.end(now, &id, Err(Error::Ended("another sender of the same has taken over".to_owned())));
