@@ -33,6 +33,7 @@ SLOW = ("make ", "git clone", "apt-get")
 KINDS = ("sh", "bash", "python", "toml", "rust", "c", "text", "")
 NO_RUN = {
     "docs/deploy.md": "changes the machine's network; test_deploy.py runs it in the lab's kernel",
+    "docs/real-links-service.md": "needs two machines and systemd; plait-quic's tests start each unit's command",
     "docs/links.md": "needs namespaces and iperf3; test_link.py runs such commands where they are allowed",
     "docs/validation.md": "boots the kernel that `plait linux build` makes, for minutes; `make validate` runs it",
     "docs/questions/README.md": "minutes of runs; `make questions` makes them",
