@@ -1,4 +1,4 @@
-//! The program over interfaces that come and go, in network namespaces of a user's own: needs `unshare`, `ip`, `tc` and a kernel that lets users have them.
+//! The program over interfaces that come and go, in network namespaces of a user's own: needs `timeout`, `unshare`, `ip`, `tc` and a kernel that lets users have them.
 
 use std::process::Command;
 
@@ -29,7 +29,8 @@ far ip addr add 10.77.9.9/32 dev lo
 add 1
 start 1
 add 2
-far "$PROGRAM" recv --once --out "$FOLDER/out" --listen 0.0.0.0:4433 --secret told --json --quiet > "$FOLDER/recv" &
+# Not by `far`: $! would be a shell of its own, and killing it would leave the receiver running.
+nsenter -t $peer -n "$PROGRAM" recv --once --out "$FOLDER/out" --listen 0.0.0.0:4433 --secret told --json --quiet > "$FOLDER/recv" &
 receiver=$!
 while ! grep -q fingerprint "$FOLDER/recv"; do sleep 0.01; done
 fingerprint=$(sed -n 's/.*"fingerprint":"\([0-9a-f]*\)".*/\1/p' "$FOLDER/recv")
@@ -50,8 +51,8 @@ fn send(more: &str) -> serde_json::Value {
     let content: Vec<u8> =
         (0..20_000_000_u32).map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
     std::fs::write(folder.path().join("file"), &content).expect("it is written");
-    let mut command = Command::new("unshare");
-    command.args(["-rn", "sh", "-c", SCRIPT]).env("PROGRAM", env!("CARGO_BIN_EXE_plait-quic"));
+    let mut command = Command::new("timeout");
+    command.args(["100", "unshare", "-rn", "sh", "-c", SCRIPT]).env("PROGRAM", env!("CARGO_BIN_EXE_plait-quic"));
     let output = command.env("FOLDER", folder.path()).env("MORE", more).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));

@@ -1,5 +1,5 @@
 //! The program between network namespaces of a user's own: addresses of both families, interfaces without a route, MTUs,
-//! ports at which nothing listens. Needs `unshare`, `ip` and a kernel that lets users have them.
+//! ports at which nothing listens. Needs `timeout`, `unshare`, `ip` and a kernel that lets users have them.
 
 use serde_json::Value;
 use std::process::{Command, Output};
@@ -21,6 +21,11 @@ link() {
     ip link set net$1 up
     far ip link set far$1 up
 }
+# Waits until duplicate address detection has confirmed the link-local addresses of both ends.
+link_local() {
+    until ip -6 addr show dev net1 -tentative | grep -q fe80; do sleep 0.02; done
+    until far ip -6 addr show dev far1 -tentative | grep -q fe80; do sleep 0.02; done
+}
 slow() {
     tc qdisc add dev net$1 root tbf rate 20mbit burst 16kb latency 50ms
 }
@@ -41,7 +46,8 @@ far ip addr add 10.77.9.9/32 dev lo
 far ip addr add fd77:9::9/128 dev lo nodad
 eval "$LINKS"
 if [ -n "$LISTEN" ]; then
-    far "$PROGRAM" recv --once --out "$FOLDER/out" $LISTEN --secret told --json --quiet > "$FOLDER/recv" &
+    # Not by `far`: $! would be a shell of its own, and killing it would leave the receiver running.
+    nsenter -t $peer -n "$PROGRAM" recv --once --out "$FOLDER/out" $LISTEN --secret told --json --quiet > "$FOLDER/recv" &
     receiver=$!
     while ! grep -q fingerprint "$FOLDER/recv"; do sleep 0.01; done
     fingerprint=$(sed -n 's/.*"fingerprint":"\([0-9a-f]*\)".*/\1/p' "$FOLDER/recv")
@@ -71,8 +77,8 @@ fn send(links: &str, listen: &str, to: &str, more: &str) -> Output {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::create_dir(folder.path().join("out")).expect("it is made");
     std::fs::write(folder.path().join("file"), vec![7; 4_000_000]).expect("it is written");
-    let mut command = Command::new("unshare");
-    command.args(["-rnm", "sh", "-c", SCRIPT]).env("PROGRAM", env!("CARGO_BIN_EXE_plait-quic"));
+    let mut command = Command::new("timeout");
+    command.args(["100", "unshare", "-rnm", "sh", "-c", SCRIPT]).env("PROGRAM", env!("CARGO_BIN_EXE_plait-quic"));
     command.env("FOLDER", folder.path()).env("LINKS", links).env("LISTEN", listen);
     command.env("TO", to).env("MORE", more).output().expect("it starts")
 }
@@ -131,10 +137,8 @@ fn two_machines_on_one_cable_need_no_addresses() {
     if !is_possible() {
         return;
     }
-    let links = "link 1; while ip -6 addr show tentative | grep -q inet6; do sleep 0.1; done
-        while far ip -6 addr show tentative | grep -q inet6; do sleep 0.1; done";
     let to = r#"[$(far ip -6 addr show far1 | sed -n "s/.*inet6 \(fe80[^/]*\).*/\1/p")%net1]:4433"#;
-    let carried = carried(links, DEFAULT, to, "");
+    let carried = carried("link 1; link_local", DEFAULT, to, "");
     assert!(carried.len() == 1 && carried[0].0 == "net1", "{carried:?}");
 }
 
