@@ -167,6 +167,9 @@ pub(crate) struct Core<S> {
     buffer: SendBuffer,
     /// The scheduler says how large the send buffer is.
     autotuned: bool,
+    /// A short segment fills the rest of the receiver's window, as with Linux' own scheduler (`mptcp_check_allowed_size` in
+    /// net/mptcp/protocol.c). A scheduler in a module decides on full segments.
+    fills_window: bool,
     /// The send buffer keeps nothing that a path has been given.
     hands_down: bool,
     queued_segments: u64,
@@ -237,6 +240,7 @@ impl<S: Scheduler> Core<S> {
             buffer: SendBuffer::of_payload(config.send_buffer),
             hands_down: false,
             autotuned: false,
+            fills_window: false,
             queued_segments: 0,
             next_packet: bytes,
             penalties_wait: rules.penalties_wait,
@@ -268,7 +272,9 @@ impl<S: Scheduler> Core<S> {
             }
             BufferRule::MemoryOfEachPath => {}
         }
-        let found = self.scheduler.send_memory().filter(|_| self.config.send_buffer == u64::MAX);
+        let own = self.scheduler.send_memory();
+        self.fills_window = own.is_some();
+        let found = own.filter(|_| self.config.send_buffer == u64::MAX);
         self.autotuned = found.is_some();
         self.buffer = SendBuffer::of_fragments(found.unwrap_or(self.config.send_buffer));
         if self.autotuned {

@@ -118,13 +118,11 @@ impl<S: Scheduler> Core<S> {
         span + u64::from(entry.bytes()) <= path.own_window.max(left)
     }
 
-    /// True if a short segment fills the rest of the receiver's window (`mptcp_check_allowed_size` in
-    /// net/mptcp/protocol.c). A probe of a closed window is full, as is data beyond the window.
+    /// True if a short segment may fill the rest of the receiver's window. A probe of a closed window is full, as is data
+    /// beyond the window.
     pub(super) fn fills_window(&self) -> bool {
         let is_closed = self.window.end() <= self.stream.frontier_offset();
-        self.commits
-            && !(is_closed && self.window.is_probed())
-            && (self.hands_over() || !self.needs.assign_ahead)
+        self.fills_window && !(is_closed && self.window.is_probed())
     }
 
     /// Segments that the window still admits, less those in path queues. All are full, except one

@@ -124,23 +124,40 @@ fn a_subflow_that_repairs_after_a_timeout_gets_nothing_of_its_queue() {
 }
 
 /// Waits, and keeps the window that it was shown.
-struct Seen(Rc<Cell<u64>>);
+struct Seen {
+    window: Rc<Cell<u64>>,
+    /// See [`Scheduler::send_memory`], which only Linux' own scheduler has.
+    memory: Option<u64>,
+}
 
 impl Scheduler for Seen {
     fn decide(&mut self, _: Time, connection: &Connection, _: &[Path]) -> Decision {
-        self.0.set(connection.window_left);
+        self.window.set(connection.window_left);
         Decision::WAIT
+    }
+
+    fn send_memory(&self) -> Option<u64> {
+        self.memory
     }
 }
 
-#[test]
-fn a_short_segment_fills_the_window_also_if_nothing_is_in_flight() {
-    let shown = Rc::new(Cell::new(0));
-    let scheduler = Seen(Rc::clone(&shown));
+/// Segments that the window admits before anything was sent. The window of the handshake has no scale.
+fn admitted(memory: Option<u64>, send_buffer: u64) -> u64 {
+    let window = Rc::new(Cell::new(0));
+    let scheduler = Seen { window: Rc::clone(&window), memory };
+    let mut config = linux();
+    config.connection.send_buffer = send_buffer;
     let mut sender =
-        Endpoint::new(&linux().into(), Side::Client, &[PathConfig::default()], scheduler).expect("a sender");
+        Endpoint::new(&config.into(), Side::Client, &[PathConfig::default()], scheduler).expect("a sender");
     sender.write(100 * PAYLOAD);
     sent_by(|sink| sender.transmit(at(0), sink, &mut Log::default()).expect("no fault"));
-    // The window of the handshake has no scale.
-    assert_eq!(shown.get(), 65_535_u64.div_ceil(PAYLOAD));
+    window.get()
+}
+
+#[test]
+fn only_with_linux_own_scheduler_does_a_short_segment_fill_the_window() {
+    for send_buffer in [u64::MAX, 1_000_000] {
+        assert_eq!(admitted(Some(1_000_000), send_buffer), 65_535_u64.div_ceil(PAYLOAD));
+        assert_eq!(admitted(None, send_buffer), 65_535 / PAYLOAD);
+    }
 }
