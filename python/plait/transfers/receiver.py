@@ -14,7 +14,6 @@ from types import TracebackType
 from plait import _core
 from plait.transfers.report import Received, Watcher, progress_of, received_of, void
 
-LISTEN = "0.0.0.0:4433"
 WINDOW = 16 << 20
 
 
@@ -29,7 +28,7 @@ class Receiver:
         self,
         folder: str | PathLike[str],
         *,
-        listen: str = LISTEN,
+        listen: str | None = None,
         secret: str | None = None,
         window: int = WINDOW,
         progress: Watcher | None = None,
@@ -171,7 +170,7 @@ class Receiver:
 def receive(
     folder: str | PathLike[str],
     *,
-    listen: str = LISTEN,
+    listen: str | None = None,
     secret: str | None = None,
     window: int = WINDOW,
     progress: Watcher | None = None,
@@ -182,7 +181,7 @@ def receive(
 
     Args:
         folder: where files are kept; made if it is not there.
-        listen: "ADDRESS:PORT"; port 0 is any that is free.
+        listen: "ADDRESS:PORT"; port 0 is any that is free. None is port 4433 of all addresses, of IPv6 and IPv4.
         secret: what senders have to know; None makes one of 128 random bits.
         window: bytes that may be on their way, or wait for what is missing, for each file: 64 KiB to 1 GiB.
         progress: called twice a second for each file with how it stands, on the receiver's thread.
