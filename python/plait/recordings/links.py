@@ -3,9 +3,8 @@
 A path's **delay** is its smallest round trip. While a packet is sent before the one ahead of it can have left the
 link, the link is busy, and the time between their acknowledgements is the packet's transmission: that is the **rate**.
 The **queue** is the longest that a packet waited; if nothing was lost there, it was not full, and twice as much is
-taken.
-**Losses** beside a queue that was not nearly full are the wire's, and come in bursts if they did. A path that lost
-everything for a while was **cut**. A rate that changed is told in steps.
+taken. **Losses** beside a queue that was not nearly full are the wire's, and come in bursts if they did. A path that
+lost everything for a while was **cut**. A rate that changed is told in steps.
 
 Amounts are those of the simulator's packets, which are smaller than real ones: the rate of the file stays the same.
 """

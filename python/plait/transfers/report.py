@@ -145,9 +145,10 @@ class Received:
 
     path: where it is; None if it did not arrive, and `error` says why. kept_bytes: the kept beginning of one that
     did not, from which a transfer of the same file continues. files: how many. bytes: their size. sha256: of the
-    content of a single file. resumed_bytes: how many of them were there before. seconds: from the first path to the last byte.
-    paths: bytes that came first on each path. longest_gap_s: the longest time, in seconds, in which nothing could
-    be handed on in order. client: the client's name, None if clients share one secret. address: the sender's.
+    content of a single file. resumed_bytes: how many of them were there before. seconds: from the first path to the
+    last byte. paths: bytes that came first on each path. longest_gap_s: the longest time, in seconds, in which
+    nothing could be handed on in order. client: the client's name, None if clients share one secret. address: the
+    sender's.
     """
 
     file: str
