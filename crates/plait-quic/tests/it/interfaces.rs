@@ -52,7 +52,9 @@ fn send(more: &str) -> serde_json::Value {
         (0..20_000_000_u32).map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
     std::fs::write(folder.path().join("file"), &content).expect("it is written");
     let mut command = Command::new("timeout");
-    command.args(["100", "unshare", "-rn", "sh", "-c", SCRIPT]).env("PROGRAM", env!("CARGO_BIN_EXE_plait-quic"));
+    command
+        .args(["100", "unshare", "-rn", "sh", "-c", SCRIPT])
+        .env("PROGRAM", env!("CARGO_BIN_EXE_plait-quic"));
     let output = command.env("FOLDER", folder.path()).env("MORE", more).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));

@@ -78,7 +78,9 @@ fn send(links: &str, listen: &str, to: &str, more: &str) -> Output {
     std::fs::create_dir(folder.path().join("out")).expect("it is made");
     std::fs::write(folder.path().join("file"), vec![7; 4_000_000]).expect("it is written");
     let mut command = Command::new("timeout");
-    command.args(["100", "unshare", "-rnm", "sh", "-c", SCRIPT]).env("PROGRAM", env!("CARGO_BIN_EXE_plait-quic"));
+    command
+        .args(["100", "unshare", "-rnm", "sh", "-c", SCRIPT])
+        .env("PROGRAM", env!("CARGO_BIN_EXE_plait-quic"));
     command.env("FOLDER", folder.path()).env("LINKS", links).env("LISTEN", listen);
     command.env("TO", to).env("MORE", more).output().expect("it starts")
 }
