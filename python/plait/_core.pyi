@@ -525,7 +525,7 @@ class Receiving:
         cls,
         folder: str | PathLike[str],
         *,
-        listen: str,
+        listen: str | None = None,
         secret: str | None = None,
         window: int | None = None,
         mtu: int | None = None,

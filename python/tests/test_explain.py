@@ -215,3 +215,13 @@ def test_a_scheduler_of_ones_own(command: Command, scenario_file: Path, tmp_path
     assert "wait, until 1.000000 s at most" in waiting
     assert waiting.count("passed over") == 3  # both paths, and what it means
     assert "assign segment 0 to slow" in command(*arguments, "0.5s").stdout
+
+
+def test_the_readme_shows_what_is_printed(command: Command, tmp_path: Path) -> None:
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    links = readme.partition("# file: my-links.toml\n")[2].partition("```")[0]
+    (tmp_path / "my-links.toml").write_text(links, encoding="utf-8")
+    arguments, _, after = readme.partition("\nplait explain ")[2].partition("\n```")
+    shown = after.partition("```\n")[2].partition("```")[0]
+    assert shown
+    assert shown in command("explain", *arguments.split()).stdout

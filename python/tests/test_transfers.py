@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -321,6 +322,31 @@ def test_a_receiver_that_is_closed_says_so(tmp_path: Path) -> None:
     assert list(receiver) == []
     with pytest.raises(TransferError, match="closed"):
         receiver.wait()
+
+
+OWN_NETWORK = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
+"""Runs a program in a network namespace, where every port is free."""
+BOTH = """
+from pathlib import Path
+import plait
+with plait.receive("inbox") as receiver:
+    assert receiver.port == 4433
+    told = {"fingerprint": receiver.fingerprint, "secret": receiver.secret}
+    for number, host in enumerate(("127.0.0.1", "[::1]")):
+        Path(str(number)).write_bytes(b"over " + host.encode())
+        plait.send(str(number), f"{host}:4433", **told)
+        print(receiver.wait(60).path.read_text())
+"""
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="needs the program unshare")
+@pytest.mark.skipif(not Path("/proc/net/if_inet6").exists(), reason="needs IPv6")
+def test_a_receiver_without_an_address_listens_on_both_families(tmp_path: Path) -> None:
+    words = [*OWN_NETWORK, "sh", "-c", 'ip link set lo up && exec "$0" -c "$1"', sys.executable, BOTH]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    if done.stderr.startswith("unshare: "):
+        pytest.skip(done.stderr.strip())
+    assert (done.returncode, done.stdout.split()) == (0, ["over", "127.0.0.1", "over", "[::1]"]), done.stderr
 
 
 def test_the_command_sends_to_the_command(content: Path, process: Command, tmp_path: Path) -> None:

@@ -271,11 +271,11 @@ pub(crate) struct Receiving {
 #[pymethods]
 impl Receiving {
     #[new]
-    #[pyo3(signature = (folder, *, listen, secret = None, window = None, mtu = None))]
+    #[pyo3(signature = (folder, *, listen = None, secret = None, window = None, mtu = None))]
     fn new(
         py: Python<'_>,
         folder: PathBuf,
-        listen: &str,
+        listen: Option<&str>,
         secret: Option<String>,
         window: Option<u64>,
         mtu: Option<u16>,
@@ -286,8 +286,10 @@ impl Receiving {
             mtu: mtu.unwrap_or(defaults.mtu),
             ..defaults
         };
-        let listen =
-            files::address(listen).map_err(|reason| bad_input(format!("listen {listen}: {reason}")))?;
+        let listen = listen.map_or_else(
+            || Ok(files::anywhere()),
+            |text| files::address(text).map_err(|reason| bad_input(format!("listen {text}: {reason}"))),
+        )?;
         let inbox = Inbox {
             folder: Some(folder),
             modes: Modes::Private,

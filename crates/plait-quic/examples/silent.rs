@@ -1,4 +1,4 @@
-//! What clients that connect and stay silent cost a transfer.
+//! The cost of silent clients for a transfer.
 //!
 //! ```text
 //! cargo build --release -p plait-quic
@@ -89,7 +89,7 @@ impl Silent {
             answer.clear();
         }
         if connection.is_drained() || connection.is_closed() {
-            // What noq remembers of it goes with its endpoint.
+            // noq's memory of it goes with its endpoint.
             self.endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), None, false);
             (self.connection, self.open_at) = (None, now + again);
         }

@@ -31,8 +31,8 @@ pub struct Offer {
     pub name: String,
     /// Bytes in all, as far as they are known.
     pub size: u64,
-    /// The same for the same files: names, sizes and times of modification, as a SHA-256. Another sender that offers the
-    /// same takes over from one that is silent.
+    /// Equal for equal files: names, sizes and times of modification, as a SHA-256. A sender takes over from a silent one
+    /// with the same identity.
     pub identity: [u8; 32],
 }
 

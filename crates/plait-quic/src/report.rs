@@ -1,4 +1,4 @@
-//! Events of transfers and proxies as JSON: lines of `--json`, and what the Python package reads.
+//! Events of transfers and proxies as JSON: lines of `--json`, which the Python package reads, too.
 
 use crate::clients::Guest;
 use crate::files::{Local, News, PathStatus, Sent, Status, Transferred};

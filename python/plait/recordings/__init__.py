@@ -1,4 +1,4 @@
 """Recordings of transfers over real paths: as results, as scenarios, and run again in the simulator."""
 
 RECORDING = "recording"
-"""What a recording is called in its folder, until it is made into a folder of results."""
+"""The name of a recording in its folder, until it is made into a folder of results."""

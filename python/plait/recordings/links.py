@@ -1,13 +1,12 @@
-"""What links must have been like, from what the sender knows: what it sent, and what was acknowledged when.
+"""Properties of links, estimated from the sender's record: its packets and their acknowledgements.
 
 A path's **delay** is its smallest round trip. While a packet is sent before the one ahead of it can have left the
-link, the link is busy, and the time between their acknowledgements is what the packet took: that is the **rate**. The
-**queue** is the longest that a packet waited; if nothing was lost there, it was not full, and twice as much is taken.
-**Losses** beside a queue that was not nearly full are the wire's, and come in bursts if they did. A path that lost
-everything for a while was **cut**. A rate that changed is told in steps.
+link, the link is busy, and the time between their acknowledgements is the packet's transmission: that is the **rate**.
+The **queue** is the longest that a packet waited; if nothing was lost there, it was not full, and twice as much is
+taken. **Losses** beside a queue that was not nearly full are the wire's, and come in bursts if they did. A path that
+lost everything for a while was **cut**. A rate that changed is told in steps.
 
-Amounts are those of the simulator's packets, which are smaller than real ones: what links carried of the file stays
-the same.
+Amounts are those of the simulator's packets, which are smaller than real ones: the rate of the file stays the same.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ LEAST_BUSY = 20
 FULL = 0.6
 """A queue with more than this share of its longest wait may be full."""
 LONG = 0.99
-"""Of waits the share that is not the longest: what is beyond may be the machine that was busy with something else."""
+"""The share of waits that count; longer ones may be other work of the machine."""
 LEAST_RUNS = 5
 """Losses, each of a packet or several in a row, that tell whether they come in bursts."""
 DROPS = 3.0
-"""How many times as much is lost of what waits long, if a queue drops it."""
+"""The ratio of losses among packets that waited long to those among others, if a queue drops packets."""
 BURST = 1.5
 """Mean packets of these from which on they do."""
 DARK = 0.3
@@ -59,7 +58,7 @@ MOST_PACKETS = 1_000_000
 
 @dataclass(frozen=True)
 class Measured:
-    """What a path's link was like.
+    """Properties of a path's link.
 
     rate_bps: of the simulator's packets. steps: seconds and rates from then on. delay_s: there and back, without the
     time that packets take to be transmitted. queue: packets in it at most. full: whether that was reached. loss: the
@@ -131,11 +130,11 @@ def measured(sent: pl.DataFrame, packet: int, segment: int, end: float) -> Measu
 
 @dataclass(frozen=True)
 class _Table:
-    """A path's transmissions in the order of sending, in seconds; what was not acknowledged has no numbers.
+    """A path's transmissions in the order of sending, in seconds; packets without acknowledgement have no numbers.
 
     smallest: the smallest round trip. waits: how much longer each one's was. newest: the last of those that one
-    acknowledgement told of. gone: lost, and nobody said later that it had arrived. wait_before: what the newest
-    acknowledged one before each had waited.
+    acknowledgement told of. gone: lost without a later acknowledgement. wait_before: the wait of the newest
+    acknowledged one before each.
     """
 
     at: Floats
@@ -238,13 +237,13 @@ def _steps(
 ) -> list[tuple[float, float]]:
     """When the rate changed, the first at zero; empty if it did not.
 
-    Where the link was not busy it was as before, or what it carried if that was more.
+    Where the link was not busy its rate was as before, or the carried rate if that was more.
     """
     begin, finish, bits = spans
     edges = np.arange(0.0, end + STEP, STEP)
     if len(begin) == 0 or len(edges) < 4:
         return []
-    # What is told now left the link a way back ago, and had a way there before it.
+    # A packet acknowledged now left the link a way back ago, and had a way there before it.
     busy = _within(begin - smallest, finish - smallest, finish - begin, edges)
     carried = _within(begin - smallest, finish - smallest, bits, edges)
     known = busy > STEP / 4
@@ -275,7 +274,7 @@ def _within(begin: Floats, end: Floats, amount: Floats, edges: Floats) -> Floats
 def _longest_wait(table: _Table, cuts: Sequence[tuple[float, float]]) -> tuple[float, bool]:
     """The longest that a packet waits in the queue, and whether more would have been dropped.
 
-    A queue drops what finds it full: then more is lost of what waits long than of what does not.
+    A queue drops packets that find it full: then more is lost of packets that wait long than of others.
     """
     longest = float(np.quantile(table.waits[table.newest], LONG))
     open_ = ~_during(table.at, cuts)

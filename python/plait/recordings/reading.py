@@ -21,27 +21,27 @@ HEADERS = 67
 ESTIMATED = (
     "when packets arrived and were delivered is an estimate, as only the sender was recorded: the moment of the "
     "acknowledgement, less what the receiver waited, less half of the path's smallest round trip; delays, blocking "
-    "and the receiver's buffer follow from it, and the links from what was acknowledged"
+    "and the receiver's buffer follow from it, and the links from the acknowledgements"
 )
-"""What is said of every recording."""
+"""The warning of every recording."""
 STREAMS = (
-    "a recording of a proxy: what this end sent, on all its streams; what came the other way is not in it. Goodput is "
-    "what was asked for, not what the paths could carry"
+    "a recording of a proxy: the data that this end sent, on all its streams, without the other direction. Goodput is "
+    "the demand, not the capacity of the paths"
 )
-"""What is said of one that is of no file."""
+"""The warning of a recording of streams."""
 UNKNOWN = "nothing was acknowledged on any path, so nothing is known of the links"
 """The warning of a recording without any acknowledgement."""
 LEAST_DURATION = 60.0
 LONGEST = 10.0
 """A replay ends after these seconds, or so many times as long as it took, whichever is more."""
 UNLIMITED = 1_000_000
-"""Timeouts of all paths. A transfer ends by its silence, whatever their number."""
+"""Timeouts of all paths. A transfer ends by its silence, not by their number."""
 MOST_DURATION = 1e6
 """Seconds of a replay at most."""
 
 
 def read_recording(place: Path, own: Mapping[str, Any] | None = None) -> Result:
-    """The result of a recording; `own` is what is kept of a scheduler of one's own.
+    """The result of a recording; `own` is the record of a scheduler of one's own.
 
     Raises:
         ScenarioError: it is none.
@@ -69,7 +69,7 @@ def named(scheduler: str) -> Any:
 
 
 def scenario_of(about: dict[str, Any], sent: pl.DataFrame, place: Path) -> dict[str, Any]:
-    """The scenario that a recording is replayed as: its links by what was measured, its transport as it was."""
+    """The scenario of a recording's replay: its links as measured, its transport as it was."""
     segment = about["segment_bytes"]
     names = path_names(about["paths"])
     paths = []

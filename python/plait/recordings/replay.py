@@ -1,4 +1,4 @@
-"""A recorded transfer once more, in the simulator, and how far that is from what happened."""
+"""A recorded transfer once more, in the simulator, and its distance from the original."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENGINE = "sockets"
 class Difference:
     """One number of a recorded transfer and of its replay.
 
-    what: in words. unit: of both. share: whether they are per cents, so that their difference is in points.
+    what: its name. unit: of both. share: whether they are per cents, so that their difference is in points.
     """
 
     what: str
@@ -36,7 +36,7 @@ class Difference:
 
     @property
     def difference(self) -> float | None:
-        """The replay's difference in per cent of what happened, of shares in points; None where there is none."""
+        """The replay's difference in per cent of the original, of shares in points; None where there is none."""
         if self.recorded is None or self.replayed is None:
             return None
         if self.share:
@@ -56,7 +56,7 @@ def replay(
     """Run a recorded transfer's scenario, first with its own scheduler, then with others.
 
     Args:
-        recorded: what `plait.read_results` gives of a recording's folder.
+        recorded: the result of `plait.read_results` for a recording's folder.
         schedulers: the others, as `plait.compare` takes them; the first of all runs if the recorded one is one's own.
         seed: of the losses and all else that is random; a whole number without a unit.
         engine: as for `plait.run`.
@@ -90,7 +90,7 @@ def replay(
 
 
 def differences(recorded: Result, replayed: Result) -> list[Difference]:
-    """How far a replay is from what happened: goodput, and of each path its share, round trips and losses."""
+    """Differences of a replay from the original: goodput, and of each path its share, round trips and losses."""
     before, after = (result.metrics["goodput_bps"] / 1e6 for result in (recorded, replayed))
     found = [Difference("goodput", "Mbit/s", before, after)]
     both = [list(_paths(result)) for result in (recorded, replayed)]
@@ -109,7 +109,7 @@ OF_PATHS = (
 
 
 def _paths(result: Result) -> Iterator[tuple[float | None, ...]]:
-    """What is compared of each path.
+    """The compared numbers of each path.
 
     Round trips are those of packets: their way there, and as much back as the shortest of them. Losses are data packets
     that never arrived. The counters of a path contain handshakes and probes too, so no share is made of these.

@@ -14,22 +14,21 @@ from types import TracebackType
 from plait import _core
 from plait.transfers.report import Received, Watcher, progress_of, received_of, void
 
-LISTEN = "0.0.0.0:4433"
 WINDOW = 16 << 20
 
 
 class Receiver:
     """Takes files into a folder until it is closed; `receive` makes it.
 
-    A context manager, and an iterator over what arrived and what failed, both also asynchronously. A thread of its own
-    receives; Python's lock is held only while something is told.
+    A context manager, and an iterator over arrived and failed files, both also asynchronously. A thread of its own
+    receives; it holds Python's lock only while it reports.
     """
 
     def __init__(
         self,
         folder: str | PathLike[str],
         *,
-        listen: str = LISTEN,
+        listen: str | None = None,
         secret: str | None = None,
         window: int = WINDOW,
         progress: Watcher | None = None,
@@ -63,7 +62,7 @@ class Receiver:
 
     @property
     def secret(self) -> str:
-        """What senders have to know."""
+        """The secret that senders need."""
         return self._core.secret
 
     def start(self) -> None:
@@ -73,7 +72,7 @@ class Receiver:
             self._thread.start()
 
     def close(self) -> None:
-        """Stop receiving. What is under way is refused, and its sender told."""
+        """Stop receiving. Unfinished transfers are refused, and their senders told."""
         self._core.stop()
         if self._thread is not None:
             self._thread.join()
@@ -141,7 +140,7 @@ class Receiver:
     def _taken(self, ended: Received | None) -> Received:
         if ended is not None:
             return ended
-        self._ended.put(None)  # for whoever asks again
+        self._ended.put(None)  # for the next call
         if self._failure is not None:
             raise self._failure
         message = "the receiver is closed"
@@ -171,23 +170,23 @@ class Receiver:
 def receive(
     folder: str | PathLike[str],
     *,
-    listen: str = LISTEN,
+    listen: str | None = None,
     secret: str | None = None,
     window: int = WINDOW,
     progress: Watcher | None = None,
 ) -> Receiver:
-    """Take files into a folder; who sends has to know the secret.
+    """Take files into a folder from senders that know the secret.
 
     Files get their names when they are whole, by their SHA-256, and none is overwritten.
 
     Args:
         folder: where files are kept; made if it is not there.
-        listen: "ADDRESS:PORT"; port 0 is any that is free.
-        secret: what senders have to know; None makes one of 128 random bits.
-        window: bytes that may be on their way, or wait for what is missing, for each file: 64 KiB to 1 GiB.
+        listen: "ADDRESS:PORT"; port 0 is any that is free. None is port 4433 of all addresses, of IPv6 and IPv4.
+        secret: the secret that senders need; None makes one of 128 random bits.
+        window: bytes in flight, or behind a gap, for each file: 64 KiB to 1 GiB.
         progress: called twice a second for each file with how it stands, on the receiver's thread.
 
     Raises:
-        ScenarioError: an argument is not what it may be, or the address is taken.
+        ScenarioError: an argument is out of its bounds, or the address is taken.
     """
     return Receiver(folder, listen=listen, secret=secret, window=window, progress=progress)

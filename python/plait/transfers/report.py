@@ -1,4 +1,4 @@
-"""What is told of a transfer: how it stands, and what came of it."""
+"""Reports of a transfer: its progress and its result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ class PathProgress:
     name: at the sender the local address, with ``%INTERFACE`` behind it where it is bound to one; at the receiver the
         path's number.
     usable: whether it carries data now.
-    bytes: payload bytes so far; at the sender what left, copies included, at the receiver what came first on this path.
+    bytes: payload bytes so far; at the sender those that left, copies included, at the receiver those that came
+        first on this path.
     rate_bps: the same since the last report (half a second ago), in bit/s.
     srtt_s: smoothed round trip in seconds; None before there is one, and at the receiver.
     trouble: why it carries nothing, where that is known.
@@ -32,10 +33,10 @@ class PathProgress:
 
 @dataclass(frozen=True)
 class MeasuredPath:
-    """What a path was found to be while data went over it: what the simulator was asked with.
+    """The measured properties of a path under load, which the simulator gets.
 
-    name: as in `PathProgress`. rate_bps: what it delivers when it is busy, in bit/s of IP packets; unless `busy` it was
-    never seen busy for long, and may deliver more. rtt_s, srtt_s: the smallest round trip, and the smoothed one, in
+    name: as in `PathProgress`. rate_bps: its rate when it is busy, in bit/s of IP packets; unless `busy` it was never
+    seen busy for long, and may deliver more. rtt_s, srtt_s: the smallest round trip, and the smoothed one, in
     seconds. loss: the share of packets that are lost, from 0 to 1, without those that found the queue full. queue_s:
     the longest that packets waited in the queue; if it `overflowed`, that is its size. packets: how many were
     acknowledged.
@@ -56,9 +57,9 @@ class MeasuredPath:
 class SchedulerChange:
     """A scheduler that was put in the place of another one, with ``scheduler="auto"``.
 
-    seconds: since the transfer began. before, after: who decided until then, and from then on. gain_percent: how
+    seconds: since the transfer began. before, after: the scheduler until then, and from then on. gain_percent: how
     much more goodput the simulator found, in percent. gain_low_percent, gain_high_percent: where its 95 % interval
-    begins and ends, in percent. seeds: how many runs of each. paths: what was measured. reason: all that in
+    begins and ends, in percent. seeds: how many runs of each. paths: the measured paths. reason: all that in
     words.
     """
 
@@ -96,7 +97,7 @@ class TransferProgress:
 
 @dataclass(frozen=True)
 class SentPath:
-    """What a path did for a file that was sent; see `PathProgress`. opened: how many times its connection was made.
+    """The part of a path in a file that was sent; see `PathProgress`. opened: how many times its connection was made.
 
     bytes: payload bytes that left, copies included. srtt_s: smoothed round trip in seconds, None if there was none.
     """
@@ -134,7 +135,7 @@ class Sent:
 
     @property
     def goodput_bps(self) -> float:
-        """Bits of the file in a second, without what the receiver had before."""
+        """Bits of the file in a second, without those that the receiver had before."""
         return (self.bytes - self.resumed_bytes) * 8 / self.seconds if self.seconds else 0.0
 
 
@@ -142,11 +143,12 @@ class Sent:
 class Received:
     """A file or folder that arrived, or did not.
 
-    path: where it is; None if it did not arrive, and `error` says why. kept_bytes: what is kept of one that did
-    not, for a transfer of the same to go on from. files: how many. bytes: their size. sha256: of the content of a
-    single file. resumed_bytes: how many of them were there before. seconds: from the first path to the last byte.
-    paths: bytes that came first on each path. longest_gap_s: the longest time, in seconds, in which nothing could
-    be handed on in order. client: the client's name, None if clients share one secret. address: the sender's.
+    path: where it is; None if it did not arrive, and `error` says why. kept_bytes: the kept beginning of one that
+    did not, from which a transfer of the same file continues. files: how many. bytes: their size. sha256: of the
+    content of a single file. resumed_bytes: how many of them were there before. seconds: from the first path to the
+    last byte. paths: bytes that came first on each path. longest_gap_s: the longest time, in seconds, in which
+    nothing could be handed on in order. client: the client's name, None if clients share one secret. address: the
+    sender's.
     """
 
     file: str
@@ -165,7 +167,7 @@ class Received:
 
 
 Watcher = Callable[[TransferProgress], object]
-"""Who is told how a transfer stands. An exception that it raises ends the transfer and passes through."""
+"""A function that gets the progress of a transfer. An exception that it raises ends the transfer and passes through."""
 
 
 def progress_of(data: dict[str, Any]) -> TransferProgress:
@@ -182,12 +184,12 @@ def change_of(data: dict[str, Any]) -> SchedulerChange:
 
 
 def heard_by(progress: Watcher | None) -> Callable[[str], None] | None:
-    """What the core calls with its events for who wants to know how a transfer stands."""
+    """The function that the core calls with its events, for a watcher of progress."""
     return None if progress is None else lambda text: void(progress(progress_of(json.loads(text))))
 
 
 def void(_answer: object) -> None:
-    """Nothing, whatever was answered."""
+    """Nothing, for every answer."""
 
 
 def sent_of(text: str) -> Sent:

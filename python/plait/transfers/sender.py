@@ -26,7 +26,7 @@ class PathOptions(TypedDict, total=False):
 
     fingerprint: the SHA-256 of the receiver's certificate, as 64 hexadecimal digits; the receiver prints it.
     secret: the secret that the receiver asks for.
-    local: local addresses, each a path; ``ADDRESS%INTERFACE`` leaves there whatever the routes prefer.
+    local: local addresses, each a path; packets of ``ADDRESS%INTERFACE`` leave there against the routes' preference.
     interface: interfaces, each a path. Without these and addresses: every interface that is up, or the loopback
         interface to this machine.
     cost: costs of paths in units of your choice, by interface or address; for "cheapest-first".
@@ -81,7 +81,7 @@ class Transfer:
         options: see `PathOptions`.
 
     Raises:
-        ScenarioError: an argument is not what it may be. OutputError: the folder cannot be written to.
+        ScenarioError: an argument is out of its bounds. OutputError: the folder cannot be written to.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ def send(
         to: the receiver, "HOST:PORT".
         scheduler: the scheduler: all that `run` takes. One in Python is called for every packet. "auto" measures the
             paths, asks the simulator, and changes to a scheduler that is better beyond noise.
-        record: a folder for packets and decisions; it becomes what ``plait run --out`` writes, for `report`,
+        record: a folder for packets and decisions; it becomes a folder of ``plait run --out``, for `report`,
             ``plait explain`` and ``plait replay``. A transfer that fails leaves those until then.
         interop: one QUIC connection with QUIC's own multipath, and an ordinary stream. Schedulers that need more than
             to choose a path, budgets, and congestion control other than "cubic" and "newreno" are refused.
@@ -172,7 +172,7 @@ def send(
         options: the receiver's fingerprint and secret, and the paths: see `PathOptions`.
 
     Raises:
-        ScenarioError: an argument is not what it may be; names it and the choices.
+        ScenarioError: an argument is out of its bounds; names it and the choices.
         OutputError: the recording's folder cannot be written to.
         TransferError: the receiver does not have the file, and why; all budgets are spent, for example.
     """
@@ -230,7 +230,7 @@ class Sender:
             self._transfers.discard(transfer)
 
     async def close(self) -> None:
-        """End what is under way; `async with` does it, too."""
+        """End unfinished transfers; `async with` does it, too."""
         self._closed = True
         for transfer in self._transfers:
             transfer.stop()
@@ -252,7 +252,7 @@ async def connect(to: str, **options: Unpack[PathOptions]) -> Sender:
         options: see `PathOptions`. Budgets are of each file.
 
     Raises:
-        ScenarioError: an argument is not what it may be.
+        ScenarioError: an argument is out of its bounds.
         TransferError: no answer on any path, another certificate, or the secret is not the receiver's.
     """
     sender = Sender(to, **options)

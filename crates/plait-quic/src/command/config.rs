@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// The arguments of a command with a file of this content, or what is wrong with it.
+    /// The arguments of a command with a file of this content, or its fault.
     fn merged(content: &str, mode: u32, arguments: &[&str]) -> Result<(Vec<String>, Config), String> {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("plait.toml");

@@ -213,9 +213,6 @@ impl ServiceOptions {
     }
 }
 
-/// The UDP port of the end that listens.
-const PORT: u16 = 4433;
-
 /// Where SOCKS5 is spoken by default.
 const SOCKS: &str = "127.0.0.1:1080";
 
@@ -258,7 +255,7 @@ impl ListenOptions {
     fn listen(&self, common: &Common, congestion: Algorithm) -> Result<Listen, Error> {
         let settings = common.settings(congestion);
         let settings = Settings { window: self.window.unwrap_or(settings.window), ..settings };
-        let address = self.listen.unwrap_or_else(|| files::anywhere(PORT));
+        let address = self.listen.unwrap_or_else(|| files::anywhere());
         let clients = common.more.clients.clone();
         Ok(Listen { address, secret: common.given()?, clients, key: self.key.clone(), settings })
     }

@@ -107,7 +107,7 @@ fn announce_listeners(entrance: &Entrance, paths: &[String], output: &Output<'_>
         let forwards =
             entrance.forwards().iter().map(|one| format!("{} leads to {}", one.listen, one.target));
         let udp = entrance.udp().iter().map(|one| format!("UDP at {} leads to {}", one.listen, one.target));
-        socks.into_iter().chain(forwards).chain(udp).collect::<Vec<_>>().join("\n")
+        socks.into_iter().chain(forwards).chain(udp).collect::<Vec<_>>().join("; ")
     });
 }
 

@@ -1,4 +1,4 @@
-//! Who asks the simulator while a transfer goes on: on a thread of its own, one question at a time.
+//! Simulations of schedulers during a transfer: on a thread of its own, one at a time.
 
 use crate::auto::{Answer, Asker, Auto, Question, answer};
 use crate::pilot::Pilot;

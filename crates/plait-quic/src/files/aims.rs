@@ -7,6 +7,9 @@ use nix::net::if_::if_nametoindex;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs, UdpSocket};
 use std::time::{Duration, Instant};
 
+/// The UDP port of an end that listens.
+const PORT: u16 = 4433;
+
 /// The next address is tried after so long at first, and after twice the time in each further round: RFC 8305 §5 has 250 ms
 /// for attempts that go on beside each other.
 const STEP: Duration = Duration::from_millis(600);
@@ -161,11 +164,11 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
     scoped(text).unwrap_or_else(|| text.parse().map_err(expected))
 }
 
-/// All addresses of this machine: of both families where it has IPv6.
-pub fn anywhere(port: u16) -> SocketAddr {
+/// UDP port 4433 of all addresses of this machine: of both families where it has IPv6.
+pub fn anywhere() -> SocketAddr {
     match UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)) {
-        Ok(_) => (Ipv6Addr::UNSPECIFIED, port).into(),
-        Err(_) => (Ipv4Addr::UNSPECIFIED, port).into(),
+        Ok(_) => (Ipv6Addr::UNSPECIFIED, PORT).into(),
+        Err(_) => (Ipv4Addr::UNSPECIFIED, PORT).into(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which paths come, go and move, by what a look at the interfaces shows.
+//! Paths that come, go and move, by the present state of the interfaces.
 
 use super::Local;
 use super::aims::Aims;
@@ -17,7 +17,7 @@ pub(super) struct Place {
     pub(super) gone_at: Option<Instant>,
     /// Whether the routing table leads to the peer from here.
     pub(super) routed: bool,
-    /// It has a budget: what it has carried counts for good, so nobody else gets its place.
+    /// It has a budget, whose count lasts, so no other path gets its place.
     pub(super) metered: bool,
 }
 
@@ -28,7 +28,7 @@ impl Place {
     }
 }
 
-/// What became of a path.
+/// The change of a path.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     /// It begins elsewhere, or its interface is another one of the same name, as an adapter is that was pulled out and put in again.

@@ -1,4 +1,4 @@
-//! The ends with files, sockets and a clock around them: what the program does, and the Python package.
+//! The ends with files, sockets and a clock around them, for the program and the Python package.
 //!
 //! [`Sending`] and [`Receiving`] are made, which binds sockets, and then run on the thread that calls. While they run they call what
 //! watches them ([`ControlFlow`](std::ops::ControlFlow)): in every turn, and twice a second with how things stand ([`Status`]).
@@ -53,7 +53,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// Between two looks at how things stand.
 pub(crate) const STEP: Duration = Duration::from_millis(500);
 
-/// The longest sleep: who watches is asked as often at least.
+/// The longest sleep, and the longest time between two calls of a watcher.
 pub(crate) const NAP: Duration = Duration::from_millis(100);
 
 /// A local address to send from, and perhaps the interface that its packets leave on: a path.
@@ -61,7 +61,7 @@ pub(crate) const NAP: Duration = Duration::from_millis(100);
 pub struct Local {
     /// The address.
     pub address: IpAddr,
-    /// The interface that is used whatever the routes prefer (Linux); `None` leaves it to the routes.
+    /// The interface that is used against the routes' preference (Linux); `None` leaves it to the routes.
     pub interface: Option<String>,
 }
 
@@ -109,7 +109,7 @@ pub struct PathStatus {
     pub name: String,
     /// Whether it carries data now.
     pub usable: bool,
-    /// Payload bytes so far: at the sender what left, copies included; at the receiver what came first on this path.
+    /// Payload bytes so far: at the sender those that left, copies included; at the receiver those that came first on this path.
     pub bytes: u64,
     /// The same since the last status, in bit/s.
     pub rate_bps: f64,
@@ -119,7 +119,7 @@ pub struct PathStatus {
     pub trouble: Option<String>,
 }
 
-/// What makes rates of counters.
+/// Rates from counters.
 #[derive(Debug)]
 pub(crate) struct Meter {
     at: Instant,
@@ -135,7 +135,7 @@ impl Meter {
         now.saturating_duration_since(self.at) >= STEP
     }
 
-    /// What each counter grew by since the last time, in bit/s.
+    /// The growth of each counter since the last call, in bit/s.
     pub(crate) fn rates(&mut self, now: Instant, counts: &[u64]) -> Vec<f64> {
         let over = now.saturating_duration_since(self.at).as_secs_f64().max(1e-9);
         self.before.resize(counts.len(), 0);

@@ -1,5 +1,5 @@
-//! The system's word that interfaces, addresses or routes have changed (Linux: rtnetlink(7)): a reason to look at once. What changed is not read: who looks sees it,
-//! and looks now and then anyway.
+//! The system's word that interfaces, addresses or routes have changed (Linux: rtnetlink(7)): a reason to look at once. The change itself is not read: the next
+//! look at the interfaces shows it, and there is one now and then anyway.
 
 use mio::{Registry, Token};
 use std::io;
@@ -40,7 +40,7 @@ mod linux {
             Ok(Self(fd))
         }
 
-        /// Takes what there is, so that the next one is told.
+        /// Takes all present notices, so that the next one is told.
         pub(crate) fn clear(&mut self) {
             let mut buffer = [0; 4_096];
             // More than the socket keeps is an error, too, and the next one has the rest.

@@ -69,10 +69,10 @@ impl Partial {
         if self.buffer.len() < CHUNK { Ok(()) } else { self.flush() }
     }
 
-    /// What was written is in the file.
+    /// Puts all written data into the file.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         let written = self.file.write_all(&self.buffer);
-        // What did not find room would not find its place later, either.
+        // Data without room now would miss its place later, too.
         self.buffer.clear();
         written
     }
@@ -104,7 +104,7 @@ impl Partial {
 
     /// It stays for another transfer; how much that is.
     pub(super) fn leave(mut self, folder: &Folder) -> u64 {
-        // What cannot be written is not kept.
+        // Data that cannot be written is not kept.
         let _ = self.flush();
         let length = self.length();
         if length == 0 {

@@ -7,7 +7,7 @@ use crate::settings::Settings;
 use std::fs::File;
 use std::path::PathBuf;
 
-/// What a recording calls what is sent on streams, which has no name.
+/// The name of data on streams in a recording, which has none of its own.
 pub(crate) const STREAMS: &str = "streams";
 
 /// A recording that is wanted.
@@ -20,7 +20,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Makes its file. `name` says what is sent; the paths of an end that is connected to are not known yet.
+    /// Makes its file. `name` is that of the data; the paths of an end that is connected to are not known yet.
     pub(crate) fn begin(&self, name: &str, settings: &Settings, paths: &[Local]) -> Result<Recording, Error> {
         let refused = |error| Error::Setting(format!("{}: {error}", self.place.display()));
         let file = File::create(&self.place).map_err(refused)?;

@@ -1,4 +1,4 @@
-//! The paths of the end that opens them: local addresses, what each is for, a socket for each, and interfaces that come, go and change.
+//! The paths of the end that opens them: local addresses, the terms of each, a socket for each, and interfaces that come, go and change.
 
 use super::aims::{Aims, resolve};
 use super::changes::{Change, Place, changes, is_taken, place_for_another};
@@ -18,10 +18,10 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// Between two looks at which addresses interfaces have, whatever the system says of them.
+/// Between two looks at the addresses of interfaces, also without notices of the system.
 const RESCAN: Duration = Duration::from_secs(1);
 
-/// Likewise at least: what is said of one change comes in pieces.
+/// Between two looks at least: the notices of one change come in pieces.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Nothing listens at the peer, by the word of one path: the others have so long to say otherwise.
@@ -30,7 +30,7 @@ const DOUBT: Duration = Duration::from_secs(3);
 /// One of a path's terms; see [`Terms`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Term {
-    /// What it costs.
+    /// Its cost.
     Cost(u32),
     /// Payload bytes that it may carry.
     Budget(u64),
@@ -197,7 +197,7 @@ impl Routes {
         }
     }
 
-    /// Now and then, and when the system says that something has changed: what became of the paths. Those that need another socket have it.
+    /// Now and then, and after notices of the system: the changes of the paths. Those that need another socket have it.
     pub(crate) fn rescan(&mut self, now: Instant) -> Vec<Reroute> {
         let mut reroutes = Vec::new();
         self.hear(now, &mut reroutes);
@@ -295,7 +295,7 @@ impl Routes {
         }
     }
 
-    /// What is there now and no path yet becomes one.
+    /// Interfaces without a path get one.
     fn take_up(&mut self, found: &Snapshot, reroutes: &mut Vec<Reroute>) {
         for aims in if self.every { found.usable() } else { Vec::new() } {
             self.add(aims, reroutes);
@@ -339,7 +339,7 @@ impl Routes {
         true
     }
 
-    /// Sends these datagrams, and what waited. Paths that take none are told of, and with them what that means for the path.
+    /// Sends these datagrams, and those that waited. Reports paths that take none, and the effect on the path.
     pub(crate) fn send(
         &mut self,
         now: Instant,

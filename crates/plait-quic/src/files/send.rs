@@ -67,7 +67,7 @@ pub struct Sent {
     pub paths: Vec<(Local, Progress)>,
     /// The schedulers that were put in the place of others.
     pub changes: Vec<Change>,
-    /// What the transport counted.
+    /// The transport's counters.
     pub counters: Counters,
     /// Packets that did not fit into QUIC's datagrams, which has to be none.
     pub oversized: u64,
@@ -75,14 +75,14 @@ pub struct Sent {
     pub unrecorded: Option<String>,
 }
 
-/// Who is asked in each turn, and told how things stand now and then; breaking ends the transfer.
+/// Called in each turn, now and then with the status; breaking ends the transfer.
 type Watch<'a> = dyn FnMut(Instant, Option<&Status>) -> ControlFlow<()> + 'a;
 
 impl Sending {
     /// Looks at the files and binds a socket for each path.
     ///
     /// # Errors
-    /// [`Error::Setting`] says which of them is not to be had.
+    /// [`Error::Setting`] names the file, address or option that cannot be used.
     pub fn open(shipment: Shipment) -> Result<Self, Error> {
         let Shipment { paths, name, connect, interop } = &shipment;
         connect.settings.check()?;
@@ -116,7 +116,7 @@ impl Sending {
         self.run_piloted(scheduler, None, watch)
     }
 
-    /// Likewise, with who may put another scheduler in the place of the one that decides.
+    /// Sends with a pilot, which may replace the scheduler.
     ///
     /// # Errors
     /// As [`Sending::run`]'s.

@@ -1,4 +1,4 @@
-//! What the loop around sockets needs of an end that sends a file, in whichever mode.
+//! An end that sends a file, as the loop around sockets sees it, in both modes.
 
 use super::upload::Upload;
 use crate::error::Error;
@@ -39,7 +39,7 @@ pub(super) trait Ship {
         Ok(())
     }
 
-    /// What became of its scheduler, where that can change.
+    /// The changes of its scheduler, where it can change.
     fn changes(&self) -> &[Change] {
         &[]
     }
@@ -50,7 +50,7 @@ pub(super) trait Ship {
     }
 }
 
-/// Both have the same functions, but for what follows the type.
+/// Both have the same functions, but for the part behind the type.
 macro_rules! ship {
     ($sender:ty $(, $more:item)*) => {
         impl<W: Scheduler> Ship for $sender {

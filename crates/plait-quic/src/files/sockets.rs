@@ -10,22 +10,22 @@ use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// What is asked of the system for each direction; it may give less.
+/// Bytes asked of the system for each direction; it may give less.
 const BUFFER: usize = 4 << 20;
 
-/// Bytes of what the system hands over at once: several datagrams of one sender (GRO).
+/// Bytes that the system hands over at once: several datagrams of one sender (GRO).
 const PIECE: usize = 64 << 10;
 
 /// Calls for datagrams between two looks at timers.
 const ROUNDS: usize = 8;
 
-/// Tokens of what are none of these sockets.
+/// The first token of sources other than these sockets.
 pub(crate) const OTHERS: usize = 1 << 16;
 
-/// The token of what tells that interfaces have changed.
+/// The token of notices about interfaces.
 pub(super) const NOTICE: Token = Token(OTHERS - 1);
 
-/// Batches that wait for a socket; what comes beyond is lost, as in any queue.
+/// Batches that wait for a socket; further ones are lost, as in any queue.
 const WAITING: usize = 4_096;
 
 /// Readiness of a socket of another kind.
@@ -75,7 +75,7 @@ impl Sockets {
         Ok(address)
     }
 
-    /// Another socket in the place of one; what waited there is lost.
+    /// Replaces a socket; the batches that waited there are lost.
     pub(crate) fn replace(
         &mut self,
         index: usize,
@@ -126,7 +126,7 @@ impl Sockets {
         found
     }
 
-    /// For what is waited for beside the sockets, with tokens from [`OTHERS`] on.
+    /// For further sources of events, with tokens from [`OTHERS`] on.
     pub(crate) fn registry(&self) -> &Registry {
         self.poll.registry()
     }
@@ -189,7 +189,7 @@ impl Sockets {
         }
     }
 
-    /// Sends on a socket, now or as soon as there is room. What the system refuses is lost, and why it does is returned.
+    /// Sends on a socket, now or as soon as there is room. Refused datagrams are lost, and the system's reason is returned.
     pub(crate) fn send(&mut self, index: usize, outgoing: Option<Outgoing>) -> Option<io::Error> {
         let socket = &mut self.sockets[index];
         if socket.waiting.len() < WAITING {
@@ -230,7 +230,7 @@ impl Sockets {
     }
 }
 
-/// Packets leave on this interface, whatever the routes prefer.
+/// Packets leave on this interface, against the routes' preference.
 pub(crate) fn bind_interface(socket: &socket2::Socket, interface: Option<&str>) -> io::Result<()> {
     let Some(interface) = interface else { return Ok(()) };
     #[cfg(any(target_os = "linux", target_os = "android"))]

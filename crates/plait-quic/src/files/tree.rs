@@ -118,7 +118,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The same for the same files, unchanged. A stream is like no other.
+    /// Equal for equal, unchanged files. A stream is like no other.
     pub(super) fn identity(&self) -> Result<Digest, Error> {
         let mut hash = Sha256::new();
         for (entry, _) in &self.entries {

@@ -176,7 +176,7 @@ impl Recorded {
             };
             let smallest = smallest.unwrap_or(whole);
             let back = Duration::from_nanos(smallest.as_nanos() / 2);
-            // Nothing arrives after its acknowledgement, whatever a receiver says that it waited.
+            // Nothing arrives after its acknowledgement, for every wait that a receiver states.
             (transmission.sent + (whole.max(smallest) - back)).min(told)
         };
         let mut arrivals: Vec<Time> = self.transmissions.iter().map(arrival).collect();
@@ -262,7 +262,7 @@ pub fn result(scenario: &Scenario, bytes: &[u8]) -> Result<RunResult, ReadError>
     };
     let ending = Ending {
         engine: Engine::Sockets,
-        // What came behind a gap may have come later than the last byte in order.
+        // Data behind a gap may have come later than the last byte in order.
         end: recorder.completed(&scenario.workload).unwrap_or(recorded.end).max(recorded.last_arrival()),
         written_bytes: recorded.written(),
         spurious_retransmissions: recorder.duplicates(),

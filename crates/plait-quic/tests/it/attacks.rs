@@ -46,10 +46,10 @@ fn socks_for_everyone_is_asked_for() {
         output.status.code() == Some(2) && words.contains("add --open-socks, or choose 127.0.0.1"),
         "{words}"
     );
-    let mut open = near(&["--open-socks"]);
+    let mut open = near(&["--open-socks", "--forward", "127.0.0.1:0=db.test:5432"]);
     let mut line = String::new();
     BufReader::new(open.stdout.take().expect("it is piped")).read_line(&mut line).expect("it is text");
-    assert!(line.starts_with("SOCKS5 at 0.0.0.0:"), "{line}");
+    assert!(line.starts_with("SOCKS5 at 0.0.0.0:") && line.contains("; 127.0.0.1:"), "{line}");
     open.kill().expect("it runs");
     open.wait().expect("it ends");
 }
