@@ -67,6 +67,23 @@ def schedulers() -> list[BuiltIn]:
     return cast("list[BuiltIn]", json.loads(_core.schedulers()))
 
 
+def built_in(name: str) -> BuiltIn:
+    """The built-in scheduler of this name.
+
+    Raises:
+        ScenarioError: there is none. The core proposes the name here of one that other systems call `name`.
+    """
+    found = next((one for one in schedulers() if one["name"] == name), None)
+    if found is None:
+        document = {"path": [{"rate": "1Mbit", "rtt": "1ms"}], "scheduler": name}
+        try:
+            _core.parse_scenario(json.dumps(document), "", "", format="json")
+        except _core.ScenarioError as error:
+            raise _core.ScenarioError(str(error).removeprefix(": ")) from error
+        raise AssertionError(name)
+    return found
+
+
 def label(choice: Choice) -> str:
     """A short name that tells choices apart: ``round-robin``, ``round-robin:segments=10``, ``Mine:share=0.5``."""
     if isinstance(choice, Own):
