@@ -33,9 +33,10 @@ FACTORS = 5
 
 @dataclass(frozen=True)
 class Factors:
-    """One path's place in a variation: factors of both rates, round trip and loss; queue and place from 0 to 1.
+    """One path's place in a variation: factors of rate, round trip, loss and rate back; queue and place from 0 to 1.
 
-    A path that is fast in one direction is fast in the other. Without a queue it is what scenario files have: what was said, else one bandwidth-delay product.
+    A path that is fast in one direction is fast in the other. Without a queue it is what scenario files have: what was
+    said, else one bandwidth-delay product.
     """
 
     rate: float

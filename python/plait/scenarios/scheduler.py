@@ -67,20 +67,20 @@ def schedulers() -> list[BuiltIn]:
     return cast("list[BuiltIn]", json.loads(_core.schedulers()))
 
 
-def built_in(name: str) -> BuiltIn:
+def called(name: str) -> BuiltIn:
     """The built-in scheduler of this name.
 
     Raises:
-        ScenarioError: there is none. The core proposes the name here of one that other systems call `name`.
+        ScenarioError: there is none. The core proposes the one that other systems call so, or one spelled alike.
     """
     found = next((one for one in schedulers() if one["name"] == name), None)
     if found is None:
-        document = {"path": [{"rate": "1Mbit", "rtt": "1ms"}], "scheduler": name}
+        document = json.dumps({"path": [{"rate": "1Mbit", "rtt": "1ms"}], "scheduler": name})
         try:
-            _core.parse_scenario(json.dumps(document), "", "", format="json")
+            _ = _core.parse_scenario(document, "", "", format="json")
         except _core.ScenarioError as error:
-            raise _core.ScenarioError(str(error).removeprefix(": ")) from error
-        raise AssertionError(name)
+            raise _core.ScenarioError(str(error).removeprefix(": ").removeprefix("scheduler: ")) from error
+    assert found is not None
     return found
 
 

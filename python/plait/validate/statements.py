@@ -245,7 +245,9 @@ def _others(text: str, document: Document) -> Iterator[str]:
     assert told is not None
     counts = {"better": len(better), "as good": len(close), "worse": len(worse)}
     counts["not told apart"] = len(lags) - sum(counts.values())
-    said = {how: int(count) for count, how in re.findall(r"(\d+) (better|as good|worse|not told apart)", told[3])}
+    said = {
+        how: int(count) for count, how in re.findall(r"(\d+) (better|as good|worse|not told apart)", told[3])
+    }
     within = re.search(r"within (\d+) %", told[3])
     if within and float(within[1]) != alike(document):
         yield f"as good is within {alike(document)} %"
