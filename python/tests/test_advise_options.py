@@ -12,11 +12,13 @@ from rich.console import Console
 
 import plait
 from plait import advise
-from plait.advice.candidates import stock
+from plait.advice import numbers, parse_path, parse_traffic
+from plait.advice.candidates import Candidate, stock
 from plait.advice.doing import commands
 from plait.advice.outcome import Outcome
 from plait.advice.page import page
-from plait.advice.trial import Bench, Cell
+from plait.advice.trial import Bench, Cell, Setting
+from plait.advice.variations import variations
 from plait.support.progress import Progress
 from plait.validate.statements import complaints
 
@@ -158,3 +160,95 @@ def test_starlink_loses_at_handovers_and_carries_most_of_its_rate() -> None:
     advice = advise(["starlink"], events=EVENTS)
     assert advice.single.value > 0.8 * 100e6
     assert advice.capped == ()
+
+
+def test_the_other_direction_has_a_range_too() -> None:
+    """An upload is as uncertain as `back=` says, whatever the range of the download is."""
+    up = parse_path("lte 10-60Mbit 60ms back=5-15Mbit").turned()
+    assert (up.rate_bps, up.spread("rate")) == (10_000_000, pytest.approx(0.5))
+    assert (up.back_bps, up.spread("back")) == (35_000_000, pytest.approx(5 / 7))
+    rates = [one.factors[0].rate for one in variations([up], 1)]
+    assert [min(rates), max(rates)] == pytest.approx([0.5, 1.5], abs=0.05)
+    backs = [one.factors[0].back for one in variations([up], 1)]
+    assert [min(backs), max(backs)] == pytest.approx([2 / 7, 12 / 7], abs=0.08)
+    # Of what nobody said a range of, both directions vary alike.
+    assert parse_path("lte 10-60Mbit 60ms back=5Mbit").spread("back") == pytest.approx(5 / 7)
+    with pytest.raises(plait.ScenarioError, match="back: '15-5Mbit': expected a range"):
+        parse_path("lte 10Mbit 60ms back=15-5Mbit")
+
+
+def test_of_paths_alike_the_first_is_the_best() -> None:
+    """The second one is no recommendation where both are the same link, whichever has the luckier variations."""
+    for seed in range(1, 5):
+        advice = advise(
+            ["one 4Mbit 40ms queue=20p", "two 4Mbit 40ms queue=20p"],
+            "blocks:300kbit",
+            schedulers=[stock()],
+            seed=seed,
+            events=500_000,
+        )
+        assert advice.single.label == "one alone"
+        assert complaints(advice.document()) == []
+
+
+def test_a_path_named_later_becomes_the_default_route() -> None:
+    """Connections begin on the default route, so that the one path recommended has to be it."""
+    advice = advise([SAT, DSL], "blocks:500kbit", schedulers=[stock()], events=500_000)
+    assert (advice.verdict, advice.single.label) == ("not worth", "dsl alone")
+    told = [one.text for one in commands(advice)]
+    assert "ip route add default via GATEWAY_DSL dev DEVICE_DSL metric 1" in told
+    assert told[-1] == "ip route del default via GATEWAY_DSL dev DEVICE_DSL metric 1"
+    assert complaints(advice.document()) == []
+    first = advise([DSL, SAT], "blocks:500kbit", schedulers=[stock()], events=500_000)
+    assert not any("metric 1" in one.text for one in commands(first))
+
+
+def test_counts_and_costs_of_nothing_are_not_said() -> None:
+    assert [numbers.cost(percent, "of the goodput") for percent in (22, 0.8, 0.04, 0, -3)] == [
+        "22 % of the goodput", "0.8 % of the goodput", "nothing", "nothing", "nothing"
+    ]  # fmt: skip
+    advice = advise([DSL, LTE], receive_buffer="4MB", schedulers=FEW, events=EVENTS)
+    others = next(one["text"] for one in advice.document()["statements"] if one["kind"] == "others")
+    assert re.search(r"\b0\b", others) is None
+    assert advice.choice is not None
+    assert sum(map(int, re.findall(r"(\d+) (?:better|as good|worse|not told)", others))) == len(FEW) - 1
+    # One path alone has no receive buffer that needs a word while that one is enough.
+    alone = advise([DSL, SAT], "blocks:500kbit", schedulers=FEW, events=EVENTS)
+    assert alone.verdict == "not worth"
+    assert "Receive buffer" not in alone.text
+
+
+def test_each_schedulers_runs_have_it_for_the_transfer_beside_too() -> None:
+    """Runs of several schedulers shared a scenario, and with it the first one's scheduler of the transfer beside."""
+    paths = tuple(parse_path(text) for text in (DSL, LTE))
+    traffic = parse_traffic("request-response+download")
+    setting = Setting(paths=paths, traffic=traffic, protocol="mptcp", receive_buffer=10**6)
+    with Bench(paths, 1) as bench:
+        cells = [
+            Cell(setting, Candidate((0, 1), name), bench.variations[0], 3 * 10**9)
+            for name in ("round-robin", "blest")
+        ]
+        assert bench.run(cells)[1] == bench.run(cells[1:])[0]
+
+
+def test_what_the_window_limits_is_not_said_to_be_capped_by_losses() -> None:
+    """64 kB in 50 ms are 10 Mbit/s, with losses or without them."""
+    paths = ["eth 80Mbit 50ms 0.001%", "lte 9Mbit 20ms"]
+    advice = advise(paths, receive_buffer="64kB", schedulers=FEW, events=200_000)
+    assert "cap eth" not in advice.text
+    # No path carries more than its rate without losses, however few variations some losses leave alive.
+    advice = advise(["dsl 48Mbit 9ms loss=burst:3%:30", LTE], schedulers=FEW, events=2_000_000)
+    assert advice.capped
+    assert all((one.without_bps or 0) <= one.rate_bps for one in advice.capped)
+
+
+def test_what_is_spared_is_what_is_used() -> None:
+    paths = ["a 16Mbit 20ms cost=1", "b 3Mbit 80ms", "c 2Mbit 300ms cost=1"]
+    advice = advise(paths, "blocks:500kbit", schedulers=[*FEW, "cheapest-first"], events=EVENTS)
+    assert advice.single.label == "a alone"
+    document = advice.document()
+    said = next(one for one in document["statements"] if one["kind"] == "sparing")
+    assert said["text"].startswith("To spare a: b alone")
+    assert complaints(document) == []
+    said["text"] = said["text"].replace("spare a", "spare a and c")
+    assert complaints(document)

@@ -173,7 +173,9 @@ def test_a_wrong_decision_names_scheduler_value_and_choices(
         ("replay plan.toml", "plan.toml: is the plan of a sweep; expected a folder with results"),
         ("compare links.toml --schedulers blest,blest", "--schedulers 'blest,blest': 'blest' is there twice"),
         ("run links.toml --scheduler ecf --scheduler ecf", "--scheduler: 'ecf' is there twice"),
-        ("schedulers blst", "scheduler 'blst': unknown (did you mean blest?); expected one of: "),
+        ("schedulers blst", 'unknown scheduler "blst": choose round-robin, lowest-rtt, '),
+        ("schedulers minRTT", "(did you mean lowest-rtt?)"),
+        ("advise --path dsl --schedulers minrtt", "(did you mean lowest-rtt?)"),
     ],
 )
 def test_a_slip_of_the_hand(arguments: str, words: str, links: Path, command: Command) -> None:

@@ -8,9 +8,9 @@ from functools import cache
 from typing import Any
 
 from plait import _core
+from plait.scenarios.own import is_own
 from plait.scenarios.scenario import Path, Scenario
-from plait.scenarios.scheduler import Choice, parse_choice, schedulers
-from plait.support.words import expected
+from plait.scenarios.scheduler import Choice, called, parse_choice, schedulers
 
 DEFAULT = "lowest-rtt"
 """The rule that MPTCP began with in Linux; its options are candidates too."""
@@ -42,16 +42,17 @@ def checked(names: Sequence[str]) -> list[str]:
     Raises:
         ScenarioError: none, or one is no built-in scheduler, or has no such option or parameter.
     """
-    known = [one["name"] for one in schedulers()]
-    for name in names:
-        if base_name(name) not in known:
-            message = (
-                f"scheduler {name!r}: advice takes built-in schedulers{expected(base_name(name), known)}"
-            )
-            raise _core.ScenarioError(message)
     if not names:
+        known = [one["name"] for one in schedulers()]
         message = f"schedulers: expected at least one of: {', '.join(known)}"
         raise _core.ScenarioError(message)
+    for name in names:
+        if is_own(name):
+            message = (
+                f"scheduler {name!r}: advice takes built-in schedulers only; plait compare takes this one"
+            )
+            raise _core.ScenarioError(message)
+        called(base_name(name))
     for name in names:
         try:
             _ = Scenario(paths=[Path(rate="1Mbit", rtt="1ms")], scheduler=table_of(name)).json

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import sub
-from statistics import fmean, median
+from statistics import median
 
 from plait.advice.amounts import BURST_PACKETS
 from plait.advice.budget import ENOUGH, FEW, SHORT_ROUND_TRIPS
@@ -25,7 +24,8 @@ VARIATIONS = (FEW, FEW // 2)
 class Capped:
     """The goodput of a path alone, in bit/s: as said (the table's median), with losses in bursts, and without.
 
-    The two others are that median times the ratio in variations that were run with both. Where losses come together as
+    The two others are that median times the ratio of the medians of those variations that were run with both, and at
+    most the rate. Where losses come together as
     said, `in_bursts_bps` is None, and `burst_packets` is the mean burst, or None at handovers. `without_bps` is None
     where there was no time to run it: then the rate tells.
     """
@@ -65,29 +65,39 @@ def _path(bench: Bench, setting: Setting, grid: Grid, index: int, events: float)
         if duration >= least and duration >= SHORT_ROUND_TRIPS * path.rtt_ns:
             chosen = bench.variations[: min(count, grid.variations)]
             base, *rest = (
-                _levels(bench, [Cell(one, candidate, each, duration) for each in chosen])
+                _median(bench, [Cell(one, candidate, each, duration) for each in chosen])
                 for one in (setting, *others)
             )
-            ratios = [math.exp(fmean(map(sub, one, base))) for one in rest]
+            ratios = [one / base for one in rest]
             break
-    # The rate tells of losses only in runs that are long enough to reach it.
-    told = setting.traffic.kind == "bulk" and grid.duration_ns >= SHORT_ROUND_TRIPS * setting.round_trip_ns
-    if not (ratios or told):
+    if not (ratios or _reaches_the_rate(setting, grid, path)):
         return None
+    most = math.inf if path.rate_bps is None else float(path.rate_bps)
     return Capped(
         path=path.name,
         loss=path.loss,
         rate_bps=path.mean_bps,
         as_said_bps=as_said,
-        in_bursts_bps=as_said * ratios[1] if len(ratios) > 1 else None,
-        without_bps=as_said * ratios[0] if ratios else None,
+        in_bursts_bps=min(as_said * ratios[1], most) if len(ratios) > 1 else None,
+        without_bps=min(as_said * ratios[0], most) if ratios else None,
         burst_packets=path.burst if path.together else BURST_PACKETS,
     )
 
 
-def _levels(bench: Bench, cells: Sequence[Cell]) -> list[float]:
-    """Logarithms of the goodputs; nothing counts as one bit per second."""
-    return [math.log(max(outcome.goodput_bps, 1.0)) for outcome in bench.run(cells)]
+def _reaches_the_rate(setting: Setting, grid: Grid, path: KnownPath) -> bool:
+    """Whether a transfer would reach the path's rate without losses: it is long enough, and the window large enough."""
+    window = setting.receive_buffer * 8 * NANOSECONDS / path.rtt_ns
+    return (
+        setting.traffic.kind == "bulk"
+        and path.rate_bps is not None
+        and window >= path.rate_bps
+        and grid.duration_ns >= SHORT_ROUND_TRIPS * setting.round_trip_ns
+    )
+
+
+def _median(bench: Bench, cells: Sequence[Cell]) -> float:
+    """The median goodput; nothing counts as one bit per second."""
+    return max(median(outcome.goodput_bps for outcome in bench.run(cells)), 1.0)
 
 
 def _with(setting: Setting, index: int, path: KnownPath) -> Setting:

@@ -68,6 +68,10 @@ def commands(advice: Findings) -> list[Command]:
     sender, receiver = ("server", "client") if down else ("client", "server")
     found = [Command("sysctl -w net.mptcp.enabled=1", "both ends", ENABLED)]
     found += _joined(names, backup=alone)
+    later = names[0] != advice.setting.paths[0].name
+    route = f"default via GATEWAY_{_mark(names[0])} dev DEVICE_{_mark(names[0])} metric 1"
+    if later:
+        found.append(Command(f"ip route add {route}", "client", f"connections begin on {names[0]}"))
     if place == "kernel" and not alone:
         found += _kernel(advice.choice.best.label, sender)
     found += _buffer(advice, receiver)
@@ -85,7 +89,8 @@ def commands(advice: Findings) -> list[Command]:
     ]
     if advice.asked.kind == "blocks":
         found += _udp(names, backup=alone)
-    return [*found, Command("ip mptcp endpoint flush", "client", "undo")]
+    found.append(Command("ip mptcp endpoint flush", "client", "undo"))
+    return [*found, Command(f"ip route del {route}", "client", "undo")] if later else found
 
 
 def statements(advice: Findings) -> list[Statement]:

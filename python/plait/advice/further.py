@@ -74,15 +74,17 @@ def udp(advice: Findings) -> list[Statement]:
 
 
 def receive_buffer(advice: Findings) -> list[Statement]:
-    """Whether the buffer holds the sender back, and which does not."""
+    """Whether the buffer holds the sender back, and which does not; nothing if one path and the buffer are enough."""
     found = advice.buffer
     if found is None:
         return _rule(advice)
+    if found.enough and advice.verdict == "not worth":
+        return []
     traffic = advice.setting.traffic
     tolerated = f"stays below {found.tolerated:.0f} %, and surely below {SURELY * found.tolerated:.0f} %"
     what = "of the goodput" if traffic.more_is_better else f"more {traffic.noun}"
-    needed, cost = numbers.size(found.needed), numbers.signed(found.given_cost.value)
-    then = numbers.signed(found.needed_cost.value)
+    needed, cost = numbers.size(found.needed), numbers.cost(found.given_cost.value, what)
+    then = numbers.cost(found.needed_cost.value)
     least, _ = found.given_cost.interval or (found.given_cost.value,) * 2
     judged = "is enough" if found.enough else "is too small" if least > 0 else "may be too small"
     if found.needed == found.given:
@@ -94,7 +96,7 @@ def receive_buffer(advice: Findings) -> list[Statement]:
     both = "both paths" if len(advice.setting.paths) == 2 else f"all {len(advice.setting.paths)} paths"
     runs = f"at least {found.variations} variations of {numbers.time(found.duration_s)}"
     text = (
-        f"Receive buffer: {numbers.size(found.given)} {judged}: it costs {cost} {what} against an unlimited one; "
+        f"Receive buffer: {numbers.size(found.given)} {judged}: it costs {cost} against an unlimited one; "
         f"{other} ({found.scheduler}, {both}, {runs})."
     )
     return [Statement("buffer", text)]
@@ -105,6 +107,8 @@ def _rule(advice: Findings) -> list[Statement]:
     if advice.choice is None or advice.verdict == "nothing":
         return []
     wanted, given = rule(advice.setting), advice.setting.receive_buffer
+    if given >= wanted and advice.verdict == "not worth":
+        return []
     which = "is less, and may be what limits these paths" if given < wanted else "is more"
     carried = f"All paths carry {numbers.size(wanted)} in the longest round trip with a full queue"
     text = f"Receive buffer: not searched for, these links leave no time. {carried}; {numbers.size(given)} {which}."

@@ -90,8 +90,13 @@ class Choice:
 
 
 def best_single(grid: Grid, singles: Sequence[Candidate], traffic: Traffic) -> Candidate:
-    """The path that is best alone, by the scores' geometric mean; the first of equal ones."""
-    return max(singles, key=lambda one: _level(grid, one, traffic))
+    """The path that is best alone, by the scores' geometric mean; the first of those that count as equal to it."""
+    best = max(singles, key=lambda one: _level(grid, one, traffic))
+
+    def less(one: Candidate) -> float:
+        return gain_of(traffic, grid.scores(best), grid.scores(one)).value
+
+    return next(one for one in singles if less(one) <= traffic.alike_percent)
 
 
 def gain_of(traffic: Traffic, scores: Sequence[float], base: Sequence[float]) -> Estimate:

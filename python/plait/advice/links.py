@@ -1,7 +1,7 @@
 """What someone knows of a path: `NAME RATE RTT [LOSS] [key=value…]`, as `plait advise --path` takes it.
 
 The parts after the name are told apart by their units, so their order does not matter: ``lte 30Mbit 60ms 1%``. A
-recording stands for the rate: ``lte trace=FILE 40ms`` (Mahimahi's format). Of rate, round trip and loss a range can be
+recording stands for the rate: ``lte trace=FILE 40ms`` (Mahimahi's format). Of rates, round trip and loss a range can be
 said, ``rtt=25-60ms``, and a name alone that is a preset's is that link: ``dsl``.
 """
 
@@ -36,7 +36,7 @@ KEYS = {
     "handovers",
     "queue": "such as queue=50p, 64kB, 100ms or bdp, or codel or fq_codel where a router shapes",
     "jitter": "such as jitter=5ms",
-    "back": "the rate of the other direction, such as back=1Mbit",
+    "back": "the rate of the other direction, such as back=1Mbit or back=1-5Mbit",
     "trace": "a recording in Mahimahi's format, instead of a rate",
     "back-trace": "a recording of the other direction",
     "cost": "what a metered path costs, such as cost=1",
@@ -83,11 +83,17 @@ class KnownPath:
     rate_spread: float | None = None
     rtt_spread: float | None = None
     loss_spread: float | None = None
+    back_spread: float | None = None
     preset: str | None = None
 
-    def spread(self, key: Literal["rate", "rtt", "loss"]) -> float:
-        """By what share the truth may be more or less than what was said."""
-        said: float | None = {"rate": self.rate_spread, "rtt": self.rtt_spread, "loss": self.loss_spread}[key]
+    def spread(self, key: Literal["rate", "rtt", "loss", "back"]) -> float:
+        """Share by which the truth may be more or less than the amount given; of `back` by default that of the rate."""
+        said = {
+            "rate": self.rate_spread,
+            "rtt": self.rtt_spread,
+            "loss": self.loss_spread,
+            "back": self.rate_spread if self.back_spread is None else self.back_spread,
+        }[key]
         return SPREAD if said is None else said
 
     @cached_property
@@ -129,7 +135,13 @@ class KnownPath:
             return (
                 self
                 if self.back_bps is None
-                else replace(self, rate_bps=self.back_bps, back_bps=self.rate_bps)
+                else replace(
+                    self,
+                    rate_bps=self.back_bps,
+                    back_bps=self.rate_bps,
+                    rate_spread=self.spread("back"),
+                    back_spread=self.spread("rate"),
+                )
             )
         rate = None if self.back_trace is not None else self.back_bps or round(self.mean_bps)
         return replace(
@@ -146,18 +158,19 @@ class KnownPath:
         rate: float = 1.0,
         rtt: float = 1.0,
         loss: float = 1.0,
+        back: float = 1.0,
         queue: str | None = None,
         trace: str | None = None,
         back_trace: str | None = None,
         place: float = 0.0,
     ) -> Path:
-        """The path as scenarios have it; `rate`, `rtt` and `loss` are factors, the others replace what was said.
+        """The path of a scenario; `rate`, `rtt`, `loss` and `back` are factors, the others replace what was said.
 
         `place` (0 to 1) says how much of the time between two handovers is over at the beginning.
         """
-        back = self.back_bps
-        if back is None and self.trace is not None and self.back_trace is None:
-            back = round(self.mean_bps)
+        back_bps = self.back_bps
+        if back_bps is None and self.trace is not None and self.back_trace is None:
+            back_bps = round(self.mean_bps)
         return Path(
             name=self.name,
             rate=None if self.rate_bps is None else f"{max(round(self.rate_bps * rate), 1)}bit",
@@ -169,7 +182,7 @@ class KnownPath:
             cost=self.cost or (1 if self.cap else None),
             jitter=f"{self.jitter_ns}ns" if self.jitter_ns else None,
             trace=trace or self.trace,
-            backward=self._backward(back, rate, back_trace),
+            backward=self._backward(back_bps, back, back_trace),
         )
 
     def _loss(self, share: float) -> str | dict[str, str] | None:
@@ -185,10 +198,10 @@ class KnownPath:
         loss = min(self.handovers.loss * factor * self.loss / self.handovers.share, 1.0)
         return replace(self.handovers, loss=loss).table((0.5 + place) % 1)
 
-    def _backward(self, back: int | None, rate: float, trace: str | None) -> Direction | None:
+    def _backward(self, bps: int | None, factor: float, trace: str | None) -> Direction | None:
         if self.back_trace is not None:
             return Direction(trace=trace or self.back_trace)
-        return None if back is None else Direction(rate=f"{max(round(back * rate), 1)}bit")
+        return None if bps is None else Direction(rate=f"{max(round(bps * factor), 1)}bit")
 
 
 def parse_path(text: str) -> KnownPath:
@@ -336,6 +349,7 @@ def _known(text: str, name: str, said: dict[str, str], common: str | None) -> Kn
     if rtt.value == 0:
         raise _bad(text, f"rtt {said['rtt']!r}: expected more than 0 ms")
     rate = _amount(text, "rate", said["rate"], rate_bps) if "rate" in said else None
+    back = _amount(text, "back", said["back"], rate_bps) if "back" in said else None
     loss = _amount(text, "loss", share, _share)
     return KnownPath(
         name=name,
@@ -344,7 +358,7 @@ def _known(text: str, name: str, said: dict[str, str], common: str | None) -> Kn
         loss=loss.value,
         queue=said.get("queue"),
         jitter_ns=duration_ns(said["jitter"]) if "jitter" in said else 0,
-        back_bps=rate_bps(said["back"]) if "back" in said else None,
+        back_bps=None if back is None else round(back.value),
         trace=_file(said, "trace"),
         back_trace=_file(said, "back-trace"),
         burst=together if loss.value and isinstance(together, float) else None,
@@ -354,6 +368,7 @@ def _known(text: str, name: str, said: dict[str, str], common: str | None) -> Kn
         rate_spread=None if rate is None else rate.spread,
         rtt_spread=rtt.spread,
         loss_spread=loss.spread,
+        back_spread=None if back is None else back.spread,
         preset=common,
     )
 

@@ -64,6 +64,12 @@ def saved(percent: float, noun: str = "") -> str:
     return f"{rounded} {'less' if percent >= 0 else 'more'} {noun}".rstrip()
 
 
+def cost(percent: float, what: str = "") -> str:
+    """A cost in percent of something, such as ``22 % of the goodput``, or ``nothing``."""
+    written = signed(percent).removeprefix("+")
+    return f"{written} {what}".rstrip() if percent > 0 and written != "0 %" else "nothing"
+
+
 def from_to(ends: Sequence[str]) -> str:
     """Both ends of an interval, common words once: ``11.3 to 13.3 times``, ``2 to 8 % less``."""
     low, _, word = (ends[0] if ends else "").partition(" ")

@@ -196,6 +196,11 @@ class Traffic:
             if number
         ]
 
+    @property
+    def several(self) -> bool:
+        """Whether there may be connections beside the scenario's own."""
+        return self.kind == "flows" or bool(self.beside)
+
     def begins_ns(self) -> Sequence[int]:
         """When each download begins; the first is the scenario's own connection. None of other traffic."""
         return [number * STAGGER_NS for number in range(self.clients)] if self.kind == "flows" else []

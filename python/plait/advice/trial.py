@@ -149,7 +149,8 @@ class Bench:
         scenarios: dict[Cell, Scenario] = {}
         tasks = []
         for cell in cells:
-            own = cell.candidate.scheduler if cell.setting.traffic.kind == "flows" else None
+            # Connections beside have the scheduler in the scenario.
+            own = cell.candidate.scheduler if cell.setting.traffic.several else None
             key = replace(cell, candidate=Candidate(cell.candidate.paths, own))
             if key not in scenarios:
                 scenarios[key] = self.scenario(cell)

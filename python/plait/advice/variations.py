@@ -33,14 +33,16 @@ FACTORS = 5
 
 @dataclass(frozen=True)
 class Factors:
-    """One path's place in a variation: factors of rate, round trip and loss; queue and place from 0 to 1.
+    """One path's place in a variation: factors of rate, round trip, loss and rate back; queue and place from 0 to 1.
 
-    Without a queue it is what scenario files have: what was said, else one bandwidth-delay product.
+    A path that is fast in one direction is fast in the other. Without a queue it is what scenario files have: what was
+    said, else one bandwidth-delay product.
     """
 
     rate: float
     rtt: float
     loss: float
+    back: float
     queue: float | None
     place: float
 
@@ -56,7 +58,7 @@ class Variation:
 
 def nominal(paths: Sequence[KnownPath], seed: int) -> Variation:
     """What was said, unchanged; a recording begins at its beginning."""
-    return Variation(-1, seed, tuple(Factors(1.0, 1.0, 1.0, None, 0.0) for _ in paths))
+    return Variation(-1, seed, tuple(Factors(1.0, 1.0, 1.0, 1.0, None, 0.0) for _ in paths))
 
 
 def variations(paths: Sequence[KnownPath], seed: int) -> list[Variation]:
@@ -75,9 +77,9 @@ def variations(paths: Sequence[KnownPath], seed: int) -> list[Variation]:
 
 
 def _factors(path: KnownPath, row: np.ndarray) -> Factors:
-    spreads = np.array([path.spread("rate"), path.spread("rtt"), path.spread("loss")])
-    rate, rtt, loss = (float(value) for value in 1 + spreads * (2 * row[:3] - 1))
-    return Factors(rate, rtt, loss, float(row[3]), float(row[4]))
+    spreads = np.array([path.spread("rate"), path.spread("rtt"), path.spread("loss"), path.spread("back")])
+    rate, rtt, loss, back = (float(value) for value in 1 + spreads * (2 * row[[0, 1, 2, 0]] - 1))
+    return Factors(rate, rtt, loss, back, float(row[3]), float(row[4]))
 
 
 def varied(
@@ -88,6 +90,7 @@ def varied(
         rate=factors.rate,
         rtt=factors.rtt,
         loss=factors.loss,
+        back=factors.back,
         queue=None if factors.queue is None else queue(path, factors.queue),
         trace=trace,
         back_trace=back_trace,

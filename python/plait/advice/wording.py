@@ -178,11 +178,14 @@ def places(advice: Findings) -> list[Statement]:
     if lags:
         better, alike, unknown = len(choice.better), len(choice.alike), len(choice.undecided)
         ones = "scheduler" if lags == 1 else "schedulers"
-        text = (
-            f"Of {lags} other {ones} {better} are better than {best.label}, {alike} as good (within "
-            f"{traffic.alike_percent:.0f} %), {lags - better - alike - unknown} worse, and {unknown} not told apart by "
-            "these runs."
-        )
+        counts = {
+            "better": better,
+            f"as good (within {traffic.alike_percent:.0f} %)": alike,
+            "worse": lags - better - alike - unknown,
+            "not told apart by these runs": unknown,
+        }
+        told = ", ".join(f"{count} {how}" for how, count in counts.items() if count)
+        text = f"Of {lags} other {ones}, against {best.label}: {told}."
         said.append(Statement("others", text))
     if choice.quicker is not None:
         quick = choice.quicker

@@ -8,12 +8,10 @@ import click
 from rich.padding import Padding
 from rich.text import Text
 
-from plait._core import ScenarioError
 from plait.cli.options import JSON
 from plait.cli.output import console, print_json
-from plait.scenarios.scheduler import BuiltIn, Parameter, schedulers
+from plait.scenarios.scheduler import BuiltIn, Parameter, called, schedulers
 from plait.support.tables import Content, table
-from plait.support.words import expected
 
 LINE = 100
 """Columns of the description of one scheduler, at most."""
@@ -33,7 +31,7 @@ def list_schedulers(name: str | None, as_json: bool) -> None:
     """
     known = schedulers()
     if name is not None:
-        known = [_called(name, known)]
+        known = [called(name)]
     if as_json:
         print_json(known)
         return
@@ -52,19 +50,6 @@ def list_schedulers(name: str | None, as_json: bool) -> None:
         options.append([suffix, _parameter(option) + needs, option["source"]])
     _print(["name", "what it does", "parameters", "source"], names)
     _print(["option", "of every scheduler", "source"], options)
-
-
-def _called(name: str, known: Sequence[BuiltIn]) -> BuiltIn:
-    """The scheduler of this name.
-
-    Raises:
-        ScenarioError: there is none.
-    """
-    found = next((one for one in known if one["name"] == name), None)
-    if found is None:
-        message = f"scheduler {name!r}: unknown{expected(name, [one['name'] for one in known])}"
-        raise ScenarioError(message)
-    return found
 
 
 def _print_one(one: BuiltIn) -> None:

@@ -67,6 +67,23 @@ def schedulers() -> list[BuiltIn]:
     return cast("list[BuiltIn]", json.loads(_core.schedulers()))
 
 
+def called(name: str) -> BuiltIn:
+    """The built-in scheduler of this name.
+
+    Raises:
+        ScenarioError: there is none. The core proposes the one that other systems call so, or one spelled alike.
+    """
+    found = next((one for one in schedulers() if one["name"] == name), None)
+    if found is None:
+        document = json.dumps({"path": [{"rate": "1Mbit", "rtt": "1ms"}], "scheduler": name})
+        try:
+            _ = _core.parse_scenario(document, "", "", format="json")
+        except _core.ScenarioError as error:
+            raise _core.ScenarioError(str(error).removeprefix(": ").removeprefix("scheduler: ")) from error
+    assert found is not None
+    return found
+
+
 def label(choice: Choice) -> str:
     """A short name that tells choices apart: ``round-robin``, ``round-robin:segments=10``, ``Mine:share=0.5``."""
     if isinstance(choice, Own):

@@ -38,6 +38,9 @@ def _metered(text: str, document: Document) -> Iterator[str]:
 
 def _sparing(text: str, document: Document) -> Iterator[str]:
     metered = [path["name"] for path in document["asked"]["paths"] if path["cost"] or path["cap_bytes"]]
+    spared = [name for name in _used(document)["paths"] if name in metered]
+    if set(re.split(", | and ", group(r"^To spare (.+?): ", text))) != set(spared):
+        yield f"metered and used are {spared}"
     label = group(r": (.+?), with the rest", text)
     said = [amount(one) for one in re.findall(AMOUNT, text)]
     alone = standing(document, label)
@@ -50,7 +53,7 @@ def _sparing(text: str, document: Document) -> Iterator[str]:
     if "cheapest-first" in text:
         row = standing(document, "cheapest-first")
         parts = zip(row["paths"], row["packets_share"], strict=True)
-        there = sum(part for name, part in parts if name in metered)
+        there = sum(part for name, part in parts if name in spared)
         if not share(group(rf"sends ({PERCENT}) there", text)).says(there):
             yield f"it sends {there}"
         if not said[1].says(row["median"] * unit(document)):

@@ -241,16 +241,19 @@ def _others(text: str, document: Document) -> Iterator[str]:
         and max(-end(lag, "low"), end(lag, "high")) <= 2 * alike(document)
     }
     worse = {name for name in lags.keys() - better - close if end(lags[name], "high") < 0}
-    told = re.match(
-        r"Of (\d+) other schedulers? (\d+) are better than (\S+), (\d+) as good \(within (\d) %\), "
-        r"(\d+) worse, and (\d+) not",
-        text,
-    )
+    told = re.match(r"Of (\d+) other schedulers?, against (\S+): (.*)\.$", text)
     assert told is not None
-    counts = [len(lags), len(better), len(close), len(worse)]
-    counts.append(len(lags) - sum(counts[1:]))
-    said = [int(told[place]) for place in (1, 2, 4, 6, 7)]
-    if said != counts or told[3] != document["scheduler"] or float(told[5]) != alike(document):
+    counts = {"better": len(better), "as good": len(close), "worse": len(worse)}
+    counts["not told apart"] = len(lags) - sum(counts.values())
+    said = {
+        how: int(count) for count, how in re.findall(r"(\d+) (better|as good|worse|not told apart)", told[3])
+    }
+    within = re.search(r"within (\d+) %", told[3])
+    if within and float(within[1]) != alike(document):
+        yield f"as good is within {alike(document)} %"
+    if int(told[1]) != len(lags) or told[2] != document["scheduler"]:
+        yield f"there are {len(lags)}"
+    if said != {how: count for how, count in counts.items() if count}:
         yield f"the counts are {counts}"
     if (better, close) != (set(document["better"]), set(document["as_good"])):
         yield "the document names others"
@@ -275,9 +278,7 @@ def _buffer(text: str, document: Document) -> Iterator[str]:
     given, *others = re.findall(AMOUNT, text)
     tolerated = max(3.0, alike(document))
     cost = found["given_cost_percent"]["value"]
-    if not amount(given).says(found["given_bytes"]) or not percent(group(rf"costs ({PERCENT})", text)).says(
-        cost
-    ):
+    if not amount(given).says(found["given_bytes"]) or not _costs("costs", text, cost):
         yield f"{found['given_bytes']} costs {cost}"
     surely = end(found["given_cost_percent"], "high") <= 2 * tolerated
     enough = found["given_bytes"] >= found["needed_bytes"] or (cost <= tolerated and surely)
@@ -290,8 +291,14 @@ def _buffer(text: str, document: Document) -> Iterator[str]:
         most = end(found["needed_cost_percent"], "high")
         if not amount(others[0]).says(found["needed_bytes"]) or then > tolerated or most > 2 * tolerated:
             yield f"needed are {found['needed_bytes']}, which cost {then}, {most} at most"
-        if not percent(group(rf"would cost ({PERCENT})", text)).says(then):
+        if not _costs("would cost", text, then):
             yield f"{found['needed_bytes']} would cost {then}"
+
+
+def _costs(verb: str, text: str, cost: float) -> bool:
+    """Whether a cost is written behind a verb: in percent, or as nothing."""
+    said = group(rf"{verb} ({PERCENT}|nothing)", text)
+    return cost < 0.0501 if said == "nothing" else percent(said.removesuffix(" more")).says(cost)
 
 
 def _buffer_rule(_: str, document: Document) -> Iterator[str]:
