@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup optimized demo check test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fuzz bench links-torture links-soak bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup optimized demo check test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fuzz bench links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -311,6 +311,10 @@ MINUTES ?= 60
 links-soak: setup ## files over links that fail again and again, and the memory of both ends meanwhile (MINUTES=60; root)
 	cargo build --release --locked -p plait-quic
 	$(BIN)/python benches/links/transfers.py soak --program $(LINKS) --minutes $(MINUTES)
+
+links-day: setup ## a proxy's service for 15 minutes: 10,000 connections, cuts, address changes, restarts, behind a NAT (root, nft)
+	cargo build --release --locked -p plait-quic
+	$(BIN)/python benches/links/day.py $(LINKS)
 
 bench-sweeps: setup ## what a sweep costs beyond its runs, and what a second worker adds (five minutes)
 	$(BIN)/python benches/sweeps/measure.py throughput workers

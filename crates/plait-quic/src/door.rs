@@ -111,7 +111,7 @@ impl Door {
             .incoming_buffer_size_total(1 << 20);
         let mut config = endpoint_config(&settings, 0xff);
         identity.mark(&mut config);
-        let endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(server)), false);
+        let endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(server)), true);
         let (links, over, replies) = (BTreeMap::new(), Over::default(), Vec::new());
         Ok(Self { settings, clients, endpoint, streamed: None, links, over, replies })
     }

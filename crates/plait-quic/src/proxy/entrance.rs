@@ -463,13 +463,8 @@ impl Entrance {
             Client::Joined { mut pipe, target } => {
                 match pipe.pump(now(), near.streams(), &mut self.buffer, &mut { usize::MAX }) {
                     Flow::Open => Some(Client::Joined { pipe, target }),
-                    Flow::Over => {
+                    Flow::Over | Flow::Broken => {
                         self.by_stream.remove(&pipe.stream);
-                        None
-                    }
-                    Flow::Broken => {
-                        self.by_stream.remove(&pipe.stream);
-                        pipe.socket.break_off();
                         None
                     }
                 }

@@ -459,11 +459,8 @@ impl<W: Scheduler> Exit<W> {
             }
             match flow {
                 Flow::Open => {}
-                Flow::Over => {
+                Flow::Over | Flow::Broken => {
                     self.forget(token);
-                }
-                Flow::Broken => {
-                    self.forget(token).into_iter().for_each(Connection::break_off);
                 }
             }
         }

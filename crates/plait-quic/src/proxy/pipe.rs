@@ -92,7 +92,12 @@ impl Socket {
 
     /// To be dropped so that its peer sees that it was broken off (RST), not ended.
     pub(super) fn break_off(self) {
-        let _ = socket2::SockRef::from(&self.io).set_linger(Some(Duration::ZERO));
+        self.set_breaks(true);
+    }
+
+    /// Sets whether its peer sees RST when the socket closes, with the end of this program as well.
+    fn set_breaks(&self, breaks: bool) {
+        let _ = socket2::SockRef::from(&self.io).set_linger(breaks.then_some(Duration::ZERO));
     }
 
     fn finish(&self) {
@@ -126,7 +131,8 @@ pub(super) enum Flow {
     Broken,
 }
 
-/// Both, joined.
+/// Both, joined. A connection that is dropped before both ways are at their ends is broken off: a program
+/// at its other end would take the end of this program for the end of the data.
 #[derive(Debug)]
 pub(super) struct Pipe {
     pub(super) socket: Socket,
@@ -139,6 +145,7 @@ pub(super) struct Pipe {
 
 impl Pipe {
     pub(super) fn new(now: Instant, socket: Socket, stream: u32) -> Self {
+        socket.set_breaks(true);
         Self { socket, stream, heard_all: false, said_all: false, moved_at: now }
     }
 
@@ -160,7 +167,10 @@ impl Pipe {
                 streams.reset(self.stream, Reason::Broken);
                 Flow::Broken
             }
-            Ok(()) if self.heard_all && self.said_all => Flow::Over,
+            Ok(()) if self.heard_all && self.said_all => {
+                self.socket.set_breaks(false);
+                Flow::Over
+            }
             Ok(()) => Flow::Open,
         }
     }

@@ -1,5 +1,7 @@
 //! Streams between two ends with real TLS, in virtual time.
 
+mod translators;
+
 use crate::network::links::{FAST, Network, Path, SERVER, SLOW, To, address, path_to};
 use crate::network::tape::Tape;
 use bytes::BytesMut;
@@ -87,12 +89,8 @@ impl<'a> World<'a> {
         while network.under_way.first_key_value().is_some_and(|(key, _)| key.0 <= *now) {
             match network.under_way.pop_first().expect("it is there").1 {
                 To::Server(piece) => {
-                    far.handle_datagram(
-                        *now,
-                        address(piece.path),
-                        Some(SERVER),
-                        BytesMut::from(&piece.bytes[..]),
-                    );
+                    let (from, bytes) = (network.seen(piece.path), BytesMut::from(&piece.bytes[..]));
+                    far.handle_datagram(*now, from, Some(SERVER), bytes);
                 }
                 To::Client(piece) => {
                     near.handle_datagram(

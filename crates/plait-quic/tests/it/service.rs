@@ -294,6 +294,43 @@ fn near_ends_come_back_after_a_restart_of_the_far_end() {
     assert!(answers(&entrance));
 }
 
+/// An end that is ended or killed resets its connections: an end of the data would be taken for all of it.
+#[test]
+fn connections_of_an_end_that_ends_are_reset() {
+    use nix::sys::signal::Signal;
+    for (ends_near, signal) in [
+        (true, Signal::SIGTERM),
+        (true, Signal::SIGKILL),
+        (false, Signal::SIGTERM),
+        (false, Signal::SIGKILL),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let target = listener.local_addr().expect("it has one").to_string();
+        let serve = ["proxy", "--serve", "--listen", "127.0.0.1:0", "--allow", &target];
+        let far = Service::start(&serve, Some("a long secret of both"));
+        let (to, fingerprint) = (far.word("address"), far.word("fingerprint"));
+        let forward = format!("127.0.0.1:0={target}");
+        let options = ["proxy", &to, "--fingerprint", &fingerprint, "--forward", &forward];
+        let near = Service::start(&options, Some("a long secret of both"));
+        let mut client = connect(near.hello["forwards"][0]["listen"].as_str().expect("it is text"));
+        client.write_all(b"hello").expect("it is taken");
+        let (mut server, _) = listener.accept().expect("a connection");
+        server.set_read_timeout(Some(PATIENCE)).expect("it can be set");
+        let mut heard = [0; 5];
+        server.read_exact(&mut heard).expect("it comes");
+        server.write_all(b"world").expect("it is taken");
+        client.read_exact(&mut heard).expect("it comes");
+        (if ends_near { &near } else { &far }).signal(signal);
+        // The other end of one that is killed learns it later.
+        let met = if ends_near { [client, server] } else { [server, client] };
+        let count = if signal == Signal::SIGTERM { 2 } else { 1 };
+        for mut socket in met.into_iter().take(count) {
+            let told = socket.read(&mut heard).expect_err("it is broken off").kind();
+            assert_eq!(told, std::io::ErrorKind::ConnectionReset, "near {ends_near}, {signal}");
+        }
+    }
+}
+
 /// A near end that is started first waits for the far end; one beyond the limit waits for its turn.
 #[test]
 fn near_ends_wait_for_what_passes() {

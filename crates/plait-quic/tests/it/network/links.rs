@@ -68,6 +68,8 @@ pub(crate) struct Network<'a> {
     paths: &'a [Path],
     lanes: Vec<Lane>,
     pub(crate) under_way: BTreeMap<(Instant, u64), To>,
+    /// The first byte of all addresses that the server sees; it changes with a translator's public address.
+    pub(crate) public: u8,
     count: u64,
     pub(crate) trace: Sha256,
 }
@@ -79,7 +81,12 @@ impl<'a> Network<'a> {
             random: Xoshiro256PlusPlus::seed_from_u64(seed * 1_000 + lane as u64),
         };
         let lanes = (0..2 * paths.len()).map(lane).collect();
-        Self { start, paths, lanes, under_way: BTreeMap::new(), count: 0, trace: Sha256::new() }
+        Self { start, paths, lanes, under_way: BTreeMap::new(), public: 10, count: 0, trace: Sha256::new() }
+    }
+
+    /// The address of a path that the server sees.
+    pub(crate) fn seen(&self, path: usize) -> SocketAddr {
+        (Ipv4Addr::new(self.public, 0, path as u8, 1), 40_000).into()
     }
 
     /// Lane `2 * path` leads to the server, the next one back.

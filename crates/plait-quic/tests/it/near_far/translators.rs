@@ -1,0 +1,19 @@
+//! Network address translators between the near end and the far end.
+
+use super::{World, settings};
+use crate::network::links::{FAST, Path, SLOW};
+use std::time::Duration;
+
+/// A translator gets another public address. The far end's datagrams stay within the near end's MTU.
+#[test]
+fn a_translator_with_another_address_closes_no_path() {
+    let narrow = Some(([Duration::ZERO, Duration::MAX], settings().mtu.into()));
+    let paths = [FAST, SLOW].map(|path| Path { narrow, ..path });
+    let mut world = World::new(&paths, "told", &[]);
+    let before = world.exchange(4, 1_000_000);
+    world.network.public = 11;
+    let after = world.exchange(4, 1_000_000);
+    let opened: Vec<u32> = world.near.progress().iter().map(|path| path.opened).collect();
+    assert_eq!(opened, [1, 1]);
+    assert!(after < before.mul_f64(1.5), "{before:?} before, {after:?} after");
+}
