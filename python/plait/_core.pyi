@@ -50,6 +50,7 @@ __all__ = [
     "schedulers",
     "transfer_command",
     "transfer_options",
+    "transfer_scheduler",
     "verdicts",
 ]
 
@@ -456,6 +457,9 @@ def transfer_command(arguments: list[str], host: _Host) -> int:
 
 def transfer_options(command: str) -> str:
     """The help, arguments and options of a command, as JSON. Raises KeyError: it is unknown."""
+
+def transfer_scheduler(interop: bool) -> str:
+    """The name of the scheduler of a transfer that names none."""
 
 @final
 class Sending:

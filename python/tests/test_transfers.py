@@ -88,9 +88,9 @@ def test_a_file_arrives_whole(
         assert sum(path.bytes for path in sent.paths) > sent.bytes, "there are copies"
 
 
-@pytest.mark.parametrize("scheduler", ["round-robin", Counts()])
+@pytest.mark.parametrize("scheduler", ["round-robin", Counts(), None])
 def test_multipath_of_quics_own(
-    content: Path, receiver: Receiver, scheduler: plait.scenarios.scheduler.Choice
+    content: Path, receiver: Receiver, scheduler: plait.scenarios.scheduler.Choice | None
 ) -> None:
     sent = plait.send(content, **told(receiver), local=LOCALS, scheduler=scheduler, interop=True)
     received = receiver.wait(60)

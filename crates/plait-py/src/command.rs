@@ -12,6 +12,7 @@ use std::path::Path;
 /// Adds this file's functions.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(transfer_command, module)?)?;
+    module.add_function(wrap_pyfunction!(transfer_scheduler, module)?)?;
     module.add_function(wrap_pyfunction!(transfer_options, module)?)
 }
 
@@ -60,6 +61,12 @@ fn transfer_command(py: pyo3::Python<'_>, arguments: Vec<OsString>, host: Py<PyA
     let host = Python { host, own: Own::default() };
     let status = py.detach(|| command::run(arguments, &host));
     host.own.error().map_or(Ok(status), Err)
+}
+
+/// The scheduler of a transfer that names none.
+#[pyfunction]
+fn transfer_scheduler(interop: bool) -> &'static str {
+    plait_quic::settings::scheduler(interop)
 }
 
 /// The arguments and options of a command, as JSON.

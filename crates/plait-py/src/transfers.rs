@@ -165,8 +165,9 @@ impl Sending {
             }
         };
         let built_in = match scheduler {
-            Some("\"auto\"") => auto::first(),
-            choice => builtin(choice.unwrap_or("\"lowest-rtt\""))?,
+            // Without a name one's own decides.
+            None | Some("\"auto\"") => auto::first(),
+            Some(choice) => builtin(choice)?,
         };
         let pilot = (scheduler == Some("\"auto\"")).then(|| files::pilot(self.settings));
         let sent = py.detach(|| {

@@ -3,6 +3,7 @@
 //! Who does not know the secret gets no further than a QUIC handshake and [`MAX_HELLO`] bytes. Its connections cannot
 //! keep others out: see [`Door::make_room`].
 
+mod handshakes;
 mod over;
 mod streamed;
 
@@ -11,9 +12,10 @@ use crate::error::Error;
 use crate::hello::{Hello, MAX_HELLO, Reply};
 use crate::identity::Identity;
 use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
-use crate::settings::{MAX_LINKS, Settings};
+use crate::settings::Settings;
 use crate::ways::endpoint_config;
 use bytes::{Bytes, BytesMut};
+use handshakes::{BURST, Handshakes};
 use noq_proto::{
     ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, FourTuple, Incoming, ServerConfig,
 };
@@ -27,8 +29,8 @@ use std::time::{Duration, Instant};
 /// Connections at once that have not said the secret.
 const MAX_STRANGERS: usize = 64;
 
-/// Those of one address: as many as the paths of a peer behind one address.
-const MAX_OF_ADDRESS: usize = MAX_LINKS;
+/// Those of one address: as many as it may begin at once.
+const MAX_OF_ADDRESS: usize = BURST as usize;
 
 /// From so many on, addresses have to be proved before anything is kept (RFC 9000 §8.1.2).
 const MAX_UNPROVED: usize = 8;
@@ -94,6 +96,7 @@ pub(crate) struct Door {
     /// For who wants to send a file on a stream.
     streamed: Option<Arc<ServerConfig>>,
     links: BTreeMap<ConnectionHandle, Connected>,
+    handshakes: Handshakes,
     over: Over,
     replies: Vec<Outgoing>,
 }
@@ -112,8 +115,9 @@ impl Door {
         let mut config = endpoint_config(&settings, 0xff);
         identity.mark(&mut config);
         let endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(server)), true);
-        let (links, over, replies) = (BTreeMap::new(), Over::default(), Vec::new());
-        Ok(Self { settings, clients, endpoint, streamed: None, links, over, replies })
+        let (links, handshakes, over) = (BTreeMap::new(), Handshakes::default(), Over::default());
+        let (streamed, replies) = (None, Vec::new());
+        Ok(Self { settings, clients, endpoint, streamed, links, handshakes, over, replies })
     }
 
     /// The limits of a client.
@@ -168,15 +172,22 @@ impl Door {
     /// Somebody wants to connect.
     fn meet(&mut self, now: Instant, incoming: Incoming) -> Option<ConnectionHandle> {
         let mut bytes = Vec::new();
+        let remote = incoming.remote_address();
+        let remote = SocketAddr::new(remote.ip().to_canonical(), remote.port());
+        let address = network(remote);
+        if !self.handshakes.has_room(now, address) {
+            // An answer would cost time, and its client would try again at once. Without one it waits.
+            self.endpoint.ignore(incoming);
+            return None;
+        }
         let strangers = self.links.values().filter(|connected| connected.is_stranger()).count();
         if strangers >= MAX_UNPROVED && !incoming.remote_address_validated() && incoming.may_retry() {
             if let Ok(transmit) = self.endpoint.retry(incoming, &mut bytes) {
                 self.reply(&transmit, bytes);
             }
         } else {
-            let remote = incoming.remote_address();
-            let remote = SocketAddr::new(remote.ip().to_canonical(), remote.port());
-            self.make_room(now, remote);
+            self.handshakes.begin(now, address);
+            self.make_room(now, address);
             let config = self.streamed.clone().filter(|_| streamed::is_asked_for(&incoming));
             let streamed = config.is_some();
             match self.endpoint.accept(incoming, now, &mut bytes, config) {
@@ -199,19 +210,16 @@ impl Door {
 
     /// Ends the oldest connection without the secret, of the address that has most of these, if another one would be
     /// too many. So an address with few of them always gets in.
-    fn make_room(&mut self, now: Instant, remote: SocketAddr) {
+    fn make_room(&mut self, now: Instant, address: IpAddr) {
         let strangers = || self.links.iter().filter(|(_, connected)| connected.is_stranger());
-        let mut by_address: BTreeMap<IpAddr, usize> = BTreeMap::from([(network(remote), 0)]);
+        let mut by_address: BTreeMap<IpAddr, usize> = BTreeMap::from([(address, 0)]);
         for (_, connected) in strangers() {
             *by_address.entry(network(connected.remote)).or_default() += 1;
         }
-        let crowded = if by_address[&network(remote)] >= MAX_OF_ADDRESS {
-            network(remote)
+        let crowded = if by_address[&address] >= MAX_OF_ADDRESS {
+            address
         } else if by_address.values().sum::<usize>() >= MAX_STRANGERS {
-            by_address
-                .into_iter()
-                .max_by_key(|(_, count)| *count)
-                .map_or(network(remote), |(address, _)| address)
+            by_address.into_iter().max_by_key(|(_, count)| *count).map_or(address, |(most, _)| most)
         } else {
             return;
         };
@@ -254,6 +262,7 @@ impl Door {
                         link.close(now, REFUSED, "the secret is not the receiver's");
                         return Heard::Rejected(connected.remote);
                     };
+                    self.handshakes.give_back(network(connected.remote));
                     if let Some((code, reason)) = self.over.find(now, &hello.session) {
                         link.close(now, code, reason);
                     } else {

@@ -13,6 +13,8 @@ pub enum Error {
     Tls(String),
     /// A path could not be opened, or the peer refused it.
     Refused(String),
+    /// No answer has come from the peer, by a connection that was refused or by silence.
+    Absent(String),
     /// The peer has ended the connection.
     Ended(String),
     /// No path carries full datagrams.
@@ -45,7 +47,7 @@ impl fmt::Display for Error {
             Self::Fingerprint(text) => write!(f, "fingerprint \"{text}\": 64 hexadecimal digits are needed"),
             Self::Setting(text) => write!(f, "{text}"),
             Self::Tls(text) => write!(f, "TLS: {text}"),
-            Self::Refused(text) => write!(f, "no connection: {text}"),
+            Self::Refused(text) | Self::Absent(text) => write!(f, "no connection: {text}"),
             Self::Ended(text) => write!(f, "the peer has ended the connection: {text}"),
             Self::TooSmall(text) => write!(f, "{text}"),
             Self::Away(text) => write!(f, "{text}"),

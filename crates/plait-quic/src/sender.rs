@@ -133,7 +133,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
 
     /// The peer cannot be reached, as the network says.
     pub fn give_up(&mut self, reason: String) {
-        self.end(Err(Error::Refused(reason)));
+        self.end(Err(Error::Absent(reason)));
     }
 
     /// Local addresses have changed: see [`Reroute`]. Paths are [`MAX_LINKS`](crate::settings::MAX_LINKS) at most.
@@ -164,7 +164,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         if now.saturating_duration_since(self.heard_at) >= self.settings.patience {
             let trouble = self.ways.trouble();
             self.end(Err(match trouble.filter(|_| self.session.is_none()) {
-                Some(trouble) => Error::Refused(trouble),
+                Some(trouble) => Error::Absent(trouble),
                 None => Error::Silent(self.settings.patience.as_secs()),
             }));
         }

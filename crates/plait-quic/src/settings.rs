@@ -73,6 +73,13 @@ const KEEP_ALIVE: std::time::Duration = std::time::Duration::from_secs(3);
 /// Noq's round-trip time before the first sample (RFC 9002 §6.2.2).
 pub(crate) const INITIAL_RTT: std::time::Duration = std::time::Duration::from_millis(333);
 
+/// The scheduler where none is named. In mode interop nothing that waits on a slow path is sent again on another
+/// one, so the scheduler keeps packets from such a path.
+#[must_use]
+pub const fn scheduler(interop: bool) -> &'static str {
+    if interop { "ecf" } else { "lowest-rtt" }
+}
+
 /// Everything that can be set.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {

@@ -89,12 +89,12 @@ class Transfer:
         file: str | PathLike[str] | None,
         to: str,
         *,
-        scheduler: Choice = "lowest-rtt",
+        scheduler: Choice | None = None,
         record: str | PathLike[str] | None = None,
         interop: bool = False,
         **options: Unpack[PathOptions],
     ) -> None:
-        self._choice = override(scheduler)
+        self._choice = override(_core.transfer_scheduler(interop) if scheduler is None else scheduler)
         self._record = None if record is None else Path(record)
         if self._record is not None:
             make_folder(self._record)
@@ -149,7 +149,7 @@ def send(
     file: str | PathLike[str],
     to: str,
     *,
-    scheduler: Choice = "lowest-rtt",
+    scheduler: Choice | None = None,
     record: str | PathLike[str] | None = None,
     interop: bool = False,
     progress: Watcher | None = None,
@@ -163,7 +163,8 @@ def send(
         file: the file, or the folder with all that is in it. A file must not change meanwhile.
         to: the receiver, "HOST:PORT".
         scheduler: the scheduler: all that `run` takes. One in Python is called for every packet. "auto" measures the
-            paths, asks the simulator, and changes to a scheduler that is better beyond noise.
+            paths, asks the simulator, and changes to a scheduler that is better beyond noise. None is that of the
+            command: `lowest-rtt`, or `ecf` with `interop`.
         record: a folder for packets and decisions; it becomes a folder of ``plait run --out``, for `report`,
             ``plait explain`` and ``plait replay``. A transfer that fails leaves those until then.
         interop: one QUIC connection with QUIC's own multipath, and an ordinary stream. Schedulers that need more than
@@ -208,7 +209,7 @@ class Sender:
         self,
         file: str | PathLike[str],
         *,
-        scheduler: Choice = "lowest-rtt",
+        scheduler: Choice | None = None,
         record: str | PathLike[str] | None = None,
         progress: Watcher | None = None,
     ) -> Sent:

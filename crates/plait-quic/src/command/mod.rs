@@ -124,6 +124,9 @@ struct SendOptions {
     /// The SHA-256 of the receiver's certificate, which it prints.
     #[arg(long, value_name = "HEX")]
     fingerprint: Fingerprint,
+    /// Look again for a receiver that does not answer, until this time is over, for example 60s. Default: an error at once.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    wait: Option<Duration>,
     /// One QUIC connection with QUIC's own multipath, and an ordinary stream. Schedulers that need more than to choose a path are refused.
     #[arg(long)]
     interop: bool,

@@ -7,7 +7,7 @@ use crate::files::{self, Connect, Local, Record, Term};
 use crate::identity::Fingerprint;
 use crate::pilot::Pilot;
 use crate::recording::RECORDING;
-use crate::settings::Settings;
+use crate::settings::{self, Settings};
 use clap::Args;
 use plait_sched::{Builtin, Value, units};
 use plait_transport::congestion::Algorithm;
@@ -58,7 +58,7 @@ pub(super) struct DecisionOptions {
 impl DecisionOptions {
     /// The scheduler's name, with its parameters.
     pub(super) fn name(&self) -> &str {
-        let named = self.scheduler.as_deref().unwrap_or("lowest-rtt");
+        let named = self.scheduler.as_deref().unwrap_or(settings::scheduler(false));
         if self.redundant { "redundant" } else { named }
     }
 
@@ -98,8 +98,16 @@ impl DecisionOptions {
     }
 
     /// Tells the host that the recording has ended, whatever ended it. Returns the error of both that came first.
+    /// The host is not told of a recording that never began: the command has failed, and says the reason.
     pub(super) fn recorded<T>(&self, host: &dyn Host, outcome: Result<T, Error>) -> Result<T, Error> {
-        let kept = self.record.as_deref().map_or(Ok(()), |folder| host.recorded(folder, self.name()));
+        let Some(folder) = &self.record else { return outcome };
+        let file = folder.join(RECORDING);
+        if outcome.is_err() && std::fs::metadata(&file).map_or(0, |found| found.len()) == 0 {
+            // An empty file is no recording for plait report, either.
+            let _ = std::fs::remove_file(file);
+            return outcome;
+        }
+        let kept = host.recorded(folder, self.name());
         outcome.and_then(|done| kept.map(|()| done))
     }
 }
@@ -169,6 +177,48 @@ fn plain(text: &str) -> Value<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A host that cannot use a recording.
+    struct Fails;
+
+    impl Host for Fails {
+        fn name(&self) -> &str {
+            "plait"
+        }
+
+        fn scheduler(&self, text: &str, _paths: &[String]) -> Result<Box<dyn plait_sched::Scheduler>, Error> {
+            Err(Error::Setting(text.to_owned()))
+        }
+
+        fn goes_on(&self) -> bool {
+            true
+        }
+
+        fn recorded(&self, _folder: &std::path::Path, _text: &str) -> Result<(), Error> {
+            Err(Error::Setting("the host is told".to_owned()))
+        }
+    }
+
+    #[test]
+    fn a_recording_that_never_began_is_no_second_failure() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let record = Some(folder.path().to_owned());
+        let (scheduler, redundant, congestion) = (None, false, Algorithm::Cubic);
+        let options = DecisionOptions { scheduler, redundant, congestion, record };
+        let ended = |outcome: Result<(), &str>| {
+            let outcome = outcome.map_err(|text| Error::Setting(text.to_owned()));
+            options.recorded(&Fails, outcome).expect_err("one of both fails").to_string()
+        };
+        let file = folder.path().join(RECORDING);
+        assert_eq!(ended(Err("nobody answers")), "nobody answers");
+        std::fs::write(&file, "").expect("there is room");
+        assert_eq!(ended(Err("nobody answers")), "nobody answers");
+        assert!(!file.exists());
+        assert_eq!(ended(Ok(())), "the host is told");
+        std::fs::write(&file, "rows").expect("there is room");
+        assert_eq!(ended(Err("all paths are gone")), "all paths are gone");
+        assert!(file.exists());
+    }
 
     #[test]
     fn schedulers_are_named_with_their_parameters() {

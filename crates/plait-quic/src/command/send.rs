@@ -1,22 +1,73 @@
 //! `send`.
 
 use super::output::{Output, megabits, path_words};
+use super::paths::DecisionOptions;
 use super::{Host, SendOptions};
 use crate::error::Error;
-use crate::files::{Sending, Sent, Shipment, Status};
+use crate::files::{NAP, Sending, Sent, Shipment, Status, now};
 use crate::pilot::{Change, Pilot};
 use crate::report;
+use crate::settings;
 use plait_sched::Scheduler;
+use serde_json::json;
+use std::time::Duration;
 
-/// The scheduler of mode interop: there nothing that waits on a slow path can be sent again on another one, so packets are
-/// kept from such a path.
-const INTEROP: &str = "ecf";
+/// A missing receiver is looked for again after so long.
+const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(options: &SendOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
     let decision = &mut options.paths.decision.clone();
-    if options.interop {
-        decision.prefer(INTEROP);
+    decision.prefer(settings::scheduler(options.interop));
+    let until = options.wait.map(|wait| now() + wait);
+    let mut waits = false;
+    let (sent, names) = loop {
+        match attempt(options, decision, host, output) {
+            // The receiver may come, and nothing was read of the files.
+            Err(Error::Absent(reason)) if until.is_some_and(|until| now() < until) => {
+                if !std::mem::replace(&mut waits, true) {
+                    output.event(
+                        || json!({"event": "waiting", "error": reason}),
+                        || format!("waiting: {reason}"),
+                    );
+                }
+                rest(output)?;
+            }
+            outcome => break outcome?,
+        }
+    };
+    if let Some(reason) = &sent.unrecorded {
+        output.warn(&format!("the recording is not whole: {reason}"));
     }
+    for skipped in &sent.skipped {
+        output.warn(&format!("{skipped}: not sent"));
+    }
+    for (file, error) in &sent.failed {
+        output.warn(&format!("{file}: {error}"));
+    }
+    output.result(|| report::sent(&sent, decision.name(), &names), || words(&sent));
+    // Said already.
+    if sent.failed.is_empty() { Ok(()) } else { Err(Error::Stopped) }
+}
+
+/// The time until the next attempt.
+fn rest(output: &Output<'_>) -> Result<(), Error> {
+    let until = now() + PAUSE;
+    while now() < until {
+        if output.turn().is_break() {
+            return Err(Error::Stopped);
+        }
+        std::thread::sleep(NAP);
+    }
+    Ok(())
+}
+
+/// Sends once: the outcome, and the names of the paths.
+fn attempt(
+    options: &SendOptions,
+    decision: &DecisionOptions,
+    host: &dyn Host,
+    output: &Output<'_>,
+) -> Result<(Sent, Vec<String>), Error> {
     let built_in = if decision.is_own() { None } else { Some(decision.scheduler()?) };
     let connect = options.paths.connect(options.to.clone(), options.fingerprint, &options.common)?;
     let pilot = decision.pilot(connect.settings);
@@ -33,19 +84,7 @@ pub(super) fn run(options: &SendOptions, host: &dyn Host, output: &Output<'_>) -
             .scheduler(decision.name(), &names)
             .and_then(|scheduler| carry(sending, scheduler, None, &names, output)),
     };
-    let sent = decision.recorded(host, sent)?;
-    if let Some(reason) = &sent.unrecorded {
-        output.warn(&format!("the recording is not whole: {reason}"));
-    }
-    for skipped in &sent.skipped {
-        output.warn(&format!("{skipped}: not sent"));
-    }
-    for (file, error) in &sent.failed {
-        output.warn(&format!("{file}: {error}"));
-    }
-    output.result(|| report::sent(&sent, decision.name(), &names), || words(&sent));
-    // Said already.
-    if sent.failed.is_empty() { Ok(()) } else { Err(Error::Stopped) }
+    Ok((decision.recorded(host, sent)?, names))
 }
 
 fn carry<W: Scheduler>(

@@ -3,7 +3,7 @@
 
 use super::Local;
 use crate::error::Error;
-use nix::net::if_::if_nametoindex;
+use nix::net::if_::{if_indextoname, if_nametoindex};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs, UdpSocket};
 use std::time::{Duration, Instant};
 
@@ -182,6 +182,24 @@ fn scoped(text: &str) -> Option<Result<SocketAddr, String>> {
     Some(index.map(|index| SocketAddrV6::new(ip, port, 0, index).into()))
 }
 
+/// The interface of an address with one.
+pub(super) fn interface_of(address: SocketAddr) -> Option<String> {
+    match address {
+        SocketAddr::V6(address) if address.scope_id() != 0 => {
+            if_indextoname(address.scope_id()).ok()?.into_string().ok()
+        }
+        _ => None,
+    }
+}
+
+/// An address as users write it, with the name of its interface.
+pub(super) fn written(address: SocketAddr) -> String {
+    match interface_of(address) {
+        Some(name) => format!("[{}%{name}]:{}", address.ip(), address.port()),
+        None => address.to_string(),
+    }
+}
+
 /// Whether an address is good for its link only.
 pub(super) fn is_link_local(address: IpAddr) -> bool {
     match address {
@@ -251,6 +269,8 @@ mod tests {
         let SocketAddr::V6(found) = address("[fe80::1%lo]:4433").expect("it is one") else { panic!("IPv6") };
         assert_eq!((found.scope_id(), found.port()), (if_nametoindex("lo").expect("it is there"), 4433));
         assert_eq!(resolve("[fe80::1%lo]:4433").expect("it is one"), [found.into()]);
+        assert_eq!(written(found.into()), "[fe80::1%lo]:4433");
+        assert_eq!(written("192.0.2.1:9".parse().expect("an address")), "192.0.2.1:9");
         assert_eq!(address("[fe80::1%7]:1").expect("it is one").to_string(), "[fe80::1%7]:1");
         assert!(address("[fe80::1%wlan99]:1").expect_err("there is none").contains("wlan99"));
         assert!(address("4433").expect_err("no address").contains("ADDRESS:PORT"));

@@ -1,7 +1,7 @@
 //! Which ways there are from here: the interfaces that are up, and the address that each sends from.
 
 use super::Local;
-use super::aims::{Aim, Aims, is_link_local};
+use super::aims::{Aim, Aims, interface_of, is_link_local, written};
 use super::reach::leads;
 use crate::settings::MAX_LINKS;
 use nix::ifaddrs::getifaddrs;
@@ -120,12 +120,27 @@ impl Snapshot {
         for remote in &self.remotes {
             match chosen(*remote, None) {
                 Ok(address) => all.push(Aim { local: Local { address, interface: None }, remote: *remote }),
-                Err(error) => {
-                    refused = format!("no interface leads to {remote} ({error}): {}", self.choices());
-                }
+                Err(error) => refused = self.refusal(*remote, &error),
             }
         }
         Aims::new(all).ok_or(refused)
+    }
+
+    /// Why the system chooses no path to an address of the peer. Some of these name their interface.
+    fn refusal(&self, remote: SocketAddr, error: &io::Error) -> String {
+        let written = written(remote);
+        let Some(name) = interface_of(remote) else {
+            return format!("no interface leads to {written} ({error}): {}", self.choices());
+        };
+        let suits = |one: &&Own| one.interface == name && one.address.is_ipv4() == remote.is_ipv4();
+        match self.own.iter().find(suits) {
+            // An address is tentative until nobody on the link has claimed it (RFC 4862 §5.4).
+            Some(one) if error.kind() == io::ErrorKind::AddrNotAvailable => {
+                format!("{written}: the address {} of {name} is not ready yet: try again", one.address)
+            }
+            Some(_) => format!("{written}: {name} does not lead there ({error})"),
+            None => format!("{written}: {name} has no IPv6 address"),
+        }
     }
 
     /// Whether there is a route from a path's address.
@@ -147,7 +162,7 @@ impl Snapshot {
 
     /// Why a path through an interface is not to be had.
     pub(super) fn missing(&self, name: &str) -> String {
-        let remotes: Vec<String> = self.remotes.iter().map(ToString::to_string).collect();
+        let remotes: Vec<String> = self.remotes.iter().copied().map(written).collect();
         format!("interface {name}: no address that leads to {}", remotes.join(" or "))
     }
 }

@@ -110,7 +110,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
 
     /// The peer cannot be reached, as the network says.
     pub fn give_up(&mut self, reason: String) {
-        self.end(Err(Error::Refused(reason)));
+        self.end(Err(Error::Absent(reason)));
     }
 
     /// A path's packets leave from another address from now on.
@@ -176,8 +176,10 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         self.end(Err(match reason {
             _ if self.reply.is_none() => {
                 let known = self.connection.progress().into_iter().find_map(|path| path.trouble);
-                let timed_out = *reason == ConnectionError::TimedOut;
-                Error::Refused(known.filter(|_| timed_out).unwrap_or_else(|| words(reason)))
+                match reason {
+                    ConnectionError::TimedOut => Error::Absent(known.unwrap_or_else(|| words(reason))),
+                    reason => Error::Refused(words(reason)),
+                }
             }
             ConnectionError::TimedOut => Error::Silent(self.settings.patience.as_secs()),
             reason => Error::Ended(words(reason)),

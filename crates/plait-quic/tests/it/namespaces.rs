@@ -109,6 +109,21 @@ fn failure(links: &str, listen: &str, to: &str, more: &str) -> (String, Duration
     (String::from_utf8_lossy(&said).into_owned(), begun.elapsed())
 }
 
+/// The message names the interface as the user did, and its tentative address.
+#[test]
+fn an_address_that_is_not_ready_is_named_with_its_interface() {
+    if !is_possible() {
+        return;
+    }
+    let tentative = "link 1; ip link set net1 down; echo 500 > /proc/sys/net/ipv6/conf/net1/dad_transmits; \
+        ip link set net1 up; until ip -6 addr show dev net1 tentative | grep -q fe80; do sleep 0.02; done";
+    let (said, _) = failure(tentative, "", "[fe80::1%net1]:4433", "");
+    let words = "[fe80::1%net1]:4433: the address fe80::";
+    assert!(said.contains(words) && said.contains(" of net1 is not ready yet: try again"), "{said}");
+    let (said, _) = failure("link 1; ip addr flush dev net1", "", "[fe80::1%net1]:4433", "");
+    assert!(said.contains("[fe80::1%net1]:4433: net1 has no IPv6 address"), "{said}");
+}
+
 #[test]
 fn a_path_of_each_family_carries_its_part() {
     if !is_possible() {

@@ -8,7 +8,9 @@ use noq_proto::{
 use plait_quic::hello::Hello;
 use plait_quic::streams::Far;
 use plait_quic::streams::far::News;
-use plait_quic::{Error, Fingerprint, Identity, Offer, Secret, Settings, identity};
+use plait_quic::{
+    Client as Known, Clients, Error, Fingerprint, Identity, Limits, Offer, Secret, Settings, identity,
+};
 use plait_sched::Builtin;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
@@ -42,22 +44,22 @@ struct World {
 
 impl World {
     #[expect(clippy::disallowed_methods, reason = "there is no other way to some moment")]
-    fn new() -> Self {
+    fn new(clients: impl Into<Clients>) -> Self {
         let identity = Identity::generate().expect("a key");
         let scheduler = || Builtin::new("lowest-rtt", &[]).map_err(|error| Error::Setting(error.to_string()));
-        let far = Far::new(Settings::default(), &identity, Secret::new("told"), scheduler).expect("an end");
+        let far = Far::new(Settings::default(), &identity, clients, scheduler).expect("an end");
         let (now, fingerprint) = (Instant::now(), identity.fingerprint());
         Self { now, far, fingerprint, clients: Vec::new(), news: Vec::new() }
     }
 
-    /// Somebody connects, and says the secret for a path of a session, or nothing: how many datagrams that took.
-    fn connect(&mut self, address: [u8; 4], path: Option<u8>) -> usize {
+    /// Somebody begins to connect, and will say the secret for a path of a session, or nothing.
+    fn begin(&mut self, address: [u8; 4], says: Option<(u8, u8)>) {
         let config = ClientConfig::new(Arc::new(identity::client(self.fingerprint).expect("it is TLS")));
         let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), None, false);
         let connected = endpoint.connect(self.now, config, SERVER, "plait");
         let (handle, connection) = connected.expect("it begins");
-        let says = path.map(|path| {
-            let (secret, session, offer) = (Secret::new("told"), [7; 16], Offer::STREAMS);
+        let says = says.map(|(session, path)| {
+            let (secret, session, offer) = (Secret::new("told"), [session; 16], Offer::STREAMS);
             Hello { secret, session, path, continues: path > 0, paths: 8, segment: 1_000, offer }.encode()
         });
         let address = SocketAddr::new(address.into(), 40_000 + self.clients.len() as u16);
@@ -71,6 +73,11 @@ impl World {
             lost: false,
             answered: false,
         });
+    }
+
+    /// Somebody connects, and says the secret for a path of session 7, or nothing: how many datagrams that took.
+    fn connect(&mut self, address: [u8; 4], path: Option<u8>) -> usize {
+        self.begin(address, path.map(|path| (7, path)));
         self.settle();
         // noq paces the packet that answers a Retry.
         for _ in 0..100 {
@@ -80,6 +87,14 @@ impl World {
             }
         }
         self.clients.last().map_or(0, |client| client.sent)
+    }
+
+    /// So many steps of five milliseconds.
+    fn wait(&mut self, steps: usize) {
+        for _ in 0..steps {
+            self.settle();
+            self.now += Duration::from_millis(5);
+        }
     }
 
     /// Until nobody has anything to send at this moment.
@@ -159,27 +174,46 @@ impl Client {
     }
 }
 
-/// Those of one address have eight places, of which the oldest is given away. Others are not their concern.
+/// An address begins few handshakes at once, and then ten each second. Other addresses are not concerned.
 #[test]
-fn an_address_has_few_places_without_the_secret() {
-    let mut world = World::new();
-    for _ in 0..100 {
-        world.connect([10, 0, 0, 1], None);
-    }
-    let open = world.clients.iter().filter(|client| !client.lost).count();
-    assert_eq!(open, 8);
+fn an_address_has_few_handshakes_without_the_secret() {
+    let mut world = World::new(Secret::new("told"));
+    (0..100).for_each(|_| world.begin([10, 0, 0, 1], None));
+    world.wait(10);
+    let finished = |world: &World| {
+        let is_finished = |client: &&Client| !client.connection.is_handshaking() && !client.lost;
+        world.clients.iter().filter(is_finished).count()
+    };
+    assert_eq!((finished(&world), world.far.connections()), (32, 32), "others are not answered");
     world.connect([10, 0, 0, 2], Some(0));
     assert!(matches!(world.news[..], [News::Came { .. }]), "{:?}", world.news);
-    // Somebody with the secret gets in from the same address, too: the oldest makes room.
-    world.connect([10, 0, 0, 1], Some(1));
+    // Somebody with the secret at the same address gets in, too, if not at once.
+    world.begin([10, 0, 0, 1], Some((7, 1)));
+    world.wait(3_200);
     assert_eq!(world.paths(), 2);
+}
+
+/// Twenty near ends behind one address, with eight paths each, come back together.
+#[test]
+fn near_ends_of_one_address_come_back_together() {
+    let limits = Limits { at_once: 20, ..Limits::default() };
+    let client = Known { name: String::new(), secret: Secret::new("told"), limits };
+    let mut world = World::new(Clients::new(vec![client]).expect("it is one"));
+    (0..20).for_each(|session| world.begin([10, 0, 0, 1], Some((session, 0))));
+    world.wait(10);
+    assert_eq!(world.paths(), 20, "all at once");
+    for path in 1..8 {
+        (0..20).for_each(|session| world.begin([10, 0, 0, 1], Some((session, path))));
+    }
+    world.wait(800);
+    assert_eq!(world.paths(), 160);
 }
 
 /// A hundred addresses take all places there are without the secret, and prove their addresses for it. Who says the
 /// secret gets in at once, and so does every further path.
 #[test]
 fn many_addresses_keep_nobody_out() {
-    let mut world = World::new();
+    let mut world = World::new(Secret::new("told"));
     let sent: Vec<usize> = (0..100).map(|last| world.connect([10, 0, 1, last], None)).collect();
     let open = world.clients.iter().filter(|client| !client.lost).count();
     assert_eq!(open, 64);
