@@ -148,7 +148,7 @@ impl Settings {
 
     /// noq's part at the end that is connected to: its datagrams are as large as the peer's limit.
     pub(crate) fn far_tunnel(&self) -> Arc<TransportConfig> {
-        // A search that has nothing to probe. Without one noq forgets the peer's limit when the peer's address changes.
+        // A search that has nothing to probe. Without one noq forgets the peer's limit at another address.
         let mut search = MtuDiscoveryConfig::default();
         search.upper_bound(*MTUS.end());
         let mut config = self.transport();
