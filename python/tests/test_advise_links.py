@@ -136,7 +136,7 @@ def test_clients_and_downloads_have_sizes_of_their_own_or_usual_ones() -> None:
         ({"receive_buffer": "big"}, ["receive buffer", "big"]),
         ({"receive_buffer": "1B"}, ["receive_buffer", "1B"]),
         ({"protocol": "quic"}, ["'quic'", "mptcp", "cmt-sctp"]),
-        ({"schedulers": ["fastest"]}, ["'fastest'", "daps"]),
+        ({"schedulers": ["fastest"]}, ['"fastest"', "daps"]),
         ({"schedulers": []}, ["schedulers", "daps"]),
         ({"schedulers": ["daps+x"]}, ["'daps+x'", "rp"]),
         ({"schedulers": ["round-robin:speed=3"]}, ["round-robin:speed=3", "segments"]),

@@ -1,8 +1,8 @@
 """What someone knows of a path: `NAME RATE RTT [LOSS] [key=value…]`, as `plait advise --path` takes it.
 
 The parts after the name are told apart by their units, so their order does not matter: ``lte 30Mbit 60ms 1%``. A
-recording stands for the rate: ``lte trace=FILE 40ms`` (Mahimahi's format). Of rates, round trip and loss a range can be
-said, ``rtt=25-60ms``, and a name alone that is a preset's is that link: ``dsl``.
+recording stands for the rate: ``lte trace=FILE 40ms`` (Mahimahi's format). Rates, round trip and loss may be ranges,
+``rtt=25-60ms``, and a name alone that is a preset's is that link: ``dsl``.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class KnownPath:
     preset: str | None = None
 
     def spread(self, key: Literal["rate", "rtt", "loss", "back"]) -> float:
-        """Share by which the truth may be more or less than the amount given; of `back` by default that of the rate."""
+        """Largest relative error of an amount; of `back` that of the rate, unless it has one of its own."""
         said = {
             "rate": self.rate_spread,
             "rtt": self.rtt_spread,
@@ -164,7 +164,7 @@ class KnownPath:
         back_trace: str | None = None,
         place: float = 0.0,
     ) -> Path:
-        """The path of a scenario; `rate`, `rtt`, `loss` and `back` are factors, the others replace what was said.
+        """The path of a scenario; `rate`, `rtt`, `loss` and `back` are factors, the others replacements.
 
         `place` (0 to 1) says how much of the time between two handovers is over at the beginning.
         """

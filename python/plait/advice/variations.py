@@ -33,10 +33,9 @@ FACTORS = 5
 
 @dataclass(frozen=True)
 class Factors:
-    """One path's place in a variation: factors of rate, round trip, loss and rate back; queue and place from 0 to 1.
+    """One path's place in a variation: factors of four amounts; queue and place from 0 to 1.
 
-    A path that is fast in one direction is fast in the other. Without a queue it is what scenario files have: what was
-    said, else one bandwidth-delay product.
+    Both rates of a path vary together. Without a queue the path has the default of scenario files.
     """
 
     rate: float

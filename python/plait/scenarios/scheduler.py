@@ -71,7 +71,7 @@ def called(name: str) -> BuiltIn:
     """The built-in scheduler of this name.
 
     Raises:
-        ScenarioError: there is none. The core proposes the one that other systems call so, or one spelled alike.
+        ScenarioError: there is none. The core proposes another one.
     """
     found = next((one for one in schedulers() if one["name"] == name), None)
     if found is None:
