@@ -26,17 +26,45 @@ pub struct Limits {
     pub at_once: usize,
     /// Paths of each of these. Default [`MAX_LINKS`].
     pub paths: usize,
-    /// Streams of a near end at once; `None`: as many as a connection has.
+    /// Streams and flows of datagrams of a near end at once; `None`: as many as a connection has.
     pub streams: Option<usize>,
-    /// Bits per second of all its streams, both directions together; `None`: no limit.
+    /// Bits per second of all its streams and flows of datagrams, both directions together; `None`: no limit.
     pub rate: Option<u64>,
-    /// Bytes of a file; `None`: no limit.
+    /// Bytes of a transfer, of all its files; `None`: no limit.
     pub bytes: Option<u64>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self { at_once: 4, paths: MAX_LINKS, streams: None, rate: None, bytes: None }
+    }
+}
+
+/// The bytes of one transfer, and its client's limit.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Allowance {
+    most: Option<u64>,
+    used: u64,
+}
+
+impl Allowance {
+    /// An unused one.
+    pub(crate) fn of(limits: Limits) -> Self {
+        Self { most: limits.bytes, used: 0 }
+    }
+
+    /// Adds bytes to the transfer.
+    ///
+    /// # Errors
+    /// Both numbers for the sender, if its transfer has more than it may.
+    pub(crate) fn add(&mut self, bytes: u64) -> Result<(), String> {
+        self.used = self.used.saturating_add(bytes);
+        match self.most {
+            Some(most) if self.used > most => {
+                Err(format!("a transfer of at least {} bytes: {most} are allowed to this client", self.used))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 mod greeting;
 mod streamed;
 
-use crate::clients::Clients;
+use crate::clients::{Allowance, Clients, Guest};
 use crate::door::{Door, Heard};
 use crate::error::Error;
 use crate::identity::Identity;
@@ -152,6 +152,11 @@ impl Receiver {
         if transfer.is_over() {
             self.finish(now, id);
         }
+    }
+
+    /// The bytes that a client may send in a transfer.
+    pub(crate) fn allowance(&self, from: &Guest) -> Allowance {
+        Allowance::of(self.door.limits(from))
     }
 
     /// Says something to the sender of a transfer.

@@ -50,6 +50,7 @@ pub(super) fn run(options: &SendOptions, host: &dyn Host, output: &Output<'_>) -
 }
 
 /// The time until the next attempt.
+#[expect(clippy::disallowed_methods, reason = "there is no socket to wait for")]
 fn rest(output: &Output<'_>) -> Result<(), Error> {
     let until = now() + PAUSE;
     while now() < until {

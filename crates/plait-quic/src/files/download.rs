@@ -7,6 +7,7 @@ use super::partial::{self, Partial};
 use super::records::{
     Answer, Digest, Entry, Kind, MAX_OPEN, Offered, OfferedReader, Piece, UNKNOWN, Verdict,
 };
+use crate::clients::Allowance;
 use crate::error::Error;
 use crate::names::shown_name;
 use sha2::{Digest as _, Sha256};
@@ -40,6 +41,8 @@ struct Arriving {
 /// The receiving application of a transfer.
 pub struct Download {
     shared: Shared,
+    /// Sizes of entries as they are offered, and bytes of entries without a size as they arrive.
+    allowance: Allowance,
     entries: BTreeMap<u32, Arriving>,
     ending: Ending,
     /// Entries so far, and their number once it is known.
@@ -60,9 +63,10 @@ pub struct Download {
 }
 
 impl Download {
-    pub(crate) fn new(shared: Shared) -> Self {
+    pub(crate) fn new(shared: Shared, allowance: Allowance) -> Self {
         Self {
             shared,
+            allowance,
             entries: BTreeMap::new(),
             ending: Ending::default(),
             next: 0,
@@ -87,7 +91,7 @@ impl Download {
     /// Those of the folder.
     pub fn into_folder(place: PathBuf) -> io::Result<Self> {
         let shared = Shared::open(Some(place), Modes::Private, false, SystemTime::UNIX_EPOCH)?;
-        Ok(Self::new(Shared { syncs: false, ..shared }))
+        Ok(Self::new(Shared { syncs: false, ..shared }, Allowance::default()))
     }
 
     /// Takes the next bytes of the sender's stream.
@@ -111,6 +115,8 @@ impl Download {
                 if self.entries.len() >= MAX_OPEN || self.count.is_some() {
                     return Err(Error::Violation("more entries than may be open"));
                 }
+                let known = Some(entry.size).filter(|size| *size != UNKNOWN);
+                self.allowance.add(known.unwrap_or(0)).map_err(Error::NotKept)?;
                 let number = self.next;
                 self.next += 1;
                 if number == 0 {
@@ -177,12 +183,7 @@ impl Download {
         match folder.inner(&names(&arriving.entry.path)) {
             Ok(_) => {
                 self.ending.folders.push(arriving.entry);
-                self.answer(&Answer::Verdict {
-                    entry: number,
-                    verdict: Verdict::Kept,
-                    digest: [0; 32],
-                    reason: String::new(),
-                });
+                self.judge(number, Verdict::Kept, [0; 32], String::new());
             }
             Err(error) => {
                 self.entries.insert(number, arriving);
@@ -193,6 +194,10 @@ impl Download {
 
     fn answer(&mut self, answer: &Answer) {
         answer.encode(&mut self.answers);
+    }
+
+    fn judge(&mut self, entry: u32, verdict: Verdict, digest: Digest, reason: String) {
+        self.answer(&Answer::Verdict { entry, verdict, digest, reason });
     }
 
     /// Takes the entry's path, if no other transfer has it.
@@ -213,18 +218,18 @@ impl Download {
 
     /// Looks at the file of this name, and at its part if there is none.
     fn look(&mut self, number: u32, knows_file: bool) {
-        if let Err(error) = self.try_look(number, knows_file) {
-            self.fail(number, Error::NotKept(error.to_string()), [0; 32]);
+        match self.try_look(number, knows_file) {
+            Ok(true) => self.want(number),
+            Ok(false) => {}
+            Err(error) => self.fail(number, Error::NotKept(error.to_string()), [0; 32]),
         }
     }
 
-    fn try_look(&mut self, number: u32, knows_file: bool) -> io::Result<()> {
-        let Some(arriving) = self.entries.get_mut(&number) else { return Ok(()) };
+    /// Whether it is wanted without a comparison.
+    fn try_look(&mut self, number: u32, knows_file: bool) -> io::Result<bool> {
+        let Some(arriving) = self.entries.get_mut(&number) else { return Ok(false) };
         arriving.stage = Stage::Wanted;
-        let Some(root) = self.shared.folder.clone() else {
-            self.want(number);
-            return Ok(());
-        };
+        let Some(root) = self.shared.folder.clone() else { return Ok(true) };
         let (size, path) = (arriving.entry.size, &arriving.entry.path);
         let names = names(path);
         let (name, above) = names.split_last().ok_or(io::ErrorKind::InvalidInput)?;
@@ -248,14 +253,11 @@ impl Download {
         if size != UNKNOWN {
             partial::check_room(&root, size - there)?;
         }
-        let Some((is_part, bytes, file)) = found else {
-            self.want(number);
-            return Ok(());
-        };
+        let Some((is_part, bytes, file)) = found else { return Ok(true) };
         arriving.stage = Stage::Compare { is_part, bytes, own: None, theirs: None };
         self.hasher.ask(number, bytes, Box::new(file));
         self.answer(&Answer::Have { entry: number, bytes });
-        Ok(())
+        Ok(false)
     }
 
     fn want(&mut self, number: u32) {
@@ -293,11 +295,14 @@ impl Download {
 
     /// Bytes of a file.
     fn write(&mut self, number: u32, bytes: &[u8]) -> Result<(), Error> {
+        let arriving = self.entries.get_mut(&number);
+        if arriving.as_ref().is_none_or(|one| one.entry.size == UNKNOWN) {
+            self.allowance.add(bytes.len() as u64).map_err(Error::NotKept)?;
+        }
         // One that was given up still comes to its end.
-        let Some(arriving) = self.entries.get_mut(&number) else { return Ok(()) };
-        let is_wanted = matches!(arriving.stage, Stage::Wanted);
+        let Some(arriving) = arriving else { return Ok(()) };
         arriving.got += bytes.len() as u64;
-        if !is_wanted || arriving.got > arriving.entry.size {
+        if !matches!(arriving.stage, Stage::Wanted) || arriving.got > arriving.entry.size {
             return Err(Error::Violation("bytes that were not asked for"));
         }
         self.carried += bytes.len() as u64;
@@ -357,12 +362,7 @@ impl Download {
         self.kept.resumed += resumed;
         self.kept.only = (self.next == 1).then(|| arrived.clone());
         self.arrived.push(arrived);
-        self.answer(&Answer::Verdict {
-            entry: number,
-            verdict: Verdict::Kept,
-            digest,
-            reason: String::new(),
-        });
+        self.judge(number, Verdict::Kept, digest, String::new());
     }
 
     /// An entry does not arrive.
@@ -385,7 +385,7 @@ impl Download {
             Error::NotKept(reason) => (Verdict::NotKept, reason.clone()),
             other => (Verdict::NotKept, other.to_string()),
         };
-        self.answer(&Answer::Verdict { entry: number, verdict, digest, reason });
+        self.judge(number, verdict, digest, reason);
         self.lost += 1;
         self.error.get_or_insert(match &error {
             Error::NotKept(reason) => Error::NotKept(reason.clone()),

@@ -201,7 +201,7 @@ impl Receiving {
         match event {
             Event::Begun { id, offer, from } => {
                 let flow = watch(moment, Some(&News::Begun { offer: &offer, from: &from }));
-                let download = Download::new(self.shared.clone());
+                let download = Download::new(self.shared.clone(), self.receiver.allowance(&from));
                 let arriving = Arriving { offer, download, begun: moment, meter: Meter::new(moment) };
                 self.transfers.insert(id, arriving);
                 self.receiver.accept(moment, &id);

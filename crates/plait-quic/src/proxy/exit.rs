@@ -15,7 +15,7 @@ use crate::files::{Listen, Listening, NAP, STEP, Sockets, now, own_addresses};
 use crate::identity::Fingerprint;
 use crate::pilot::{Change, Pilot};
 use crate::streams::far::{Id, News, Standing};
-use crate::streams::{Event, Far, MAX_STREAMS, Reason, Streams};
+use crate::streams::{Event, Far, Reason, Streams};
 use plait_sched::Scheduler;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -287,7 +287,7 @@ impl<W: Scheduler> Exit<W> {
         for token in due {
             self.work(moment, token, &mut streams, watch)?;
         }
-        self.outlets.carry(moment, &mut self.far);
+        self.outlets.carry(moment, &mut self.far, &mut self.rates);
         self.tell(moment, watch)
     }
 
@@ -335,8 +335,13 @@ impl<W: Scheduler> Exit<W> {
                 Event::Flow { flow, target, .. } => {
                     let Some(from) = self.far.guest(id).cloned() else { continue };
                     let (asked, allowed) = self.asked(&from, &target);
+                    let full = self.is_full(id, &from);
                     let (token, key) = (self.tokens.next(), (*id, flow));
                     self.outlets.open(moment, token, (key, from), target, allowed.unwrap_or(Scope::Others));
+                    if full {
+                        self.refuse_flow(moment, key, Reason::Busy, watch)?;
+                        continue;
+                    }
                     let begun = asked.filter(|_| allowed.is_some());
                     match begun.map(|target| self.lookups.begin(token, &target)) {
                         Some(true) => {}
@@ -347,8 +352,7 @@ impl<W: Scheduler> Exit<W> {
                 Event::Opened { stream, target, .. } => {
                     let Some(from) = self.far.guest(id).cloned() else { continue };
                     let (asked, allowed) = self.asked(&from, &target);
-                    let most = self.far.limits(&from).streams.unwrap_or(MAX_STREAMS);
-                    let full = self.by_stream.range((*id, 0)..=(*id, u32::MAX)).count() >= most;
+                    let full = self.is_full(id, &from);
                     let token = self.tokens.next();
                     let (peer, outward) = (*id, Outward::Looking);
                     let scope = allowed.unwrap_or(Scope::Others);
@@ -376,6 +380,13 @@ impl<W: Scheduler> Exit<W> {
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// Whether a peer has as many connections and flows of datagrams as its client may.
+    fn is_full(&self, id: &Id, from: &Guest) -> bool {
+        let connections = self.by_stream.range((*id, 0)..=(*id, u32::MAX)).count();
+        let most = self.far.limits(from).streams;
+        most.is_some_and(|most| connections + self.outlets.count(id) >= most)
     }
 
     /// Targets that a client may connect to.

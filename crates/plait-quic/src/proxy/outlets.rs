@@ -1,6 +1,7 @@
 //! UDP at the far end: a socket for each flow, which hears its target alone.
 
 use super::datagrams::{IDLE, LONGEST, LOOK, Port, ROUNDS};
+use super::rate::Rate;
 use super::target::Scope;
 use crate::clients::Guest;
 use crate::files::own_addresses;
@@ -109,14 +110,28 @@ impl Outlets {
         self.outlets.values().any(|outlet| outlet.port.as_ref().is_some_and(|port| port.readable))
     }
 
-    /// Carries datagrams both ways, and forgets idle flows.
-    pub(super) fn carry<W: Scheduler>(&mut self, moment: Instant, far: &mut Far<W>) {
+    /// Flows of a peer.
+    pub(super) fn count(&self, id: &Id) -> usize {
+        self.by_flow.range((*id, 0)..=(*id, u32::MAX)).count()
+    }
+
+    /// Carries datagrams both ways, and forgets idle flows. Datagrams beyond their client's rate are lost.
+    pub(super) fn carry<W: Scheduler>(
+        &mut self,
+        moment: Instant,
+        far: &mut Far<W>,
+        rates: &mut BTreeMap<usize, Rate>,
+    ) {
+        let mut passes = |from: &Guest, bytes: usize| {
+            rates.get_mut(&from.number).is_none_or(|rate| rate.pass(moment, bytes))
+        };
         for id in far.ids() {
             while let Some((flow, bytes)) = far.streams(&id).and_then(Streams::receive_datagram) {
                 let token = self.by_flow.get(&(id, flow));
                 let Some(outlet) = token.and_then(|token| self.outlets.get_mut(token)) else { continue };
                 outlet.used = moment;
                 match &outlet.port {
+                    _ if !passes(&outlet.from, bytes.len()) => {}
                     Some(port) => port.send(&bytes, None),
                     None if outlet.early.len() < MOST_EARLY => outlet.early.push(bytes),
                     None => {}
@@ -128,7 +143,9 @@ impl Outlets {
             for _ in 0..ROUNDS {
                 let Some((count, _)) = port.receive(&mut self.buffer) else { break };
                 outlet.used = moment;
-                far.send_datagram(moment, &outlet.peer, outlet.flow, &self.buffer[..count]);
+                if passes(&outlet.from, count) {
+                    far.send_datagram(moment, &outlet.peer, outlet.flow, &self.buffer[..count]);
+                }
             }
         }
         if self.looked.is_some_and(|at| moment.duration_since(at) < LOOK) {

@@ -35,9 +35,21 @@ impl Rate {
         if share < LEAST.min(burst / 2.0) { 0 } else { share as usize }
     }
 
+    /// Whether a datagram may pass, which cannot wait. It counts as moved then, up to a burst ahead of its time.
+    /// Streams wait until that time has come.
+    pub(super) fn pass(&mut self, now: Instant, bytes: usize) -> bool {
+        self.share(now, 1);
+        let Some(rate) = self.rate else { return true };
+        let passes = self.left > -rate * BURST.as_secs_f64();
+        if passes {
+            self.take(bytes);
+        }
+        passes
+    }
+
     /// So many have moved.
     pub(super) fn take(&mut self, bytes: usize) {
-        self.left = (self.left - bytes as f64).max(0.0);
+        self.left -= bytes as f64;
     }
 }
 
@@ -64,5 +76,30 @@ mod tests {
         assert!((9_900_000..=10_250_000).contains(&all), "{all}");
         assert!(moved.iter().all(|bytes| (2_400_000..2_600_000).contains(bytes)), "{moved:?}");
         assert_eq!(Rate::new(start, None).share(start, 4), usize::MAX);
+    }
+
+    #[test]
+    fn datagrams_have_the_same_rate_and_streams_have_the_rest() {
+        let start = now();
+        for (every, expected) in [(1, 9_900_000..=10_600_000), (20, 4_900_000..=5_100_000)] {
+            let mut rate = Rate::new(start, Some(8_000_000));
+            let (mut datagrams, mut streams) = (0, 0);
+            for step in 0..=100_000_u64 {
+                let at = start + Duration::from_micros(100 * step);
+                // One at each step is ten times the rate, one at each twentieth half of it.
+                if step % every == 0 && rate.pass(at, 1_000) {
+                    datagrams += 1_000;
+                }
+                if step % 100 == 0 {
+                    let bytes = rate.share(at, 1);
+                    rate.take(bytes);
+                    streams += bytes;
+                }
+            }
+            assert!(expected.contains(&datagrams), "{datagrams}");
+            let all = datagrams + streams;
+            assert!((9_900_000..=10_600_000).contains(&all), "{datagrams} and {streams}");
+        }
+        assert!(Rate::new(start, None).pass(start, 64 << 10));
     }
 }

@@ -1,7 +1,7 @@
 //! What a connection says first, and what it is answered.
 
 use super::Receiver;
-use crate::clients::{Guest, Limits};
+use crate::clients::{Allowance, Guest, Limits};
 use crate::error::Error;
 use crate::hello::Hello;
 use crate::link::{AWAY, REFUSED};
@@ -37,7 +37,8 @@ impl Receiver {
         let known = self.transfers.get(&id).map(|transfer| &transfer.hello);
         let known = known.or(self.streamed.get(&id).map(|streamed| &streamed.hello));
         let known = known.or(self.waiting.get(&id).map(|waiting| &waiting.hello));
-        let Limits { at_once, paths, bytes, .. } = self.door.limits(&from);
+        let limits = self.door.limits(&from);
+        let Limits { at_once, paths, .. } = limits;
         let refusal = if hello.offer.is_streams() {
             Some(
                 "this is a receiver of files (plait recv); streams are taken by plait proxy --serve"
@@ -55,10 +56,7 @@ impl Receiver {
         } else if self.transfers_of(from.number) >= at_once {
             Some(format!("the receiver is busy: {at_once} transfers at once are allowed"))
         } else {
-            let size = hello.offer.size;
-            bytes
-                .filter(|most| size > *most)
-                .map(|most| format!("a file of {size} bytes: {most} are allowed"))
+            Allowance::of(limits).add(hello.offer.size).err()
         };
         if let Some(refusal) = refusal {
             return self.door.close(now, handle, REFUSED, &refusal);

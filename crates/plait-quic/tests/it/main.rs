@@ -1,5 +1,6 @@
 //! Transfers, streams and proxies, in one program: `cargo test -p plait-quic --test it cuts` runs the tests of one module.
 
+mod allowance;
 mod attacks;
 mod auto;
 mod cuts;
@@ -28,3 +29,4 @@ mod silent;
 mod streams;
 mod transfer;
 mod tunnels;
+mod waiting;

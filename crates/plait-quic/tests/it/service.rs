@@ -37,7 +37,7 @@ impl Service {
     }
 
     /// The next event of this name.
-    fn event(&mut self, name: &str) -> serde_json::Value {
+    pub(crate) fn event(&mut self, name: &str) -> serde_json::Value {
         until(&mut self.lines, name)
     }
 
@@ -185,7 +185,7 @@ fn clients_of_a_receiver_are_told_apart() {
     assert_eq!(service.event("begun")["client"], "lab");
     assert_eq!(service.event("received")["client"], "lab");
     let (sent, words) = send("the secret of the van", "b");
-    assert!(!sent && words.contains("a file of 5000 bytes: 4000 are allowed"), "{words}");
+    assert!(!sent && words.contains("a transfer of at least 5000 bytes: 4000 are allowed"), "{words}");
     let (sent, words) = send("the secret of nobody", "c");
     assert!(!sent && words.contains("the secret is not the receiver's"), "{words}");
     assert!(service.event("rejected")["from"].as_str().is_some_and(|from| from.starts_with("127.0.0.1:")));
@@ -258,6 +258,56 @@ fn clients_of_a_proxy_have_targets_of_their_own() {
     drop(lab);
     assert_eq!(far.event("left")["client"], "lab");
     far.end();
+}
+
+/// Datagrams have the rate and the places of their client.
+#[test]
+fn limits_of_a_client_hold_for_datagrams() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let echo = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let target = echo.local_addr().expect("it has one");
+    std::thread::spawn(move || {
+        let mut buffer = [0; 2_000];
+        while let Ok((count, from)) = echo.recv_from(&mut buffer) {
+            let _ = echo.send_to(&buffer[..count], from);
+        }
+    });
+    let config = format!(
+        "serve = true\nlisten = \"127.0.0.1:0\"\nallow = [\"{target}\"]\n\
+         [[client]]\nname = \"lab\"\nsecret = \"the secret of the lab\"\nstreams = 1\nrate = \"400kbit\"\n"
+    );
+    let mut far =
+        Service::start(&["proxy", "--config", &private(folder.path(), "proxy.toml", &config)], None);
+    let (to, fingerprint) = (far.word("address"), far.word("fingerprint"));
+    let udp = format!("127.0.0.1:0={target}");
+    let near = ["proxy", &to, "--fingerprint", &fingerprint, "--udp", &udp];
+    let near = Service::start(&near, Some("the secret of the lab"));
+    let entrance = near.hello["udp"][0]["listen"].as_str().expect("it is text");
+    let client = || {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        socket.connect(entrance).expect("it is an address");
+        socket.set_read_timeout(Some(Duration::from_millis(20))).expect("it can be set");
+        socket
+    };
+    let (first, begun) = (client(), crate::allowance::now());
+    let (mut buffer, mut came) = ([0; 2_000], 0);
+    // Ten datagrams in 20 ms are ten times the rate.
+    while begun.elapsed() < Duration::from_secs(2) {
+        (0..10).for_each(|_| drop(first.send(&[7; 1_000])));
+        while let Ok(count) = first.recv(&mut buffer) {
+            came += count;
+        }
+    }
+    // Both directions have 50,000 bytes a second together; half of that, and one datagram, at once.
+    let most = 26_000.0 + 50_000.0 * begun.elapsed().as_secs_f64();
+    assert!(came > 10_000 && 2.0 * came as f64 <= most, "{came} of {most}");
+    assert_eq!(far.event("connected")["client"], "lab");
+    client().send(b"a second flow").expect("it is taken");
+    let refused = far.event("refused");
+    assert_eq!(
+        (&refused["client"], &refused["reason"]),
+        (&"lab".into(), &"there are too many connections".into())
+    );
 }
 
 /// The far end restarts: killed or ended, with its key. Near ends come back by themselves, and say so.

@@ -5,14 +5,15 @@ use plait_quic::link::Outgoing;
 use plait_quic::pilot::{Change, Pilot};
 use plait_quic::recording::Recording;
 use plait_quic::sender::{Order, Progress, Reroute};
+use plait_quic::source::Application;
 use plait_quic::{Error, Sender, Settings, interop};
 use plait_sched::Builtin;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-pub(crate) enum End {
-    Full(Box<Sender<Upload>>),
-    Interop(Box<interop::Sender<Upload>>),
+pub(crate) enum End<A = Upload> {
+    Full(Box<Sender<A>>),
+    Interop(Box<interop::Sender<A>>),
 }
 
 macro_rules! of_both {
@@ -24,19 +25,19 @@ macro_rules! of_both {
     };
 }
 
-impl End {
+impl<A: Application> End<A> {
     pub(crate) fn new(
         now: Instant,
         interop: bool,
         settings: Settings,
         order: Order,
         scheduler: Builtin,
-        upload: Upload,
+        application: A,
     ) -> Result<Self, Error> {
         Ok(if interop {
-            Self::Interop(Box::new(interop::Sender::new(now, settings, order, scheduler, upload)?))
+            Self::Interop(Box::new(interop::Sender::new(now, settings, order, scheduler, application)?))
         } else {
-            Self::Full(Box::new(Sender::new(now, settings, order, scheduler, upload)?))
+            Self::Full(Box::new(Sender::new(now, settings, order, scheduler, application)?))
         })
     }
 
@@ -72,11 +73,11 @@ impl End {
         of_both!(self, sender => sender.progress())
     }
 
-    pub(crate) fn upload(&self) -> &Upload {
+    pub(crate) fn upload(&self) -> &A {
         of_both!(self, sender => sender.application())
     }
 
-    fn full(&mut self) -> &mut Sender<Upload> {
+    fn full(&mut self) -> &mut Sender<A> {
         match self {
             Self::Full(sender) => sender,
             Self::Interop(_) => panic!("not in mode interop"),

@@ -1,6 +1,6 @@
 //! A transfer between a sender's addresses and one receiver, over a network in virtual time.
 
-mod end;
+pub(crate) mod end;
 pub(crate) mod links;
 pub(crate) mod tape;
 
