@@ -348,12 +348,9 @@ fn near_ends_come_back_after_a_restart_of_the_far_end() {
 #[test]
 fn connections_of_an_end_that_ends_are_reset() {
     use nix::sys::signal::Signal;
-    for (ends_near, signal) in [
-        (true, Signal::SIGTERM),
-        (true, Signal::SIGKILL),
-        (false, Signal::SIGTERM),
-        (false, Signal::SIGKILL),
-    ] {
+    for (ends_near, signal) in
+        [(true, Signal::SIGTERM), (true, Signal::SIGKILL), (false, Signal::SIGTERM), (false, Signal::SIGKILL)]
+    {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let target = listener.local_addr().expect("it has one").to_string();
         let serve = ["proxy", "--serve", "--listen", "127.0.0.1:0", "--allow", &target];
