@@ -198,15 +198,12 @@ impl Streams {
             return Some(self.out.reserve(piece));
         }
         let [streams, mut flows] = self.needed();
-        let Some(mut spare) = self.out.reserved.checked_sub((streams + flows) as u64) else {
-            let more = (streams + flows) as u64 - self.out.reserved;
-            return Some(self.out.reserve(more.max(LEAST as u64)));
-        };
+        let mut spare = self.out.reserved.saturating_sub((streams + flows) as u64);
         while flows < AHEAD {
             let turns = self.out.turns.iter().rev().flatten().copied();
             let segment = self.flows.plan(turns, self.out.segment);
             if segment == 0 {
-                return None;
+                break;
             }
             flows += segment;
             // Datagrams that were dropped, or have left in another place, leave theirs to others.
@@ -215,7 +212,8 @@ impl Streams {
             };
             spare = less;
         }
-        None
+        let more = ((streams + flows) as u64).checked_sub(self.out.reserved).filter(|more| *more > 0)?;
+        Some(self.out.reserve(more.max(LEAST as u64)))
     }
 
     /// All segments before this one were acknowledged.
