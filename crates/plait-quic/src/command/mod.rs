@@ -258,7 +258,7 @@ impl ListenOptions {
     fn listen(&self, common: &Common, congestion: Algorithm) -> Result<Listen, Error> {
         let settings = common.settings(congestion);
         let settings = Settings { window: self.window.unwrap_or(settings.window), ..settings };
-        let address = self.listen.unwrap_or_else(|| files::anywhere());
+        let address = self.listen.unwrap_or_else(files::anywhere);
         let clients = common.more.clients.clone();
         Ok(Listen { address, secret: common.given()?, clients, key: self.key.clone(), settings })
     }
