@@ -317,7 +317,7 @@ def test_the_pages_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     page = (ROOT / "docs" / "advise.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    for line in block.splitlines():
+    for line in block.replace("\\\n", "").splitlines():
         name, *arguments = shlex.split(line)
         done = CliRunner().invoke(cli, arguments)
         assert (name, done.exit_code) == ("plait", 0), done.output
