@@ -28,10 +28,6 @@ fn variants(scheduler: &str, seed: u64) -> Vec<String> {
         .collect()
 }
 
-fn eventful(scheduler: &str, seed: u64) -> String {
-    eventful_with(CMT_SCTP, scheduler, seed)
-}
-
 /// Something of everything that draws random numbers. Competing connections are held up by nothing but drops, so the queue
 /// that they share is short.
 fn eventful_with(transport: &str, scheduler: &str, seed: u64) -> String {
@@ -123,17 +119,6 @@ fn the_same_seed_gives_the_same_run() {
 fn another_seed_gives_another_run() {
     for (one, other) in variants("round-robin", 1).iter().zip(&variants("round-robin", 2)) {
         assert!(run(one) != run(other), "{one}");
-    }
-}
-
-#[test]
-fn recording_changes_nothing() {
-    for text in [eventful("daps-rounds", 3), eventful_with(MPTCP[3], "lowest-rtt", 3)] {
-        let (plain, recorded) = (crate::common::run(&text), run(&text));
-        let mut metrics = recorded.metrics.clone();
-        // Taking samples is an event too.
-        metrics.events = plain.metrics.events;
-        assert_eq!((plain.metrics, plain.paths), (metrics, recorded.paths));
     }
 }
 

@@ -157,6 +157,8 @@ pub(crate) struct Core<S> {
     asking: Option<schedule::Asking>,
     /// Assigned, and not in a queue: it leaves next.
     at_once: Option<schedule::AtOnce>,
+    /// The protocol may have copies or probes of its own that leave before new data.
+    pub(crate) may_copy: bool,
     wake: Option<Time>,
     /// What the receiver admits.
     window: SendWindow,
@@ -233,6 +235,7 @@ impl<S: Scheduler> Core<S> {
             left_while_blocked: false,
             asking: None,
             at_once: None,
+            may_copy: false,
             wake: None,
             window: SendWindow::new(rules.window, config.receive_window),
             sent_end: 0,

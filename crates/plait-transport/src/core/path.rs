@@ -241,8 +241,7 @@ impl PathSender {
     #[inline]
     pub(super) fn shows_room(&self) -> bool {
         let (taken, window) = (self.used() + self.wants(self.next_packet), self.window());
-        let waiting = || u64::from(self.flight.lost()) + u64::from(self.waiting) + u64::from(self.queued());
-        taken <= window && taken + waiting() * self.segment <= window
+        taken <= window && taken + u64::from(self.unsent()) * self.segment <= window
     }
 
     /// Another new packet is the next one, which counts `bytes`.
@@ -262,7 +261,13 @@ impl PathSender {
     /// True if it has something that is to be sent, again or for the first time.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn has_something_waiting(&self) -> bool {
-        self.flight.lost() > 0 || self.waiting > 0 || self.queued() > 0
+        self.unsent() > 0
+    }
+
+    /// Segments that wait, lost ones too.
+    #[inline]
+    fn unsent(&self) -> u32 {
+        self.flight.lost() + self.waiting + self.queued()
     }
 
     /// Segments that wait to leave, for whatever reason.
@@ -442,25 +447,25 @@ impl PathSender {
         self.shown_amounts().1
     }
 
-    /// The window and what is in flight, in segments, as schedulers see them. The window is the sum of the other and of what may
-    /// leave still, so that its rounding is the same whatever is in flight. Small packets in flight count as one segment at least,
-    /// and a small packet that fits into the rest of the window is one more: both windows are larger by that segment.
+    /// The window and what is in flight, in segments, as schedulers see them.
+    ///
+    /// The window is the sum of the other and of what may leave still, so that its rounding is the same
+    /// whatever is in flight. Small packets in flight count as one segment at least. A small packet that
+    /// fits into the rest of the window, behind all that waits, is one more: the window is larger by that
+    /// segment.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn shown_amounts(&self) -> (u32, u32) {
         let window = self.window();
         let cwnd = self.segments(window);
-        if self.flight.segments() == 0 {
-            return (cwnd, 0);
-        }
         let mut open = self.open_segments(window);
         let shown = match open {
-            0 => u32::try_from(self.used() / self.segment).unwrap_or(u32::MAX).max(cwnd),
-            open => cwnd.saturating_sub(open),
+            _ if self.flight.segments() == 0 => 0,
+            0 => u32::try_from(self.used() / self.segment).unwrap_or(u32::MAX).max(cwnd).max(1),
+            open => cwnd.saturating_sub(open).max(1),
         };
-        if self.next_packet < self.segment && open == 0 && self.has_window(self.next_packet) {
-            open = 1;
+        if self.next_packet < self.segment && open == self.unsent() && self.shows_room() {
+            open += 1;
         }
-        let shown = shown.max(1);
         // A window that shrank below the flight stays as it is.
         (if open > 0 { cwnd.max(shown.saturating_add(open)) } else { cwnd }, shown)
     }

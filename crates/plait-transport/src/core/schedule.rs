@@ -275,7 +275,9 @@ impl<S: Scheduler> Core<S> {
                 if !self.needs.assign_ahead && wanted > room() {
                     return Err(SchedulerFault::Undeclared("assign-ahead"));
                 }
-                if alone && self.nothing_waits() {
+                // A short packet takes less of a window than one that waits, which counts as a full one, so
+                // the scheduler could answer otherwise to the next.
+                if alone && self.nothing_waits() && self.stream.holds_full(wanted) {
                     self.at_once = Some(AtOnce { index: path.index(), segments });
                     return Ok(());
                 }
@@ -351,6 +353,7 @@ impl<S: Scheduler> Core<S> {
     fn nothing_waits(&self) -> bool {
         !self.commits
             && !self.retransmits
+            && !self.may_copy
             && self.queued_segments == 0
             && self.stream.recalled() == 0
             && !self.paths.iter().any(PathSender::has_something_waiting)

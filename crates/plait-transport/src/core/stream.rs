@@ -290,6 +290,13 @@ impl Stream {
         }
     }
 
+    /// True if the next `segments` new segments are full ones, so that they are the same whenever they are cut.
+    #[inline]
+    pub(crate) fn holds_full(&self, segments: u64) -> bool {
+        let left = self.messages.head_left().min(self.limit.saturating_sub(self.frontier_offset));
+        left >= segments.saturating_mul(u64::from(self.segment_bytes))
+    }
+
     /// Payload bytes of the next segment that an assignment hands out.
     #[inline]
     pub(crate) fn next_packet(&self) -> Option<u32> {

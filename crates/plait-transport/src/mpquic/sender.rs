@@ -295,6 +295,7 @@ impl<S: Scheduler> Sender<S> {
             self.open_paths(now);
         }
         self.transmit_control(sink);
+        self.core.may_copy = self.spaces.iter().any(|space| space.probes > 0);
         loop {
             self.core.run_scheduler(now, observer)?;
             let probe = self.next_probe(now, observer);

@@ -116,6 +116,7 @@ impl<S: Scheduler> Sender<S> {
             if self.core.commits() {
                 self.core.begin_asking(now);
             } else {
+                self.core.may_copy = self.may_copy();
                 self.core.run_scheduler(now, observer)?;
             }
             if let Some(leaving) = self.next_retransmission(now, observer) {

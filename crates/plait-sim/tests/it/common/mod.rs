@@ -68,3 +68,17 @@ pub(crate) fn same_through_bytes(text: &str) -> Result<u64, String> {
         Err(format!("{}\nthrough bytes: {}\n{text}", metrics(&plain), metrics(&other)))
     }
 }
+
+/// Compares a run of a scenario with one that is recorded. Taking samples is an event too, so the events may differ.
+pub(crate) fn same_when_recorded(text: &str) -> Result<(), String> {
+    let scenario = scenario(text);
+    let outcome = |options| match try_run(&scenario, options) {
+        Ok(RunResult { mut metrics, paths, .. }) => {
+            metrics.events = 0;
+            format!("{metrics:?}\n{paths:?}")
+        }
+        Err(error) => error.to_string(),
+    };
+    let [plain, recorded] = [&RecordOptions::default(), &ALL].map(outcome);
+    if plain == recorded { Ok(()) } else { Err(format!("{plain}\nrecorded: {recorded}\n{text}")) }
+}

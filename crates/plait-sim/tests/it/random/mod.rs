@@ -94,6 +94,13 @@ proptest! {
     fn through_bytes_of_mptcp_everything_is_the_same(text in strategy::mptcp_scenario(Network::Any)) {
         common::same_through_bytes(&text).map_err(TestCaseError::fail)?;
     }
+
+    /// Schedulers that [wait without room](plait_sched::Scheduler::waits_without_room) are asked more often if their
+    /// decisions are recorded, and what they assign passes through a queue. The run is the same.
+    #[test]
+    fn recording_changes_nothing(text in strategy::with_a_scheduler_that_waits_without_room(Network::Any)) {
+        common::same_when_recorded(&text).map_err(TestCaseError::fail)?;
+    }
 }
 
 /// What the environment asks for, or `otherwise`.

@@ -44,10 +44,25 @@ pub(crate) fn mpquic_scenario(network: Network) -> impl Strategy<Value = String>
     with_transport(network, mpquic().boxed())
 }
 
+/// A whole scenario of any protocol, with a scheduler that waits without room.
+pub(crate) fn with_a_scheduler_that_waits_without_room(network: Network) -> impl Strategy<Value = String> {
+    let names = prop::sample::select(vec!["lowest-rtt", "delivery-delay"]);
+    let transport = prop_oneof![cmt_sctp(), mptcp(), mpquic()].boxed();
+    with_both(network, transport, names.prop_map(|name| format!("\"{name}\"")).boxed())
+}
+
 fn with_transport(network: Network, transport: BoxedStrategy<String>) -> impl Strategy<Value = String> {
+    with_both(network, transport, scheduler().boxed())
+}
+
+fn with_both(
+    network: Network,
+    transport: BoxedStrategy<String>,
+    scheduler: BoxedStrategy<String>,
+) -> impl Strategy<Value = String> {
     let paths = prop::collection::vec(path(network), 1..=8);
     let surroundings = (paths, links(network), flows());
-    (any::<u32>(), scheduler(), transport, workload(), surroundings).prop_map(
+    (any::<u32>(), scheduler, transport, workload(), surroundings).prop_map(
         |(seed, scheduler, transport, (workload, bulk), (mut paths, links, flows))| {
             let links = connect(&mut paths, &links);
             let total: u64 = paths.iter().map(|(rate, _)| rate).sum();
