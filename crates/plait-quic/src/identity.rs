@@ -22,7 +22,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 /// What a connection is for, told in TLS (ALPN): another program, or another version of what is said, is refused there.
-const PROTOCOL: &[u8] = b"plait/3";
+const PROTOCOL: &[u8] = b"plait/4";
 
 /// Said of a certificate that has another fingerprint.
 pub(crate) const WRONG_CERTIFICATE: &str = "another certificate than that of the fingerprint";

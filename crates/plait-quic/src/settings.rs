@@ -41,10 +41,10 @@ const NOQ: u16 = 1 + 8 + 4 + 16 + 1 + 8;
 /// What the transport puts around payload: a short header with a connection ID of 8 bytes and a number of 4, a STREAM frame with an offset of 8 bytes.
 const OWN: u16 = 1 + 8 + 4 + 1 + 1 + 8 + 2;
 
-/// Room for an acknowledgement that rides on data: of a verdict, where data goes one way; of whatever there is, where it goes both ways. That has eight ranges of up to
-/// 2³⁰ packets, and the receiver's limit.
+/// Room for an acknowledgement that rides on data: of a verdict, where data goes one way; of whatever there is, where it goes
+/// both ways. That has a first range of up to 2³⁰ packets, the further ones, and the receiver's limit.
 const RIDER: u16 = 16;
-const LONG_RIDER: u16 = 4 + 1 + 8 + 4 + 1 + 4 + 7 * 8 + 9;
+const LONG_RIDER: u16 = 4 + 1 + 8 + 4 + 1 + 4 + mpquic::Image::FURTHER_RANGES as u16 + 9;
 
 /// Bytes of a UDP datagram's payload that carries so many of a segment.
 #[cfg(feature = "simulation")]

@@ -6,8 +6,14 @@
 //! A lost segment is sent again without its datagrams; an empty one is told to be over.
 //!
 //! A datagram that is larger than a segment is cut into pieces. All of them have to come within
-//! [`REASSEMBLY`].
+//! [`REASSEMBLY`]. The rest of a segment holds what follows: whole datagrams, and the beginning of the
+//! next one unless that would put it into more segments than it needs. Segments are
+//! [planned](Flows::plan) from what waits, and none waits for another datagram.
 
+#[cfg(test)]
+mod tests;
+
+use super::outgoing::LEAST;
 use super::record::{DATAGRAM, MAX_TARGET, PIECE, Record};
 use super::{Class, Event, Reason, Streams};
 use crate::error::Error;
@@ -22,7 +28,7 @@ pub const MAX_FLOWS: usize = 256;
 /// Bytes of a datagram at most: the payload of UDP in a jumbo frame of Ethernet.
 pub const MAX_DATAGRAM: usize = 8_972;
 
-/// A datagram waits so long for a segment.
+/// A datagram waits so long for its place in a segment, and the segment as long for room in a window.
 pub const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The pieces of a datagram come within this time.
@@ -36,9 +42,6 @@ const MOST_PIECES: usize = 4 << 20;
 
 /// Bytes of received datagrams in memory.
 const MOST_ARRIVED: usize = 8 << 20;
-
-/// Bytes of a piece at least, but for the last one.
-const LEAST_PIECE: usize = 64;
 
 /// Counts of datagrams by outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -58,12 +61,39 @@ pub struct Datagrams {
 /// A datagram that waits.
 #[derive(Debug)]
 struct Waiting {
+    /// When it came, was planned, or was begun.
     since: Time,
     bytes: Bytes,
-    /// So much of it is in segments.
+    /// So much of it has a place in planned segments, and so much is in segments.
+    planned: usize,
     sent: usize,
-    /// It fits into none.
-    is_cut: bool,
+    /// Bytes of records that are planned for it and have not left.
+    reserved: usize,
+}
+
+/// Bytes of a datagram for a segment with so much room: it has `total`, of which `left` are in none.
+///
+/// `Err` has the least room that is enough. With less the datagram would be in one segment more than it
+/// needs, and be lost with it.
+fn share([total, left]: [usize; 2], room: usize, full: usize) -> Result<usize, usize> {
+    let is_cut = total + DATAGRAM > full;
+    let most = full - PIECE;
+    let needs = match is_cut {
+        true => PIECE + left - (left.div_ceil(most) - 1) * most,
+        false => DATAGRAM + left,
+    };
+    let needs = needs.max(LEAST);
+    match room >= needs {
+        true if is_cut => Ok(left.min(room - PIECE)),
+        true => Ok(left),
+        false => Err(needs),
+    }
+}
+
+/// Bytes of a segment for the record of a datagram's part.
+fn record_bytes(total: usize, share: usize, full: usize) -> usize {
+    let head = if total + DATAGRAM > full { PIECE } else { DATAGRAM };
+    (head + share).max(LEAST)
 }
 
 /// One flow.
@@ -75,9 +105,12 @@ pub(super) struct Flow {
     /// It waits for its turn.
     pub(super) queued: bool,
     waiting: VecDeque<Waiting>,
-    /// Bytes of these that are in no segment; of those alone that are cut into pieces, and how many are.
+    /// Bytes of these that are in no segment.
     bytes: usize,
-    cut: [usize; 2],
+    /// The first of these that are wholly planned.
+    planned: usize,
+    /// Bytes of records that are planned and have not left.
+    pub(super) reserved: usize,
     /// The number of the next datagram that is cut.
     number: u16,
     /// A segment with room for the next one was asked for.
@@ -89,46 +122,81 @@ impl Flow {
         self.announced && !self.waiting.is_empty()
     }
 
-    /// Bytes of records for all that waits, where segments have `full` bytes at most.
-    pub(super) fn needed(&self, full: usize) -> usize {
-        let [cut, count] = self.cut;
-        let pieces = cut / (full - PIECE) + count;
-        self.bytes + (self.waiting.len() - count) * DATAGRAM + pieces * PIECE
-    }
-
-    fn push(&mut self, since: Time, bytes: &[u8], full: usize) {
+    fn push(&mut self, since: Time, bytes: &[u8]) {
         self.bytes += bytes.len();
-        let is_cut = bytes.len() + DATAGRAM > full;
-        if is_cut {
-            self.cut = [self.cut[0] + bytes.len(), self.cut[1] + 1];
-        }
-        self.waiting.push_back(Waiting { since, bytes: Bytes::copy_from_slice(bytes), sent: 0, is_cut });
+        let bytes = Bytes::copy_from_slice(bytes);
+        self.waiting.push_back(Waiting { since, bytes, planned: 0, sent: 0, reserved: 0 });
     }
 
-    /// The first is not wanted any more, or has left. Bytes of it that were in no segment.
-    fn drop_first(&mut self) -> usize {
-        let Some(first) = self.waiting.pop_front() else { return 0 };
-        let left = first.bytes.len() - first.sent;
+    /// One is not wanted any more, or has left. Bytes of it that were in no segment.
+    fn remove(&mut self, at: usize) -> usize {
+        let Some(gone) = self.waiting.remove(at) else { return 0 };
+        let left = gone.bytes.len() - gone.sent;
         self.bytes -= left;
-        if first.is_cut {
-            self.cut = [self.cut[0] - left, self.cut[1] - 1];
-            self.number = self.number.wrapping_add(1);
+        self.reserved -= gone.reserved;
+        self.planned -= usize::from(at < self.planned);
+        if at == 0 {
+            self.asked = false;
+            self.number = self.number.wrapping_add(u16::from(gone.sent > 0));
         }
-        self.asked = false;
         left
     }
 
-    /// The next piece of the first, of `most` bytes at most, and its bytes.
-    fn cut_first(&mut self, flow: u32, most: usize, out: &mut Vec<u8>) -> usize {
-        let Some(first) = self.waiting.front_mut() else { return 0 };
-        let (begin, end) = (first.sent, first.bytes.len().min(first.sent + most));
-        let (number, total) = (self.number, first.bytes.len() as u16);
-        let piece = Piece { number, total, place: begin as u16, bytes: &first.bytes[begin..end] };
-        Record::Piece { stream: flow, piece }.encode(out);
-        first.sent = end;
-        self.bytes -= end - begin;
-        self.cut[0] -= end - begin;
-        end - begin
+    /// The first without a place in a segment has waited too long.
+    fn is_late(&self, now: Time) -> bool {
+        let next = self.waiting.get(self.planned).filter(|next| next.planned == 0);
+        next.is_some_and(|next| now.since(next.since) > PATIENCE)
+    }
+
+    /// Plans more of the first that is not wholly planned: the bytes of the record. `None` if there is
+    /// none, or too little room.
+    fn plan(&mut self, now: Time, room: usize, full: usize) -> Option<usize> {
+        let next = self.waiting.get_mut(self.planned)?;
+        let total = next.bytes.len();
+        let share = share([total, total - next.planned], room, full).ok()?;
+        let reserved = record_bytes(total, share, full);
+        if next.planned == 0 {
+            next.since = now;
+        }
+        next.planned += share;
+        next.reserved += reserved;
+        self.planned += usize::from(next.planned == total);
+        self.reserved += reserved;
+        Some(reserved)
+    }
+
+    /// So many bytes of the first are in a segment, in a record of so many.
+    fn note_sent(&mut self, now: Time, share: usize, record: usize) {
+        let Some(first) = self.waiting.front_mut() else { return };
+        let total = first.bytes.len();
+        if first.sent + share < total {
+            // The rest has time: without it, what has left would be of no use.
+            first.since = now;
+        }
+        first.sent += share;
+        if first.planned < first.sent {
+            first.planned = first.sent;
+            self.planned += usize::from(first.planned == total);
+        }
+        let reserved = first.reserved.min(record);
+        first.reserved -= reserved;
+        self.reserved -= reserved;
+        self.bytes -= share;
+        self.asked = false;
+    }
+
+    /// Writes so many bytes of the first into a segment.
+    fn encode_first(&self, flow: u32, share: usize, full: usize, out: &mut Vec<u8>) {
+        let Some(first) = self.waiting.front() else { return };
+        let total = first.bytes.len();
+        let bytes = &first.bytes[first.sent..first.sent + share];
+        let record = if total + DATAGRAM > full {
+            let (number, total, place) = (self.number, total as u16, first.sent as u16);
+            Record::Piece { stream: flow, piece: Piece { number, total, place, bytes } }
+        } else {
+            Record::Datagram { stream: flow, bytes }
+        };
+        record.encode(out);
     }
 }
 
@@ -169,11 +237,6 @@ pub(super) struct Flows {
 }
 
 impl Flows {
-    /// Datagrams that wait.
-    pub(super) fn waiting(&self) -> usize {
-        self.all.values().map(|one| one.waiting.len()).sum()
-    }
-
     pub(super) fn memory(&self) -> usize {
         self.waiting + self.partial_bytes + self.arrived_bytes
     }
@@ -243,50 +306,72 @@ impl Flows {
         Some(gone)
     }
 
+    /// Plans the next segment, of `full` bytes at most, for datagrams of these flows without a place: its
+    /// bytes. Those that have waited too long are dropped.
+    pub(super) fn plan(&mut self, turns: impl Iterator<Item = u32>, full: usize) -> usize {
+        let mut bytes = 0;
+        for flow in turns {
+            let Some(one) = self.all.get_mut(&flow) else { continue };
+            loop {
+                while one.is_late(self.now) {
+                    self.counts.late += 1;
+                    self.waiting -= one.remove(one.planned);
+                }
+                let Some(more) = one.plan(self.now, full - bytes, full) else { break };
+                bytes += more;
+            }
+        }
+        bytes
+    }
+
     /// Fills a segment of `size` bytes with the datagrams of a flow. `Err` if none fits, with the bytes
     /// that the next one needs, told once.
     pub(super) fn pack(
         &mut self,
         flow: u32,
-        size: usize,
+        [size, full]: [usize; 2],
         bytes: &mut Vec<u8>,
     ) -> Result<Packed, Option<usize>> {
         let (from, mut since) = (bytes.len(), self.now);
-        let Some(one) = self.all.get_mut(&flow) else { return Ok(Packed { range: from..from, since }) };
+        let nothing = Packed { range: from..from, since, is_begun: false };
+        let Some(one) = self.all.get_mut(&flow) else { return Ok(nothing) };
         while let Some(first) = one.waiting.front() {
             if self.now.since(first.since) > PATIENCE {
                 self.counts.late += 1;
-                self.waiting -= one.drop_first();
+                self.waiting -= one.remove(0);
                 continue;
             }
-            let (room, left) = (size - bytes.len(), first.bytes.len() - first.sent);
-            let needs = if first.is_cut { PIECE + left.min(LEAST_PIECE) } else { DATAGRAM + left };
-            if needs > room {
-                if bytes.len() > from {
-                    break;
+            let (total, left) = (first.bytes.len(), first.bytes.len() - first.sent);
+            let is_planned = first.planned > first.sent || total == 0;
+            let share = match share([total, left], size - bytes.len(), full) {
+                Ok(share) => share,
+                Err(_) if bytes.len() > from => break,
+                Err(_) if !is_planned || one.asked => return Err(None),
+                Err(needs) => {
+                    one.asked = true;
+                    return Err(Some(needs));
                 }
-                return Err((!std::mem::replace(&mut one.asked, true)).then_some(needs));
-            }
+            };
             since = since.min(first.since);
-            if first.is_cut {
-                self.waiting -= one.cut_first(flow, room - PIECE, bytes);
-                if room - PIECE < left {
-                    break;
-                }
-            } else {
-                Record::Datagram { stream: flow, bytes: &first.bytes }.encode(bytes);
+            one.encode_first(flow, share, full, bytes);
+            one.note_sent(self.now, share, record_bytes(total, share, full));
+            self.waiting -= share;
+            if share < left {
+                return Ok(Packed { range: from..bytes.len(), since, is_begun: true });
             }
             self.counts.sent += 1;
-            self.waiting -= one.drop_first();
+            self.waiting -= one.remove(0);
         }
-        Ok(Packed { range: from..bytes.len(), since })
+        Ok(Packed { range: from..bytes.len(), since, is_begun: false })
     }
 }
 
-/// Where datagrams are in a segment, and when the oldest came.
+/// Where datagrams are in a segment, and when the oldest came or was planned.
 pub(super) struct Packed {
     pub(super) range: Range<usize>,
     pub(super) since: Time,
+    /// The rest of the last one follows in the next segment.
+    pub(super) is_begun: bool,
 }
 
 /// A part of a datagram.
@@ -335,11 +420,12 @@ impl Streams {
         }
         while one.bytes + bytes.len() > MOST_WAITING[0] {
             flows.counts.late += 1;
-            flows.waiting -= one.drop_first();
+            // The oldest of which nothing is planned.
+            let is_begun = one.waiting.get(one.planned).is_some_and(|next| next.planned > 0);
+            flows.waiting -= one.remove(one.planned + usize::from(is_begun));
         }
         flows.waiting += bytes.len();
-        one.push(now, bytes, self.out.segment());
-        self.out.reserve_whole(DATAGRAM + bytes.len());
+        one.push(now, bytes);
         self.queue(flow);
     }
 

@@ -4,7 +4,7 @@ use super::flows::PATIENCE;
 use super::record::{CREDIT, DATA, FINISH, Record};
 use super::{Class, MAX_CONTROL, Stream, Streams};
 use crate::source::Source;
-use bytes::{Buf, Bytes};
+use bytes::Buf;
 use plait_sched::Time;
 use std::collections::VecDeque;
 use std::io;
@@ -16,12 +16,11 @@ const MOST_OWED: usize = 256 << 10;
 /// Bytes of segments that are kept at most, whatever the peer's window is: one that acknowledges all but the oldest takes no more.
 const MOST_KEPT: u64 = 64 << 20;
 
-/// Bytes of datagrams that are reserved at most. A reservation is not taken back, and a datagram that
-/// waits may still be dropped.
+/// Bytes of datagrams that are reserved at most. A reservation is not taken back.
 const AHEAD: usize = 64 << 10;
 
 /// The shortest write: so that any record but that of an opening fits.
-const LEAST: u64 = 16;
+pub(super) const LEAST: usize = 16;
 
 /// A record that leaves before data.
 #[derive(Debug)]
@@ -33,12 +32,12 @@ struct Control {
 }
 
 /// A segment whose content is decided.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Bound {
     /// Its place in all that was reserved.
     place: u64,
     /// Nothing, if it is void.
-    bytes: Bytes,
+    bytes: Vec<u8>,
     size: usize,
     /// Something of a redundant stream is in it.
     redundant: bool,
@@ -46,6 +45,8 @@ struct Bound {
     datagrams: Vec<Range<usize>>,
     /// When the oldest of these came.
     since: Time,
+    /// It waits on a path, and a later one has left. Its datagrams are chosen as it leaves.
+    waits: bool,
 }
 
 impl Bound {
@@ -62,7 +63,7 @@ impl Bound {
         } else {
             kept.resize(self.size, 0);
         }
-        self.bytes = kept.into();
+        self.bytes = kept;
     }
 }
 
@@ -76,8 +77,6 @@ pub(super) struct Outgoing {
     reserved: u64,
     /// The next is to be reserved beside all else, since it needs one piece.
     pieces: VecDeque<u64>,
-    /// Bytes of whole datagrams to be reserved in one piece each, within [`AHEAD`].
-    wholes: VecDeque<u64>,
     control: VecDeque<Control>,
     owed: usize,
     /// Streams that have something for a segment, by class; some may be forgotten.
@@ -98,7 +97,6 @@ impl Outgoing {
             writes: VecDeque::new(),
             reserved: 0,
             pieces: VecDeque::new(),
-            wholes: VecDeque::new(),
             control: VecDeque::new(),
             owed: 0,
             turns: Default::default(),
@@ -110,22 +108,10 @@ impl Outgoing {
         }
     }
 
-    /// Bytes of a full segment.
-    pub(super) fn segment(&self) -> usize {
-        self.segment
-    }
-
     /// The transport is to be told of so many bytes in one piece, unless no segment has as many.
     pub(super) fn reserve_piece(&mut self, bytes: usize) {
-        if bytes as u64 > LEAST && bytes <= self.segment {
+        if bytes > LEAST && bytes <= self.segment {
             self.pieces.push_back(bytes as u64);
-        }
-    }
-
-    /// A datagram of so many bytes waits for its reservation.
-    pub(super) fn reserve_whole(&mut self, bytes: usize) {
-        if bytes as u64 > LEAST && bytes <= self.segment {
-            self.wholes.push_back(bytes as u64);
         }
     }
 
@@ -188,20 +174,19 @@ impl Streams {
         }
     }
 
-    /// Bytes of records that could leave now, in full segments.
-    fn needed(&self) -> u64 {
+    /// Bytes of records that could leave now, in full segments: of streams, and of planned datagrams.
+    fn needed(&self) -> [usize; 2] {
         let most = self.out.segment - DATA;
         let of = |one: &Stream| {
             let bytes = one.sendable();
             bytes + DATA * bytes.div_ceil(most) + if one.finishing { FINISH } else { 0 }
         };
-        let of_flow = |stream| self.flows.all.get(stream).map_or(0, |one| one.needed(self.out.segment));
         let (mut streams, mut flows) = (0, 0);
         for stream in self.out.turns.iter().flatten() {
             streams += self.streams.get(stream).map_or(0, of);
-            flows += of_flow(stream);
+            flows += self.flows.all.get(stream).map_or(0, |one| one.reserved);
         }
-        (self.out.owed + CREDIT * self.credits.len() + streams + flows.min(AHEAD)) as u64
+        [self.out.owed + CREDIT * self.credits.len() + streams, flows]
     }
 
     /// Bytes by which the transport is to be told that more may leave, in pieces ([`Session::extend`](crate::session::Session::extend)).
@@ -212,12 +197,23 @@ impl Streams {
         if let Some(piece) = self.out.pieces.pop_front() {
             return Some(self.out.reserve(piece));
         }
-        let more = self.needed().checked_sub(self.out.reserved).filter(|more| *more > 0)?;
-        // Some have left in another place, or were dropped.
-        let gone = self.out.wholes.len().saturating_sub(self.flows.waiting());
-        self.out.wholes.drain(..gone);
-        let piece = self.out.wholes.pop_front();
-        Some(self.out.reserve(piece.unwrap_or(more.max(LEAST))))
+        let [streams, mut flows] = self.needed();
+        let mut spare = self.out.reserved.saturating_sub((streams + flows) as u64);
+        while flows < AHEAD {
+            let turns = self.out.turns.iter().rev().flatten().copied();
+            let segment = self.flows.plan(turns, self.out.segment);
+            if segment == 0 {
+                break;
+            }
+            flows += segment;
+            // Datagrams that were dropped, or have left in another place, leave theirs to others.
+            let Some(less) = spare.checked_sub(segment as u64) else {
+                return Some(self.out.reserve(segment as u64));
+            };
+            spare = less;
+        }
+        let more = ((streams + flows) as u64).checked_sub(self.out.reserved).filter(|more| *more > 0)?;
+        Some(self.out.reserve(more.max(LEAST as u64)))
     }
 
     /// All segments before this one were acknowledged.
@@ -230,18 +226,19 @@ impl Streams {
         }
     }
 
-    /// Decides what is in the next segment; false if there is none.
-    fn bind(&mut self) -> bool {
+    /// Decides what is in the next segment, as the one at this place leaves; false if there is none.
+    fn bind(&mut self, leaving: u64) -> bool {
         let Some(size) = self.out.next() else { return false };
-        let mut bytes = Vec::with_capacity(size);
-        let mut redundant = false;
+        let (place, since) = (self.out.end, self.flows.now);
+        let mut bound = Bound { place, size, since, waits: place != leaving, ..Bound::default() };
+        let Bound { bytes, redundant, .. } = &mut bound;
         while let Some(Control { encoded, .. }) = self.out.control.front()
             && bytes.len() + encoded.len() <= size
             && let Some(Control { encoded, opens, class }) = self.out.control.pop_front()
         {
             bytes.extend_from_slice(&encoded);
             self.out.owed -= encoded.len();
-            redundant |= class == Class::Redundant;
+            *redundant |= class == Class::Redundant;
             if let Some(one) = opens.and_then(|stream| self.streams.get_mut(&stream)) {
                 one.announced = true;
             }
@@ -254,24 +251,39 @@ impl Streams {
             && let Some(stream) = self.credits.pop_first()
         {
             if let Some(one) = self.streams.get(&stream) {
-                Record::Credit { stream, limit: one.granted }.encode(&mut bytes);
-                redundant |= one.class == Class::Redundant;
+                Record::Credit { stream, limit: one.granted }.encode(bytes);
+                *redundant |= one.class == Class::Redundant;
             }
         }
-        let (mut datagrams, mut passed, mut since) = (Vec::new(), Vec::new(), self.flows.now);
+        self.fill(&mut bound);
+        self.out.kept += bound.bytes.len() as u64;
+        self.out.bound.push_back(bound);
+        self.out.end += size as u64;
+        true
+    }
+
+    /// Fills the rest of a segment, in turns. One that waits has no datagrams yet.
+    fn fill(&mut self, bound: &mut Bound) {
+        let &mut Bound { size, waits, .. } = bound;
+        let Bound { bytes, datagrams, since, .. } = bound;
+        let (mut passed, mut redundant) = (Vec::new(), false);
         while size - bytes.len() > DATA
             && let Some(stream) = self.next_turn()
         {
             let class = match self.flows.all.get(&stream).map(|one| one.class) {
-                None => self.pack(stream, size, &mut bytes),
-                Some(class) => match self.flows.pack(stream, size, &mut bytes) {
+                None => self.pack(stream, size, bytes),
+                Some(class) if waits => {
+                    passed.push((stream, class, None));
+                    continue;
+                }
+                Some(class) => match self.flows.pack(stream, [size, self.out.segment], bytes) {
                     Err(needs) => {
                         passed.push((stream, class, needs));
                         continue;
                     }
                     Ok(packed) => {
-                        self.end_turn(stream);
-                        since = since.min(packed.since);
+                        self.end_turn(stream, packed.is_begun);
+                        *since = packed.since.min(*since);
                         datagrams.push(packed.range);
                         class
                     }
@@ -284,21 +296,30 @@ impl Streams {
             self.out.turns[class as usize].push_front(flow);
             needs.into_iter().for_each(|needs| self.out.reserve_piece(needs));
         }
-        if !bytes.is_empty() {
+        if !bytes.is_empty() && !waits {
             bytes.resize(size, 0);
         }
-        self.out.kept += bytes.len() as u64;
-        let (place, bytes) = (self.out.end, bytes.into());
-        self.out.bound.push_back(Bound { place, bytes, size, redundant, datagrams, since });
-        self.out.end += size as u64;
-        true
+        bound.redundant |= redundant;
     }
 
-    /// A flow has had its turn; it goes behind the others if it has more.
-    fn end_turn(&mut self, flow: u32) {
-        if let Some(one) = self.flows.all.get_mut(&flow) {
-            one.queued = false;
+    /// The segment at this place leaves.
+    fn leave(&mut self, place: u64) {
+        let Some(at) = self.at(place).filter(|at| self.out.bound[*at].waits) else { return };
+        let mut bound = std::mem::take(&mut self.out.bound[at]);
+        (bound.waits, bound.since) = (false, self.flows.now);
+        let before = bound.bytes.len();
+        self.fill(&mut bound);
+        self.out.kept += (bound.bytes.len() - before) as u64;
+        self.out.bound[at] = bound;
+    }
+
+    /// A flow has had its turn. If it has more it goes behind the others, or stays first to end a datagram.
+    fn end_turn(&mut self, flow: u32, is_begun: bool) {
+        let Some(one) = self.flows.all.get_mut(&flow) else { return };
+        if is_begun {
+            return self.out.turns[one.class as usize].push_front(flow);
         }
+        one.queued = false;
         self.queue(flow);
     }
 
@@ -355,10 +376,11 @@ impl Source for Streams {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         const NONE: io::ErrorKind = io::ErrorKind::UnexpectedEof;
         while self.out.end < offset + buffer.len() as u64 {
-            if !self.bind() {
+            if !self.bind(offset) {
                 return Err(NONE.into());
             }
         }
+        self.leave(offset);
         if self.bound(offset).is_some_and(|bound| self.flows.now.since(bound.since) > PATIENCE) {
             self.cut(offset);
         }

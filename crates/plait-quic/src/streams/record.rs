@@ -11,7 +11,8 @@
 //! terms     7 · path 4 · 1: it stands by, 2: it has carried all that it may 1 · cost 4
 //! flow      8 · stream 4 · class 1 · length 2 · target: as open, of datagrams
 //! datagram  9 · stream 4 · length 2 · bytes
-//! piece     10 · stream 4 · number of the datagram 2 · bytes of the datagram in all 2 · place in the datagram 2 · length 2 · bytes
+//! piece     10 · stream 4 · number of the datagram 2 · bytes of the datagram in all 2 · place in the datagram 2 ·
+//!           bytes up to the end of the datagram, or else of the segment
 //! ```
 
 use super::flows::Piece;
@@ -29,7 +30,7 @@ pub(super) const CREDIT: usize = 13;
 pub(super) const FINISH: usize = 13;
 pub(super) const TERMS: usize = 10;
 pub(super) const DATAGRAM: usize = 7;
-pub(super) const PIECE: usize = 13;
+pub(super) const PIECE: usize = 11;
 
 /// The longest record that is not data.
 pub(super) const MAX_CONTROL: usize = 8 + MAX_TARGET;
@@ -148,7 +149,7 @@ impl<'a> Record<'a> {
             }
             Self::Piece { stream, piece } => {
                 head(10, stream);
-                for number in [piece.number, piece.total, piece.place, piece.bytes.len() as u16] {
+                for number in [piece.number, piece.total, piece.place] {
                     out.extend(number.to_be_bytes());
                 }
                 out.extend(piece.bytes);
@@ -225,7 +226,7 @@ impl<'a> Record<'a> {
             10 => {
                 let mut number = || reader.array().map(u16::from_be_bytes).ok_or(MALFORMED);
                 let (number, total, place) = (number()?, number()?, number()?);
-                let bytes = reader.counted().ok_or(MALFORMED)?;
+                let bytes = reader.most(total.saturating_sub(place).into());
                 Self::Piece { stream, piece: Piece { number, total, place, bytes } }
             }
             _ => return Err(MALFORMED),
@@ -242,6 +243,13 @@ impl<'a> Reader<'a> {
         let (taken, rest) = self.0.split_first_chunk::<N>()?;
         self.0 = rest;
         Some(*taken)
+    }
+
+    /// So many bytes, or all that are left.
+    fn most(&mut self, bytes: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(bytes.min(self.0.len()));
+        self.0 = rest;
+        taken
     }
 
     /// Bytes behind their number.
@@ -277,8 +285,8 @@ mod tests {
             Record::Terms { path: 0, terms: PathTerms { cost: 0, backup: false, spent: true } },
             Record::Flow { stream: 9, class: Class::Redundant, target: "example.org:53" },
             Record::Datagram { stream: 9, bytes: b"" },
-            Record::Datagram { stream: 9, bytes: b"abc" },
             Record::Piece { stream: 9, piece: Piece { number: 65_535, total: 5, place: 3, bytes: b"de" } },
+            Record::Datagram { stream: 9, bytes: b"abc" },
         ];
         let mut bytes = Vec::new();
         for record in &records {
@@ -292,6 +300,16 @@ mod tests {
         for length in 0..whole {
             let cut = read(&bytes[..length]);
             assert!(cut.is_err() || cut.is_ok_and(|some| some.len() < records.len()), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_piece_ends_with_its_datagram_or_its_segment() {
+        for (bytes, place) in [(&b"abc"[..], 0), (b"de", 3), (b"", 5)] {
+            let piece = Record::Piece { stream: 1, piece: Piece { number: 7, total: 5, place, bytes } };
+            let mut segment = Vec::new();
+            piece.encode(&mut segment);
+            assert_eq!(read(&segment).expect("it is well formed"), [piece]);
         }
     }
 

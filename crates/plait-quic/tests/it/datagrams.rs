@@ -101,6 +101,35 @@ fn datagrams_come_over_all_paths_whatever_the_scheduler() {
 }
 
 #[test]
+fn datagrams_of_every_size_come_whole_both_ways() {
+    let paths = [FAST, SLOW];
+    let mut net = Net::new("round-robin", &paths, 1);
+    let flow = net.ends[0].streams.open_flow("echo:1", Class::Bulk).expect("there is room");
+    let (mut sent, mut came) = (0, [0; 2]);
+    while came[0] < 1_500 && net.now < 20 * SECOND {
+        while net.ends[1].streams.poll().is_some() {}
+        // Several at once, so that they share segments.
+        while sent < 1_500 && net.now >= (sent / 5) as u64 * 5 * MILLISECOND {
+            sent += 1;
+            net.ends[0].streams.send_datagram(Time::from_nanos(net.now), flow, &content(sent, sent as u64));
+        }
+        for end in [1, 0] {
+            while let Some((_, bytes)) = net.ends[end].streams.receive_datagram() {
+                assert!(bytes[..] == content(bytes.len(), bytes.len() as u64), "{} bytes", bytes.len());
+                came[end] += 1;
+                if end == 1 {
+                    net.ends[1].streams.send_datagram(Time::from_nanos(net.now), flow, &bytes);
+                }
+            }
+        }
+        let next = (net.now / MILLISECOND + 1) * MILLISECOND;
+        let goes_on = net.step();
+        net.now = if goes_on { net.now.min(next) } else { next };
+    }
+    assert_eq!(came, [1_500; 2]);
+}
+
+#[test]
 fn what_is_lost_is_not_sent_again() {
     let paths = [FAST, SLOW].map(|path| Path { lost: 50, ..path });
     let mut net = Net::new("round-robin", &paths, 3);

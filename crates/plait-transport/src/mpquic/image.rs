@@ -62,6 +62,10 @@ impl Image {
     /// `ack_delay_exponent`: delays are told in microseconds.
     pub const ACK_DELAY_EXPONENT: u32 = 0;
 
+    /// Bytes of an acknowledgement's ranges behind the first one at most: of seven that are shorter than 16,384 packets, as
+    /// their gaps are.
+    pub const FURTHER_RANGES: usize = 7 * 4;
+
     /// For an end with connection IDs from `own` on, whose peer has them from `peer` on and takes `window` bytes at first.
     pub fn new(own: u64, peer: u64, window: u64, paths: usize) -> Self {
         let sent = Boundaries::default();
@@ -282,7 +286,13 @@ fn time(data: [u8; 8]) -> Time {
 fn path_ack(ack: &PathAck) -> Option<PathFrame> {
     let range = |&(smallest, largest): &(u64, u64)| AckRange { smallest, largest };
     let mut ranges = AckRanges::new(range(ack.ranges().first()?))?;
+    let mut room = Image::FURTHER_RANGES;
     for next in ack.ranges()[1..].iter().map(range) {
+        let numbers = [ranges.smallest() - next.largest - 2, next.largest - next.smallest];
+        let bytes = numbers.into_iter().map(|number| integer(number).encoded_bytes()).sum();
+        // The older ones were in earlier acknowledgements.
+        let Some(left) = room.checked_sub(bytes) else { break };
+        room = left;
         let fits = ranges.push(next);
         debug_assert!(fits, "ranges descend with gaps");
     }
@@ -460,6 +470,24 @@ mod tests {
             }
         });
         assert_eq!((taken, read), (Ok(()), Some((Data { segment: 9, bytes: 1_100 }, 0))));
+    }
+
+    /// Beside full payload there is room for no more.
+    #[test]
+    fn an_acknowledgement_has_the_newest_ranges_that_fit() {
+        for (length, left) in [(8_000, 8), (50_000, 4)] {
+            let mut told = PathAck::new(PathId(0), Duration::ZERO);
+            for last in (0..8).map(|range| 1_000_000 - range * 2 * length) {
+                assert!(told.push_range(last - length, last));
+            }
+            let [mut one, mut other] = images();
+            let packet = Packet::OneRtt(OneRtt { ack: Some(told), ..OneRtt::new(0) });
+            let bytes = encode(&mut one, &packet, &[]);
+            let Ok(Packet::OneRtt(read)) = decode(&mut other, &bytes, &Boundaries::default()) else {
+                panic!("it is read");
+            };
+            assert_eq!(read.ack.expect("it is there").ranges(), &told.ranges()[..left]);
+        }
     }
 
     #[test]
