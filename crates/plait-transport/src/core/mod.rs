@@ -155,6 +155,8 @@ pub(crate) struct Core<S> {
     left_while_blocked: bool,
     /// The scheduler has not waited since.
     asking: Option<schedule::Asking>,
+    /// A path's queue held something when the scheduler was asked last (`sched_backlog` in net/mptcp/protocol.h).
+    backlog: bool,
     /// Assigned, and not in a queue: it leaves next.
     at_once: Option<schedule::AtOnce>,
     /// The protocol may have copies or probes of its own that leave before new data.
@@ -234,6 +236,7 @@ impl<S: Scheduler> Core<S> {
             wrote: false,
             left_while_blocked: false,
             asking: None,
+            backlog: false,
             at_once: None,
             may_copy: false,
             wake: None,

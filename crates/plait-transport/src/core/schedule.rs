@@ -193,12 +193,14 @@ impl<S: Scheduler> Core<S> {
             return Ok(false);
         }
         let connection = self.look_at_connection();
-        // With an empty data queue there may still be something to copy, or to take back from a path's queue; Linux' MPTCP
-        // asks while anything waits there (`mptcp_sched_pending`, `ask_again` in linux/schedulers/facts.c).
+        // With an empty data queue there may still be something to copy, or to take back from a path's queue.
+        // Linux' MPTCP asks while anything waits there (`mptcp_sched_pending`, `ask_again` in
+        // linux/schedulers/facts.c), and once more, since it learns by asking that nothing waits any more.
         let waits = (self.needs.recall || self.commits) && self.queued_segments > 0;
-        if connection.unassigned == 0 && !self.needs.reinject && !waits {
+        if connection.unassigned == 0 && !self.needs.reinject && !waits && !self.backlog {
             return Ok(false);
         }
+        self.backlog = false;
         self.look_at_paths();
         let decision = self.scheduler.decide(now, &connection, &self.facts);
         observer.decided(now, &decision, &connection, &self.facts);
@@ -221,6 +223,7 @@ impl<S: Scheduler> Core<S> {
         self.counters.decisions += 1;
         let queued_before = self.queued_segments;
         self.carry_out(&decision, &connection, alone).map_err(|fault| Error::Scheduler { at: now, fault })?;
+        self.backlog = self.commits && !self.hands_over() && self.queued_segments > 0;
         let queued = self.queued_segments + self.at_once.map_or(0, |leaving| u64::from(leaving.segments));
         self.asking = Some(Asking {
             decisions: asking.decisions + 1,

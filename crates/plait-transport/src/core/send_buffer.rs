@@ -56,6 +56,9 @@ impl Packets {
 enum Memory {
     /// It is not: payload counts.
     Payload,
+    /// There is no limit. In Linux, an application that blocks in `connect` writes its messages one by one
+    /// afterwards, so their writes are told apart.
+    Unlimited,
     Packets {
         packets: Packets,
         /// The stream's offset up to which there is room, rounded up to whole packets.
@@ -108,7 +111,10 @@ impl SendBuffer {
     }
 
     fn of_memory(size: u64, memory: Memory) -> Self {
-        if size == u64::MAX { Self::of_payload(size) } else { Self::new(size.max(LEAST), memory) }
+        match size {
+            u64::MAX => Self { written: u64::MAX, ..Self::new(size, Memory::Unlimited) },
+            _ => Self::new(size.max(LEAST), memory),
+        }
     }
 
     fn new(size: u64, memory: Memory) -> Self {
@@ -116,7 +122,7 @@ impl SendBuffer {
     }
 
     const fn is_of_memory(&self) -> bool {
-        !matches!(self.memory, Memory::Payload)
+        !matches!(self.memory, Memory::Payload | Memory::Unlimited)
     }
 
     /// Bytes of payload beyond `assigned` that are in the buffer, or may be.
@@ -128,10 +134,10 @@ impl SendBuffer {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn segments_left(&self, assigned: u64, bytes: u64) -> u64 {
         let left = self.left(assigned);
-        if self.size == u64::MAX {
-            return left;
+        if self.tells_writes() {
+            return left.div_ceil(bytes);
         }
-        if self.is_of_memory() { left.div_ceil(bytes) } else { left / bytes }
+        if self.size == u64::MAX { left } else { left / bytes }
     }
 
     /// The application writes nothing before the connection is open.
@@ -147,8 +153,11 @@ impl SendBuffer {
     /// The application has a message to write, up to `end`, behind those that it writes already. A path has been given the
     /// stream up to `assigned`. True if the application writes some of the message now.
     pub(crate) fn begin(&mut self, end: u64, assigned: u64) -> bool {
-        if !self.is_of_memory() {
-            return false;
+        match self.memory {
+            Memory::Payload => return false,
+            Memory::Unlimited if self.ends.is_empty() && self.open => return false,
+            Memory::Unlimited if self.ends.is_empty() => self.written = assigned,
+            _ => {}
         }
         self.ends.push_back(end);
         self.ends.len() == 1 && self.write_on(assigned)
@@ -164,6 +173,7 @@ impl SendBuffer {
         let call = end.min(self.begun + (handed_over + 1) * WRITE);
         match &mut self.memory {
             Memory::Payload => {}
+            Memory::Unlimited => self.written = end,
             Memory::Packets { edge, .. } => self.written = call.min(*edge),
             Memory::Fragments { fragments, full } => {
                 while self.written < call && !*full {
@@ -177,13 +187,16 @@ impl SendBuffer {
             self.ends.pop_front();
             self.begun = end;
         }
+        if !self.tells_writes() {
+            self.written = u64::MAX;
+        }
         true
     }
 
     /// True if all memory is taken, or if less is free since then than a writer that waits is woken for.
     const fn is_full(&self) -> bool {
         match &self.memory {
-            Memory::Payload => false,
+            Memory::Payload | Memory::Unlimited => false,
             Memory::Packets { full, .. } => self.written >= *full,
             Memory::Fragments { full, .. } => *full,
         }
@@ -191,22 +204,27 @@ impl SendBuffer {
 
     /// How far the application has written; `None` if its writes are not told apart.
     pub(crate) fn written(&self) -> Option<u64> {
-        self.is_of_memory().then_some(self.written)
+        self.tells_writes().then_some(self.written)
+    }
+
+    /// True if the writes of the application are told apart.
+    fn tells_writes(&self) -> bool {
+        self.is_of_memory() || !self.ends.is_empty()
     }
 
     /// Where the fragment ends, in the stream, that holds the byte at `offset`; `None` if there is none.
     pub(crate) fn fragment_end(&self, offset: u64) -> Option<u64> {
         match &self.memory {
             Memory::Fragments { fragments, .. } => fragments.end_behind(offset),
-            Memory::Payload | Memory::Packets { .. } => None,
+            Memory::Payload | Memory::Unlimited | Memory::Packets { .. } => None,
         }
     }
 
     /// Up to where in the stream, in packets of `payload` bytes, the application writes before anything is acknowledged.
     pub(crate) fn first_filling(&self, payload: u64) -> u64 {
         match &self.memory {
-            Memory::Payload if self.size == u64::MAX => UNLIMITED / (payload + PACKET_MEMORY) * payload,
-            Memory::Payload => self.size,
+            _ if self.size == u64::MAX => UNLIMITED / (payload + PACKET_MEMORY) * payload,
+            Memory::Payload | Memory::Unlimited => self.size,
             Memory::Packets { edge, .. } => *edge,
             Memory::Fragments { .. } => Fragments::filling(self.size),
         }
@@ -232,7 +250,7 @@ impl SendBuffer {
     pub(crate) fn release(&mut self, acknowledged: u64) {
         if self.is_of_memory() {
             self.release_memory(acknowledged, false);
-        } else {
+        } else if !self.tells_writes() {
             self.written = self.size.saturating_add(acknowledged);
         }
     }
@@ -249,7 +267,7 @@ impl SendBuffer {
         // `sk_stream_write_space` in net/core/stream.c asks.
         let waits = |held: u64| blocks && self.size.saturating_sub(held) < held / 2;
         match &mut self.memory {
-            Memory::Payload => {}
+            Memory::Payload | Memory::Unlimited => {}
             Memory::Packets { packets, edge, full } => {
                 let freed = packets.freed(acknowledged);
                 if !waits(packets.taken(self.written).saturating_sub(freed)) {
@@ -308,6 +326,23 @@ mod tests {
     fn memory_is_filled_by_whole_packets_and_the_last_one_goes_beyond() {
         let buffer = filled(10_000, PACKETS);
         assert_eq!(buffer.left(0), 7_000, "the seventh packet begins at 9,000 bytes of memory");
+    }
+
+    #[test]
+    fn without_a_limit_writes_before_the_connection_is_open_are_told_apart() {
+        let mut buffer = SendBuffer::of_fragments(u64::MAX);
+        buffer.set_open(false);
+        assert!(!buffer.begin(1_720, 0) && !buffer.begin(3_440, 0));
+        assert_eq!((buffer.written(), buffer.segments_left(0, 1_424)), (Some(0), 0));
+        buffer.set_open(true);
+        assert!(buffer.write_on(0));
+        assert_eq!((buffer.written(), buffer.segments_left(0, 1_424)), (Some(1_720), 2));
+        assert!(!buffer.begin(u64::MAX, 1_720), "it waits for the second one");
+        assert!(buffer.write_on(1_720));
+        assert_eq!((buffer.written(), buffer.left(1_720)), (Some(3_440), 1_720));
+        assert!(buffer.write_on(3_440));
+        assert_eq!((buffer.written(), buffer.left(0)), (None, u64::MAX));
+        assert!(!buffer.begin(u64::MAX, 3_440), "later ones are not");
     }
 
     #[test]

@@ -245,7 +245,8 @@ impl Receiver {
                 subflow.delay.quick |= 1;
             }
         }
-        if place == Place::Ahead && subflow.must_report_first(segment.number) {
+        let reports_first = place == Place::Ahead && subflow.must_report_first(segment.number);
+        if reports_first {
             self.acknowledge(now, index, 0);
         }
         let subflow = &mut self.subflows[index];
@@ -259,6 +260,11 @@ impl Receiver {
             observer.duplicate(now, path, segment.data.segment);
         } else {
             observer.arrived(now, path, segment.data.segment, segment.data.bytes);
+        }
+        // That acknowledgement takes the place of this segment's own, which nothing asks for any more
+        // (`inet_csk_ack_scheduled` in tcp_ack_snd_check): its block is told if no other one comes before.
+        if reports_first {
+            return;
         }
         let unread = if in_order { self.hand_up_all(now, path, segment, observer) } else { 0 };
         let due = self.is_due(index, place);

@@ -7,6 +7,8 @@ use plait_transport::PathConfig;
 use plait_transport::endpoint::{Endpoint, Side};
 use plait_transport::mptcp::{Config, Rules};
 use plait_transport::packet::{Ack, Packet};
+use std::cell::Cell;
+use std::rc::Rc;
 
 const PATH: PathId = PathId(0);
 
@@ -79,4 +81,35 @@ fn the_first_path_that_may_send_goes_first() {
     let left: Vec<u8> = sent(&mut sender, at(20)).into_iter().map(|(path, _)| path).collect();
     assert_eq!(left.len() as u64, 12 - before);
     assert!(left.is_sorted(), "{left:?}");
+}
+
+/// Gives all to the first path, and counts the calls without new data.
+struct Counting(Rc<Cell<u32>>);
+
+impl Scheduler for Counting {
+    fn decide(&mut self, _now: Time, connection: &Connection, _paths: &[Path]) -> Decision {
+        match connection.unassigned {
+            0 => {
+                self.0.set(self.0.get() + 1);
+                Decision::WAIT
+            }
+            _ => Decision::Assign { path: PATH, segments: 1 },
+        }
+    }
+}
+
+/// The kernel learns by asking that no queue holds anything any more (`sched_backlog`).
+#[test]
+fn the_scheduler_is_asked_once_more_when_the_last_queue_is_empty() {
+    let asked = |rules: Rules| {
+        let without_data = Rc::new(Cell::new(0));
+        let config = Config { rules, ..linux() };
+        let scheduler = Counting(Rc::clone(&without_data));
+        let mut sender = Endpoint::new(&config.into(), Side::Client, &[PathConfig::default(); 2], scheduler)
+            .expect("a sender");
+        sender.write(PAYLOAD);
+        assert_eq!(sent(&mut sender, at(0)), [0]);
+        without_data.get()
+    };
+    assert_eq!([Rules::LINUX, Rules::STANDARD].map(asked), [1, 0]);
 }

@@ -64,6 +64,9 @@ fn what_was_put_off_is_reported_before_another_run_would_hide_it() {
     // What goes on with one of the two newest runs hides nothing.
     assert_eq!([11, 8].map(|number| take(number).len()), [0, 0]);
     assert_eq!(take(13)[0].blocks().next(), Some((next + 5, next + 8)));
+    // The acknowledgement that 13 let out was its own, too: the next one tells of 15 alone.
+    assert_eq!(take(15).len(), 0);
+    assert_eq!(take(17)[0].blocks().collect::<Vec<_>>(), [(next + 15, next + 15)]);
 }
 
 #[test]

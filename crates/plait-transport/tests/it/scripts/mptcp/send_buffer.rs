@@ -107,3 +107,17 @@ fn packets_end_where_writes_end_and_grow_where_they_wait() {
     let whole = PAYLOAD as u32;
     assert_eq!(sizes(&pair)[10..], [whole, whole, whole, 5_000 - 3 * whole]);
 }
+
+/// An application that blocks in `connect` writes its messages one by one afterwards, while the first
+/// window has room. Later ones are merged.
+#[test]
+fn writes_before_the_connection_is_open_leave_one_by_one() {
+    let bytes = |handshake: bool| {
+        let mut pair = Pair::new(Config { handshake, ..linux() }, &[20, 20], lowest_rtt());
+        (0..20).for_each(|_| pair.sender.write(PAYLOAD + 300));
+        pair.run_until(at(39));
+        pair.log.sent.iter().map(|(_, sent)| u64::from(sent.bytes)).collect::<Vec<_>>()
+    };
+    assert_eq!(bytes(true), [PAYLOAD, 300].repeat(5));
+    assert_eq!(bytes(false)[..3], [PAYLOAD; 3]);
+}
