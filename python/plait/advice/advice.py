@@ -43,7 +43,7 @@ class Advice(Findings):
 
     @cached_property
     def text(self) -> str:
-        """The advice in words, for a screen of 100 columns."""
+        """The advice in words, for a screen of 110 columns."""
         return page.text(self)
 
     def save(self, file: str | PathLike[str]) -> None:
