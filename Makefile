@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup optimized demo check test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fuzz bench links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup optimized demo check test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fingerprints fuzz bench links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -281,6 +281,10 @@ static: ## plait-quic as one file that needs nothing beside it, into target/stat
 SEED ?= $(shell date +%s)
 random-torture: ## 150,000 new random scenarios of all protocols: every byte once, or a failure that the network justifies (20 minutes to an hour)
 	PLAIT_SEED=$(SEED) cargo test --locked --release -p plait-sim --test it -- --ignored --nocapture torture
+
+FINGERPRINTS ?= target/fingerprints.txt
+fingerprints: ## a hash of all results of 12,000 random scenarios and of scenarios/, into FINGERPRINTS=…; diff those of two trees (minutes)
+	PLAIT_FINGERPRINTS=$(abspath $(FINGERPRINTS)) cargo test --locked --release -p plait-sim --test it -- --ignored fingerprints
 
 # Coverage for libFuzzer, in code that a stable compiler makes; --target keeps it out of build scripts.
 FUZZ_FLAGS := -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table trace-compares)

@@ -4,6 +4,7 @@ use plait_sim::recorder::RecordOptions;
 use plait_sim::result::RunResult;
 use plait_sim::scenario::Scenario;
 use plait_sim::simulation::{self, Control, RunError, ThroughBytes};
+use std::fmt::Write as _;
 use std::path::Path;
 
 /// Everything that can be recorded.
@@ -81,4 +82,25 @@ pub(crate) fn same_when_recorded(text: &str) -> Result<(), String> {
     };
     let [plain, recorded] = [&RecordOptions::default(), &ALL].map(outcome);
     if plain == recorded { Ok(()) } else { Err(format!("{plain}\nrecorded: {recorded}\n{text}")) }
+}
+
+/// A hash (FNV-1a) of everything that a run of the scenario gives, or of its error.
+pub(crate) fn fingerprint(text: &str) -> u64 {
+    let mut hash = Hash(0xcbf2_9ce4_8422_2325);
+    let written = match try_run(&scenario(text), &ALL) {
+        Ok(result) => write!(hash, "{result:?}"),
+        Err(error) => write!(hash, "{error}"),
+    };
+    written.expect("a hash takes everything");
+    hash.0
+}
+
+struct Hash(u64);
+
+impl std::fmt::Write for Hash {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0 =
+            text.bytes().fold(self.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+        Ok(())
+    }
 }

@@ -126,19 +126,22 @@ fn torture() {
     });
 }
 
-/// Even kinds are of any network, odd ones of orderly ones; of CMT-SCTP and MPTCP, then with the profile of Linux, then of
-/// Multipath QUIC.
-fn torture_of(kind: u64) -> Result<(), String> {
-    let (cases, seed) = (wanted("PLAIT_CASES", 25_000_u32), wanted("PLAIT_SEED", 1_u64));
-    let only: String = wanted("PLAIT_ONLY", String::new());
-    let words: Vec<&str> = only.split(',').filter(|word| !word.is_empty()).collect();
+/// The scenarios of a kind. Even kinds are of any network, odd ones of orderly ones; of CMT-SCTP and MPTCP,
+/// then with the profile of Linux, then of Multipath QUIC.
+fn scenarios_of(kind: u64) -> BoxedStrategy<String> {
     let network = if kind.is_multiple_of(2) { Network::Any } else { Network::Orderly };
-    let scenario = if kind < 4 {
+    if kind < 4 {
         let text = move |text: String| if kind < 2 { text } else { linux(&text) };
         strategy::scenario(network).prop_map(text).boxed()
     } else {
         strategy::mpquic_scenario(network).boxed()
-    };
+    }
+}
+
+fn torture_of(kind: u64) -> Result<(), String> {
+    let (cases, seed) = (wanted("PLAIT_CASES", 25_000_u32), wanted("PLAIT_SEED", 1_u64));
+    let only: String = wanted("PLAIT_ONLY", String::new());
+    let words: Vec<&str> = only.split(',').filter(|word| !word.is_empty()).collect();
     let config = Config {
         cases,
         rng_seed: RngSeed::Fixed(seed * 6 + kind),
@@ -148,7 +151,7 @@ fn torture_of(kind: u64) -> Result<(), String> {
         ..Config::default()
     };
     let done = std::cell::Cell::new(0_u32);
-    let result = TestRunner::new(config).run(&scenario, |text| {
+    let result = TestRunner::new(config).run(&scenarios_of(kind), |text| {
         prop_assume!(words.iter().all(|word| text.contains(word)));
         done.set(done.get() + 1);
         if done.get().is_multiple_of((cases / 10).max(1)) {
@@ -157,4 +160,41 @@ fn torture_of(kind: u64) -> Result<(), String> {
         check(&text)
     });
     result.map_err(|error| format!("seed {seed}, kind {kind}: {error}"))
+}
+
+/// Writes a hash of all that a run records for each of `PLAIT_CASES` scenarios (2,000) of each of six kinds,
+/// and for the scenario files, into the file `PLAIT_FINGERPRINTS`. Two trees that give the same files behave
+/// the same.
+#[test]
+#[ignore = "for changes that are to keep the behavior: make fingerprints"]
+fn fingerprints() {
+    let file: String = wanted("PLAIT_FINGERPRINTS", "fingerprints.txt".to_owned());
+    let of_kinds: Vec<String> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..6).map(|kind| scope.spawn(move || fingerprints_of(kind))).collect();
+        all.into_iter().map(|one| one.join().expect("no panic")).collect()
+    });
+    let of_files = crate::scenarios::files().into_iter().map(|path| {
+        let text = std::fs::read_to_string(&path).expect("a scenario file");
+        format!("{} {:016x}\n", path.file_name().unwrap_or_default().display(), common::fingerprint(&text))
+    });
+    let lines: String = of_kinds.into_iter().chain(of_files).collect();
+    std::fs::write(&file, lines).unwrap_or_else(|error| panic!("{file}: {error}"));
+}
+
+fn fingerprints_of(kind: u64) -> String {
+    let config = Config {
+        cases: wanted("PLAIT_CASES", 2_000),
+        rng_seed: RngSeed::Fixed(wanted("PLAIT_SEED", 1_u64) * 6 + kind),
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let lines = std::cell::RefCell::new(String::new());
+    let result = TestRunner::new(config).run(&scenarios_of(kind), |text| {
+        let mut lines = lines.borrow_mut();
+        let number = lines.lines().count();
+        *lines += &format!("{kind} {number} {:016x}\n", common::fingerprint(&text));
+        Ok(())
+    });
+    result.unwrap_or_else(|error| panic!("kind {kind}: {error}"));
+    lines.into_inner()
 }
