@@ -1,11 +1,13 @@
 //! The receiver: subflows in their own order, the stream in its own, and when to acknowledge.
 
+mod due;
+
 use super::ack_delay::AckDelay;
 use super::grant::{Granted, Grants, PACKET_MEMORY, receive_memory};
 use super::incoming::{Incoming, Place};
 use super::merging::{Merging, Queued};
 use super::reinjection::pages;
-use super::{Config, Grant, Joins, Losses, wheel};
+use super::{Config, Grant, Joins};
 use crate::observer::Observer;
 use crate::packet::{Ack, Packet, TcpSegment};
 use crate::reassembly::{Arrival, Reassembly};
@@ -324,71 +326,6 @@ impl Receiver {
             self.waiting.insert(segment.data.segment, u64::from(segment.data.bytes), pages(segment));
         }
         self.reassembly.accept(now, path, &segment.data, &mut Deliveries(observer));
-    }
-
-    /// True if a segment is acknowledged now.
-    fn is_due(&self, index: usize, place: Place) -> bool {
-        let subflow = &self.subflows[index];
-        let enough = match &self.grants {
-            Some(grants) if self.config.ack_every > 1 => grants.owes(index, subflow.bytes),
-            _ => subflow.unacknowledged >= self.config.ack_every,
-        };
-        enough || self.is_hasty(index, place)
-    }
-
-    /// True if it is, whatever the window would be. RFC 5681 §4.2: that is what fills a gap, too.
-    fn is_hasty(&self, index: usize, place: Place) -> bool {
-        let subflow = &self.subflows[index];
-        let by_place = match place {
-            Place::Known => true,
-            Place::Next { fills_gap } => fills_gap && (!self.may_compress() || subflow.arrived.is_empty()),
-            Place::Ahead => !self.may_compress(),
-        };
-        by_place || subflow.delay.quick > 0 || self.config.ack_every == 1
-    }
-
-    fn may_compress(&self) -> bool {
-        self.grants.is_some() && self.config.rules.longest_compression.is_some()
-    }
-
-    /// What arrived while something is missing is acknowledged at once, or soon, together with others. True in the first
-    /// case; in the second the moment is set.
-    fn compresses(&mut self, now: Time, index: usize) -> bool {
-        let subflow = &mut self.subflows[index];
-        let (Some(longest), Some(grants)) = (self.config.rules.longest_compression, &self.grants) else {
-            return false;
-        };
-        let next = subflow.next();
-        if subflow.arrived.is_empty() || subflow.beyond_gap.leaves_at_once(next) {
-            return !subflow.arrived.is_empty();
-        }
-        let soon = now.saturating_add((grants.round_trip(index) / 20).min(longest));
-        subflow.deadline = Some(subflow.deadline.map_or(soon, |deadline| deadline.min(soon)));
-        false
-    }
-
-    /// True if the window stays as large unread, or if MPTCP has nothing to read (`subflow_data_ready`).
-    fn keeps_up(&self, index: usize, unread: u64) -> bool {
-        self.config.multipath && unread == 0
-            || self.grants.as_ref().is_none_or(|grants| grants.keeps_up(index, self.used() + unread))
-    }
-
-    /// An acknowledgement is put off. By Linux' rules one that was put off before leaves now if it is due soon, and never later than
-    /// it would by what is known now (tcp_send_delayed_ack in net/ipv4/tcp_output.c).
-    fn delay_acknowledgement(&mut self, now: Time, index: usize) {
-        let rules = &self.config.rules;
-        let subflow = &mut self.subflows[index];
-        let by_wheel = rules.losses == Losses::ByTime;
-        if subflow.deadline.is_some() && (!by_wheel || subflow.is_compressing()) {
-            return;
-        }
-        let wait = rules.ack_delay(&subflow.delay);
-        let due = now.saturating_add(wait);
-        let due = if by_wheel { wheel::runs_out(now, due) } else { due };
-        match subflow.deadline {
-            Some(deadline) if deadline <= now.saturating_add(wait / 4) => self.acknowledge(now, index, 0),
-            deadline => subflow.deadline = Some(deadline.map_or(due, |deadline| deadline.min(due))),
-        }
     }
 
     /// Memory that the window is reckoned with, but for what is unread.
