@@ -8,7 +8,7 @@
 //! A datagram that is larger than a segment is cut into pieces. All of them have to come within
 //! [`REASSEMBLY`]. The rest of a segment holds what follows: whole datagrams, and the beginning of the
 //! next one unless that would put it into more segments than it needs. Segments are
-//! [planned](Flows::plan) from what waits, and none waits for another datagram.
+//! planned (`Flows::plan`) from what waits, and none waits for another datagram.
 
 #[cfg(test)]
 mod tests;
