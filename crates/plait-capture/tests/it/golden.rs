@@ -36,14 +36,14 @@ fn paths(count: usize) -> &'static str {
 fn captures_are_the_same_to_the_byte() {
     let cases = [
         (0x71e2_5827_2b9f_a35b, 1, r#"protocol = "tcp", profile = "standard""#),
-        (0x0468_a179_40d9_9e88, 1, r#"protocol = "tcp", profile = "linux""#),
+        (0x2e99_0f63_ddc3_a099, 1, r#"protocol = "tcp", profile = "linux""#),
         (0x303a_47c2_79df_9fe6, 2, r#"protocol = "mptcp", profile = "standard""#),
         (
             0x755f_a3db_55c9_3579,
             2,
             r#"protocol = "mptcp", profile = "standard", handshake = false, ack_every = 2"#,
         ),
-        (0x1b9e_7033_34c5_97c8, 2, r#"protocol = "mptcp", profile = "linux""#),
+        (0xef2e_2cb2_3bc8_46b9, 2, r#"protocol = "mptcp", profile = "linux""#),
         (0x0457_c3b0_9eb4_e544, 2, r#"protocol = "cmt-sctp""#),
         (
             0x4afa_8106_65d5_1a86,
