@@ -19,7 +19,7 @@ from plait.validate.links import said
 from plait.validate.statements import complaints
 
 EVENTS = 4_000_000
-"""The budget of each advice: less than a sixth of the usual one, so that its statements rest on fewer runs."""
+"""The budget of each advice: less than a sixth of the usual one, so statements rest on fewer runs."""
 OTHER_SEED = 1_000_003
 
 

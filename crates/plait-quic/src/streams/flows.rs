@@ -170,7 +170,7 @@ impl Flow {
         let Some(first) = self.waiting.front_mut() else { return };
         let total = first.bytes.len();
         if first.sent + share < total {
-            // The rest has time: without it, what has left would be of no use.
+            // Without the rest, the part that has left would be of no use: the patience begins anew.
             first.since = now;
         }
         first.sent += share;

@@ -155,7 +155,7 @@ pub(crate) struct Core<S> {
     left_while_blocked: bool,
     /// The scheduler has not waited since.
     asking: Option<schedule::Asking>,
-    /// A path's queue held something when the scheduler was asked last (`sched_backlog` in net/mptcp/protocol.h).
+    /// A path's queue held a segment after the last decision (`sched_backlog` in net/mptcp/protocol.h).
     backlog: bool,
     /// Assigned, and not in a queue: it leaves next.
     at_once: Option<schedule::AtOnce>,

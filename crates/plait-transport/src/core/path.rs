@@ -447,12 +447,11 @@ impl PathSender {
         self.shown_amounts().1
     }
 
-    /// The window and what is in flight, in segments, as schedulers see them.
+    /// The window and the flight in segments, as schedulers see them.
     ///
-    /// The window is the sum of the other and of what may leave still, so that its rounding is the same
-    /// whatever is in flight. Small packets in flight count as one segment at least. A small packet that
-    /// fits into the rest of the window, behind all that waits, is one more: the window is larger by that
-    /// segment.
+    /// The window is the sum of the flight and of the room, so its rounding does not depend on the flight.
+    /// Small packets in flight count as one segment at least. A small packet that fits into the window
+    /// behind all waiting segments adds one segment to the window.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn shown_amounts(&self) -> (u32, u32) {
         let window = self.window();

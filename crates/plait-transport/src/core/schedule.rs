@@ -187,8 +187,9 @@ impl<S: Scheduler> Core<S> {
         let alone = self.waits_without_room && !observer.hears_decisions();
         if alone && !self.paths.iter().any(PathSender::shows_room) {
             // Nobody asks when there is nothing to decide about, and that is no waiting either.
+            let queued = self.commits && self.queued_segments > 0;
             self.counters.waits +=
-                u64::from(self.has_unassigned() || self.commits && self.queued_segments > 0);
+                u64::from(core::mem::take(&mut self.backlog) || queued || self.has_unassigned());
             self.wake = None;
             return Ok(false);
         }

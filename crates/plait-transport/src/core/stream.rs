@@ -290,7 +290,7 @@ impl Stream {
         }
     }
 
-    /// True if the next `segments` new segments are full ones, so that they are the same whenever they are cut.
+    /// True if the next `segments` new segments are full. The time of the cut does not change such segments.
     #[inline]
     pub(crate) fn holds_full(&self, segments: u64) -> bool {
         let left = self.messages.head_left().min(self.limit.saturating_sub(self.frontier_offset));

@@ -95,10 +95,14 @@ proptest! {
         common::same_through_bytes(&text).map_err(TestCaseError::fail)?;
     }
 
-    /// Schedulers that [wait without room](plait_sched::Scheduler::waits_without_room) are asked more often if their
-    /// decisions are recorded, and what they assign passes through a queue. The run is the same.
+    /// A recorder of decisions makes the core ask such schedulers more often, and pass their segments
+    /// through a queue. The run is the same.
     #[test]
-    fn recording_changes_nothing(text in strategy::with_a_scheduler_that_waits_without_room(Network::Any)) {
+    fn recording_changes_nothing(
+        text in strategy::with_a_scheduler_that_waits_without_room(Network::Any),
+        as_in_linux in any::<bool>(),
+    ) {
+        let text = if as_in_linux { linux(&text) } else { text };
         common::same_when_recorded(&text).map_err(TestCaseError::fail)?;
     }
 }

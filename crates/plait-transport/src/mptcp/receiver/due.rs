@@ -15,7 +15,7 @@ impl Receiver {
         enough || self.is_hasty(index, place)
     }
 
-    /// True if it is, whatever the window would be. RFC 5681 §4.2: that is what fills a gap, too.
+    /// True if it is, with any window. A segment that fills a gap is, too (RFC 5681 §4.2).
     pub(super) fn is_hasty(&self, index: usize, place: Place) -> bool {
         let subflow = &self.subflows[index];
         let by_place = match place {
@@ -30,8 +30,8 @@ impl Receiver {
         self.grants.is_some() && self.config.rules.longest_compression.is_some()
     }
 
-    /// What arrived while something is missing is acknowledged at once, or soon, together with others. True in the first
-    /// case; in the second the moment is set.
+    /// True if a segment beyond a gap is acknowledged at once. Otherwise a deadline is set, for this segment
+    /// and others together (SACK compression, `__tcp_ack_snd_check` in net/ipv4/tcp_input.c).
     pub(super) fn compresses(&mut self, now: Time, index: usize) -> bool {
         let subflow = &mut self.subflows[index];
         let (Some(longest), Some(grants)) = (self.config.rules.longest_compression, &self.grants) else {
@@ -52,8 +52,8 @@ impl Receiver {
             || self.grants.as_ref().is_none_or(|grants| grants.keeps_up(index, self.used() + unread))
     }
 
-    /// An acknowledgement is put off. By Linux' rules one that was put off before leaves now if it is due soon, and never later than
-    /// it would by what is known now (tcp_send_delayed_ack in net/ipv4/tcp_output.c).
+    /// Delays an acknowledgement. By Linux' rules a delayed one leaves now if it is due soon, and the new
+    /// deadline is never later than the old one (`tcp_send_delayed_ack` in net/ipv4/tcp_output.c).
     pub(super) fn delay_acknowledgement(&mut self, now: Time, index: usize) {
         let rules = &self.config.rules;
         let subflow = &mut self.subflows[index];
