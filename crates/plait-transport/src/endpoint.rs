@@ -3,7 +3,7 @@
 //! An end sends a stream of its own and receives the peer's. Every input ([`Endpoint::write`], [`Endpoint::handle_packet`],
 //! [`Endpoint::handle_timeout`]) is to be followed by [`Endpoint::transmit`], and by a look at [`Endpoint::next_wakeup`].
 
-use crate::core::{Core, Counters, OneWayDelays, PathConfig, PathTotals, WriteOptions};
+use crate::core::{Counters, OneWayDelays, PathConfig, PathTotals, WriteOptions};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Overhead, Packet};
@@ -88,14 +88,6 @@ protocols! {
 }
 
 impl<S: Scheduler> Endpoint<S> {
-    fn core(&self) -> &Core<S> {
-        dispatch!(self, end => end.core())
-    }
-
-    fn core_mut(&mut self) -> &mut Core<S> {
-        dispatch!(self, end => end.core_mut())
-    }
-
     /// Writes a message of so many `bytes`, of which there is nothing else to say: see [`Endpoint::write_message`].
     pub fn write(&mut self, bytes: u64) {
         self.write_message(bytes, &WriteOptions::default());
@@ -107,69 +99,69 @@ impl<S: Scheduler> Endpoint<S> {
     ///
     /// The message's number: they are counted from 0. `None` for an empty one, and after [`Endpoint::write_endlessly`], when nothing is written.
     pub fn write_message(&mut self, bytes: u64, options: &WriteOptions) -> Option<u64> {
-        self.core_mut().write(bytes, options)
+        dispatch!(self, end => end.core_mut().write(bytes, options))
     }
 
     /// The numbers of the messages whose last byte lies beyond the first `from` bytes of the stream as it is delivered, and within the first `to`. They are known
     /// until the peer has acknowledged them: so a driver that sees both ends can ask when the far one has delivered up to `to`.
     pub fn messages_ended(&self, from: u64, to: u64) -> impl Iterator<Item = u64> {
-        self.core().messages_ended(from, to)
+        dispatch!(self, end => end.core().stream()).ended(from, to)
     }
 
     /// From now on there is always more to send.
     pub fn write_endlessly(&mut self) {
-        self.core_mut().write_endlessly();
+        dispatch!(self, end => end.core_mut().write_endlessly());
     }
 
     /// The application writes no more.
     pub fn finish(&mut self) {
-        self.core_mut().finish();
+        dispatch!(self, end => end.core_mut().finish());
     }
 
     /// True once everything written is cumulatively acknowledged.
     pub fn is_drained(&self) -> bool {
-        self.core().is_drained()
+        dispatch!(self, end => end.core().is_drained())
     }
 
     /// True if a segment was assigned to a path and is not known to have arrived; for tests of the bookkeeping.
     pub fn is_outstanding(&self, segment: u64) -> bool {
-        self.core().is_outstanding(segment)
+        dispatch!(self, end => end.core().is_outstanding(segment))
     }
 
     /// Segments that a path took and its own window holds back: they stay with it, also while it is down, and count as sent.
     pub fn held_back(&self, path: PathId) -> usize {
-        self.core().held_back(path)
+        dispatch!(self, end => end.core().held_back(path))
     }
 
     /// What happened so far.
     pub fn counters(&self) -> Counters {
-        self.core().counters()
+        dispatch!(self, end => end.core().counters())
     }
 
     /// How often entries of its books were looked at; counted in builds with debug assertions only, for tests of what packets and
     /// acknowledgements cost.
     pub fn looks(&self) -> u64 {
-        self.core().looks() + dispatch!(self, end => end.looks())
+        dispatch!(self, end => end.core().looks() + end.looks())
     }
 
     /// The facts of the paths, as the scheduler would see them now.
     pub fn paths(&self) -> Vec<Path> {
-        self.core().fresh_facts()
+        dispatch!(self, end => end.core().fresh_facts())
     }
 
     /// The facts of the connection, as the scheduler sees them.
     pub fn connection(&self) -> Connection {
-        self.core().connection_facts()
+        dispatch!(self, end => end.core().connection_facts())
     }
 
     /// A path's congestion window and slow-start threshold in bytes, as the protocol counts them.
     pub fn window(&self, path: PathId) -> (u64, u64) {
-        self.core().congestion_window(path)
+        dispatch!(self, end => end.core().congestion_window(path))
     }
 
     /// The scheduler, for looking at its state.
     pub fn scheduler(&self) -> &S {
-        self.core().scheduler()
+        dispatch!(self, end => end.core().scheduler())
     }
 
     /// Puts `scheduler` in the place of the one that decides, and hands that one out. Nothing is lost and nothing goes twice: what was assigned and has not left
@@ -182,7 +174,7 @@ impl<S: Scheduler> Endpoint<S> {
     /// # Errors
     /// [`Error::Unsupported`] if it needs what the protocol does not offer: then nothing has changed.
     pub fn replace_scheduler(&mut self, scheduler: S) -> Result<S, Error> {
-        self.core_mut().replace_scheduler(scheduler)
+        dispatch!(self, end => end.core_mut().replace_scheduler(scheduler))
     }
 
     /// A copy of a segment in flight is to leave on `path` as soon as its window has room, before new data, whatever the scheduler decides. False, and none will, if the path
@@ -191,7 +183,7 @@ impl<S: Scheduler> Endpoint<S> {
     ///
     /// As after any input, [`Endpoint::transmit`] is next.
     pub fn copy(&mut self, path: PathId, segment: u64) -> bool {
-        self.core_mut().copy_by_hand(path, segment)
+        dispatch!(self, end => end.core_mut().copy_by_hand(path, segment))
     }
 
     /// From now on the path stands by or does not, and costs so much, as [`PathConfig`] says it of one from the beginning. What is on its way stays there.
@@ -205,7 +197,7 @@ impl<S: Scheduler> Endpoint<S> {
         cost: u32,
         observer: &mut impl Observer,
     ) {
-        self.core_mut().set_terms(now, path, (backup, cost), observer);
+        dispatch!(self, end => end.core_mut().set_terms(now, path, (backup, cost), observer));
     }
 
     /// Paths come and go, or are another network's; [`Endpoint::transmit`] is next. False if the protocol's paths are those that it began with: only Multipath QUIC's
@@ -219,7 +211,7 @@ impl<S: Scheduler> Endpoint<S> {
 
     /// What a path did so far.
     pub fn totals(&self, path: PathId) -> PathTotals {
-        self.core().totals(path)
+        dispatch!(self, end => end.core().totals(path))
     }
 
     /// A path's one-way delays, if the protocol measures them.

@@ -38,10 +38,12 @@ pub enum PathChange {
 /// What a protocol does by itself: its sequence spaces, reading acknowledgements and finding losses, when to acknowledge. What it
 /// shares with others is in the connection core, which it owns.
 pub(crate) trait Protocol<S: Scheduler> {
+    /// Its loss recovery on one path.
+    type Recovery;
     /// The stream that this end sends, the queues and windows of the paths, the scheduler.
-    fn core(&self) -> &Core<S>;
+    fn core(&self) -> &Core<S, Self::Recovery>;
     /// Likewise, to be written into.
-    fn core_mut(&mut self) -> &mut Core<S>;
+    fn core_mut(&mut self) -> &mut Core<S, Self::Recovery>;
     /// What has arrived of the peer's stream.
     fn reassembly(&self) -> &Reassembly;
     /// Takes a packet from the network.

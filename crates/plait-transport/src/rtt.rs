@@ -87,6 +87,11 @@ impl RttEstimator {
         }
     }
 
+    /// Bounds and start of the timeout.
+    pub fn config(&self) -> &RtoConfig {
+        &self.config
+    }
+
     /// Takes a sample whose packet and answer both took this path.
     pub fn sample(&mut self, rtt: Duration) {
         self.sample_there(rtt);

@@ -1,6 +1,7 @@
 //! One end of an association.
 
 use super::{Config, Receiver, Sender};
+use super::recovery::Recovery;
 use crate::core::{Core, PathConfig, moment, timer};
 use crate::error::Error;
 use crate::observer::Observer;
@@ -30,11 +31,13 @@ impl<S: Scheduler> Endpoint<S> {
 }
 
 impl<S: Scheduler> Protocol<S> for Endpoint<S> {
-    fn core(&self) -> &Core<S> {
+    type Recovery = Recovery;
+
+    fn core(&self) -> &Core<S, Recovery> {
         &self.sender.core
     }
 
-    fn core_mut(&mut self) -> &mut Core<S> {
+    fn core_mut(&mut self) -> &mut Core<S, Recovery> {
         &mut self.sender.core
     }
 

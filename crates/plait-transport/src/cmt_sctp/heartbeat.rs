@@ -1,5 +1,6 @@
 //! Heartbeats: probing idle, suspected and failed paths (RFC 9260 §8.3, RFC 7829).
 
+use super::recovery::Recovery;
 use super::sender::Sender;
 use crate::core::PathSender;
 use crate::observer::Observer;
@@ -12,39 +13,40 @@ pub(super) struct Probing {
     pub(super) due: Time,
     /// When the one on its way is given up.
     deadline: Option<Time>,
+    /// How long after its last use, and a timeout, a path is probed.
+    interval: Duration,
 }
 
 impl Probing {
-    pub(super) fn new(path: &PathSender, interval: Duration) -> Self {
-        Self { due: after(Time::ZERO, path, interval), deadline: None }
+    /// Of a path that has not been used, with the timeout that it begins with.
+    pub(super) fn new(timeout: Duration, interval: Duration) -> Self {
+        Self { due: Time::ZERO.saturating_add(timeout).saturating_add(interval), deadline: None, interval }
     }
 }
 
-/// When a path is probed that was in use at `now`.
-#[inline]
-fn after(now: Time, path: &PathSender, interval: Duration) -> Time {
-    now.saturating_add(path.rtt().rto()).saturating_add(interval)
+impl PathSender<Recovery> {
+    /// The path is in use now: it need not be probed for a while.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn probe_later(&mut self, now: Time) {
+        let probing = &mut self.recovery.probing;
+        probing.due = now.saturating_add(self.rtt.rto()).saturating_add(probing.interval);
+    }
 }
 
 impl<S: Scheduler> Sender<S> {
     /// When the next heartbeat is due, or given up. [`Time::MAX`] is never.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_heartbeat(&self) -> Time {
-        self.probing.iter().fold(Time::MAX, |next, one| next.min(one.deadline.unwrap_or(one.due)))
-    }
-
-    /// The path is in use now: it need not be probed for a while.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn probe_later(&mut self, now: Time, index: usize) {
-        self.probing[index].due = after(now, self.core.path(index), self.config.heartbeat_interval);
+        let heartbeats = self.core.paths().iter().map(|path| path.recovery.probing);
+        heartbeats.fold(Time::MAX, |next, one| next.min(one.deadline.unwrap_or(one.due)))
     }
 
     pub(super) fn check_heartbeats(&mut self, now: Time, observer: &mut impl Observer) {
-        for index in 0..self.probing.len() {
-            if self.probing[index].deadline.is_some_and(|deadline| deadline <= now) {
+        for index in 0..self.core.paths().len() {
+            if self.core.path(index).recovery.probing.deadline.is_some_and(|deadline| deadline <= now) {
                 self.heartbeat_timeout(now, index, observer);
             }
-            let Probing { due, deadline } = self.probing[index];
+            let Probing { due, deadline, .. } = self.core.path(index).recovery.probing;
             if deadline.is_none() && due <= now {
                 self.send_heartbeat(now, index);
             }
@@ -52,28 +54,31 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn send_heartbeat(&mut self, now: Time, index: usize) {
-        let path = self.core.path(index);
-        if path.flight().segments() > 0 && self.core.facts()[index].is_usable() {
+        let usable = self.core.facts()[index].is_usable();
+        let path = self.core.path_mut(index);
+        if path.flight.segments() > 0 && usable {
             // Data on its way probes the path already.
-            self.probe_later(now, index);
+            path.probe_later(now);
             return;
         }
-        self.probing[index].deadline = Some(now.saturating_add(path.rtt().rto()));
+        path.recovery.probing.deadline = Some(now.saturating_add(path.rtt.rto()));
         self.heartbeats.push_back((PathId(index as u8), now));
     }
 
     fn heartbeat_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let suspected = self.core.facts()[index].state == PathState::PotentiallyFailed;
-        self.core.path_mut(index).rtt_mut().back_off();
-        self.probing[index].deadline = None;
+        let path = self.core.path_mut(index);
+        path.rtt.back_off();
+        path.recovery.probing.deadline = None;
         self.note_error(now, index, observer);
+        let path = self.core.path_mut(index);
         // A suspected path is probed again at once; a failed one at leisure.
         if suspected {
-            self.probing[index].due = now;
+            path.recovery.probing.due = now;
         } else {
-            self.probe_later(now, index);
+            path.probe_later(now);
         }
-        self.core.touch(index);
+        path.touch();
     }
 
     pub(super) fn handle_heartbeat_ack(
@@ -85,12 +90,12 @@ impl<S: Scheduler> Sender<S> {
     ) {
         self.hear(index);
         let path = self.core.path_mut(index);
-        path.rtt_mut().sample(now.since(sent_at));
+        path.rtt.sample(now.since(sent_at));
         path.forgive();
         let state = path.working_state();
-        self.probing[index].deadline = None;
-        self.probe_later(now, index);
-        self.core.touch(index);
+        path.recovery.probing.deadline = None;
+        path.probe_later(now);
+        path.touch();
         self.core.set_state(now, index, state, observer);
         self.core.note_opportunity();
     }

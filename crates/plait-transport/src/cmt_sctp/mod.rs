@@ -23,6 +23,7 @@ mod heartbeat;
 mod holes;
 mod image;
 mod receiver;
+mod recovery;
 mod reports;
 mod retransmission;
 mod round_trip;

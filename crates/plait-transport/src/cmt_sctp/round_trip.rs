@@ -9,30 +9,29 @@ use crate::core::{Flight, Transmission};
 use crate::packet::Sack;
 use plait_sched::{Duration, Time};
 
-/// Per path, the oldest transmission whose acknowledgement has not come back on that path: from there on its flight remembers them.
+/// The oldest transmission of a path whose acknowledgement has not come back on that path. The flight remembers it and all later ones.
 #[derive(Clone, Debug)]
 pub(super) struct RoundTrips {
-    first: Vec<u64>,
-    /// What came back on its own path in no longer time than this.
+    first: u64,
+    /// A round trip takes no longer than this.
     longest: Duration,
 }
 
 impl RoundTrips {
     /// A round trip takes `longest` at most (RTO.Max): if a path brings nothing back, no more is remembered.
-    pub(super) fn new(paths: usize, longest: Duration) -> Self {
-        Self { first: vec![0; paths], longest }
+    pub(super) fn new(longest: Duration) -> Self {
+        Self { first: 0, longest }
     }
 
     /// Something leaves on a path: what left too long ago is forgotten.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn sent(&mut self, now: Time, index: usize, flight: &mut Flight) {
-        let Some(first) = self.first.get_mut(index) else { return };
-        let before = *first;
-        while flight.remembered(*first).is_some_and(|sent| now.since(sent.sent_at) > self.longest) {
-            *first += 1;
+    pub(super) fn sent(&mut self, now: Time, flight: &mut Flight) {
+        let before = self.first;
+        while flight.remembered(self.first).is_some_and(|sent| now.since(sent.sent_at) > self.longest) {
+            self.first += 1;
         }
-        if *first > before {
-            flight.forget_below(*first);
+        if self.first > before {
+            flight.forget_below(self.first);
         }
     }
 
@@ -41,22 +40,20 @@ impl RoundTrips {
     pub(super) fn came_back(
         &mut self,
         now: Time,
-        index: usize,
         flight: &mut Flight,
         sack: &Sack,
     ) -> Option<Duration> {
-        let first = self.first.get_mut(index)?;
         let mut newest = None;
         // What was sent again may never arrive as this transmission: nothing waits for it.
-        while let Some(&sent) = flight.remembered(*first) {
+        while let Some(&sent) = flight.remembered(self.first) {
             if sack.covers(sent.segment) {
                 newest = Some(sent);
             } else if is_certain(&sent) {
                 break;
             }
-            *first += 1;
+            self.first += 1;
         }
-        flight.forget_below(*first);
+        flight.forget_below(self.first);
         newest.filter(is_certain).map(|newest| now.since(newest.sent_at))
     }
 }
@@ -80,14 +77,15 @@ mod tests {
 
     /// The round trips of two paths, of which one is used.
     struct Paths {
-        round_trips: RoundTrips,
+        round_trips: [RoundTrips; 2],
         flights: [Flight; 2],
     }
 
     impl Paths {
         fn new(longest: Duration, sent: impl IntoIterator<Item = (u64, u64)>) -> Self {
             let flights = [(); 2].map(|()| Flight::new(&CORE_RULES));
-            let mut paths = Self { round_trips: RoundTrips::new(2, longest), flights };
+            let round_trips = [(); 2].map(|()| RoundTrips::new(longest));
+            let mut paths = Self { round_trips, flights };
             for (millis, segment) in sent {
                 paths.send(millis, segment, true);
             }
@@ -98,11 +96,11 @@ mod tests {
             let flight = &mut self.flights[SLOW];
             let number = flight.next();
             flight.push(Transmission::new(at(millis), segment, 1000, first_time), number, None);
-            self.round_trips.sent(at(millis), SLOW, flight);
+            self.round_trips[SLOW].sent(at(millis), flight);
         }
 
         fn came_back(&mut self, millis: u64, index: usize, sack: &Sack) -> Option<u64> {
-            let back = self.round_trips.came_back(at(millis), index, &mut self.flights[index], sack);
+            let back = self.round_trips[index].came_back(at(millis), &mut self.flights[index], sack);
             back.map(|back| back.as_nanos() / 1_000_000)
         }
     }

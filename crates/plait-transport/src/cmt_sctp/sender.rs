@@ -1,11 +1,8 @@
 //! The sender: reading SACKs, finding losses, timers.
 
-use super::heartbeat::Probing;
-use super::holes::Holes;
+use super::recovery::Recovery;
 use super::reports::Reports;
-use super::round_trip::RoundTrips;
 use super::{CAPABILITIES, CORE_RULES, Config};
-use crate::congestion::CongestionController;
 use crate::core::{ANY_PATH, Core, PathConfig, PathNews, SegmentState, Via};
 use crate::error::Error;
 use crate::observer::Observer;
@@ -22,21 +19,16 @@ use std::collections::VecDeque;
 /// [`Sender::transmit`] and a look at [`Sender::poll_timeout`].
 #[derive(Clone, Debug)]
 pub(crate) struct Sender<S> {
-    pub(super) core: Core<S>,
+    pub(super) core: Core<S, Recovery>,
     side: Side,
     pub(super) config: Config,
     /// Segments acknowledged by gap blocks, above the cumulative acknowledgement.
     acknowledged: RunSet,
     reports: Reports,
-    /// Per path, what was overtaken and may be lost.
-    holes: Vec<Holes>,
-    round_trips: RoundTrips,
-    /// Transmissions found lost by the acknowledgement at hand: path and number.
-    lost: Vec<(usize, u64)>,
-    /// Per path, when it is probed.
-    pub(super) probing: Vec<Probing>,
     /// Heartbeats to be sent, and when each was due.
     pub(super) heartbeats: VecDeque<(PathId, Time)>,
+    /// The acknowledgement at hand found losses.
+    any_lost: bool,
     /// Timeouts in a row on all paths together.
     association_errors: u32,
 }
@@ -48,18 +40,16 @@ impl<S: Scheduler> Sender<S> {
     /// [`Error::Unsupported`] if the scheduler needs what CMT-SCTP does not offer;
     /// [`Error::SegmentSize`] if segments have more than 65,535 bytes.
     pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
-        let core = Core::new(config.connection, CORE_RULES, paths, scheduler, CAPABILITIES)?;
+        let recovery = || Recovery::new(&config);
+        let core = Core::new(config.connection, CORE_RULES, paths, recovery, scheduler, CAPABILITIES)?;
         Ok(Self {
             side,
-            probing: core.paths().iter().map(|path| Probing::new(path, config.heartbeat_interval)).collect(),
             core,
             config,
             acknowledged: RunSet::new(),
             reports: Reports::default(),
-            holes: vec![Holes::default(); paths.len()],
-            round_trips: RoundTrips::new(paths.len(), config.connection.rto.max),
-            lost: Vec::with_capacity(64),
             heartbeats: VecDeque::new(),
+            any_lost: false,
             association_errors: 0,
         })
     }
@@ -94,11 +84,7 @@ impl<S: Scheduler> Sender<S> {
         let advanced = sack.cumulative > self.core.first_unacknowledged();
         self.hear(path.index());
         self.core.counters_mut().spurious_retransmissions += sack.duplicates().len() as u64;
-        let flight = self.core.path_mut(path.index()).flight_mut();
-        let own = self.round_trips.came_back(now, path.index(), flight, sack);
-        if let Some(rtt) = own {
-            self.core.path_mut(path.index()).rtt_mut().sample_own(rtt);
-        }
+        let own = self.core.path_mut(path.index()).came_back(now, sack);
         self.core.begin_acknowledgement();
         let copied = self.core.has_copies();
         let alone = sack.packets <= 1 && (!copied || self.brings_one(sack));
@@ -119,7 +105,7 @@ impl<S: Scheduler> Sender<S> {
                 self.core.copies_told(now, via.path, (others, repeats == 0), |segment| sack.covers(segment));
             } else if sack.packets <= 1
                 && sack.duplicates().is_empty()
-                && self.core.news()[via.path].segments == 0
+                && self.core.path(via.path).news.segments == 0
             {
                 self.core.copy_told(now, via.path, |segment| sack.covers(segment));
             }
@@ -132,7 +118,7 @@ impl<S: Scheduler> Sender<S> {
             self.read_window(sack, advanced);
         }
         // CMT's congestion window update: the path's own oldest segment counts, not the cumulative acknowledgement.
-        if own.is_some() && self.core.news()[path.index()].segments == 0 {
+        if own.is_some() && self.core.path(path.index()).news.segments == 0 {
             self.core.touch(path.index());
         }
         self.core.finish_acknowledgement(now, |news| news.oldest_acknowledged);
@@ -199,21 +185,21 @@ impl<S: Scheduler> Sender<S> {
     /// those on its own path report the copy missing.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn find_missing(&mut self, sack: &Sack, via: usize) {
-        self.lost.clear();
         if !self.reports.is_complete() {
             return;
         }
         let copied = self.core.has_copies();
-        let paths_with_news = self.core.news().iter().filter(|news| news.segments > 0).count();
+        let paths_with_news = self.core.paths().iter().filter(|path| path.news.segments > 0).count();
         for index in 0..self.core.paths().len() {
-            let &PathNews { newest_end, highest_end, lowest, .. } = &self.core.news()[index];
+            let PathNews { newest_end, highest_end, lowest, .. } = self.core.path(index).news;
             if newest_end == 0 {
                 continue;
             }
-            let (flight, stream) = self.core.flight_and_stream(index);
+            let (path, stream) = self.core.path_and_stream(index);
+            let (flight, Recovery { holes, lost, .. }) = (&mut path.flight, &mut path.recovery);
             let overtaken = newest_end - 1;
-            self.holes[index].extend(flight, overtaken);
-            self.holes[index].retain(flight, highest_end, |number, sent| {
+            holes.extend(flight, overtaken);
+            holes.retain(flight, highest_end, |number, sent| {
                 // Not overtaken by this acknowledgement: by none that left later, or by none with a higher number.
                 if number >= overtaken || sent.segment + 1 >= highest_end {
                     return true;
@@ -236,17 +222,18 @@ impl<S: Scheduler> Sender<S> {
                 sent.report_missing(reports);
                 let missing = sent.missing() >= self.config.fast_retransmit_threshold;
                 if missing {
-                    self.lost.push((index, number));
+                    lost.push(number);
                 }
                 !missing
             });
+            self.any_lost |= !lost.is_empty();
         }
     }
 
     /// RFC 9260 §7.2.4, per path: halve the window once per window of data, send the first lost segment at once.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fast_retransmit(&mut self, now: Time) {
-        if !self.lost.is_empty() {
+        if core::mem::take(&mut self.any_lost) {
             self.retransmit_lost(now);
         }
     }
@@ -254,50 +241,35 @@ impl<S: Scheduler> Sender<S> {
     #[inline(never)]
     fn retransmit_lost(&mut self, now: Time) {
         for index in 0..self.core.paths().len() {
-            let first_lost = self.lost.iter().filter(|(path, _)| *path == index).map(|(_, number)| *number);
-            let Some(newest) = first_lost.max() else { continue };
             let path = self.core.path_mut(index);
-            if path.begins_recovery(newest) {
-                let in_flight = path.flight().bytes();
-                path.control_mut().on_congestion(now, in_flight);
-            }
-            self.core.touch(index);
+            let mut lost = core::mem::take(&mut path.recovery.lost);
+            let Some(&newest) = lost.iter().max() else { continue };
+            path.reduce_for_losses(now, newest);
             let origin = PathId(index as u8);
             self.core.update_facts();
             let target = self.config.retransmission_policy.choose(origin, self.core.facts());
-            let oldest = self.core.path(index).flight().first();
-            let mut lost = core::mem::take(&mut self.lost);
-            let mut segments = 0;
-            for &(_, number) in lost.iter().filter(|(path, _)| *path == index) {
+            let oldest = self.core.path(index).flight.first();
+            for &number in &lost {
                 self.mark_fast_retransmitted(index, number);
-                self.core.path_mut(index).flight_mut().doubt(number);
-                segments += 1;
+                self.core.path_mut(index).flight.doubt(number);
             }
-            let repairs = self.core.lose(
-                index,
-                lost.iter().filter(|(path, _)| *path == index).map(|(_, number)| *number),
-                target,
-            );
+            let repairs = self.core.lose(index, lost.iter().copied(), target);
+            let path = self.core.path_mut(index);
             // The window that was just halved must not hold up the repair. Another path's window was not halved, and to
             // overshoot it there drops the very packet that is urgent.
             if target == Some(origin) || repairs {
-                self.core.path_mut(index).exempt(1);
+                path.exempt(1);
             }
-            lost.retain(|(path, _)| *path != index);
-            self.lost = lost;
-            // §7.2.4, rule 4: the timer starts anew if it ran for a segment that is sent again now.
-            let path = self.core.path_mut(index);
-            if path.flight().first() != oldest {
-                let timer = now.saturating_add(path.rtt().rto());
-                path.set_timer((path.flight().segments() > 0).then_some(timer));
-            }
-            self.core.touch(index);
+            path.restart_timer_beyond(now, oldest);
+            let segments = lost.len() as u32;
+            lost.clear();
+            path.recovery.lost = lost;
             self.core.notify(&Event::Lost { path: origin, segments });
         }
     }
 
     fn mark_fast_retransmitted(&mut self, index: usize, number: u64) {
-        let segment = self.core.path(index).flight().get(number).map(|sent| sent.segment);
+        let segment = self.core.path(index).flight.get(number).map(|sent| sent.segment);
         if let Some(segment) = segment {
             self.core.mark_fast_retransmitted(segment, PathId(index as u8));
         }
@@ -309,7 +281,7 @@ impl<S: Scheduler> Sender<S> {
     /// [`Error::PeerUnreachable`] once too many timeouts came in a row.
     pub(super) fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
         for index in 0..self.core.paths().len() {
-            if self.core.path(index).retransmission_timer().is_some_and(|timer| timer <= now) {
+            if self.core.path(index).retransmission_timer.is_some_and(|timer| timer <= now) {
                 self.retransmission_timeout(now, index, observer);
             }
         }
@@ -339,21 +311,15 @@ impl<S: Scheduler> Sender<S> {
     /// T3 ran out (RFC 9260 §6.3.3): everything in flight on the path is sent again.
     fn retransmission_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = self.core.path_mut(index);
-        path.stop_timer();
-        if path.flight().segments() == 0 {
+        path.retransmission_timer = None;
+        if path.flight.segments() == 0 {
             return;
         }
         if self.core.settle_superseded(index) {
             self.core.note_opportunity();
             return;
         }
-        self.core.counters_mut().timeouts += 1;
-        let path = self.core.path_mut(index);
-        let in_flight = path.flight().bytes();
-        path.control_mut().on_timeout(now, in_flight);
-        path.rtt_mut().back_off();
-        path.stop_timing();
-        path.begin_recovery();
+        self.core.path_mut(index).time_out(now);
         self.note_error(now, index, observer);
         self.core.touch(index);
         let origin = PathId(index as u8);
@@ -362,8 +328,7 @@ impl<S: Scheduler> Sender<S> {
         let target = self.config.retransmission_policy.choose(origin, facts);
         // RFC 9260 §6.4.1: after a timeout data goes to another active address, also to that of a backup path.
         let target = target.filter(|&target| target != origin).or_else(|| standby(facts)).or(target);
-        let flight = self.core.path_mut(index).flight_mut();
-        (flight.first()..flight.next()).for_each(|number| flight.doubt(number));
+        self.core.path_mut(index).doubt_all();
         self.core.lose_all(index, target.or(ANY_PATH));
         self.core.notify(&Event::Timeout { path: origin });
         self.core.note_opportunity();
@@ -371,17 +336,18 @@ impl<S: Scheduler> Sender<S> {
 
     /// Counts a timeout of data or of a heartbeat against the path and the association.
     pub(super) fn note_error(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        let usable = self.core.facts()[index].is_usable();
         let path = self.core.path_mut(index);
         path.note_timeout();
         self.association_errors += 1;
         let state = if path.errors() > self.config.connection.path_max_retransmissions {
             PathState::Failed
-        } else if self.config.connection.potentially_failed && self.core.facts()[index].is_usable() {
+        } else if self.config.connection.potentially_failed && usable {
             PathState::PotentiallyFailed
         } else {
             return;
         };
-        self.probing[index].due = now;
+        path.recovery.probing.due = now;
         self.core.set_state(now, index, state, observer);
         self.keep_one_usable(now, observer);
     }
@@ -396,8 +362,9 @@ impl<S: Scheduler> Sender<S> {
             .min_by_key(|&index| self.core.path(index).errors());
         if let Some(index) = best {
             // The data that is sent on it probes the path; a heartbeat at the same time may take its place in the queue.
-            self.probe_later(now, index);
-            let state = self.core.path(index).working_state();
+            let path = self.core.path_mut(index);
+            path.probe_later(now);
+            let state = path.working_state();
             self.core.set_state(now, index, state, observer);
         }
     }
@@ -416,12 +383,11 @@ impl<S: Scheduler> Sender<S> {
         loop {
             self.core.run_scheduler(now, observer)?;
             let Some(out) = self.core.next_data(now, observer) else { break };
-            self.probe_later(now, out.path.index());
-            let flight = self.core.path_mut(out.path.index()).flight_mut();
-            self.round_trips.sent(now, out.path.index(), flight);
-            if let Some(earlier) = flight.earlier(out.number) {
+            let path = self.core.path_mut(out.path.index());
+            path.note_sent(now);
+            if let Some(earlier) = path.flight.earlier(out.number) {
                 let other = usize::from(earlier.path());
-                self.core.path_mut(other).flight_mut().doubt(earlier.number());
+                self.core.path_mut(other).flight.doubt(earlier.number());
             }
             let origin = Origin::Sender { offset: Some(out.offset) };
             let packet = match self.core.message_headers(out.offset, out.data.bytes) {

@@ -32,22 +32,67 @@ pub(crate) struct PathNews {
     pub(crate) newest_rtt: Option<Duration>,
 }
 
-impl PathNews {
-    /// Of a path before the acknowledgement is read.
-    pub(crate) fn before(path: &PathSender) -> Self {
-        let (in_flight_before, used_before) = (path.flight.bytes(), path.used());
-        let limited = path.flight.first() < path.limited_before;
-        Self { in_flight_before, used_before, limited, lowest: u64::MAX, ..Self::default() }
+impl<R> PathSender<R> {
+    /// Begins the news of an acknowledgement, before it is read.
+    #[inline]
+    pub(crate) fn begin_news(&mut self) {
+        let (in_flight_before, used_before) = (self.flight.bytes(), self.used());
+        let limited = self.flight.first() < self.limited_before;
+        self.news =
+            PathNews { in_flight_before, used_before, limited, lowest: u64::MAX, ..PathNews::default() };
     }
 
-    /// Likewise before the first of its transmissions is acknowledged, which is as well: until then nothing else is of use but that there
-    /// were none.
+    /// The news of the acknowledgement that is being read. They begin with its first transmission: until then only their emptiness
+    /// matters.
     #[inline]
-    fn on(&mut self, path: &PathSender) -> &mut Self {
-        if self.segments == 0 {
-            *self = Self::before(path);
+    fn news_begun(&mut self) -> &mut PathNews {
+        if self.news.segments == 0 {
+            self.begin_news();
         }
-        self
+        &mut self.news
+    }
+}
+
+impl<R> PathSender<R> {
+    /// The receiver has the transmission with this number: it leaves the flight. Returns it as it was, if it was in flight.
+    pub(crate) fn acknowledge(&mut self, number: u64) -> Option<Transmission> {
+        self.news_begun();
+        let (sent, was_oldest) = self.flight.leave(number, TransmissionState::Acknowledged)?;
+        let news = &mut self.news;
+        news.bytes += u64::from(sent.bytes());
+        news.segments += 1;
+        news.oldest_acknowledged |= was_oldest;
+        if self.timed == Some(number) {
+            self.timed = None;
+        }
+        Some(sent)
+    }
+
+    /// An acknowledgement as congestion control sees it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn acknowledged(&self, now: Time, news: &PathNews) -> Acknowledged {
+        Acknowledged {
+            now,
+            bytes: news.bytes,
+            in_flight_before: news.in_flight_before,
+            used_before: news.used_before,
+            limited: news.limited,
+            srtt: self.rtt.smoothed(),
+            rtt: news.rtt,
+            path: self.id().index(),
+            segments: news.segments,
+            newest_rtt: news.newest_rtt,
+            cumulative: self.flight.first(),
+            next: self.flight.next(),
+        }
+    }
+
+    /// Lets the window grow for what was acknowledged.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn grow_window(&mut self, now: Time, news: &PathNews, shares: &[Share]) {
+        let acknowledged = self.acknowledged(now, news);
+        self.control.on_acknowledged(&acknowledged, shares);
+        self.touch();
     }
 }
 
@@ -62,11 +107,11 @@ pub(crate) struct Via {
     pub(crate) fresh: bool,
 }
 
-impl<S: Scheduler> Core<S> {
+impl<S: Scheduler, R> Core<S, R> {
     /// Starts reading an acknowledgement.
     pub(crate) fn begin_acknowledgement(&mut self) {
-        for news in &mut self.news {
-            (news.segments, news.newest_end) = (0, 0);
+        for path in &mut self.paths {
+            (path.news.segments, path.news.newest_end) = (0, 0);
         }
     }
 
@@ -170,15 +215,14 @@ impl<S: Scheduler> Core<S> {
     pub(crate) fn settle_evidence(&mut self, index: usize) {
         let path = &mut self.paths[index];
         if let Some((number, segment, lowest)) = path.candidate.take() {
-            let news = self.news[index].on(path);
+            let news = path.news_begun();
             if news.newest_end <= number {
                 (news.newest_end, news.highest_end) = (number + 1, news.highest_end.max(segment + 1));
             }
             news.lowest = news.lowest.min(lowest);
         }
-        let news = &self.news[index];
         let path = &mut self.paths[index];
-        path.told_below = path.told_below.max(news.newest_end);
+        path.told_below = path.told_below.max(path.news.newest_end);
     }
 
     /// The same segment in another transmission, in flight elsewhere before this one.
@@ -187,21 +231,11 @@ impl<S: Scheduler> Core<S> {
         self.paths[usize::from(copy.path())].flight.earlier(copy.number())
     }
 
-    /// The receiver has the transmission with this number: it leaves the flight of its path, and its segment needs nobody any more. Other
-    /// copies of the segment stay in flight until their own numbers are reported or lost. Returns it as it was, if it was in flight.
-    pub(crate) fn acknowledge_transmission(&mut self, index: usize, number: u64) -> Option<Transmission> {
-        let path = &mut self.paths[index];
-        let news = self.news[index].on(path);
-        let (sent, was_oldest) = path.flight.leave(number, TransmissionState::Acknowledged)?;
-        news.bytes += u64::from(sent.bytes());
-        news.segments += 1;
-        news.oldest_acknowledged |= was_oldest;
-        if path.timed == Some(number) {
-            path.timed = None;
-        }
-        self.stream.note_gone(sent.segment, PathId(index as u8));
-        self.settle(sent.segment);
-        Some(sent)
+    /// The path's transmission of `segment` was [acknowledged](PathSender::acknowledge). Other copies of the segment stay in
+    /// flight until their own numbers are reported or lost.
+    pub(crate) fn settle_on(&mut self, index: usize, segment: u64) {
+        self.stream.note_gone(segment, PathId(index as u8));
+        self.settle(segment);
     }
 
     /// A segment that was sent needs nobody any more.
@@ -228,12 +262,6 @@ impl<S: Scheduler> Core<S> {
             self.held -= u64::from(segment.bytes());
         }
         self.release_buffer();
-    }
-
-    /// The round trip of what was acknowledged on a path just now, for controllers and schedulers.
-    pub(crate) fn note_round_trip(&mut self, index: usize, round_trip: Duration) {
-        let news = &mut self.news[index];
-        (news.rtt, news.newest_rtt) = (Some(round_trip), Some(round_trip));
     }
 
     /// Which of the copies has arrived, and whether that is certain. An acknowledgement returns on the path of the packet that
@@ -264,11 +292,12 @@ impl<S: Scheduler> Core<S> {
     fn credit(&mut self, now: Time, copy: TransmissionId, certain: bool) {
         let (path, transmission) = (copy.path(), copy.number());
         let sender = &mut self.paths[usize::from(path)];
-        let news = self.news[usize::from(path)].on(sender);
+        sender.news_begun();
         let Some((sent, was_oldest)) = sender.flight.leave(transmission, TransmissionState::Acknowledged)
         else {
             return;
         };
+        let news = &mut sender.news;
         news.bytes += u64::from(sent.bytes());
         news.segments += 1;
         news.oldest_acknowledged |= was_oldest;
@@ -403,9 +432,15 @@ impl<S: Scheduler> Core<S> {
     /// Lets the window of a path grow for what was acknowledged on it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn grow_window(&mut self, now: Time, index: usize, news: &PathNews) {
+        let (path, shares) = self.path_and_shares(index);
+        path.grow_window(now, news, shares);
+    }
+
+    /// A path, and the windows of all paths if congestion control is coupled.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn path_and_shares(&mut self, index: usize) -> (&mut PathSender<R>, &[Share]) {
         self.update_shares();
-        let acknowledged = self.acknowledged(now, index, news);
-        self.paths[index].control.on_acknowledged(&acknowledged, &self.shares);
+        (&mut self.paths[index], &self.shares)
     }
 
     /// The application wants to write more than the send buffer takes: it is not what limits the sender.
@@ -418,36 +453,16 @@ impl<S: Scheduler> Core<S> {
             }
     }
 
-    /// What an acknowledgement brought, as controllers see it.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn acknowledged(&self, now: Time, index: usize, news: &PathNews) -> Acknowledged {
-        let path = &self.paths[index];
-        Acknowledged {
-            now,
-            bytes: news.bytes,
-            in_flight_before: news.in_flight_before,
-            used_before: news.used_before,
-            limited: news.limited,
-            srtt: path.rtt.smoothed(),
-            rtt: news.rtt,
-            path: index,
-            segments: news.segments,
-            newest_rtt: news.newest_rtt,
-            cumulative: path.flight.first(),
-            next: path.flight.next(),
-        }
-    }
-
     /// Grows windows and tells the scheduler what an acknowledgement brought. `grow` says of a path's news whether its
     /// window may grow.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn finish_acknowledgement(&mut self, now: Time, grow: impl Fn(&PathNews) -> bool) {
         for index in 0..self.paths.len() {
-            if self.news[index].segments == 0 {
+            let path = &mut self.paths[index];
+            if path.news.segments == 0 {
                 continue;
             }
-            let news = self.news[index];
-            let path = &mut self.paths[index];
+            let news = path.news;
             path.errors = 0;
             path.note_delivery(now, news.bytes);
             let recovering = path.flight.first() < path.recovery_end;
@@ -465,7 +480,7 @@ impl<S: Scheduler> Core<S> {
         }
         if self.interest.acked {
             for index in 0..self.paths.len() {
-                let &PathNews { segments, rtt, .. } = &self.news[index];
+                let PathNews { segments, rtt, .. } = self.paths[index].news;
                 if segments > 0 {
                     self.notify(&Event::Acked { path: PathId(index as u8), segments, rtt });
                 }

@@ -6,7 +6,7 @@
 //! takes it back, and it leaves even if a copy of it was acknowledged meanwhile.
 
 use super::transmission::TransmissionId;
-use super::{Core, Outgoing};
+use super::{Core, Outgoing, PathSender};
 use crate::observer::{Observer, SendReason};
 use crate::packet::Data;
 use plait_sched::{PathId, Scheduler, Time};
@@ -28,7 +28,22 @@ pub(crate) struct Taken {
     pub(super) push: bool,
 }
 
-impl<S: Scheduler> Core<S> {
+impl<R> PathSender<R> {
+    /// True if the write queue holds segments.
+    pub(crate) fn has_committed(&self) -> bool {
+        !self.committed.is_empty()
+    }
+
+    /// True if the path's own window admits the first segment of its write queue.
+    pub(crate) fn admits_committed(&self) -> bool {
+        let span = self.flight.span_bytes();
+        let counted = |taken: &Taken| u64::from(taken.data.bytes) + self.overhead;
+        let fits = |taken: &Taken| span == 0 || span + counted(taken) <= self.own_window;
+        self.committed.front().is_some_and(fits)
+    }
+}
+
+impl<S: Scheduler, R> Core<S, R> {
     /// True if the path may take `segment`.
     pub(crate) fn lets_in(&self, index: usize, segment: u64) -> bool {
         self.commits || self.admits_on(index, segment)
@@ -36,12 +51,7 @@ impl<S: Scheduler> Core<S> {
 
     /// True if a segment that the path takes now has to wait in the path's write queue for the receiver's window.
     pub(crate) fn holds_back(&self, index: usize, segment: u64) -> bool {
-        self.commits && (self.has_committed(index) || !self.admits_on(index, segment))
-    }
-
-    /// True if something waits that the path took.
-    pub(crate) fn has_committed(&self, index: usize) -> bool {
-        !self.paths[index].committed.is_empty()
+        self.commits && (self.paths[index].has_committed() || !self.admits_on(index, segment))
     }
 
     /// The path takes `segment`, which leaves when the path's own window lets it. Returns where it begins in the stream, in bytes.
@@ -62,17 +72,9 @@ impl<S: Scheduler> Core<S> {
         }
     }
 
-    /// True if the path's own window admits what waits there first.
-    pub(crate) fn admits_committed(&self, index: usize) -> bool {
-        let path = &self.paths[index];
-        let span = path.flight.span_bytes();
-        let fits = |taken: &Taken| span == 0 || span + self.counted(taken.data.bytes) <= path.own_window;
-        path.committed.front().is_some_and(fits)
-    }
-
     /// What a path took before leaves, as soon as both its windows let it.
     pub(crate) fn send_committed(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
-        let admitted = |&index: &usize| self.admits_committed(index) && self.paths[index].has_full_window();
+        let admitted = |&index: &usize| self.paths[index].admits_committed() && self.paths[index].has_full_window();
         let index = (0..self.paths.len()).find(admitted)?;
         let sender = &mut self.paths[index];
         let taken = sender.committed.pop_front()?;

@@ -4,7 +4,7 @@ use super::segment::StreamSegment;
 use super::{Core, SegmentState};
 use plait_sched::{PathId, Scheduler};
 
-impl<S: Scheduler> Core<S> {
+impl<S: Scheduler, R> Core<S, R> {
     /// See [`crate::endpoint::Endpoint::copy`].
     pub(crate) fn copy_by_hand(&mut self, path: PathId, segment: u64) -> bool {
         if let Some(entry) = self.stream.get_mut(segment) {

@@ -1,5 +1,6 @@
 //! What every protocol's end offers in the same way: writing, and looking at what became of it.
 
+use super::stream::Stream;
 use super::{Core, Counters, PathSender, SegmentState, WriteOptions};
 use crate::observer::Observer;
 use plait_sched::{PathId, Scheduler, Time};
@@ -15,7 +16,7 @@ pub struct PathTotals {
     pub acknowledged: u64,
 }
 
-impl<S: Scheduler> Core<S> {
+impl<S: Scheduler, R> Core<S, R> {
     /// See [`crate::endpoint::Endpoint::totals`].
     pub(crate) fn totals(&self, path: PathId) -> PathTotals {
         self.paths.get(path.index()).map(PathSender::totals).unwrap_or_default()
@@ -50,9 +51,9 @@ impl<S: Scheduler> Core<S> {
         number
     }
 
-    /// See [`crate::endpoint::Endpoint::messages_ended`].
-    pub(crate) fn messages_ended(&self, from: u64, to: u64) -> impl Iterator<Item = u64> {
-        self.stream.ended(from, to)
+    /// The stream that this end sends.
+    pub(crate) fn stream(&self) -> &Stream {
+        &self.stream
     }
 
     /// From now on there is always more to send.
@@ -104,7 +105,9 @@ impl<S: Scheduler> Core<S> {
 
     /// What happened so far.
     pub(crate) fn counters(&self) -> Counters {
-        self.counters
+        let mut all = self.counters;
+        self.paths.iter().for_each(|path| all += path.counters);
+        all
     }
 
     /// How often entries of the books were looked at.

@@ -6,7 +6,7 @@ use super::{Core, SegmentState, TransmissionState};
 use plait_sched::{PathId, Scheduler};
 use std::collections::VecDeque;
 
-impl<S: Scheduler> Core<S> {
+impl<S: Scheduler, R> Core<S, R> {
     /// These transmissions are considered lost, where they are in flight: their segments wait to be sent again on `target`. True if
     /// the path itself repairs some of them.
     ///

@@ -45,7 +45,7 @@ use crate::error::Error;
 use crate::observer::Observer;
 use crate::rtt::RtoConfig;
 use messages::Order;
-use plait_sched::{Capabilities, Event, Interest, PathId, PathSet, PathState, Scheduler, Time};
+use plait_sched::{Capabilities, Event, Interest, PathId, PathState, Scheduler, Time};
 use send_buffer::SendBuffer;
 use std::collections::VecDeque;
 use stream::Stream;
@@ -128,14 +128,28 @@ pub struct Counters {
     pub waits: u64,
 }
 
+impl core::ops::AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        self.retransmissions += other.retransmissions;
+        self.reinjections += other.reinjections;
+        self.tail_probes += other.tail_probes;
+        self.timeouts += other.timeouts;
+        self.spurious_timeouts += other.spurious_timeouts;
+        self.duplicate_reports += other.duplicate_reports;
+        self.reorderings += other.reorderings;
+        self.undone_reductions += other.undone_reductions;
+        self.decisions += other.decisions;
+        self.spurious_retransmissions += other.spurious_retransmissions;
+        self.waits += other.waits;
+    }
+}
+
 #[derive(Clone, Debug)]
-pub(crate) struct Core<S> {
+pub(crate) struct Core<S, R> {
     config: ConnectionConfig,
     stream: Stream,
-    paths: Vec<PathSender>,
+    paths: Vec<PathSender<R>>,
     facts: Vec<plait_sched::Path>,
-    /// Paths whose facts have to be brought up to date before anybody sees them: all of them, and those about amounts alone.
-    touched: [PathSet; 2],
     scheduler: S,
     /// What the protocol offers to schedulers.
     offered: Capabilities,
@@ -193,17 +207,17 @@ pub(crate) struct Core<S> {
     copies: bool,
     next_transmission: u64,
     counters: Counters,
-    news: Vec<PathNews>,
     /// What coupled congestion control sees of the paths; empty for an algorithm that is not coupled.
     shares: Vec<Share>,
 }
 
-impl<S: Scheduler> Core<S> {
+impl<S: Scheduler, R> Core<S, R> {
     /// Refuses a scheduler that needs more than `offered`.
     pub(crate) fn new(
         config: ConnectionConfig,
         rules: CoreRules,
         paths: &[PathConfig],
+        recovery: impl Fn() -> R,
         scheduler: S,
         offered: Capabilities,
     ) -> Result<Self, Error> {
@@ -220,11 +234,12 @@ impl<S: Scheduler> Core<S> {
         let mut core = Self {
             config,
             stream: Stream::new(config.segment_bytes, config.joined_writes, rules.message_header),
-            paths: paths.iter().map(|path| PathSender::new(&config, &rules, path)).collect(),
+            paths: (paths.iter().zip(0..))
+                .map(|(path, id)| PathSender::new(PathId(id), &config, &rules, path, recovery()))
+                .collect(),
             facts: (paths.iter().enumerate())
                 .map(|(index, path)| path::initial_facts(index, config.segment_bytes, path))
                 .collect(),
-            touched: [PathSet::EMPTY; 2],
             scheduler,
             offered,
             needs,
@@ -257,14 +272,12 @@ impl<S: Scheduler> Core<S> {
             copies: false,
             next_transmission: 0,
             counters: Counters::default(),
-            news: vec![PathNews::default(); paths.len()],
             shares: Vec::with_capacity(paths.len()),
         };
         if rules.streams {
             core.stream.set_order(Order::wanted(needs));
         }
         core.reckon_memory(rules.buffer);
-        (0..paths.len()).for_each(|index| core.touch(index));
         core.update_facts();
         Ok(core)
     }
@@ -316,13 +329,13 @@ impl<S: Scheduler> Core<S> {
     /// Something about a path has changed.
     #[inline]
     pub(crate) fn touch(&mut self, index: usize) {
-        self.touched[0].insert(PathId(index as u8));
+        self.paths[index].touch();
     }
 
     /// What is in flight or waits on a path has changed.
     #[inline]
     pub(crate) fn touch_amounts(&mut self, index: usize) {
-        self.touched[1].insert(PathId(index as u8));
+        self.paths[index].touch_amounts();
     }
 
     /// Brings the facts up to date, where something has changed: several changes between two looks cost as much as one.
@@ -334,9 +347,8 @@ impl<S: Scheduler> Core<S> {
     /// As [`Core::update_facts`], for the one who looks most often.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn look_at_paths(&mut self) {
-        if self.touched != [PathSet::EMPTY; 2] {
-            let touched = core::mem::take(&mut self.touched);
-            refresh(touched, &self.paths, &mut self.facts);
+        for (path, facts) in self.paths.iter_mut().zip(&mut self.facts) {
+            path.show(facts);
         }
         if self.needs.uncarried {
             self.uncarried.show(&self.stream, self.sent_end, &mut self.facts);
@@ -346,7 +358,7 @@ impl<S: Scheduler> Core<S> {
     /// What the scheduler would see of the paths now.
     pub(crate) fn fresh_facts(&self) -> Vec<plait_sched::Path> {
         let mut facts = self.facts.clone();
-        refresh(self.touched, &self.paths, &mut facts);
+        self.paths.iter().zip(&mut facts).for_each(|(path, facts)| path.show_changes(facts));
         facts
     }
 
@@ -363,20 +375,23 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// Another path, which is closed.
-    pub(crate) fn add_path(&mut self, rules: &CoreRules, path: &PathConfig) {
+    pub(crate) fn add_path(&mut self, rules: &CoreRules, path: &PathConfig, recovery: R) {
         let index = self.paths.len();
         assert!(index < plait_sched::MAX_PATHS, "{index} paths");
-        self.paths.push(PathSender::new(&self.config, rules, path));
+        self.paths.push(PathSender::new(PathId(index as u8), &self.config, rules, path, recovery));
         let facts = path::initial_facts(index, self.config.segment_bytes, path);
         self.facts.push(plait_sched::Path { state: PathState::Failed, ..facts });
-        self.news.push(PathNews::default());
         self.uncarried.add(self.needs.uncarried);
         self.touch(index);
     }
 
     /// Nothing is known of a path any more, which carries nothing; what it sent keeps its numbers, and counts.
-    pub(crate) fn renew_path(&mut self, index: usize, rules: &CoreRules, path: &PathConfig) {
-        self.paths[index].renew(PathSender::new(&self.config, rules, path));
+    pub(crate) fn renew_path(&mut self, index: usize, rules: &CoreRules, path: &PathConfig)
+    where
+        R: Clone,
+    {
+        let recovery = self.paths[index].recovery.clone();
+        self.paths[index].renew(PathSender::new(PathId(index as u8), &self.config, rules, path, recovery));
         (self.facts[index].cost, self.facts[index].weight) = (path.cost, path.weight);
         self.touch(index);
     }
@@ -462,18 +477,6 @@ impl<S: Scheduler> Core<S> {
         if self.wake.is_some_and(|wake| wake <= now) {
             self.wake = None;
             self.note_opportunity();
-        }
-    }
-}
-
-/// Brings facts up to date: all of those of the first paths, and those about amounts of the second.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn refresh([all, amounts]: [PathSet; 2], paths: &[PathSender], facts: &mut [plait_sched::Path]) {
-    for (path, facts) in paths.iter().zip(facts) {
-        if all.contains(facts.id) {
-            path.refresh(facts);
-        } else if amounts.contains(facts.id) {
-            path.refresh_amounts(facts);
         }
     }
 }

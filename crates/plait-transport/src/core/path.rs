@@ -4,7 +4,7 @@ use super::committed::Taken;
 use super::flight::Flight;
 use super::send_buffer::PACKET_MEMORY;
 use super::transmission::Transmission;
-use super::{ConnectionConfig, CoreRules, PathTotals};
+use super::{ConnectionConfig, CoreRules, Counters, PathNews, PathTotals};
 use crate::congestion::{CongestionController, Controller};
 use crate::rtt::RttEstimator;
 use plait_sched::{Path, PathId, PathState, Time};
@@ -38,23 +38,44 @@ enum Fit {
     InBytes,
 }
 
+/// Which of a path's facts have changed since the scheduler saw them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Stale {
+    Nothing,
+    /// Those about segments in flight and in queues.
+    Amounts,
+    Everything,
+}
+
+/// The sending half of one path. `R` is its protocol's loss recovery.
 #[derive(Clone, Debug)]
-pub(crate) struct PathSender {
-    pub(super) control: Controller,
+pub(crate) struct PathSender<R> {
+    id: PathId,
+    stale: Stale,
+    /// Events on this path.
+    pub(crate) counters: Counters,
+    /// News of the acknowledgement that is being read.
+    pub(crate) news: PathNews,
+    /// Loss recovery: what the protocol knows of the path beyond what all protocols share.
+    pub(crate) recovery: R,
+    /// Congestion control: sets the congestion window.
+    pub(crate) control: Controller,
     fit: Fit,
-    /// What a full segment counts.
-    segment: u64,
+    /// Bytes that a full segment counts in windows.
+    pub(crate) segment: u64,
+    /// Header bytes per segment that count in windows.
+    pub(super) overhead: u64,
     /// Bytes that the next new packet of the connection counts, on whichever path it leaves.
     next_packet: u64,
     /// Data waited for room in the window while the transmissions before this one were in flight.
     pub(super) limited_before: u64,
     /// The window in bytes while it is reduced step by step, instead of the controller's.
-    pub(super) reduced_window: Option<u64>,
+    pub(crate) reduced_window: Option<u64>,
     /// Bytes that a probe of the tail may take beyond the window.
-    pub(super) probe_room: u64,
+    pub(crate) probe_room: u64,
     /// The receiver's window as the path itself was told it, from the first byte on that is not acknowledged on the path;
     /// `u64::MAX` where there is none but the connection's.
-    pub(super) own_window: u64,
+    pub(crate) own_window: u64,
     /// Bytes of memory from which on the path takes no new data, where it is reckoned; `u64::MAX` where it is not.
     pub(super) send_memory: u64,
     /// Where new data went on last: the moment, and the segment behind it.
@@ -62,15 +83,17 @@ pub(crate) struct PathSender {
     /// The scheduler wants the window halved, at the next acknowledgement.
     pub(super) penalty: bool,
     /// Losses are being repaired in a way that admits no new data.
-    pub(super) recovering: bool,
+    pub(crate) recovering: bool,
     /// The burst that begins after a pause: its moment, and how often each of its packets halves the window.
     pub(super) restart: Option<(Time, u32)>,
     /// When the last packet left.
-    pub(super) last_sent: Time,
-    pub(super) rtt: RttEstimator,
-    pub(super) flight: Flight,
+    pub(crate) last_sent: Time,
+    /// Round-trip times, and the timeout that follows from them.
+    pub(crate) rtt: RttEstimator,
+    /// Transmissions in flight.
+    pub(crate) flight: Flight,
     /// Assigned, not sent yet, ascending within one assignment.
-    pub(super) queue: VecDeque<u64>,
+    pub(crate) queue: VecDeque<u64>,
     /// What the path took, and its own window holds back, in the order in which it leaves.
     pub(super) committed: VecDeque<Taken>,
     /// Payload bytes of [`PathSender::committed`].
@@ -90,9 +113,9 @@ pub(crate) struct PathSender {
     pub(super) candidate: Option<(u64, u64, u64)>,
     /// The round trips of transmissions before this one are over.
     pub(super) due_below: u64,
-    pub(super) retransmission_timer: Option<Time>,
+    pub(crate) retransmission_timer: Option<Time>,
     /// One-way delays as the transport's timestamps tell them.
-    pub(super) delays: Option<OneWayDelays>,
+    pub(crate) delays: Option<OneWayDelays>,
     /// Timeouts in a row, without anything newly acknowledged.
     pub(super) errors: u32,
     /// Timeouts in a row, without any packet that came back on the path, whatever it said.
@@ -100,7 +123,7 @@ pub(crate) struct PathSender {
     /// The transmission whose round trip is being measured: one per round trip (RFC 9260 §6.3.1 C4).
     pub(super) timed: Option<u64>,
     /// A window is halved at most once for losses among transmissions before this one.
-    pub(super) recovery_end: u64,
+    pub(crate) recovery_end: u64,
     /// Retransmissions that may leave whatever the window says (RFC 9260 §7.2.4, rule 3).
     pub(super) exempt_retransmissions: u32,
     /// Until when the window is not halved for idleness.
@@ -110,8 +133,8 @@ pub(crate) struct PathSender {
     pub(super) backup: bool,
     /// It carries no data any more.
     spent: bool,
-    pub(super) sent: u64,
-    pub(super) lost: u64,
+    pub(crate) sent: u64,
+    pub(crate) lost: u64,
     /// Of the lost, those that arrived late.
     pub(super) late: u64,
     pub(super) delivery: DeliveryRate,
@@ -151,10 +174,21 @@ pub struct OneWayDelays {
     pub backward: i64,
 }
 
-impl PathSender {
-    pub(crate) fn new(config: &ConnectionConfig, rules: &CoreRules, path: &PathConfig) -> Self {
+impl<R> PathSender<R> {
+    pub(crate) fn new(
+        id: PathId,
+        config: &ConnectionConfig,
+        rules: &CoreRules,
+        path: &PathConfig,
+        recovery: R,
+    ) -> Self {
         let rtt = RttEstimator::new(config.rto);
         Self {
+            id,
+            stale: Stale::Everything,
+            counters: Counters::default(),
+            recovery,
+            news: PathNews::default(),
             control: Controller::new(&config.congestion),
             fit: match (rules.overshoots, config.window_in_packets) {
                 (true, _) => Fit::Overshoots,
@@ -162,6 +196,7 @@ impl PathSender {
                 _ => Fit::InBytes,
             },
             segment: config.counted_segment(),
+            overhead: u64::from(config.counted_overhead),
             next_packet: config.counted_segment(),
             limited_before: 0,
             reduced_window: None,
@@ -205,8 +240,9 @@ impl PathSender {
 
     /// Another network is in its place, of which nothing is known: `fresh` is a path at its beginning.
     pub(super) fn renew(&mut self, fresh: Self) {
-        let Self { flight, sent, lost, late, last_sent, recovery_end, delivery, .. } =
+        let Self { counters, flight, sent, lost, late, last_sent, recovery_end, delivery, .. } =
             core::mem::replace(self, fresh);
+        self.counters = counters;
         (self.sent, self.lost, self.late, self.last_sent) = (sent, lost, late, last_sent);
         (self.flight, self.recovery_end) = (flight, recovery_end);
         self.delivery.total = delivery.total;
@@ -335,7 +371,7 @@ impl PathSender {
     }
 
     /// The congestion window, cut by the burst limit.
-    pub(super) fn window(&self) -> u64 {
+    pub(crate) fn window(&self) -> u64 {
         let window = self.reduced_window.unwrap_or(self.control.window()).min(self.burst_limit);
         window.max(self.probe_room)
     }
@@ -403,9 +439,44 @@ impl PathSender {
         self.spent
     }
 
-    /// Brings the scheduler's facts up to date; state, limit, cost and weight are kept there.
+    /// The path's number.
+    #[inline]
+    pub(crate) fn id(&self) -> PathId {
+        self.id
+    }
+
+    /// Facts of the path have changed.
+    #[inline]
+    pub(crate) fn touch(&mut self) {
+        self.stale = Stale::Everything;
+    }
+
+    /// Facts about segments in flight and in queues have changed.
+    #[inline]
+    pub(crate) fn touch_amounts(&mut self) {
+        self.stale = self.stale.max(Stale::Amounts);
+    }
+
+    /// Brings the scheduler's facts up to date, where they have changed: several changes between two looks cost as much as one.
+    #[inline]
+    pub(super) fn show(&mut self, facts: &mut Path) {
+        self.show_changes(facts);
+        self.stale = Stale::Nothing;
+    }
+
+    /// The same for a copy of the facts.
+    #[inline]
+    pub(super) fn show_changes(&self, facts: &mut Path) {
+        match self.stale {
+            Stale::Nothing => {}
+            Stale::Amounts => self.refresh_amounts(facts),
+            Stale::Everything => self.refresh(facts),
+        }
+    }
+
+    /// Brings all facts up to date; state, limit, cost and weight are kept there.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn refresh(&self, facts: &mut Path) {
+    fn refresh(&self, facts: &mut Path) {
         facts.repairing = self.flight.first() < self.recovery_end;
         facts.srtt = self.rtt.smoothed();
         facts.rttvar = self.rtt.variation();
@@ -424,7 +495,7 @@ impl PathSender {
 
     /// As [`PathSender::refresh`], for what is in flight and queued.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn refresh_amounts(&self, facts: &mut Path) {
+    fn refresh_amounts(&self, facts: &mut Path) {
         facts.in_recovery = self.admits_nothing_new();
         (facts.cwnd, facts.in_flight) = self.shown_amounts();
         facts.lost = self.flight.lost() + self.waiting;

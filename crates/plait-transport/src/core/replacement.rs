@@ -6,7 +6,7 @@ use super::uncarried::Uncarried;
 use crate::error::Error;
 use plait_sched::Scheduler;
 
-impl<S: Scheduler> Core<S> {
+impl<S: Scheduler, R> Core<S, R> {
     /// See [`crate::endpoint::Endpoint::replace_scheduler`].
     pub(crate) fn replace_scheduler(&mut self, scheduler: S) -> Result<S, Error> {
         let needs = scheduler.needs();

@@ -23,7 +23,7 @@ pub(super) struct AtOnce {
     pub(super) segments: u32,
 }
 
-impl<S: Scheduler> Core<S> {
+impl<S: Scheduler, R> Core<S, R> {
     /// The facts of the connection as the scheduler sees them.
     #[inline(never)]
     pub(crate) fn connection_facts(&self) -> Connection {

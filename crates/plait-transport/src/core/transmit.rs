@@ -27,7 +27,7 @@ pub(crate) struct Outgoing {
     pub(crate) reason: SendReason,
 }
 
-impl<S: Scheduler> Core<S> {
+impl<S: Scheduler, R> Core<S, R> {
     /// The next data packet that windows allow, if any.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn next_data(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {

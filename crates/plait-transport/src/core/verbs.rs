@@ -1,30 +1,34 @@
 //! What protocols may ask of a path, and do to it.
 
-use super::path::{OneWayDelays, PathSender};
+use super::path::PathSender;
 use super::segment::StreamSegment;
 use super::stream::Stream;
-use super::{Core, Counters, Flight, PathNews, SegmentState, SendWindow, full_fragment_end};
-use crate::congestion::Controller;
-use crate::rtt::RttEstimator;
-use plait_sched::{PathId, PathSet, Scheduler, Time};
+use super::{Core, Counters, PathNews, SegmentState, SendWindow, full_fragment_end};
+use plait_sched::{Event, PathId, PathSet, Scheduler, Time};
 
-impl<S: Scheduler> Core<S> {
+impl<S: Scheduler, R> Core<S, R> {
     /// All paths, by their indices.
     #[inline]
-    pub(crate) fn paths(&self) -> &[PathSender] {
+    pub(crate) fn paths(&self) -> &[PathSender<R>] {
         &self.paths
     }
 
     /// One of them.
     #[inline]
-    pub(crate) fn path(&self, index: usize) -> &PathSender {
+    pub(crate) fn path(&self, index: usize) -> &PathSender<R> {
         &self.paths[index]
     }
 
     /// One of them, to change it. What schedulers see of it is brought up to date by [`Core::touch`].
     #[inline]
-    pub(crate) fn path_mut(&mut self, index: usize) -> &mut PathSender {
+    pub(crate) fn path_mut(&mut self, index: usize) -> &mut PathSender<R> {
         &mut self.paths[index]
+    }
+
+    /// All paths, to change them.
+    #[inline]
+    pub(crate) fn paths_mut(&mut self) -> &mut [PathSender<R>] {
+        &mut self.paths
     }
 
     /// What the receiver admits.
@@ -49,12 +53,6 @@ impl<S: Scheduler> Core<S> {
     #[inline]
     pub(crate) fn counters_mut(&mut self) -> &mut Counters {
         &mut self.counters
-    }
-
-    /// What the acknowledgement that is being read brought on a path.
-    #[inline]
-    pub(crate) fn news(&self) -> &[PathNews] {
-        &self.news
     }
 
     /// The first segment that is not acknowledged.
@@ -109,6 +107,20 @@ impl<S: Scheduler> Core<S> {
         self.buffer.fragment_end(offset).unwrap_or_else(|| full_fragment_end(offset))
     }
 
+    /// The scheduler hears of losses on a path.
+    pub(crate) fn tell_lost(&mut self, index: usize, segments: u32) {
+        self.touch(index);
+        self.notify(&Event::Lost { path: PathId(index as u8), segments });
+        self.note_opportunity();
+    }
+
+    /// The scheduler hears of the news of a path's acknowledgement.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn tell_acknowledged(&mut self, index: usize) {
+        let PathNews { segments, rtt, .. } = self.paths[index].news;
+        self.notify(&Event::Acked { path: PathId(index as u8), segments, rtt });
+    }
+
     /// True if a segment left at least once.
     pub(crate) fn was_sent(&self, segment: u64) -> bool {
         self.stream.get(segment).is_some_and(StreamSegment::ever_sent)
@@ -124,10 +136,10 @@ impl<S: Scheduler> Core<S> {
         self.stream.mark_fast_retransmitted(segment, path);
     }
 
-    /// A path's flight, to change it, beside what became of the segments.
+    /// A path, to change it, beside the segments of the stream.
     #[inline]
-    pub(crate) fn flight_and_stream(&mut self, index: usize) -> (&mut Flight, &Stream) {
-        (&mut self.paths[index].flight, &self.stream)
+    pub(crate) fn path_and_stream(&mut self, index: usize) -> (&mut PathSender<R>, &Stream) {
+        (&mut self.paths[index], &self.stream)
     }
 
     /// Where the write ends that fills the send buffer for the first time.
@@ -142,77 +154,17 @@ impl<S: Scheduler> Core<S> {
     }
 }
 
-impl PathSender {
+impl<R> PathSender<R> {
     /// Tells the estimator how far the flight is, for what it reckons once per round trip.
     #[inline]
     pub(crate) fn note_progress(&mut self) {
         self.rtt.note_progress(self.flight.first(), self.flight.next());
     }
 
-    /// What is under way.
-    #[inline]
-    pub(crate) fn flight(&self) -> &Flight {
-        &self.flight
-    }
-
-    /// Likewise, for what leaves it.
-    #[inline]
-    pub(crate) fn flight_mut(&mut self) -> &mut Flight {
-        &mut self.flight
-    }
-
-    /// Round-trip times and the timeout that follows from them.
-    #[inline]
-    pub(crate) fn rtt(&self) -> &RttEstimator {
-        &self.rtt
-    }
-
-    /// Likewise, for samples.
-    #[inline]
-    pub(crate) fn rtt_mut(&mut self) -> &mut RttEstimator {
-        &mut self.rtt
-    }
-
-    /// What sets the congestion window.
-    #[inline]
-    pub(crate) fn control(&self) -> &Controller {
-        &self.control
-    }
-
-    /// Likewise, for what it is told.
-    #[inline]
-    pub(crate) fn control_mut(&mut self) -> &mut Controller {
-        &mut self.control
-    }
-
-    /// Data packets that ever left.
-    #[inline]
-    pub(crate) fn sent(&self) -> u64 {
-        self.sent
-    }
-
-    /// When the last packet left.
-    #[inline]
-    pub(crate) fn last_sent(&self) -> Time {
-        self.last_sent
-    }
-
     /// The first segment that waits in the path's queue.
     #[inline]
     pub(crate) fn next_queued(&self) -> Option<u64> {
         self.queue.front().copied()
-    }
-
-    /// One-way delays as the transport's timestamps tell them.
-    #[inline]
-    pub(crate) fn delays(&self) -> Option<OneWayDelays> {
-        self.delays
-    }
-
-    /// Likewise, for telling them.
-    #[inline]
-    pub(crate) fn delays_mut(&mut self) -> &mut Option<OneWayDelays> {
-        &mut self.delays
     }
 
     /// So many packets were lost, beside those that [`Core::lose`] was told of.
@@ -262,28 +214,10 @@ impl PathSender {
         self.note_silence();
     }
 
-    /// When the retransmission timer runs out, if it runs.
-    #[inline]
-    pub(crate) fn retransmission_timer(&self) -> Option<Time> {
-        self.retransmission_timer
-    }
-
-    /// Sets the retransmission timer, or stops it.
-    #[inline]
-    pub(crate) fn set_timer(&mut self, timer: Option<Time>) {
-        self.retransmission_timer = timer;
-    }
-
     /// The retransmission timer runs from now on.
     #[inline]
     pub(crate) fn restart_timer(&mut self, now: Time) {
         self.retransmission_timer = Some(now.saturating_add(self.rtt.rto()));
-    }
-
-    /// No retransmission timer runs.
-    #[inline]
-    pub(crate) fn stop_timer(&mut self) {
-        self.retransmission_timer = None;
     }
 
     /// From now on, the window is halved for idleness after a timeout without data.
@@ -296,12 +230,6 @@ impl PathSender {
     #[inline]
     pub(crate) fn stop_timing(&mut self) {
         self.timed = None;
-    }
-
-    /// Losses among transmissions before this one belong to a repair that began already.
-    #[inline]
-    pub(crate) fn recovery_end(&self) -> u64 {
-        self.recovery_end
     }
 
     /// What is in flight now belongs to one repair.
@@ -320,46 +248,10 @@ impl PathSender {
         begins
     }
 
-    /// The repair ends with this transmission; with 0 it is over.
-    #[inline]
-    pub(crate) fn set_recovery_end(&mut self, transmission: u64) {
-        self.recovery_end = transmission;
-    }
-
-    /// The window in bytes while it is reduced step by step, instead of the controller's.
-    #[inline]
-    pub(crate) fn reduced_window(&self) -> Option<u64> {
-        self.reduced_window
-    }
-
-    /// Sets it, or ends that.
-    #[inline]
-    pub(crate) fn set_reduced_window(&mut self, window: Option<u64>) {
-        self.reduced_window = window;
-    }
-
-    /// Bytes in flight that a probe of the tail may reach, whatever the window; 0 for no probe.
-    #[inline]
-    pub(crate) fn set_probe_room(&mut self, bytes: u64) {
-        self.probe_room = bytes;
-    }
-
     /// Retransmissions that may leave whatever the window says (RFC 9260 §7.2.4, rule 3).
     #[inline]
     pub(crate) fn exempt(&mut self, retransmissions: u32) {
         self.exempt_retransmissions = retransmissions;
-    }
-
-    /// The receiver's window as the path itself was told it; `u64::MAX` where there is none but the connection's.
-    #[inline]
-    pub(crate) fn own_window(&self) -> u64 {
-        self.own_window
-    }
-
-    /// The path was told this window.
-    #[inline]
-    pub(crate) fn set_own_window(&mut self, bytes: u64) {
-        self.own_window = bytes;
     }
 
     /// A penalty that waited for an acknowledgement; it waits no more.

@@ -82,7 +82,7 @@ impl SendWindow {
     }
 }
 
-impl<S: Scheduler> Core<S> {
+impl<S: Scheduler, R> Core<S, R> {
     /// True if the window admits `segment`, which was not sent yet.
     pub(crate) fn admits(&self, segment: u64) -> bool {
         let Some(entry) = self.stream.get(segment) else { return false };

@@ -2,7 +2,8 @@
 
 use super::CORE_RULES;
 use super::ecn::Marking;
-use super::sender::{Phase, Sender, Space};
+use super::sender::Sender;
+use super::space::{Phase, Space};
 use crate::core::PathConfig;
 use crate::observer::Observer;
 use crate::protocol::PathChange;
@@ -24,7 +25,7 @@ impl<S: Scheduler> Sender<S> {
     fn spend(&mut self, now: Time, index: usize, from: u64, observer: &mut impl Observer) {
         self.core.path_mut(index).spend();
         self.core.set_state(now, index, PathState::Failed, observer);
-        self.spaces[index].probes = 0;
+        self.core.path_mut(index).recovery.probes = 0;
         self.lose_from(now, index, from, observer);
         self.core.touch(index);
         self.core.note_opportunity();
@@ -32,10 +33,9 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn add_path(&mut self, now: Time, path: &PathConfig) {
-        self.core.add_path(&CORE_RULES, path);
         let mut space = Space::new(&self.config);
         space.phase = Phase::Closed;
-        self.spaces.push(space);
+        self.core.add_path(&CORE_RULES, path, space);
         self.open_closed(now);
     }
 
@@ -54,10 +54,10 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn ask_path(&mut self, now: Time, index: usize) {
-        match self.spaces[index].phase {
+        match self.core.path(index).recovery.phase {
             Phase::Opening { .. } => self.open(now, index),
             Phase::Open if self.core.facts()[index].state == PathState::PotentiallyFailed => {
-                self.spaces[index].probes = 1;
+                self.core.path_mut(index).recovery.probes = 1;
             }
             Phase::Open | Phase::Closed => {}
         }
@@ -68,7 +68,7 @@ impl<S: Scheduler> Sender<S> {
         self.core.set_state(now, index, PathState::Failed, observer);
         self.core.renew_path(index, &CORE_RULES, path);
         let marking = Marking::new(self.config.ecn);
-        let space = &mut self.spaces[index];
+        let space = &mut self.core.path_mut(index).recovery;
         (space.phase, space.loss_timer, space.probes) = (Phase::Closed, None, 0);
         (space.silent, space.asked, space.verdict) = (false, false, None);
         space.marking = marking;
@@ -77,10 +77,10 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn note_measured(&mut self, index: usize, round_trip: Duration) {
-        let rtt = self.core.path_mut(index).rtt_mut();
-        if rtt.smoothed().is_zero() {
-            rtt.sample(round_trip);
-            self.core.touch(index);
+        let path = self.core.path_mut(index);
+        if path.rtt.smoothed().is_zero() {
+            path.rtt.sample(round_trip);
+            path.touch();
         }
     }
 

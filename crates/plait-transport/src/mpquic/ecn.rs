@@ -4,10 +4,11 @@
 //! All packets with data are sent as capable (ECT(0)), also what is sent again: it leaves in a new packet. A path whose acknowledgements do not
 //! account for that does without from then on (§13.4.2.1). Not modelled: that marks are given up where all marked packets get lost.
 
-use super::sender::Sender;
+use super::space::Space;
 use crate::congestion::CongestionController;
+use crate::core::PathSender;
 use crate::packet::{EcnCounts, PathAck, SegmentEcn};
-use plait_sched::{Scheduler, Time};
+use plait_sched::Time;
 
 /// What the sender knows of a path's marks.
 #[derive(Clone, Copy, Debug)]
@@ -31,18 +32,17 @@ impl Marking {
     }
 }
 
-impl<S: Scheduler> Sender<S> {
+impl PathSender<Space> {
     /// Reads the marks that an acknowledgement counts, of which `newly` packets with data are news. `advances`: its largest number is; those
     /// that others overtook count less and say nothing (RFC 9000 §13.4.2.1).
     pub(super) fn read_marks(
         &mut self,
         now: Time,
-        index: usize,
         ack: &PathAck,
         newly: u64,
         advances: Option<u64>,
     ) {
-        let marking = &mut self.spaces[index].marking;
+        let marking = &mut self.recovery.marking;
         marking.acknowledged += newly;
         let (true, Some(largest)) = (marking.capable, advances) else { return };
         let EcnCounts { capable, congested } = ack.marks.unwrap_or_default();
@@ -55,11 +55,10 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         marking.congested = congested;
-        let path = self.core.path_mut(index);
         // RFC 9002 §7.3.2: what left before the last reduction is part of what that answered; once per round trip, be it by marks or losses.
-        if path.begins_recovery(largest) {
-            let window = path.control().window();
-            path.control_mut().on_congestion(now, window);
+        if self.begins_recovery(largest) {
+            let window = self.control.window();
+            self.control.on_congestion(now, window);
         }
     }
 }

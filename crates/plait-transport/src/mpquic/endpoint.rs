@@ -4,6 +4,7 @@ use super::Config;
 use super::opening::Question;
 use super::receiver::Receiver;
 use super::sender::Sender;
+use super::space::Space;
 use crate::core::{Core, PathConfig, timer};
 use crate::error::Error;
 use crate::observer::Observer;
@@ -57,11 +58,13 @@ impl<S: Scheduler> Endpoint<S> {
 }
 
 impl<S: Scheduler> Protocol<S> for Endpoint<S> {
-    fn core(&self) -> &Core<S> {
+    type Recovery = Space;
+
+    fn core(&self) -> &Core<S, Space> {
         &self.sender.core
     }
 
-    fn core_mut(&mut self) -> &mut Core<S> {
+    fn core_mut(&mut self) -> &mut Core<S, Space> {
         &mut self.sender.core
     }
 

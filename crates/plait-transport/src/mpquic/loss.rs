@@ -1,8 +1,9 @@
 //! Finding losses: later packets, time, and probes of the tail (RFC 9002 §6).
 
 use super::sender::Sender;
+use super::space::Space;
 use crate::congestion::CongestionController;
-use crate::core::{ANY_PATH, Transmission, TransmissionState};
+use crate::core::{ANY_PATH, PathSender, Transmission, TransmissionState};
 use crate::observer::Observer;
 use crate::rtt::RttEstimator;
 use plait_sched::{Duration, Event, PathId, PathState, Scheduler, Time};
@@ -21,75 +22,126 @@ fn patience(rtt: &RttEstimator) -> Duration {
     (rtt.smoothed().max(rtt.latest()) * 9 / 8).max(Duration::from_millis(1))
 }
 
-impl<S: Scheduler> Sender<S> {
-    /// Packets that were overtaken by three, or for longer than 9/8 of a round trip, are lost; the timer is set for those that may
-    /// become so.
-    pub(super) fn detect_losses(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let path = self.core.path(index);
-        let Some(largest) = self.spaces[index].largest else { return };
-        let patience = patience(path.rtt());
-        self.spaces[index].loss_timer = None;
-        self.lost.clear();
-        let mut span: Option<(Time, Time)> = None;
-        for number in path.flight().first()..largest {
-            let Some(sent) = path.flight().get(number).filter(|sent| sent.is_in_flight()) else { continue };
-            let overdue = sent.sent_at.saturating_add(patience);
-            if number + PACKET_THRESHOLD <= largest || overdue <= now {
-                self.lost.push(number);
-                span = Some((span.map_or(sent.sent_at, |span| span.0), sent.sent_at));
-            } else {
-                let timer = &mut self.spaces[index].loss_timer;
-                *timer = Some(timer.map_or(overdue, |timer| timer.min(overdue)));
+impl PathSender<Space> {
+    /// Finds lost packets: those that three later ones overtook, and those that one overtook more than 9/8 of a round trip ago. Sets
+    /// the timer for those that may become so, and reduces the window. Returns the number of losses.
+    fn find_lost(&mut self, now: Time) -> u32 {
+        let mut lost = core::mem::take(&mut self.recovery.lost);
+        lost.clear();
+        if let Some(largest) = self.recovery.largest {
+            let span = self.look_for_lost(now, largest, &mut lost);
+            if let (Some(&newest), Some((from, to))) = (lost.last(), span) {
+                self.react_to_losses(now, &lost, newest, to.since(from));
             }
         }
-        let (Some(&newest), Some((from, to))) = (self.lost.last(), span) else { return };
-        // RFC 9002 §7.6: persistent congestion, if all packets of a long time were lost. Packets that want no acknowledgement do not
-        // count (§7.6.2).
-        let flight = self.core.path(index).flight();
-        let contiguous = (self.lost[0]..newest).all(|number| {
-            let sent = flight.get(number).copied().unwrap_or_default();
-            self.lost.binary_search(&number).is_ok()
-                || sent.bytes() == 0
-                || sent.state() == TransmissionState::Lost
-        });
-        let path = self.core.path_mut(index);
-        if path.begins_recovery(newest) {
-            // RFC 9002 §7.3.2 halves the window, however much of it is used.
-            let window = path.control().window();
-            path.control_mut().on_congestion(now, window);
-        }
-        let variation = (path.rtt().variation() * 4).max(Duration::from_millis(1));
-        let long = (path.rtt().smoothed() + variation + self.config.ack_delay) * u64::from(PERSISTENT);
-        if contiguous && to.since(from) > long {
-            path.control_mut().set_window(2 * self.config.connection.counted_segment());
-        }
-        self.lose_found(now, index, observer);
-        self.core.touch(index);
-        self.core.notify(&Event::Lost { path: PathId(index as u8), segments: self.lost.len() as u32 });
-        self.core.note_opportunity();
+        self.recovery.lost = lost;
+        self.recovery.lost.len() as u32
     }
 
-    /// The packets that were found lost leave the flight, and what they carry may leave anywhere again.
+    /// Returns when the first and the last of the lost packets were sent.
+    fn look_for_lost(&mut self, now: Time, largest: u64, lost: &mut Vec<u64>) -> Option<(Time, Time)> {
+        let patience = patience(&self.rtt);
+        let (mut timer, mut span): (Option<Time>, Option<(Time, Time)>) = (None, None);
+        for number in self.flight.first()..largest {
+            let Some(sent) = self.flight.get(number).filter(|sent| sent.is_in_flight()) else { continue };
+            let overdue = sent.sent_at.saturating_add(patience);
+            if number + PACKET_THRESHOLD <= largest || overdue <= now {
+                lost.push(number);
+                span = Some((span.map_or(sent.sent_at, |span| span.0), sent.sent_at));
+            } else {
+                timer = Some(timer.map_or(overdue, |timer| timer.min(overdue)));
+            }
+        }
+        self.recovery.loss_timer = timer;
+        span
+    }
+
+    fn react_to_losses(&mut self, now: Time, lost: &[u64], newest: u64, span: Duration) {
+        // RFC 9002 §7.6: persistent congestion, if all packets of a long time were lost. Packets that want no acknowledgement do not
+        // count (§7.6.2).
+        let contiguous = (lost[0]..newest).all(|number| {
+            let sent = self.flight.get(number).copied().unwrap_or_default();
+            lost.binary_search(&number).is_ok() || sent.bytes() == 0 || sent.state() == TransmissionState::Lost
+        });
+        if self.begins_recovery(newest) {
+            // RFC 9002 §7.3.2 halves the window, however much of it is used.
+            let window = self.control.window();
+            self.control.on_congestion(now, window);
+        }
+        let variation = (self.rtt.variation() * 4).max(Duration::from_millis(1));
+        let long = (self.rtt.smoothed() + variation + self.recovery.ack_delay) * u64::from(PERSISTENT);
+        if contiguous && span > long {
+            self.control.set_window(2 * self.segment);
+        }
+    }
+
+    /// The peer hears nothing on the path, as it said on another one. Once all packets in flight should have been answered, nothing
+    /// more is added to them: more would be lost if the path is cut, and each packet would put off its probe timeout.
+    pub(super) fn heed_silence(&mut self, now: Time) {
+        if !self.recovery.silent {
+            return;
+        }
+        let flight = &self.flight;
+        let mut in_flight = (flight.first()..flight.next()).filter_map(|number| flight.get(number));
+        let Some(oldest) = in_flight.find(|sent| sent.is_in_flight()) else { return };
+        let overdue = oldest.sent_at.saturating_add(patience(&self.rtt));
+        if overdue <= now {
+            self.reduced_window = Some(self.used().max(self.segment));
+            self.touch();
+        } else {
+            let timer = &mut self.recovery.loss_timer;
+            *timer = Some(timer.map_or(overdue, |timer| timer.min(overdue)));
+        }
+    }
+
+    /// Sets the probe timeout. It runs from the last packet that wants an acknowledgement; there is none while losses are about to be
+    /// found by time (RFC 9002 §6.2.1).
+    pub(super) fn arm(&mut self, set_aside: bool) {
+        let space = &self.recovery;
+        let waits = self.flight.segments() > 0 || space.asked || set_aside;
+        let begins = self.last_sent.max(space.pinged_at);
+        // Acknowledgements end the back-off of probes, and not that of a question whose answer does not come.
+        let questions =
+            if self.flight.segments() == 0 { space.questions.saturating_sub(1).min(8) } else { 0 };
+        let timer = begins.saturating_add(self.rtt.rto().saturating_mul(1 << questions));
+        self.retransmission_timer = (waits && space.loss_timer.is_none()).then_some(timer);
+    }
+}
+
+impl<S: Scheduler> Sender<S> {
+    /// See [`PathSender::find_lost`]. The segments of lost packets may leave on any path.
+    pub(super) fn detect_losses(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        let losses = self.core.path_mut(index).find_lost(now);
+        if losses > 0 {
+            self.lose_found(now, index, observer);
+            self.core.tell_lost(index, losses);
+        }
+    }
+
+    /// The packets that were found lost leave the flight.
     fn lose_found(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        for &number in &self.lost {
+        let path = self.core.path_mut(index);
+        let lost = core::mem::take(&mut path.recovery.lost);
+        for &number in &lost {
             observer.lost(now, PathId(index as u8), number);
         }
-        self.spaces[index].believed_lost.note(&self.lost, self.core.path(index).flight());
-        let lost = core::mem::take(&mut self.lost);
+        path.recovery.believed_lost.note(&lost, &path.flight);
         self.core.lose(index, lost.iter().copied(), ANY_PATH);
-        self.lost = lost;
+        self.core.path_mut(index).recovery.lost = lost;
     }
 
     /// The probe timeout: nothing of what was sent last was answered (RFC 9002 §6.2). Nothing is lost by that.
     pub(super) fn probe_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let waits = self.core.path(index).flight().segments() > 0 || self.spaces[index].asked;
+        let path = self.core.path_mut(index);
+        let waits = path.flight.segments() > 0 || path.recovery.asked;
+        path.retransmission_timer = None;
         let set_aside = self.core.facts()[index].state == PathState::PotentiallyFailed;
-        self.core.path_mut(index).stop_timer();
         if !waits && !set_aside {
             return;
         }
-        self.core.counters_mut().timeouts += 1;
-        if self.core.path(index).is_spent() {
+        let path = self.core.path_mut(index);
+        path.counters.timeouts += 1;
+        if path.is_spent() {
             // It may not carry probes: what was not answered is sent elsewhere. Where nothing else works, answers may still come.
             if self.has_others(index) {
                 self.lose_flight(now, index, observer);
@@ -98,22 +150,22 @@ impl<S: Scheduler> Sender<S> {
             }
             return;
         }
-        let path = self.core.path_mut(index);
-        path.rtt_mut().back_off();
+        path.rtt.back_off();
         path.note_timeout();
-        self.spaces[index].probes = if waits { PROBES } else { 1 };
+        path.recovery.probes = if waits { PROBES } else { 1 };
         self.core.touch(index);
         self.core.notify(&Event::Timeout { path: PathId(index as u8) });
         self.core.note_opportunity();
         let path = self.core.path(index);
-        let few = u64::from(path.flight().segments()) <= PACKET_THRESHOLD;
+        let few = u64::from(path.flight.segments()) <= PACKET_THRESHOLD;
         // So few packets may have been lost without the path: the answer to the probes tells.
-        let doubtful = few && !path.rtt().smoothed().is_zero();
+        let doubtful = few && !path.rtt.smoothed().is_zero();
         if doubtful && self.config.connection.potentially_failed && !self.has_sooner(index) {
             return;
         }
         if doubtful && path.errors() == 1 {
-            self.spaces[index].verdict = Some(now.saturating_add(patience(path.rtt())));
+            let path = self.core.path_mut(index);
+            path.recovery.verdict = Some(now.saturating_add(patience(&path.rtt)));
         } else {
             self.set_aside(now, index, observer);
         }
@@ -122,9 +174,9 @@ impl<S: Scheduler> Sender<S> {
     /// True if another path's round trip is shorter than the time until this path's next probe. Otherwise that probe
     /// is answered before another path delivers anything.
     fn has_sooner(&self, index: usize) -> bool {
-        let next_probe = self.core.path(index).rtt().rto();
+        let next_probe = self.core.path(index).rtt.rto();
         self.core.facts().iter().any(|path| {
-            let rtt = self.core.path(path.id.index()).rtt();
+            let rtt = &self.core.path(path.id.index()).rtt;
             let answers = if rtt.smoothed().is_zero() { rtt.rto() } else { rtt.smoothed() };
             path.is_usable() && path.id.index() != index && answers < next_probe
         })
@@ -153,27 +205,8 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn put_aside(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         self.lose_flight(now, index, observer);
         self.core.set_state(now, index, PathState::PotentiallyFailed, observer);
-        self.spaces[index].asked = false;
-        self.spaces[index].probes = 1;
-    }
-
-    /// The peer hears nothing on a path, as it said on another one. Once what is on its way there should have been answered, nothing more is added to it: more would be lost if the
-    /// path is cut, and each packet would put off its probe timeout.
-    pub(super) fn heed_silence(&mut self, now: Time, index: usize) {
-        let path = self.core.path(index);
-        let flight = path.flight();
-        let mut in_flight = (flight.first()..flight.next()).filter_map(|number| flight.get(number));
-        let oldest = in_flight.find(|sent| sent.is_in_flight());
-        let Some(oldest) = oldest.filter(|_| self.spaces[index].silent) else { return };
-        let overdue = oldest.sent_at.saturating_add(patience(path.rtt()));
-        if overdue <= now {
-            let path = self.core.path_mut(index);
-            path.set_reduced_window(Some(path.used().max(self.config.connection.counted_segment())));
-            self.core.touch(index);
-        } else {
-            let timer = &mut self.spaces[index].loss_timer;
-            *timer = Some(timer.map_or(overdue, |timer| timer.min(overdue)));
-        }
+        let space = &mut self.core.path_mut(index).recovery;
+        (space.asked, space.probes) = (false, 1);
     }
 
     /// Everything that is on its way on a path is lost.
@@ -183,38 +216,30 @@ impl<S: Scheduler> Sender<S> {
 
     /// Declares all packets from a number on lost.
     pub(super) fn lose_from(&mut self, now: Time, index: usize, from: u64, observer: &mut impl Observer) {
-        let flight = self.core.path(index).flight();
+        let path = self.core.path_mut(index);
+        let flight = &path.flight;
         let in_flight = |number: &u64| flight.get(*number).is_some_and(Transmission::is_in_flight);
-        self.lost.clear();
-        self.lost.extend((flight.first().max(from)..flight.next()).filter(in_flight));
+        path.recovery.lost.clear();
+        path.recovery.lost.extend((flight.first().max(from)..flight.next()).filter(in_flight));
         self.lose_found(now, index, observer);
     }
 
     /// Something came back for packets of the path: it works.
     pub(super) fn hear(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        (self.spaces[index].silent, self.spaces[index].verdict) = (false, None);
         let path = self.core.path_mut(index);
+        (path.recovery.silent, path.recovery.verdict) = (false, None);
         path.hear();
         path.forgive();
-        path.set_reduced_window(None);
+        path.reduced_window = None;
         let state = path.working_state();
         if self.core.facts()[index].state == PathState::PotentiallyFailed {
             self.core.set_state(now, index, state, observer);
         }
     }
 
-    /// The probe timeout runs from the last packet that wants an acknowledgement; none while losses are about to be found by time
-    /// (RFC 9002 §6.2.1).
+    /// Sets the path's probe timeout.
     pub(super) fn arm(&mut self, index: usize) {
         let set_aside = self.core.facts()[index].state == PathState::PotentiallyFailed;
-        let space = &self.spaces[index];
-        let path = self.core.path_mut(index);
-        let waits = path.flight().segments() > 0 || space.asked || set_aside;
-        let begins = path.last_sent().max(space.pinged_at);
-        // Acknowledgements end the back-off of probes, and not that of a question whose answer does not come.
-        let questions =
-            if path.flight().segments() == 0 { space.questions.saturating_sub(1).min(8) } else { 0 };
-        let timer = begins.saturating_add(path.rtt().rto().saturating_mul(1 << questions));
-        path.set_timer((waits && space.loss_timer.is_none()).then_some(timer));
+        self.core.path_mut(index).arm(set_aside);
     }
 }

@@ -23,6 +23,7 @@ mod loss;
 mod opening;
 mod receiver;
 mod sender;
+mod space;
 
 pub use endpoint::Endpoint;
 pub use image::Image;

@@ -1,6 +1,7 @@
 //! Opening paths: a handshake on the first, validation of the others (RFC 9000 §8.2, draft-ietf-quic-multipath-21 §3.1).
 
-use super::sender::{Phase, Sender};
+use super::sender::Sender;
+use super::space::Phase;
 use crate::observer::Observer;
 use crate::packet::{Challenge, OneRtt, Packet};
 use crate::protocol::Side;
@@ -20,12 +21,12 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         let first = self.config.initial_path.index();
-        if self.spaces[first].phase == Phase::Closed {
+        if self.core.path(first).recovery.phase == Phase::Closed {
             self.open(now, first);
         }
-        if self.config.watchful || self.spaces.iter().any(|space| space.phase == Phase::Open) {
-            for index in 0..self.spaces.len() {
-                if self.spaces[index].phase == Phase::Closed {
+        if self.config.watchful || self.core.paths().iter().any(|path| path.recovery.phase == Phase::Open) {
+            for index in 0..self.core.paths().len() {
+                if self.core.path(index).recovery.phase == Phase::Closed {
                     self.open(now, index);
                 }
             }
@@ -33,8 +34,8 @@ impl<S: Scheduler> Sender<S> {
     }
 
     pub(super) fn open(&mut self, now: Time, index: usize) {
-        let retry = now.saturating_add(self.core.path(index).rtt().rto());
-        self.spaces[index].phase = Phase::Opening { retry };
+        let retry = now.saturating_add(self.core.path(index).rtt.rto());
+        self.core.path_mut(index).recovery.phase = Phase::Opening { retry };
         let path = PathId(index as u8);
         let packet = if path == self.config.initial_path {
             Packet::Initial { sent_at: now }
@@ -47,12 +48,13 @@ impl<S: Scheduler> Sender<S> {
 
     /// What opens a path was not answered.
     pub(super) fn retry_open(&mut self, now: Time, index: usize) {
-        if let Phase::Opening { retry } = self.spaces[index].phase
+        if let Phase::Opening { retry } = self.core.path(index).recovery.phase
             && retry <= now
         {
-            self.core.counters_mut().timeouts += 1;
-            self.core.path_mut(index).rtt_mut().back_off();
-            self.core.path_mut(index).note_silence();
+            let path = self.core.path_mut(index);
+            path.counters.timeouts += 1;
+            path.rtt.back_off();
+            path.note_silence();
             self.open(now, index);
         }
     }
@@ -72,12 +74,12 @@ impl<S: Scheduler> Sender<S> {
             Question::Challenge(asked) => {
                 let number = self.number(now, path);
                 // Its acknowledgement tells this end the round trip, as the answer tells the other one.
-                self.spaces[index].time_later(number, now);
+                self.core.path_mut(index).recovery.time_later(number, now);
                 Packet::OneRtt(OneRtt { challenge: Some(Challenge::Answered(asked)), ..OneRtt::new(number) })
             }
         };
         self.control.push_back((path, answer));
-        if self.spaces[index].phase != Phase::Open {
+        if self.core.path(index).recovery.phase != Phase::Open {
             self.begin(now, index, observer);
         }
     }
@@ -85,15 +87,15 @@ impl<S: Scheduler> Sender<S> {
     /// The answer: `sent_at` is when the question left, as it says itself.
     pub(super) fn opened(&mut self, now: Time, path: PathId, sent_at: Time, observer: &mut impl Observer) {
         let Some(index) = self.known(path) else { return };
-        if matches!(self.spaces[index].phase, Phase::Opening { .. }) {
-            self.core.path_mut(index).rtt_mut().sample(now.since(sent_at));
+        if matches!(self.core.path(index).recovery.phase, Phase::Opening { .. }) {
+            self.core.path_mut(index).rtt.sample(now.since(sent_at));
             self.begin(now, index, observer);
             self.open_paths(now);
         }
     }
 
     fn begin(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        self.spaces[index].phase = Phase::Open;
+        self.core.path_mut(index).recovery.phase = Phase::Open;
         let path = self.core.path_mut(index);
         path.note_opened(now);
         path.hear();
@@ -104,6 +106,6 @@ impl<S: Scheduler> Sender<S> {
 
     /// The place of a path that there is.
     fn known(&self, path: PathId) -> Option<usize> {
-        Some(path.index()).filter(|&index| index < self.spaces.len())
+        Some(path.index()).filter(|&index| index < self.core.paths().len())
     }
 }

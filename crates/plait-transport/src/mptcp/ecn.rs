@@ -7,12 +7,12 @@
 //! its own, TCP_CA_CWR, in which the window shrinks in proportion (`linux/recovery.rs`).
 
 use super::ack_delay::AckDelay;
-use super::sender::Sender;
-use super::subflow::Repair;
+use super::subflow::{Repair, Subflow};
 use super::{Losses, Rules};
 use crate::congestion::CongestionController;
+use crate::core::PathSender;
 use crate::packet::{Ack, SegmentEcn, TcpSegment};
-use plait_sched::{Scheduler, Time};
+use plait_sched::Time;
 
 /// What a subflow's sender knows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,16 +52,16 @@ impl Reacting {
     }
 }
 
-impl<S: Scheduler> Sender<S> {
+impl PathSender<Subflow> {
     /// The receiver says that packets were marked, and the subflow understands that.
-    pub(super) fn hears_congestion(&self, index: usize, ack: &Ack) -> bool {
-        ack.congested && self.subflows[index].ecn.agreed
+    pub(super) fn hears_congestion(&self, ack: &Ack) -> bool {
+        ack.congested && self.recovery.ecn.agreed
     }
 
     /// By the standards: the window is reduced as by a loss, unless it was in this window of data.
-    pub(super) fn react_to_echo(&mut self, now: Time, index: usize) {
-        let first = self.core.path(index).flight().first();
-        let subflow = &mut self.subflows[index];
+    pub(super) fn react_to_echo(&mut self, now: Time) {
+        let first = self.flight.first();
+        let subflow = &mut self.recovery;
         // What the mark proves cannot be taken back.
         subflow.linux.memory.prior = None;
         // The first segment of the next window tells the receiver: until it has arrived, echoes are of the last one.
@@ -69,13 +69,12 @@ impl<S: Scheduler> Sender<S> {
         if subflow.repair != Repair::None || !told {
             return;
         }
-        let outstanding = self.outstanding(index);
-        let path = self.core.path_mut(index);
-        path.control_mut().on_congestion(now, outstanding);
-        let subflow = &mut self.subflows[index];
+        let outstanding = self.outstanding();
+        self.control.on_congestion(now, outstanding);
+        let subflow = &mut self.recovery;
         subflow.ecn.note_reduced();
-        subflow.ecn.reduced_until = Some(path.flight().next());
-        self.core.touch(index);
+        subflow.ecn.reduced_until = Some(self.flight.next());
+        self.touch();
     }
 }
 

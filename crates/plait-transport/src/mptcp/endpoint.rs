@@ -1,6 +1,7 @@
 //! One end of a connection: its sender and its receiver, and how acknowledgements ride on data.
 
 use super::{Config, Receiver, Sender};
+use super::subflow::Subflow;
 use crate::core::{Core, OneWayDelays, PathConfig, moment, timer};
 use crate::error::Error;
 use crate::observer::Observer;
@@ -45,11 +46,13 @@ impl<S: Scheduler> Endpoint<S> {
 }
 
 impl<S: Scheduler> Protocol<S> for Endpoint<S> {
-    fn core(&self) -> &Core<S> {
+    type Recovery = Subflow;
+
+    fn core(&self) -> &Core<S, Subflow> {
         &self.sender.core
     }
 
-    fn core_mut(&mut self) -> &mut Core<S> {
+    fn core_mut(&mut self) -> &mut Core<S, Subflow> {
         &mut self.sender.core
     }
 

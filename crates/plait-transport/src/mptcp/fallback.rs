@@ -61,6 +61,9 @@ impl<S: Scheduler> Sender<S> {
         self.repeats.stop();
         self.core.hand_down();
         // Data need not wait until losses are repaired: there is no other subflow for it.
-        self.core.set_recovering(self.config.initial_path.index(), false);
+        let path = self.core.path_mut(self.config.initial_path.index());
+        path.recovery.multipath = false;
+        path.recovering = false;
+        path.touch_amounts();
     }
 }

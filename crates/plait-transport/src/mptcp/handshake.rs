@@ -15,10 +15,10 @@ use plait_sched::{PathId, Scheduler, Time};
 impl<S: Scheduler> Sender<S> {
     /// Sends the SYN of a subflow, or what authenticates it.
     fn open(&mut self, now: Time, index: usize, first: bool, confirming: bool) {
-        let retry = now.saturating_add(self.core.path(index).rtt().rto());
+        let retry = now.saturating_add(self.core.path(index).rtt.rto());
         let by_wheel = self.config.rules.losses == Losses::ByTime;
         let retry = if by_wheel { wheel::runs_out(now, retry) } else { retry };
-        self.subflows[index].phase = Phase::Opening { sent_at: now, first, retry, confirming };
+        self.core.path_mut(index).recovery.phase = Phase::Opening { sent_at: now, first, retry, confirming };
         let timestamp = self.config.clock.at_sender(now);
         let packet = if confirming { Packet::Confirm { timestamp } } else { Packet::Syn { timestamp } };
         self.control.push_back((PathId(index as u8), packet));
@@ -26,7 +26,8 @@ impl<S: Scheduler> Sender<S> {
 
     /// The peer opens a subflow, and is answered.
     pub(super) fn note_answered(&mut self, now: Time, path: PathId) {
-        if let Some(subflow) = self.subflows.get_mut(path.index()) {
+        if let Some(path) = self.core.paths_mut().get_mut(path.index()) {
+            let subflow = &mut path.recovery;
             match subflow.phase {
                 Phase::Closed => subflow.phase = Phase::Answered(Some(now)),
                 Phase::Answered(_) => subflow.phase = Phase::Answered(None),
@@ -40,12 +41,12 @@ impl<S: Scheduler> Sender<S> {
     #[inline]
     pub(super) fn note_accepted(&mut self, now: Time, path: PathId, observer: &mut impl Observer) {
         let index = path.index();
-        if let Some(Phase::Answered(at)) = self.subflows.get(index).map(|subflow| subflow.phase) {
-            self.subflows[index].phase = Phase::Open;
+        if let Some(Phase::Answered(at)) = self.core.paths().get(index).map(|path| path.recovery.phase) {
+            self.core.path_mut(index).recovery.phase = Phase::Open;
             self.core.set_open(true);
             let path = self.core.path_mut(index);
             if let Some(at) = at {
-                path.rtt_mut().sample(now.since(at));
+                path.rtt.sample(now.since(at));
             }
             path.note_opened(now);
             let state = path.working_state();
@@ -57,7 +58,7 @@ impl<S: Scheduler> Sender<S> {
     /// Opens what can be opened: the first subflow at the start, the others once it is open.
     #[inline]
     pub(super) fn open_subflows(&mut self, now: Time) {
-        if self.side == Side::Client && self.subflows.iter().any(|subflow| subflow.phase == Phase::Closed) {
+        if self.side == Side::Client && self.core.paths().iter().any(|path| path.recovery.phase == Phase::Closed) {
             self.open_closed(now);
         }
     }
@@ -65,13 +66,13 @@ impl<S: Scheduler> Sender<S> {
     #[inline(never)]
     fn open_closed(&mut self, now: Time) {
         let first = self.config.initial_path.index();
-        if self.subflows[first].phase == Phase::Closed {
+        if self.core.path(first).recovery.phase == Phase::Closed {
             self.open(now, first, true, false);
         }
         let proved = self.config.rules.joins == Joins::AtOnce || self.core.first_unacknowledged() > 0;
-        if self.subflows[first].phase == Phase::Open && proved && self.is_multipath() {
-            for index in 0..self.subflows.len() {
-                if self.subflows[index].phase == Phase::Closed {
+        if self.core.path(first).recovery.phase == Phase::Open && proved && self.is_multipath() {
+            for index in 0..self.core.paths().len() {
+                if self.core.path(index).recovery.phase == Phase::Closed {
                     self.open(now, index, true, false);
                 }
             }
@@ -80,12 +81,12 @@ impl<S: Scheduler> Sender<S> {
 
     /// The SYN of a subflow was not answered.
     pub(super) fn retry_open(&mut self, now: Time, index: usize) {
-        let Phase::Opening { retry, confirming, .. } = self.subflows[index].phase else { return };
+        let Phase::Opening { retry, confirming, .. } = self.core.path(index).recovery.phase else { return };
         if retry <= now {
             self.core.counters_mut().timeouts += 1;
-            self.core.path_mut(index).rtt_mut().back_off();
+            self.core.path_mut(index).rtt.back_off();
             self.core.path_mut(index).note_silence();
-            self.subflows[index].ecn.agreed &= confirming;
+            self.core.path_mut(index).recovery.ecn.agreed &= confirming;
             self.open(now, index, false, confirming);
         }
     }
@@ -98,15 +99,15 @@ impl<S: Scheduler> Sender<S> {
         echo: u32,
         observer: &mut impl Observer,
     ) {
-        let Phase::Opening { sent_at, first, confirming, .. } = self.subflows[index].phase else { return };
+        let Phase::Opening { sent_at, first, confirming, .. } = self.core.path(index).recovery.phase else { return };
         let is_join = index != self.config.initial_path.index();
         let confirmed = confirming || !is_join || self.config.rules.joins == Joins::AtOnce;
-        self.subflows[index].phase = Phase::Open;
+        self.core.path_mut(index).recovery.phase = Phase::Open;
         self.core.set_open(true);
         let path = self.core.path_mut(index);
         if first && !confirming {
-            path.rtt_mut().sample(now.since(sent_at));
-            self.config.clock.sample(path.delays_mut(), now, timestamp, echo);
+            path.rtt.sample(now.since(sent_at));
+            self.config.clock.sample(&mut path.delays, now, timestamp, echo);
         }
         if !confirmed {
             self.core.note_answer(now.since(sent_at), index);

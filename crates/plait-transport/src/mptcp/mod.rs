@@ -43,6 +43,7 @@ mod linux;
 mod marks;
 mod merging;
 mod needless;
+mod reading;
 mod receiver;
 mod recovery;
 mod reinjection;

@@ -2,34 +2,33 @@
 
 use super::rules::{Losses, Reinjection};
 use super::sender::Sender;
-use super::subflow::{Probe, Repair, Resent};
+use super::subflow::{Probe, Repair, Resent, Subflow};
 use crate::congestion::CongestionController;
-use crate::core::{TransmissionState, insert_ascending, merge_ascending};
+use crate::core::{PathSender, TransmissionState, insert_ascending, merge_ascending};
 use crate::observer::Observer;
 use plait_sched::{Duration, Event, Path, PathId, PathState, Scheduler, Time};
 
 /// So many that were sent later and arrived make a transmission lost (DupThresh of RFC 6675).
 const LATER_ARRIVALS: u8 = 3;
 
-impl<S: Scheduler> Sender<S> {
+impl PathSender<Subflow> {
     /// Bytes sent and not cumulatively acknowledged (FlightSize of RFC 5681).
-    pub(super) fn outstanding(&self, index: usize) -> u64 {
-        let flight = self.core.path(index).flight();
-        (flight.next() - flight.first()) * u64::from(self.config.connection.segment_bytes)
+    pub(super) fn outstanding(&self) -> u64 {
+        (self.flight.next() - self.flight.first()) * self.segment
     }
 
     /// True while losses among what was sent up to the end of a repair are not all repaired.
-    fn is_repairing(&self, index: usize) -> bool {
-        let path = self.core.path(index);
-        path.flight().first() < path.recovery_end()
+    fn is_repairing(&self) -> bool {
+        self.flight.first() < self.recovery_end
     }
 
     /// Ends a repair once everything that was in flight at its beginning has arrived.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn note_repaired(&mut self, index: usize) {
-        if self.subflows[index].repair != Repair::None && !self.is_repairing(index) {
-            self.subflows[index].repair = Repair::None;
-            self.core.set_recovering(index, false);
+    pub(super) fn note_repaired(&mut self) {
+        if self.recovery.repair != Repair::None && !self.is_repairing() {
+            self.recovery.repair = Repair::None;
+            self.recovering = false;
+            self.touch_amounts();
         }
     }
 
@@ -44,15 +43,14 @@ impl<S: Scheduler> Sender<S> {
     /// Both lists are in that order, so whatever has to wait ends its list: what follows was sent later, and waits at least as long. That
     /// is why an acknowledgement costs what it changes and not what is in flight, and why the first that waits has the earliest timer.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn find_lost(&mut self, now: Time, index: usize) -> u32 {
-        let window = self.reordering_window(index);
-        let subflow = &mut self.subflows[index];
+    pub(super) fn find_lost(&mut self, now: Time) -> u32 {
+        let window = self.reordering_window();
+        let subflow = &mut self.recovery;
         subflow.loss_timer = None;
         let Some(latest) = subflow.latest_arrived[0] else { return 0 };
         let overtaken = subflow.latest_arrived[usize::from(LATER_ARRIVALS) - 1];
-        let path = self.core.path(index);
-        let round_trip = path.rtt().smoothed().max(path.rtt().latest());
-        let sent = path.sent();
+        let round_trip = self.rtt.smoothed().max(self.rtt.latest());
+        let sent = self.sent;
         let mut losses = 0;
         let latest_round_trip = subflow.latest_round_trip;
         let mut judge = |order: u64, sent_at: Time| {
@@ -85,7 +83,7 @@ impl<S: Scheduler> Sender<S> {
 
         // What was sent once: numbers are in the order of sending, and none below `judged` has to be looked at again. What was sent
         // again in between has a later place in that order, and is in the other list.
-        let flight = self.core.path_mut(index).flight_mut();
+        let flight = &mut self.flight;
         let mut number = subflow.judged.max(flight.first());
         while let Some(sent) = flight.get(number) {
             if sent.state() == TransmissionState::InFlight && sent.first_time() {
@@ -125,166 +123,161 @@ impl<S: Scheduler> Sender<S> {
         }
         subflow.loss_timer = timer;
         if losses > 0 {
-            self.react_to_losses(now, index, losses);
+            self.react_to_losses(now, losses);
         }
         losses
     }
 
-    /// The timer of the second rule has come.
-    pub(super) fn overdue(&mut self, now: Time, index: usize) {
-        self.find_lost(now, index);
-        self.core.touch(index);
+    /// The timer of the second rule has come. Returns the number of losses.
+    pub(super) fn overdue(&mut self, now: Time) -> u32 {
+        let losses = self.find_lost(now);
+        self.touch();
+        losses
     }
 
     /// How long something that was overtaken may still arrive; `None` if reordering was never seen, so that three later
     /// arrivals tell (RFC 8985 §6.2, step 4).
-    fn reordering_window(&self, index: usize) -> Option<Duration> {
-        let rack = &self.subflows[index].linux.rack;
-        let rtt = self.core.path(index).rtt();
+    fn reordering_window(&self) -> Option<Duration> {
+        let rack = &self.recovery.linux.rack;
+        let rtt = &self.rtt;
         rack.reordered.then(|| rack.window(false, rtt.min(), rtt.smoothed()))
     }
 
     /// The window is reduced once for all losses of a window of data (RFC 6675 §5, RFC 6582).
-    fn react_to_losses(&mut self, now: Time, index: usize, losses: u32) {
-        self.core.path_mut(index).note_lost(u64::from(losses));
-        if !self.is_repairing(index) {
-            self.reduce_window(now, index);
+    fn react_to_losses(&mut self, now: Time, losses: u32) {
+        self.note_lost(u64::from(losses));
+        if !self.is_repairing() {
+            self.reduce_window(now);
             // The window that was just reduced must not hold up the repair (RFC 6675 §5, step 4.3).
-            self.subflows[index].exempt = 1;
+            self.recovery.exempt = 1;
         }
-        self.core.touch(index);
-        self.core.notify(&Event::Lost { path: PathId(index as u8), segments: losses });
-        self.core.note_opportunity();
+        self.touch();
     }
 
-    fn reduce_window(&mut self, now: Time, index: usize) {
-        self.remember_window(index);
-        let outstanding = self.outstanding(index);
-        let path = self.core.path_mut(index);
+    fn reduce_window(&mut self, now: Time) {
+        self.remember_window();
+        let outstanding = self.outstanding();
         // RFC 3168 §6.1.2: one reduction per window of data, be it by a mark or by a loss.
-        if self.subflows[index].ecn.has_reduced(path.flight().first()) {
-            self.subflows[index].linux.memory.prior = None;
+        if self.recovery.ecn.has_reduced(self.flight.first()) {
+            self.recovery.linux.memory.prior = None;
         } else {
-            path.control_mut().on_congestion(now, outstanding);
-            self.subflows[index].ecn.note_reduced();
+            self.control.on_congestion(now, outstanding);
+            self.recovery.ecn.note_reduced();
         }
-        path.begin_recovery();
-        self.subflows[index].repair = Repair::Fast;
+        self.begin_recovery();
+        self.recovery.repair = Repair::Fast;
     }
 
     /// What an acknowledgement says about the probe of the tail (RFC 8985 §7.4).
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn judge_probe(&mut self, now: Time, index: usize, duplicate: bool) {
-        let Some(probe) = self.subflows[index].probe else { return };
-        let first = self.core.path(index).flight().first();
+    pub(super) fn judge_probe(&mut self, now: Time, duplicate: bool) {
+        let Some(probe) = self.recovery.probe else { return };
+        let first = self.flight.first();
         if first < probe.end {
             return;
         }
-        if probe.repeated && !duplicate && first > probe.end && !self.is_repairing(index) {
+        if probe.repeated && !duplicate && first > probe.end && !self.is_repairing() {
             // The probe itself filled the hole: what it repeated had been lost. Nothing is left to be repaired.
-            self.reduce_window(now, index);
-            self.core.touch(index);
+            self.reduce_window(now);
+            self.touch();
         }
         // The acknowledgement that ends right behind the probe may be that of the original; a later one decides.
         if duplicate || !probe.repeated || first > probe.end {
-            self.subflows[index].probe = None;
+            self.recovery.probe = None;
         }
     }
 
     /// Sets the timers after something was sent or acknowledged.
-    pub(super) fn arm_timers(&mut self, now: Time, index: usize, progress: bool) {
-        let path = self.core.path_mut(index);
-        let subflow = &mut self.subflows[index];
-        let unacknowledged = path.flight().next() > path.flight().first();
+    pub(super) fn arm_timers(&mut self, now: Time, progress: bool) {
+        let subflow = &mut self.recovery;
+        let unacknowledged = self.flight.next() > self.flight.first();
         if !unacknowledged {
-            path.stop_timer();
+            self.retransmission_timer = None;
             subflow.probe_timer = None;
             return;
         }
-        if progress || path.retransmission_timer().is_none() {
-            path.restart_timer(now);
+        if progress || self.retransmission_timer.is_none() {
+            self.retransmission_timer = Some(now.saturating_add(self.rtt.rto()));
         }
         let may_probe = subflow.repair == Repair::None && subflow.lost.is_empty() && subflow.probe.is_none();
-        let srtt = path.rtt().smoothed();
+        let srtt = self.rtt.smoothed();
         subflow.probe_timer = (may_probe && !srtt.is_zero()).then(|| {
             // A lone segment's acknowledgement may be delayed.
-            let delay = if path.flight().segments() == 1 { self.config.ack_delay } else { Duration::ZERO };
+            let delay = if self.flight.segments() == 1 { subflow.ack_delay } else { Duration::ZERO };
             let due = now.saturating_add(srtt * 2 + delay);
-            path.retransmission_timer().map_or(due, |timer| due.min(timer))
+            self.retransmission_timer.map_or(due, |timer| due.min(timer))
         });
     }
 
     /// The tail got no acknowledgement for two round trips.
-    pub(super) fn probe_timeout(&mut self, index: usize) {
-        let subflow = &mut self.subflows[index];
+    pub(super) fn probe_timeout(&mut self) {
+        let subflow = &mut self.recovery;
         subflow.probe_timer = None;
         subflow.probe_due = true;
     }
 
     /// The transmission that probes the tail: new data if there is some, else the last segment once more.
-    pub(super) fn note_probe(&mut self, now: Time, index: usize, repeated: bool) {
-        let path = self.core.path_mut(index);
-        let end = path.flight().next();
-        path.restart_timer(now);
-        let subflow = &mut self.subflows[index];
+    pub(super) fn note_probe(&mut self, now: Time, repeated: bool) {
+        let end = self.flight.next();
+        self.restart_timer(now);
+        let subflow = &mut self.recovery;
         subflow.probe_due = false;
         subflow.probe = Some(Probe { end, repeated });
-        self.core.counters_mut().tail_probes += u64::from(repeated);
+        self.counters.tail_probes += u64::from(repeated);
     }
 
     /// The retransmission timer ran out (RFC 6298 §5): everything in flight is sent again, from one segment on.
-    pub(super) fn retransmission_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let outstanding = self.outstanding(index);
-        let repair = self.subflows[index].repair;
-        let path = self.core.path_mut(index);
-        path.stop_timer();
-        if outstanding == 0 {
-            return;
-        }
-        self.core.counters_mut().timeouts += 1;
-        if self.config.rules.losses == Losses::ByTime {
-            self.time_out_as_linux(now, index);
-            self.core.path_mut(index).note_timeout();
-            self.tell_timeout(now, index, observer);
-            return;
-        }
+    fn time_out(&mut self, now: Time) {
+        let outstanding = self.outstanding();
+        let repair = self.recovery.repair;
+        self.counters.timeouts += 1;
         match repair {
-            Repair::None => self.remember_window(index),
+            Repair::None => self.remember_window(),
             // F-RTO is for a timeout that no other repair precedes (RFC 5682 §2.1, step 1).
-            Repair::Fast => self.subflows[index].linux.memory.marker = None,
+            Repair::Fast => self.recovery.linux.memory.marker = None,
             Repair::Timeout => {}
         }
-        let path = self.core.path_mut(index);
-        let repairing = path.flight().first() < path.recovery_end();
-        if repairing && (repair == Repair::Fast || path.errors() > 0) {
-            path.control_mut().on_timeout_in_repair(now, outstanding);
+        let repairing = self.flight.first() < self.recovery_end;
+        if repairing && (repair == Repair::Fast || self.errors() > 0) {
+            self.control.on_timeout_in_repair(now, outstanding);
         } else {
-            path.control_mut().on_timeout(now, outstanding);
+            self.control.on_timeout(now, outstanding);
         }
-        path.rtt_mut().back_off();
-        path.begin_recovery();
-        path.note_timeout();
-        let subflow = &mut self.subflows[index];
+        self.rtt.back_off();
+        self.begin_recovery();
+        self.note_timeout();
+        let subflow = &mut self.recovery;
         subflow.ecn.note_reduced();
         subflow.repair = Repair::Timeout;
         (subflow.loss_timer, subflow.probe_timer, subflow.probe) = (None, None, None);
         subflow.probe_due = false;
         subflow.withheld = 0;
         subflow.resent.clear();
-        let flight = path.flight_mut();
+        let flight = &mut self.flight;
         let lost = (flight.first()..flight.next())
             .filter(|&number| flight.leave(number, TransmissionState::Lost).is_some());
         let losses = merge_ascending(&mut subflow.lost, lost);
         subflow.judged = flight.next();
-        path.note_lost(losses);
+        self.lost += losses;
         subflow.exempt = 1;
-        path.restart_timer(now);
-        self.core.set_recovering(index, true);
-        self.tell_timeout(now, index, observer);
+        self.restart_timer(now);
+        self.recovering = true;
+        self.touch();
     }
+}
 
-    /// A subflow's timer ran out: who else is to know.
-    fn tell_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+impl<S: Scheduler> Sender<S> {
+    /// The retransmission timer ran out.
+    pub(super) fn retransmission_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        let path = self.core.path_mut(index);
+        path.retransmission_timer = None;
+        if path.outstanding() == 0 {
+            return;
+        }
+        match self.config.rules.losses {
+            Losses::ByTime => path.time_out_as_linux(now),
+            Losses::ByOrder => path.time_out(now),
+        }
         self.note_silence(now, index, observer);
         self.core.touch(index);
         self.core.notify(&Event::Timeout { path: PathId(index as u8) });
@@ -311,7 +304,7 @@ impl<S: Scheduler> Sender<S> {
         if self.config.rules.reinjection != Reinjection::AfterTimeout {
             return;
         }
-        let flight = self.core.path(index).flight();
+        let flight = &self.core.path(index).flight;
         let lost = (flight.first()..flight.next())
             .filter_map(|number| flight.get(number))
             .filter(|sent| sent.state() == TransmissionState::Lost);

@@ -158,7 +158,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// The timer takes as long as the most patient of the subflows' own (`mptcp_set_timeout`).
     fn set_period(&mut self, now: Time, anew: bool) {
-        let own = (0..self.subflows.len()).filter(|&index| self.repeats.watches[index].silent == 0);
+        let own = (0..self.core.paths().len()).filter(|&index| self.repeats.watches[index].silent == 0);
         let longest = own.filter_map(|index| self.pending_timer(index)).fold(now, Time::max);
         let left = longest.since(now);
         self.repeats.period = if left.is_zero() { IDLE_PERIOD } else { left };
@@ -173,11 +173,11 @@ impl<S: Scheduler> Sender<S> {
         if let Some((_, timer)) = self.repeats.burst.filter(|&(path, _)| path == index) {
             return timer;
         }
-        let subflow = &self.subflows[index];
+        let subflow = &self.core.path(index).recovery;
         if let Phase::Opening { retry, confirming: false, .. } = subflow.phase {
             return Some(retry);
         }
-        let own = [subflow.loss_timer, subflow.probe_timer, self.core.path(index).retransmission_timer()];
+        let own = [subflow.loss_timer, subflow.probe_timer, self.core.path(index).retransmission_timer];
         let earliest = timer(own.into_iter().map(moment).fold(Time::MAX, Time::min))?;
         Some(subflow.linux.due.map_or(earliest, |due| due.min(earliest)))
     }
@@ -206,15 +206,15 @@ impl<S: Scheduler> Sender<S> {
     fn look_for_idle(&mut self, now: Time, observer: &mut impl Observer) -> Option<usize> {
         let initial = self.config.initial_path.index();
         let mut idle = None;
-        let others = (0..self.subflows.len()).filter(move |&index| index != initial);
+        let others = (0..self.core.paths().len()).filter(move |&index| index != initial);
         for index in std::iter::once(initial).chain(others) {
-            if self.subflows[index].phase != Phase::Open {
+            if self.core.path(index).recovery.phase != Phase::Open {
                 continue;
             }
-            let flight = self.core.path(index).flight();
+            let flight = &self.core.path(index).flight;
             let path = PathId(index as u8);
             let gives = self.repeats.copies.iter().any(|&(other, _)| other == path);
-            if flight.next() > flight.first() || self.core.has_committed(index) || gives {
+            if flight.next() > flight.first() || self.core.path(index).has_committed() || gives {
                 self.watch(now, index, observer);
             } else {
                 idle = idle.or(Some(index));
@@ -239,7 +239,7 @@ impl<S: Scheduler> Sender<S> {
         if watch.stale || watch.silent <= STALE_PERIODS {
             return;
         }
-        let better = (0..self.subflows.len()).any(|other| {
+        let better = (0..self.core.paths().len()).any(|other| {
             let watch = &self.repeats.watches[other];
             let works = self.core.facts()[other].is_usable() && !watch.stale;
             other != index && works && watch.silent < STALE_PERIODS - 1

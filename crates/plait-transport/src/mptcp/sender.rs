@@ -3,30 +3,17 @@
 use super::marks::Marks;
 use super::reinjection::Reinjections;
 use super::rules::Losses;
-use super::subflow::{Phase, Repair, Subflow};
+use super::subflow::{Phase, Subflow};
 use super::window::Seen;
 use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionController;
-use crate::core::{Core, OneWayDelays, PathConfig, PathNews, TransmissionState, moment};
+use crate::core::{Core, OneWayDelays, PathConfig, PathSender, moment};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Ack, Packet};
 use crate::protocol::Side;
-use plait_sched::{Duration, Event, PathId, PathSet, Scheduler, Time};
+use plait_sched::{PathId, PathSet, Scheduler, Time};
 use std::collections::VecDeque;
-
-/// When the segments were sent that an acknowledgement settles and that tell a round trip.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sample {
-    oldest: Option<Time>,
-    newest: Option<Time>,
-    /// The latest in the order of sending that had arrived before.
-    highest: Option<u64>,
-    /// The latest in the order of sending among those that arrived now.
-    latest: Option<u64>,
-    /// Something that was sent once and was in flight when the repair began is among them.
-    original: bool,
-}
 
 /// One end of a connection, sending.
 ///
@@ -34,9 +21,8 @@ struct Sample {
 /// [`Sender::transmit`] and a look at [`Sender::poll_timeout`].
 #[derive(Clone, Debug)]
 pub(crate) struct Sender<S> {
-    pub(super) core: Core<S>,
+    pub(super) core: Core<S, Subflow>,
     pub(super) config: Config,
-    pub(super) subflows: Vec<Subflow>,
     /// Segments of the stream that a silent subflow has not delivered, ascending: any subflow that has not carried them
     /// may.
     pub(super) reinjections: VecDeque<u64>,
@@ -66,15 +52,15 @@ impl<S: Scheduler> Sender<S> {
     /// [`Error::Unsupported`] if the scheduler needs what MPTCP does not offer;
     /// [`Error::SegmentSize`] if segments have more than 65,535 bytes.
     pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
-        let phase = if config.handshake { Phase::Closed } else { Phase::Open };
-        let mut core = Core::new(config.connection, config.core_rules(), paths, scheduler, CAPABILITIES)?;
+        let subflow = || Subflow::new(&config);
+        let (connection, rules) = (config.connection, config.core_rules());
+        let mut core = Core::new(connection, rules, paths, subflow, scheduler, CAPABILITIES)?;
         if config.handshake {
             core.close_paths();
         }
         let mut sender = Self {
             core,
             config,
-            subflows: paths.iter().map(|_| Subflow::new(phase, config.ecn)).collect(),
             reinjections: VecDeque::new(),
             repeats: Reinjections::new(paths.len()),
             seen: vec![Seen::default(); paths.len()],
@@ -93,13 +79,13 @@ impl<S: Scheduler> Sender<S> {
 
     /// A path's one-way delays as timestamps tell them.
     pub(super) fn delays(&self, path: PathId) -> Option<OneWayDelays> {
-        self.core.path(path.index()).delays()
+        self.core.path(path.index()).delays
     }
 
     /// The peer sent something on `path`: it is there, whatever that says.
     #[inline]
     pub(super) fn hear(&mut self, path: PathId) {
-        if path.index() < self.subflows.len() {
+        if path.index() < self.core.paths().len() {
             self.core.path_mut(path.index()).hear();
         }
     }
@@ -116,7 +102,7 @@ impl<S: Scheduler> Sender<S> {
         match packet {
             Packet::Ack(ack) => {
                 self.hear(path);
-                if matches!(self.subflows[path.index()].phase, Phase::Opening { confirming: true, .. }) {
+                if matches!(self.core.path(path.index()).recovery.phase, Phase::Opening { confirming: true, .. }) {
                     self.handle_syn_ack(now, path.index(), ack.timestamp, ack.echo, observer);
                 }
                 self.handle_ack(now, path.index(), ack, observer);
@@ -132,7 +118,7 @@ impl<S: Scheduler> Sender<S> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_ack(&mut self, now: Time, index: usize, ack: &Ack, observer: &mut impl Observer) {
-        let flight = self.core.path(index).flight();
+        let flight = &self.core.path(index).flight;
         // What acknowledges the unsent is not believed in anything.
         if ack.cumulative > flight.next() || ack.data > self.core.sent_end() {
             return;
@@ -156,9 +142,9 @@ impl<S: Scheduler> Sender<S> {
         };
         // RFC 7323 §4.1: only an acknowledgement that advances tells a delay; others echo an older timestamp.
         if progress {
-            let delays = self.core.path_mut(index).delays_mut();
-            self.config.clock.sample(delays, now, ack.timestamp, ack.echo);
-            self.core.touch(index);
+            let path = self.core.path_mut(index);
+            self.config.clock.sample(&mut path.delays, now, ack.timestamp, ack.echo);
+            path.touch();
         }
         self.carry_out_penalty(index);
     }
@@ -167,187 +153,21 @@ impl<S: Scheduler> Sender<S> {
     /// linux/schedulers/subflow.c: the window is written under the subflow's lock).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn carry_out_penalty(&mut self, index: usize) {
-        if self.core.path_mut(index).take_penalty() && !self.subflows[index].linux.is_repairing() {
-            self.core.path_mut(index).control_mut().on_penalty();
-            self.core.touch(index);
-        }
-    }
-
-    /// Reads an acknowledgement by the standard rules, and brings the facts up to date. Returns whether the cumulative one
-    /// advanced.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn acknowledged_by_order(
-        &mut self,
-        now: Time,
-        index: usize,
-        ack: &Ack,
-        observer: &mut impl Observer,
-    ) -> bool {
-        let before = self.core.path(index).flight().first();
-        let mut news = PathNews::before(self.core.path(index));
-        self.note_duplicate(index, ack);
-        let (latest, original) = self.read_numbers(now, index, ack, &mut news);
-        self.subflows[index].linux.rack.adapt(latest, self.core.path(index).sent());
-        let progress = self.core.path(index).flight().first() > before;
-        self.judge_reduction(index, ack, progress, original);
-        if self.hears_congestion(index, ack) {
-            self.react_to_echo(now, index);
-        }
-        if news.segments > 0 {
-            self.take_news(now, index, &news, progress, observer);
-        } else {
-            self.core.touch(index);
-        }
-        self.judge_probe(now, index, ack.duplicate.is_some());
-        if progress || news.segments > 0 {
-            self.arm_timers(now, index, progress);
-        }
-        progress
-    }
-
-    /// Which transmissions of the subflow the acknowledgement settles. Returns which of them was sent last, in the order of
-    /// sending, and whether one of them was in flight when a repair began, and sent once.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn read_numbers(
-        &mut self,
-        now: Time,
-        index: usize,
-        ack: &Ack,
-        news: &mut PathNews,
-    ) -> (Option<u64>, bool) {
-        let (first, next) = {
-            let flight = self.core.path(index).flight();
-            (flight.first(), flight.next())
-        };
-        let mut sample = Sample { highest: self.subflows[index].latest_arrived[0], ..Sample::default() };
-        for number in first..ack.cumulative {
-            self.settle(now, index, number, news, &mut sample);
-        }
-        self.subflows[index].arrived.advance(ack.cumulative.max(first));
-        for (from, to) in ack.blocks() {
-            let end = to.saturating_add(1).min(next);
-            let mut number = self.subflows[index].arrived.first_absent(from.max(first));
-            while number < end {
-                self.subflows[index].arrived.insert(number);
-                self.settle(now, index, number, news, &mut sample);
-                number = self.subflows[index].arrived.first_absent(number + 1);
-            }
-        }
-        let progress = self.core.path(index).flight().first() > first;
-        if let Some(rtt) = self.round_trip(now, ack.echo, sample.oldest, progress) {
-            let path = self.core.path_mut(index);
-            path.rtt_mut().sample(rtt);
-            path.note_progress();
-            news.rtt = Some(rtt);
-            news.newest_rtt = sample.newest.map(|sent_at| now.since(sent_at));
-        }
-        (sample.latest, sample.original)
-    }
-
-    /// The round trip that an acknowledgement tells, if it acknowledges something new. `oldest`: when the oldest left that it
-    /// acknowledges and that was sent once.
-    ///
-    /// RFC 7323 §4.1 takes it from the echoed timestamp, which is that of the segment that caused the acknowledgement: so it has no
-    /// ambiguity (Karn) where that was a retransmission, and ends the back-off. If the oldest left at that tick or later, its own time
-    /// says the same without the clock's granularity.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn round_trip(&self, now: Time, echo: u32, oldest: Option<Time>, progress: bool) -> Option<Duration> {
-        let clock = &self.config.clock;
-        let exact = oldest.filter(|&sent_at| !progress || clock.is_sent_since(echo, sent_at));
-        let echoed = || progress.then(|| clock.since_sent(now, echo)).flatten();
-        exact.map(|sent_at| now.since(sent_at)).or_else(echoed)
-    }
-
-    /// The receiver has the transmission with this number. Only one that was never sent again tells a round trip (Karn).
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn settle(&mut self, now: Time, index: usize, number: u64, news: &mut PathNews, sample: &mut Sample) {
         let path = self.core.path_mut(index);
-        let left = path.flight_mut().leave(number, TransmissionState::Acknowledged).map(|(sent, _)| sent);
-        let Some(sent) = left.or_else(|| path.flight_mut().revive(number)) else { return };
-        news.bytes += u64::from(sent.bytes());
-        news.segments += 1;
-        sample.latest = sample.latest.max(Some(sent.order(number)));
-        sample.original |= sent.first_time() && number < path.recovery_end();
-        let plausible = sent.first_time() || now.since(sent.sent_at) >= path.rtt().min();
-        if sent.first_time() && left.is_some() {
-            sample.oldest = Some(sample.oldest.map_or(sent.sent_at, |oldest| oldest.min(sent.sent_at)));
-            sample.newest = sample.newest.max(Some(sent.sent_at));
-            let late = Some(sent.order(number)) < sample.highest;
-            self.subflows[index].linux.rack.reordered |= late;
-            self.core.counters_mut().reorderings += u64::from(late);
+        if path.take_penalty() && !path.recovery.linux.is_repairing() {
+            path.control.on_penalty();
+            path.touch();
         }
-        // An answer that comes sooner than any round trip is that of an earlier copy.
-        if plausible {
-            let subflow = &mut self.subflows[index];
-            // RFC 8985 §6.2: the round trip of the one that was sent last.
-            if Some(sent.order(number)) >= subflow.latest_arrived[0] {
-                subflow.latest_round_trip = now.since(sent.sent_at);
-            }
-            subflow.note_arrival(sent.order(number));
-        }
-    }
-
-    /// Something arrived on the subflow: it works, its window may grow, and what was overtaken is lost.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn take_news(
-        &mut self,
-        now: Time,
-        index: usize,
-        news: &PathNews,
-        progress: bool,
-        observer: &mut impl Observer,
-    ) {
-        self.note_alive(now, index, news, observer);
-        self.note_repaired(index);
-        self.find_lost(now, index);
-        self.grow_window(now, index, news, progress);
-        if self.core.path(index).flight().segments() == 0 {
-            self.core.path_mut(index).control_mut().on_drained();
-        }
-        self.core.touch(index);
-        self.tell_acknowledged(index, news);
     }
 
     /// Something arrived on the subflow: it works, and so does the peer.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn note_alive(
-        &mut self,
-        now: Time,
-        index: usize,
-        news: &PathNews,
-        observer: &mut impl Observer,
-    ) {
+    pub(super) fn note_alive(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = self.core.path_mut(index);
         path.forgive();
-        path.note_delivery(now, news.bytes);
+        path.note_delivery(now, path.news.bytes);
         let working = path.working_state();
         self.core.set_state(now, index, working, observer);
-    }
-
-    /// The scheduler hears of what was acknowledged; the facts are up to date.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn tell_acknowledged(&mut self, index: usize, news: &PathNews) {
-        let path = PathId(index as u8);
-        self.core.notify(&Event::Acked { path, segments: news.segments, rtt: news.rtt });
-    }
-
-    /// Duplicate acknowledgements do not grow the window (RFC 5681 §3.2, step 1: it MUST NOT change before the third one). What
-    /// they report grows it once an acknowledgement advances, if it was reordering and no loss.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn grow_window(&mut self, now: Time, index: usize, news: &PathNews, progress: bool) {
-        let subflow = &mut self.subflows[index];
-        if self.config.connection.grow_in_recovery {
-            self.core.grow_window(now, index, news);
-        } else if subflow.repair == Repair::Fast {
-            let withheld = core::mem::take(&mut subflow.withheld);
-            self.core.path_mut(index).control_mut().on_repaired(news.bytes + withheld);
-        } else if progress {
-            let withheld = core::mem::take(&mut subflow.withheld);
-            let news = PathNews { bytes: news.bytes + withheld, ..*news };
-            self.core.grow_window(now, index, &news);
-        } else {
-            subflow.withheld += news.bytes;
-        }
     }
 
     /// Call when [`Sender::poll_timeout`] has come; harmless at any other time.
@@ -355,26 +175,29 @@ impl<S: Scheduler> Sender<S> {
     /// # Errors
     /// [`Error::PeerUnreachable`] once too many timeouts came in a row.
     pub(super) fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
-        for index in 0..self.subflows.len() {
+        for index in 0..self.core.paths().len() {
             self.retry_open(now, index);
             let due = |timer: Option<Time>| timer.is_some_and(|timer| timer <= now);
-            if due(self.core.path(index).retransmission_timer()) {
+            if due(self.core.path(index).retransmission_timer) {
                 self.retransmission_timeout(now, index, observer);
                 continue;
             }
             let by_time = self.config.rules.losses == Losses::ByTime;
-            if due(self.subflows[index].loss_timer) {
+            if due(self.core.path(index).recovery.loss_timer) {
                 if by_time {
-                    self.look_for_losses(now, index);
+                    self.loss_timer_ran_out(now, index);
                 } else {
-                    self.overdue(now, index);
+                    let losses = self.core.path_mut(index).overdue(now);
+                    if losses > 0 {
+                        self.core.tell_lost(index, losses);
+                    }
                 }
             }
-            if due(self.subflows[index].probe_timer) {
+            if due(self.core.path(index).recovery.probe_timer) {
                 if by_time {
-                    self.probe_as_linux(now, index);
+                    self.probe_timer_ran_out(now, index);
                 } else {
-                    self.probe_timeout(index);
+                    self.core.path_mut(index).probe_timeout();
                 }
             }
         }
@@ -391,20 +214,19 @@ impl<S: Scheduler> Sender<S> {
     /// and the connection ends with the last one.)
     fn is_peer_silent(&self) -> bool {
         let most = self.config.connection.association_max_retransmissions;
-        let begun = (self.subflows.iter().zip(self.core.paths()))
-            .filter(|(subflow, _)| subflow.phase != Phase::Closed);
-        self.started && begun.map(|(_, path)| path.silence()).min().is_some_and(|fewest| fewest > most)
+        let begun = self.core.paths().iter().filter(|path| path.recovery.phase != Phase::Closed);
+        self.started && begun.map(PathSender::silence).min().is_some_and(|fewest| fewest > most)
     }
 
     pub(super) fn looks(&self) -> u64 {
-        self.subflows.iter().map(|subflow| subflow.arrived.looks()).sum()
+        self.core.paths().iter().map(|path| path.recovery.arrived.looks()).sum()
     }
 
     /// When [`Sender::handle_timeout`] must be called next; [`Time::MAX`] for never.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_timer(&self) -> Time {
         let own = self.core.next_timer().min(moment(self.repeats.timer()));
-        self.subflows.iter().fold(own, |next, subflow| next.min(subflow.next_timer()))
+        self.core.paths().iter().fold(own, |next, path| next.min(path.recovery.next_timer()))
     }
 
     /// True if this end has nothing to send and opens nothing.

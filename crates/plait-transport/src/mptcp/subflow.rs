@@ -1,6 +1,7 @@
 //! What a subflow's sender knows beyond the core's path: what arrived selectively, what is to be sent again, timers.
 
 use super::ecn::Reacting;
+use super::{ClockConfig, Config};
 use super::linux::{ProportionalReduction, Scoreboard};
 use crate::core::moment;
 use crate::run_set::RunSet;
@@ -58,9 +59,15 @@ pub(super) struct Resent {
     pub(super) order: u64,
 }
 
+/// The loss recovery of a subflow, and of a TCP.
 #[derive(Clone, Debug)]
-pub(super) struct Subflow {
+pub(crate) struct Subflow {
     pub(super) phase: Phase,
+    /// The connection is one of MPTCP: it has other paths for new data.
+    pub(super) multipath: bool,
+    pub(super) clock: ClockConfig,
+    /// The longest that the peer delays an acknowledgement.
+    pub(super) ack_delay: Duration,
     /// What arrived beyond the cumulative acknowledgement.
     pub(super) arrived: RunSet,
     /// Lost, to be sent again, ascending.
@@ -92,16 +99,19 @@ pub(super) struct Subflow {
 }
 
 impl Subflow {
-    pub(super) fn new(phase: Phase, ecn: bool) -> Self {
+    pub(super) fn new(config: &Config) -> Self {
         Self {
-            phase,
+            phase: if config.handshake { Phase::Closed } else { Phase::Open },
+            multipath: config.multipath,
+            clock: config.clock,
+            ack_delay: config.ack_delay,
             arrived: RunSet::new(),
             lost: VecDeque::with_capacity(64),
             resent: VecDeque::with_capacity(64),
             judged: 0,
             latest_arrived: [None; 3],
             repair: Repair::None,
-            ecn: Reacting::new(ecn),
+            ecn: Reacting::new(config.ecn),
             loss_timer: None,
             probe_timer: None,
             probe: None,

@@ -3,7 +3,7 @@
 use super::rules::Losses;
 use super::sender::Sender;
 use super::subflow::{Resent, Subflow};
-use crate::core::{Outgoing, Transmission, TransmissionState, merge_ascending};
+use crate::core::{Outgoing, PathSender, Transmission, TransmissionState, merge_ascending};
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
 use crate::packet::{Data, Packet, SegmentEcn, TcpSegment};
@@ -81,7 +81,7 @@ impl<S: Scheduler> Sender<S> {
             let next = self.next_segment(now, observer)?;
             if let Some(mut last) = held_back.take() {
                 let ends = next.is_none_or(|next| !next.fresh || next.path != last.path);
-                last.push = last.fresh && ends && !self.core.has_committed(last.path.index());
+                last.push = last.fresh && ends && !self.core.path(last.path.index()).has_committed();
                 last.leave(sink);
                 if next.is_none() && self.core.has_opportunity() {
                     continue;
@@ -221,17 +221,18 @@ impl<S: Scheduler> Sender<S> {
     #[inline]
     fn wrap(&mut self, now: Time, outgoing: &Outgoing) -> Leaving {
         let index = outgoing.path.index();
+        let path = self.core.path_mut(index);
         if self.config.rules.losses == Losses::ByTime {
-            self.note_sent_as_linux(now, index, outgoing.number);
+            path.note_sent_as_linux(now, outgoing.number);
         } else {
-            if self.subflows[index].probe_due {
-                self.note_probe(now, index, false);
+            if path.recovery.probe_due {
+                path.note_probe(now, false);
             }
-            self.arm_timers(now, index, false);
+            path.arm_timers(now, false);
         }
         let timestamp = self.config.clock.at_sender(now);
         let echo = self.seen[index].echo;
-        let ecn = self.subflows[index].ecn.of_new();
+        let ecn = path.recovery.ecn.of_new();
         let &Outgoing { path, data, offset, number, transmission, push, .. } = outgoing;
         Leaving { path, data, number, offset, timestamp, echo, push, ecn, transmission, fresh: true }
     }
@@ -239,7 +240,7 @@ impl<S: Scheduler> Sender<S> {
     /// What is lost is sent again first, on its own subflow; then a probe, if one is due and no new data will do.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_retransmission(&mut self, now: Time, observer: &mut impl Observer) -> Option<Leaving> {
-        if self.subflows.iter().any(Subflow::wants_repair) {
+        if self.core.paths().iter().any(|path| path.recovery.wants_repair()) {
             self.find_retransmission(now, observer)
         } else {
             None
@@ -248,24 +249,24 @@ impl<S: Scheduler> Sender<S> {
 
     #[inline(never)]
     fn find_retransmission(&mut self, now: Time, observer: &mut impl Observer) -> Option<Leaving> {
-        for index in 0..self.subflows.len() {
-            if !self.subflows[index].wants_repair() {
+        for index in 0..self.core.paths().len() {
+            if !self.core.path(index).recovery.wants_repair() {
                 continue;
             }
-            self.skip_settled(index);
-            let path = self.core.path(index);
-            let subflow = &mut self.subflows[index];
+            self.core.path_mut(index).skip_settled();
+            let path = self.core.path_mut(index);
+            let subflow = &path.recovery;
             if let Some(&number) = subflow.lost.front()
                 && !subflow.linux.withheld
                 && !subflow.linux.prefers_new
                 && (subflow.exempt > 0
-                    || path.flight().get(number).is_some_and(|sent| path.has_window(u64::from(sent.bytes()))))
+                    || path.flight.get(number).is_some_and(|sent| path.has_window(u64::from(sent.bytes()))))
             {
-                subflow.lost.pop_front();
-                subflow.exempt = subflow.exempt.saturating_sub(1);
+                path.recovery.lost.pop_front();
+                path.recovery.exempt = path.recovery.exempt.saturating_sub(1);
                 return self.resend(now, index, number, observer);
             }
-            if subflow.probe_due
+            if path.recovery.probe_due
                 && let Some(leaving) = self.send_probe(now, index, observer)
             {
                 return Some(leaving);
@@ -279,7 +280,7 @@ impl<S: Scheduler> Sender<S> {
     fn send_probe(&mut self, now: Time, index: usize, observer: &mut impl Observer) -> Option<Leaving> {
         let path = self.core.path(index);
         let fresh = match self.core.commits() {
-            true => self.core.admits_committed(index) && path.has_full_window(),
+            true => path.admits_committed() && path.has_full_window(),
             false => path
                 .next_queued()
                 .is_some_and(|segment| self.core.admits(segment) && self.core.has_window_for(index, segment)),
@@ -289,30 +290,21 @@ impl<S: Scheduler> Sender<S> {
             return None;
         }
         if self.config.rules.losses == Losses::ByTime {
-            let (number, sent) = self.repeat_last(now, index)?;
+            let (number, sent) = self.core.path_mut(index).repeat_last(now)?;
             return Some(self.transmit_again(now, index, number, &sent, observer));
         }
-        let flight = self.core.path_mut(index).flight_mut();
+        let path = self.core.path_mut(index);
+        let flight = &mut path.flight;
         let last = (flight.first()..flight.next()).rev().find(|&number| {
             flight.get(number).is_some_and(|sent| sent.state() == TransmissionState::InFlight)
         });
         let Some(last) = last else {
-            self.subflows[index].probe_due = false;
+            path.recovery.probe_due = false;
             return None;
         };
         flight.leave(last, TransmissionState::Lost);
-        self.note_probe(now, index, true);
+        path.note_probe(now, true);
         self.resend(now, index, last, observer)
-    }
-
-    fn skip_settled(&mut self, index: usize) {
-        let flight = self.core.path(index).flight();
-        let lost = &mut self.subflows[index].lost;
-        while lost.front().is_some_and(|&number| {
-            flight.get(number).is_none_or(|sent| sent.state() != TransmissionState::Lost)
-        }) {
-            lost.pop_front();
-        }
     }
 
     fn resend(
@@ -322,15 +314,16 @@ impl<S: Scheduler> Sender<S> {
         number: u64,
         observer: &mut impl Observer,
     ) -> Option<Leaving> {
-        let order = self.core.path(index).sent();
-        let sent = self.core.path_mut(index).flight_mut().resend(now, order, number)?;
+        let order = self.core.path(index).sent;
+        let sent = self.core.path_mut(index).flight.resend(now, order, number)?;
         let leaving = self.transmit_again(now, index, number, &sent, observer);
+        let path = self.core.path_mut(index);
         if self.config.rules.losses == Losses::ByTime {
-            self.note_resent_as_linux(now, index, number);
+            path.note_resent_as_linux(now, number);
         } else {
-            self.subflows[index].resent.push_back(Resent { number, order });
-            self.note_repetition(now, index);
-            self.arm_timers(now, index, false);
+            path.recovery.resent.push_back(Resent { number, order });
+            path.note_repetition(now);
+            path.arm_timers(now, false);
         }
         Some(leaving)
     }
@@ -358,9 +351,9 @@ impl<S: Scheduler> Sender<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn stop_preferring_new(&mut self) -> bool {
         let mut any = false;
-        for index in 0..self.subflows.len() {
-            if self.subflows[index].linux.prefers_new {
-                self.judge_preference(index);
+        for index in 0..self.core.paths().len() {
+            if self.core.path(index).recovery.linux.prefers_new {
+                self.core.path_mut(index).judge_preference();
                 any = true;
             }
         }
@@ -433,5 +426,17 @@ impl<S: Scheduler> Sender<S> {
         let mut usable = PathSet::EMPTY;
         plait_sched::usable(self.core.facts()).for_each(|path| usable.insert(path.id));
         usable
+    }
+}
+
+impl PathSender<Subflow> {
+    /// Drops from the head of the retransmission queue what has arrived meanwhile, or is in flight again.
+    fn skip_settled(&mut self) {
+        let (flight, lost) = (&self.flight, &mut self.recovery.lost);
+        while lost.front().is_some_and(|&number| {
+            flight.get(number).is_none_or(|sent| sent.state() != TransmissionState::Lost)
+        }) {
+            lost.pop_front();
+        }
     }
 }

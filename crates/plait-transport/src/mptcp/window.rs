@@ -22,7 +22,7 @@ impl<S: Scheduler> Sender<S> {
         if self.config.rules.grant == Grant::Free {
             let window = self.config.connection.receive_window;
             let first = first_window(window, self.config.segment_bytes(), self.config.packet_bytes());
-            (0..self.subflows.len()).for_each(|index| self.core.path_mut(index).set_own_window(first));
+            (0..self.core.paths().len()).for_each(|index| self.core.path_mut(index).own_window = first);
             self.core.window_mut().set(first);
         }
     }
@@ -33,7 +33,7 @@ impl<S: Scheduler> Sender<S> {
             seen.echo = timestamp;
             // Where paths have no window of their own, it is endless.
             let path = self.core.path_mut(index);
-            path.set_own_window(path.own_window().max(window));
+            path.own_window = path.own_window.max(window);
         }
     }
 
@@ -45,7 +45,7 @@ impl<S: Scheduler> Sender<S> {
     /// net/mptcp/options.c), which may be further than the receiver granted.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_window(&mut self, index: usize, ack: &Ack) {
-        let first = self.core.path(index).flight().first();
+        let first = self.core.path(index).flight.first();
         if ack.cumulative >= first {
             self.seen[index].echo = ack.timestamp;
         }
@@ -57,12 +57,12 @@ impl<S: Scheduler> Sender<S> {
         let newer = !core::mem::replace(&mut self.seen[index].acknowledged, true);
         if newer
             || ack.cumulative > first
-            || ack.cumulative == first && (ack.window > path.own_window() || ack.window == 0)
+            || ack.cumulative == first && (ack.window > path.own_window || ack.window == 0)
         {
-            path.set_own_window(ack.window);
+            path.own_window = ack.window;
         }
         let data = ack.window_end.saturating_sub(ack.window);
-        let end = data.saturating_add(path.own_window());
+        let end = data.saturating_add(path.own_window);
         self.core.window_mut().extend(end);
     }
 
@@ -71,6 +71,6 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn share_window(&mut self, index: usize, offset: u64) {
         let left = self.core.window().end().saturating_sub(offset);
         let path = self.core.path_mut(index);
-        path.set_own_window(path.own_window().max(left));
+        path.own_window = path.own_window.max(left);
     }
 }

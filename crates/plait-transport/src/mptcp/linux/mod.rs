@@ -30,8 +30,9 @@ pub(super) use reduction::ProportionalReduction;
 pub(super) use scoreboard::{Memory, Scoreboard};
 
 use super::sender::Sender;
-use crate::congestion::{CongestionController, WindowUse};
-use crate::core::PathNews;
+use super::subflow::Subflow;
+use crate::congestion::{CongestionController, Share, WindowUse};
+use crate::core::{PathNews, PathSender};
 use crate::observer::Observer;
 use crate::packet::Ack;
 use plait_sched::{Duration, Scheduler, Time};
@@ -62,6 +63,8 @@ struct Report {
     selected: Option<(Time, Time)>,
     /// The echoed timestamp.
     echo: u32,
+    /// Something was not acknowledged before.
+    outstanding: bool,
     /// The subflow's first unacknowledged number before.
     first_before: u64,
     /// Segments that count as lost by it.
@@ -87,51 +90,32 @@ impl<S: Scheduler> Sender<S> {
         ack: &Ack,
         observer: &mut impl Observer,
     ) -> bool {
-        let path = self.core.path(index);
-        let mut news = PathNews::before(path);
-        let outstanding = path.flight().next() > path.flight().first();
-        let congested = self.hears_congestion(index, ack);
-        let mut report =
-            Report { echo: ack.echo, first_before: path.flight().first(), congested, ..Report::default() };
-        self.subflows[index].linux.withheld = false;
-        self.read_duplicate(index, ack, &mut report);
-        if outstanding {
-            self.read_acknowledgement(now, index, ack, &mut news, &mut report);
+        let path = self.core.path_mut(index);
+        let mut report = path.read_as_linux(now, ack);
+        if path.news.segments > 0 {
+            self.note_alive(now, index, observer);
         }
-        if news.segments > 0 {
-            self.note_alive(now, index, &news, observer);
+        // Without MPTCP a subflow has all data of the connection to try; with it, its write queue.
+        let subflow = &self.core.path(index).recovery;
+        let alone = subflow.linux.examines_timeout && !subflow.multipath;
+        let unassigned = alone && self.has_unassigned_data();
+        self.core.path_mut(index).judge_as_linux(now, ack, unassigned, &mut report);
+        if report.losses > 0 {
+            self.core.tell_lost(index, report.losses);
         }
-        if outstanding {
-            self.subflows[index].linux.rack.adapt(report.latest, self.core.path(index).sent());
-            self.sample_window(now, index, &news);
-        }
-        self.judge_linux_probe(now, index, ack.cumulative, &report);
-        let calm = self.subflows[index].linux.state == State::Open && !report.selective && !report.congested;
-        if report.duplicates > 0 || (outstanding && !(calm && report.progress)) {
-            self.alert(now, index, &mut report);
-        }
-        if report.set_timer {
-            self.set_timer(now, index);
-        }
-        if outstanding && report.delivered > 0 {
-            self.control_window(now, index, &news, &report);
-        }
-        if self.core.path(index).flight().segments() == 0 {
-            self.core.path_mut(index).control_mut().on_drained();
-        }
-        self.show_state(index);
-        if news.segments > 0 {
-            self.tell_acknowledged(index, &news);
+        let (path, shares) = self.core.path_and_shares(index);
+        path.control_as_linux(now, shares, &report);
+        path.show_state();
+        if path.news.segments > 0 {
+            self.core.tell_acknowledged(index);
         }
         report.progress
     }
 
-    /// The controller hears of a round trip whether or not its window may grow (pkts_acked of struct tcp_congestion_ops).
-    fn sample_window(&mut self, now: Time, index: usize, news: &PathNews) {
-        if news.newest_rtt.is_some() {
-            let acknowledged = self.core.acknowledged(now, index, news);
-            self.core.path_mut(index).control_mut().on_round_trip(&acknowledged);
-        }
+    /// A TCP has data that the window admits.
+    pub(super) fn has_unassigned_data(&self) -> bool {
+        let connection = self.core.connection_facts();
+        connection.unassigned > 0 && connection.window_left > 0
     }
 
     /// Everything has left that could: each controller hears how much of its window that takes, if new data has left or could
@@ -139,33 +123,81 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn tell_use(&mut self, now: Time) {
         // SOCK_NOSPACE: Linux takes a sender whose writer waits for room in the send buffer for limited by that.
         let writer_waits = self.core.writer_waits();
-        for (index, subflow) in self.subflows.iter_mut().enumerate() {
-            let path = self.core.path_mut(index);
-            let full = !path.has_full_window();
-            if core::mem::take(&mut subflow.linux.sent_new) || full && path.next_queued().is_some() {
-                let (cumulative, next) = (path.flight().first(), path.flight().next());
-                let rto = path.rtt().rto();
-                path.control_mut().on_sent(&WindowUse {
-                    now,
-                    full,
-                    outstanding: next - cumulative,
-                    cumulative,
-                    next,
-                    rto,
-                    starved: subflow.linux.state == State::Open && !writer_waits,
-                });
+        self.core.paths_mut().iter_mut().for_each(|path| path.tell_use(now, writer_waits));
+    }
+}
+
+impl PathSender<Subflow> {
+    /// The first part of tcp_ack: duplicates, blocks and the cumulative number.
+    fn read_as_linux(&mut self, now: Time, ack: &Ack) -> Report {
+        self.begin_news();
+        let congested = self.hears_congestion(ack);
+        let mut report = Report {
+            echo: ack.echo,
+            first_before: self.flight.first(),
+            outstanding: self.flight.next() > self.flight.first(),
+            congested,
+            ..Report::default()
+        };
+        self.recovery.linux.withheld = false;
+        self.read_duplicate(ack, &mut report);
+        if report.outstanding {
+            self.read_acknowledgement(now, ack, &mut report);
+        }
+        report
+    }
+
+    /// The second part: what the report says of losses, and of reductions that were needless. `unassigned`: the connection has
+    /// data for a subflow that is its only one.
+    fn judge_as_linux(&mut self, now: Time, ack: &Ack, unassigned: bool, report: &mut Report) {
+        if report.outstanding {
+            self.recovery.linux.rack.adapt(report.latest, self.sent);
+            // The controller hears of a round trip whether or not its window may grow (pkts_acked of struct tcp_congestion_ops).
+            if self.news.newest_rtt.is_some() {
+                let acknowledged = self.acknowledged(now, &self.news);
+                self.control.on_round_trip(&acknowledged);
             }
+        }
+        self.judge_linux_probe(now, ack.cumulative, report);
+        let calm = self.recovery.linux.state == State::Open && !report.selective && !report.congested;
+        if report.duplicates > 0 || (report.outstanding && !(calm && report.progress)) {
+            self.alert(now, unassigned, report);
+            self.note_lost(u64::from(report.losses));
         }
     }
 
-    /// tcp_cong_control.
-    fn control_window(&mut self, now: Time, index: usize, news: &PathNews, report: &Report) {
-        let board = &self.subflows[index].linux;
-        if matches!(board.state, State::Reducing | State::Recovery) {
-            let advanced = report.progress && report.losses == 0;
-            self.reduce_further(index, report.delivered, advanced);
-        } else if report.progress || (report.selective && board.expects_reordering()) {
-            self.core.grow_window(now, index, &PathNews { segments: report.delivered, ..*news });
+    /// The last part: the timer, and the window (tcp_cong_control).
+    fn control_as_linux(&mut self, now: Time, shares: &[Share], report: &Report) {
+        if report.set_timer {
+            self.rearm(now);
+        }
+        if report.outstanding && report.delivered > 0 {
+            let board = &self.recovery.linux;
+            if matches!(board.state, State::Reducing | State::Recovery) {
+                let advanced = report.progress && report.losses == 0;
+                self.reduce_further(report.delivered, advanced);
+            } else if report.progress || (report.selective && board.expects_reordering()) {
+                self.grow_window(now, &PathNews { segments: report.delivered, ..self.news }, shares);
+            }
+        }
+        if self.flight.segments() == 0 {
+            self.control.on_drained();
+        }
+    }
+
+    fn tell_use(&mut self, now: Time, writer_waits: bool) {
+        let full = !self.has_full_window();
+        if core::mem::take(&mut self.recovery.linux.sent_new) || full && self.next_queued().is_some() {
+            let (cumulative, next) = (self.flight.first(), self.flight.next());
+            self.control.on_sent(&WindowUse {
+                now,
+                full,
+                outstanding: next - cumulative,
+                cumulative,
+                next,
+                rto: self.rtt.rto(),
+                starved: self.recovery.linux.state == State::Open && !writer_waits,
+            });
         }
     }
 
@@ -175,12 +207,12 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn ticks(&self, at: Time) -> u32 {
-        self.config.clock.at_sender(at)
+        self.recovery.clock.at_sender(at)
     }
 
     /// A round trip by the echoed timestamp: at least a tick (tcp_rtt_tsopt_us).
     fn round_trip_by_timestamp(&self, now: Time, echo: u32) -> Duration {
         let ticks = self.ticks(now).wrapping_sub(echo).max(1);
-        self.config.clock.granularity * u64::from(ticks)
+        self.recovery.clock.granularity * u64::from(ticks)
     }
 }

@@ -1,9 +1,10 @@
 //! RACK (RFC 8985): what was sent before something that arrived is lost once it had the time to arrive as well.
 
 use super::scoreboard::State;
-use super::{Report, Sender};
-use crate::core::{Flight, TransmissionState, insert_ascending};
-use plait_sched::{Duration, Scheduler, Time};
+use super::Report;
+use crate::core::{Flight, PathSender, TransmissionState, insert_ascending};
+use crate::mptcp::subflow::Subflow;
+use plait_sched::{Duration, Time};
 
 /// Recoveries for which a widened window is kept (TCP_RACK_RECOVERY_THRESH).
 const PERSISTENCE: u8 = 16;
@@ -86,49 +87,48 @@ impl Rack {
     }
 }
 
-impl<S: Scheduler> Sender<S> {
+impl PathSender<Subflow> {
     /// tcp_identify_packet_loss.
-    pub(super) fn identify_losses(&mut self, now: Time, index: usize, report: &mut Report) {
-        let path = self.core.path(index);
-        let board = &mut self.subflows[index].linux;
-        if path.flight().next() == path.flight().first() || !board.rack.advanced {
+    pub(super) fn identify_losses(&mut self, now: Time, report: &mut Report) {
+        let board = &mut self.recovery.linux;
+        if self.flight.next() == self.flight.first() || !board.rack.advanced {
             return;
         }
         board.rack.advanced = false;
-        if let Some(due) = self.detect_losses(now, index, report) {
-            self.set_loss_timer(now, index, due);
+        if let Some(due) = self.detect_losses(now, report) {
+            self.set_loss_timer(now, due);
             report.set_timer = false;
         }
     }
 
     /// Marks what is lost by now (tcp_rack_detect_loss). Returns when all that was overtaken will be, if more may.
-    pub(super) fn detect_losses(&mut self, now: Time, index: usize, report: &mut Report) -> Option<Time> {
-        let rtt = self.core.path(index).rtt();
-        let subflow = &mut self.subflows[index];
+    pub(super) fn detect_losses(&mut self, now: Time, report: &mut Report) -> Option<Time> {
+        let rtt = &self.rtt;
+        let subflow = &mut self.recovery;
         let board = &mut subflow.linux;
         let latest = board.rack.latest?;
         let hasty = board.state >= State::Recovery || board.exceeds_reordering(subflow.arrived.len());
         let patience = board.rack.round_trip + board.rack.window(hasty, rtt.min(), rtt.smoothed());
-        let flight = self.core.path(index).flight();
+        let flight = &self.flight;
         board.order.advance_mark(|number| flight.get(number).is_some_and(|sent| sent.order(number) < latest));
         let due = |flight: &Flight, number: u64| {
             flight.get(number).map(|sent| sent.sent_at.saturating_add(patience))
         };
-        while let Some(number) = self.subflows[index].linux.order.first_overtaken() {
-            if due(self.core.path(index).flight(), number).is_some_and(|due| due > now) {
+        while let Some(number) = self.recovery.linux.order.first_overtaken() {
+            if due(&self.flight, number).is_some_and(|due| due > now) {
                 break;
             }
-            self.subflows[index].linux.order.remove(number);
-            self.mark_lost(index, number, report);
+            self.recovery.linux.order.remove(number);
+            self.mark_lost(number, report);
         }
-        let last = self.subflows[index].linux.order.last_overtaken()?;
-        due(self.core.path(index).flight(), last)
+        let last = self.recovery.linux.order.last_overtaken()?;
+        due(&self.flight, last)
     }
 
     /// tcp_mark_skb_lost.
-    pub(super) fn mark_lost(&mut self, index: usize, number: u64, report: &mut Report) {
-        let subflow = &mut self.subflows[index];
-        let flight = self.core.path_mut(index).flight_mut();
+    pub(super) fn mark_lost(&mut self, number: u64, report: &mut Report) {
+        let subflow = &mut self.recovery;
+        let flight = &mut self.flight;
         let Some(sent) = flight.get_mut(number) else { return };
         if sent.state() == TransmissionState::Acknowledged {
             return;

@@ -1,38 +1,36 @@
 //! What an acknowledgement settles, in Linux' order: duplicates, then selective blocks, then the cumulative number.
 
 use super::{Report, widen};
-use crate::core::{PathNews, Transmission, TransmissionState};
-use crate::mptcp::sender::Sender;
+use crate::core::{PathSender, Transmission, TransmissionState};
+use crate::mptcp::subflow::Subflow;
 use crate::packet::Ack;
-use plait_sched::{Scheduler, Time};
+use plait_sched::Time;
 
-impl<S: Scheduler> Sender<S> {
+impl PathSender<Subflow> {
     /// A segment arrived a second time (tcp_check_dsack, and tcp_sacktag_one for what is still in the queue).
-    pub(super) fn read_duplicate(&mut self, index: usize, ack: &Ack, report: &mut Report) {
+    pub(super) fn read_duplicate(&mut self, ack: &Ack, report: &mut Report) {
         let Some(number) = ack.duplicate else { return };
-        let board = &mut self.subflows[index].linux;
+        let board = &mut self.recovery.linux;
         board.duplicates += 1;
         if board.duplicates > board.retransmissions {
             return;
         }
-        self.core.counters_mut().duplicate_reports += 1;
+        self.counters.duplicate_reports += 1;
         report.duplicate_of_probe = board.probe.is_some_and(|probe| probe.end == number + 1);
         report.duplicates = 1;
         report.delivered += 1;
-        let resent_here = match self.core.path(index).flight().get(number) {
+        let resent_here = match self.flight.get(number) {
             Some(sent) => !sent.first_time(),
             None => number < report.first_before,
         };
         let counted = if resent_here { number } else { 0 };
         board.count_duplicate(counted, report.duplicate_of_probe);
         let selected = self
-            .core
-            .path(index)
-            .flight()
+            .flight
             .get(number)
             .is_some_and(|sent| !sent.first_time() && sent.state() == TransmissionState::Acknowledged);
         if selected {
-            self.note_late(index, number);
+            self.note_reordering(number);
         }
     }
 
@@ -40,35 +38,31 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn read_acknowledgement(
         &mut self,
         now: Time,
-        index: usize,
         ack: &Ack,
-        news: &mut PathNews,
         report: &mut Report,
     ) {
-        let subflow = &mut self.subflows[index];
+        let subflow = &mut self.recovery;
         if subflow.arrived.is_empty() {
             subflow.linux.highest = report.first_before;
         }
         let highest_before = subflow.linux.highest;
         let end = ack.cumulative.max(report.first_before);
-        self.read_blocks(now, index, ack, end, news, report);
-        self.read_cumulative(now, index, end, highest_before, news, report);
-        let subflow = &mut self.subflows[index];
+        self.read_blocks(now, ack, end, report);
+        self.read_cumulative(now, end, highest_before, report);
+        let subflow = &mut self.recovery;
         subflow.arrived.advance(end);
         subflow.linux.order.forget_below(end);
-        self.sample_round_trip(now, index, news, report);
+        self.sample_round_trip(now, report);
     }
 
     fn read_blocks(
         &mut self,
         now: Time,
-        index: usize,
         ack: &Ack,
         end: u64,
-        news: &mut PathNews,
         report: &mut Report,
     ) {
-        let next = self.core.path(index).flight().next();
+        let next = self.flight.next();
         let mut lowest_late: Option<u64> = None;
         // A walk through the queue meets the blocks in the order of their numbers.
         let mut blocks: [Option<(u64, u64)>; crate::packet::MAX_ACK_BLOCKS] = Default::default();
@@ -76,12 +70,12 @@ impl<S: Scheduler> Sender<S> {
         blocks.sort_unstable();
         for (from, to) in blocks.into_iter().flatten() {
             let stop = to.saturating_add(1).min(next);
-            let mut number = self.subflows[index].arrived.first_absent(from.max(end));
+            let mut number = self.recovery.arrived.first_absent(from.max(end));
             while number < stop {
-                let subflow = &mut self.subflows[index];
+                let subflow = &mut self.recovery;
                 subflow.arrived.insert(number);
-                if let Some(sent) = self.settle_as_linux(now, index, number, true, news, report) {
-                    let board = &mut self.subflows[index].linux;
+                if let Some(sent) = self.settle_as_linux(now, number, true, report) {
+                    let board = &mut self.recovery.linux;
                     report.selective = true;
                     if sent.first_time() {
                         if number < board.highest {
@@ -91,25 +85,23 @@ impl<S: Scheduler> Sender<S> {
                         report.selected = widen(report.selected, sent.sent_at);
                     }
                 }
-                let subflow = &mut self.subflows[index];
+                let subflow = &mut self.recovery;
                 subflow.linux.highest = subflow.linux.highest.max(number + 1);
                 number = subflow.arrived.first_absent(number + 1);
             }
         }
-        let board = &mut self.subflows[index].linux;
+        let board = &mut self.recovery.linux;
         let judged = board.state != super::State::Loss || board.memory.marker.is_some();
         if let (Some(lowest), true) = (lowest_late, judged) {
-            self.note_late(index, lowest);
+            self.note_reordering(lowest);
         }
     }
 
     fn read_cumulative(
         &mut self,
         now: Time,
-        index: usize,
         end: u64,
         highest_before: u64,
-        news: &mut PathNews,
         report: &mut Report,
     ) {
         let first = report.first_before;
@@ -117,35 +109,35 @@ impl<S: Scheduler> Sender<S> {
         if !report.progress {
             return;
         }
-        let flight = self.core.path(index).flight();
+        let flight = &self.flight;
         report.retransmitted =
             (first..end).any(|number| flight.get(number).is_some_and(|sent| !sent.first_time()));
         let mut lowest_late: Option<u64> = None;
         for number in first..end {
-            let Some(sent) = self.settle_as_linux(now, index, number, false, news, report) else {
+            let Some(sent) = self.settle_as_linux(now, number, false, report) else {
                 continue;
             };
             if sent.first_time() {
                 report.cumulative = widen(report.cumulative, sent.sent_at);
                 lowest_late = lowest_late.or(Some(number));
-                report.original |= number < self.subflows[index].linux.high;
+                report.original |= number < self.recovery.linux.high;
             }
         }
-        self.subflows[index].linux.timeouts = 0;
+        self.recovery.linux.timeouts = 0;
         if let Some(lowest) = lowest_late.filter(|&lowest| lowest < highest_before) {
-            self.note_late(index, lowest);
+            self.note_reordering(lowest);
         }
     }
 
     /// Something that was sent once arrived after something that was sent later.
-    pub(super) fn note_late(&mut self, index: usize, number: u64) {
-        let first = self.core.path(index).flight().first();
-        let subflow = &mut self.subflows[index];
+    pub(super) fn note_reordering(&mut self, number: u64) {
+        let first = self.flight.first();
+        let subflow = &mut self.recovery;
         let missing = subflow.arrived.iter().next().is_some();
         let highest = if missing { subflow.linux.highest } else { first };
         if number < highest {
-            subflow.linux.note_reordering(highest - number);
-            self.core.counters_mut().reorderings += 1;
+            subflow.linux.widen_reordering(highest - number);
+            self.counters.reorderings += 1;
         }
     }
 
@@ -153,19 +145,17 @@ impl<S: Scheduler> Sender<S> {
     fn settle_as_linux(
         &mut self,
         now: Time,
-        index: usize,
         number: u64,
         selected: bool,
-        news: &mut PathNews,
         report: &mut Report,
     ) -> Option<Transmission> {
-        let flight = self.core.path_mut(index).flight_mut();
+        let flight = &mut self.flight;
         let left = flight.leave(number, TransmissionState::Acknowledged).map(|(sent, _)| sent);
         let sent = left.or_else(|| flight.revive(number))?;
-        let shortest = self.core.path(index).rtt().min();
+        let shortest = self.rtt.min();
         let needless =
             !selected && !sent.first_time() && self.echoes_earlier(report.echo, self.ticks(sent.sent_at));
-        let board = &mut self.subflows[index].linux;
+        let board = &mut self.recovery.linux;
         board.order.remove(number);
         board.lost -= u32::from(sent.marked_lost());
         board.resent -= u32::from(sent.resent());
@@ -175,15 +165,15 @@ impl<S: Scheduler> Sender<S> {
         if plausible {
             board.rack.advance(sent.order(number), round_trip);
         }
-        news.bytes += u64::from(sent.bytes());
-        news.segments += 1;
+        self.news.bytes += u64::from(sent.bytes());
+        self.news.segments += 1;
         report.delivered += 1;
         report.latest = report.latest.max(Some(sent.order(number)));
         Some(sent)
     }
 
     /// tcp_clean_rtx_queue's end and tcp_ack_update_rtt.
-    fn sample_round_trip(&mut self, now: Time, index: usize, news: &mut PathNews, report: &mut Report) {
+    fn sample_round_trip(&mut self, now: Time, report: &mut Report) {
         let since = |(first, last): (Time, Time)| (now.since(first), now.since(last));
         let cumulative = report.cumulative.filter(|_| !report.retransmitted).map(since);
         let selected = report.selected.map(since);
@@ -195,14 +185,13 @@ impl<S: Scheduler> Sender<S> {
         report.set_timer = report.progress;
         let Some((round_trip, latest)) = sample else { return };
         let latest = selected.map_or(latest, |(_, latest)| latest);
-        let path = self.core.path_mut(index);
-        path.rtt_mut().sample(round_trip);
-        path.rtt_mut().note_shortest(latest);
-        path.note_progress();
-        news.rtt = Some(round_trip);
-        news.newest_rtt = Some(latest);
+        self.rtt.sample(round_trip);
+        self.rtt.note_shortest(latest);
+        self.note_progress();
+        self.news.rtt = Some(round_trip);
+        self.news.newest_rtt = Some(latest);
         // The timer does not move on for what was sent before the oldest left last.
-        let head = path.flight().get(path.flight().first()).map(|sent| now.since(sent.sent_at));
+        let head = self.flight.get(self.flight.first()).map(|sent| now.since(sent.sent_at));
         if let (Some((since_first, _)), Some(head)) = (selected, head) {
             report.set_timer |= since_first > head;
         }

@@ -1,9 +1,9 @@
 //! Proportional rate reduction (RFC 6937, with Linux' bound for the part below the threshold: tcp_cwnd_reduction): while losses are repaired, so many packets leave per packet that arrives that the
 //! window has shrunk to the threshold at the end.
 
-use super::Sender;
 use crate::congestion::CongestionController;
-use plait_sched::Scheduler;
+use crate::core::PathSender;
+use crate::mptcp::subflow::Subflow;
 
 /// One repair. Amounts are packets.
 #[derive(Clone, Copy, Debug)]
@@ -38,27 +38,24 @@ impl ProportionalReduction {
     }
 }
 
-impl<S: Scheduler> Sender<S> {
+impl PathSender<Subflow> {
     /// From now on the window shrinks from `prior` bytes to the threshold, step by step.
-    pub(super) fn begin_reduction(&mut self, index: usize, prior: u64) {
-        let path = self.core.path(index);
-        let segment = self.config.connection.counted_segment();
-        let (prior, threshold) = (prior / segment, path.control().window() / segment);
-        self.subflows[index].reduction = Some(ProportionalReduction::new(prior, threshold, path.sent()));
+    pub(super) fn begin_reduction(&mut self, prior: u64) {
+        let (prior, threshold) = (prior / self.segment, self.control.window() / self.segment);
+        self.recovery.reduction = Some(ProportionalReduction::new(prior, threshold, self.sent));
     }
 
     /// An acknowledgement came while the window is reduced step by step.
-    pub(super) fn reduce_further(&mut self, index: usize, delivered: u32, advanced: bool) {
-        let path = self.core.path_mut(index);
-        let Some(reduction) = &mut self.subflows[index].reduction else { return };
-        let in_flight = u64::from(path.flight().segments());
-        let window = reduction.window(u64::from(delivered), in_flight, path.sent(), advanced);
-        path.set_reduced_window(Some(window * self.config.connection.counted_segment()));
+    pub(super) fn reduce_further(&mut self, delivered: u32, advanced: bool) {
+        let Some(reduction) = &mut self.recovery.reduction else { return };
+        let in_flight = u64::from(self.flight.segments());
+        let window = reduction.window(u64::from(delivered), in_flight, self.sent, advanced);
+        self.reduced_window = Some(window * self.segment);
     }
 
-    pub(super) fn end_reduction(&mut self, index: usize) {
-        self.subflows[index].reduction = None;
-        self.core.path_mut(index).set_reduced_window(None);
+    pub(super) fn end_reduction(&mut self) {
+        self.recovery.reduction = None;
+        self.reduced_window = None;
     }
 }
 

@@ -105,7 +105,7 @@ impl Scoreboard {
     }
 
     /// Something that was sent once arrived `distance` segments late (tcp_check_sack_reordering).
-    pub(super) fn note_reordering(&mut self, distance: u64) {
+    pub(super) fn widen_reordering(&mut self, distance: u64) {
         let distance = u32::try_from(distance).unwrap_or(u32::MAX);
         self.reordering = self.reordering.max(distance.min(MOST_REORDERING));
         self.rack.reordered = true;

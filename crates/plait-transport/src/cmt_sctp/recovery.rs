@@ -1,0 +1,87 @@
+//! Loss recovery on one path: split fast retransmit, round trips there and back, timeouts, and the probing of idle paths.
+
+use super::Config;
+use super::heartbeat::Probing;
+use super::holes::Holes;
+use super::round_trip::RoundTrips;
+use crate::congestion::CongestionController;
+use crate::core::PathSender;
+use crate::packet::Sack;
+use plait_sched::{Duration, Time};
+
+/// The loss recovery of one path.
+#[derive(Clone, Debug)]
+pub(crate) struct Recovery {
+    /// Transmissions that later ones have overtaken.
+    pub(super) holes: Holes,
+    round_trips: RoundTrips,
+    /// When the path is probed.
+    pub(super) probing: Probing,
+    /// Transmissions found lost by the acknowledgement at hand.
+    pub(super) lost: Vec<u64>,
+}
+
+impl Recovery {
+    pub(super) fn new(config: &Config) -> Self {
+        let rto = &config.connection.rto;
+        Self {
+            holes: Holes::default(),
+            round_trips: RoundTrips::new(rto.max),
+            probing: Probing::new(rto.initial, config.heartbeat_interval),
+            lost: Vec::new(),
+        }
+    }
+}
+
+impl PathSender<Recovery> {
+    /// A SACK came back on the path. Returns the round trip of the packet that caused it, if that is certain.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn came_back(&mut self, now: Time, sack: &Sack) -> Option<Duration> {
+        let own = self.recovery.round_trips.came_back(now, &mut self.flight, sack);
+        if let Some(round_trip) = own {
+            self.rtt.sample_own(round_trip);
+        }
+        own
+    }
+
+    /// A packet with data left on the path.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn note_sent(&mut self, now: Time) {
+        self.probe_later(now);
+        self.recovery.round_trips.sent(now, &mut self.flight);
+    }
+
+    /// RFC 9260 §7.2.4: halves the window for the newest of the lost transmissions, once per window of data.
+    pub(super) fn reduce_for_losses(&mut self, now: Time, newest: u64) {
+        if self.begins_recovery(newest) {
+            let in_flight = self.flight.bytes();
+            self.control.on_congestion(now, in_flight);
+        }
+        self.touch();
+    }
+
+    /// RFC 9260 §7.2.4, rule 4: the timer starts anew if it ran for a segment that is sent again now. `oldest` was the first
+    /// transmission in flight before the losses.
+    pub(super) fn restart_timer_beyond(&mut self, now: Time, oldest: u64) {
+        if self.flight.first() != oldest {
+            let timer = now.saturating_add(self.rtt.rto());
+            self.retransmission_timer = (self.flight.segments() > 0).then_some(timer);
+        }
+        self.touch();
+    }
+
+    /// T3 ran out (RFC 9260 §6.3.3).
+    pub(super) fn time_out(&mut self, now: Time) {
+        self.counters.timeouts += 1;
+        let in_flight = self.flight.bytes();
+        self.control.on_timeout(now, in_flight);
+        self.rtt.back_off();
+        self.stop_timing();
+        self.begin_recovery();
+    }
+
+    /// Every segment in flight is sent another time: none of their transmissions tells a round trip.
+    pub(super) fn doubt_all(&mut self) {
+        (self.flight.first()..self.flight.next()).for_each(|number| self.flight.doubt(number));
+    }
+}

@@ -1,0 +1,162 @@
+//! The packet number space of a path: what its acknowledgements tell.
+
+use super::Config;
+use super::ecn::Marking;
+use super::late::BelievedLost;
+use crate::core::PathSender;
+use crate::packet::PathAck;
+use crate::run_set::RunSet;
+use plait_sched::{Duration, Time};
+use std::collections::VecDeque;
+
+/// How far a path is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Phase {
+    /// Nothing was sent on it.
+    Closed,
+    /// A question is on its way, which is repeated at this moment.
+    Opening { retry: Time },
+    /// Carries data.
+    Open,
+}
+
+/// The packet numbers of one path.
+#[derive(Clone, Debug)]
+pub(crate) struct Space {
+    pub(super) phase: Phase,
+    /// Numbers that were acknowledged, from the oldest packet in flight on.
+    pub(super) acknowledged: RunSet,
+    /// The largest of them.
+    pub(super) largest: Option<u64>,
+    /// Taken for lost.
+    pub(super) believed_lost: BelievedLost,
+    /// When packets that others overtook count as lost.
+    pub(super) loss_timer: Option<Time>,
+    /// When the path is set aside, unless its probes are answered.
+    pub(super) verdict: Option<Time>,
+    /// The peer hears nothing on it, and said so on another path.
+    pub(super) silent: bool,
+    /// DATA_BLOCKED left on it, and the limit has not moved since.
+    pub(super) asked: bool,
+    /// How often it left since the limit moved.
+    pub(super) questions: u32,
+    /// Packets that leave now whatever the window says, so that something is answered.
+    pub(super) probes: u8,
+    /// When the last packet left that carries nothing and wants to be answered.
+    pub(super) pinged_at: Time,
+    /// Numbers and sending times of packets that are not in the flight, for round-trip samples: packets without data,
+    /// and packets that another path's acknowledgement reported first.
+    pub(super) untimed: VecDeque<(u64, Time)>,
+    /// The segment that the last probe repeated.
+    pub(super) probed: Option<u64>,
+    pub(super) marking: Marking,
+    /// The longest that the peer delays an acknowledgement.
+    pub(super) ack_delay: Duration,
+    /// Packets found lost at the moment.
+    pub(super) lost: Vec<u64>,
+}
+
+/// Packets whose round trip is not known yet that are remembered per path: the path may answer no more.
+const MOST_UNTIMED: usize = 1 << 12;
+
+impl Space {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            phase: if config.handshake { Phase::Closed } else { Phase::Open },
+            acknowledged: RunSet::new(),
+            largest: None,
+            believed_lost: BelievedLost::default(),
+            loss_timer: None,
+            verdict: None,
+            silent: false,
+            asked: false,
+            questions: 0,
+            probes: 0,
+            pinged_at: Time::ZERO,
+            untimed: VecDeque::new(),
+            probed: None,
+            marking: Marking::new(config.ecn),
+            ack_delay: config.ack_delay,
+            lost: Vec::new(),
+        }
+    }
+
+    /// This packet's acknowledgement, when it comes on the path, tells a round trip.
+    pub(super) fn time_later(&mut self, number: u64, sent_at: Time) {
+        let place = self.untimed.partition_point(|packet| packet.0 < number);
+        self.untimed.insert(place, (number, sent_at));
+        let beyond = self.untimed.len().saturating_sub(MOST_UNTIMED);
+        self.untimed.drain(..beyond);
+    }
+}
+
+impl PathSender<Space> {
+    /// True if the acknowledgement names no packet that was never sent. One that does is not believed in anything.
+    pub(super) fn may_acknowledge(&self, ack: &PathAck) -> bool {
+        ack.largest().is_some_and(|largest| largest < self.flight.next())
+    }
+
+    /// Reads the ranges of an acknowledgement. `own`: it came on this path. `settled` hears of each packet with data that it
+    /// acknowledges for the first time, by its number and its segment.
+    ///
+    /// Packets acknowledged over another path stay untimed, or a slow path would never get a round-trip sample.
+    pub(super) fn read_ranges(&mut self, own: bool, ack: &PathAck, mut settled: impl FnMut(u64, u64)) -> u64 {
+        let first = self.flight.first();
+        self.recovery.acknowledged.advance(first);
+        let mut newly = 0;
+        for &(from, to) in ack.ranges() {
+            if to < first {
+                break;
+            }
+            let mut number = self.recovery.acknowledged.first_absent(from.max(first));
+            while number <= to {
+                self.recovery.acknowledged.insert(number);
+                let sent = self.flight.get(number).filter(|_| !own);
+                if let Some(sent_at) = sent.filter(|sent| sent.bytes() > 0).map(|sent| sent.sent_at) {
+                    self.recovery.time_later(number, sent_at);
+                }
+                if let Some(sent) = self.acknowledge(number) {
+                    newly += 1;
+                    settled(number, sent.segment);
+                }
+                number = self.recovery.acknowledged.first_absent(number + 1);
+            }
+        }
+        newly
+    }
+
+    /// The path answers: takes the round trip of the acknowledgement's largest packet, if it was sent at `newest` or is
+    /// untimed, and ends the back-off if the acknowledgement `tells` something new.
+    pub(super) fn hear_answer(
+        &mut self,
+        now: Time,
+        ack: &PathAck,
+        largest: u64,
+        tells: bool,
+        newest: Option<Time>,
+    ) {
+        let untimed = self.take_untimed(largest);
+        if tells {
+            // RFC 9002 §6.2.1: the path answers, so its probe timeout is no more than its round trips say.
+            self.rtt.end_back_off();
+        }
+        if let Some(sent_at) = newest.or(untimed) {
+            let round_trip = now.since(sent_at);
+            // RFC 9002 §5.3: the time that the peer waited is taken off, unless that leaves less than the shortest round trip.
+            self.rtt.sample_delayed(round_trip, ack.delay.min(self.recovery.ack_delay));
+            self.note_progress();
+            (self.news.rtt, self.news.newest_rtt) = (Some(round_trip), Some(round_trip));
+        }
+    }
+
+    /// The sending time of the packet with this number, if it is untimed. Forgets it and all earlier ones.
+    fn take_untimed(&mut self, largest: u64) -> Option<Time> {
+        let untimed = &mut self.recovery.untimed;
+        let mut newest = None;
+        while let Some(&(number, sent_at)) = untimed.front().filter(|packet| packet.0 <= largest) {
+            newest = Some(sent_at).filter(|_| number == largest);
+            untimed.pop_front();
+        }
+        newest
+    }
+}

@@ -1,0 +1,180 @@
+//! Reading acknowledgements by the standards.
+
+use super::sender::Sender;
+use super::subflow::{Repair, Subflow};
+use crate::congestion::{CongestionController, Share};
+use crate::core::{PathNews, PathSender, TransmissionState};
+use crate::observer::Observer;
+use crate::packet::Ack;
+use plait_sched::{Duration, Scheduler, Time};
+
+/// When the segments were sent that an acknowledgement settles and that tell a round trip.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    oldest: Option<Time>,
+    newest: Option<Time>,
+    /// The latest in the order of sending that had arrived before.
+    highest: Option<u64>,
+    /// The latest in the order of sending among those that arrived now.
+    latest: Option<u64>,
+    /// Something that was sent once and was in flight when the repair began is among them.
+    original: bool,
+}
+
+impl<S: Scheduler> Sender<S> {
+    /// Reads an acknowledgement by the standard rules. Returns whether the cumulative one advanced.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn acknowledged_by_order(
+        &mut self,
+        now: Time,
+        index: usize,
+        ack: &Ack,
+        observer: &mut impl Observer,
+    ) -> bool {
+        let path = self.core.path_mut(index);
+        let before = path.flight.first();
+        let restored = path.read_by_order(now, ack);
+        let progress = path.flight.first() > before;
+        let arrivals = path.news.segments > 0;
+        if !restored.is_empty() {
+            // Segments that are in flight again need no copy on another subflow.
+            self.reinjections.retain(|segment| restored.binary_search(segment).is_err());
+        }
+        if arrivals {
+            self.note_alive(now, index, observer);
+            let path = self.core.path_mut(index);
+            path.note_repaired();
+            let losses = path.find_lost(now);
+            if losses > 0 {
+                self.core.tell_lost(index, losses);
+            }
+            let grow_in_recovery = self.config.connection.grow_in_recovery;
+            let (path, shares) = self.core.path_and_shares(index);
+            path.control_window(now, progress, grow_in_recovery, shares);
+            self.core.tell_acknowledged(index);
+        }
+        let path = self.core.path_mut(index);
+        path.judge_probe(now, ack.duplicate.is_some());
+        if progress || arrivals {
+            path.arm_timers(now, progress);
+        }
+        progress
+    }
+}
+
+impl PathSender<Subflow> {
+    /// Reads the numbers and the duplicate of an acknowledgement, and judges the last reduction by them. Returns the segments that are
+    /// in flight again, ascending.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn read_by_order(&mut self, now: Time, ack: &Ack) -> Vec<u64> {
+        let before = self.flight.first();
+        self.begin_news();
+        self.note_duplicate(ack);
+        let (latest, original) = self.read_numbers(now, ack);
+        self.recovery.linux.rack.adapt(latest, self.sent);
+        let progress = self.flight.first() > before;
+        let restored = self.judge_reduction(ack, progress, original);
+        if self.hears_congestion(ack) {
+            self.react_to_echo(now);
+        }
+        self.touch();
+        restored
+    }
+
+    /// Which transmissions of the subflow the acknowledgement settles. Returns which of them was sent last, in the order of
+    /// sending, and whether one of them was in flight when a repair began, and sent once.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn read_numbers(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+    ) -> (Option<u64>, bool) {
+        let (first, next) = (self.flight.first(), self.flight.next());
+        let mut sample = Sample { highest: self.recovery.latest_arrived[0], ..Sample::default() };
+        for number in first..ack.cumulative {
+            self.settle(now, number, &mut sample);
+        }
+        self.recovery.arrived.advance(ack.cumulative.max(first));
+        for (from, to) in ack.blocks() {
+            let end = to.saturating_add(1).min(next);
+            let mut number = self.recovery.arrived.first_absent(from.max(first));
+            while number < end {
+                self.recovery.arrived.insert(number);
+                self.settle(now, number, &mut sample);
+                number = self.recovery.arrived.first_absent(number + 1);
+            }
+        }
+        let progress = self.flight.first() > first;
+        if let Some(rtt) = self.round_trip(now, ack.echo, sample.oldest, progress) {
+            self.rtt.sample(rtt);
+            self.note_progress();
+            self.news.rtt = Some(rtt);
+            self.news.newest_rtt = sample.newest.map(|sent_at| now.since(sent_at));
+        }
+        (sample.latest, sample.original)
+    }
+
+    /// The round trip that an acknowledgement tells, if it acknowledges something new. `oldest`: when the oldest left that it
+    /// acknowledges and that was sent once.
+    ///
+    /// RFC 7323 §4.1 takes it from the echoed timestamp, which is that of the segment that caused the acknowledgement: so it has no
+    /// ambiguity (Karn) where that was a retransmission, and ends the back-off. If the oldest left at that tick or later, its own time
+    /// says the same without the clock's granularity.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn round_trip(&self, now: Time, echo: u32, oldest: Option<Time>, progress: bool) -> Option<Duration> {
+        let clock = &self.recovery.clock;
+        let exact = oldest.filter(|&sent_at| !progress || clock.is_sent_since(echo, sent_at));
+        let echoed = || progress.then(|| clock.since_sent(now, echo)).flatten();
+        exact.map(|sent_at| now.since(sent_at)).or_else(echoed)
+    }
+
+    /// The receiver has the transmission with this number. Only one that was never sent again tells a round trip (Karn).
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn settle(&mut self, now: Time, number: u64, sample: &mut Sample) {
+        let left = self.flight.leave(number, TransmissionState::Acknowledged).map(|(sent, _)| sent);
+        let Some(sent) = left.or_else(|| self.flight.revive(number)) else { return };
+        self.news.bytes += u64::from(sent.bytes());
+        self.news.segments += 1;
+        sample.latest = sample.latest.max(Some(sent.order(number)));
+        sample.original |= sent.first_time() && number < self.recovery_end;
+        let plausible = sent.first_time() || now.since(sent.sent_at) >= self.rtt.min();
+        if sent.first_time() && left.is_some() {
+            sample.oldest = Some(sample.oldest.map_or(sent.sent_at, |oldest| oldest.min(sent.sent_at)));
+            sample.newest = sample.newest.max(Some(sent.sent_at));
+            let late = Some(sent.order(number)) < sample.highest;
+            self.recovery.linux.rack.reordered |= late;
+            self.counters.reorderings += u64::from(late);
+        }
+        // An answer that comes sooner than any round trip is that of an earlier copy.
+        if plausible {
+            let subflow = &mut self.recovery;
+            // RFC 8985 §6.2: the round trip of the one that was sent last.
+            if Some(sent.order(number)) >= subflow.latest_arrived[0] {
+                subflow.latest_round_trip = now.since(sent.sent_at);
+            }
+            subflow.note_arrival(sent.order(number));
+        }
+    }
+
+    /// Duplicate acknowledgements do not grow the window (RFC 5681 §3.2, step 1: it MUST NOT change before the third one). What
+    /// they report grows it once an acknowledgement advances, if it was reordering and no loss.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn control_window(&mut self, now: Time, progress: bool, grow_in_recovery: bool, shares: &[Share]) {
+        let news = self.news;
+        if grow_in_recovery {
+            self.grow_window(now, &news, shares);
+        } else if self.recovery.repair == Repair::Fast {
+            let withheld = core::mem::take(&mut self.recovery.withheld);
+            self.control.on_repaired(news.bytes + withheld);
+        } else if progress {
+            let withheld = core::mem::take(&mut self.recovery.withheld);
+            self.grow_window(now, &PathNews { bytes: news.bytes + withheld, ..news }, shares);
+        } else {
+            self.recovery.withheld += news.bytes;
+        }
+        if self.flight.segments() == 0 {
+            self.control.on_drained();
+        }
+        self.touch();
+    }
+}
