@@ -1,7 +1,7 @@
 //! One end of an association.
 
-use super::{Config, Receiver, Sender};
 use super::recovery::Recovery;
+use super::{Config, Receiver, Sender};
 use crate::core::{Core, PathConfig, moment, timer};
 use crate::error::Error;
 use crate::observer::Observer;

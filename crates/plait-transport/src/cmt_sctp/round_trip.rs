@@ -37,12 +37,7 @@ impl RoundTrips {
 
     /// A SACK came in on a path: the round trip of what triggered it, if that is certain.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn came_back(
-        &mut self,
-        now: Time,
-        flight: &mut Flight,
-        sack: &Sack,
-    ) -> Option<Duration> {
+    pub(super) fn came_back(&mut self, now: Time, flight: &mut Flight, sack: &Sack) -> Option<Duration> {
         let mut newest = None;
         // What was sent again may never arrive as this transmission: nothing waits for it.
         while let Some(&sent) = flight.remembered(self.first) {

@@ -74,7 +74,8 @@ impl<S: Scheduler, R> Core<S, R> {
 
     /// What a path took before leaves, as soon as both its windows let it.
     pub(crate) fn send_committed(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
-        let admitted = |&index: &usize| self.paths[index].admits_committed() && self.paths[index].has_full_window();
+        let admitted =
+            |&index: &usize| self.paths[index].admits_committed() && self.paths[index].has_full_window();
         let index = (0..self.paths.len()).find(admitted)?;
         let sender = &mut self.paths[index];
         let taken = sender.committed.pop_front()?;

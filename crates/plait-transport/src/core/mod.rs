@@ -310,12 +310,6 @@ impl<S: Scheduler, R> Core<S, R> {
         self.release_buffer();
     }
 
-    /// Whether a path repairs losses in a way that admits no new data.
-    pub(crate) fn set_recovering(&mut self, index: usize, recovering: bool) {
-        self.paths[index].recovering = recovering;
-        self.touch_amounts(index);
-    }
-
     /// Something changed that the scheduler should hear of.
     pub(crate) fn note_opportunity(&mut self) {
         self.opportunity = true;

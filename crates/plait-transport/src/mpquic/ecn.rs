@@ -35,13 +35,7 @@ impl Marking {
 impl PathSender<Space> {
     /// Reads the marks that an acknowledgement counts, of which `newly` packets with data are news. `advances`: its largest number is; those
     /// that others overtook count less and say nothing (RFC 9000 §13.4.2.1).
-    pub(super) fn read_marks(
-        &mut self,
-        now: Time,
-        ack: &PathAck,
-        newly: u64,
-        advances: Option<u64>,
-    ) {
+    pub(super) fn read_marks(&mut self, now: Time, ack: &PathAck, newly: u64, advances: Option<u64>) {
         let marking = &mut self.recovery.marking;
         marking.acknowledged += newly;
         let (true, Some(largest)) = (marking.capable, advances) else { return };

@@ -61,7 +61,9 @@ impl PathSender<Space> {
         // count (§7.6.2).
         let contiguous = (lost[0]..newest).all(|number| {
             let sent = self.flight.get(number).copied().unwrap_or_default();
-            lost.binary_search(&number).is_ok() || sent.bytes() == 0 || sent.state() == TransmissionState::Lost
+            lost.binary_search(&number).is_ok()
+                || sent.bytes() == 0
+                || sent.state() == TransmissionState::Lost
         });
         if self.begins_recovery(newest) {
             // RFC 9002 §7.3.2 halves the window, however much of it is used.

@@ -204,8 +204,11 @@ impl<S: Scheduler> Sender<S> {
     fn ask_for_room(&mut self) {
         let usable = self.core.facts().iter().filter(|path| path.is_usable());
         let shortest = usable.min_by_key(|path| path.srtt).map(|path| path.id.index());
-        let told =
-            self.core.facts().iter().any(|path| path.is_usable() && self.core.path(path.id.index()).recovery.asked);
+        let told = self
+            .core
+            .facts()
+            .iter()
+            .any(|path| path.is_usable() && self.core.path(path.id.index()).recovery.asked);
         if let Some(index) = shortest.filter(|_| !told) {
             let space = &mut self.core.path_mut(index).recovery;
             space.asked = true;
@@ -233,7 +236,12 @@ impl<S: Scheduler> Sender<S> {
                 .filter(|sent| sent.is_in_flight() && self.core.is_outstanding(sent.segment))
                 .map(|sent| sent.segment);
             let oldest = outstanding.next();
-            let probed = self.core.path(index).recovery.probed.filter(|_| self.core.path(index).recovery.probes < PROBES);
+            let probed = self
+                .core
+                .path(index)
+                .recovery
+                .probed
+                .filter(|_| self.core.path(index).recovery.probes < PROBES);
             let other = || outstanding.find(|&segment| Some(segment) != probed);
             if let Some(segment) = oldest.filter(|_| oldest != probed).or_else(other).or(oldest) {
                 let path = self.core.path_mut(index);

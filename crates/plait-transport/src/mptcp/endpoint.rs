@@ -1,7 +1,7 @@
 //! One end of a connection: its sender and its receiver, and how acknowledgements ride on data.
 
-use super::{Config, Receiver, Sender};
 use super::subflow::Subflow;
+use super::{Config, Receiver, Sender};
 use crate::core::{Core, OneWayDelays, PathConfig, moment, timer};
 use crate::error::Error;
 use crate::observer::Observer;

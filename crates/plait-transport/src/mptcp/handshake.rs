@@ -58,7 +58,9 @@ impl<S: Scheduler> Sender<S> {
     /// Opens what can be opened: the first subflow at the start, the others once it is open.
     #[inline]
     pub(super) fn open_subflows(&mut self, now: Time) {
-        if self.side == Side::Client && self.core.paths().iter().any(|path| path.recovery.phase == Phase::Closed) {
+        if self.side == Side::Client
+            && self.core.paths().iter().any(|path| path.recovery.phase == Phase::Closed)
+        {
             self.open_closed(now);
         }
     }
@@ -99,7 +101,9 @@ impl<S: Scheduler> Sender<S> {
         echo: u32,
         observer: &mut impl Observer,
     ) {
-        let Phase::Opening { sent_at, first, confirming, .. } = self.core.path(index).recovery.phase else { return };
+        let Phase::Opening { sent_at, first, confirming, .. } = self.core.path(index).recovery.phase else {
+            return;
+        };
         let is_join = index != self.config.initial_path.index();
         let confirmed = confirming || !is_join || self.config.rules.joins == Joins::AtOnce;
         self.core.path_mut(index).recovery.phase = Phase::Open;

@@ -58,8 +58,7 @@ impl PathSender<Subflow> {
         let subflow = &mut self.recovery;
         let mut restored = Vec::new();
         for number in subflow.lost.drain(..) {
-            if let Some(sent) =
-                self.flight.get(number).filter(|sent| sent.state() == TransmissionState::Lost)
+            if let Some(sent) = self.flight.get(number).filter(|sent| sent.state() == TransmissionState::Lost)
             {
                 restored.push(sent.segment);
                 self.flight.restore(number);

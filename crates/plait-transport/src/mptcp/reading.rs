@@ -84,11 +84,7 @@ impl PathSender<Subflow> {
     /// Which transmissions of the subflow the acknowledgement settles. Returns which of them was sent last, in the order of
     /// sending, and whether one of them was in flight when a repair began, and sent once.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn read_numbers(
-        &mut self,
-        now: Time,
-        ack: &Ack,
-    ) -> (Option<u64>, bool) {
+    fn read_numbers(&mut self, now: Time, ack: &Ack) -> (Option<u64>, bool) {
         let (first, next) = (self.flight.first(), self.flight.next());
         let mut sample = Sample { highest: self.recovery.latest_arrived[0], ..Sample::default() };
         for number in first..ack.cumulative {

@@ -102,7 +102,10 @@ impl<S: Scheduler> Sender<S> {
         match packet {
             Packet::Ack(ack) => {
                 self.hear(path);
-                if matches!(self.core.path(path.index()).recovery.phase, Phase::Opening { confirming: true, .. }) {
+                if matches!(
+                    self.core.path(path.index()).recovery.phase,
+                    Phase::Opening { confirming: true, .. }
+                ) {
                     self.handle_syn_ack(now, path.index(), ack.timestamp, ack.echo, observer);
                 }
                 self.handle_ack(now, path.index(), ack, observer);

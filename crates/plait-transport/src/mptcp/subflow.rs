@@ -1,8 +1,8 @@
 //! What a subflow's sender knows beyond the core's path: what arrived selectively, what is to be sent again, timers.
 
 use super::ecn::Reacting;
-use super::{ClockConfig, Config};
 use super::linux::{ProportionalReduction, Scoreboard};
+use super::{ClockConfig, Config};
 use crate::core::moment;
 use crate::run_set::RunSet;
 use plait_sched::{Duration, Time};
@@ -132,12 +132,7 @@ impl Subflow {
 
     /// A transmission arrived.
     pub(super) fn note_arrival(&mut self, order: u64) {
-        let latest = &mut self.latest_arrived;
-        let place = latest.iter().position(|known| known.is_none_or(|known| known < order));
-        if let Some(place) = place {
-            latest[place..].rotate_right(1);
-            latest[place] = Some(order);
-        }
+        insert_latest(&mut self.latest_arrived, order);
     }
 
     /// When the first of the subflow's own timers runs out. [`Time::MAX`] is never.
@@ -151,16 +146,25 @@ impl Subflow {
     }
 }
 
+/// Inserts a place in the order of sending into the latest ones, the latest first.
+fn insert_latest(latest: &mut [Option<u64>; 3], order: u64) {
+    let place = latest.iter().position(|known| known.is_none_or(|known| known < order));
+    if let Some(place) = place {
+        latest[place..].rotate_right(1);
+        latest[place] = Some(order);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_latest_three_are_kept_in_order() {
-        let mut subflow = Subflow::new(Phase::Open, false);
+        let mut latest = [None; 3];
         for order in [3, 9, 1, 5, 4, 8] {
-            subflow.note_arrival(order);
+            insert_latest(&mut latest, order);
         }
-        assert_eq!(subflow.latest_arrived, [9, 8, 5].map(Some));
+        assert_eq!(latest, [9, 8, 5].map(Some));
     }
 }

@@ -168,7 +168,7 @@ fn torture_of(kind: u64) -> Result<(), String> {
 
 /// Writes a hash of all that a run records for each of `PLAIT_CASES` scenarios (2,000) of each of six kinds,
 /// and for the scenario files, into the file `PLAIT_FINGERPRINTS`. Two trees that give the same files behave
-/// the same.
+/// the same. Prints the scenario of the line that begins with `PLAIT_SHOW`, such as "0 17".
 #[test]
 #[ignore = "for changes that are to keep the behavior: make fingerprints"]
 fn fingerprints() {
@@ -196,6 +196,10 @@ fn fingerprints_of(kind: u64) -> String {
     let result = TestRunner::new(config).run(&scenarios_of(kind), |text| {
         let mut lines = lines.borrow_mut();
         let number = lines.lines().count();
+        if wanted("PLAIT_SHOW", String::new()) == format!("{kind} {number}") {
+            println!("{text}");
+            println!("{:#?}", common::try_run(&common::scenario(&text), &common::ALL));
+        }
         *lines += &format!("{kind} {number} {:016x}\n", common::fingerprint(&text));
         Ok(())
     });

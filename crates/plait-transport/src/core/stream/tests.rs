@@ -39,7 +39,8 @@ fn a_bundle_holds_whole_messages_and_their_headers() {
         let entry = *stream.get(segment).unwrap();
         sizes.push((entry.bytes(), stream.further_headers(entry.offset, entry.bytes())));
     }
-    // A message that fits into a packet is never split, and each further one takes 16 bytes of room.
+    // A message that fits into a packet is never split, and each further one takes 16 bytes of
+    // header.
     assert_eq!(sizes, [(1000, 0), (900, 32), (400, 0), (984, 0), (1, 0)]);
     assert_eq!(stream.uncut(), 0);
 }

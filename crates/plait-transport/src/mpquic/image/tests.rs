@@ -61,7 +61,8 @@ fn truncated_numbers_are_recovered_beyond_32_bits() {
     let [mut one, mut other] = images();
     let first = (1 << 32) - 700;
     for (segment, number) in (0..).zip((0..1_400).map(|step| first + step)) {
-        // Before the first one nothing was read, so it must come whole; from then on the last bytes are enough.
+        // A first number without predecessors would have to be sent whole. The test sets its
+        // predecessor as read and acknowledged, so that low bytes are enough.
         if segment == 0 {
             other.paths[1].largest = Some(number - 1);
             one.paths[1].acknowledged = Some(number - 1);
@@ -84,7 +85,8 @@ fn what_begins_where_no_segment_does_is_refused() {
 fn segments_of_any_length_are_known_by_their_numbers() {
     let [one, mut other] = images();
     let mut one = one.numbered();
-    // The first that comes is not the first that left, and its place in bytes tells nothing.
+    // The segments do not arrive in the order of sending, and their offsets in bytes carry no
+    // information.
     for (number, segment, offset) in [(0, 5, 17), (1, 0, 0), (2, 1 << 40, 1 << 50)] {
         let stream = Some(Stream { data: Data { segment, bytes: 3 }, offset });
         let bytes = encode(&mut one, &Packet::OneRtt(OneRtt { stream, ..OneRtt::new(number) }), b"abc");
@@ -111,7 +113,7 @@ fn a_segment_that_is_over_has_its_size_and_nothing_else() {
     assert_eq!((taken, read), (Ok(()), Some((Data { segment: 9, bytes: 1_100 }, 0))));
 }
 
-/// Beside full payload there is room for no more.
+/// An acknowledgement is limited to the space beside a full payload.
 #[test]
 fn an_acknowledgement_has_the_newest_ranges_that_fit() {
     for (length, left) in [(8_000, 8), (50_000, 4)] {

@@ -1,7 +1,7 @@
 //! RACK (RFC 8985): what was sent before something that arrived is lost once it had the time to arrive as well.
 
-use super::scoreboard::State;
 use super::Report;
+use super::scoreboard::State;
 use crate::core::{Flight, PathSender, TransmissionState, insert_ascending};
 use crate::mptcp::subflow::Subflow;
 use plait_sched::{Duration, Time};

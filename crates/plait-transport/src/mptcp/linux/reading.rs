@@ -35,12 +35,7 @@ impl PathSender<Subflow> {
     }
 
     /// Selective blocks and the cumulative number; the round trip that they tell.
-    pub(super) fn read_acknowledgement(
-        &mut self,
-        now: Time,
-        ack: &Ack,
-        report: &mut Report,
-    ) {
+    pub(super) fn read_acknowledgement(&mut self, now: Time, ack: &Ack, report: &mut Report) {
         let subflow = &mut self.recovery;
         if subflow.arrived.is_empty() {
             subflow.linux.highest = report.first_before;
@@ -55,13 +50,7 @@ impl PathSender<Subflow> {
         self.sample_round_trip(now, report);
     }
 
-    fn read_blocks(
-        &mut self,
-        now: Time,
-        ack: &Ack,
-        end: u64,
-        report: &mut Report,
-    ) {
+    fn read_blocks(&mut self, now: Time, ack: &Ack, end: u64, report: &mut Report) {
         let next = self.flight.next();
         let mut lowest_late: Option<u64> = None;
         // A walk through the queue meets the blocks in the order of their numbers.
@@ -97,13 +86,7 @@ impl PathSender<Subflow> {
         }
     }
 
-    fn read_cumulative(
-        &mut self,
-        now: Time,
-        end: u64,
-        highest_before: u64,
-        report: &mut Report,
-    ) {
+    fn read_cumulative(&mut self, now: Time, end: u64, highest_before: u64, report: &mut Report) {
         let first = report.first_before;
         report.progress = end > first;
         if !report.progress {
