@@ -1,7 +1,8 @@
-"""Draw the site's figures and fill in its pages: every number there comes from a run, or from another page.
+"""Draw the site's figures and fill in its pages: every number comes from a run or another page.
 
-Run from anywhere: `.venv/bin/python docs/draw.py [PAGE]…`, or `make figures`; all of it takes about a minute. A page is
-named as below `docs`, without its ending; those of the schedulers are made together.
+Run from anywhere: `.venv/bin/python docs/draw.py [PAGE]…`, or `make figures`; everything takes
+about a minute. The name of a page is its path below `docs`, without the ending; the schedulers'
+pages are made together.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ REPEATED = {
     "decision-cost": HERE / "questions" / "decision-cost.md",
     "validation": HERE / "validation.md",
 }
-"""Pages whose values others repeat, as ``PAGE: VALUE``."""
+"""Pages whose values are repeated by others, as ``PAGE: VALUE``."""
 GOAL = re.compile(r"\| (reached|missed) \|$")
 """The lines of the validation's table of goals."""
 
 
 def repeated() -> dict[str, str]:
-    """The values of other pages."""
+    """Return the values of other pages."""
     made = {}
     for name, file in REPEATED.items():
         found = values_in(file.read_text(encoding="utf-8"))
@@ -51,7 +52,7 @@ def repeated() -> dict[str, str]:
 
 
 def network_pages() -> Mapping[str, Answer]:
-    """The schedulers' pages, which share their runs, and the pages that quote them."""
+    """Return the schedulers' pages, which share their runs, and the pages that quote them."""
     found = networks.Networks.measured()
     figures, quoted = pictures.figures(), found.values()
     index = Answer(
@@ -83,11 +84,11 @@ STUDIES: Mapping[str, Callable[[], Mapping[str, Answer]]] = {
     "transport": lambda: {"transport": example.asking()},
     "trust": lambda: {"trust": Answer({})},
 }
-"""What fills in which pages."""
+"""The study that fills in each group of pages."""
 
 
 def file_of(page: str) -> Path:
-    """The page's file; the README is above the others."""
+    """Return the page's file; the README is in the parent folder."""
     return (HERE.parent if page == "README" else HERE) / f"{page}.md"
 
 
@@ -114,7 +115,7 @@ def main(names: tuple[str, ...]) -> None:
         for figure, drawn in answer.figures.items():
             plots.save(drawn, IMAGES / f"{figure}.png")
         if page == "choosing" and "choosing" not in wanted:
-            continue  # only quoted here; its own runs were not asked for
+            continue  # only quoted here; its own runs were not requested
         file = file_of(page)
         text = file.read_text(encoding="utf-8")
         places = tables_wanted(text)

@@ -1,4 +1,4 @@
-"""Write what the code says of itself into the pages that ask for it: `make reference`."""
+"""Write generated text about the code into the pages with a place for it: `make reference`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import generated  # noqa: E402
 
 
 def main() -> None:
-    """Every page with a place for it."""
+    """Fill in every page with a place for generated text."""
     for file in generated.pages():
         before = file.read_text(encoding="utf-8")
         after = generated.filled(before)

@@ -1,9 +1,9 @@
-"""What MkDocs asks of us while it builds the site.
+"""Hooks of MkDocs for the build of the site.
 
-Pages stay as they are read in the repository; here their links to files outside of `docs` are led to pages, the marks
-of `plait.support.pages` are taken out, and what stands behind `<!-- generated: … -->` is made anew from what the code
-says (`generated`).
-Files outside of `docs` that are pages of the site, such as the papers' READMEs, are read from where they are.
+Pages remain readable in the repository. Here their links to files outside of `docs` become links to
+pages, the marks of `plait.support.pages` are removed, and text behind `<!-- generated: … -->` is
+made anew from the code (`generated`). Files outside of `docs` that are pages of the site, such as
+the papers' READMEs, are read from their own places.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ OUTSIDE = {
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
 }
-"""Files of the repository that are pages of the site, by their places there."""
+"""Files of the repository that are pages of the site, with their places there."""
 FENCE = re.compile(r"^( *)(`{3,})(\w*)[^\n]*\n.*?^\1\2 *$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^()\s]+)\)")
 GENERATED = re.compile(r"(?<!`)<!-- generated: ([^:]+?)(?:: (.+?))? -->")
 MARK = re.compile(r"(?<!`)<!-- (?:(?:measured|value): .+?|end) -->")
-"""Both are left alone where a page writes about them, as code."""
+"""`GENERATED` and `MARK` do not match marks that a page shows as code."""
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages whose files are elsewhere."""
+    """Add the pages with files outside of `docs`."""
     for source, place in OUTSIDE.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, place, content=text))
@@ -50,7 +50,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """The page as MkDocs is to read it; PluginError if it asks for something that there is not."""
+    """Return the page for MkDocs; PluginError if it requests something unknown."""
     uri = page.file.src_uri
     source = next((file for file, place in OUTSIDE.items() if place == uri), f"docs/{uri}")
     try:
@@ -62,7 +62,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def outside_of_code(change: Any, text: str) -> str:
-    """Change the text between fenced blocks; of their first lines keep the language alone."""
+    """Change the text between fenced blocks; reduce their first lines to the language."""
     made, at = [], 0
     for fence in FENCE.finditer(text):
         rest = fence[0].partition("\n")[2]
@@ -72,18 +72,18 @@ def outside_of_code(change: Any, text: str) -> str:
 
 
 def filled(text: str) -> str:
-    """Put in what is generated."""
+    """Insert the generated parts."""
     return GENERATED.sub(lambda found: generated.part(found[1], found[2] or ""), text)
 
 
 def unmarked(text: str) -> str:
-    """Take the marks of measured tables and values out: tables keep an empty line around them."""
+    """Remove the marks of measured tables and values; tables keep an empty line around them."""
     text = re.sub(rf"^(?:{MARK.pattern})$", "", text, flags=re.MULTILINE)
     return MARK.sub("", text)
 
 
 def spaced(text: str) -> str:
-    """Set lists and tables off from the paragraph before them: this Markdown wants an empty line, GitHub's does not."""
+    """Insert an empty line before lists and tables: this Markdown needs it, GitHub's does not."""
     made: list[str] = []
     for line in text.split("\n"):
         before = made[-1] if made else ""
@@ -98,10 +98,10 @@ def spaced(text: str) -> str:
 
 
 def links(text: str, source: str, uri: str) -> str:
-    """Lead links of the repository to pages; what is in no page is named instead.
+    """Turn links of the repository into links to pages; name files that no page shows.
 
     Raises:
-        ValueError: a link leads to a file that is not there.
+        ValueError: the target of a link does not exist.
     """
 
     def led(found: re.Match[str]) -> str:
@@ -124,10 +124,10 @@ def links(text: str, source: str, uri: str) -> str:
 
 
 def enlarged(text: str) -> str:
-    """Let a figure open by itself, where a telephone can enlarge it."""
+    """Let a figure open by itself, so that a telephone can enlarge it."""
     return re.sub(r"^(!\[[^\]]*\]\(([^)]+)\))$", r"[\1](\2)", text, flags=re.MULTILINE)
 
 
 def is_page(wanted: str) -> bool:
-    """Whether something of the site is made for this file of the repository."""
+    """Whether this file of the repository becomes a page of the site."""
     return wanted.removeprefix("docs/") in OUTSIDE.values()

@@ -1,8 +1,9 @@
 """Write the measured tables into the papers' READMEs: every number there comes from a run.
 
-A table stands between `<!-- measured: NAME -->` and `<!-- end -->`; a test holds it against a fresh run.
-Run from anywhere: `.venv/bin/python docs/measured.py [PAPER]…`, or `make figures`. With `--engine linux` the tables
-that hold the kernel's runs beside the simulator's, which take an hour: `make figures-linux`.
+A table stands between `<!-- measured: NAME -->` and `<!-- end -->`; a test compares it with a fresh
+run. Run from anywhere: `.venv/bin/python docs/measured.py [PAPER]…`, or `make figures`. With
+`--engine linux` it writes the tables that compare the kernel's runs with the simulator's, which
+take an hour: `make figures-linux`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ QUEUES = (17, 50, 200)
 
 
 MEASURES = {"schedulers-csws14": ("pooling", "benefit", "window", "half", "limited")}
-"""Names of a paper's measures, in the order of its expected.toml, that are tables of their own."""
+"""Names of a paper's measures with separate tables, in the order of its expected.toml."""
 BESIDE = {
     "dd-linux": {
         "kernel-goodput": (("H_*-100-10", "H_*-100-100", "[A-G]-*-10*"), "goodput_bps"),
@@ -47,7 +48,7 @@ DASH = "–"
 
 
 def tables(done: Reproduction) -> dict[str, str]:
-    """The measured tables of a paper's README, by name, as Markdown."""
+    """Return the measured tables of a paper's README, by name, as Markdown."""
     made = {"headline": done.headline().markdown()}
     if any(row.agrees is False for row in done.rows):
         made["differing"] = not_reproduced(done)
@@ -64,7 +65,7 @@ def tables(done: Reproduction) -> dict[str, str]:
 
 
 def measured(done: Reproduction, index: int) -> str:
-    """One of the paper's measures with confidence intervals: a line per scenario and scheduler."""
+    """Return one of the paper's measures with intervals: a line per scenario and scheduler."""
     table = pivot(done.paper, done.rows, done.paper.measures[index])
     lines = [
         ["case", "scheduler", *table["headings"]],
@@ -75,7 +76,7 @@ def measured(done: Reproduction, index: int) -> str:
 
 
 def not_reproduced(done: Reproduction) -> str:
-    """The rows that do not agree, each with its reason."""
+    """Return the rows that do not agree, each with its reason."""
     paper = done.paper
     lines = [
         ["case", "metric", "scheduler", "paper", "here", "why"],
@@ -95,7 +96,10 @@ Rows = Mapping[str, Row]
 
 
 def both_engines(name: str) -> dict[str, str]:
-    """The tables of a paper on both engines, by name: each metric of `BESIDE`, and all that is printed or claimed."""
+    """Return the tables of a paper on both engines, by name.
+
+    They have each metric of `BESIDE`, and all printed or claimed values.
+    """
     kernel = reproduce(name, engine="linux", with_figures=False)
     cases = sorted({scenario for scenario, _ in kernel.results})
     simulated = reproduce(name, scenarios=cases, with_figures=False)
@@ -104,7 +108,7 @@ def both_engines(name: str) -> dict[str, str]:
 
 
 def beside_tables(paper: Paper, simulated: Rows, kernel: Rows) -> dict[str, str]:
-    """The tables of `both_engines` from the rows."""
+    """Return the tables of `both_engines` from the rows."""
     made = {}
     for name, (patterns, metric) in BESIDE[paper.id].items():
         part = restricted(paper, patterns)
@@ -146,14 +150,14 @@ def beside_tables(paper: Paper, simulated: Rows, kernel: Rows) -> dict[str, str]
 
 
 def _outcome(paper: Paper, rows: Sequence[Row]) -> str:
-    """The value of a row, or how many of several agree."""
+    """Format the value of a row, or the number of agreeing rows."""
     if len(rows) == 1:
         return f"{wording(rows[0].metric, paper).number(rows[0].measured)}, {verdict(rows[0])}"
     return f"{sum(row.agrees is True for row in rows)} agree"
 
 
 def markdown(lines: Sequence[Sequence[str]]) -> str:
-    """A table."""
+    """Return a table in Markdown."""
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -182,11 +186,11 @@ READINGS: Mapping[str, tuple[Mapping[str, object], Mapping[str, str]]] = {
     ),
     "BLEST by the paper's formula": ({}, {"blest+rp": "blest-paper"}),
 }
-"""Readings of the BLEST paper: changes in its scenarios, and schedulers in the place of others."""
+"""Readings of the BLEST paper: changes of its scenarios, and replacements of schedulers."""
 
 
 def readings(paper: Paper) -> str:
-    """The printed values of the BLEST paper by several readings, over five seeds."""
+    """Return the printed values of the BLEST paper by several readings, over five seeds."""
     headings = (
         "reading",
         "values that agree",
@@ -224,9 +228,9 @@ def readings(paper: Paper) -> str:
 
 
 def reread(paper: Paper, changes: Mapping[str, object], instead: Mapping[str, str]) -> Paper:
-    """The runs of the printed values, with changes and with schedulers in the place of others.
+    """Return the runs of the printed values, with changes and with replaced schedulers.
 
-    A change of a path or flow is made in the scenarios that have one of that name.
+    A change of a path or flow applies to the scenarios that have one with this name.
     """
     scenarios = {}
     for key, one in paper.scenarios.items():
@@ -265,7 +269,7 @@ BUFFERS = ("64KiB", "6MiB")
 
 
 def head_of_line() -> str:
-    """The scenarios about head-of-line blocking on both engines."""
+    """Return the scenarios about head-of-line blocking on both engines."""
     lines = [
         ["scenario", "receive buffer", "scheduler", "goodput (Mbit/s)", "waiting for others (packets)"],
         ["---", "--:", "---", "--:", "--:"],
@@ -285,7 +289,10 @@ def head_of_line() -> str:
 
 
 def blocking() -> str:
-    """Resource pooling: how long the slow path's round trip is, and what the receiver's window gives by it."""
+    """Return the slow path's round-trip time with resource pooling, and the resulting rate limit.
+
+    The limit is the receiver's window divided by this time.
+    """
     file = PAPERS / "schedulers-csws14" / "scenarios" / "pooling.toml"
     runs = plait.compare(file, ["lowest-rtt", "lowest-rtt+rp"], series="100ms")
     headings = (
@@ -315,7 +322,10 @@ def blocking() -> str:
 
 
 def designs() -> str:
-    """How evenly designs of the paper's size fill six dimensions; of random ones the first seed."""
+    """Return the evenness of designs of the paper's size in six dimensions.
+
+    Random designs use the first seed.
+    """
     lines = [
         ["design", "smallest distance", "coverage", "largest hole", "discrepancy (centred L2)"],
         ["---", *["--:"] * 4],
@@ -328,7 +338,7 @@ def designs() -> str:
 
 
 def queues() -> str:
-    """Table II, 1/200, 500 kB with other queues: what is left of the delay even if no packet were blocked."""
+    """Return Table II, 1/200, 500 kB with other queues: the delay left without any blocking."""
     scenario = plait.load(PAPERS / "daps-icc14" / "scenarios" / "table2-1-200-500kB.toml")
     headings = (
         "queue (packets)",
@@ -376,7 +386,7 @@ def _lines(queue: int, results: Sequence[plait.Result]) -> list[list[str]]:
 
 
 def fill(text: str, made: dict[str, str]) -> str:
-    """The README with its tables replaced by those just made."""
+    """Return the README with its tables replaced by new ones."""
     for name, table in made.items():
         place = re.compile(rf"(<!-- measured: {name} -->\n).*?(<!-- end -->)", re.DOTALL)
         text, count = place.subn(lambda found, table=table: f"{found[1]}{table}\n{found[2]}", text)
@@ -400,7 +410,7 @@ def main() -> None:
 
 
 def write(file: Path, made: dict[str, str]) -> None:
-    """Fill in a file."""
+    """Fill in the tables of a file."""
     file.write_text(fill(file.read_text(encoding="utf-8"), made), encoding="utf-8")
 
 

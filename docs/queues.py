@@ -1,7 +1,9 @@
-"""Hold CoDel and FQ-CoDel against Linux' own and write the numbers into their page: ``make disciplines``.
+"""Compare CoDel and FQ-CoDel with Linux' own and write the numbers of a page: ``make disciplines``.
 
-Run from anywhere: `.venv/bin/python docs/queues.py [--draw N] [--repetitions N] [--only WORDS] [--rows FOLDER]`.
-With `--rows` nothing is run: the page is written from what an earlier run left there, in `rows.json` and `nearby.json`.
+Run from anywhere:
+`.venv/bin/python docs/queues.py [--draw N] [--repetitions N] [--only WORDS] [--rows FOLDER]`.
+With `--rows` it makes no runs: it writes the page from the files `rows.json` and `nearby.json` of
+an earlier run in that folder.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def main() -> None:
-    """Run the cases, or read what was run, and fill in the page if they are all there."""
+    """Run the cases, or read earlier runs, and fill in the page if all cases are there."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draw", type=int, default=2)
     parser.add_argument("--repetitions", type=int, default=6)

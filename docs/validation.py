@@ -1,7 +1,8 @@
-"""Write the numbers of the page on the simulator's truth: ``make validate``.
+"""Write the numbers of the page on the simulator's accuracy: ``make validate``.
 
-Takes the runs that ``plait validate linux --out FOLDER`` left in FOLDER, draws the figure beside the page, and fills in
-tables and values. Run from anywhere: `.venv/bin/python docs/validation.py FOLDER`.
+Run from anywhere: `.venv/bin/python docs/validation.py FOLDER`. It reads the runs that
+``plait validate linux --out FOLDER`` left in FOLDER, draws the figure beside the page, and fills in
+tables and values.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def main(folder: Path) -> None:
     """Fill in the page from the runs in a folder.
 
     Raises:
-        OutputError: there are none.
+        OutputError: the folder has no runs.
     """
     frames = []
     for name in ("runs", "outcomes"):

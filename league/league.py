@@ -1,4 +1,6 @@
-"""The league table: ``make league``. Makes the runs of every domain, and writes `docs/league.md` and its figure anew.
+"""The league table: ``make league``. Makes the runs of every domain.
+
+It writes `docs/league.md` and its figure anew.
 
 Exit status: 0 done, 1 a run failed, 2 bad input.
 """
@@ -49,7 +51,10 @@ Table = Mapping[Domain, Sequence[Standing]]
 
 
 def glance(table: Table) -> str:
-    """All schedulers in all domains: the gain by each domain's first metric, and how often each is harmful."""
+    """Return all schedulers in all domains: gains, and the share of points with harm.
+
+    Gains are by each domain's first metric.
+    """
     lines = []
     for label, own in _sorted(table):
         harmful, points = sum(one.harmful for one in own), sum(one.points for one in own)
@@ -60,7 +65,7 @@ def glance(table: Table) -> str:
 
 
 def details(domain: Domain, found: Sequence[Standing]) -> str:
-    """One domain, metric by metric."""
+    """Return the table of one domain, with a column per metric."""
     unit = {name: "points" if name == SHARE else "%" for name in domain.metrics}
     headings = [f"{NAMES[name]}, better by ({unit[name]})" for name in domain.metrics]
     ordered = sorted(found, key=lambda one: -next(iter(one.gains.values())).value)
@@ -81,7 +86,7 @@ def details(domain: Domain, found: Sequence[Standing]) -> str:
 
 
 def winners(table: Table) -> str:
-    """A sentence per domain that follows from its standings."""
+    """Return a sentence per domain that follows from its standings."""
     lines = []
     for domain, found in table.items():
         first = next(iter(found[0].gains))
@@ -101,7 +106,11 @@ def winners(table: Table) -> str:
 
 
 def values(table: Table) -> dict[str, str]:
-    """``NAME harmful`` (percent of points), ``NAME worst`` (of goodput), ``NAME better``, ``NAME worse`` (domains)."""
+    """Return numbers for the sentences.
+
+    Keys: ``NAME harmful`` (percent of points), ``NAME worst`` (of goodput), ``NAME better`` and
+    ``NAME worse`` (domains).
+    """
     made = {}
     for label, own in _sorted(table):
         points = sum(one.points for one in own)
@@ -117,7 +126,7 @@ def values(table: Table) -> dict[str, str]:
 
 
 def drawn(table: Table) -> Figure:
-    """The glance as a map."""
+    """Draw the overview as a map."""
     rows = list(_sorted(table))
     figure, (axes,) = new_figure(width=9.0, height=0.27 * len(rows) + 1.6)
     gains = [[next(iter(one.gains.values())) for one in own] for _, own in rows]
@@ -141,7 +150,7 @@ def drawn(table: Table) -> Figure:
 
 
 def _sorted(table: Table) -> list[tuple[str, list[Standing]]]:
-    """Schedulers, the seldom harmful first; of equals, those that are better in more domains."""
+    """Sort schedulers by the number of harmful points; of equals, by better and worse domains."""
     labels = [one.scheduler for one in next(iter(table.values()))]
     by_label = {
         label: [next(one for one in found if one.scheduler == label) for found in table.values()]

@@ -1,8 +1,9 @@
-"""Draws the recorded-like rates of the domain "radio links": `traces/radio-1.trace` to `radio-6.trace`.
+"""Writes synthetic rates of the domain "radio links": `traces/radio-1.trace` to `radio-6.trace`.
 
-Not recordings: a link's rate is the exponential of a mean-reverting walk, a value per 50 ms, as the fading of a radio
-channel in motion; links differ in how fast and how far they swing. Each file is a Mahimahi trace of 15 s, which
-repeats. The same files on every machine: `random.Random` and arithmetic that libraries do not change.
+They are not recordings: a link's rate is the exponential of a mean-reverting walk, a value per 50
+ms, like the fading of a radio channel in motion. Links differ in the speed and the range of their
+changes. Each file is a Mahimahi trace of 15 s, which repeats. The files are the same on every
+machine: `random.Random` and arithmetic that libraries do not change.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 TRACES = Path(__file__).resolve().parent / "traces"
 PACKET = 1504 * 8
-"""Bits of one opportunity to send, as Mahimahi counts."""
+"""Bits of one transmission opportunity in Mahimahi."""
 SECONDS = 15
 STEP = 0.05
 LINKS = {
@@ -25,11 +26,12 @@ LINKS = {
     5: (2.0, 0.6, 2.0),
     6: (5.0, 1.0, 0.3),
 }
-"""By number: the median rate in Mbit/s, the standard deviation of its logarithm, after how many seconds it forgets."""
+"""By number: median rate in Mbit/s, standard deviation of its logarithm, correlation time in
+seconds."""
 
 
 def trace(number: int) -> str:
-    """The file of a link: a line per opportunity, its moment in ms."""
+    """Return the file of a link: a line per transmission opportunity, with its time in ms."""
     return "".join(f"{moment}\n" for moment in _moments(number))
 
 

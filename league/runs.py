@@ -1,7 +1,7 @@
 """The league's runs: every domain's plan, and each of its paths alone.
 
-A domain is a plan as `plait sweep` takes it; beside its schedulers, every point is run over each path
-by itself. Seeds are repetitions of a point (`plait.scenarios.repetition`), and their means count.
+A domain is a plan of `plait sweep`. Beside the runs of its schedulers, every point is run over each
+path alone. Seeds are repetitions of a point (`plait.scenarios.repetition`), and their means count.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from plait.sweep.plan import Plan
 
 HERE = Path(__file__).resolve().parent
 ALONE = "alone"
-"""Of the rows over a single path: `alone:` and its name stand where others have their scheduler."""
+"""Prefix of the scheduler's label in rows over a single path: `alone:` and the path's name."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A plan, and the metrics that count there; the first one decides who is harmful."""
+    """A plan, and its metrics; the first one decides about harm."""
 
     name: str
     title: str
@@ -36,17 +36,17 @@ class Domain:
 
     @property
     def plan(self) -> Plan:
-        """What is run."""
+        """The plan of the runs."""
         return Plan.load(HERE / f"{self.name}.toml")
 
     @property
     def what(self) -> str:
-        """The domain in the words of its plan's first line."""
+        """The description of the domain: its plan's first line."""
         return (HERE / f"{self.name}.toml").read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
 
 
 def domains() -> tuple[Domain, ...]:
-    """All domains, in the order of the table."""
+    """Return all domains, in the order of the table."""
     table = tomllib.loads((HERE / "league.toml").read_text(encoding="utf-8"))
     return tuple(Domain(one["plan"], one["title"], tuple(one["metrics"])) for one in table["domain"])
 
@@ -58,10 +58,11 @@ def measured(
     threads: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> pl.DataFrame:
-    """Make a domain's runs, or those of its first points: a row per point and scheduler with the domain's metrics.
+    """Make a domain's runs, or those of its first points: a row per point and scheduler.
 
-    Each is the mean over the point's repetitions, the same for all schedulers and for each path alone.
-    A metric is null where a run has none, such as the delay of blocks none of which arrived.
+    A row has the domain's metrics as means over the point's repetitions, which are the same for all
+    schedulers and for each path alone. A metric is null where a run has none, such as the delay of
+    blocks if none arrived.
     """
     plan = domain.plan
     tasks: list[Task] = []
@@ -73,7 +74,7 @@ def measured(
             (f"{ALONE}:{name}", from_table(only, plan.where(point), plan.base), "lowest-rtt")
             for name, only in singly(table)
         ]
-        # Losses of another point are others.
+        # Each point has its own losses.
         first = point * len(plan.seeds)
         for label, network, choice in runs:
             rows.append({"point": point, "scheduler": label})
@@ -89,13 +90,13 @@ def measured(
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """Over the repetitions; null if one has no such number."""
+    """Return the mean over the repetitions; None if one lacks the metric."""
     known = [value for value in values if value is not None]
     return fmean(known) if len(known) == len(values) else None
 
 
 def singly(document: dict[str, Any]) -> Sequence[tuple[str, dict[str, Any]]]:
-    """A scenario over each of its paths alone, without the traffic of somebody else on the others."""
+    """Return a scenario over each of its paths alone, without flows on the other paths."""
     made = []
     for path in document["path"]:
         flows = [flow for flow in document.get("flow", []) if flow.get("path") == path["name"]]

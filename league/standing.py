@@ -1,7 +1,7 @@
-"""What the league's runs say: who is better than whom, who is best how often, and who is worse than one path alone.
+"""Statistics of the league's runs: better and best schedulers, and harm against one path alone.
 
-Everything is a comparison at the same point, of means over the same repetitions. More than zero is
-always better.
+Every comparison is at one point, of means over the same repetitions. A positive value is always
+better.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from plait.results.metrics import direction
 from plait.statistics.estimate import Estimate, bootstrap_mean, change_of_pairs
 
 BASE = "lowest-rtt"
-"""What all are compared with: what most systems do."""
+"""The baseline of all comparisons, which most systems use."""
 TIE = 2.0
-"""Percent, or percentage points of a share, within which two are alike."""
+"""Percent, or percentage points of a share, within which two values count as equal."""
 SHARE = "in_time_share"
-"""A metric whose differences are in percentage points: it may be 0."""
+"""A metric with differences in percentage points, because it may be 0."""
 
 
 @dataclass(frozen=True)
 class Standing:
     """A scheduler in one domain.
 
-    gains: by metric, by how much it is better than `BASE` over all points, with a 95 % interval; of percent, the
-    geometric mean of the ratios. best: in how many points no other scheduler is better by more than `TIE`. harmful:
-    in how many the best path alone is, by the domain's first metric; harm: by how much where that is worst, as a
-    gain, so below zero. lacking: points in which it has no such number at all, which count as harmful.
+    gains: by metric, the gain over `BASE` over all points, with a 95 % interval; a gain in percent
+    is the geometric mean of the ratios. best: number of points in which no other scheduler is
+    better by more than `TIE`. harmful: number of points in which the best path alone is better by
+    more than `TIE`, by the domain's first metric. harm: the lowest gain over that path, negative
+    for harm. lacking: points without a value of the metric, which count as harmful.
     """
 
     scheduler: str
@@ -44,17 +45,17 @@ class Standing:
 
     @property
     def is_better(self) -> bool:
-        """Whether the domain's first metric is better than that of `BASE`, by more than chance and more than a tie."""
+        """Whether the first metric is better than that of `BASE`, by more than chance and a tie."""
         return surely(next(iter(self.gains.values()))) > 0
 
     @property
     def is_worse(self) -> bool:
-        """Likewise, worse."""
+        """Whether the first metric is worse than that of `BASE`, by more than chance and a tie."""
         return surely(next(iter(self.gains.values()))) < 0
 
 
 def surely(gain: Estimate) -> int:
-    """1 for a gain beyond chance and a tie, −1 for such a loss, 0 for neither."""
+    """Return 1 for a gain beyond chance and a tie, −1 for such a loss, otherwise 0."""
     low, high = gain.interval or (gain.value, gain.value)
     if abs(gain.value) < TIE or low <= 0 <= high:
         return 0
@@ -62,7 +63,7 @@ def surely(gain: Estimate) -> int:
 
 
 def standings(domain: Domain, rows: pl.DataFrame) -> list[Standing]:
-    """Every scheduler of a domain, in the plan's order."""
+    """Return every scheduler of a domain, in the plan's order."""
     wide = {name: _by_scheduler(rows, name) for name in domain.metrics}
     first = domain.metrics[0]
     labels = [one for one in wide[first] if not one.startswith(f"{ALONE}:")]
@@ -91,7 +92,7 @@ Values = Sequence[float | None]
 
 
 def _by_scheduler(rows: pl.DataFrame, name: str) -> dict[str, list[float | None]]:
-    """A metric of every scheduler, by point."""
+    """Return a metric of every scheduler, by point."""
     grouped = rows.sort("point").group_by("scheduler", maintain_order=True).agg(pl.col(name))
     order = list(rows["scheduler"].unique(maintain_order=True))
     found = dict(zip(grouped["scheduler"].to_list(), grouped[name].to_list(), strict=True))
@@ -106,7 +107,10 @@ def _best(name: str, values: Values) -> float | None:
 
 
 def _gain(name: str, value: float | None, base: float | None) -> float:
-    """By how much a value is better: percent, or percentage points. No value is as bad as can be."""
+    """Return the gain of a value: percent, or percentage points.
+
+    A missing value is −∞; without a base the gain is 0.
+    """
     if value is None or base is None:
         return 0.0 if base is None else -math.inf
     if name == SHARE:
@@ -117,7 +121,7 @@ def _gain(name: str, value: float | None, base: float | None) -> float:
 
 
 def _paired(name: str, values: Values, base: Values) -> Estimate:
-    """The gain over all points where both have a number."""
+    """Return the gain over all points where both have a positive value, or a share."""
     pairs = [
         (one, other)
         for one, other in zip(values, base, strict=True)

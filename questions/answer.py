@@ -1,7 +1,7 @@
 """Answers the questions of `docs/questions` with data: ``make questions``.
 
-For each question: makes its runs, draws its figures into `docs/questions` and fills in the numbers of its page. Exit
-status: 0 done, 1 a run failed, 2 bad input.
+For each question it makes the runs, draws the figures into `docs/questions` and fills in the
+numbers of its page. Exit status: 0 done, 1 a run failed, 2 bad input.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ RUNS: Mapping[str, Callable[[pl.DataFrame], Answer]] = {
     "bidirectional": bidirectional.answer,
     "lte": lte.answer,
 }
-"""The questions that are answered by runs; what a decision costs is a benchmark's."""
+"""The questions answered by runs; a benchmark measures the cost of a decision."""
 NAMES = ("asymmetry", "rtt-error", "decision-cost", "bidirectional", "lte")
 
 
 def recordings(folder: Path | None) -> dict[str, str]:
-    """The variable `traces` of the question `lte`; MissingInputError if a recording is not there."""
+    """Return the variable `traces` of the question `lte`; MissingInputError without a recording."""
     if folder is None:
         message = "lte: needs recordings; give their folder with --traces (docs/questions/lte.md says which they are)"
         raise MissingInputError(message)
@@ -71,7 +71,7 @@ def ask(name: str, traces: Path | None, criterion: Path, threads: int = 0) -> An
 def main(names: tuple[str, ...], traces: Path | None, criterion: Path, threads: int) -> None:
     """Answer each QUESTION, or all; write figures and numbers into docs/questions.
 
-    Without names, what cannot be answered here is left as it is.
+    Without names, questions without their inputs are left as they are.
     """
     for name in names or NAMES:
         try:

@@ -1,7 +1,7 @@
-"""From which asymmetry does DAPS pay? `question.toml` has the runs.
+"""From which asymmetry on does DAPS pay? `question.toml` has the runs.
 
-It *pays* in a case if it has at least a tenth less application delay than round-robin and than lowest-RTT, and at
-least 95 % of the goodput of the better of them. A = C_1·RTT_1 / (C_0·RTT_0).
+DAPS *pays* in a case with at least a tenth less application delay than round-robin and than
+lowest-RTT, and at least 95 % of the goodput of the better of them. A = C_1·RTT_1 / (C_0·RTT_0).
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ PROTOCOLS = ("CMT-SCTP", "MPTCP, ACK per packet", "MPTCP, delayed ACKs")
 BASELINES = ("round-robin", "lowest-rtt")
 SCHEDULERS = ("daps", "daps-rounds")
 SAVED, KEPT = -10.0, -5.0
-"""Percent: the change of the delay that pays, and the change of the goodput that is borne."""
+"""Percent: required change of the delay, and tolerated change of the goodput."""
 PACKET = 1500 * 8
 BANDS = (0.0, 1.0, 3.0, 7.0, 20.0, 100.0)
 """Bounds of the asymmetry in the second table."""
 
 
 def judged(runs: pl.DataFrame) -> pl.DataFrame:
-    """One row per case and DAPS: delay and goodput against the better baseline, in percent, and whether it pays."""
+    """Return one row per case and DAPS variant, and whether it pays there.
+
+    Delay and goodput are in percent of the better baseline.
+    """
     base = (
         runs.filter(pl.col("scheduler").is_in(BASELINES))
         .group_by(CASE)
@@ -57,13 +60,13 @@ def judged(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def trigger(cases: pl.DataFrame, name: str) -> float | None:
-    """The smallest value of a column from which on every case pays; None if not even the largest does."""
+    """Return the value of a column from which on every case pays; None if the largest does not."""
     failing = max(values(cases.filter(~pl.col("pays")), name), default=0.0)
     return min((one for one in values(cases, name) if one > failing), default=None)
 
 
 def bands(found: pl.DataFrame) -> str:
-    """The table of how often it pays by bands of A."""
+    """Return the table of the number of paying cases by bands of A."""
     lines = []
     for scheduler, protocol, rate in itertools.product(SCHEDULERS, PROTOCOLS, (1, 10)):
         own = found.filter(
@@ -81,7 +84,7 @@ def bands(found: pl.DataFrame) -> str:
 
 
 def answer(runs: pl.DataFrame) -> Answer:
-    """The table of triggers, the sentences' values, and a map per reading of DAPS."""
+    """Return the table of triggers, the sentences' values, and a map per reading of DAPS."""
     found = judged(runs)
     lines, sentences = [], {}
     groups = list(itertools.product(PROTOCOLS, (1, 10), ("small", "large")))

@@ -16,13 +16,13 @@ METRICS = (("goodput_bps", "goodput (Mbit/s)", 1e-6), ("app_delay_ms.mean", "app
 
 
 def scaled(found: Estimate, scale: float) -> Estimate:
-    """An estimate in another unit."""
+    """Return an estimate in another unit."""
     low, high = found.interval or (found.value, found.value)
     return Estimate(found.value * scale, low * scale, high * scale)
 
 
 def answer(runs: pl.DataFrame) -> Answer:
-    """A table per network with both ways side by side, the ranks' changes, and their dots."""
+    """Return a table per network with both ways side by side, the changes, and the figure."""
     networks = list(runs["network"].unique(maintain_order=True))
     schedulers = list(runs["scheduler"].unique(maintain_order=True))
     panels, tables, sentences, best = [], {}, {}, []
@@ -78,6 +78,6 @@ def answer(runs: pl.DataFrame) -> Answer:
 
 
 def _runs(runs: pl.DataFrame, network: str, scheduler: str) -> dict[str, pl.DataFrame]:
-    """The runs by way, in the order of the seeds."""
+    """Return the runs by way, in the order of the seeds."""
     some = runs.filter((pl.col("network") == network) & (pl.col("scheduler") == scheduler)).sort("seed")
     return {way: some.filter(pl.col("way") == way) for way in WAYS}

@@ -1,4 +1,4 @@
-"""What does a decision cost? From the samples that ``cargo bench -p plait-speed --bench decision`` leaves."""
+"""What does a decision cost? It uses samples of ``cargo bench -p plait-speed --bench decision``."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from plait.support.pages import markdown
 
 COUNTS = (2, 4, 8)
 ENGINE = "engine-alone"
-"""The benchmark of what is not the scheduler, and part of every measurement."""
+"""The benchmark of the engine without a scheduler, which is part of every measurement."""
 UNIT = "lowest-rtt"
 OPTIONS = ("lowest-rtt+rp", "lowest-rtt+bm", "lowest-rtt+rp+bm")
 
 
 def nanoseconds(criterion: Path, name: str, count: int) -> float:
-    """The time of a decision in the fastest of the benchmark's samples: the one that other work disturbed least.
+    """Return the time of a decision in the fastest sample, the one least disturbed by other work.
 
     Raises:
-        MissingInputError: it was not measured.
+        MissingInputError: there is no measurement.
     """
     file = criterion / name / f"{count}-paths" / "new" / "sample.json"
     if not file.is_file():
@@ -34,7 +34,10 @@ def nanoseconds(criterion: Path, name: str, count: int) -> float:
 
 
 def ratios(criterion: Path) -> Mapping[str, list[float]]:
-    """For each scheduler and number of paths the cost of a decision, lowest-RTT's over two paths being 1."""
+    """Return the cost of a decision for each scheduler and number of paths.
+
+    The unit is the cost of lowest-RTT over two paths.
+    """
     names = [one["name"] for one in schedulers()]
     place = names.index(UNIT) + 1
     order = (ENGINE, *names[:place], *OPTIONS, *names[place:])
@@ -43,7 +46,7 @@ def ratios(criterion: Path) -> Mapping[str, list[float]]:
 
 
 def answer(criterion: Path) -> Answer:
-    """The table of ratios, and bars."""
+    """Return the table of ratios, and their figure."""
     found = ratios(criterion)
     table = markdown(
         ["scheduler", *(f"{count} paths" for count in COUNTS)],

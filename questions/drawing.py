@@ -19,7 +19,7 @@ EXTREME = 100.0
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a map: a change in percent, a remark below it, and whether it stands out."""
+    """A cell of a map: a change in percent, a remark below it, and whether it has a frame."""
 
     change: float
     remark: str = ""
@@ -37,7 +37,7 @@ class Panel:
 
 
 def maps(panels: Sequence[Panel], across: int, *, x: str, y: str, what: str) -> Figure:
-    """Draw maps of changes in percent, blue where less and red where more; `across` of them in a row."""
+    """Draw maps of changes in percent, blue for less and red for more, `across` in a row."""
     figure, axes = new_figure(
         across, len(panels) // across, width=3.6 * across, height=2.6 * len(panels) / across
     )
@@ -70,7 +70,10 @@ def maps(panels: Sequence[Panel], across: int, *, x: str, y: str, what: str) -> 
 def curves(
     panels: Sequence[tuple[str, Mapping[str, Sequence[Estimate]]]], places: Sequence[str], *, x: str
 ) -> Figure:
-    """One panel per metric: estimates over places, one curve per scheduler, whiskers for confidence intervals."""
+    """Draw one panel per metric: estimates over places, one curve per scheduler.
+
+    Whiskers show confidence intervals.
+    """
     figure, axes = new_figure(len(panels), width=4.3 * len(panels), height=4.2)
     for one, (name, found) in zip(axes, panels, strict=True):
         for index, (scheduler, estimates) in enumerate(found.items()):
@@ -102,14 +105,15 @@ def dots(
     log: Sequence[str] = (),
     mark: float | None = None,
 ) -> Figure:
-    """Draw panels with a line per scheduler and a dot per series, whiskers for confidence intervals.
+    """Draw panels with a line per scheduler and a dot per series; whiskers are intervals.
 
     Args:
-        panels: title, name of the metric with its unit, and each scheduler's estimates, one per series.
-        series: their names.
+        panels: title, name of the metric with its unit, and each scheduler's estimates, one per
+            series.
+        series: names of the series.
         across: panels in a row.
-        log: the metrics that have a logarithmic axis.
-        mark: a value to be marked by a vertical line.
+        log: the metrics with a logarithmic axis.
+        mark: a value that a vertical line marks.
     """
     down = len(panels) // across
     names = list(panels[0][2])

@@ -16,7 +16,7 @@ BASE = "lowest-rtt"
 RECORDINGS = tuple(
     f"{name}.{way}" for name in ("ATT-LTE-driving-2016", "Verizon-LTE-short") for way in ("down", "up")
 )
-"""The files that the command is told the folder of."""
+"""The files that the folder in the command's option must have."""
 METRICS = (
     ("bulk", "goodput_bps", "goodput, bulk", 1e-6, "Mbit/s", 2),
     ("bulk", "app_delay_ms.mean", "application delay, bulk", 1.0, "ms", 0),
@@ -28,7 +28,7 @@ DRAWN = ("goodput_bps", "app_delay_ms.mean", "block_delay_ms.mean")
 
 
 def answer(runs: pl.DataFrame) -> Answer:
-    """A table per pair of round-trip times, values against lowest-RTT over all of them, and their dots."""
+    """Return a table per pair of round-trip times, values against lowest-RTT, and the figure."""
     pairs = list(runs.select("ra", "rv").unique(maintain_order=True).iter_rows())
     schedulers = list(runs["scheduler"].unique(maintain_order=True))
     panels, tables, sentences = [], {}, {}
@@ -65,15 +65,16 @@ def answer(runs: pl.DataFrame) -> Answer:
 
 
 def _factor(change: Estimate) -> Estimate:
-    """A change in percent as a factor."""
+    """Return a change in percent as a factor."""
     low, high = change.interval or (change.value, change.value)
     return Estimate(*(1 + one / 100 for one in (change.value, low, high)))
 
 
 def _change(runs: pl.DataFrame, scheduler: str, name: str) -> Estimate:
-    """By how many percent a metric differs from lowest-RTT's in the same stretches of the recordings, on average.
+    """Return the mean percentage by which a metric differs from lowest-RTT's.
 
-    Stretches are what chance has chosen: over several pairs of round-trip times each counts once.
+    Pairs of runs have the same stretch of the recordings. Stretches are the random sample: each
+    counts once, over several pairs of round-trip times.
     """
     case = ["start", "ra", "rv"]
     own, base = (runs.filter(pl.col("scheduler") == one).select(*case, name) for one in (scheduler, BASE))

@@ -1,7 +1,8 @@
 """What does an error of the estimated round-trip times cost? `question.toml` has the runs.
 
-Costs are against the same scheduler on the same paths without an error. As means over the pairs of paths are those of
-ratios, they are geometric; of the two signs of an error of one size the mean counts.
+Costs are against the same scheduler on the same paths without an error. Means over the pairs of
+paths are geometric, because they are means of ratios. For errors of one size, the mean of both
+signs counts.
 """
 
 from __future__ import annotations
@@ -22,13 +23,16 @@ METRICS = (
     ("bulk", "app_delay_ms.mean", "application delay, bulk (%)", 1),
     ("blocks", "block_delay_ms.mean", "delay of a block (%)", 1),
 )
-"""Family, metric, heading, and which sign is a cost."""
+"""Family, metric, heading, and the sign of a cost."""
 WORSE = 5.0
-"""Percent from which a pair of paths counts as one where the error costs something."""
+"""Percent of cost from which on a pair of paths counts as harmed by the error."""
 
 
 def costs(runs: pl.DataFrame, family: str, name: str) -> pl.DataFrame:
-    """One row per scheduler, size of the error and pair of paths: the mean change of the metric's logarithm."""
+    """Return the mean change of the metric's logarithm.
+
+    There is one row per scheduler, size of the error and pair of paths.
+    """
     some = runs.filter((pl.col("family") == family) & (pl.col(name) > 0))
     exact = some.filter(pl.col("error") == 0)
     found = change(some, exact, POINT, name).with_columns(
@@ -38,14 +42,14 @@ def costs(runs: pl.DataFrame, family: str, name: str) -> pl.DataFrame:
 
 
 def percent(logs: Sequence[float]) -> Estimate:
-    """The geometric mean of ratios as a change in percent, from their logarithms."""
+    """Return the geometric mean of ratios as a change in percent, from their logarithms."""
     found = mean(logs)
     low, high = found.interval or (found.value, found.value)
     return Estimate(*((math.exp(one) - 1) * 100 for one in (found.value, low, high)))
 
 
 def answer(runs: pl.DataFrame) -> Answer:
-    """Tables of costs by scheduler and size of the error, and their curves."""
+    """Return tables of costs by scheduler and size of the error, and their curves."""
     schedulers = list(runs["scheduler"].unique(maintain_order=True))
     sizes = sorted(set(runs["error"].abs().to_list()))
     tables, panels, values = {}, [], {}

@@ -1,8 +1,8 @@
-"""A question as data: its families of scenarios, run, as one frame with a row per run.
+"""A question as data: runs of its families of scenarios, as one frame with a row per run.
 
-``questions/<name>/question.toml`` has families as papers have them (`plait.papers.family`), whose schedulers are
-templates too, and the `metrics` that are wanted. Several seeds are repetitions
-(`plait.scenarios.repetition`). Each question has a module that judges the rows.
+``questions/<name>/question.toml`` has families in the form of papers (`plait.papers.family`), but
+their schedulers may be templates as well. It also has the wanted `metrics`. Several seeds are
+repetitions (`plait.scenarios.repetition`). Each question has a module that judges the rows.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ HERE = Path(__file__).resolve().parent
 
 
 class MissingInputError(plait.ScenarioError):
-    """What a question is answered from is not on this machine."""
+    """An input of a question is not on this machine."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a question's runs say: tables in Markdown, single values for its sentences, and figures, by name."""
+    """The answer to a question: Markdown tables, values for sentences, and figures, by name."""
 
     tables: Mapping[str, str]
     values: Mapping[str, str] = field(default_factory=dict)
@@ -52,10 +52,10 @@ def measure(
     """Make a question's runs: one row each, with its variables, its seed and the metrics.
 
     Args:
-        folder: holds `question.toml` and the scenario files.
+        folder: folder of `question.toml` and the scenario files.
         given: further variables for the templates, such as the folder of recordings.
         threads: 0 for one per core.
-        progress: called with the share of the runs that is done.
+        progress: called with the completed share of the runs.
 
     Raises:
         ScenarioError: the question or a scenario is not valid. RunError: a run failed.
@@ -84,7 +84,7 @@ def measure(
 
 
 def _metric(result: Result, name: str) -> float | None:
-    """A metric; None also where the workload has none of that name."""
+    """Return a metric; None also if the workload has none of that name."""
     try:
         return metric(result, name)
     except KeyError:
@@ -92,7 +92,10 @@ def _metric(result: Result, name: str) -> float | None:
 
 
 def change(runs: pl.DataFrame, base: pl.DataFrame, pair: Sequence[str], name: str) -> pl.DataFrame:
-    """Column `change`: percent by which a metric is above that of the run in `base` with the same values of `pair`."""
+    """Add a column `change`: percent by which a metric is above that of the paired run.
+
+    That run is the one in `base` with the same values of `pair`.
+    """
     other = base.select(*pair, pl.col(name).alias("base")).unique(pair, keep="any")
     return runs.join(other, on=list(pair), nulls_equal=True).with_columns(
         ((pl.col(name) / pl.col("base") - 1) * 100).alias("change")
@@ -100,12 +103,12 @@ def change(runs: pl.DataFrame, base: pl.DataFrame, pair: Sequence[str], name: st
 
 
 def values(frame: pl.DataFrame, name: str) -> list[float]:
-    """A column without its nulls."""
+    """Return a column without its nulls."""
     return [float(one) for one in frame[name].drop_nulls().to_list()]
 
 
 def written(number: float, decimals: int = 0, *, signed: bool = False) -> str:
-    """A number for people."""
+    """Format a number for people."""
     if not np.isfinite(number):
         return "–"
     rounded = round(number, decimals) + 0.0  # no −0
@@ -113,7 +116,7 @@ def written(number: float, decimals: int = 0, *, signed: bool = False) -> str:
 
 
 def with_interval(found: Estimate, decimals: int = 0, *, signed: bool = False) -> str:
-    """A value, and its confidence interval in parentheses."""
+    """Format a value, with its confidence interval in parentheses."""
     value = written(found.value, decimals, signed=signed)
     if found.interval is None:
         return value
@@ -122,5 +125,5 @@ def with_interval(found: Estimate, decimals: int = 0, *, signed: bool = False) -
 
 
 def named(rows: Mapping[str, Any]) -> str:
-    """Names as code, with commas; a dash for none."""
+    """Format names as code, with commas; a dash for none."""
     return ", ".join(f"`{row}`" for row in rows) or "–"

@@ -1,16 +1,20 @@
-"""How exact the links of ``plait link`` are: rate, one-way delay and round trip of UDP, and what that costs.
+"""Accuracy of the links of ``plait link``: rate, one-way delay and round trip of UDP.
 
-``.venv/bin/python benches/links/accuracy.py [--spin DURATION] [--seconds S] [--rate MBIT] [--delay MS]``, as
-any user that may have namespaces. Both ends are processes of one machine, so one clock tells both when a datagram
-was sent and when it arrived: ``CLOCK_MONOTONIC`` before the call that sends, and after the call that receives. What
-the kernel and these processes take is in the numbers.
+``.venv/bin/python benches/links/accuracy.py [--spin DURATION] [--seconds S] [--rate MBIT] [--delay
+MS]``, as any user with the right to create namespaces.
 
-- *delay*: a datagram every 5 ms on an idle link, against the configured delay plus its serialization;
+Both ends are processes of one machine, so one clock gives the time of sending and of arrival:
+``CLOCK_MONOTONIC`` before the sending call, and after the receiving call. The time that the kernel
+and these processes take is included.
+
+- *delay*: a datagram every 5 ms on an idle link, against the configured delay plus its
+  serialization;
 - *round trip*: the same, sent back by the far end;
-- *rate*: datagrams at 1.5 times the link's rate; what arrives while they are sent, per time, against the rate;
+- *rate*: datagrams at 1.5 times the link's rate; arrivals per time during the sending, against the
+  rate;
 - *loaded*: delay at 0.5 times the rate.
 
-Beside each delay: what the same two programs take on loopback, without any link.
+Beside each delay is the time that the same two programs take on loopback, without any link.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ import time
 from pathlib import Path
 
 HEADERS = 28
-"""Of IPv4 and UDP: the links count packets of IP."""
+"""Length of the IPv4 and UDP headers in bytes, because the links count IP packets."""
 SIZE = 1500 - HEADERS
 STAMP = struct.Struct("!QQ")
 PORT = 9000
@@ -36,7 +40,7 @@ PLAIT = [sys.executable, "-m", "plait", "--quiet", "link"]
 
 
 def far(place: str) -> None:
-    """Notes when what arrives was sent and arrived, and sends back what asks for it; a datagram of one byte ends it."""
+    """Record sending and arrival times, echo if requested, and end at a datagram of one byte."""
     here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     here.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
     here.bind(("0.0.0.0", PORT))
@@ -54,7 +58,7 @@ def far(place: str) -> None:
 
 
 def near(kind: str, rate: float, seconds: float, place: str) -> None:
-    """Sends datagrams, for round trips waits for each; then says that it is over."""
+    """Send datagrams, wait for each round trip, and announce the end."""
     here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     here.connect((os.environ["PLAIT_PEER"], PORT))
     here.settimeout(2)
@@ -82,7 +86,7 @@ def near(kind: str, rate: float, seconds: float, place: str) -> None:
 
 
 def bare(kind: str, rate: float, seconds: float) -> str:
-    """What the two programs take on loopback, without any link: not the links' fault."""
+    """Measure the two programs on loopback, without any link: their own share of the delay."""
     with tempfile.TemporaryDirectory() as folder:
         seen, times = Path(folder) / "seen.json", Path(folder) / "times.json"
         this = [sys.executable, str(Path(__file__).resolve())]

@@ -1,14 +1,19 @@
-"""The same files over the same links three times: simulated, over QUIC connections in virtual time, and over sockets.
+"""Sends files over the same links in three ways: simulated, in virtual time, and over sockets.
 
-``python benches/links/agree.py [--cases N] [--seed S] [--program target/release/plait-quic]``, as any user who may
-have namespaces, on a machine that does nothing else. A case is drawn: one to three links, a file that takes up to
-some seconds, and schedulers. `plait-quic` sends it inside of `plait link`, three times with each; the engines `sim` and
-`quic` run the same with Multipath QUIC and five seeds. What counts is the mean goodput. TLS and
-greetings are not simulated, but that paths open one after the other is (`handshake`): what a file of one byte takes
-longer over sockets than in the engine is taken off.
+``python benches/links/agree.py [--cases N] [--seed S] [--program target/release/plait-quic]``, as
+any user with the right to create namespaces, on an otherwise idle machine.
 
-Every line is one of JSON; the last ones have how far the goodputs are apart, and how many pairs of schedulers that are
-more than 5 % apart over sockets, and by more than noise, are ranked alike.
+A case is drawn: one to three links, a file that takes up to some seconds, and schedulers.
+`plait-quic` sends the file inside of `plait link`, three times with each scheduler. The engines
+`sim` and `quic` run the same case with Multipath QUIC and five seeds. `quic` uses real QUIC
+connections in virtual time. The results are mean goodputs.
+
+TLS and greetings are not simulated, but the successive opening of paths is (`handshake`). So the
+extra time of a one-byte file over sockets, compared with the engine, is subtracted.
+
+Every line is JSON. The last ones have the differences of the goodputs. They also count the pairs of
+schedulers that differ over sockets by more than 5 % and by more than noise, and those of these
+pairs that an engine ranks alike.
 """
 
 from __future__ import annotations
@@ -37,7 +42,7 @@ MTU = 1232
 SEGMENT = 1153
 """Payload bytes of a full segment of `plait-quic` at this MTU."""
 PACKET = SEGMENT + 67
-"""What the simulator's Multipath QUIC makes of it on the wire."""
+"""Wire size in bytes of such a segment in the simulator's Multipath QUIC."""
 TRANSPORT = f"""protocol = "mpquic"
 packet = "{PACKET}B"
 receive_buffer = "16MiB"
@@ -48,14 +53,14 @@ potentially_failed = true
 rto_initial = "300ms"
 rto_max = "1s"
 """
-"""What `plait-quic` has set (crates/plait-quic/src/settings.rs)."""
+"""The settings of `plait-quic` (crates/plait-quic/src/settings.rs)."""
 APART = 5.0
-"""Percent from which on two schedulers are ranked."""
+"""Difference in percent from which two schedulers are ranked."""
 CONFIDENCE = 0.975
 
 
 def draw(chance: random.Random) -> tuple[str, float, str]:
-    """The links of a case as a scenario file has them, what they carry together in Mbit/s, and which opens first."""
+    """Draw links as scenario text. Return it with the total rate in Mbit/s and the first path."""
 
     def log(least: float, most: float) -> float:
         return least * (most / least) ** chance.random()
@@ -74,7 +79,7 @@ def draw(chance: random.Random) -> tuple[str, float, str]:
 
 
 def near_agree(near: Near) -> None:
-    """What a byte takes, then the file with each scheduler."""
+    """Send one byte, then the file with each scheduler."""
     task = near.task
     opening = min(near.transfer(1e-6)["seconds"] for _ in range(2))
     for _ in range(task["runs"]):
@@ -85,7 +90,7 @@ def near_agree(near: Near) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """Links, a file and who sends it."""
+    """Links, a file and the schedulers."""
 
     number: int
     links: str
@@ -96,7 +101,7 @@ class Case:
     def seconds(
         self, scheduler: str, name: Literal["sim", "quic"], folder: Path, size: float | None = None
     ) -> list[float]:
-        """What the file, or one of another size in MB, takes in virtual time."""
+        """Return the times in virtual time for the file, or for one of another size in MB."""
         size = self.megabytes if size is None else size
         place = folder / "case.toml"
         head = f'duration = "120s"\n[transport]\n{TRANSPORT}initial_path = "{self.first}"\n'
@@ -108,11 +113,11 @@ class Case:
         return [run.metrics["completion_time_s"] for run in runs]
 
     def goodputs(self, seconds: list[float]) -> list[float]:
-        """In bit/s."""
+        """Convert times to goodputs in bit/s."""
         return [self.megabytes * 8e6 / one for one in seconds]
 
     def rows(self, came: list[dict[str, Any]], folder: Path) -> Iterator[dict[str, Any]]:
-        """Means over sockets and in both engines, by scheduler."""
+        """Yield means over sockets and in both engines, by scheduler."""
         byte = float(np.mean(self.seconds(SCHEDULERS[0], "sim", folder, 1e-6)))
         for scheduler in self.schedulers:
             sent = [one for one in came if one["scheduler"] == scheduler and "error" not in one]
@@ -127,7 +132,7 @@ class Case:
 
 
 def cases(seed: int, count: int, seconds: float) -> Iterator[Case]:
-    """Drawn ones."""
+    """Draw this many cases."""
     chance = random.Random(seed)
     for number in range(1, count + 1):
         links, total, first = draw(chance)
@@ -137,7 +142,7 @@ def cases(seed: int, count: int, seconds: float) -> Iterator[Case]:
 
 
 def earlier(file: Path) -> Iterator[list[dict[str, Any]]]:
-    """What was sent in an earlier call, case by case."""
+    """Yield the transfers of an earlier call, case by case."""
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     for rows, some in groupby(lines, key=lambda line: "case" in line or "engine" in line):
         if not rows:
@@ -150,7 +155,7 @@ def percentiles(differences: list[float]) -> dict[str, float]:
 
 
 def alike(rows: list[dict[str, Any]], name: str) -> dict[str, int]:
-    """Pairs of schedulers of a case that are apart over sockets, and how many an engine ranks the same."""
+    """Count pairs of schedulers that differ over sockets, and those that an engine ranks alike."""
     pairs = [
         (one, other)
         for one, other in combinations(rows, 2)
@@ -161,7 +166,7 @@ def alike(rows: list[dict[str, Any]], name: str) -> dict[str, int]:
 
 
 def are_apart(one: list[float], other: list[float]) -> bool:
-    """Whether means differ by more than `APART` and by more than runs that should be the same do."""
+    """Whether means differ by more than `APART` and by more than the noise of equal runs."""
     gap = abs(np.mean(one) - np.mean(other))
     freedom = len(one) + len(other) - 2
     if freedom < 1:

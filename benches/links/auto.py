@@ -1,10 +1,12 @@
-"""What `--scheduler auto` is worth: transfers over random pairs of links in virtual time, with real TLS.
+"""Gain of `--scheduler auto`: transfers over random pairs of links in virtual time, with real TLS.
 
-``cargo build --release -p plait-quic --example auto && python benches/links/auto.py [--cases N] [--seed S]``. Each pair
-carries a file with every scheduler that `auto` may change to, and with `auto` (crates/plait-quic/examples/auto.rs says
-what is drawn). Every line is one of JSON, a pair each; the last one has the ratios of goodput: `auto` to the scheduler
-that it begins with, and to the best of the fixed ones, which nobody knows beforehand; how often something was changed,
-and how often that was worse than the beginning by more than 2 %.
+``cargo build --release -p plait-quic --example auto && python benches/links/auto.py [--cases N]
+[--seed S]``. Each pair carries a file with every scheduler that `auto` may change to, and with
+`auto` itself. crates/plait-quic/examples/auto.rs defines the draws.
+
+Every line is JSON, one per pair. The last line has the ratios of goodput: `auto` to its first
+scheduler, and `auto` to the best fixed one, which is unknown beforehand. It also has the number of
+pairs with a change, and of those that were worse than the first scheduler by more than 2 %.
 """
 
 from __future__ import annotations
@@ -24,12 +26,12 @@ NEVER = math.inf
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value of that rank, the nearest one."""
+    """Return the nearest-rank quantile."""
     return sorted(values)[round(share * (len(values) - 1))]
 
 
 def ratios(cases: Sequence[dict[str, Any]], key: str) -> dict[str, float]:
-    """How `auto` compares: the median, the tenth part that is worst, and the worst."""
+    """Return median, tenth percentile, worst and best of a ratio."""
     values = [case[key] for case in cases]
     return {
         "median": quantile(values, 0.5),
@@ -40,7 +42,7 @@ def ratios(cases: Sequence[dict[str, Any]], key: str) -> dict[str, float]:
 
 
 def judged(case: dict[str, Any]) -> dict[str, Any]:
-    """A pair with its ratios; a transfer that failed took for ever."""
+    """Add the ratios to a pair. A failed transfer has an infinite time."""
     fixed = {name: NEVER if seconds is None else seconds for name, seconds in case["fixed"].items()}
     auto = NEVER if case["auto"] is None else case["auto"]
     best = min(fixed, key=lambda name: fixed[name])
@@ -54,7 +56,7 @@ def judged(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Reads the options, and runs."""
+    """Read the options and run."""
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

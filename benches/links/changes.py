@@ -1,10 +1,13 @@
-"""Interfaces that come and go while a file is sent, between two network namespaces with shaped links.
+"""Interfaces that appear and disappear during a transfer, between two network namespaces with
+shaped links.
 
-``python benches/links/changes.py target/release/plait-quic``, as root with `ip` and `tc`. The sender names no
-interface. Of two links the second is down when it begins; it comes up, is removed, and another one takes its place
-with another name and address. For each mode one line of JSON: how long each took from its route on until it carried,
-at progress that is told twice a second; whether the file is the same at both ends; the longest time without anything
-in order.
+``python benches/links/changes.py target/release/plait-quic``, as root with `ip` and `tc`.
+
+The sender names no interface. The second of two links is down at the beginning. It comes up, is
+removed, and another link with another name and address takes its place. The output has a line of
+JSON for each mode: the time from each link's route to its first data (from progress that comes
+twice a second), whether the file is the same at both ends, and the longest time without in-order
+data.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ def ip(*words: str) -> None:
 
 
 def add(index: int, up: bool = True) -> None:
-    """A link of 20 Mbit/s, which leads to the far end where it is up."""
+    """Add a link of 20 Mbit/s. If ``up``, it has a route to the far end."""
     near, far = f"net{index}n", f"net{index}f"
     ip("link", "add", near, "netns", NEAR, "type", "veth", "peer", "name", far, "netns", FAR)
     for side, (space, end) in enumerate(((NEAR, near), (FAR, far)), start=1):
@@ -63,7 +66,7 @@ def remove() -> None:
 
 
 def change(began: float, moments: dict[str, float]) -> None:
-    """What happens to the links meanwhile, and when."""
+    """Change the links during the transfer, and record the times."""
     wait(began + 1.5)
     start(1)
     moments["net1n"] = time.monotonic()

@@ -1,13 +1,17 @@
-"""Processor time of `plait-quic` on loopback beside quinn's and noq's own drivers, in turns in the same run.
+"""Processor time of `plait-quic` on loopback beside quinn's and noq's own drivers, in turns in the
+same run.
 
-``cargo build --release --manifest-path benches/links/bulk/Cargo.toml``, then
-``python benches/links/cpu.py [--program target/release/plait-quic] [--bulk benches/links/bulk/target/release/bulk]``.
+``cargo build --release --manifest-path benches/links/bulk/Cargo.toml``, then ``python
+benches/links/cpu.py [--program target/release/plait-quic] [--bulk
+benches/links/bulk/target/release/bulk]``.
 
-All send the same bytes in UDP datagrams of the same size to 127.0.0.1, both ends processes of one thread, TLS 1.3 by
-rustls and ring. `bulk` sends zeros from memory on one QUIC stream and looks at nothing; `plait-quic` sends a file over
-two paths, hashes it at both ends and writes it, in both of its modes: its own transport, and QUIC's (`--interop`).
-Gbit/s per core are the bits of the file by the processor time (user and system) of both ends together, and of the
-busier end. The last lines are medians, and ratios to each library.
+All send the same bytes in UDP datagrams of the same size to 127.0.0.1. Both ends are processes of
+one thread, with TLS 1.3 by rustls and ring. `bulk` sends zeros from memory on one QUIC stream and
+ignores received data. `plait-quic` sends a file over two paths, hashes it at both ends and writes
+it. It does so in both of its modes: its own transport, and QUIC's (`--interop`).
+
+Gbit/s per core are the bits of the file divided by processor time (user and system): of both ends
+together, and of the busier end. The last lines are medians, and ratios to each library.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ INTEROP = "plait-quic --interop"
 
 
 def spent(process: subprocess.Popen[str]) -> float:
-    """Seconds of processor that a child took, which ends now."""
+    """Wait for a child that ends now. Return its processor time in seconds."""
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -34,7 +38,7 @@ def spent(process: subprocess.Popen[str]) -> float:
 
 
 def bulk(program: Path, library: str, size: int, mtu: str) -> list[float]:
-    """Seconds of processor at sender and receiver."""
+    """Return the processor time of sender and receiver in seconds."""
     words = [str(program), library]
     receiver = subprocess.Popen([*words, "recv", str(size), mtu], stdout=subprocess.PIPE, text=True)
     assert receiver.stdout is not None

@@ -1,13 +1,16 @@
-"""A day in the life of a service: both ends of `plait-quic proxy` behind a real NAT; links and ends fail.
+"""A day in the life of a service: both ends of `plait-quic proxy` behind a real NAT; links and ends
+fail.
 
-``python benches/links/day.py target/release/plait-quic`` needs root, `ip`, `tc` with TBF, and `nft`. There
-are three network namespaces: near end, router, far end. The router masquerades with random ports. The links
-have 20 and 10 Mbit/s both ways. A supervisor starts each end again when it ends.
+``python benches/links/day.py target/release/plait-quic`` needs root, `ip`, `tc` with TBF, and
+`nft`. There are three network namespaces: near end, router, far end. The router masquerades with
+random ports. The links have 20 and 10 Mbit/s in both directions. A supervisor restarts each end
+when it ends.
 
-The near end carries TCP connections of all sizes, some of them idle, half closed or reset. Beside them are
-datagrams of WireGuard's size at a constant rate, an interactive flow, and bulk at times. Files go by `send`
-and `recv`. Links are cut or set down, addresses change, and the NAT loses its table. At last both ends are
-restarted and killed. The output has a line of JSON for each phase, and a summary.
+The near end carries TCP connections of all sizes, some of them idle, half closed or reset. In
+parallel there are datagrams of WireGuard's size at a constant rate, an interactive flow, and bulk
+at times. Files go by `send` and `recv`. Links are cut or set down, addresses change, and the NAT
+loses its table. At last both ends are restarted and killed. The output has a line of JSON for each
+phase, and a summary.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ LINKS = (20, 10)
 """Mbit/s."""
 PROXY, RECEIVER, NEAR_METRICS, FAR_METRICS = 4433, 4434, 9434, 9433
 RESTART = 5
-"""Seconds until a killed end is started again, as in `packaging/systemd`."""
+"""Seconds until a killed end is restarted, as in `packaging/systemd`."""
 DARK = 4
 """Seconds that a link is cut or down."""
 BEFORE = 4
@@ -56,12 +59,12 @@ def within(space: str) -> list[str]:
 
 
 def route(index: int) -> None:
-    """The near end's way over a link."""
+    """Set the near end's route over a link."""
     run(f"ip -n {NEAR} route replace {REMOTE} via 192.168.{index}.1 dev n{index} metric {index + 10}")
 
 
 def router_route(index: int) -> None:
-    """The router's way onwards, which keeps the links apart."""
+    """Set the router's onward route, which keeps the links apart."""
     run(f"ip -n {ROUTER} route replace {REMOTE} via 203.0.{index}.2 dev w{index} table {index + 100}")
 
 
@@ -98,12 +101,12 @@ def namespaces() -> Iterator[None]:
 
 
 def filters(text: str) -> None:
-    """Rules of the router's nftables."""
+    """Add rules to the router's nftables."""
     subprocess.run([*within(ROUTER), "nft", text], check=True)
 
 
 def cut(index: int) -> None:
-    """A link carries nothing, and nobody is told."""
+    """Drop all packets of a link, without any notice."""
     filters(
         f"add table ip cut{index}; add chain ip cut{index} drops {{ type filter hook forward priority 0; }};"
         f'add rule ip cut{index} drops iifname "w{index}" drop; add rule ip cut{index} drops oifname "w{index}" drop'
@@ -124,14 +127,14 @@ def plug(index: int) -> None:
 
 
 def readdress(index: int, count: int) -> None:
-    """The near end's interface gets another address, as of another lease."""
+    """Give the near end's interface another address, like a new lease."""
     run(f"ip -n {NEAR} addr flush dev n{index}")
     run(f"ip -n {NEAR} addr add 192.168.{index}.{11 + count}/24 dev n{index}")
     route(index)
 
 
 def renumber(index: int, count: int) -> None:
-    """The router's public address of a link changes; the translations of the old one end with it."""
+    """Change the router's public address of a link, which ends the translations of the old one."""
     run(f"ip -n {ROUTER} addr flush dev w{index}")
     run(f"ip -n {ROUTER} addr add 203.0.{index}.{11 + count}/24 dev w{index}")
     router_route(index)
@@ -144,7 +147,7 @@ with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12) as netfilter:
     (error,) = struct.unpack_from("=i", netfilter.recv(100), 16)
     assert not error, error
 """
-"""Deletes all that connection tracking knows (IPCTNL_MSG_CT_DELETE), as `conntrack -F` does."""
+"""Deletes the whole connection tracking table (IPCTNL_MSG_CT_DELETE), like `conntrack -F`."""
 
 
 def flush() -> None:
@@ -152,7 +155,7 @@ def flush() -> None:
 
 
 class Service:
-    """A program under a supervisor that starts it again."""
+    """A program under a supervisor that restarts it."""
 
     def __init__(self, words: list[str], log: Path) -> None:
         self.words, self.log = words, log
@@ -176,7 +179,7 @@ class Service:
             self.process = self.start()
 
     def restart(self) -> None:
-        """It is asked to end, and started at once."""
+        """Stop the program with SIGTERM. It restarts at once."""
         self.pause = 0
         self.process.send_signal(signal.SIGTERM)
 
@@ -210,7 +213,7 @@ class Day:
     over: threading.Event = field(default_factory=threading.Event)
 
     def plan(self, seconds: float) -> None:
-        """The day begins and ends with quiet and bulk. Links fail between them; then both ends restart."""
+        """Plan the phases: calm ones, failures of links, restarts of both ends, and calm ones again."""
         calm = [Phase("quiet", 20, load=False), Phase("beside bulk", 20, load=False, bulk=True)]
         restarts = [
             Phase("restart near", 25, begin=self.near.restart, restarts=True, goal=False),
@@ -230,7 +233,7 @@ class Day:
             phase.at, at = at, at + phase.seconds
 
     def live(self) -> None:
-        """Runs the phases."""
+        """Run the phases."""
         for phase in self.phases:
             if phase.begin:
                 wait(phase.at + BEFORE)
@@ -243,14 +246,14 @@ class Day:
             wait(phase.until)
 
     def watch(self) -> None:
-        """Memory of both ends, every two seconds."""
+        """Sample the memory of both ends every two seconds."""
         while not self.over.wait(2):
             ends = {"near": self.near, "far": self.far}
             known = {name: (end.process.pid, end.resident()) for name, end in ends.items()}
             self.memory.append((time.monotonic(), known))
 
     def transfer(self, program: str, receiver: Receiver, folder: Path) -> None:
-        """A file every half a minute."""
+        """Send a file every half minute."""
         while not self.over.wait(30):
             file = content(folder, 2)
             try:
@@ -271,7 +274,7 @@ def each(what: Callable[[int], None]) -> None:
 
 
 def troubles(count: int) -> list[Phase]:
-    """Failures and changes of both links."""
+    """Return failures and changes of both links."""
     both = range(len(LINKS))
     phases = [Phase(f"link {i} cut", 15, begin=partial(cut, i), end=partial(mend, i)) for i in both]
     phases += [Phase(f"link {i} down", 15, begin=partial(pull, i), end=partial(plug, i)) for i in both]
@@ -287,7 +290,7 @@ def say(**what: Any) -> None:
 
 
 def configure(folder: Path, fingerprint: str) -> Path:
-    """The near end's file."""
+    """Write the near end's configuration file."""
     file = folder / "near.toml"
     file.write_text(
         f'to = "{REMOTE}:{PROXY}"\nfingerprint = "{fingerprint}"\nsocks = "127.0.0.1:{SOCKS}"\n'
@@ -298,7 +301,7 @@ def configure(folder: Path, fingerprint: str) -> Path:
 
 
 def counter(space: str, port: int, name: str) -> float:
-    """The sum of a series of an end's metrics."""
+    """Return the sum of a series of an end's metrics."""
     code = f"import urllib.request as u; print(u.urlopen('http://127.0.0.1:{port}/metrics').read().decode())"
     text = subprocess.run(
         [*within(space), sys.executable, "-c", code], check=True, capture_output=True, text=True

@@ -1,7 +1,8 @@
 """Programs at both ends of `day.py`, which starts them in its namespaces.
 
-``python day_ends.py PROGRAM TASK``: *origin* answers at the far end. *load* (TCP connections), *talk* (an
-interactive flow) and *tunnel* (datagrams of WireGuard's size) run at the near end. Times are monotonic.
+``python day_ends.py PROGRAM TASK``: *origin* answers at the far end. *load* (TCP connections),
+*talk* (an interactive flow) and *tunnel* (datagrams of WireGuard's size) run at the near end. Times
+are monotonic.
 """
 
 from __future__ import annotations
@@ -28,26 +29,26 @@ ORIGIN, TALK, TUNNEL = 7000, 7001, 7002
 FORWARD, TALKING, TUNNELLED, SOCKS = 8000, 8001, 8002, 1080
 """Ports of the near end that lead to them."""
 HEADER = struct.Struct("!IBIIIf32s")
-"""Number, kind, bytes there and back, place in the block, pause in seconds, SHA-256 of the bytes there."""
+"""Number, kind, bytes there and back, place in the block, pause in seconds, their SHA-256."""
 WHOLE, IDLE, EARLY, NEAR_RESETS, FAR_RESETS = range(5)
 KINDS = {WHOLE: 60, IDLE: 10, EARLY: 15, NEAR_RESETS: 8, FAR_RESETS: 7}
-"""Per cent of the connections. The far end answers an early one at once, and half-closes it."""
+"""Percent of the connections. The far end answers an early one at once, and half-closes it."""
 LARGEST, BULK, LATE = 3_000_000, 4_000_000, 180
-"""Bytes of a connection and of one that is bulk, and seconds until a connection counts as late."""
+"""Largest size of normal and of bulk connections in bytes; seconds until a connection is late."""
 FIRST_BULK = 1_000_000
-"""Number of the first connection that is bulk."""
+"""Number of the first bulk connection."""
 MESSAGE = struct.Struct("!Q")
 WORDS, DATAGRAM = 64, 1_452
 """Bytes of an interactive message, and of a datagram of WireGuard with an MTU of 1420."""
 
 
 def block() -> bytes:
-    """The bytes that both ends know."""
+    """Return the bytes that both ends know."""
     return random.Random(1).randbytes(2 * BULK)
 
 
 def break_off(writer: asyncio.StreamWriter) -> None:
-    """Ends a connection with RST."""
+    """End a connection with RST."""
     linger = struct.pack("ii", 1, 0)
     writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
     writer.transport.abort()
@@ -60,7 +61,7 @@ async def give(writer: asyncio.StreamWriter, data: memoryview) -> None:
 
 
 async def take(reader: asyncio.StreamReader) -> tuple[int, bytes]:
-    """Count and SHA-256 of all bytes until the end."""
+    """Return the number and the SHA-256 of all bytes until the end."""
     count, digest = 0, hashlib.sha256()
     while data := await reader.read(1 << 16):
         count += len(data)
@@ -69,7 +70,7 @@ async def take(reader: asyncio.StreamReader) -> tuple[int, bytes]:
 
 
 class Origin:
-    """The far end's server: a line with the outcome for each connection."""
+    """The far end's server. It writes a line with the outcome of each connection."""
 
     def __init__(self, told: Path) -> None:
         self.block = memoryview(block())
@@ -116,7 +117,7 @@ class Origin:
 
 
 class Echo(asyncio.DatagramProtocol):
-    """Datagrams go back to where they came from."""
+    """Echoes datagrams."""
 
     transport: asyncio.DatagramTransport
 
@@ -128,7 +129,7 @@ class Echo(asyncio.DatagramProtocol):
 
 
 class Load:
-    """The near end's connections: a line with times and outcome for each."""
+    """The near end's connections. It writes a line with times and outcome of each."""
 
     def __init__(self, task: dict[str, Any]) -> None:
         self.task = task
@@ -138,7 +139,7 @@ class Load:
         self.bulk_numbers = itertools.count(FIRST_BULK)
 
     def moments(self) -> Iterator[float]:
-        """When connections begin: at random within the phases that have them."""
+        """Yield the start times of connections: random moments within the phases with load."""
         spans = [(phase["from"], phase["to"]) for phase in self.task["phases"] if phase["load"]]
         total = sum(end - begin for begin, end in spans)
         for place in sorted(self.chance.uniform(0, total) for _ in range(self.task["connections"])):
@@ -163,7 +164,7 @@ class Load:
         await asyncio.gather(*running)
 
     async def bulk(self, phase: dict[str, Any], up: bool) -> None:
-        """One connection after the other in one direction."""
+        """Open one connection after the other, with data in one direction."""
         await asyncio.sleep(phase["from"] - time.monotonic())
         while time.monotonic() < phase["to"] - 1:
             sizes = (BULK, 1) if up else (1, BULK)
@@ -225,7 +226,7 @@ class Load:
 
 
 def paced(until: float, interval: float, send: Callable[[int], None], hear: Callable[[float], None]) -> None:
-    """Sends at a constant rate, and hears meanwhile and for two more seconds."""
+    """Send at a constant rate, and receive meanwhile and for two more seconds."""
     begun, number = time.monotonic(), 0
     while (now := time.monotonic()) < until + 2:
         due = begun + number * interval if now < until else until + 2
@@ -237,7 +238,7 @@ def paced(until: float, interval: float, send: Callable[[int], None], hear: Call
 
 
 class Talk:
-    """Small messages over one connection, which is made anew when it is broken off."""
+    """Small messages over one connection, which reconnects after an error."""
 
     def __init__(self) -> None:
         self.sent: list[float] = []
@@ -286,13 +287,13 @@ class Talk:
 
 
 class Tunnel:
-    """Datagrams at a constant rate, which come back."""
+    """Datagrams at a constant rate, which are echoed."""
 
     def __init__(self) -> None:
         self.sent: list[float] = []
         self.came: dict[int, float] = {}
         self.broken: list[float] = []
-        """When a datagram came twice."""
+        """Times of duplicates."""
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.connect(("127.0.0.1", TUNNELLED))
 

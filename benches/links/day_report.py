@@ -14,11 +14,11 @@ from typing import Any
 from day_ends import FIRST_BULK, NEAR_RESETS
 
 GOAL = 0.5
-"""Seconds without an answer of the interactive flow."""
+"""Longest allowed time in seconds without an answer of the interactive flow."""
 WARM = 60
-"""Seconds of a process after which its memory counts."""
+"""Seconds after which the memory of a process counts."""
 Memory = list[tuple[float, dict[str, tuple[int, int]]]]
-"""Moments, and for each end its process and the resident bytes of that."""
+"""Samples: the time, and for each end its process and that process's resident bytes."""
 
 
 @dataclass
@@ -33,10 +33,10 @@ class Phase:
     end: Callable[[], None] | None = None
     restarts: bool = False
     goal: bool = True
-    """Whether the interactive flow is to go on all the time."""
+    """Whether the interactive flow must continue without a long gap."""
     at: float = 0.0
     event: tuple[float, float] | None = None
-    """When it began and when it was over."""
+    """Begin and end of the event."""
 
     @property
     def until(self) -> float:
@@ -67,30 +67,30 @@ class Flow:
         return sum(came is None for _, came in self.sent(begin, end))
 
     def gap(self, begin: float, end: float) -> float:
-        """The longest time without an answer, of those that reach into this time."""
+        """Return the longest time without an answer that overlaps this period."""
         return round(
             max((after - before for before, after in self.pairs(self.came, begin, end)), default=end - begin),
             3,
         )
 
     def stall(self, begin: float, end: float) -> float:
-        """The longest time between two messages of this program, which the machine held up."""
+        """Return the longest delay of this program between two messages, caused by the machine."""
         return round(
             max((after - before for before, after in self.pairs(self.sends, begin, end)), default=0.0), 3
         )
 
     @staticmethod
     def pairs(times: list[float], begin: float, end: float) -> Iterator[tuple[float, float]]:
-        """Neighbours that reach into this time."""
+        """Yield pairs of successive times that overlap this period."""
         return (pair for pair in itertools.pairwise(times) if pair[1] >= begin and pair[0] < end)
 
     def back(self, moment: float) -> float:
-        """Time of the first answer to a message that was sent after the moment."""
+        """Return the time of the first answer to a message that was sent after the moment."""
         return min((came for sent, came in self.times if came is not None and sent > moment), default=moment)
 
 
 class Report:
-    """All results."""
+    """All results of a day."""
 
     def __init__(self, phases: list[Phase], samples: Memory, files: dict[str, int], folder: Path) -> None:
         self.phases, self.samples, self.files = phases, samples, files
@@ -106,7 +106,7 @@ class Report:
         for line in lines:
             other = heard.get(line["number"], {"to": 0, "outcome": None})
             line["outcome"] = verdict(line, other["outcome"])
-            # The near end's program may be done before the last bytes have arrived.
+            # The near end's program may finish before the last bytes have arrived.
             until = max(line["to"], other["to"])
             line["restarted"] = any(line["from"] < end and until > begin for begin, end in self.restarts)
         self.connections = [line for line in lines if line["number"] < FIRST_BULK]
@@ -138,16 +138,16 @@ class Report:
         return told
 
     def gap(self, phase: Phase) -> float:
-        """The interactive flow's, from the event on."""
+        """Return the gap of the interactive flow, from the event on."""
         return self.talk.gap(phase.event[0] if phase.event else phase.at, phase.until)
 
     def stall(self, phase: Phase) -> float:
-        """The longest time in which the machine held up one of the flows' programs."""
+        """Return the longest delay of one of the flows' programs, caused by the machine."""
         begin = phase.event[0] if phase.event else phase.at
         return max(flow.stall(begin, phase.until) for flow in (self.talk, self.tunnel))
 
     def gaps(self) -> dict[str, list[float]]:
-        """At each kind of event, in the order of the events."""
+        """Return the gaps of each kind of event, in the order of the events."""
         gaps: dict[str, list[float]] = {}
         for phase in self.phases:
             if phase.event:
@@ -155,7 +155,7 @@ class Report:
         return gaps
 
     def memory(self, end: str) -> dict[str, Any]:
-        """Of the end's longest life, without its first minute: medians by thirds, in megabytes."""
+        """Return medians by thirds in MB, for the longest-lived process after its first minute."""
         samples = [(at, *known[end]) for at, known in self.samples]
         ((longest, _),) = Counter(pid for _, pid, _ in samples).most_common(1)
         life = [(at, size / 1e6) for at, pid, size in samples if pid == longest and size]
@@ -212,7 +212,7 @@ class Report:
 
 
 def verdict(line: dict[str, Any], heard: str | None) -> str:
-    """Outcome of a connection at both ends; the near end cannot see each silent loss."""
+    """Return the outcome from both ends, because the near end cannot see every silent loss."""
     if heard in ("short", "wrong"):
         return f"{heard} at the far end"
     if line["kind"] == NEAR_RESETS or line["outcome"] != "same" or heard == "same":

@@ -1,4 +1,4 @@
-"""Both ends of a file's transfer as processes, for the programs beside this one."""
+"""Both ends of a file transfer as processes, for the other programs here."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import IO, Any
 
 
 def recv_words(program: str, out: Path, listen: str, *more: str) -> list[str]:
-    """The command that receives."""
+    """Return the command of a receiver."""
     return [program, "recv", "--out", str(out), "--listen", listen, "--json", "--quiet", *more]
 
 
 class Lines:
-    """The lines of JSON that a receiver writes; the first one says how to reach it."""
+    """The lines of JSON that a receiver writes. The first one has its address."""
 
     def __init__(self, stream: IO[str], patience: float = 0.0) -> None:
         self._stream = stream
@@ -27,10 +27,10 @@ class Lines:
         self.hello = self.line()
 
     def of(self, file: Path) -> dict[str, Any]:
-        """What is told of a file, whichever is told first.
+        """Return the event of a file, in any order of the files.
 
         Raises:
-            TimeoutError: nothing in time.
+            TimeoutError: there is no event in time.
         """
         while file.name not in self._told:
             told = self.line()
@@ -38,7 +38,7 @@ class Lines:
         return self._told[file.name]
 
     def line(self) -> dict[str, Any]:
-        """The next one. Of a file that is still written, `patience` seconds are waited for it.
+        """Return the next line. Wait up to `patience` seconds for one that is still being written.
 
         Raises:
             TimeoutError: there is none in time.
@@ -54,7 +54,7 @@ class Lines:
 
 
 class Receiver(Lines):
-    """`recv` in a process of its own, behind the words that lead to where it runs."""
+    """`recv` in a separate process. The words in `before` select where it runs."""
 
     def __init__(self, program: str, out: Path, listen: str, *more: str, before: Sequence[str] = ()) -> None:
         words = [*before, *recv_words(program, out, listen, *more)]
@@ -76,10 +76,11 @@ def send(
     before: Sequence[str] = (),
     timeout: float = 600,
 ) -> dict[str, Any]:
-    """Sends a file to the receiver that said `hello`, at another address if that is all addresses; what came of it.
+    """Send a file to the receiver of `hello`; `host` replaces an unspecified address. Return the
+    result.
 
     Raises:
-        RuntimeError: it failed, and why.
+        RuntimeError: the transfer failed, with the reason.
     """
     to = hello["address"].replace("0.0.0.0", host)
     words = [*before, program, "send", str(file), to, "--fingerprint", hello["fingerprint"]]
@@ -99,7 +100,7 @@ def send(
 
 
 def content(folder: Path, megabytes: float) -> Path:
-    """A file of random bytes with a name of its own."""
+    """Make a file of random bytes with a unique name."""
     file = folder / f"{time.monotonic_ns()}.bin"
     left = int(megabytes * 1e6)
     with file.open("wb") as stream:
@@ -109,11 +110,11 @@ def content(folder: Path, megabytes: float) -> Path:
 
 
 def digest(file: Path) -> str:
-    """SHA-256 of a file, read anew."""
+    """Return the SHA-256 of a file."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def same(one: Path, other: Path) -> bool:
-    """Whether two files have the same SHA-256, which is not asked of those who transferred them."""
+    """Whether two files have the same SHA-256, computed here and not by the tested programs."""
     return digest(one) == digest(other)

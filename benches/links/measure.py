@@ -1,8 +1,9 @@
 """`plait-quic` over two shaped links between two network namespaces, and on loopback.
 
-Goodput, a link that is pulled, processor time. Needs root, `ip` and `tc` with TBF:
-``python benches/links/measure.py target/release/plait-quic [--transfers N]``. The namespaces are made and removed
-here. Links are veth pairs; rates are those of the token bucket filter on both ends of each, in frames of Ethernet.
+Measures goodput, a link that is pulled, and processor time. Needs root, `ip` and `tc` with TBF:
+``python benches/links/measure.py target/release/plait-quic [--transfers N]``. The program makes and
+removes the namespaces. Links are veth pairs. Token bucket filters at both ends of each link set its
+rate, which counts Ethernet frames.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def build() -> None:
             words = f"qdisc add dev {end} root tbf rate {rate}mbit burst 16kb latency {latency}ms"
             subprocess.run(["tc", "-n", space, *words.split()], check=True)
     for index in range(len(LINKS)):
-        # The far end answers at one address, over whichever link the packet came: as a server with one address does.
+        # The far end answers from one address, over the link of the packet, like a server with one
+        # address.
         ip(
             "-n",
             NEAR,
@@ -126,7 +128,7 @@ def links(program: str, folder: Path) -> None:
 
 
 def failures(program: str, folder: Path, transfers: int) -> None:
-    """Many small transfers, with links pulled at random."""
+    """Run many small transfers while links are pulled at random."""
     addresses, out = sources(), folder / "failures"
     build()
     try:
@@ -189,7 +191,7 @@ def restore(index: int) -> None:
 
 
 def pull(seed: float, stop: threading.Event) -> None:
-    """One link at a time goes down for a while."""
+    """Set one link at a time down for a while."""
     chance = random.Random(seed)
     while not stop.wait(chance.uniform(0.1, 0.5)):
         index = chance.randrange(len(LINKS))

@@ -1,8 +1,10 @@
-"""`plait-quic proxy` over the two links of `plait link`: rates there and back, and a small stream beside a large one.
+"""`plait-quic proxy` over the two links of `plait link`: rates there and back, and a small stream
+beside a large one.
 
-``python benches/links/proxy.py target/release/plait-quic [SCHEDULER ...]``, without root. Links have 30 and 15 Mbit/s,
-30 and 60 ms there and back, and queues of 50 ms. A line for each scheduler, in the order given; then plain TCP over the
-route that the system prefers.
+``python benches/links/proxy.py target/release/plait-quic [SCHEDULER ...]``, without root. Links
+have 30 and 15 Mbit/s, round-trip times of 30 and 60 ms, and queues of 50 ms. The output has a line
+for each scheduler in the given order, and then a line for plain TCP over the system's preferred
+route.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ BYTES = 20_000_000
 
 
 def serve(program: str, told: Path) -> None:
-    """The far namespace: the exit, and a server that takes, gives, or says back, by the first byte it hears."""
+    """Run the far namespace: the exit, and a server that acts by the first byte (`answer`)."""
     options = ["--serve", "--json", "--quiet", "--listen", "0.0.0.0:4433", "--allow", f"127.0.0.1:{PORT}"]
     with told.open("w") as out, socket.create_server(("0.0.0.0", PORT), backlog=100) as server:
         subprocess.Popen([program, "proxy", *options], stdout=out)
@@ -65,7 +67,7 @@ def answer(connection: socket.socket) -> None:
 
 
 def give(address: tuple[str, int]) -> float:
-    """Mbit/s of an upload."""
+    """Return the rate of an upload in Mbit/s."""
     begun = time.perf_counter()
     with socket.create_connection(address) as connection:
         connection.sendall(b"t" + bytes(BYTES))
@@ -75,7 +77,7 @@ def give(address: tuple[str, int]) -> float:
 
 
 def take(address: tuple[str, int]) -> float:
-    """Mbit/s of a download."""
+    """Return the rate of a download in Mbit/s."""
     begun, count = time.perf_counter(), 0
     with socket.create_connection(address) as connection:
         connection.sendall(b"g")
@@ -87,7 +89,7 @@ def take(address: tuple[str, int]) -> float:
 
 
 def round_trips(address: tuple[str, int], count: int = 50) -> str:
-    """How long a hundred bytes take there and back, every 20 ms; the first time also opens the stream."""
+    """Measure the echo of a hundred bytes every 20 ms. The first one also opens the stream."""
     times = []
     with socket.create_connection(address) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -104,7 +106,7 @@ def round_trips(address: tuple[str, int], count: int = 50) -> str:
 
 
 def measure(program: str, told: Path, schedulers: list[str]) -> None:
-    """The near namespace."""
+    """Run the near namespace."""
     while not (text := told.read_text()):
         time.sleep(0.1)
     far, peer = json.loads(text), os.environ["PLAIT_PEER"]
@@ -156,7 +158,7 @@ def main() -> None:
 
 
 def within() -> None:
-    """In one of the namespaces, which the last argument tells."""
+    """Run in the namespace that the last argument names."""
     told = Path(os.environ["TOLD"])
     if sys.argv[2] == "serve":
         serve(sys.argv[1], told)

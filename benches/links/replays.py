@@ -1,13 +1,15 @@
-"""Transfers over random links, recorded and run again in the simulator: how far the replays are from what happened.
+"""Transfers over random links, recorded and repeated in the simulator: the error of the replays.
 
-``python benches/links/replays.py [--cases N] [--seed S] [--program target/release/plait-quic]``, as any user who may
-have namespaces. A case is drawn: one to three links of 2 to 100 Mbit/s and 5 to 150 ms, with queues of half a
-bandwidth-delay product to three, a part of them with losses, a file that takes some seconds, and a scheduler.
-`plait-quic send --record` sends it inside of `plait link`; what `plait replay` knows is the recording. Beside its
-difference stands that of a simulation of the very links that were drawn: what is chance, what the machine does, and
-what the simulator and sockets differ by is in both.
+``python benches/links/replays.py [--cases N] [--seed S] [--program target/release/plait-quic]``, as
+any user with the right to create namespaces.
 
-Every line is one of JSON; the last one has medians and 90th percentiles, without signs.
+A case is drawn: one to three links of 2 to 100 Mbit/s and 5 to 150 ms, with queues of 0.5 to 3
+bandwidth-delay products, some with losses; a file that takes some seconds; and a scheduler.
+`plait-quic send --record` sends the file inside of `plait link`. `plait replay` knows only the
+recording. For comparison, the drawn links themselves are simulated too. Both errors include chance,
+effects of the machine, and differences between simulator and sockets.
+
+Every line is JSON. The last one has medians and 90th percentiles of absolute values.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ SHARE, GOODPUT = "share of what arrived", "goodput"
 
 @dataclass(frozen=True)
 class Case:
-    """Links as a scenario file has them and as tables, who decides, and how much is sent."""
+    """Links as scenario text and as tables, the scheduler, and the file size."""
 
     text: str
     paths: list[dict[str, Any]]
@@ -53,7 +55,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Happened:
-    """What happened, its replay, a simulation of the links that were drawn, and the links as they were seen."""
+    """The original run, its replay, a simulation of the drawn links, and the links as measured."""
 
     happened: Result
     replayed: Result
@@ -62,7 +64,7 @@ class Happened:
 
 
 def draw(chance: random.Random, seconds: float) -> Case:
-    """A case whose file takes so long at the links' rates."""
+    """Draw a case whose file takes this many seconds at the links' rates."""
 
     def log(least: float, most: float) -> float:
         return least * (most / least) ** chance.random()
@@ -81,7 +83,7 @@ def draw(chance: random.Random, seconds: float) -> Case:
 
 
 def near_replays(near: Near) -> None:
-    """One transfer, recorded; each path by its interface."""
+    """Record one transfer. Each path is given by its interface."""
     task = near.task
     links = [word for number in range(task["paths"]) for word in ("--interface", f"p{number}")]
     more = ["--scheduler", task["scheduler"], "--record", task["record"]]
@@ -89,7 +91,7 @@ def near_replays(near: Near) -> None:
 
 
 def over_sockets(case: Case, program: Path) -> Happened | None:
-    """A transfer inside of `plait link`, and what `plait replay` makes of its recording; None if it failed."""
+    """Run a transfer inside of `plait link`, and replay its recording. Return None if it failed."""
     with tempfile.TemporaryDirectory(prefix="plait-replays-") as folder:
         task = {
             "near": "replays",
@@ -110,7 +112,7 @@ def over_sockets(case: Case, program: Path) -> Happened | None:
 
 
 def in_virtual_time(case: Case) -> Happened:
-    """Likewise over QUIC connections on simulated links, of which the sender's knowledge is made a scenario."""
+    """Run a transfer over QUIC on simulated links, and replay the sender's knowledge of them."""
     table = {
         "duration": "120s",
         "workload": {"kind": "file", "size": f"{round(case.megabytes * 1e6)}B"},
@@ -127,13 +129,13 @@ def in_virtual_time(case: Case) -> Happened:
 
 
 def simulated(table: dict[str, Any], scheduler: str, engine: EngineName = "sim") -> Result:
-    """A run of a scenario, with packets."""
+    """Run a scenario, and keep its packets."""
     task = Task(scenario=from_table(table, "replays"), scheduler=scheduler, packets=True)
     return run_tasks([task], progress=lambda _share: None, engine=engine)[0]
 
 
 def told(found: list[Difference]) -> dict[str, float]:
-    """Goodput's difference in per cent, and the largest one of a path's share in points."""
+    """Return goodput's difference in percent, and the largest of the paths' shares in points."""
     shares = [abs(one.difference or 0.0) for one in found if one.what.endswith(SHARE)]
     return {GOODPUT: found[0].difference or 0.0, "share": max(shares)}
 

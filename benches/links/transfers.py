@@ -1,18 +1,21 @@
-"""`plait-quic` over the links of `plait link`: goodput beside capacities, links that fail, a soak, and beside MPTCP.
+"""`plait-quic` over the links of `plait link`: goodput, failing links, a soak, and MPTCP.
 
-``python benches/links/transfers.py WHAT [--program target/release/plait-quic] …``, as any user who may have namespaces:
+``python benches/links/transfers.py WHAT [--program target/release/plait-quic] …``, as any user with
+the right to create namespaces:
 
-- *goodput*: DSL and LTE (a recording with ``--trace``, otherwise one that is made here), a file with each scheduler,
-  what arrived per second beside what both links could have carried in that time;
-- *pull*: transfers during which one link fails for good, at a random moment: ``silent`` (nothing is said to anybody)
-  or ``down`` (the interface is set down), the first or the second link in turns;
-- *failures*: many small transfers over links that lose packets and fail again and again at random, silently and by
-  interfaces that are set down; SHA-256 is computed here, of both files;
-- *soak*: one file after the other for ``--minutes`` over such links, with the memory of both ends;
-- *beside*: the same links under plain TCP over the best one and the kernel's MPTCP, both by iperf3.
+- *goodput*: a file with each scheduler over DSL and LTE (a recording with ``--trace``, otherwise
+  one made here). Compares the goodput with the capacity of both links in that time.
+- *pull*: transfers during which one link fails permanently at a random moment, the first and the
+  second link in turns. It fails ``silent`` (without notice) or ``down`` (the interface is set
+  down).
+- *failures*: many small transfers over lossy links that fail repeatedly at random, silently and by
+  interfaces that are set down. SHA-256 of both files is computed here.
+- *soak*: one file after the other for ``--minutes`` over such links, with the memory of both ends.
+- *beside*: the same links under plain TCP over the best one and under the kernel's MPTCP, both by
+  iperf3.
 
-Random moments follow ``--seed``. Every line of the output is one of JSON with what was asked and what came of it; the
-last one sums up.
+Random moments depend on ``--seed``. Every line of the output is JSON with the parameters and the
+results. The last one is a summary.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ from ends import Lines, content, recv_words, same, send
 
 PLAIT = [sys.executable, "-m", "plait", "--quiet", "link"]
 OPPORTUNITY = 1500 * 8
-"""Bits of IP packets that an opportunity of a recording lets through."""
+"""Bits of IP packets that one delivery opportunity of a trace carries."""
 NAMES = ("dsl", "lte")
 DSL = '[[path]]\nname = "dsl"\nrate = "16Mbit"\nrtt = "25ms"\nqueue = "100ms"\n'
 STEADY = """[[path]]
@@ -55,7 +58,7 @@ queue = "300ms"
 
 
 def made_trace(seed: int, seconds: int = 140, mean: float = 5e6) -> list[int]:
-    """Milliseconds of a recording like those of LTE: a rate that wanders, and now and then nothing."""
+    """Make a trace like those of LTE, in milliseconds: a wandering rate with occasional outages."""
     chance, moments, level, credit = random.Random(seed), [], mean, 0.0
     dark = 0
     for millisecond in range(seconds * 1000):
@@ -71,7 +74,7 @@ def made_trace(seed: int, seconds: int = 140, mean: float = 5e6) -> list[int]:
 
 
 def carried(trace: list[int], begin: float, end: float) -> float:
-    """Bits that a recording lets through between two moments in seconds; it begins anew when it is over."""
+    """Return the bits that a repeating trace carries between two times in seconds."""
 
     def until(moment: float) -> int:
         rounds, rest = divmod(moment * 1000, trace[-1])
@@ -83,7 +86,7 @@ def carried(trace: list[int], begin: float, end: float) -> float:
 def outages(
     chance: random.Random, seconds: float, working: tuple[float, float], dark: tuple[float, float]
 ) -> str:
-    """When a path is cut, as a scenario says it; times in seconds."""
+    """Draw the outages of a path as scenario text; times in seconds."""
     moment, cuts = chance.uniform(*working), []
     while moment < seconds:
         end = moment + chance.uniform(*dark)
@@ -100,7 +103,7 @@ def over_links(
     server: str | None = None,
     this: str = __file__,
 ) -> list[dict[str, Any]]:
-    """Runs `this` program inside of `plait link`, with a receiver (or `server`) at the far end; what it said."""
+    """Run `this` in `plait link`, with a receiver or `server` at the far end. Return its output."""
     place = folder / "links.toml"
     place.write_text(scenario)
     if server is None:
@@ -126,7 +129,7 @@ def over_links(
 
 
 class Near:
-    """What runs at the near end of the links."""
+    """The program at the near end of the links."""
 
     def __init__(self, task: dict[str, Any]) -> None:
         self.begun = time.monotonic()
@@ -138,13 +141,13 @@ class Near:
 
     @property
     def lines(self) -> Lines:
-        """What the receiver says."""
+        """The output of the receiver."""
         if self._lines is None:
             self._lines = Lines((self.folder / "recv.json").open(), patience=2)
         return self._lines
 
     def transfer(self, megabytes: float, *more: str) -> dict[str, Any]:
-        """A file; what both ends say of it, and whether it is the same at both."""
+        """Send a file. Return the results of both ends, and whether the files are the same."""
         file = content(self.folder, megabytes)
         begin = time.monotonic() - self.begun
         came: dict[str, Any] = {"begin": begin}
@@ -159,7 +162,7 @@ class Near:
                 *more,
                 timeout=7200,
             )
-            # It began when the file was hashed, and ended just now.
+            # The transfer began after the file was hashed, and has just ended.
             came |= {
                 "begin": time.monotonic() - self.begun - sent["seconds"],
                 "seconds": sent["seconds"],
@@ -182,7 +185,7 @@ class Near:
         return came
 
     def late(self) -> list[str]:
-        """What the receiver says in the end of files of which it said nothing at once: a last word got lost."""
+        """Return the final events of files without one so far, because the last packet was lost."""
         said = []
         for file in self.unheard:
             until = time.monotonic() + 60
@@ -203,7 +206,7 @@ def say(**what: Any) -> None:
 
 
 def set_link(name: str, up: bool) -> None:
-    """An interface goes down, or comes up again with the route that `plait link` gave it."""
+    """Set an interface down, or up again with the route that `plait link` gave it."""
     index = NAMES.index(name)
     subprocess.run(["ip", "link", "set", name, "up" if up else "down"], check=True)
     if up:
@@ -227,7 +230,7 @@ def near_goodput(near: Near) -> None:
 
 
 def near_pull(near: Near) -> None:
-    """A transfer during which an interface is set down; silent failures are in the scenario."""
+    """Run a transfer while an interface is set down. Silent failures are in the scenario."""
     task = near.task
     if task["down"] is not None:
         name, moment = task["down"]
@@ -238,7 +241,7 @@ def near_pull(near: Near) -> None:
 
 
 def flap(stop: threading.Event, seed: int) -> None:
-    """Interfaces go down and come back, one at a time."""
+    """Set interfaces down and up again, one at a time."""
     chance = random.Random(seed)
     while not stop.wait(chance.uniform(0.5, 3)):
         name = chance.choice(NAMES)
@@ -248,12 +251,12 @@ def flap(stop: threading.Event, seed: int) -> None:
 
 
 def memory(pid: int) -> int:
-    """Resident bytes of a process."""
+    """Return the resident bytes of a process."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def sample(stop: threading.Event, receiver: int) -> None:
-    """Every five seconds the resident bytes of both ends, as long as there is a sender."""
+    """Print the resident bytes of both ends every five seconds while there is a sender."""
     begun = time.monotonic()
     while not stop.wait(5):
         for child in (
@@ -264,7 +267,7 @@ def sample(stop: threading.Event, receiver: int) -> None:
 
 
 def near_failures(near: Near) -> None:
-    """Transfers while links fail: as many as are asked for."""
+    """Run the requested number of transfers while links fail."""
     task, stop = near.task, threading.Event()
     chance = random.Random(task["seed"])
     flapping = threading.Thread(target=flap, args=(stop, task["seed"]), daemon=True)
@@ -280,7 +283,7 @@ def near_failures(near: Near) -> None:
 
 
 def near_soak(near: Near) -> None:
-    """Files while links fail, until the time is over, and how much memory both ends have meanwhile."""
+    """Send files while links fail until the time is over, and sample the memory of both ends."""
     task, stop = near.task, threading.Event()
     receiver = int((near.folder / "recv.pid").read_text())
     threads = [
@@ -296,7 +299,7 @@ def near_soak(near: Near) -> None:
 
 
 def near_beside(near: Near) -> None:
-    """iperf3 with as many bytes."""
+    """Send as many bytes with iperf3."""
     task = near.task
     words = ["iperf3", "-c", os.environ["PLAIT_PEER"], "-J", "-n", str(int(task["megabytes"] * 1e6))]
     words = ["mptcpize", "run", *words] if task["mptcp"] else [*words, "-B", os.environ["PLAIT_ADDRESS_0"]]
@@ -307,7 +310,7 @@ def near_beside(near: Near) -> None:
 
 
 def lines(options: argparse.Namespace, folder: Path) -> tuple[str, list[int]]:
-    """The scenario of DSL and LTE, and LTE's recording."""
+    """Return the scenario of DSL and LTE, and LTE's trace."""
     place = folder / "lte.trace"
     if options.trace is None:
         place.write_text("".join(f"{moment}\n" for moment in made_trace(options.seed)))
@@ -333,7 +336,7 @@ def goodput(options: argparse.Namespace, folder: Path) -> None:
 
 
 def pull(options: argparse.Namespace, folder: Path) -> None:
-    """A link fails for good in the middle of a transfer, in every way in turns."""
+    """Make a link fail permanently in the middle of each transfer, in all ways in turns."""
     chance, came = random.Random(options.seed), []
     for number in range(options.transfers):
         name, kind = NAMES[number % 2], ("silent", "down")[number // 2 % 2]
@@ -362,14 +365,14 @@ def pull(options: argparse.Namespace, folder: Path) -> None:
 
 
 def spread(values: list[float]) -> dict[str, float]:
-    """Median, 95th percentile and worst."""
+    """Return median, 95th percentile and worst value."""
     ordered = sorted(values)
     late = ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
     return {"count": len(ordered), "median": statistics.median(ordered), "p95": late, "worst": ordered[-1]}
 
 
 def cuts(options: argparse.Namespace, seconds: float) -> str:
-    """The scenario of links that fail again and again, each by itself."""
+    """Return the scenario of links that fail repeatedly and independently."""
     chance = random.Random(options.seed)
     return STEADY.format(
         **{
@@ -407,7 +410,7 @@ def failures(options: argparse.Namespace, folder: Path) -> None:
 
 def soak(options: argparse.Namespace, folder: Path) -> None:
     task = {"near": "soak", "scheduler": options.schedulers[0], "mtu": options.mtu[0]}
-    # Four files or so, at 10 Mbit/s, which is what these links leave.
+    # About four files, at the 10 Mbit/s that these links provide.
     task |= {"seconds": options.minutes * 60, "megabytes": options.minutes * 60 * 10 / 8 / 4}
     *came, last = over_links(cuts(options, 2 * options.minutes * 60), {**common(options), **task}, folder)
     kept, files = [one for one in came if "at" in one], [one for one in came if "same" in one]
@@ -422,7 +425,7 @@ def soak(options: argparse.Namespace, folder: Path) -> None:
 
 
 def beside(options: argparse.Namespace, folder: Path) -> None:
-    """The same bytes over the same links by iperf3: plain TCP over the first link, then MPTCP over both."""
+    """Send the same bytes with iperf3: plain TCP over the first link, then MPTCP over both."""
     scenario, trace = lines(options, folder)
     iperf = "exec mptcpize run iperf3 -s"
     for mptcp in (False, True):

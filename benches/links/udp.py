@@ -1,8 +1,10 @@
-"""`plait-quic proxy --udp` over two shaped links between two network namespaces: rate, losses, and calls.
+"""`plait-quic proxy --udp` over two shaped links between two network namespaces: rate, losses, and
+calls.
 
 ``python benches/links/udp.py target/release/plait-quic``, as root, with `ip` and `tc` (TBF). Links
-are veth pairs, limited by the token buckets of both ends, in frames of Ethernet. The namespaces are made and removed
-here. Calls are also made over links of `plait link`, which delay and lose.
+are veth pairs. Token buckets at both ends limit their rate, which counts Ethernet frames. The
+program makes and removes the namespaces. Calls also run over links of `plait link`, which delay and
+lose packets.
 """
 
 from __future__ import annotations
@@ -28,9 +30,9 @@ NEAR, FAR = "plait-udp-near", "plait-udp-far"
 LINKS = [30, 15]
 """Mbit/s."""
 QUEUE = 50
-"""Of the token buckets, in milliseconds."""
+"""Queue of the token buckets in milliseconds."""
 FOLDER = os.environ.get("PLAIT_UDP_FOLDER")
-"""Within `plait link`: where the far end says how to reach it."""
+"""Set within `plait link`: the folder in which the far end writes its address."""
 ADDRESS = "10.77.255.1" if FOLDER else "10.77.9.9"
 DEVICES = ["fast", "slow"] if FOLDER else ["pl0n", "pl1n"]
 SINK, ECHO, CONTROL, UPLOAD, PROXY = 6000, 6001, 6002, 7000, 4433
@@ -88,7 +90,7 @@ def namespaces() -> Iterator[None]:
 
 
 def serve() -> None:
-    """In the far namespace: counts datagrams at one port, echoes them at another, and takes uploads."""
+    """Run the far namespace: count datagrams at a port, echo them at another, accept uploads."""
     threading.Thread(target=echo, daemon=True).start()
     threading.Thread(target=take, daemon=True).start()
     sink, control = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
@@ -104,7 +106,7 @@ def serve() -> None:
 
 
 def tell(control: socket.socket, came: list[tuple[float, int, int]]) -> None:
-    """Answers with the datagrams since the last question."""
+    """Answer each question with the datagrams since the last one."""
     while True:
         question, asker = control.recvfrom(1_000)
         begin, end = json.loads(question)
@@ -175,7 +177,7 @@ class Proxy:
 
 
 def flood(address: tuple[str, int], size: int, megabits: float, seconds: float) -> tuple[float, float, int]:
-    """Sends at this rate, in payload: when it began and ended, and how many datagrams."""
+    """Send payload at this rate. Return begin, end and the number of datagrams."""
     interval, count = size * 8e-6 / megabits, 0
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
         one.connect(address)
@@ -189,7 +191,7 @@ def flood(address: tuple[str, int], size: int, megabits: float, seconds: float) 
 
 
 def call(address: tuple[str, int], device: str | None, seconds: float) -> dict[str, float]:
-    """160 bytes every 20 ms that come back: round trips in milliseconds, and how many did not come."""
+    """Echo 160 bytes every 20 ms. Return round-trip times in ms and the share of losses."""
     count = int(seconds * 50)
     times: dict[int, float] = {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
@@ -234,7 +236,7 @@ def upload(address: tuple[str, int], device: str | None, seconds: float, sent: l
 
 
 def worker(words: list[str]) -> None:
-    """A part in the near namespace: prints its result."""
+    """Run a part in the near namespace and print its result."""
     kind, *rest = words
     if kind == "flood":
         host, port, size, megabits, seconds = rest
@@ -333,7 +335,7 @@ def far_words(program: str) -> list[str]:
 
 
 def buckets(program: str, seconds: float, what: str) -> None:
-    """Between namespaces with token buckets."""
+    """Measure between namespaces with token buckets."""
     with namespaces():
         words = [*within(FAR), sys.executable, __file__, "--worker", "serve"]
         server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
@@ -352,7 +354,7 @@ def buckets(program: str, seconds: float, what: str) -> None:
 
 
 def lossy(program: str, seconds: float) -> None:
-    """Over the links of `plait link`, which delay and lose."""
+    """Measure over the links of `plait link`, which delay and lose packets."""
     own = [sys.executable, str(Path(__file__).resolve()), program, "--seconds", str(seconds), "--linked"]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "links.toml").write_text(LOSSY)
@@ -363,7 +365,7 @@ def lossy(program: str, seconds: float) -> None:
 
 
 def linked(program: str, seconds: float, side: str) -> None:
-    """In one of the namespaces of `plait link`."""
+    """Run in one of the namespaces of `plait link`."""
     told = Path(str(FOLDER), "told")
     if side == "far":
         with told.open("w") as out:

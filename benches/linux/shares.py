@@ -1,12 +1,16 @@
-"""Holds `linux-default` against the kernel's own scheduler: which share of the bytes does the first path carry?
+"""Compares `linux-default` with the kernel's own scheduler: the first path's share of the bytes.
 
     .venv/bin/python benches/linux/shares.py --draw 7 --points 100
 
-Takes the drawn scenarios of several paths in which `plait validate linux` has that scheduler, with the send buffers
-that users have, and makes the same runs in both engines. One run says little where chance decides who gets the first
-burst, so the means are compared, and beside them those of the kernel's own runs with odd and with even numbers: what
-two identical engines would give, roughly. 100 points are some 15 scenarios and take four minutes on two cores; the
-kernel has to be built (`plait linux build`).
+Takes the drawn scenarios with several paths in which `plait validate linux` uses that scheduler.
+The send buffers have the sizes that users have. Each scenario runs in both engines.
+
+A single run says little, because chance decides which path gets the first burst. So the means are
+compared. Beside them are the means of the kernel's own runs with odd and with even numbers: roughly
+the difference between two identical engines.
+
+100 points are some 15 scenarios and take four minutes on two cores. The kernel must be built
+(`plait linux build`).
 """
 
 from __future__ import annotations
@@ -22,11 +26,11 @@ from plait.support.progress import Progress
 from plait.validate.cases import Case, load_validation
 
 NEAR = 3.0
-"""Percentage points within which shares agree."""
+"""Largest difference of shares that agree, in percentage points."""
 
 
 def cases(draw: str, points: int) -> list[Case]:
-    """The drawn scenarios of several paths with that scheduler."""
+    """Return the drawn scenarios with several paths and that scheduler."""
     return [
         case
         for case in load_validation(draw=draw, points=points).cases
@@ -37,7 +41,7 @@ def cases(draw: str, points: int) -> list[Case]:
 
 
 def share(result: Result) -> float:
-    """The first path's share of the throughput, in percent."""
+    """Return the first path's share of the throughput, in percent."""
     rates = [path["throughput_bps"] for path in result.paths]
     return 100 * rates[0] / (sum(rates) or 1.0)
 
@@ -49,7 +53,7 @@ def share(result: Result) -> float:
 )
 @click.option("--runs", default=6, show_default=True, help="Runs of each, in each engine; at least 2.")
 def main(draw: str, points: int, runs: int) -> None:
-    """Print a line per scenario, and how many agree."""
+    """Print a line per scenario, and the number of scenarios that agree."""
     chosen = cases(draw, points)
     found: dict[str, list[Result]] = {}
     for engine in ("sim", "linux"):

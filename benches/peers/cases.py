@@ -1,4 +1,4 @@
-"""What both simulators run: the cases of ``cases.toml``."""
+"""The cases that both simulators run, from ``cases.toml``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 ACCOUNTINGS = ("outstanding", "buffer")
 HEADERS = 32  # IPv4 and SCTP
 CHUNK_HEADER = 16
-NUDGE = 0.002  # of a round-trip time, either way, in the runs of a sensitive case
+NUDGE = 0.002  # share of the round-trip time that varies in the runs of a sensitive case
 
 
 class PeerError(Exception):
@@ -18,17 +18,17 @@ class PeerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PathSpec:
-    """One path: a link each way, half of the round-trip time each; only the way forward queues and loses."""
+    """A path with half of the RTT in each direction. Only the forward link queues and loses."""
 
     rate_bps: int
     rtt_ms: float
-    queue_packets: int = 50  # the packet being sent included
+    queue_packets: int = 50  # includes the packet in transmission
     loss: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One round-robin run, or several that differ by their seed or a little in a round-trip time."""
+    """A round-robin run, or several that differ in the seed or slightly in a round-trip time."""
 
     name: str
     paths: tuple[PathSpec, ...]
@@ -36,7 +36,7 @@ class Case:
     accounting: str = "outstanding"  # or "buffer": data waiting for in-order delivery shrinks the window
     duration_s: float = 100.0
     warmup_s: float = 10.0
-    ack_every: int = 1  # 2: delayed SACKs, every second packet or after 200 ms
+    ack_every: int = 1  # 2: delayed SACKs, for every second packet or after 200 ms
     scheduler: str = "round-robin"
     packet_bytes: int = 1500
     seed: int = 1
@@ -44,10 +44,10 @@ class Case:
     agent: dict[str, float] = field(default_factory=dict)  # further parameters of ns-2's agent, at both ends
     runs: int = 1
     sensitive: str = ""  # why ns-2 itself gives another result for nearly the same paths
-    differs: str = ""  # why the two are known not to agree
+    differs: str = ""  # the known reason why the simulators disagree
 
     def __post_init__(self) -> None:
-        """Refuse what ns-2 cannot run."""
+        """Reject cases that ns-2 cannot run."""
         where = f"case {self.name!r}"
         if not self.paths:
             raise PeerError(f"{where}: no path")
@@ -82,7 +82,11 @@ class Case:
         return any(path.loss > 0 for path in self.paths)
 
     def members(self, times: int = 1) -> list[Case]:
-        """The runs of the case: other seeds if it is lossy (``times`` as many), else other round-trip times."""
+        """Return the runs of the case.
+
+        A lossy case has ``times`` as many runs with different seeds. Other cases vary a round-trip
+        time.
+        """
         if self.runs == 1:
             return [self]
         if self.lossy:
@@ -100,7 +104,7 @@ class Case:
 
 
 def load_cases(path: Path) -> list[Case]:
-    """Read a case file: ``[defaults]`` and ``[[case]]`` tables whose keys are the fields of `Case`."""
+    """Read a case file: tables ``[defaults]`` and ``[[case]]`` with the fields of `Case`."""
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     defaults = document.pop("defaults", {})
     tables = document.pop("case", [])

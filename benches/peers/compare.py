@@ -1,7 +1,7 @@
 """Runs every case in ns-2 or ns-3 and in Plait and compares results and speeds: ``make peers``.
 
-Exit status: 0 all agree or their file says why not, 1 a case differs and should not, 2 bad input or no
-simulator.
+Exit status: 0 if all cases agree or their file explains the difference, 1 if a case differs without
+an explanation, 2 for bad input or without a simulator.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from metrics import Metrics
 
 CASES = Path(__file__).with_name("cases.toml")
-WIDTH = 160  # columns where standard output is no terminal
-MORE_SEEDS = 4  # ours are cheap: so many times as many seeds as in ns-2
+WIDTH = 160  # columns if standard output is no terminal
+MORE_SEEDS = 4  # factor of seeds over ns-2, because our runs are cheap
 PEERS = {peer.name: peer for peer in (NS2, NS3)}
 
 
 def report_case(case: Case, in_ns2: Callable[[Sequence[Case]], list[Metrics]], *, speed: bool) -> CaseReport:
-    """Compare step by step until the two do not differ any more, and time both."""
+    """Compare step by step until the two simulators do not differ any more, and time both."""
     report = CaseReport(case)
     known: dict[str, list[Metrics]] = {}
     for step in steps(case):
@@ -60,7 +60,7 @@ def report_case(case: Case, in_ns2: Callable[[Sequence[Case]], list[Metrics]], *
 
 
 def choose(cases: list[Case], only: tuple[str, ...], *, quick: bool) -> list[Case]:
-    """The cases whose name contains one of ``only``; with ``quick`` those tagged so."""
+    """Return the cases whose name contains one of ``only``; with ``quick``, those with that tag."""
     if unknown := [text for text in only if not any(text in case.name for case in cases)]:
         raise PeerError(
             f"no case is named like {unknown[0]!r}; there are: {', '.join(case.name for case in cases)}"
@@ -72,7 +72,7 @@ def choose(cases: list[Case], only: tuple[str, ...], *, quick: bool) -> list[Cas
 def compare_tcp(
     peer: tcp.Peer, only: tuple[str, ...], pool: ProcessPoolExecutor, progress: Progress, *, speed: bool
 ) -> list[tcp.Report]:
-    """The cases of TCP that ``peer`` can run and whose name contains one of ``only``."""
+    """Compare the TCP cases that ``peer`` can run and whose name contains one of ``only``."""
     chosen = [case for case in tcp.load_cases() if not only or any(text in case.name for text in only)]
     chosen = [case for case in chosen if peer.steps(case)]
     if chosen:
@@ -116,7 +116,7 @@ def main(
     write: bool,
     speed: bool,
 ) -> None:
-    """Run the cases in ns-2 or ns-3 and in Plait; print both results, both speeds and the verdicts."""
+    """Run the cases in ns-2 or ns-3 and in Plait; print results, speeds and verdicts."""
     start = time.monotonic()
     try:
         chosen = [] if tcp_only or peer else choose(load_cases(CASES), only, quick=quick)

@@ -1,12 +1,13 @@
-"""What a run measures, the same for both simulators.
+"""Metrics of a run, the same for both simulators.
 
-- *throughput* of a path: payload that arrived for the first time, per second; *goodput*: payload delivered in
-  order.
-- *application delay*: first transmission (into the queue of the path) until in-order delivery.
-- *blocking*: arrival until in-order delivery, over all packets, those that do not wait included.
-- *receive buffer*: packets that arrived and wait for an earlier one; mean weighted by time.
+- *throughput* of a path: payload that arrived for the first time, per second; *goodput*: payload
+  delivered in order.
+- *application delay*: from the first transmission (into the path's queue) to in-order delivery.
+- *blocking*: from arrival to in-order delivery, over all packets, including those without a wait.
+- *receive buffer*: packets that arrived and wait for an earlier one; the mean is weighted by time.
 
-An event counts if it happens at or after the end of the warm-up; a delay counts if its delivery does.
+An event counts if it happens at or after the end of the warm-up. A delay counts if its delivery
+does.
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class PathMetrics:
-    """What one path did after the warm-up."""
+    """Metrics of one path after the warm-up."""
 
     throughput_bps: float
-    packets_sent: int  # retransmissions included
+    packets_sent: int  # includes retransmissions
     packets_dropped: int  # by a full queue
     packets_lost: int  # at random, after the queue
 
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """What the transfer did after the warm-up."""
+    """Metrics of the transfer after the warm-up."""
 
     goodput_bps: float
     app_delay_ms: Delays
@@ -57,12 +58,12 @@ class Metrics:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """How fast a run without a trace was: all of it, warm-up included."""
+    """Speed of a run without a trace, warm-up included."""
 
-    packets: int  # put on the forward links
+    packets: int  # sent on the forward links
     wall_seconds: float
 
     @property
     def packets_per_second(self) -> float:
-        """Simulated packets per second of waiting."""
+        """Simulated packets per second of real time."""
         return self.packets / self.wall_seconds

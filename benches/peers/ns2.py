@@ -3,8 +3,8 @@
 >>> cases = load_cases(Path("cases.toml"))
 >>> measure(cases[0]).goodput_bps, speed(cases[0]).packets_per_second
 
-ns-2 does what it always does; everything measured here is computed from its trace of the forward links
-(enqueued, dropped, arrived), so no number depends on the bookkeeping of its agent. Percentiles are
+ns-2 runs unmodified. All metrics are computed from its trace of the forward links (enqueued,
+dropped, arrived), so none of them depends on the bookkeeping of its agent. Percentiles are
 nearest-rank. Times in the trace are whole microseconds.
 """
 
@@ -82,7 +82,7 @@ def _failure(case: Case, status: int, output: bytes) -> PeerError:
 
 
 class _Receiver:
-    """Follows a trace and does what the receiver's reordering does, keeping what the metrics need."""
+    """Follows a trace, reorders packets like the receiver, and keeps the data for the metrics."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -92,18 +92,19 @@ class _Receiver:
         self.delivered = 0
         self.first_sent: dict[int, float] = {}
         self.highest = 0
-        self.waiting: dict[int, float] = {}  # arrival time of what waits for an earlier packet
+        self.waiting: dict[int, float] = {}  # arrival times of packets that wait for an earlier one
         self.next = 1
         self.delays, self.blocking = array("d"), array("d")
         self.clock = case.warmup_s
         self.area, self.peak = 0.0, 0
 
     def follow(self, lines: Iterable[bytes]) -> bytes:
-        """Take in the trace; returns the first line that is not part of it."""
+        """Read the trace. Return the first line that is not part of it."""
         links = {str(2 * number).encode(): number - 1 for number in range(1, len(self.case.paths) + 1)}
         entering = (b"", b"")
         for line in lines:
-            # event time from to protocol bytes flags flow source destination chunks TSN packet stream number
+            # event time from to protocol bytes flags flow source destination chunks TSN packet
+            # stream number
             words = line.split()
             if len(words) != 15:
                 return line
@@ -116,7 +117,8 @@ class _Receiver:
                 entering = (words[1], words[12])
                 self._send(now, tsn, path)
             elif now >= self.case.warmup_s:
-                # The queue drops a packet the moment it enters; losses strike at the far end of the link.
+                # The queue drops a packet when it enters; random losses happen at the far end of
+                # the link.
                 (self.dropped if (words[1], words[12]) == entering else self.lost)[path] += 1
         return b""
 
@@ -152,7 +154,7 @@ class _Receiver:
             self.clock = now
 
     def metrics(self) -> Metrics:
-        """The metrics of everything followed."""
+        """Return the metrics of the trace so far."""
         case = self.case
         self._advance(case.duration_s)
         seconds = case.duration_s - case.warmup_s

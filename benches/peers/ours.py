@@ -1,6 +1,6 @@
-"""The same case in Plait.
+"""Runs the same case in Plait.
 
-What ns-2 starts with and RFC 9260 does not say otherwise is set alike: a threshold of 64 KiB, a first
+ns-2's defaults are used if RFC 9260 says nothing else: a threshold of 64 KiB, a first
 retransmission timeout of 3 s.
 """
 
@@ -22,7 +22,7 @@ SHORT_SECONDS = 0.2
 
 
 def scenario(case: Case, **transport: Any) -> plait.Scenario:
-    """``case`` as a scenario; ``transport`` sets further keys of its ``[transport]``."""
+    """Return ``case`` as a scenario; ``transport`` sets further keys of its ``[transport]``."""
     options: dict[str, Any] = {
         "protocol": "cmt-sctp",
         "receive_buffer": case.receive_buffer_bytes,
@@ -74,17 +74,17 @@ def measure(case: Case, **transport: Any) -> Metrics:
 
 
 def _run(one: plait.Scenario) -> plait.Result:
-    # Not plait.run, whose progress bar would be a second one.
+    # `plait.run` would show a second progress bar.
     return run_tasks([Task(scenario=one)], threads=1)[0]
 
 
 def speed(case: Case) -> Speed:
     """Run ``case`` for its speed."""
-    return timed(scenario(replace(case, warmup_s=0)))  # what is sent during warm-up is not counted otherwise
+    return timed(scenario(replace(case, warmup_s=0)))  # packets of a warm-up would not count
 
 
 def timed(ready: plait.Scenario) -> Speed:
-    """Run ``ready`` for its speed; the best of three if it is short. Building the scenario is not counted."""
+    """Run ``ready`` for its speed, without its construction. The best of three if it is short."""
     best = None
     for _round in range(3):
         start = time.perf_counter()

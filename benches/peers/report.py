@@ -1,4 +1,4 @@
-"""The comparison as one table, a summary and one JSON document."""
+"""The comparison as a table, a summary and a JSON document."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Attempt:
 
     @property
     def verdict(self) -> str:
-        """The worst of its rows."""
+        """The worst verdict of the rows."""
         return overall(self.rows)
 
 
 @dataclass(slots=True)
 class CaseReport:
-    """Everything about one case."""
+    """All results of one case."""
 
     case: Case
     attempts: list[Attempt] = field(default_factory=list)
@@ -43,7 +43,7 @@ class CaseReport:
 
     @property
     def last(self) -> Attempt:
-        """The step that agrees, or else the one to judge by: an open one before one that differs."""
+        """The step that decides: one that agrees, or else an open one, or else the last."""
         for verdict in (AGREES, OPEN):
             for attempt in self.attempts:
                 if attempt.verdict == verdict:
@@ -52,12 +52,12 @@ class CaseReport:
 
     @property
     def verdict(self) -> str:
-        """Whether the two agree in any step."""
+        """Whether the simulators agree in any step."""
         return self.last.verdict
 
     @property
     def as_they_come(self) -> bool:
-        """Whether nothing had to be changed for agreement."""
+        """Whether they agree without any change."""
         return self.attempts[0].verdict == AGREES
 
     @property
@@ -68,13 +68,13 @@ class CaseReport:
 
     @property
     def ratio(self) -> float | None:
-        """Our speed over theirs."""
+        """Our speed divided by ns-2's."""
         if self.theirs is None or self.ours is None:
             return None
         return self.ours.packets_per_second / self.theirs.packets_per_second
 
     def reason(self) -> str:
-        """Why it does not agree as the two come; empty if it does."""
+        """Return why the case does not agree without changes; empty if it does."""
         if self.as_they_come:
             return "agrees now: `differs` can go" if self.case.differs else ""
         if self.verdict == AGREES:
@@ -82,7 +82,7 @@ class CaseReport:
         return self.case.differs or self.case.sensitive or "not explained"
 
     def document(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """Return the data for ``--json``."""
         return {
             "case": self.case.name,
             "runs": self.case.runs,
@@ -116,7 +116,7 @@ class CaseReport:
 
 
 def table(reports: Sequence[CaseReport]) -> Table:
-    """Three lines a step: ns-2, Plait, the difference."""
+    """Return a table with three lines per step: ns-2, Plait, the difference."""
     paths = max(len(report.case.paths) for report in reports)
     drawn = Table(title="Round-robin in ns-2 and in Plait", title_justify="left", pad_edge=False)
     drawn.add_column("case", no_wrap=True)
@@ -182,7 +182,7 @@ def _difference(row: Compared) -> str:
 
 
 def summarize(console: Console, reports: Sequence[CaseReport]) -> None:
-    """Counts, the cases that do not agree as they come, and the speeds."""
+    """Print counts, the cases that do not agree without changes, and the speeds."""
     plain = [report for report in reports if report.as_they_come]
     changed = [report for report in reports if not report.as_they_come and report.verdict == AGREES]
     others = [report for report in reports if report.verdict != AGREES]

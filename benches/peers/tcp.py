@@ -1,8 +1,8 @@
 """TCP over one link in another simulator and in Plait: the cases of ``tcp_cases.toml``.
 
-Wire sizes, initial window, timestamps, buffers, acknowledgements and the bounds of the retransmission
-timeout are set alike. ``tcp_ns2`` and ``tcp_ns3`` run the other simulators. Goodput, retransmissions and
-delay are computed here, from the data packets on the link.
+Wire sizes, initial window, timestamps, buffers, acknowledgements and the bounds of the
+retransmission timeout are set alike. ``tcp_ns2`` and ``tcp_ns3`` run the other simulators. Goodput,
+retransmissions and delay are computed here, from the data packets on the link.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ CASES = Path(__file__).with_name("tcp_cases.toml")
 PACKET, HEADERS = 1500, 52  # IPv4, TCP, timestamps
 PAYLOAD = PACKET - HEADERS
 ACKNOWLEDGEMENT = HEADERS  # bytes
-WINDOW = 1_000_000_000  # bytes: never in the way
+WINDOW = 1_000_000_000  # bytes; never a limit
 LATER = 5.0  # seconds: about the time between two losses of a bulk transfer
-MORE_SEEDS = 4  # ours are cheap: so many times as many seeds as in the other simulator
+MORE_SEEDS = 4  # factor of seeds over the other simulator, because our runs are cheap
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A connection: a file, or data without end (0 bytes). It opens when it starts."""
+    """A connection: a file, or endless data (0 bytes). It opens when it starts."""
 
     start_s: float = 0.0  # 0 for the first flow, whose connection Plait opens at once
     size_bytes: int = 0
@@ -49,8 +49,8 @@ class Flow:
 class Case:
     """One link and the flows over it.
 
-    Several runs differ in their losses. Without random loss they differ a little in the round trip, and in
-    the start of every flow but the first.
+    Several runs differ in their losses. Without random losses they differ slightly in the
+    round-trip time, and in the start of every flow but the first.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Case:
     differs: dict[str, str] = field(default_factory=dict)  # by simulator: the known reason of a difference
 
     def members(self, times: int = 1) -> list[Case]:
-        """The runs of the case."""
+        """Return the runs of the case."""
         if self.runs == 1:
             return [self]
         seeds = range(self.seed, self.seed + times * self.runs)
@@ -83,14 +83,15 @@ class Case:
         return replace(self, rtt_ms=rtt, flows=(first, *later))
 
     def response_mbps(self) -> float | None:
-        """Goodput by the response function; None without random loss, or where the link's rate is in the way."""
+        """Goodput by the response function; None without random losses, or limited by the rate."""
         if not self.loss:
             return None
         seconds = self.rtt_ms / 1e3 + 8 * (PACKET + ACKNOWLEDGEMENT) / self.rate_bps
-        # Mathis and others (1997), an acknowledgement per packet or bytes counted.
+        # Mathis and others (1997), with an acknowledgement per packet or byte counting.
         window = sqrt(3 / (2 * self.loss))
         if self.congestion_control == "cubic":
-            # RFC 9438 §5.1 with C = 0.4 and β = 0.7; where Reno is faster, as fast as Reno (§4.3).
+            # RFC 9438 §5.1 with C = 0.4 and β = 0.7. Where Reno is faster, CUBIC is as fast as Reno
+            # (§4.3).
             cubic = (0.4 * 3.7 / (4 * 0.3)) ** 0.25 * (seconds / self.loss) ** 0.75
             window = max(window, cubic)
         goodput = 8 * window * PAYLOAD / seconds / 1e6
@@ -113,11 +114,9 @@ class Measured:
 
     goodput_mbps: tuple[
         float, ...
-    ]  # of each flow: payload that arrived for the first time; a file's size over its time
+    ]  # of each flow: payload that arrived for the first time; for a file, its size over its time
     retransmissions: int  # of all flows
-    delay_ms: (
-        float  # of the first flow's data packets one way: half of the round trip, serialization and queue
-    )
+    delay_ms: float  # of the first flow's data packets, one way: half the RTT, serialization, queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +137,11 @@ class Event(NamedTuple):
     now: float
     flow: int
     number: int  # of its payload, in the order of the stream
-    packet: str  # no other one on the link has the same
+    packet: str  # unique among the flow's packets on the link
 
 
 def load_cases() -> list[Case]:
-    """The cases of ``tcp_cases.toml``."""
+    """Load the cases of ``tcp_cases.toml``."""
     document = tomllib.loads(CASES.read_text(encoding="utf-8"))
     try:
         return [_case(document["defaults"] | table) for table in document["case"]]
@@ -157,7 +156,7 @@ def _case(table: dict[str, Any]) -> Case:
 
 
 def follow(case: Case, events: Iterable[Event]) -> Measured:
-    """The results of a run, from its packets."""
+    """Compute the results of a run from its packets."""
     seen: list[set[int]] = [set() for _ in case.flows]
     highest = [-1] * len(case.flows)
     arrived = [0] * len(case.flows)
@@ -196,7 +195,7 @@ def _file_goodput(flow: Flow, completed: float | None) -> float:
 
 
 def scenario(case: Case, step: Step | None = None) -> plait.Scenario:
-    """``case`` in Plait."""
+    """Return ``case`` as a scenario of Plait."""
     first, *others = case.flows
     options: dict[str, Any] = dict(step.transport) if step else {}
     return plait.Scenario(
@@ -250,7 +249,7 @@ def in_plait(case: Case, step: Step | None = None) -> Measured:
 
 
 def compare(theirs: Sequence[Measured], mine: Sequence[Measured]) -> list[Compared]:
-    """Every quantity of a case: the goodput of each flow, then the others."""
+    """Compare every quantity of a case: the goodput of each flow, then the others."""
 
     def row(name: str, value: Callable[[Measured], float], least: float = 0.0) -> Compared:
         values = [value(one) for one in theirs], [value(one) for one in mine]
@@ -270,7 +269,7 @@ def compare(theirs: Sequence[Measured], mine: Sequence[Measured]) -> list[Compar
 
 @dataclass(slots=True)
 class Report:
-    """A case and every step that was taken."""
+    """A case and all its steps so far."""
 
     peer: str
     case: Case
@@ -280,7 +279,7 @@ class Report:
 
     @property
     def last(self) -> tuple[Step, list[Compared]]:
-        """The step that agrees, or else an open one, or else the last."""
+        """The step that decides: one that agrees, or else an open one, or else the last."""
         for verdict in (AGREES, OPEN):
             for attempt in self.attempts:
                 if overall(attempt[1]) == verdict:
@@ -289,16 +288,16 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """Whether the two agree in any step."""
+        """Whether the simulators agree in any step."""
         return overall(self.last[1])
 
     @property
     def unexplained(self) -> bool:
-        """Whether it should agree and does not; a case with too few seeds for a verdict is neither."""
+        """Whether the case should agree and differs. Too few seeds for a verdict do not count."""
         return self.verdict == DIFFERS and self.peer not in self.case.differs
 
     def why(self) -> str:
-        """The step that makes them agree, or the known reason of the difference."""
+        """Return the step that makes them agree, or the known reason of the difference."""
         known = self.case.differs.get(self.peer, "")
         if self.verdict == AGREES:
             title = "" if self.last is self.attempts[0] else f"with {self.last[0].title}"

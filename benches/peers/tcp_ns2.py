@@ -1,7 +1,7 @@
 """One bulk transfer of TCP NewReno in ns-2.35 (``tcp.tcl``).
 
-The agent is Sack1 (RFC 2018, recovery by an estimate of the pipe, the idea of RFC 6675). Ours finds losses
-with selective acknowledgements, too.
+The agent is Sack1 (RFC 2018, recovery by an estimate of the pipe, the idea of RFC 6675). Our
+transport also finds losses by selective acknowledgements.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LINUX = Step("Agent/TCP/Linux, which finds lost retransmissions", "Linux")
 
 
 def steps(case: Case) -> list[Step]:
-    """These are taken until the two agree; with delayed ACKs the second lets windows grow by two packets per ACK."""
+    """Return the steps. With delayed ACKs, the second grows windows by two packets per ACK."""
     if case.congestion_control != "newreno" or case.flows != (Flow(),):
         return []
     return [AS_IT_COMES, BYTE_COUNTING] if case.ack_every > 1 else [AS_IT_COMES, LINUX]
@@ -62,7 +62,7 @@ def _events(lines: Sequence[str]) -> Iterator[Event]:
 
 
 def measure(case: Case, step: Step) -> Measured:
-    """Run ``case``; everything is computed from the trace of the forward link."""
+    """Run ``case``; all results are computed from the trace of the forward link."""
     return follow(case, _events(_run(case, step, trace=True)))
 
 

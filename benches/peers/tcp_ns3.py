@@ -1,6 +1,7 @@
-"""TCP in Debian's ns-3: NewReno and CUBIC, bulk transfers and files, one flow or several (``tcp.cc``).
+"""TCP in Debian's ns-3: NewReno and CUBIC, bulk transfers and files, one flow or several
+(``tcp.cc``).
 
-Set alike in every step: sizes, windows, timers and delayed ACKs; no HyStart in CUBIC.
+Sizes, windows, timers and delayed ACKs are set alike in every step. CUBIC has no HyStart.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ CUBIC = [
 
 
 def steps(case: Case) -> list[Step]:
-    """These are taken until the two agree."""
+    """Return the steps in their order."""
     return CUBIC if case.congestion_control == "cubic" else NEWRENO
 
 
 def _prepare() -> None:
-    """Compile the driver if it is not there or older than its source."""
+    """Compile the driver if it is missing or older than its source."""
     if DRIVER.is_file() and DRIVER.stat().st_mtime > SOURCE.stat().st_mtime:
         return
     DRIVER.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +63,7 @@ def _prepare() -> None:
 
 
 def _buffer(case: Case) -> int:
-    """Room for the packets on the link and for those of four seconds, so that it is never in the way."""
+    """Room for the packets in flight and for those of four seconds, so that it is never a limit."""
     return PACKET * case.queue_packets + int(case.rate_bps / 8 * (case.rtt_ms / 1e3 + 4))
 
 
@@ -102,7 +103,7 @@ def _events(lines: Sequence[str]) -> Iterator[Event]:
 
 
 def measure(case: Case, step: Step) -> Measured:
-    """Run ``case``; everything is computed from the data packets that enter the link and that arrive."""
+    """Run ``case``. Results come from the data packets that enter the link and arrive."""
     return follow(case, _events(_run(case, step, trace=True)))
 
 

@@ -23,7 +23,7 @@ HEADINGS = ("case", "goodput Mbit/s", "formula", "retransmissions", "one-way del
 
 
 def table(peer: str, reports: Sequence[Report]) -> Table:
-    """One line a step: the other simulator / Plait and the difference."""
+    """Return a table with a line per step: the other simulator / Plait, and the difference."""
     drawn = Table(title=f"TCP over one link: {peer} / Plait", title_justify="left", pad_edge=False)
     for heading in HEADINGS:
         drawn.add_column(heading, justify="left" if heading == "case" else "right", no_wrap=heading == "case")
@@ -66,7 +66,7 @@ def _speeds(report: Report) -> str:
 
 
 def summary(peer: str, reports: Sequence[Report]) -> str:
-    """How many agree, and the speeds."""
+    """Return the number of agreeing cases, and the speeds."""
     plain = sum(overall(report.attempts[0][1]) == AGREES for report in reports)
     agree = sum(report.verdict == AGREES for report in reports)
     text = (
@@ -87,7 +87,7 @@ def summary(peer: str, reports: Sequence[Report]) -> str:
 
 
 def document(report: Report) -> dict[str, Any]:
-    """For ``--json``."""
+    """Return the data for ``--json``."""
     return {
         "simulator": report.peer,
         "case": report.case.name,
@@ -120,7 +120,7 @@ def document(report: Report) -> dict[str, Any]:
 
 
 def write(reports: dict[str, list[Report]]) -> None:
-    """Put the tables into ``benches/README.md``."""
+    """Write the tables into ``benches/README.md``."""
     tables, values = {}, {}
     for peer, some in reports.items():
         tables[f"TCP in {peer}"] = pages.markdown([*HEADINGS, ""], [_line(report) for report in some], (0, 6))

@@ -1,4 +1,4 @@
-"""What counts as agreement: tolerances, spread, and the habits of ns-2 that are taken away one after the other."""
+"""The conditions of agreement: tolerances, spread, and the habits of ns-2 that steps remove."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 THROUGHPUT_TOLERANCE = 0.03
 DELAY_TOLERANCE = 0.10
-# Where about one packet waits, a packet or two milliseconds more or less mean nothing.
+# With about one packet waiting, a difference of a packet or two milliseconds means nothing.
 FEW_PACKETS = 2.0
 PACKETS_TOLERANCE = 1.0
 MILLISECONDS_TOLERANCE = 2.0
 FIVE_PERCENT = 0.05  # TCP over one path
-COUNTING = 3.0  # packets: where few are sent again, one loss more or less means nothing
+COUNTING = 3.0  # packets: with few retransmissions, one loss more or less means nothing
 NO_TOLERANCE = float("inf")  # shown, not judged: one packet decides it
 
 AGREES, OPEN, DIFFERS = "agrees", "open", "differs"
@@ -28,7 +28,7 @@ AGREES, OPEN, DIFFERS = "agrees", "open", "differs"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One way to compare: what is set in ns-2's agent and in our transport."""
+    """One way to compare: settings of ns-2's agent and of our transport."""
 
     title: str
     agent: dict[str, float] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Step:
 HABITS_OFF: dict[str, float] = {
     "useCmtDelAck_": 0,  # with one SACK per packet this rule leaves most losses to the timer
     "useMaxBurst_": 0,  # from the first retransmission on, at most four new packets per SACK and path
-    "initialCwnd_": 4,  # the least threshold after a loss, in packets: 4 (RFC 9260, 7.2.3), not 2
+    "initialCwnd_": 4,  # lowest threshold after a loss, in packets: 4 (RFC 9260, 7.2.3), not 2
     "heartbeatInterval_": 100_000,  # paths that carry data are probed, which delays the data by a packet
 }
 STEPS = (
@@ -46,7 +46,7 @@ STEPS = (
     Step("ns-2's habits off", HABITS_OFF),
     Step("ns-2's habits off, growth in recovery", HABITS_OFF, {"grow_in_recovery": True}),
 )
-"""Taken in this order until the two agree: what has to be taken away is why they did not before."""
+"""Taken in this order until the two agree. The last change explains the earlier difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +61,21 @@ class Compared:
 
     @property
     def difference(self) -> float:
-        """Relative; 0 if both are 0."""
+        """The relative difference; 0 if both are 0."""
         if self.theirs == 0:
             return 0.0 if self.ours == 0 else float("inf")
         return self.ours / self.theirs - 1
 
     @property
     def verdict(self) -> str:
-        """Open if the runs are too far apart to tell a difference as large as the tolerance."""
+        """Open if the runs vary too much to tell a difference as large as the tolerance."""
         if abs(self.ours - self.theirs) > self.tolerance + self.error:
             return DIFFERS
         return AGREES if self.error <= self.tolerance else OPEN
 
 
 def compare(theirs: Sequence[Metrics], ours: Sequence[Metrics], *, paired: bool) -> list[Compared]:
-    """Every quantity of a case, from the runs that each simulator made; ``paired`` if they made the same ones."""
+    """Compare every quantity of a case. ``paired``: both simulators made the same runs."""
     few = fmean(one.receive_buffer_packets.mean for one in theirs) < FEW_PACKETS
 
     def row(name: str, value: Callable[[Metrics], float], relative: float, absolute: float = 0.0) -> Compared:
@@ -121,18 +121,18 @@ def _squared_error(theirs: Sequence[float], ours: Sequence[float], *, paired: bo
 
 
 def standard_error(theirs: Sequence[float], ours: Sequence[float]) -> float:
-    """Of the difference of the means of independent runs; 0 for single ones."""
+    """Standard error of the difference of means of independent runs; 0 for single runs."""
     return sqrt(_squared_error(theirs, ours, paired=False))
 
 
 def overall(rows: Sequence[Compared]) -> str:
-    """The verdict on a comparison: its worst."""
+    """Return the worst verdict of the rows."""
     verdicts = {row.verdict for row in rows}
     return next(verdict for verdict in (DIFFERS, OPEN, AGREES) if verdict in verdicts)
 
 
 def steps(case: Case) -> list[Step]:
-    """The steps that mean something for ``case``: with delayed SACKs the rule for them is as published."""
+    """Return the steps for ``case``. With delayed SACKs, ns-2 keeps its published rule for them."""
     chosen = []
     for step in STEPS:
         agent = {

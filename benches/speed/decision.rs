@@ -1,9 +1,11 @@
-//! What a decision costs: every built-in scheduler with 2, 4 and 8 paths.
+//! Measures the cost of a decision, for every built-in scheduler with 2, 4 and 8 paths.
 //!
-//! Measured is a call of `decide` in the steady state of a long transfer: one acknowledgement arrives (on each path in
-//! turn), the scheduler is told, and it is asked until it waits or the one segment that this made room for is
-//! assigned. The time reported is per decision. The facts are changed outside of the scheduler but inside the
-//! measurement, as no engine can do without: `engine-alone` is that part, to be subtracted.
+//! The benchmark measures a call of `decide` in the steady state of a long transfer. One
+//! acknowledgement arrives, on each path in turn, and the scheduler receives the event. It is then
+//! called until it waits, which includes the assignment of the segment for which the
+//! acknowledgement made room. The reported time is per decision. The benchmark updates the facts
+//! outside of the scheduler but inside the measurement, because every engine has to. The row
+//! `engine-alone` measures only that part, to be subtracted.
 
 use std::hint::black_box;
 use std::time::{Duration as Wall, Instant as WallClock};
@@ -14,7 +16,7 @@ use plait_sched::{
     Value,
 };
 
-/// Round-trip times of a phone's Wi-Fi and LTE, and six more.
+/// Round-trip times of a phone's Wi-Fi and LTE, and of six more paths.
 const RTT_MILLIS: [u64; 8] = [20, 100, 35, 60, 48, 200, 80, 27];
 
 struct Engine<S> {
@@ -40,7 +42,8 @@ impl<S: Scheduler> Engine<S> {
             ..Path::new(PathId(i as u8), 1460)
         });
         let connection = Connection {
-            // An application that writes as fast as it is acknowledged: what is assigned ahead ends somewhere.
+            // The application writes as fast as data is acknowledged, which bounds the data
+            // assigned ahead.
             unassigned: 64,
             window_left: 1_000,
             window: 1_000,
@@ -50,7 +53,7 @@ impl<S: Scheduler> Engine<S> {
         Self { scheduler, connection, paths: paths.collect(), now: Time::ZERO, turn: 0 }
     }
 
-    /// An acknowledgement, and the decisions that follow; how many.
+    /// Processes an acknowledgement and the decisions that follow. Returns the number of decisions.
     #[inline]
     fn acknowledgement(&mut self) -> u64 {
         self.now += Duration::from_micros(100);
@@ -94,7 +97,7 @@ fn send(path: &mut Path) {
     path.in_flight += segments;
 }
 
-/// Decides nothing of interest, at no cost.
+/// A scheduler that makes trivial decisions at no cost.
 struct Nobody;
 
 impl Scheduler for Nobody {
@@ -118,7 +121,8 @@ fn measure<S: Scheduler>(criterion: &mut Criterion, name: &str, make: impl Fn() 
             engine.acknowledgement();
         }
         group.bench_function(BenchmarkId::from_parameter(format!("{count}-paths")), |bencher| {
-            // Criterion asks for so many iterations; one is a decision, and acknowledgements bring one or more.
+            // Criterion asks for a number of iterations. An iteration is a decision, and an
+            // acknowledgement leads to one or more.
             bencher.iter_custom(|wanted| {
                 let mut decided = 0;
                 let start = WallClock::now();

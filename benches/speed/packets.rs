@@ -1,10 +1,15 @@
-//! Simulated data packets per second, with nothing recorded but the metrics.
+//! Simulated data packets per second, with only the metrics recorded.
 //!
-//! First the memory that a run takes, and a packet in flight; then two networks as in the comparison with ns-2, the larger one also with MPTCP by
-//! the RFCs and as Linux; last a minute of the larger one with windows of 1 to 64 MB, where a packet must not cost more
-//! because more of them are on their way.
+//! The benchmarks measure, in this order:
+//! - the memory of a run;
+//! - two networks as in the comparison with ns-2, the larger one also with MPTCP by the RFCs and
+//!   with MPTCP as in Linux;
+//! - a minute of the larger network with windows of 1 to 64 MB. The time for a packet must not grow
+//!   with the number of packets in flight;
+//! - the memory of a packet in flight.
 //!
-//! `cargo bench -p plait-speed --bench packets`, with `-- 10/20` for the benchmarks whose name contains that.
+//! `cargo bench -p plait-speed --bench packets`, with `-- 10/20` for the benchmarks whose name
+//! contains that.
 
 use std::path::Path;
 use std::time::{Duration as Wall, Instant as WallClock};
@@ -19,16 +24,16 @@ use plait_sim::simulation::{Control, run};
 const SCHEDULERS: [&str; 2] = ["round-robin", "lowest-rtt"];
 const WINDOWS_MB: [u64; 4] = [1, 4, 16, 64];
 
-/// Payload of a full packet, in bytes, more or less.
+/// Approximate payload of a full packet, in bytes.
 const FULL_SEGMENT: f64 = 1440.0;
 
-/// What a transport is told beside its buffer.
+/// Settings of the transports, apart from the buffer.
 const CMT_SCTP: &str = "protocol = \"cmt-sctp\"\nreceive_window_accounting = \"outstanding\"";
 const MPTCP: &str = "protocol = \"mptcp\"\nprofile = \"standard\"";
 const MPQUIC: &str = "protocol = \"mpquic\"";
 const LINUX: &str = "protocol = \"mptcp\"\nprofile = \"linux\"";
 
-/// Two paths of `rate` Mbit/s, with round trips of 20 and 100 ms.
+/// Returns a scenario of two paths of `rate` Mbit/s, with round-trip times of 20 and 100 ms.
 fn scenario(transport: &str, rate: u32, seconds: u32, window_mb: u64, queue: &str) -> Scenario {
     let text = format!(
         "duration = \"{seconds}s\"\n\
@@ -72,8 +77,8 @@ fn networks(criterion: &mut Criterion) {
 
 criterion_group!(benches, networks);
 
-/// Millions of data packets per second for each window, the best of three runs of a simulated minute. The queues never
-/// drop, so that the window is what limits the flight.
+/// Prints millions of data packets per second for each window, the best of three runs of a
+/// simulated minute. The queues never drop packets, so that the window limits the data in flight.
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn windows() {
     println!("\nMillions of data packets per second, 100/20+100/100, a simulated minute:");
@@ -92,17 +97,18 @@ fn windows() {
     }
 }
 
-/// The most memory that this process has used, in kilobytes (Linux).
+/// Returns the peak memory of this process, in kilobytes (Linux).
 fn peak_kilobytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
-/// Said to this program by itself: run a minute with this transport and this window, and tell how much memory that took.
+/// Argument with which this program runs itself: simulate a minute with this transport and window,
+/// and print the peak memory.
 const MEMORY: &str = "--memory-of";
 
-/// The most memory that a process of its own takes for a minute with such a window, in kilobytes.
+/// Returns the peak memory of a separate process for a minute with such a window, in kilobytes.
 fn memory_of(transport: &str, window_mb: u64) -> Option<u64> {
     let program = std::env::current_exe().ok()?;
     let window = window_mb.to_string();
@@ -110,7 +116,8 @@ fn memory_of(transport: &str, window_mb: u64) -> Option<u64> {
     String::from_utf8(told.stdout).ok()?.trim().parse().ok()
 }
 
-/// What a packet in flight takes: the difference that a larger window makes, by the packets that are in it.
+/// Prints the memory of a packet in flight: the increase by a larger window, divided by the
+/// additional packets in it.
 fn memory_per_packet() {
     println!(
         "\nBytes of memory per packet in flight (peaks of processes that run a minute of 100/20+100/100):"
@@ -136,7 +143,7 @@ fn main() {
         println!("{}", peak_kilobytes().unwrap_or(0));
         return;
     }
-    // First, while the process has done nothing else.
+    // This comes first, before the process has used memory for anything else.
     let packets = data_packets(&simulate(&scenario(CMT_SCTP, 100, 100, 4, "1000p"), "round-robin"));
     if let Some(kilobytes) = peak_kilobytes() {
         let megabytes = kilobytes as f64 * 1024.0 / 1e6;
@@ -146,7 +153,7 @@ fn main() {
     }
     benches();
     Criterion::default().configure_from_args().final_summary();
-    // `cargo bench -- NAME` and `cargo test --benches` want something else.
+    // `cargo bench -- NAME` and `cargo test --benches` skip these tables.
     if arguments.iter().all(|argument| argument == "--bench") {
         windows();
         memory_per_packet();

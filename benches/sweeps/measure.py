@@ -1,10 +1,12 @@
-"""Sweeps of 100,000 short runs: what a sweep costs beyond its runs, what workers add, and whether kills lose anything.
+"""Sweeps of 100,000 short runs: the overhead of a sweep, the gain of workers, and the effect of
+kills.
 
-    python benches/sweeps/measure.py throughput     # a minute: runs per second and core, against bare runs
-    python benches/sweeps/measure.py workers        # two minutes: a cluster of two workers against one of one
-    python benches/sweeps/measure.py torture        # half an hour: 100,000 runs whole, and killed three times
+    python benches/sweeps/measure.py throughput   # a minute: runs per second and core, against bare runs
+    python benches/sweeps/measure.py workers      # two minutes: a cluster of two workers against one of one
+    python benches/sweeps/measure.py torture      # half an hour: 100,000 runs whole, and killed three times
 
-Speeds are ratios within one run of this program, as machines are shared and noisy: both sides take turns.
+Machines are shared and noisy, so speeds are ratios within one run of this program: both sides take
+turns.
 """
 
 from __future__ import annotations
@@ -33,17 +35,17 @@ from plait.sweep.chunk import orders
 
 PLAN = Path(__file__).parent / "plan.toml"
 ROUNDS = 8
-"""How often both sides of a comparison take turns."""
+"""Number of turns of each side of a comparison."""
 SLICE = 1_000
 """Runs of a turn."""
 LONG_SLICE = 5_000
-"""Runs of a turn of a cluster: its beginning and end, where a worker waits, should not count for much."""
+"""Runs of a cluster's turn. It is long, because workers wait at its beginning and end."""
 MOST_MIB = 300
-"""Memory that a sweep may take."""
+"""Limit of a sweep's memory."""
 
 
 def part_of(runs: int, offset: int = 0) -> Plan:
-    """The plan, with so many runs of it."""
+    """Return the plan reduced to this many of its runs."""
     plan = Plan.load(PLAN)
     (steps,) = plan.steps
     per_point = len(plan.seeds) * len(plan.contenders)
@@ -53,7 +55,7 @@ def part_of(runs: int, offset: int = 0) -> Plan:
 
 
 def bare(plan: Plan, threads: int) -> float:
-    """Seconds of the runs alone: scenarios are read before."""
+    """Return the seconds of the runs alone. The scenarios are read before."""
     jobs = [
         _core.Job(
             _core.parse_scenario(order.scenario, "bench", order.base, format="json"),
@@ -68,7 +70,7 @@ def bare(plan: Plan, threads: int) -> float:
 
 
 def swept(plan: Plan, **how: Any) -> float:
-    """Seconds of the runs as a sweep."""
+    """Return the seconds of the runs as a sweep."""
     with tempfile.TemporaryDirectory() as folder:
         start = time.monotonic()
         sweep(plan, Path(folder) / "out", **how)
@@ -76,7 +78,7 @@ def swept(plan: Plan, **how: Any) -> float:
 
 
 def throughput() -> bool:
-    """Runs per second and core: bare on one thread and on all, and in a sweep."""
+    """Measure runs per second and core: bare runs on one thread and on all, and a sweep."""
     cores = os.cpu_count() or 1
     sides: dict[str, Callable[[Plan], float]] = {
         "bare runs, one thread": lambda plan: bare(plan, 1) * 1,
@@ -98,20 +100,20 @@ def throughput() -> bool:
 
 
 def median_ratio(values: Sequence[float], base: Sequence[float]) -> float:
-    """The median of the ratios of pairs, which met the same moments of the machine."""
+    """Return the median ratio of pairs. The two values of a pair were measured in turns."""
     return statistics.median(value / other for value, other in zip(values, base, strict=True))
 
 
 @contextmanager
 def running(count: int) -> Iterator[str]:
-    """The address of a cluster of so many processes with a thread each."""
+    """Start a cluster of this many processes with one thread each. Yield its address."""
     made: Any = LocalCluster
     with made(n_workers=count, threads_per_worker=1, dashboard_address=":0") as local:
         yield local.scheduler_address
 
 
 def workers() -> bool:
-    """A cluster of two workers with a thread each against one of one."""
+    """Compare a cluster of two workers with one thread each to a cluster of one."""
     rates: dict[int, list[float]] = {1: [], 2: []}
     with running(1) as one, running(2) as two:
         for number in range(ROUNDS // 2):
@@ -128,7 +130,10 @@ def workers() -> bool:
 
 
 def torture(folder: Path) -> bool:
-    """The whole plan without interruption, and killed at three random moments: time, memory, the same bytes."""
+    """Run the whole plan once without interruption and once with three kills at random moments.
+
+    Compares time, memory and the resulting bytes.
+    """
     whole, broken = folder / "whole", folder / "broken"
     start = time.monotonic()
     memory = run_plan(whole, None)
@@ -151,7 +156,7 @@ def torture(folder: Path) -> bool:
 
 
 def run_plan(out: Path, kill_after: float | None) -> float:
-    """Run the command, kill it after some seconds or not at all; the most memory that it took, in MiB."""
+    """Run the command, and kill it after some seconds if given. Return its peak memory in MiB."""
     arguments = [sys.executable, "-m", "plait", "--quiet", "sweep", str(PLAN), "--out", str(out), "--json"]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
     start, most = time.monotonic(), 0.0
@@ -168,7 +173,7 @@ def run_plan(out: Path, kill_after: float | None) -> float:
 
 
 def resident(process: int) -> float:
-    """MiB of memory that a process has at the moment."""
+    """Return the present memory of a process in MiB."""
     try:
         pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     except (FileNotFoundError, ProcessLookupError, IndexError):

@@ -1,1 +1,1 @@
-"""The runs behind the site's pages: each module makes its runs, and gives figures, tables and values."""
+"""Studies of the site's pages: each module makes its runs, returns figures, tables and values."""

@@ -1,4 +1,4 @@
-"""The samples of an advice on the pages: what the command prints, and what is left out of it."""
+"""Samples of an advice for the pages: the output of the command, shortened."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ LINKS = ("dsl 16Mbit 25ms", "lte 30Mbit 60ms 0.05%")
 BUFFER = "256kB"
 LEFT_OUT = "[…]"
 LAST = "Simulated: "
-"""How what all rests on begins."""
+"""Beginning of the sentence about the simulations, from which on the sample is cut."""
 FIRST = ("heading", "capped", "expect", "price")
-"""The kinds of sentences that the first page shows."""
+"""The kinds of sentences on the first page."""
 
 
 def answers() -> dict[str, Answer]:
-    """What the command of the pages says now."""
+    """Return the current output of the command on the pages."""
     advice = advise(LINKS, receive_buffer=BUFFER)
     command = "$ plait advise " + " ".join(f'--path "{one}"' for one in LINKS) + f" --receive-buffer {BUFFER}"
     words, _, rest = (part.strip("\n") for part in advice.text.split("\n\n", 2))
@@ -33,5 +33,5 @@ def answers() -> dict[str, Answer]:
 
 
 def block(text: str) -> str:
-    """Text as it stands on a screen."""
+    """Return text as a block of terminal output."""
     return f"```text\n{text}\n```"

@@ -1,4 +1,4 @@
-"""The figures and numbers of the page on choosing a scheduler: what buffer, ratio of round trips and loss decide."""
+"""Figures and numbers of the page on choosing a scheduler: buffers, round-trip ratios, loads."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ SEEDS = range(1, 9)
 BUFFERS = (32, 64, 128, 256, 512, 1024, 2048)
 """Receive buffers in kB."""
 ROUND_TRIPS = (30, 45, 60, 90, 120, 180, 240)
-"""Of the second path, ms; the first one has 30."""
+"""Round-trip times of the second path in ms; the first one has 30."""
 LOADS = (4, 8, 12, 15, 18, 22)
-"""Mbit/s of blocks over the first path's 16 Mbit/s."""
+"""Mbit/s of blocks; the first path has 16 Mbit/s."""
 BULK = ("lowest-rtt", "round-robin", "intelligent-delivery-delay", "lowest-rtt+rp", "lowest-rtt+bm")
 BLOCKS = ("lowest-rtt", "round-robin", "intelligent-delivery-delay", "redundant")
 ALONE = "first path alone"
@@ -68,13 +68,13 @@ def answer() -> Answer:
 
 
 Sweep = Mapping[str, Sequence[Sequence[plait.Result]]]
-"""By scheduler, then by place, the runs of all seeds."""
+"""The runs of all seeds, by scheduler, then by place."""
 
 
 def sweep(
     name: str, key: str, places: Sequence[str], names: Sequence[str], fixed: Mapping[str, Any] | None = None
 ) -> Sweep:
-    """Run a network with one key changed, and its first path alone."""
+    """Run a network with the values of one key, and its first path alone."""
     keys, tasks = [], []
     for place in places:
         scenario = plait.load(FOLDER / f"{name}.toml", {**(fixed or {}), key: place})
@@ -99,18 +99,18 @@ def sweep(
 
 
 def numbers(runs: Sequence[plait.Result], name: str, scale: float = 1.0) -> list[float]:
-    """A metric of each run."""
+    """Return a metric of each run."""
     found = [metric(run, name) for run in runs]
     return [one * scale for one in found if one is not None]
 
 
 def means(found: Sweep, name: str, scale: float = 1.0) -> dict[str, list[Estimate]]:
-    """The means over the seeds."""
+    """Return the means over the seeds."""
     return {key: [mean(numbers(runs, name, scale)) for runs in places] for key, places in found.items()}
 
 
 def table(found: Sweep, places: Sequence[float], heading: str, name: str, scale: float, decimals: int) -> str:
-    """The means: a line per place."""
+    """Return a table of the means: a line per place."""
     columns = means(found, name, scale)
     lines = [
         [f"{place:g}", *(written(one[row].value, decimals) for one in columns.values())]
@@ -121,7 +121,7 @@ def table(found: Sweep, places: Sequence[float], heading: str, name: str, scale:
 
 
 def values(buffers: Sweep, ratios: Sweep, loads: Sweep) -> dict[str, str]:
-    """Numbers for the sentences; the keys are ``SWEEP PLACE SCHEDULER metric`` and the like."""
+    """Return numbers for the sentences; keys are ``SWEEP PLACE SCHEDULER metric`` and similar."""
     made = {}
     sweeps = (
         (
@@ -152,7 +152,7 @@ def panels(
     *,
     log: bool = False,
 ) -> Figure:
-    """One panel per metric, a curve per scheduler, bands for confidence intervals."""
+    """Draw one panel per metric, a curve per scheduler, bands for confidence intervals."""
     figure, axes = new_figure(len(curves), width=9.6 if len(curves) > 1 else 7.2, height=4.0)
     for one, (y, found) in zip(axes, curves, strict=True):
         for index, (name, estimates) in enumerate(found.items()):

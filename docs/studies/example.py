@@ -1,4 +1,7 @@
-"""The scheduler that the documentation writes against lowest-RTT: over round-trip times, loads and receive buffers."""
+"""The documentation's example scheduler against lowest-RTT.
+
+It varies round-trip times, loads and receive buffers.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ SEEDS = range(1, 9)
 
 @dataclass(frozen=True)
 class Range:
-    """What varies, the metric that is looked at, and how many decimals it is worth."""
+    """The varied value, the metric, and its number of decimals."""
 
     places: Sequence[float]
     heading: str
@@ -38,7 +41,7 @@ class Range:
 
 
 def blocks(**changes: object) -> dict[str, object]:
-    """Blocks that the near path can carry alone, and further changes."""
+    """Return blocks that the near path can carry alone, and further changes."""
     return {"workload": {"kind": "cbr", "rate": "6Mbit", "block": "64KiB"}, **changes}
 
 
@@ -94,7 +97,7 @@ def answer() -> Answer:
 
 
 def measured(span: Range, choice: str) -> list[list[float]]:
-    """The metric of each seed, place by place."""
+    """Return the metric of each seed, place by place."""
     made = parse_choice(f"{EXAMPLES / 'soonest.py'}:{NAME}") if choice == NAME else choice
     found = []
     for place in span.places:
@@ -105,14 +108,14 @@ def measured(span: Range, choice: str) -> list[list[float]]:
 
 
 def listing(file: str, language: str) -> str:
-    """A file of `docs/examples` as a block that the page's test writes and runs."""
+    """Return a file of `docs/examples` as a block that the page's test writes and runs."""
     mark = "#" if language == "python" else "//"
     text = (EXAMPLES / file).read_text(encoding="utf-8")
     return f"\n```{language}\n{mark} file: {file}\n{text}```\n"
 
 
 def asking() -> Answer:
-    """The example that asks a scheduler, and what it prints."""
+    """Return the example that asks a scheduler, and its output."""
     command = ["cargo", "run", "--quiet", "--package", "plait-sched", "--example", "ask"]
     done = subprocess.run(command, cwd=EXAMPLES, capture_output=True, text=True, check=True)
     return Answer({"ask.rs": listing("ask.rs", "rust"), "ask output": f"\n```text\n{done.stdout}```\n"})

@@ -1,7 +1,7 @@
 """Every scheduler on the networks of `docs/networks`: the tables of the schedulers' pages.
 
-Changes are between runs of the same network and seed, so of the same repetition. A change counts as
-one if its 95 % confidence interval leaves out zero and it is at least `LEAST` percent.
+Changes are between runs of the same network and seed, so of the same repetition. A change counts if
+its 95 % confidence interval does not contain zero and it is at least `LEAST` percent.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from plait.support.pages import markdown
 FOLDER = Path(__file__).resolve().parents[1] / "networks"
 BASE = "lowest-rtt"
 LEAST = 2.0
-"""Percent: smaller changes are called none, whatever the interval."""
+"""Percent: smaller changes do not count, with any interval."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A scenario file, and which delay counts there; `scale` brings it to milliseconds."""
+    """A scenario file, and its delay metric; `scale` converts that to milliseconds."""
 
     name: str
     what: str
@@ -40,7 +40,7 @@ class Network:
 
     @property
     def scenario(self) -> plait.Scenario:
-        """The file."""
+        """The scenario of the file."""
         return plait.load(FOLDER / f"{self.name}.toml")
 
 
@@ -61,10 +61,10 @@ NETWORKS = (
 
 
 def schedulers() -> list[str]:
-    """The built-in schedulers, and the default one with each option that changes what it does.
+    """Return the built-in schedulers, and the default one with each effective option.
 
-    Without those that go by messages: these networks have neither several streams nor deadlines, so that there
-    they are lowest RTT or, with one message at a time, ECF.
+    Schedulers that use messages are left out: these networks have neither several streams nor
+    deadlines, so there such schedulers equal lowest RTT or, with one message at a time, ECF.
     """
     known = plait.schedulers()
     suffixes = [one["suffix"] for one in known[0]["options"] if one["suffix"]]
@@ -73,7 +73,7 @@ def schedulers() -> list[str]:
 
 
 def modes() -> list[str]:
-    """The modes of `redundant` beside the default one."""
+    """Return the modes of `redundant` other than the default one."""
     known = next(one for one in plait.schedulers() if one["name"] == "redundant")
     mode = next(one for one in known["parameters"] if one["name"] == "mode")
     words = re.findall(r"\"([^\"]+)\"", mode["choices"])
@@ -88,7 +88,7 @@ class Networks:
 
     @classmethod
     def measured(cls, chosen: Sequence[Network] = NETWORKS) -> Networks:
-        """Make them, or those of some networks."""
+        """Make the runs, or those of some networks."""
         tasks, rows = [], []
         for network in chosen:
             for scheduler in (*schedulers(), *modes()):
@@ -106,16 +106,16 @@ class Networks:
         return cls(pl.DataFrame(rows))
 
     def column(self, network: str, scheduler: str, name: str) -> list[float]:
-        """A metric of each seed, in their order."""
+        """Return a metric of each seed, in their order."""
         own = self.runs.filter((pl.col("network") == network) & (pl.col("scheduler") == scheduler))
         return own.sort("seed")[name].to_list()
 
     def mean(self, network: str, scheduler: str, name: str) -> Estimate:
-        """A metric's mean over the seeds."""
+        """Return a metric's mean over the seeds."""
         return mean(self.column(network, scheduler, name))
 
     def change(self, network: str, scheduler: str, name: str, base: str = BASE) -> Estimate:
-        """By how many percent it is above that of `base`."""
+        """Return the percentage by which the metric is above that of `base`."""
         found = change_of_mean(self.column(network, scheduler, name), self.column(network, base, name))
         if found is None:
             message = f"{network}: {name} of {base} is zero: there is no change in percent"
@@ -123,7 +123,7 @@ class Networks:
         return found
 
     def row(self, scheduler: str, base: str) -> str:
-        """The table of one scheduler: a line per network, against `base`."""
+        """Return the table of one scheduler: a line per network, against `base`."""
         headings = [
             "network",
             "goodput (Mbit/s)",
@@ -134,7 +134,7 @@ class Networks:
         return markdown(headings, [self.line(network, scheduler, base) for network in NETWORKS])
 
     def line(self, network: Network, scheduler: str, base: str) -> list[str]:
-        """One network's line of that table."""
+        """Return one network's line of that table."""
         return [
             link(network),
             written(self.mean(network.name, scheduler, "goodput").value, 2),
@@ -144,7 +144,10 @@ class Networks:
         ]
 
     def summary(self, scheduler: str, base: str) -> str:
-        """Where the scheduler is better than `base`, where worse: only what the intervals bear out."""
+        """Return the networks on which the scheduler is better or worse than `base`.
+
+        Only changes that count are listed.
+        """
         words = {
             "More goodput": ("goodput", 1),
             "Less delay": ("delay", -1),
@@ -163,13 +166,13 @@ class Networks:
         return "\n".join(lines)
 
     def modes(self, name: str) -> str:
-        """The means of `redundant` in all its modes, and of the base."""
+        """Return the means of `redundant` in all its modes, and of the base."""
         titles = {BASE: f"`{BASE}`", "redundant": "`full`"}
         titles |= {one: f"`{one.partition('=')[2]}`" for one in modes()}
         return self.table(name, titles)
 
     def table(self, name: str, titles: Mapping[str, str] | None = None) -> str:
-        """The means of all schedulers, or of these: a line each, since there are more of them than networks."""
+        """Return the means of all schedulers, or of these, as a line each."""
         titles = titles or {one: f"`{one}`" for one in schedulers()}
         decimals = 2 if name == "goodput" else 0
         rows = [["which delay", *(network.what for network in NETWORKS)]] if name == "delay" else []
@@ -179,7 +182,10 @@ class Networks:
         return markdown(["scheduler", *(link(network) for network in NETWORKS)], rows)
 
     def values(self) -> dict[str, str]:
-        """``NETWORK SCHEDULER goodput``, ``… delay``, ``… goodput change``, ``… delay saved``."""
+        """Return the numbers for sentences.
+
+        Keys: ``NETWORK SCHEDULER goodput``, ``… delay``, ``… goodput change``, ``… delay saved``.
+        """
         made = {}
         for network in NETWORKS:
             for scheduler in (*schedulers(), *modes()):
@@ -196,23 +202,23 @@ class Networks:
 
 
 def differs(change: Estimate) -> bool:
-    """Whether a change is more than chance, and more than nothing."""
+    """Whether a change is beyond chance and at least `LEAST` percent."""
     low, high = change.interval or (change.value, change.value)
     return abs(change.value) >= LEAST and (low > 0 or high < 0)
 
 
 def link(network: Network) -> str:
-    """The network's title, with its place in the list that says what it is."""
+    """Return the network's title, as a link into the list of networks."""
     return f"[{network.scenario.name}](index.md#{network.name})"
 
 
 def way(path: Mapping[str, Any]) -> str:
-    """A path's round-trip time, or its delays there and back."""
+    """Return a path's round-trip time, or its delays in both directions."""
     return str(path["rtt"]) if "rtt" in path else f"{path['forward']['delay']}, {path['backward']['delay']}"
 
 
 def contents(names: Sequence[Network] = NETWORKS) -> str:
-    """What each network is, in the words of its file."""
+    """Return the list of networks, each described by the first line of its file."""
     lines = []
     for network in names:
         text = (FOLDER / f"{network.name}.toml").read_text(encoding="utf-8")

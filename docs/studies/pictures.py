@@ -1,4 +1,4 @@
-"""Space-time diagrams: the same moment of the same small network with every scheduler."""
+"""Space-time diagrams: the same interval of the same small network with every scheduler."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from studies.networks import FOLDER, schedulers
 
 WINDOW = (5.0, 5.2)
 ELSEWHERE = {"lamps": (4.0, 4.2)}
-"""Where nothing leaves in that moment, another one; the page says why."""
+"""Other intervals for schedulers that send nothing in that one; the page has the reason."""
 SMALL = FOLDER / "small.toml"
 
 
 def figures() -> dict[str, Figure]:
-    """One per scheduler, by the file's name, and the one that shows the problem."""
+    """Return one figure per scheduler, by the file's name, and the one about the definitions."""
     made = {}
     for name in schedulers():
         run = plait.run(SMALL, name, packets=True)
@@ -31,13 +31,13 @@ def figures() -> dict[str, Figure]:
 
 
 def blocked(run: plait.Result) -> float:
-    """How many percent of the packets wait at the receiver for an earlier one."""
+    """Return the percentage of packets that wait at the receiver for an earlier one."""
     arrived = run.packets.drop_nulls(["arrived_ns", "delivered_ns"])
     return 100.0 * arrived.filter(pl.col("delivered_ns") > pl.col("arrived_ns")).height / arrived.height
 
 
 def definitions() -> Figure:
-    """What application delay and blocking time are, by two packets that overtake each other."""
+    """Draw the definitions of application delay and blocking time with two reordered packets."""
     figure, (axes,) = new_figure(width=7.2, height=3.0)
     axes.axis("off")
     axes.set_xlim(-14, 112)

@@ -13,7 +13,7 @@ Run a scenario file, compare schedulers, write one of your own:
 
     print(plait.compare("scenario.toml", ["round-robin", "daps", FirstOpen]).frame())
 
-Draw what a scheduler does with the packets:
+Draw the packets of a schedule:
 
     result = plait.run("scenario.toml", "daps", packets=True)
     plait.plots.space_time(result, (10.0, 10.1)).savefig("schedule.png")
@@ -100,11 +100,12 @@ LATER = {
     "report": "plait.reports",
     "plots": "plait.plots",
 }
-"""Imported when first used: frames, figures and statistics take many times longer to load than everything else."""
+"""Names that are imported on first use: frames, figures and statistics load many times slower than
+all other modules together."""
 
 
 def __getattr__(name: str) -> Any:
-    """A name of `LATER`."""
+    """Import a name of `LATER` on first use."""
     if name in LATER:
         module = importlib.import_module(LATER[name])
         return module if name == "plots" else getattr(module, name)
@@ -113,7 +114,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """All names, those that are imported when first used too."""
+    """List all names, including those that are imported on first use."""
     return sorted({*globals(), *LATER})
 
 

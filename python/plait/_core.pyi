@@ -55,22 +55,28 @@ __all__ = [
 ]
 
 class ScenarioError(ValueError):
-    """Bad input: an unknown key, unit or name, a value out of range; one line that names the place and the choices."""
+    """Invalid input: an unknown key, unit or name, or a value out of range.
+
+    The message is one line that names the place and the valid choices.
+    """
 
 class RunError(RuntimeError):
     """A run failed, for example because a scheduler written in Python raised an exception."""
 
 class TransferError(RunError):
-    """A file was not sent, or not received; one line that says why."""
+    """A file was not sent, or not received; the message is one line with the reason."""
 
 class OutputError(ValueError):
-    """A place that cannot be written to; one line that names it and the reason."""
+    """An output path that is not writable; the message is one line with the path and the reason."""
 
 class ConformanceError(AssertionError):
     """A scheduler broke one of the rules that `check_scheduler` tests."""
 
 def link_plan(file: str) -> str:
-    """The addresses and interfaces that `link_run` makes for a scenario file, as JSON. Raises ScenarioError."""
+    """Return the addresses and interfaces of `link_run` for a scenario file, as JSON.
+
+    Raises ScenarioError.
+    """
 
 def link_run(
     file: str,
@@ -83,55 +89,76 @@ def link_run(
     mptcp: bool,
     spin: int,
 ) -> str:
-    """Run a command on a scenario file's links; its status and counters as JSON. Durations in nanoseconds.
+    """Run a command on a scenario file's links; return its exit status and counters as JSON.
 
-    The calling thread stays in the command's network namespace: for a process that does nothing else afterwards.
-    Raises RunError where the system forbids namespaces.
+    Durations are in nanoseconds. The calling thread stays in the command's network namespace, so
+    call this function last in a process. Raises RunError where the system forbids namespaces.
     """
 
 @final
 class LinkSockets:
-    """The links between UDP sockets on addresses of loopback, and a target."""
+    """The emulated links between UDP sockets on loopback addresses and a target."""
 
     def __new__(cls, file: str, target: str, *, port: int, seed: int | None) -> Self: ...
     def plan(self) -> str:
-        """Addresses as JSON, like those of `link_plan`."""
+        """Return the addresses as JSON, in the form of `link_plan`."""
 
     def port(self) -> int:
-        """The port of all paths."""
+        """Return the port, which is the same for all paths."""
 
     def run(self, command: Sequence[str], *, spin: int) -> str:
-        """Relay while a command runs, or without one until an interrupt; status and counters as JSON."""
+        """Relay packets while a command runs; return its exit status and counters as JSON.
+
+        Without a command, relay until an interrupt.
+        """
 
 def load_scenario(path: str) -> str:
-    """Read and validate a scenario file; returns canonical JSON, defaults filled in. Raises ScenarioError."""
+    """Read and validate a scenario file; return canonical JSON with defaults filled in.
+
+    Raises ScenarioError.
+    """
 
 def parse_scenario(text: str, origin: str, base: str, *, format: Literal["toml", "json"] = "toml") -> str:
-    """Validate a scenario given as text; `origin` names it in messages, trace files are found relative to `base`."""
+    """Validate a scenario given as text.
+
+    Messages name `origin`. Paths of trace files are relative to `base`.
+    """
 
 def schedulers() -> str:
-    """JSON list of the built-in schedulers: name, title, summary, source, needs, parameters, options."""
+    """Return the built-in schedulers as a JSON list.
+
+    Keys: name, title, summary, source, needs, parameters, options.
+    """
 
 def scenario_keys() -> str:
-    """JSON list of every scenario key: table, key, kind, default, doc."""
+    """Return every scenario key as a JSON list: table, key, kind, default, doc."""
 
 def verdicts() -> str:
-    """JSON list of the verdicts on a path in a decision: name, kind, meaning."""
+    """Return the verdicts on a path in a decision as a JSON list: name, kind, meaning."""
 
 def measurement() -> str:
-    """A name for the code that makes metrics of a run, also of captures: it changes with the code."""
+    """Return a name for the version of the code that computes metrics, from captures too.
+
+    It changes whenever that code changes.
+    """
 
 def parse_duration(text: str) -> int:
-    """Nanoseconds of a duration with unit, such as "20ms". Raises ScenarioError."""
+    """Return the nanoseconds of a duration with unit, such as "20ms". Raises ScenarioError."""
 
 def parse_rate(text: str) -> int:
-    """Bits per second of a rate with unit, such as "10Mbit". Raises ScenarioError."""
+    """Return the bits per second of a rate with unit, such as "10Mbit". Raises ScenarioError."""
 
 def parse_bytes(text: str) -> int:
-    """Bytes of an amount with unit, such as "35kB" (1000) or "64KiB" (1024). Raises ScenarioError."""
+    """Return the bytes of an amount with unit, such as "35kB" (1000) or "64KiB" (1024).
+
+    Raises ScenarioError.
+    """
 
 def check_scheduler(factory: Callable[[], Scheduler]) -> str:
-    """Run the conformance suite on a scheduler; returns a summary, raises ConformanceError at the first broken rule."""
+    """Run the conformance suite on a scheduler and return a summary.
+
+    Raises ConformanceError at the first broken rule.
+    """
 
 @final
 class Assign:
@@ -143,7 +170,7 @@ class Assign:
 
 @final
 class Reinject:
-    """Send `segment`, which is in flight on another path, on the path with index `path` too."""
+    """Send `segment`, which is in flight on another path, also on the path with index `path`."""
 
     path: int
     segment: int
@@ -158,9 +185,10 @@ class Recall:
 
 @final
 class Limit:
-    """Let new data leave on the path with index `path` only while fewer than `in_flight` segments are in flight there.
+    """Limit the segments in flight on the path with index `path`.
 
-    None lifts the limit.
+    New data leaves on that path only while fewer than `in_flight` segments are in flight there.
+    None removes the limit.
     """
 
     path: int
@@ -169,7 +197,7 @@ class Limit:
 
 @final
 class Penalize:
-    """Halve the congestion window of the path with index `path`, because it holds up the others."""
+    """Halve the congestion window of the path with index `path`, because it delays the others."""
 
     path: int
     def __new__(cls, path: int) -> Penalize: ...
@@ -182,7 +210,10 @@ class Defer:
 
 @final
 class Wait:
-    """Assign nothing now; ask again at the next event, or at the time `until` (seconds) at the latest."""
+    """Assign nothing now.
+
+    The transport asks again at the next event, or at the time `until` (seconds) at the latest.
+    """
 
     until: float | None
     def __new__(cls, until: float | None = None) -> Wait: ...
@@ -191,22 +222,24 @@ _Decision: TypeAlias = Assign | Reinject | Recall | Limit | Penalize | Defer | W
 
 @final
 class Path:
-    """The facts of one path at the moment of a decision; times in seconds, amounts in segments."""
+    """The state of one path at the moment of a decision; times in seconds, amounts in segments."""
 
     index: int
     name: str
     state: str
     usable: bool
     open: bool
-    """True if a segment assigned now would leave at once: the path is usable and both windows have room."""
+    """True if a segment assigned now would leave at once: the path is usable and both windows have
+    room."""
     room: int
-    """How many segments would leave at once; 0 unless `open`."""
+    """Number of segments that would leave at once; 0 unless `open`."""
     srtt: float | None
     rttvar: float | None
     latest_rtt: float | None
     own_rtt: float | None
-    """Smoothed, of packets whose acknowledgement came back on this path, too. Over MPTCP that is `srtt`; over CMT-SCTP
-    a packet of a long path is acknowledged over a short one first, and its `srtt` is smaller."""
+    """Smoothed round-trip time of packets whose acknowledgement also returned on this path. Over
+    MPTCP it equals `srtt`. Over CMT-SCTP, `srtt` is smaller, because acknowledgements of packets of
+    a long path arrive over a short path first."""
     min_rtt: float | None
     """The smallest sample of `own_rtt`."""
     rto: float
@@ -215,46 +248,49 @@ class Path:
     ssthresh: int | None
     in_flight: int
     lost: int
-    """Segments considered lost that wait to be sent again on this path: they leave before anything new."""
+    """Lost segments that wait for retransmission on this path; they leave before new data."""
     queued: int
     limit: int | None
     forward_delay: float | None
-    """Estimated one-way delay towards the receiver, with one clock offset common to all paths; None if not measured."""
+    """Estimated one-way delay towards the receiver, with one clock offset common to all paths; None
+    if not measured."""
     in_recovery: bool
     """True after a timeout, until its losses are repaired: the path takes no new data."""
     repairing: bool
-    """True while losses are being repaired, in which way ever."""
+    """True while losses are being repaired, after a timeout or not."""
     delivery_rate: int
     loss_rate: float
     cost: int
     weight: int
-    """Its share of what is sent, against the weights of the others; 1 unless the scenario says otherwise."""
+    """The path's share of the data, relative to the weights of the other paths; 1 unless the
+    scenario sets it."""
     uncarried: int | None
-    """The oldest segment in flight on other paths that this one lacks; known to schedulers that need `uncarried`."""
+    """The oldest segment in flight on other paths that this path does not carry; None unless the
+    scheduler needs `uncarried`."""
     memory: int | None
     """Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket;
     None if the engine does not count it."""
     outstanding: int | None
-    """Packets that were sent and are not acknowledged without a gap; None if the engine does not
-    count `memory`."""
+    """Packets sent and not yet cumulatively acknowledged; None if the engine does not count
+    `memory`."""
 
 @final
 class Message:
-    """What the application wrote in one piece, and the next segment is of."""
+    """The application message that contains the next segment."""
 
     number: int
-    """Messages are counted from 0 in the order in which they were written."""
+    """Number of the message, counted from 0 in the order of writing."""
     stream: int
     segments_left: int
-    """Segments of it in the data queue."""
+    """Segments of the message that are still in the data queue."""
     priority: int
-    """Higher goes first, between streams."""
+    """Priority between streams; a higher one goes first."""
     deadline: float | None
-    """When all of it should have arrived, in seconds."""
+    """Time by which the whole message should have arrived, in seconds."""
 
 @final
 class Connection:
-    """The facts of the connection at the moment of a decision; amounts in segments."""
+    """The state of the connection at the moment of a decision; amounts in segments."""
 
     unassigned: int
     next_segment: int
@@ -263,22 +299,24 @@ class Connection:
     None without fragments."""
     window_left: int
     window: int
-    """What the receiver's window admits from the oldest unacknowledged segment on, sent or not."""
+    """Segments that the receiver's window admits, counted from the oldest unacknowledged segment,
+    sent or not."""
     send_buffer_left: int
     oldest_unacked: int | None
     finished: bool
     message: Message | None
-    """The message that the next segment is of. This and what follows is known to schedulers that need `messages`."""
+    """The message that contains the next segment. This and the following attributes have values
+    only for schedulers that need `messages`."""
     streams: int
-    """Streams of its priority that have something in the data queue: `Defer` chooses between them."""
+    """Streams of the same priority with data in the data queue: `Defer` chooses between them."""
     due: float | None
-    """The earliest deadline of what is not wholly acknowledged, in seconds."""
+    """The earliest deadline of the messages that are not fully acknowledged, in seconds."""
     writer_waits: bool
-    """The application has more to write than there is room for, and so waits."""
+    """True while the application waits because it has more data to write than there is room for."""
 
 @final
 class Event:
-    """What happened on a path."""
+    """An event on a path."""
 
     kind: str
     path: int
@@ -287,7 +325,8 @@ class Event:
 class Scheduler:
     """Base of a scheduler written in Python: override `decide`, optionally `on_event`.
 
-    The class attributes say what the scheduler needs from the transport besides plain assignment.
+    The class attributes declare the features of the transport that the scheduler needs besides
+    plain assignment.
     """
 
     assign_ahead: bool
@@ -301,35 +340,46 @@ class Scheduler:
     repair: bool
     def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
     def decide(self, now: float, connection: Connection, paths: list[Path]) -> _Decision:
-        """Decide what to do next at the time `now` (seconds); called until it answers Wait."""
+        """Decide the next step at the time `now` (seconds); called until it returns Wait."""
 
     def on_event(self, event: Event, connection: Connection, paths: list[Path]) -> None:
-        """Take note of a packet sent, acknowledged or lost, a timeout, or a path going up or down."""
+        """Take note of a packet sent, acknowledged or lost, a timeout, or a path up or down."""
 
 @final
 class Library:
-    """A shared library of schedulers with the C interface of plait-sched-ffi; loaded until the process ends."""
+    """A shared library of schedulers with the C interface of plait-sched-ffi.
+
+    It stays loaded until the process ends.
+    """
 
     classes: list[tuple[str, str]]
-    """Names and summaries."""
+    """Names and summaries of the schedulers."""
     source: str | None
-    """The text that it was made of, if it hands that out."""
+    """The source text of the library, if the library provides it."""
     def __new__(cls, path: str | PathLike[str]) -> Library:
-        """Raises ScenarioError, without the path: it cannot be loaded, or lacks a function or part of a class."""
+        """Load a library.
+
+        Raises ScenarioError, without the path in its message: the library cannot be loaded, or
+        lacks a function or part of a class.
+        """
 
     def scheduler(self, name: str, parameters: str) -> Foreign:
-        """The scheduler of this name with parameters ("share=0.5:most=3"). Raises ScenarioError: it cannot be made."""
+        """Return the scheduler of this name with parameters ("share=0.5:most=3").
+
+        Raises ScenarioError: the scheduler cannot be made.
+        """
 
 @final
 class Foreign:
-    """A scheduler of a shared library, with its parameters: every run makes an instance of its own."""
+    """A scheduler of a shared library, with its parameters; every run makes its own instance."""
 
 @final
 class Job:
-    """One run to be made: a scenario and what to change and to record."""
+    """One run to be made: a scenario, its changes, and the data to record."""
 
     scenario_json: str
-    """The scenario as it is run: canonical JSON, defaults filled in, the job's scheduler and seed in it."""
+    """The scenario of the run: canonical JSON with defaults filled in, and with the job's scheduler
+    and seed."""
 
     def __new__(
         cls,
@@ -344,24 +394,32 @@ class Job:
         decisions_from_ns: int | None = None,
         pcap: Sequence[str | PathLike[str]] | None = None,
     ) -> Job:
-        """Decisions are recorded from `decisions_from_ns` on, and the last one before it; None: not at all.
+        """Describe a run.
 
-        `pcap` has a place per path: there, what both ends capture is written, with "-sender.pcapng" and
-        "-receiver.pcapng" added.
+        Decisions are recorded from `decisions_from_ns` on, with the last one before that time;
+        None records none. `pcap` has one path prefix per network path: the captures of both ends
+        are written there, with "-sender.pcapng" and "-receiver.pcapng" added.
         """
 
     def refusal_of_quic(self) -> tuple[str, str] | None:
-        """What QUIC connections cannot carry of it, key and value, and why; None if they can carry all."""
+        """Return the first part of the job that QUIC connections cannot carry.
+
+        The result is the key with its value, and the reason; None if they can carry all.
+        """
 
     def demands(self, least_ns: int, most: int) -> list[list[tuple[int, int, int]]] | None:
-        """What each client of a workload of requests asks for: bytes of request and response, nanoseconds of thinking.
+        """Return the requests of each client of a workload of requests.
 
-        As much as there can be if every request takes `least_ns` at least; None if that is more than `most` requests
-        of one client.
+        An entry has the bytes of request and response, and the nanoseconds of thinking time. There
+        are as many requests as possible if each takes at least `least_ns`; None if one client has
+        more than `most` requests.
         """
 
     def on_times(self) -> tuple[list[tuple[int, int]], list[list[tuple[int, int]]]]:
-        """The on times of the workload, then of each flow: pairs of beginning and length in nanoseconds."""
+        """Return the on times of the workload, then of each flow, as pairs in nanoseconds.
+
+        A pair is the start and the length of an on time.
+        """
 
 @final
 class ArrowTable:
@@ -371,11 +429,12 @@ class ArrowTable:
 
 @final
 class Run:
-    """What one run gave: its JSON and the tables that were recorded."""
+    """The result of one run: its JSON and the recorded tables."""
 
     json: str
     silence: str | None
-    """Of a scheduler of one's own that could have sent and never did: "never decided to send: 3 calls, …"."""
+    """Message for a custom scheduler that never sent although it could ("never decided to send: 3
+    calls, …")."""
     def packets(self) -> ArrowTable | None: ...
     def requests(self) -> ArrowTable | None: ...
     def path_series(self) -> ArrowTable | None: ...
@@ -384,16 +443,17 @@ class Run:
     def decision_paths(self) -> ArrowTable | None: ...
 
 def pick(document: str, places: Sequence[str]) -> str:
-    """The values in a run's JSON at some places ("/metrics/goodput_bps"), as a JSON list; null where there is none.
+    """Return the values at some places in a run's JSON ("/metrics/goodput_bps"), as a JSON list.
 
-    Queues are found by name and direction ("/queues/dsl/forward/packets_sent").
+    A missing value is null. Queues are found by name and direction
+    ("/queues/dsl/forward/packets_sent").
 
-    Raises ScenarioError: it is no JSON.
+    Raises ScenarioError: the document is not JSON.
     """
 
 @final
 class Pool:
-    """Threads that make runs as they are handed in; 0 threads: one per core. `places`: see `pick`."""
+    """Threads that make submitted runs; 0 threads: one per core. `places`: see `pick`."""
 
     size: int
     def __new__(cls, threads: int, places: Sequence[str]) -> Pool: ...
@@ -408,18 +468,18 @@ class Pool:
         foreign: Foreign | None = None,
         seed: int | None = None,
     ) -> None:
-        """Hand a run in. Messages name `origin`; traces are found relative to `base`."""
+        """Submit a run. Messages name `origin`; paths of traces are relative to `base`."""
 
     def take(self, seconds: float) -> tuple[int, str | None, str | None] | None:
-        """The next run that ended: ticket, values (as of `pick`) or None, message or None.
+        """Return the next finished run: ticket, values (as of `pick`) or None, message or None.
 
-        None if none ended within `seconds`.
+        None if no run finished within `seconds`.
 
         Raises ScenarioError if the run's scenario is not valid.
         """
 
     def close(self) -> None:
-        """End the runs under way and the threads."""
+        """Stop the runs in progress and the threads."""
 
 def run(
     jobs: Sequence[Job],
@@ -430,43 +490,51 @@ def run(
 ) -> list[Run]:
     """Make the runs on `threads` threads (0: one per core); results in the order of the jobs.
 
-    quic: over QUIC connections on the simulator's links; `Job.refusal_of_quic` says what they cannot carry.
+    With `quic`, use QUIC connections on the simulator's links; `Job.refusal_of_quic` names the
+    parts of a job that they cannot carry.
 
-    An exception that a scheduler written in Python raises passes through. Raises OutputError: a capture cannot be
-    written.
+    An exception that a scheduler written in Python raises passes through. Raises OutputError: a
+    capture cannot be written.
     """
 
 def observed(job: Job, folder: str | PathLike[str]) -> Run:
-    """Read what `job`'s run over real hosts left in `folder`: captures, counters, logs.
+    """Read the files that `job`'s run over real hosts left in `folder`: captures, counters, logs.
 
-    The run's JSON and tables are those that the simulator would give, with the engine "linux"; a table whose source the
-    folder lacks is missing. Raises RunError: a file is missing, malformed or contradicts the others or the scenario.
+    The run has the same JSON and tables as a run of the simulator, with the engine "linux". A table
+    is missing if the folder lacks its source. Raises RunError: a file is missing, malformed or
+    contradicts the others or the scenario.
     """
 
 class _Host(Protocol):
-    """What a program adds to the commands of the core."""
+    """The functions that a program adds to the commands of the core."""
 
     def scheduler(self, text: str) -> object: ...
     def recorded(self, folder: str, text: str) -> None: ...
 
 def transfer_command(arguments: list[str], host: _Host) -> int:
-    """Run send, recv or proxy with its arguments, the program's name first; its exit status.
+    """Run send, recv or proxy with its arguments, the program's name first; return its exit status.
 
     An exception of a scheduler or of the host passes through.
     """
 
 def transfer_options(command: str) -> str:
-    """The help, arguments and options of a command, as JSON. Raises KeyError: it is unknown."""
+    """Return the help, arguments and options of a command, as JSON.
+
+    Raises KeyError: the command is unknown.
+    """
 
 def transfer_scheduler(interop: bool) -> str:
-    """The name of the scheduler of a transfer that names none."""
+    """Return the name of the default scheduler of a transfer."""
 
 @final
 class Sending:
-    """A file that is ready to be sent over several paths; without a file, a question whether one would be taken."""
+    """A file ready to be sent over several paths.
+
+    Without a file, a question whether the receiver would accept one.
+    """
 
     paths: list[str]
-    """The local address of each path, with %INTERFACE behind it where it is bound to one."""
+    """The local address of each path, followed by %INTERFACE where the path is bound to one."""
     def __new__(
         cls,
         file: str | PathLike[str] | None,
@@ -475,9 +543,13 @@ class Sending:
         record: tuple[str | PathLike[str], str] | None = None,
         interop: bool = False,
     ) -> Sending:
-        """`connecting`: every key of `PathOptions`, and "to". `record`: its place and the scheduler's label.
+        """Open the file and resolve the addresses.
 
-        Raises ScenarioError: an argument is not what it may be, or a file, address or interface cannot be had.
+        `connecting` has every key of `PathOptions`, and "to". `record` has the folder and the
+        scheduler's label.
+
+        Raises ScenarioError: an argument is invalid, or a file, address or interface is not
+        available.
         """
 
     def run(
@@ -487,39 +559,43 @@ class Sending:
         own: object | None = None,
         progress: Callable[[str], object] | None = None,
     ) -> str:
-        """Send it, once; the result as JSON. `scheduler` is JSON; `progress` is called with JSON twice a second.
+        """Send the file, once; return the result as JSON.
+
+        `scheduler` is JSON; `progress` is called with JSON twice a second.
 
         An exception that a scheduler or `progress` raises passes through. Raises TransferError.
         """
 
     def stop(self) -> None:
-        """End it, from any thread: `run` raises TransferError."""
+        """Stop the transfer, from any thread: `run` raises TransferError."""
 
 @final
 class Recording:
-    """What was written down of a transfer over real paths: everything that its sender did and heard."""
+    """The recording of a transfer over real paths: every action and every event of its sender."""
 
     json: str
-    """What it is of."""
+    """Description of the transfer."""
     def __new__(cls, file: str | PathLike[str]) -> Recording:
-        """Raises ScenarioError: it cannot be read, or is no recording."""
+        """Raises ScenarioError: the file cannot be read, or is not a recording."""
 
     def transmissions(self) -> ArrowTable:
-        """One row per transmission: path, segment, bytes, sent_ns, acknowledged_ns, waited_ns, lost.
+        """Return one row per transmission.
 
-        acknowledged_ns: when this end heard of it, null if it never did. waited_ns: what the receiver says that it
-        waited. lost: whether it was taken for lost at any time.
+        Columns: path, segment, bytes, sent_ns, acknowledged_ns, waited_ns, lost. acknowledged_ns:
+        the time at which the sender received the acknowledgement, null without one. waited_ns: the
+        delay before the acknowledgement, as reported by the receiver. lost: whether the
+        transmission was ever declared lost.
         """
 
     def run(self, job: Job) -> Run:
-        """The run; the job's scenario says how it and its paths are called.
+        """Return the run; the job's scenario provides its name and the names of its paths.
 
-        Raises ScenarioError: it has other paths.
+        Raises ScenarioError: the scenario has other paths.
         """
 
 @final
 class Receiving:
-    """An end that receives files into a folder."""
+    """A receiver that stores files in a folder."""
 
     host: str
     port: int
@@ -534,13 +610,15 @@ class Receiving:
         window: int | None = None,
         mtu: int | None = None,
     ) -> Receiving:
-        """Raises ScenarioError: an argument is not what it may be, or the folder or address cannot be had."""
+        """Raises ScenarioError: an argument is invalid, or the folder or address is unusable."""
 
     def run(self, news: Callable[[str], object]) -> None:
-        """Receive until it is stopped, once; `news` is called with JSON of what happens, its exceptions pass through.
+        """Receive until `stop`, once.
+
+        `news` is called with JSON of every event; its exceptions pass through.
 
         Raises TransferError.
         """
 
     def stop(self) -> None:
-        """End it, from any thread; who sends is told."""
+        """Stop receiving, from any thread, and notify the senders."""

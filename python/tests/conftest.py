@@ -1,4 +1,4 @@
-"""Fixtures of all tests: a small scenario, the command `plait`, a browser."""
+"""Fixtures for all tests: a small scenario, the command `plait`, a browser."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ loss = "0.5%"
 """
 
 SLOW_FIXTURES = {"browser", "site"}
-"""A test that uses one of these is slow: it starts Chromium or builds the site."""
+"""Fixtures that make a test slow: they start Chromium or build the site."""
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Before -m chooses by the marks."""
+    """Marks tests as slow before pytest applies `-m`."""
     for item in items:
         if isinstance(item, pytest.Function) and SLOW_FIXTURES & set(item.fixturenames):
             item.add_marker(pytest.mark.slow)
@@ -64,7 +64,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Chromium, without a window."""
+    """Starts Chromium without a window."""
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if program is None:
         pytest.skip("no Chromium")
@@ -78,7 +78,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def reproduced() -> Callable[[str], Reproduction]:
-    """A paper's runs in full, made once for all tests."""
+    """Reproduces a paper in full, once for all tests."""
     return cache(lambda name: reproduce(name, with_figures=False))
 
 
@@ -105,15 +105,15 @@ def scenario() -> plait.Scenario:
 
 @pytest.fixture(autouse=True)
 def progress_as_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Undoes `plait --quiet`, which lasts as long as the process."""
+    """Undoes `plait --quiet`, which otherwise stays set until the process ends."""
     monkeypatch.setattr(Progress, "quiet", False)
 
 
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
-    """Runs `plait` in an empty folder, within this process, which saves the start of an interpreter.
+    """Runs `plait` in an empty folder, within this process, to save the start of an interpreter.
 
-    Output of Rust or of a library that bypasses Python's streams fails the test.
+    The test fails if Rust or a library writes output past Python's streams.
     """
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -136,7 +136,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captu
 
 @pytest.fixture
 def process(tmp_path: Path) -> Command:
-    """Runs `plait` in an empty folder as a person does, in a process of its own."""
+    """Runs `plait` in an empty folder and in its own process, as a user does."""
 
     def run(*arguments: str, timeout: float = 300.0) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

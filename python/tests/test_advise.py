@@ -1,4 +1,4 @@
-"""Advice for links known roughly: what comes out is so."""
+"""Advice for approximately known links: independent runs confirm the results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from plait.validate import reading
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT.parent / "shared" / "traces"
 EVENTS = 3_200_000
-"""A budget for tests: less than a tenth of the usual one. Slow links make the most of it."""
+"""Event budget of a test: less than a tenth of the default. On slow links it lasts longest."""
 
 DSL, LTE, SAT = "dsl 4Mbit 25ms queue=20p", "lte 3Mbit 60ms queue=30p", "sat 1Mbit 600ms queue=50p"
 FEW = ("round-robin", stock(), "daps", "redundant")
@@ -68,14 +68,14 @@ def test_a_second_path_that_is_worth_it() -> None:
     )
     assert ("round-robin" in advice.choice.alike) is (round_robin.goodput_bps >= 0.98 * best.goodput_bps)
     assert advice.single.label == "dsl alone"
-    # 4 + 3 against 4 Mbit/s.
+    # 4 + 3 Mbit/s together, against 4 Mbit/s alone: 75 % more.
     change = advice.choice.best.change
     assert change is not None
     assert change.value == pytest.approx(75, abs=10)
     assert advice.text.startswith(
         f"Use dsl and lte together on stock Linux (its default scheduler, {stock()})."
     )
-    # Copies of everything carry what one path carries, and that is not counted as a gain.
+    # Full redundancy has the goodput of one path, which does not count as a gain.
     redundant = next(one for one in advice.standings if one.label == "redundant")
     assert redundant.goodput_bps < 1.2 * advice.single.goodput_bps
 
@@ -84,14 +84,14 @@ def test_a_second_path_that_is_not() -> None:
     advice = not_worth_it()
     assert advice.verdict == "not worth"
     assert advice.text.startswith("Use dsl alone: sat as a second path is not worth it")
-    # Where one path alone is recommended, nothing is said of schedulers.
+    # An advice that recommends one path alone has no sentences about schedulers.
     assert not {"others", "place", "place-adds", "quicker"} & {
         one["kind"] for one in advice.document()["statements"]
     }
     assert not any(line.startswith("daps") for line in advice.text.splitlines())
     round_robin = next(one for one in advice.standings if one.label == "round-robin")
     assert round_robin.value > 10 * advice.single.value
-    # 500 kbit/s fit into dsl eight times: no rate or round trip of the second path changes that.
+    # dsl has eight times the 500 kbit/s: no rate or round trip of the second path changes that.
     assert {one.key for one in advice.thresholds} == {"rate", "rtt"}
     assert all(tried.vain for one in advice.thresholds for tried in one.tried)
     assert "Not even with a rate of 10 Mbit/s" in advice.text
@@ -126,13 +126,14 @@ def test_the_recommended_buffer_removes_the_blocking() -> None:
     assert not found.enough
     assert found.given_cost.value > 20
     assert "24 kB is too small: it costs " in small_buffer().text
-    # What buffers cost falls with their size once both paths are used, and stays low from the recommended one on.
+    # Once both paths are in use, the cost falls as the buffer grows.
+    # From the recommended size on it stays low.
     costs = [cost for size, cost in found.costs if 64_000 <= size <= found.needed]
     assert costs[0] > 20
     assert all(later <= earlier + 1 for earlier, later in pairwise(costs))
     assert all(cost <= 3 for size, cost in found.costs if size >= found.needed)
 
-    # In runs of their own, with other seeds: queues of middle size.
+    # Checks with separate runs: another seed, and queues of middle size.
     def goodput(buffer: int) -> float:
         paths = [
             plait.Path(name="dsl", rate="4Mbit", rtt="30ms", queue="14p"),
@@ -146,13 +147,16 @@ def test_the_recommended_buffer_removes_the_blocking() -> None:
 
 
 def test_a_buffer_that_is_enough_by_chance_is_not_recommended() -> None:
-    """Where a smaller one happens to cost nothing, but a larger one does."""
+    """A small buffer costs nothing by chance, although a larger one has a cost."""
     costs = {1: 0.0, 2: 9.0, 4: 1.0, 8: 0.0}
     assert _first_enough(list(costs), 3.0, lambda size: Estimate(costs[size])) == 4
 
 
 def test_a_buffer_that_looks_good_in_scattered_runs_only_is_not_enough() -> None:
-    """Where downloads sometimes never end, 16 kB were 11 % quicker than no limit, and 27 % slower in fresh runs."""
+    """If some downloads never end, wide intervals mislead.
+
+    16 kB were 11 % quicker than no limit in one advice, and 27 % slower in fresh runs.
+    """
     assert holds(Estimate(-4.1, -20.2, 6.0), 5.0)
     assert not holds(Estimate(-11.1, -60.0, 25.0), 5.0)
     assert not holds(Estimate(5.5, 5.0, 6.0), 5.0)
@@ -160,13 +164,13 @@ def test_a_buffer_that_looks_good_in_scattered_runs_only_is_not_enough() -> None
 
 
 def test_no_other_scheduler_is_better_than_the_recommended_one() -> None:
-    """On the nominal scenario, made independently with `plait.compare`."""
+    """Compares the schedulers independently with `plait.compare` on the nominal scenario."""
     advice = worth_it()
     assert advice.choice is not None
     comparison = plait.compare(advice.scenario, list(FEW), seed=99)
     best = comparison[advice.choice.best.label].metrics["goodput_bps"]
     assert all(best > 0.95 * result.metrics["goodput_bps"] for result in comparison)
-    # And it is where the advice expects it.
+    # The goodput is in the range that the advice expects.
     assert advice.choice.best.low * 0.95 < best < advice.choice.best.high * 1.05
 
 
@@ -184,8 +188,8 @@ def test_what_nothing_delivers_is_said() -> None:
 
 
 def test_a_path_of_several_that_adds_nothing() -> None:
-    # The slow path holds everything up in some variations and hardly matters in others, so that all three together may
-    # be borderline; it is left out either way.
+    # The slow path blocks the transfer in some variations and hardly matters in others.
+    # So all three paths together may be borderline; the advice leaves gprs out either way.
     advice = advise(
         [DSL, LTE, "gprs 40kbit 200ms 1%"], schedulers=["intelligent-delivery-delay"], events=2 * EVENTS
     )
@@ -199,7 +203,7 @@ def test_a_file_and_a_file_that_is_too_large() -> None:
     small = advise([DSL, LTE], "file:2MB", schedulers=["lowest-rtt"], events=EVENTS)
     assert small.verdict == "worth"
     assert small.choice is not None
-    # 2 MB at 7 Mbit/s are 2.3 s; slow start takes its part.
+    # 2 MB at 7 Mbit/s take 2.3 s; slow start adds to that.
     assert 2.3 < small.choice.best.value < 3.5
     large = advise([DSL, LTE], "file:30GB", schedulers=["lowest-rtt"], events=EVENTS)
     assert large.setting.traffic.kind == "bulk"
@@ -244,7 +248,7 @@ def test_recordings(tmp_path: Path) -> None:
     assert 0 < plait.run(scenario).metrics["goodput_bps"] < sum(means) * 1.5
 
 
-# What is printed.
+# Printed output.
 
 
 def test_the_command_prints_the_text_one_document_and_a_scenario(tmp_path: Path) -> None:
@@ -268,7 +272,7 @@ def test_the_command_prints_the_text_one_document_and_a_scenario(tmp_path: Path)
     table = tomllib.loads(saved.read_text())
     assert [path["rate"] for path in table["path"]] == ["200kbit", "100kbit"]
     assert table["workload"] == {"kind": "file", "size": "20kB"}
-    # It is the scenario that the advice is about, to the last default.
+    # The saved scenario is the scenario of the advice, including every default.
     assert json.loads(plait.load(saved).json) == document["scenario"]
 
 

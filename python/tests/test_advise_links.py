@@ -1,4 +1,4 @@
-"""Advice for links known roughly: what is said is read right, and tried in the links that it may mean."""
+"""Advice for approximately known links: how descriptions are read and varied."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from plait.scenarios.repetition import perturbed
 DSL, LTE = "dsl 4Mbit 25ms queue=20p", "lte 3Mbit 60ms queue=30p"
 
 
-# What is said of a path.
+# Descriptions of a path.
 
 
 def test_a_path_is_read_whatever_the_order_of_its_parts() -> None:
@@ -169,13 +169,14 @@ def test_variations_fill_the_space_around_what_was_said() -> None:
         factors = np.array([[getattr(one, key) for one in variation.factors] for variation in found])
         assert factors.min() >= 1 - SPREAD
         assert factors.max() <= 1 + SPREAD
-        # Evenly: every tenth of the range has some, and the mean is what was said.
+        # Even coverage: every tenth of the range has variations, and their mean is the given value.
         assert factors.mean(axis=0) == pytest.approx(1, abs=0.01)
         assert (np.histogram(factors[:, 0], 10, (1 - SPREAD, 1 + SPREAD))[0] > 0).all()
     assert len({variation.seed for variation in found}) == len(found)
     assert found == variations(paths, 3)
     assert found != variations(paths, 4)
-    # A queue that was said stays near it; of one that was not, half to four times 33 packets are guessed.
+    # A given queue varies around its value.
+    # An unknown queue is guessed: half to four times 33 packets.
     queues = [
         [varied(path, factors).queue for path, factors in zip(paths, one.factors, strict=True)]
         for one in found
@@ -188,9 +189,11 @@ def test_a_recording_is_cut_where_the_variation_says(tmp_path: Path) -> None:
     (tmp_path / "r").write_text("# a comment\n5\n5\n20\n30\n100\n")
     path = parse_path(f"lte trace={tmp_path / 'r'} 40ms")
     assert path.mean_bps == pytest.approx(5 * 12_000 / 0.1)
-    cut_recording(path.recording_ms, 0.4, 10**9, tmp_path / "cut")  # the third of five: begins behind 20 ms
+    # The cut starts after the third packet of five, at 20 ms.
+    cut_recording(path.recording_ms, 0.4, 10**9, tmp_path / "cut")
     assert (tmp_path / "cut").read_text().split() == ["10", "80", "85", "85", "100"]
-    cut_recording(path.recording_ms, 0.4, 10**7, tmp_path / "cut")  # what 10 ms need, and the one after
+    # The packet within 10 ms, and the next one.
+    cut_recording(path.recording_ms, 0.4, 10**7, tmp_path / "cut")
     assert (tmp_path / "cut").read_text().split() == ["10", "80"]
 
 

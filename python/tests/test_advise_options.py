@@ -1,4 +1,4 @@
-"""Advice for uploads, metered links, shaped routers and traffic beside; commands that survive copying."""
+"""Advice for uploads, metered links, shaped routers and concurrent transfers; copyable commands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FEW = ("round-robin", stock(), "daps", "redundant")
 @pytest.mark.parametrize("width", [20, 60, 110, 200])
 @pytest.mark.parametrize("traffic", ["bulk", "flows:20", "request-response", "blocks:500kbit"])
 def test_commands_are_one_line_each_at_any_width(width: int, traffic: str) -> None:
-    """The block can be copied into bash: every line is a whole command, or a comment."""
+    """The block can be copied into bash: every line is a complete command or a comment."""
     advice = advise([DSL, LTE], traffic, schedulers=FEW, events=300_000)
     told = [one.text for one in commands(advice)]
     assert told
@@ -83,7 +83,7 @@ def test_metered_paths_are_told_what_they_carry_and_how_to_be_spared() -> None:
     advice = advise([DSL, f"{LTE} cap=2GB"], schedulers=[*FEW, "cheapest-first"], events=EVENTS)
     assert advice.choice is not None
     share = advice.choice.best.shares[1]
-    # 3 of 7 Mbit/s, so that 2 GB last an hour and a half.
+    # lte carries 3 of the 7 Mbit/s, so its 2 GB last an hour and a half.
     assert share == pytest.approx(3 / 7, abs=0.08)
     assert re.search(
         r"lte is metered: \S+ sends [\d.]+ % of the packets there, so that 2 GB last \d[\d.]* ", advice.text
@@ -103,7 +103,7 @@ def test_a_shaped_router_delays_less_than_a_long_queue() -> None:
 
 
 def test_bulk_beside_requests_makes_them_wait() -> None:
-    """Where nobody else sends, a queue of 800 ms does nothing."""
+    """A queue of 800 ms only adds delay while another transfer fills it."""
 
     def latency(traffic: str) -> float:
         return advise(["cable 10Mbit 25ms queue=800ms back=2Mbit"], traffic, events=1_000_000).single.value
@@ -118,7 +118,7 @@ def test_bulk_beside_requests_makes_them_wait() -> None:
 def test_progress_is_shown_before_the_first_run_and_during_each_batch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The first batch takes a good part of the time: there was nothing to be seen until it ended."""
+    """Progress moves during the first batch too, which takes a large part of the time."""
     shown: list[tuple[int, float]] = []
     batches = 0
     run = Bench.run
@@ -132,7 +132,7 @@ def test_progress_is_shown_before_the_first_run_and_during_each_batch(
     monkeypatch.setattr(Progress, "update", lambda _, done: shown.append((batches, done)))
     advise([DSL, LTE], schedulers=FEW, events=EVENTS)
     assert shown[0] == (0, 0.0)
-    # One is that of the batch's end.
+    # One of these updates comes at the end of the batch.
     assert len([done for batch, done in shown if batch == 1]) >= 2
     values = [done for _, done in shown]
     assert values == sorted(values)
@@ -142,7 +142,7 @@ def test_progress_is_shown_before_the_first_run_and_during_each_batch(
 def test_what_no_processor_does_is_said() -> None:
     advice = advise(["eth0 100Gbit 0.06ms", "eth1 100Gbit 0.06ms"], schedulers=FEW, events=EVENTS)
     assert "WARNING: a processor limits this, not the links" in advice.text
-    # 20 ms would be four million packets, in each of some hundred runs.
+    # 20 ms would be four million packets in each of a few hundred runs.
     assert advice.simulated.duration_s < 0.005
     assert complaints(advice.document()) == []
     assert "processor limits" not in advise([DSL, LTE], schedulers=FEW, events=300_000).text
@@ -156,14 +156,14 @@ def test_connections_that_begin_on_the_slow_path_are_told_to_begin_elsewhere() -
 
 
 def test_starlink_loses_at_handovers_and_carries_most_of_its_rate() -> None:
-    """Published measurements have 100 Mbit/s and more over one CUBIC connection."""
+    """In published measurements one CUBIC connection reaches 100 Mbit/s or more."""
     advice = advise(["starlink"], events=EVENTS)
     assert advice.single.value > 0.8 * 100e6
     assert advice.capped == ()
 
 
 def test_the_other_direction_has_a_range_too() -> None:
-    """An upload has the range of `back=`, not that of the download."""
+    """An upload uses the range of `back=`, not the range of the download."""
     up = parse_path("lte 10-60Mbit 60ms back=5-15Mbit").turned()
     assert (up.rate_bps, up.back_bps) == (10_000_000, 35_000_000)
     assert [up.spread("rate"), up.spread("back")] == pytest.approx([0.5, 5 / 7])
@@ -171,14 +171,14 @@ def test_the_other_direction_has_a_range_too() -> None:
     assert [min(rates), max(rates)] == pytest.approx([0.5, 1.5], abs=0.05)
     backs = [one.factors[0].back for one in variations([up], 1)]
     assert [min(backs), max(backs)] == pytest.approx([2 / 7, 12 / 7], abs=0.08)
-    # With one range, both directions have it.
+    # A range for one direction applies to the other direction too.
     assert parse_path("lte 10-60Mbit 60ms back=5Mbit").spread("back") == pytest.approx(5 / 7)
     with pytest.raises(plait.ScenarioError, match="back: '15-5Mbit': expected a range"):
         parse_path("lte 10Mbit 60ms back=15-5Mbit")
 
 
 def test_of_paths_alike_the_first_is_the_best() -> None:
-    """The second of two equal links is no recommendation, however lucky its variations."""
+    """Of two equal links the first is recommended, even if the second has luckier variations."""
     for seed in range(1, 5):
         advice = advise(
             ["one 4Mbit 40ms queue=20p", "two 4Mbit 40ms queue=20p"],
@@ -192,7 +192,7 @@ def test_of_paths_alike_the_first_is_the_best() -> None:
 
 
 def test_a_path_named_later_becomes_the_default_route() -> None:
-    """Connections begin on the default route, so that the one path recommended has to be it."""
+    """A single recommended path must be the default route: connections start there."""
     advice = advise([SAT, DSL], "blocks:500kbit", schedulers=[stock()], events=500_000)
     assert (advice.verdict, advice.single.label) == ("not worth", "dsl alone")
     told = [one.text for one in commands(advice)]
@@ -212,14 +212,14 @@ def test_counts_and_costs_of_nothing_are_not_said() -> None:
     assert re.search(r"\b0\b", others) is None
     assert advice.choice is not None
     assert sum(map(int, re.findall(r"(\d+) (?:better|as good|worse|not told)", others))) == len(FEW) - 1
-    # One path alone has no receive buffer that needs a word while that one is enough.
+    # For one path alone, a sufficient receive buffer is not mentioned.
     alone = advise([DSL, SAT], "blocks:500kbit", schedulers=FEW, events=EVENTS)
     assert alone.verdict == "not worth"
     assert "Receive buffer" not in alone.text
 
 
 def test_each_schedulers_runs_have_it_for_the_transfer_beside_too() -> None:
-    """Runs of several schedulers had the first one's scheduler for the transfer beside."""
+    """Guards against the first scheduler also driving the concurrent transfer of later runs."""
     paths = tuple(parse_path(text) for text in (DSL, LTE))
     traffic = parse_traffic("request-response+download")
     setting = Setting(paths=paths, traffic=traffic, protocol="mptcp", receive_buffer=10**6)
@@ -232,12 +232,12 @@ def test_each_schedulers_runs_have_it_for_the_transfer_beside_too() -> None:
 
 
 def test_what_the_window_limits_is_not_said_to_be_capped_by_losses() -> None:
-    """64 kB in 50 ms are 10 Mbit/s, with losses or without them."""
+    """64 kB per 50 ms are 10 Mbit/s, with or without losses."""
     paths = ["eth 80Mbit 50ms 0.001%", "lte 9Mbit 20ms"]
     advice = advise(paths, receive_buffer="64kB", schedulers=FEW, events=400_000)
     assert advice.simulated.round_trips > 20
     assert "cap eth" not in advice.text
-    # No path carries more than its rate without losses, however few variations some losses leave alive.
+    # Without losses no path exceeds its rate, even if few variations deliver data with losses.
     advice = advise(["dsl 48Mbit 9ms loss=burst:3%:30", LTE], schedulers=FEW, events=2_000_000)
     assert advice.capped
     assert all((one.without_bps or 0) <= one.rate_bps for one in advice.capped)

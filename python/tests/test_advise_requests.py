@@ -1,4 +1,4 @@
-"""Advice for requests and responses, and for many downloads at once: what comes out is what such runs give."""
+"""Advice for requests and responses, and for many downloads at once, against single runs."""
 
 from __future__ import annotations
 
@@ -88,20 +88,20 @@ def test_times_of_downloads_are_those_of_a_run_by_hand(scheduler: str) -> None:
     times = sorted(end - 0.01 * number for number, end in enumerate(ends) if end is not None)
     assert len(times) == 10
     low, high = _row(downloads(), scheduler)
-    # Of ten, 95 % are all of them. In ms.
+    # The 95th percentile of ten values is the largest; here in milliseconds.
     assert low * 0.9 < times[-1] * 1e3 < high * 1.1
     assert downloads().document()["metric"] == "download_ms.p95"
 
 
 def test_downloads_over_both_paths_take_what_both_carry() -> None:
-    """2 MB at 4 + 3 Mbit/s are 2.3 s with their headers, over the faster path alone 4.1 s."""
+    """2 MB with headers take 2.3 s at 4 + 3 Mbit/s, and 4.1 s over the faster path alone."""
     advice = downloads()
     alone = next(one for one in advice.standings if one.label == "dsl alone")
     assert 4100 < alone.value < 5500
     assert advice.single.label == "dsl alone"
     (best, *_) = [one for one in advice.standings if one.candidate.scheduler is not None]
     assert 2100 < best.value < 3700
-    # Goodput is that of all of them together.
+    # Goodput is the sum over all downloads.
     assert 3e6 < alone.goodput_bps < 4e6 < best.goodput_bps
     assert advice.verdict in ("worth", "borderline")
     assert "Expect 95 % of the downloads within " in advice.text
@@ -120,7 +120,7 @@ def test_every_download_has_the_scheduler_that_is_tried() -> None:
             for name in ("lowest-rtt", "redundant")
         ]
         plain, copied = bench.run(both)
-    # All three send copies: with one of three alone these would be a third of that.
+    # All three downloads send copies; if only one did, the overhead would be a third as large.
     assert plain.overhead < 1.2
     assert copied.overhead > plain.overhead + 0.4
 
@@ -134,7 +134,7 @@ def test_what_has_not_arrived_counts_as_long_as_the_run_lasts() -> None:
             (outcome,) = bench.run([cell])
             return outcome.whole, outcome.score
 
-        # The last one began 20 ms after the first.
+        # The last download starts 20 ms after the first.
         assert run("flows:3:1MB", "max") == (False, 1000)
         assert run("flows:3:1MB", "p50") == (False, 990)
         assert run("request-response:10MB", "p95") == (False, 1000)
@@ -152,13 +152,17 @@ def test_parts_of_some_values(part: str, value: float) -> None:
 
 
 def test_as_many_requests_as_the_percentile_needs() -> None:
-    """Of one client each takes 130 ms, a round trip and the response's own time; clients share what paths carry."""
+    """The interval between requests depends on the number of clients.
+
+    With one client it is 130 ms of think time, a round trip and the transmission time of the
+    response. Many clients share the capacity of the paths.
+    """
     one, many = _setting("request-response:50kB"), _setting("request-response:50kB:50")
     assert one.interval_ns == pytest.approx((0.130 + 0.025 + 0.1) * 1e9)
     assert many.interval_ns == pytest.approx(50e3 * 8 / 7e6 * 1e9)
     assert _setting("flows:20").interval_ns == _setting("bulk").interval_ns == 0
     assert parse_traffic("request-response", "p99").samples_needed() == 500
-    # 5 % of 100 are later than 95 %.
+    # The 95th percentile needs 100 responses: 5 of them are later.
     assert requests().simulated.duration_s * 1e9 >= 100 * requests().setting.interval_ns * 0.99
 
 
@@ -184,7 +188,7 @@ def test_the_saved_scenario_is_what_was_said(tmp_path: Path) -> None:
 
 
 def test_flows_without_a_scheduler_have_the_runs(tmp_path: Path) -> None:
-    """So that a comparison of what was saved compares what the advice did: every download with the same scheduler."""
+    """In a saved scenario every download uses the scheduler of the run, as in the advice."""
     saved = tmp_path / "saved.toml"
     downloads().save(saved)
     compared = plait.compare(saved, ["lowest-rtt", "redundant"])
@@ -198,7 +202,7 @@ def test_flows_without_a_scheduler_have_the_runs(tmp_path: Path) -> None:
 
 
 def test_too_few_responses_for_a_percentile_are_said_to_be_too_few() -> None:
-    """At a tenth of the rate a run has a tenth of the responses; what is seldom late may be missing."""
+    """At a tenth of the rate a run has a tenth of the responses, and may miss rare delays."""
     few = advise([DSL, LTE], "request-response:200kB", metric="p99", schedulers=["lowest-rtt"], events=60_000)
     rows = [one for one in few.standings if one.samples < 100]
     assert rows

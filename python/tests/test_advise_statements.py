@@ -1,4 +1,7 @@
-"""Every sentence of an advice, over random links, against its own numbers and against runs of their own."""
+"""Checks every sentence of an advice on random links.
+
+The sentences are checked against the numbers of the advice and against separate runs.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ def test_no_sentence_contradicts_the_numbers(number: int) -> None:
 
 @cache
 def advices() -> tuple[Advice, ...]:
-    """Some whose sentences are of many kinds."""
+    """Returns advices that together contain many kinds of sentences."""
     return (
         advise(["dsl 4Mbit 25ms", "lte 6Mbit 60ms 1%"], schedulers=FEW, events=2_000_000),
         advise(["dsl 4Mbit 25ms", "lte 3Mbit 60ms"], receive_buffer="64kB", schedulers=FEW, events=2_000_000),
@@ -71,7 +74,7 @@ def test_fresh_runs_contradict_none_of_them() -> None:
 
 
 def test_the_checks_can_fail() -> None:
-    """Every kind of sentence with a number in it is complained of once that number is another."""
+    """A wrong number is reported for every kind of sentence that has numbers."""
     seen, caught = set(), set()
     for advice in advices():
         document = advice.document()
@@ -94,7 +97,8 @@ def test_the_checks_can_fail() -> None:
         "threshold-vain",
         "traffic",
     } <= caught
-    # These name no number of this advice's own: what ping and iperf3 are asked, and thresholds' definition.
+    # These kinds have no numbers of the advice itself, only options of ping and iperf3 and the
+    # definition of thresholds.
     assert seen - caught <= {
         "measure",
         "basis",
@@ -131,7 +135,10 @@ def test_every_kind_of_sentence_has_a_check() -> None:
 
 
 def test_not_even_means_that_it_was_run() -> None:
-    """The case of the review: its own runs said that no loss would do, and the sentence that it would not."""
+    """A sentence must not deny a threshold that the runs of the advice have confirmed.
+
+    Runs without losses are enough here, so the text must not deny that.
+    """
     advice = advise(
         ["vdsl 10Mbit 15ms back=2Mbit", "starlink 30Mbit 45ms 0.5% jitter=10ms"],
         schedulers=["lowest-rtt"],
@@ -149,7 +156,7 @@ def test_not_even_means_that_it_was_run() -> None:
 def test_losses_that_cap_a_path_are_said_loudly() -> None:
     (advice, clean, *_) = advices()
     warning = "WARNING: 1 % of independent random losses cap lte: alone it carries "
-    # Only what to do, and how sure that is, stands before it.
+    # The warning follows the recommendation and its certainty.
     assert any(line.startswith(warning) for line in advice.text.splitlines()[:3])
     (one,) = advice.capped
     assert one.in_bursts_bps is not None
@@ -159,7 +166,7 @@ def test_losses_that_cap_a_path_are_said_loudly() -> None:
     assert "iperf3" in advice.text
     assert clean.capped == ()
     assert "WARNING" not in clean.text
-    # Bursts cost less; where they cap a path, that is said, too.
+    # Bursts of losses cost less. If they cap a path, the advice warns as well.
     bursts = advise(["lte 6Mbit 60ms loss=burst:0.2%:10"], events=300_000)
     assert bursts.capped == ()
     often = advise(["star 100Mbit 50ms queue=100ms loss=burst:0.5%:10"], events=6_000_000)
@@ -172,7 +179,8 @@ def test_words_follow_from_counts() -> None:
         "Sure", "Nearly sure", "Nearly sure", "Probable", "Probable", "Unsure", "Unsure",
     ]  # fmt: skip
     assert certainty(24, 24, unsure=True) == "Unsure"
-    # All of eight were at least 10 % better in one call, and 15 of 24 fresh ones: of a few "all" says little.
+    # In one call all 8 runs were at least 10 % better, but only 15 of 24 fresh runs were:
+    # with few runs, "all" is weak evidence.
     assert [certainty(count, count) for count in (4, 8, 10, 11, 12)] == ["Probable"] * 3 + ["Sure"] * 2
     assert certainty(11, 12) == "Probable"
 
@@ -186,7 +194,7 @@ def test_a_threshold_is_what_its_runs_say() -> None:
     assert Threshold("rate", (vain, enough, vain)).ends is vain
     assert Threshold("rate", (vain, open_)).first is None
     assert (vain.vain, open_.vain, open_.enough, enough.enough) == (True, False, False, True)
-    # Enough on average, but not in three of four.
+    # Enough on average, but not in three quarters of the runs.
     assert not Tried(1.0, Estimate(20.0, 15.0, 25.0), 5, 8).enough
 
 
@@ -210,7 +218,7 @@ def test_what_others_add_is_said_beside_what_can_be_had() -> None:
     assert [one["where"] for one in document["answers"]] == ["stock", "kernel", "simulator"]
     assert document["answers"][0]["scheduler"] == stock()
     adds = [one["text"] for one in document["statements"] if one["kind"] == "place-adds"]
-    # Sentences are about sure gains only.
+    # Only sure gains have sentences.
     kernel, simulator = advice.answers[1:]
     sure = [
         PLACES[one.place]
@@ -226,7 +234,7 @@ def test_a_metric_can_be_chosen() -> None:
     assert "Expect 99 % of the blocks within" in advice.text
     bulk = advise(["a 4Mbit 25ms", "b 3Mbit 60ms"], metric="p95", schedulers=["lowest-rtt"], events=300_000)
     assert bulk.document()["metric"] == "app_delay_ms.p95"
-    # Packets over both paths wait for the slow one: by their delay the fast one alone is better.
+    # With both paths, packets wait for the slow one, so the fast path alone has less delay.
     assert bulk.verdict == "not worth"
 
 
@@ -249,7 +257,7 @@ def test_what_is_said_of_a_path_beyond_plain_numbers(tmp_path: Path) -> None:
 def test_a_preset_stands_for_what_is_not_said() -> None:
     dsl = parse_path("dsl")
     assert (dsl.preset, dsl.rate_bps, dsl.back_bps, dsl.rtt_ns) == ("dsl", 16_000_000, 1_000_000, 45_000_000)
-    # With numbers of one's own a name is only a name.
+    # If the user gives numbers, the name of a preset is only a name.
     assert parse_path("dsl 6Mbit 30ms").back_bps is None
     faster = parse_path("home preset=vdsl 100Mbit")
     assert (faster.name, faster.rate_bps, faster.back_bps) == ("home", 100_000_000, 10_000_000)
@@ -262,6 +270,6 @@ def test_a_preset_stands_for_what_is_not_said() -> None:
 
 
 def test_a_small_share_is_read_to_its_last_digit() -> None:
-    """A check took 0.0627 % for 0.0188 %, and so the gain of one value for that of another."""
+    """Guards against a check that accepted 0.0627 % as 0.0188 %, and thus another gain."""
     assert share("0.0188 %").says(0.000188)
     assert not share("0.0188 %").says(0.000627)

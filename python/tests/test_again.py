@@ -1,4 +1,4 @@
-"""One run of a dataset again, and a reproduction that was interrupted."""
+"""Repeating one run of a dataset, and resuming an interrupted reproduction."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ class Share(plait.Scheduler):
 
 @pytest.fixture
 def dataset(tmp_path: Path, scenario_file: Path, request: pytest.FixtureRequest) -> Path:
-    """Points of a design, several schedulers, one's own among them, whose parameter varies."""
+    """A sweep over a design with several schedulers.
+
+    One of them is user-defined, and its parameter varies.
+    """
     scenario_file.rename(tmp_path / "links.toml")
     (tmp_path / "own.py").write_text(OWN)
     (tmp_path / "plan.toml").write_text(PLAN.replace("SEEDS", request.param))
@@ -94,7 +97,7 @@ def test_numbers_of_a_dataset_can_be_written_into_a_scenario(dataset: Path) -> N
     }
     scenario = plait.load(dataset.parent / "links.toml", changes)
     goodput = plait.run(scenario, "lowest-rtt", seed=row["seed"]).metrics["goodput_bps"]
-    # The sweep wrote six digits.
+    # The sweep rounds these values to six digits.
     assert goodput == pytest.approx(row["goodput_bps"], rel=0.05)
 
 

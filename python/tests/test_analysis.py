@@ -1,4 +1,4 @@
-"""Statistics of a sweep, on frames whose answers are known."""
+"""Statistics of a sweep, on frames with known results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def frame(runs: Runs) -> pl.DataFrame:
 
 
 def pairs(values: dict[str, list[list[float | None]]]) -> pl.DataFrame:
-    """A frame from each scheduler's values by point and seed."""
+    """Builds a frame from the values of each scheduler by point and seed."""
     return frame(
         [
             (point, seed, name, value)
@@ -189,7 +189,7 @@ def test_the_command_prints_tables_and_json(dataset: Path, command: Command) -> 
     assert done.returncode == 0
     assert "mean blocking time (ms), less is better" in text
     assert "rtt 180 … 300" in text
-    # Four points in each region are said to be few.
+    # Four points per region are reported as too few.
     assert "2 of 2 regions have too few points" in text
     as_json = command("analyze", str(dataset), "--json", "--by", "")
     document = json.loads(as_json.stdout)

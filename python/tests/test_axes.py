@@ -37,9 +37,8 @@ def test_a_design_fills_its_ranges(design: str) -> None:
     steps = axes.steps(axis, "axis 1")
     assert len(steps) == 40
     assert all(10 <= float(step["a"]) <= 20 and 1 <= float(step["b"]) <= 10_000 for step in steps)
-    assert (
-        10 <= sum(float(step["b"]) < 100 for step in steps) <= 30
-    )  # half of them, as the range is logarithmic
+    # About half of the values, because the range is logarithmic.
+    assert 10 <= sum(float(step["b"]) < 100 for step in steps) <= 30
     assert steps == axes.steps(axis, "axis 1")
 
 

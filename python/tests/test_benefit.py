@@ -1,4 +1,4 @@
-"""Aggregation benefit: one formula, against capacities and against each path alone."""
+"""Aggregation benefit: one formula, with link capacities or with goodputs of single paths."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_kaspars_formula() -> None:
 def test_the_simulators_metric_is_the_same_formula_with_capacities(tmp_path: Path) -> None:
     (tmp_path / "two.toml").write_text(FILE)
     metrics = plait.run(tmp_path / "two.toml").metrics
-    # Of a path that losses keep below its capacity, the benefit says which share of the capacity is missing.
+    # Losses keep this path below its capacity; its benefit is the negated unused share.
     slow = plait.run(plait.load(tmp_path / "two.toml", only=["lte"])).metrics
     missing = slow["aggregation_benefit"]
     assert missing is not None
@@ -74,7 +74,7 @@ def test_alone_says_what_the_best_path_alone_carries(tmp_path: Path) -> None:
         gain = (run["metrics"]["goodput_bps"] / single - 1) * 100
         assert run["alone"]["gain_percent"] == pytest.approx(gain)
     assert runs[0]["alone"]["gain_percent"] > 10 > runs[1]["alone"]["gain_percent"]
-    # Both numbers of one run, by their names: 0 is not the same in both.
+    # One run has both benefits under different names; they differ in the meaning of 0.
     assert runs[0]["metrics"]["aggregation_benefit"] < runs[0]["alone"]["aggregation_benefit"]
     table = CliRunner().invoke(cli, ["run", file, "--alone"]).stdout
     for words in ("against the best path alone (%)", "aggregation benefit, paths alone", "alone, goodput"):

@@ -1,4 +1,4 @@
-"""Captures of simulated runs, as Wireshark's tshark reads them: nothing here uses our own reader."""
+"""Captures of simulated runs, read by Wireshark's tshark instead of our own reader."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from plait.support.files import OutputError
 needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 
 START_NS = 1_700_000_000_000_000_000
-"""The clock at the scenario's time 0."""
+"""Clock of the capture at scenario time 0, in nanoseconds."""
 
 FIELDS = (
     "frame.time_epoch",
@@ -62,14 +62,17 @@ def frames(file: Path, fields: Sequence[str] = FIELDS) -> list[dict[str, str]]:
 
 
 def nanoseconds(frame: dict[str, str]) -> int:
-    """Since the scenario's time 0."""
+    """Time of a frame since scenario time 0, in nanoseconds."""
     whole, part = frame["frame.time_epoch"].split(".")
     return int(whole) * 10**9 + int(part) - START_NS
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Data in a frame: where it is on its subflow, and in the stream, in bytes (SCTP: in segments)."""
+    """Data in a frame, with its position on the subflow and in the stream.
+
+    Positions are in bytes; for SCTP, in segments.
+    """
 
     time: int
     path: int
@@ -77,7 +80,7 @@ class Piece:
     offset: int
     bytes: int
     judged: bool
-    """Whether tshark calls it a retransmission, or out of order where it cannot be sure."""
+    """Whether tshark reports a retransmission, or out-of-order data if it cannot decide."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class Captured:
     folder: Path
 
     def read(self, side: str) -> list[list[dict[str, str]]]:
-        """The frames of each path's file."""
+        """Returns the frames in the capture file of each path."""
         return [frames(self.folder / f"{name}-{side}.pcapng") for name in self.result.path_names]
 
     @cached_property
@@ -94,7 +97,7 @@ class Captured:
         return {side: self.read(side) for side in ("sender", "receiver")}
 
     def pieces(self, side: str) -> list[Piece]:
-        """Data as it left or arrived, in the order of time; at the same time in that of the stream."""
+        """Returns data in order of departure or arrival, and at equal times in stream order."""
         return sorted(
             (
                 piece(frame, path)
@@ -125,7 +128,7 @@ def piece(frame: dict[str, str], path: int) -> Piece:
 
 
 def scenario(protocol: Literal["mptcp", "tcp", "cmt-sctp"], scheduler: str) -> plait.Scenario:
-    """Lossy links; those of the first path let packets overtake each other."""
+    """A scenario with lossy links; the links of the first path reorder packets."""
     wifi = plait.Path(
         name="wifi",
         rate="8Mbit",
@@ -194,7 +197,7 @@ def test_checksums_of_payload_are_those_of_zeros(captured: dict[str, Captured], 
 
 
 def with_payload(file: bytes) -> Iterator[bytes]:
-    """A capture whose packets are as long as they were on the wire."""
+    """Yields a capture with every packet padded to its length on the wire."""
     yield file[:24]
     place = 24
     while place < len(file):
@@ -211,7 +214,7 @@ def test_each_transmission_is_there_at_its_time(run: Captured) -> None:
         rows = packets.filter(packets["path"] == index)
         times = [piece.time for piece in run.pieces("sender") if piece.path == index]
         assert times == rows["sent_ns"].sort().to_list()
-        # The table knows when a segment arrived first; the capture has copies that came later, too.
+        # The table has the first arrival of a segment; the capture also has later duplicates.
         arrived = {piece.time for piece in run.pieces("receiver") if piece.path == index}
         assert arrived.issuperset(rows["arrived_ns"].drop_nulls().to_list())
 
@@ -285,7 +288,7 @@ def test_requests_go_one_way_and_responses_the_other(
                 where = path if protocol == "tcp" else 0
                 sent[frame["ip.src"].endswith(".1")].add((where, found.offset, found.bytes))
     responses, requests = (sum(part[2] for part in sent[near]) for near in (True, False))
-    # What was asked last is on its way, either way.
+    # The last request or response may still be in flight.
     assert 0 <= responses - 20_000 * len(answered) <= 20_000
     assert 0 <= requests - 3_000 * len(answered) <= 3_000
 
@@ -297,11 +300,11 @@ def test_both_subflows_are_one_connection(captured: dict[str, Captured], tmp_pat
     files = [str(folder / f"{name}-sender.pcapng") for name in ("wifi", "lte")]
     subprocess.run(["mergecap", "-w", str(both), *files], check=True)
     found = frames(both, ("mptcp.stream", "mptcp.analysis.subflows", "mptcp.dss.dsn", "tcp.len"))
-    # The first SYN has no key: only its answer tells which connection it is.
+    # The first SYN has no key: only the SYN-ACK tells tshark the connection.
     assert [frame["mptcp.stream"] for frame in found] == ["", *["0"] * (len(found) - 1)]
     assert found[-1]["mptcp.analysis.subflows"].split() in (["0", "1"], ["1", "0"])
     numbers = [int(frame["mptcp.dss.dsn"]) for frame in found if frame["tcp.len"] not in ("", "0")]
-    # From the keys of the handshake tshark knows where the stream begins: at 1.
+    # From the keys of the handshake tshark derives the start of the stream: byte 1.
     assert min(numbers) == 1
     assert {(number - 1) % 1428 for number in numbers} == {0}
 
@@ -310,14 +313,15 @@ def test_both_subflows_are_one_connection(captured: dict[str, Captured], tmp_pat
 def test_mappings_have_right_checksums(captured: dict[str, Captured]) -> None:
     fields = ("ip.src", "tcp.len", "tcp.options", "mptcp.expected_idsn")
     found = frames(captured["mptcp"].folder / "wifi-sender.pcapng", fields)
-    # What tshark derives from the sender's key.
+    # tshark derives the initial data sequence number from the sender's key.
     keys = [frame for frame in found if frame["mptcp.expected_idsn"] and frame["ip.src"] == "10.0.0.1"]
     first = int(keys[0]["mptcp.expected_idsn"])
     checked = 0
     for frame in found:
         if frame["tcp.len"] in ("", "0"):
             continue
-        # Behind timestamps: kind, length, subtype, flags, data ACK; then number, subflow number, length, checksum.
+        # After the timestamps: kind, length, subtype, flags, data ACK;
+        # then data sequence number, subflow sequence number, length, checksum.
         mapping = bytes.fromhex(frame["tcp.options"])[12:]
         assert (mapping[:4], len(mapping)) == (bytes([30, 20, 0x20, 0b0101]), 20)
         (low,) = struct.unpack(">I", mapping[8:12])
@@ -356,7 +360,7 @@ def test_a_file_says_what_it_is(captured: dict[str, Captured]) -> None:
 
 
 class Alternating(plait.Scheduler):
-    """Each segment to the open path that has carried fewer."""
+    """Assigns each segment to the open path with fewer segments so far."""
 
     def __init__(self) -> None:
         self.given = [0, 0]

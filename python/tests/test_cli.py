@@ -148,7 +148,7 @@ def test_tables_for_people(command: Command) -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 def test_no_digit_of_a_comparison_is_cut_off(width: int, scenario_file: Path) -> None:
-    """Whatever the terminal's width, every name and every number of twelve runs is there."""
+    """A terminal of any width shows every name and every number of twelve runs."""
     results = [
         plait.run(scenario_file, name) for name in ("intelligent-delivery-delay", "lowest-rtt", "daps") * 4
     ]
@@ -242,7 +242,10 @@ def test_a_scheduler_that_cannot_be_made_is_bad_input(
 
 
 def test_interrupting_stops_and_leaves_nothing(scenario_file: Path, tmp_path: Path) -> None:
-    """The run would take hours. plait-sim/tests/it/interrupt.rs counts the events until it stops."""
+    """Interrupts a run of hours.
+
+    plait-sim/tests/it/interrupt.rs counts the events until a run stops.
+    """
     scenario_file.write_text(SCENARIO.replace('"3s"', '"100000s"').replace("Mbit", "00Mbit"))
     process = subprocess.Popen(
         [sys.executable, "-m", "plait", "run", str(scenario_file)],
@@ -272,7 +275,10 @@ axis = [{ rtt = [50, 80] }]
 def test_each_command_runs_in_a_process_of_its_own(
     process: Command, scenario_file: Path, tmp_path: Path
 ) -> None:
-    """Other tests share a process, so an import that a command lacks may have been done by an earlier test."""
+    """Finds missing imports.
+
+    Other tests share a process, so an earlier test may have done the import.
+    """
     (tmp_path / "plan.toml").write_text(PLAN)
     for line in (
         "run two.toml --out run",

@@ -1,4 +1,4 @@
-"""What is said of slips: which word or amount was meant, and which options do nothing by themselves."""
+"""Messages for input errors: suggested words and amounts, and options without effect alone."""
 
 import subprocess
 from pathlib import Path
@@ -13,7 +13,7 @@ from plait.support.words import expected, nearest
 
 
 def refused(done: "subprocess.CompletedProcess[str]", end: str) -> None:
-    """One line on standard error, which ends in these words."""
+    """Asserts that standard error is one line that ends in these words."""
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert done.stderr.rstrip("\n").endswith(end), done.stderr
 

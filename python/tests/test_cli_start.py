@@ -1,4 +1,4 @@
-"""The commands that one begins with: `plait init`, `plait keys`, `plait completion`."""
+"""The first commands of a user: `plait init`, `plait keys`, `plait completion`."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def test_a_file_of_init_is_a_scenario_over_the_presets(command: Command, tmp_pat
     assert table["path"] == [one.table() for one in PRESETS.values()]
     scenario = plait.load(file)
     assert [path.name for path in scenario.paths] == list(PRESETS)
-    # What it says before the links is what holds if nobody says it.
+    # The keys before the links only state the defaults.
     said = json.loads(from_table({"path": table["path"], "transport": table["transport"]}).json)
     assert json.loads(scenario.json)["transport"] == said["transport"]
     comments = [line for line in file.read_text().splitlines() if line.startswith("# ")]
@@ -106,7 +106,7 @@ def test_a_key_is_found_in_all_its_tables(command: Command) -> None:
 
 
 def completed(words: str) -> list[str]:
-    """What bash would be offered for the last of the words."""
+    """Returns the completions that bash would offer for the last word."""
     asked = {
         **os.environ,
         "COMP_WORDS": words,
@@ -166,7 +166,10 @@ def test_bash_completes_by_what_was_printed(command: Command, tmp_path: Path) ->
 
 @pytest.mark.parametrize("arguments", [["--help"], [], ["rnu"], ["keys"], ["init"], ["completion", "bash"]])
 def test_what_runs_nothing_loads_little(arguments: list[str]) -> None:
-    """What makes a start slow: a library of numbers or figures, or many modules. A time would be this machine's."""
+    """Numeric libraries, plotting libraries and many modules slow the start down.
+
+    The test checks imports, because a time would depend on the machine.
+    """
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "plait", *arguments],
         capture_output=True,

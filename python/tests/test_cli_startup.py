@@ -1,4 +1,4 @@
-"""What runs nothing loads nothing that a run needs: help, slips of the hand and completion answer at once."""
+"""Help, input errors and completion load no library of a run, so they answer at once."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ import pytest
 from plait.cli import cli
 
 HEAVY = ("dask", "distributed", "jinja2", "matplotlib", "numpy", "plotly", "polars", "scipy")
-"""Libraries that take longer to load than everything else together."""
+"""Libraries that take longer to load than all other modules together."""
 SCRIPT = """
 import atexit, sys
 heavy = {*sys.argv.pop(1).split(",")}
@@ -22,7 +22,7 @@ main()
 
 
 def commands(group: click.Group = cli, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every command, groups too, as the words that call it."""
+    """Yields the words of every command, groups included."""
     context = click.Context(group)
     for name in group.list_commands(context):
         yield (*before, name)
@@ -32,7 +32,7 @@ def commands(group: click.Group = cli, before: tuple[str, ...] = ()) -> Iterator
 
 
 def loaded(*arguments: str) -> tuple[int, str]:
-    """The exit status, and which heavy libraries were loaded."""
+    """Returns the exit status and the heavy libraries that the command loaded."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, ",".join(HEAVY), *arguments],
         capture_output=True,
@@ -56,5 +56,5 @@ def test_help_and_slips_of_every_command_load_no_library(command: tuple[str, ...
 
 
 def test_the_script_sees_what_a_command_loads(scenario_file: Path) -> None:
-    """Without this, the tests above might not be able to fail."""
+    """Ensures that the tests above can fail."""
     assert "polars" in loaded("run", str(scenario_file))[1]

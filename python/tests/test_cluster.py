@@ -1,4 +1,4 @@
-"""A sweep on a Dask cluster of two processes, one of which is killed."""
+"""A sweep on a Dask cluster of two processes; the test kills one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scenario leaves out is the same wherever it is left out."""
+"""The defaults of a scenario are the same for files, commands and builders."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ rate = "30Mbit"
 rtt = "60ms"
 """
 SAID = ("name", "seed", "duration", "warmup", "scheduler", "workload")
-"""What a command is told besides, or decides by itself."""
+"""Keys that a command sets from its options or by itself."""
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def network(scenario: Any) -> dict[str, Any]:
-    """Endpoints and paths of a resolved scenario."""
+    """Returns the endpoints and paths of a resolved scenario."""
     return {key: value for key, value in scenario.items() if key not in SAID}
 
 

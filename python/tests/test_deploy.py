@@ -1,4 +1,4 @@
-"""The commands of docs/deploy.md and of `plait advise`, run as they stand in the lab's kernel."""
+"""Runs the commands of docs/deploy.md and of `plait advise` unchanged in the lab's kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from plait.linux import boot, kernel, machine, tools
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "deploy.md"
 SECTIONS = ("## Stock Linux", "## With Plait's kernel")
 NOT_HERE = ("insmod", "mptcpize enable", "mptcpize run curl https")
-"""The lab's module is built in; it has no services, and no web server but the one of the page."""
+"""Commands that the test leaves out.
+
+The kernel has the module built in, there are no services, and the only web server is the page's.
+"""
 WORDS = {
     "ADDRESS_LTE": "192.168.2.2",
     "GATEWAY_LTE": "192.168.2.1",
@@ -67,7 +70,7 @@ serve() {
 
 
 def documented() -> list[str]:
-    """The page's commands that can be run in the lab, in order."""
+    """Returns the commands of the page that can run in the lab, in order."""
     found = []
     for section in re.split(r"^(?=## )", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE):
         if section.startswith(SECTIONS):
@@ -77,7 +80,7 @@ def documented() -> list[str]:
 
 
 def filled_in(command: str) -> list[tuple[str, str]]:
-    """Where a command is given, and what it is with the lab's addresses."""
+    """Returns the hosts for a command, and the command with the addresses of the lab."""
     text = command
     for word, value in WORDS.items():
         text = text.replace(word, value)
@@ -96,7 +99,7 @@ def filled_in(command: str) -> list[tuple[str, str]]:
 
 
 def in_the_lab(lines: list[str], folder: Path) -> list[tuple[str, str, int]]:
-    """Each command with what it said and its exit code."""
+    """Runs the commands in the lab; returns each command with its output and exit code."""
     tried = [
         f"serve {shlex.quote(text)}" if "http.server" in text else f"try {place} {shlex.quote(text)}"
         for line in lines
@@ -124,7 +127,7 @@ def in_the_lab(lines: list[str], folder: Path) -> list[tuple[str, str, int]]:
 
 
 def test_the_page_names_what_advise_prints() -> None:
-    """Commands of an advice are those of the page, but for names and numbers."""
+    """Apart from names and numbers, an advice prints the commands of the page."""
     advice = advise(["dsl 4Mbit 25ms", "lte 3Mbit 60ms"], schedulers=[stock()], events=500_000)
     page = " ".join(documented())
     assert advice.verdict == "worth"
@@ -181,7 +184,7 @@ def test_every_command_works_in_the_labs_kernel(tmp_path: Path) -> None:
         if "receiver" in text
     ]
     dsl, lte, both = rates
-    # 16 and 30 Mbit/s; of both the sum, but for what headers take and how it begins.
+    # 16 and 30 Mbit/s, and nearly the sum for both: headers and slow start take some of it.
     assert 13 < dsl < 16
     assert 24 < lte < 30
     assert both > 0.85 * (dsl + lte)
@@ -195,8 +198,8 @@ def test_every_command_works_in_the_labs_kernel(tmp_path: Path) -> None:
         if "curl -" in command and "answer" in command
     )
     assert (len(alone), len(requests), len(downloads)) == (100, 100, 20)
-    # 35 kB at 16 Mbit/s with a round trip of 24 ms; the connection is there from the second request on.
+    # 35 kB at 16 Mbit/s with a round trip of 24 ms; the second request reuses the connection.
     assert 0.024 < sorted(alone)[50] < 0.12
     assert 0.024 < sorted(requests)[50] < 0.3
-    # 20 of them at 46 Mbit/s take 0.13 s and more.
+    # 20 downloads at 46 Mbit/s take 0.13 s or more.
     assert 0.12 < max(downloads) < 3

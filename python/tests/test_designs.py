@@ -25,7 +25,7 @@ def test_wsp_fills_the_space_more_evenly_than_chance_does() -> None:
 
 
 def test_wsp_keeps_its_distances() -> None:
-    """By the definition: no two points closer than d, no candidate farther than d from a point."""
+    """By definition no two points are closer than d, and no candidate is farther than d."""
     candidates = np.random.default_rng(7).random((500, 3))
     chosen = candidates[designs._select(candidates, designs._from_centre(candidates), 0.3)]
     apart = np.linalg.norm(chosen[:, None] - chosen[None], axis=2)

@@ -41,20 +41,20 @@ def test_the_median_is_the_same_every_time() -> None:
 
 
 def test_changes_are_of_pairs() -> None:
-    """What all members have in common, here the seed's luck, does not widen the interval."""
+    """A factor common to all members, here the luck of the seed, does not widen the interval."""
     random = np.random.default_rng(2)
     luck = random.random(20) * 100 + 50
     found = change_of_mean(random.uniform(1.19, 1.21, 20) * luck, luck)
     assert found is not None
     assert found.value == pytest.approx(20, abs=0.5)
     assert found.interval == pytest.approx((20, 20), abs=0.8)
-    # And nothing else is there: no interval.
+    # The common factor is the only variation: no interval.
     same = change_of_mean((1.2 * luck).tolist(), luck.tolist())
     assert same is not None
     assert same.value == pytest.approx(20)
     assert same.interval is None
     assert change_of_mean([1.0, 2.0], [0.0, 0.0]) is None
-    # Where most of the base is nothing, resamples may be nothing too.
+    # If most base values are 0, the mean of a resample may be 0 too.
     found = change_of_mean([1.0, 2.0, 2.0], [0.0, 0.0, 1.0])
     assert found is not None
     assert found.value == pytest.approx(400)
@@ -68,14 +68,14 @@ def test_bootstrapped_means_of_skewed_data_contain_the_truth_almost_as_often_as_
 
 
 def test_large_data_are_resampled_in_pieces() -> None:
-    """The same interval, within what chance leaves, as the normal one, and bounded memory."""
+    """Memory is bounded, and the interval is the normal interval within chance."""
     data = np.random.default_rng(7).normal(10, 2, 20_000)
     low, high = bootstrap_mean(data).interval or (0, 0)
     assert (high - low) / 2 == pytest.approx(1.96 * 2 / 20_000**0.5, rel=0.05)
 
 
 def test_a_change_of_pairs_counts_every_pair_alike() -> None:
-    # Twice as much in one pair and half as much in another cancel out, whatever their size.
+    # A doubling in one pair and a halving in another cancel out, regardless of the size.
     assert change_of_pairs([2.0, 500.0], [1.0, 1000.0]).value == pytest.approx(0)
     change = change_of_pairs([1.1, 22.0, 330.0], [1.0, 20.0, 300.0])
     assert change.value == pytest.approx(10)
@@ -100,14 +100,15 @@ def test_a_median_by_ranks_covers_as_it_says() -> None:
 
 
 def test_intervals_for_many_comparisons_are_wider() -> None:
-    # One comparison of very many values needs none; Student's 97.5 % quantile of 11 degrees of freedom is 2.201.
+    # One comparison of very many values needs no widening.
+    # Student's 97.5 % quantile for 11 degrees of freedom is 2.201.
     assert width_for_many(1, 10**6) == pytest.approx(1, abs=1e-3)
     assert width_for_many(1, 12) == pytest.approx(2.201 / 1.96, abs=1e-3)
     assert width_for_many(18, 12) > 1.7
 
 
 def test_resamples_are_those_of_scipy() -> None:
-    """Where no resample is infinite, the interval is that of scipy's bootstrap."""
+    """If no resample is infinite, the interval is the interval of scipy's bootstrap."""
     drawn = np.random.default_rng(5)
     above, below = drawn.normal(10, 1, 17), drawn.normal(9, 1, 17)
     found = change_of_mean(above, below)
@@ -127,10 +128,10 @@ def test_resamples_are_those_of_scipy() -> None:
     ("values", "base", "has_interval"),
     [
         ([2, 2, 2], [1, 1, 1], False),  # nothing varies
-        ([0, 0, 0, 0, 0], [0, 1, 0, 1, 1], False),  # always nothing; a hundredth of resamples is 0 / 0
-        ([3, 3, 3, 3, 3], [0, 1, 0, 1, 1], True),  # the same, 3 / 0: infinitely more, beyond the 97.5 %
-        ([0, 3], [0, 5], True),  # a quarter is 0 / 0, no change
-        ([3, 3], [0, 5], False),  # a quarter is infinite
+        ([0, 0, 0, 0, 0], [0, 1, 0, 1, 1], False),  # always 0; one resample in a hundred is 0 / 0
+        ([3, 3, 3, 3, 3], [0, 1, 0, 1, 1], True),  # 1 in 100 is 3 / 0: infinite, above 97.5 %
+        ([0, 3], [0, 5], True),  # a quarter of the resamples is 0 / 0: no change
+        ([3, 3], [0, 5], False),  # a quarter of the resamples is infinite
         ([1, 3], [-1, 5], False),
     ],
 )

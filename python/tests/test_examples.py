@@ -1,13 +1,17 @@
-"""The examples of the README and of every page in `docs` run as printed, page by page.
+"""Runs the examples of the README and of every page in `docs` as printed, page by page.
 
-The blocks of a page run one after the other in one folder, in which `docs` is the repository's. What a block is:
+The blocks of a page run one after the other in one folder. There, `docs` is the folder of the
+repository. The kind of a block decides how the test treats it:
 
-- `sh`, `bash`: commands; those that set up or run everything are left out, `cargo` runs in the repository;
-- `python`: a program; `toml`: valid, at least. One whose first line is `# file: NAME` is written there as that file;
-- `rust`, `c`: a file of `docs/examples`, named by `// file: NAME`, to the letter; a command of the page runs it;
-- `text` or none: output, not run.
+- `sh`, `bash`: commands. Commands that install or run everything are skipped; `cargo` runs in the
+  repository.
+- `python`: a program; `toml`: at least valid. A block that starts with `# file: NAME` is written
+  to that file.
+- `rust`, `c`: the exact text of a file in `docs/examples`, named by `// file: NAME`. A command of
+  the page runs the file.
+- `text` or no kind: output, which does not run.
 
-A block with the word `no-run` is not run; its page has a reason here.
+Blocks with the word `no-run` do not run; `NO_RUN` has the reason for their page.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ DOCS = ROOT / "docs"
 FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"(?:#|//) file: (\S+)\n")
 SLOW = ("make ", "git clone", "apt-get")
-"""Commands that set up or run everything, which this test is part of."""
+"""Beginnings of commands that install or run everything, this test included."""
 KINDS = ("sh", "bash", "python", "toml", "rust", "c", "text", "")
 NO_RUN = {
     "docs/deploy.md": "changes the machine's network; test_deploy.py runs it in the lab's kernel",
@@ -44,7 +48,7 @@ NO_RUN = {
     "docs/questions/decision-cost.md": "a benchmark; nothing else may run beside it",
     "docs/questions/lte.md": "needs recordings that are not ours to distribute",
 }
-"""Pages with blocks that are not run, and why."""
+"""Pages with `no-run` blocks, and the reason for each."""
 PAGES = [
     str(page.relative_to(ROOT))
     for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
@@ -53,12 +57,12 @@ PAGES = [
 GENERATED = re.compile(
     r"^<!-- generated: [^\n]+ -->\n.*?^<!-- generated until here -->$", re.MULTILINE | re.DOTALL
 )
-"""What the code says of itself: signatures, and no examples."""
+"""Text generated from the code: signatures, which are no examples."""
 PREAMBLE = f'cargo() {{ (cd "{ROOT}" && command cargo "$@"); }}\n'
 
 
 def blocks(page: str) -> Iterator[tuple[str, str, str]]:
-    """Kind, words after it and text of every fenced block of a page, in order."""
+    """Yields kind, words after the kind, and text of every fenced block of a page, in order."""
     text = GENERATED.sub("", (ROOT / page).read_text(encoding="utf-8"))
     for kind, words, body in FENCE.findall(text):
         yield kind, words.strip(), body
@@ -90,7 +94,7 @@ def test_every_example_runs(page: str, tmp_path: Path) -> None:
 
 
 def run(page: str, kind: str, body: str, folder: Path) -> None:
-    """Run a block in the page's folder; a failure shows it with what it said."""
+    """Runs a block in the folder of the page; a failure shows the block and its output."""
     if kind == "python":
         arguments = [sys.executable, "-c", body]
     else:

@@ -1,4 +1,4 @@
-"""`plait explain`: the decisions at a moment are those of the whole run, and are said readably."""
+"""`plait explain`: its decisions equal the decisions of the whole run, in readable text."""
 
 import io
 import json
@@ -74,7 +74,7 @@ def explained(command: Command, *arguments: str) -> Any:
 
 def printed(document: Any, width: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     output = io.StringIO()
-    # The package's attribute of that name is the command, not the module.
+    # `plait.cli.explain` as an attribute is the command, so the module comes from sys.modules.
     module = sys.modules["plait.cli.explain"]
     monkeypatch.setattr(module, "console", lambda: Console(width=width, file=output))
     _print(document)
@@ -213,7 +213,7 @@ def test_a_scheduler_of_ones_own(command: Command, scenario_file: Path, tmp_path
     arguments = ("explain", str(scenario_file), "--scheduler", "mine.py:Late", "--at")
     waiting = command(*arguments, "0s").stdout
     assert "wait, until 1.000000 s at most" in waiting
-    assert waiting.count("passed over") == 3  # both paths, and what it means
+    assert waiting.count("passed over") == 3  # both paths, and the explanation of the words
     assert "assign segment 0 to slow" in command(*arguments, "0.5s").stdout
 
 

@@ -1,4 +1,4 @@
-"""Families of scenarios, templates and pooled metrics of a paper's description."""
+"""Families of scenarios, templates and pooled metrics in the description of a paper."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_tasks_of_a_family(example: Path) -> None:
         ("design", "daps"): 5,
     }
     assert [task.packets for task in made["rtt80", "round-robin"]] == [True, False, False]
-    assert [task.packets for task in made["rtt200", "daps"]] == [True, True, True]  # a metric needs it
+    assert [task.packets for task in made["rtt200", "daps"]] == [True, True, True]  # for a metric
     single = made["rtt80", "single"][0].scenario
     assert isinstance(single, plait.Scenario)
     assert [path.name for path in single.paths] == ["slow"]

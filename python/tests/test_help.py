@@ -1,4 +1,4 @@
-"""`help()` of every public name says in which unit every number is, or that it has none."""
+"""`help()` of every public name states the unit of every number, or that it has no unit."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ UNIT = re.compile(
     re.IGNORECASE,
 )
 NAMED = re.compile(r"^(seconds|bytes)$|_(s|ms|ns|bps|bytes)$")
-"""A name that ends in its unit."""
+"""Matches names that end in a unit."""
 STUB = ast.parse((Path(plait.__file__).parent / "_core.pyi").read_text(encoding="utf-8"))
 NAMES = [name for name in plait.__all__ if name != "plots"]
 
 
 def said(docstring: str, name: str) -> str:
-    """What a docstring says of a parameter or field: from ``name:`` to the next one."""
+    """Returns the text about a parameter or field: from ``name:`` to the next name."""
     text = " ".join(docstring.split())
     found = re.search(rf"(?:^| ){name}(?:, \w+)*: (.*?)(?=\.(?: Args:)? [\w, ]+: |\Z)", text)
     return found[1].rstrip(".") if found else ""
 
 
 def stub_annotations(name: str) -> dict[str, str]:
-    """The annotated attributes of a compiled class."""
+    """Returns the annotated attributes of a compiled class."""
     return {
         line.target.id: ast.unparse(line.annotation)
         for node in STUB.body
@@ -45,7 +45,7 @@ def stub_annotations(name: str) -> dict[str, str]:
 
 
 def numbers(thing: Any) -> Iterator[tuple[str, str]]:
-    """The numeric parameters, fields and properties of a public name, and what help() says of each."""
+    """Yields the numeric parameters, fields and properties of a public name, with their help."""
     docstring = inspect.getdoc(thing) or ""
     if inspect.isfunction(thing):
         for parameter in inspect.signature(thing).parameters.values():

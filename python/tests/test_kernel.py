@@ -1,4 +1,7 @@
-"""The real kernel: what it must always do. Needs a kernel (`plait linux build`); `make kernel` builds and runs this."""
+"""Requirements on the real kernel in every run.
+
+Needs a kernel (`plait linux build`); `make kernel` builds the kernel and runs these tests.
+"""
 
 import hashlib
 import subprocess
@@ -27,7 +30,7 @@ pytestmark = [
 SCHEDULERS = sorted(refusals.KERNEL_NAMES)
 MODES = [f"redundant:mode={mode}" for mode in ("opportunistic", "when-idle", "probing")]
 BOOTS = 500
-"""The long run's; `make kernel-torture` takes about ten minutes."""
+"""Number of boots in the long test; `make kernel-torture` takes about ten minutes."""
 
 LOSSY = """
 name = "lossy"
@@ -54,18 +57,18 @@ loss = "1%"
 DYING = LOSSY.replace('rtt = "20ms"', 'rtt = "20ms"\noutages = [{ from = "1500ms", to = "60s" }]').replace(
     '"4s"', '"15s"'
 )
-"""The better path dies in the middle, for good."""
+"""The better path fails after 1.5 s and does not return."""
 
 
 def digest(result: plait.Result) -> str:
-    """Of everything that a run tells: metrics and each packet's moments."""
+    """Hash of all results of a run: metrics and the times of each packet."""
     packets = result.packets.write_json().encode()
     return hashlib.sha256(result.to_json().encode() + packets).hexdigest()
 
 
 @contextmanager
 def busy() -> Iterator[None]:
-    """Something else keeps every core at work."""
+    """Runs two processes that keep cores busy."""
     processes = [Process(target=spin, daemon=True) for _ in range(2)]
     for process in processes:
         process.start()
@@ -75,7 +78,7 @@ def busy() -> Iterator[None]:
 
 
 def spin() -> None:
-    """Never ends."""
+    """Loops forever."""
     while True:
         pass
 
@@ -101,7 +104,7 @@ def test_twenty_runs_are_one_whatever_else_the_machine_does(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", [*SCHEDULERS, *MODES])
 def test_the_stream_is_whole_through_losses_and_the_death_of_a_path(tmp_path: Path, name: str) -> None:
-    """The engine compares SHA-256 of what was written and read, or raises."""
+    """The engine raises if the SHA-256 of the written data differs from that of the read data."""
     result = plait.run(scenario(tmp_path, DYING), name, engine="linux", packets=True)
     after = result.packets.filter((result.packets["delivered_ns"] > 5e9) & (result.packets["path"] == 1))
     assert after["bytes"].sum() * 8 / 10 > 1e6
@@ -111,7 +114,7 @@ def test_the_stream_is_whole_through_losses_and_the_death_of_a_path(tmp_path: Pa
 
 
 def test_the_schedulers_decide_in_the_kernel_as_they_do_in_rust(tmp_path: Path) -> None:
-    """KUnit replays recorded decisions while the kernel starts."""
+    """While the kernel starts, KUnit replays decisions recorded in Rust."""
     command = [
         str(kernel.require()), "mem=256M", "root=/dev/root", "rootfstype=hostfs", "ro", "init=/bin/true",
         "con=null", "con0=null,fd:1", "uml_dir=./uml", "panic=-1", "kunit.enable=1",
@@ -126,7 +129,7 @@ def test_the_schedulers_decide_in_the_kernel_as_they_do_in_rust(tmp_path: Path) 
 
 @pytest.mark.full
 def test_hundreds_of_boots_end_by_themselves(tmp_path: Path) -> None:
-    # A lost SYN is sent again after a second.
+    # The retransmission of a lost SYN takes a second, so the run lasts longer than that.
     file = scenario(tmp_path, LOSSY.replace('"4s"', '"2s"'))
     for first in range(0, BOOTS, 50):
         tasks = [
@@ -138,7 +141,11 @@ def test_hundreds_of_boots_end_by_themselves(tmp_path: Path) -> None:
 
 
 def test_a_path_that_was_measured_has_a_newest_sample() -> None:
-    """The handshake's, before any data: without it STTF took all first round trips for alike, and was lowest RTT."""
+    """The handshake gives a path its first sample, before any data.
+
+    Without this sample STTF took the first round trips of all paths for equal and decided like
+    lowest RTT.
+    """
     task = Task(scenario=from_table(tomllib.loads(LOSSY)), scheduler="sttf", decisions=True)
     (run,) = run_tasks([task], engine="linux")
     facts = run.decision_paths

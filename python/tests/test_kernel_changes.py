@@ -1,4 +1,7 @@
-"""Links that change, copy packets and delay them at random: netem against the simulator. Needs a kernel."""
+"""netem against the simulator: links that change, duplicate packets and add random delay.
+
+Needs a kernel.
+"""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -32,7 +35,7 @@ packet = "1250B"
 start = "5ms"
 stop = "8s"
 """
-"""800 datagrams, one every 10 ms, each 1 ms on the wire."""
+"""800 datagrams, one every 10 ms; the transmission of each takes 1 ms."""
 
 
 def flow(path: str, engine: Literal["sim", "linux"], folder: Path) -> dict[str, Any]:
@@ -60,10 +63,13 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_netem_does_what_the_simulator_does(name: str, tmp_path: Path) -> None:
-    """Mean delays within 5 standard errors of 800 datagrams, and a tick of the kernel's clock; counts likewise."""
+    """Delays and counts agree within 5 standard errors of 800 datagrams.
+
+    Delays may differ by a tick of the kernel's clock in addition.
+    """
     simulated, found = flow(CASES[name], "sim", tmp_path), flow(CASES[name], "linux", tmp_path)
     assert found["packets_sent"] == simulated["packets_sent"] == 800
-    # Of one datagram, at most 0.5 · 2 copies vary: a standard deviation of 1 at most.
+    # The number of arrivals per datagram is 0 to 2: its standard deviation is at most 1.
     assert found["packets_delivered"] == pytest.approx(simulated["packets_delivered"], abs=5 * 800**0.5)
     if "loss = " not in CASES[name] and "duplicate" not in CASES[name]:
         assert found["packets_delivered"] == simulated["packets_delivered"]

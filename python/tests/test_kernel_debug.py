@@ -1,5 +1,8 @@
-"""Every scheduler in a kernel that watches itself: its console holds no report. `make kernel-debug` builds it and runs
-this; `PLAIT_LINUX_DEBUG_KERNEL` names another one."""
+"""Runs every scheduler in a kernel with debug checks: its console has no report.
+
+`make kernel-debug` builds this kernel and runs the tests; `PLAIT_LINUX_DEBUG_KERNEL` names another
+kernel.
+"""
 
 import os
 import re
@@ -110,7 +113,7 @@ OPTIONS = ("", "+rp", "+bm")
 
 
 def reports(console: str) -> list[str]:
-    """The lines of a console in which the kernel complains."""
+    """Returns the lines of a console with reports of the kernel's checks."""
     return [line for line in console.splitlines() if REPORT.search(line)]
 
 

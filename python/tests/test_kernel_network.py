@@ -1,4 +1,7 @@
-"""The lab on networks that no scenario has words for, or whose packets overtake each other. Needs a kernel."""
+"""The lab on networks that scenarios cannot describe, or that reorder packets.
+
+Needs a kernel.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -62,18 +65,18 @@ rate = "3.3Mbit"
 queue = "30p"
 delay = "98.7ms"
 """
-"""With this seed the first data overtakes the packet that ends the handshake."""
+"""With this seed the first data arrives before the last packet of the handshake."""
 
 
 def altered(text: str, alter: Callable[[Plan], Plan]) -> plait.Result:
-    """The result of a scenario whose plan was changed."""
+    """Runs a scenario with a changed plan."""
     job = _core.Job(_core.parse_scenario(text, "links", "."), packets=True)
     (run,) = engine.run([engine.Request(job=job, alter=alter)])
     return plait.Result(run)
 
 
 def with_packets(plan: Plan, link: str, size: int) -> Plan:
-    """Devices of a path carry at most `size` bytes."""
+    """Returns a plan in which the devices of a path have an MTU of `size` bytes."""
     routers = [f"{NAMESPACES}/{link}{end}" for end in "ab"]
     cables = [
         line.replace("mtu 1500", f"mtu {size}") if any(one in line.split() for one in routers) else line
@@ -84,7 +87,10 @@ def with_packets(plan: Plan, link: str, size: int) -> Plan:
 
 
 def translated(plan: Plan) -> Plan:
-    """Every path's last router changes the sender's address to one of those that carriers have for that (RFC 6598)."""
+    """Returns a plan with carrier-grade NAT on every path.
+
+    The last router translates the sender's address to shared address space (RFC 6598).
+    """
     routes, rules = [], []
     for number, path in enumerate(plan.paths, start=1):
         outside, router = f"100.64.0.{number}", f"w{number}b"
@@ -108,7 +114,7 @@ def test_paths_may_carry_packets_of_different_sizes() -> None:
 def test_addresses_that_a_carrier_translates_change_nothing() -> None:
     plain, behind = altered(LINKS, lambda plan: plan), altered(LINKS, translated)
     assert behind.fallback is None
-    # What was seen at either host belongs together: what arrived is what was sent, on both paths.
+    # Packets seen at the two hosts match: nearly as many arrivals as without translation.
     assert behind.packets["arrived_ns"].null_count() <= plain.packets["arrived_ns"].null_count() + 2
     for one, other in zip(plain.paths, behind.paths, strict=True):
         assert one["throughput_bps"] > 3e6

@@ -1,4 +1,4 @@
-"""Papers and scenarios on the linux engine: what it leaves out and why; with a kernel, what comes out."""
+"""Papers and scenarios on the linux engine: missing rows with reasons, and kernel results."""
 
 import json
 from collections.abc import Callable
@@ -80,7 +80,7 @@ def test_parts_of_a_paper(command: Command) -> None:
 
 @pytest.fixture(scope="module")
 def on_kernel() -> Callable[[str, list[str]], dict[str, float]]:
-    """Measured values by row of a part of a paper."""
+    """Reproduces scenarios of a paper on the kernel; returns the measured value of each row."""
 
     def make(name: str, scenarios: list[str]) -> dict[str, float]:
         done: Reproduction = reproduce(name, engine="linux", scenarios=scenarios, with_figures=False)
@@ -113,7 +113,7 @@ def test_delays_and_orders_of_arrival(on_kernel: Callable[[str, list[str]], dict
 @pytest.mark.kernel
 @BUILT
 def test_prediction_lowers_what_waits_at_the_receiver() -> None:
-    """scenarios/README.md has the numbers of both buffers and of all schedulers."""
+    """scenarios/README.md has the numbers for both buffers and all schedulers."""
     schedulers = ["round-robin", "intelligent-delivery-delay", "daps"]
     blind, early, daps = plait.compare(SCENARIOS / "head-of-line.toml", schedulers, engine="linux")
     assert early.metrics["receive_buffer_packets"]["mean"] < blind.metrics["receive_buffer_packets"]["mean"]

@@ -1,4 +1,7 @@
-"""What programs may do with a socket besides sending: the kernel's engine lives through it. Needs a kernel."""
+"""Socket calls of programs other than sending: the kernel's engine survives them.
+
+Needs a kernel.
+"""
 
 import subprocess
 import sys

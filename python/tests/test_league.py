@@ -1,4 +1,4 @@
-"""The league: its plans, its comparisons, and what its sentences follow from."""
+"""The league: its plans, its comparisons, and the numbers behind its sentences."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ VIDEO = Domain("deadlines", "video", ("in_time_share",))
 
 
 def rows(name: str, **of: Any) -> pl.DataFrame:
-    """A domain's rows: what each scheduler, or path alone, has at every point."""
+    """Builds the rows of a domain: the value of each scheduler or single path at every point."""
     return pl.DataFrame(
         [
             {
@@ -85,7 +85,7 @@ def test_a_domain_is_run_point_by_point() -> None:
 
 
 def test_every_domain_of_the_league_repeats_its_points() -> None:
-    """A row is the mean of repetitions which all schedulers and each path alone meet."""
+    """A row is a mean of repetitions; all schedulers and single paths get the same ones."""
     for domain in domains():
         assert len(domain.plan.seeds) > 1
         assert domain.plan.perturb
@@ -161,7 +161,7 @@ def test_the_page_has_a_place_for_every_table() -> None:
 
 
 def better(domain: str) -> list[str]:
-    """The schedulers that the page says are ahead in a domain, the best first; all of them from its table."""
+    """Returns the schedulers above `lowest-rtt` in the page's table of a domain, best first."""
     lines = (
         league.PAGE.read_text(encoding="utf-8")
         .partition(f"<!-- measured: domain {domain} -->")[2]
@@ -175,7 +175,7 @@ def better(domain: str) -> list[str]:
 
 
 def sentence(domain: str) -> str:
-    """What the page says of a domain in words."""
+    """Returns the sentence of the page about a domain."""
     title = next(one.title for one in domains() if one.name == domain)
     lines = league.PAGE.read_text(encoding="utf-8").splitlines()
     return next(line for line in lines if line.startswith(f"- **{title}**"))

@@ -1,4 +1,7 @@
-"""`plait link`: programs on a scenario's links. What the links do to packets is tested in virtual time, in Rust."""
+"""`plait link`: programs on the links of a scenario.
+
+Rust tests check the effect of links on packets, in virtual time.
+"""
 
 import json
 import os
@@ -70,7 +73,7 @@ def scenario(tmp_path: Path) -> Path:
 
 
 def forbidden() -> str:
-    """Why this system lets nobody make namespaces; empty if it does."""
+    """Returns the reason why this system forbids namespaces; empty if it allows them."""
     probe = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
     try:
         done = subprocess.run([*probe, "true"], capture_output=True, text=True, check=False)
@@ -91,7 +94,7 @@ def test_each_address_leaves_over_its_path(scenario: Path) -> None:
     assert done.returncode == 0, done.stderr
     answers = [line.rsplit(" ", 1) for line in done.stdout.splitlines()]
     assert [words for words, _ in answers] == ["hello from 10.77.0.1", "hello from 10.77.1.1"]
-    # Never earlier than the paths' round trips; how much later is the machine's affair.
+    # No answer is faster than the round trip of its path. Further delay depends on the machine.
     assert [float(seconds) >= rtt for (_, seconds), rtt in zip(answers, (0.002, 0.004), strict=True)] == [
         True,
         True,
@@ -170,7 +173,7 @@ def test_somebody_who_is_not_root(scenario: Path) -> None:
 @spaces
 @pytest.mark.skipif(not shutil.which("unshare"), reason="needs the program unshare")
 def test_where_user_namespaces_are_forbidden_it_says_who_can_allow_them(scenario: Path) -> None:
-    """A user namespace whose limit of further ones is 0, in which this process is not root."""
+    """The command runs without root in a user namespace that allows no further namespaces."""
     words = f"echo 0 > /proc/sys/user/max_user_namespaces && exec {sys.executable} -m plait link {scenario} -- true"
     outer = ["unshare", "--user", "--map-user=1000", "--map-group=1000", "--keep-caps", "sh", "-c", words]
     done = subprocess.run(outer, capture_output=True, text=True, timeout=60, check=False)
@@ -182,7 +185,7 @@ def test_where_user_namespaces_are_forbidden_it_says_who_can_allow_them(scenario
 
 
 def test_the_relay_on_loopback(scenario: Path) -> None:
-    """Without namespaces: an echo here, and a client that takes every path by its own address."""
+    """Without namespaces: the test echoes, and a client selects each path by its address."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as target:
         target.bind(("127.0.0.1", 0))
         target.settimeout(20)

@@ -1,4 +1,4 @@
-"""The lab around the kernel, with a script in the kernel's place, and with the kernel itself where it is built."""
+"""The lab around the kernel: with a script instead of the kernel, and with a built kernel."""
 
 import itertools
 import json
@@ -45,12 +45,12 @@ loss = "0.5%"
 
 
 def quiet(share: float) -> None:
-    """Watches nothing."""
+    """Ignores progress."""
 
 
 @pytest.fixture
 def fake(tmp_path: Path) -> Callable[[str], Path]:
-    """A program in the kernel's place."""
+    """Writes a script that replaces the kernel."""
 
     def make(script: str) -> Path:
         file = tmp_path / "linux"
@@ -97,7 +97,7 @@ def test_a_stuck_kernel_is_ended_and_its_console_shown(fake: Callable[[str], Pat
 
 
 def eventually(condition: Callable[[], bool]) -> bool:
-    """Whether it holds within a minute."""
+    """Whether the condition becomes true within a minute."""
     until = time.monotonic() + 60
     while not condition():
         if time.monotonic() > until:
@@ -107,7 +107,7 @@ def eventually(condition: Callable[[], bool]) -> bool:
 
 
 def running(program: str, folder: Path) -> list[str]:
-    """Processes whose current folder is the run's."""
+    """Returns the processes of a program with the folder of the run as current folder."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

@@ -1,4 +1,4 @@
-"""What the lab asks of a machine before it builds: refused early, with what helps."""
+"""Checks of the machine before the lab builds: early refusals with advice."""
 
 import errno
 import hashlib
@@ -60,7 +60,7 @@ def test_missing_programs_and_headers_end_a_build_before_it_begins(
     monkeypatch.setattr(machine, "obstacles", list)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(archive, "fetch", lambda folder, say: pytest.fail("it must not get there"))
-    present = {"gcc": "/bin/false"}  # a compiler that finds no headers
+    present = {"gcc": "/bin/false"}  # a compiler without headers
     monkeypatch.setattr(tools, "find", present.get)
     with pytest.raises(
         _core.RunError, match=rf"^missing: {tools.HEADERS}, ar, make, .* ip, tc, setarch; on "
@@ -94,7 +94,10 @@ def test_this_machine_lets_processes_be_traced() -> None:
 
 @pytest.fixture
 def rooms(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Mapping[Path, Room]:
-    """What folders have, by their names; all that are asked for have to be here."""
+    """Free space and mount flags by folder, in place of `os.statvfs`.
+
+    A query for any other folder fails.
+    """
     found: dict[Path, Room] = {}
     monkeypatch.setattr(os, "statvfs", lambda folder: found[Path(folder)])
     monkeypatch.setattr(machine, "MEMORY_FOLDER", tmp_path / "shm")
@@ -126,7 +129,7 @@ def test_the_guests_memory_is_where_there_is_room_and_programs_may_run(
 
 
 def package(folder: Path, content: bytes) -> Path:
-    """A Debian package with this tarball in it."""
+    """Builds a Debian package that contains a tarball."""
     data = folder / "data.tar.xz"
     with tarfile.open(data, "w:xz") as tar:
         info = tarfile.TarInfo(f"./{archive.TARBALL}")

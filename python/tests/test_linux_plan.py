@@ -18,7 +18,10 @@ MS = 1_000_000
 
 
 def scenario(**changes: Any) -> dict[str, Any]:
-    """Two paths of MPTCP by the RFCs; a change replaces a whole table or adds to [transport]."""
+    """Builds a scenario: two paths, MPTCP as in the RFCs.
+
+    A change replaces a whole table or adds to [transport].
+    """
     given = changes.pop("transport", {})
     own = {} if "protocol" in given else {"protocol": "mptcp", "profile": "standard"}
     transport = {**own, **given}
@@ -130,7 +133,10 @@ PLANS: dict[str, dict[str, Any]] = {"two-paths": {}, "crossing": CROSSING, "chan
 
 @pytest.mark.parametrize("name", PLANS)
 def test_a_plan_is_what_it_was(name: str) -> None:
-    """After a change that is meant: remove the file, run this twice, and read the difference."""
+    """Compares a plan with its golden file.
+
+    After an intended change: delete the file, run the test twice, and check the difference.
+    """
     found, file = plan(**PLANS[name]), GOLDEN / f"plan-{name}.json"
     if not file.exists():
         file.write_text(found.to_json() + "\n", encoding="utf-8")

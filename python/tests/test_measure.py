@@ -1,4 +1,4 @@
-"""What ping and iperf3 printed, as a path."""
+"""Output of ping and iperf3, read as a path."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_ping_tells_round_trip_jitter_and_losses_in_a_row() -> None:
     assert ping.loss == pytest.approx(0.03)
     assert ping.rtt_ms == 60
     assert ping.jitter_ms == pytest.approx(18, abs=1)
-    # Echoes that are lost before the first reply and after the last one are in the statistics alone.
+    # Losses before the first reply and after the last one only appear in the statistics.
     cut = read_ping(PING.replace("icmp_seq=200 ", "icmp_seq=x ") + STATISTICS, "ping.txt")
     assert list(cut.gaps) == [4, 2, 1]
 
@@ -115,7 +115,7 @@ FORMS = {
         "    Minimum = 12ms, Maximum = 14ms, Moyenne = 13ms\n"
     ),
 }
-"""Four echoes, the second and the fourth lost."""
+"""Four echo requests; the second and the fourth are lost."""
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -131,7 +131,7 @@ def test_ping_of_any_system_and_language(tmp_path: Path, form: str, encoding: st
 
 def test_numbers_of_echoes_begin_anew_after_65535() -> None:
     numbers = [number for number in range(65_000, 66_500) if number not in (65_100, 65_535, 65_536)]
-    # Two that arrive in the other order, and a duplicate, around the wrap.
+    # Two reordered replies and a duplicate, near the wrap of the sequence number.
     numbers[500:502] = reversed(numbers[500:502])
     lines = [f"64 bytes from a: icmp_seq={number % 65_536} ttl=57 time=20 ms" for number in numbers]
     lines.insert(600, "64 bytes from a: icmp_seq=65000 ttl=57 time=90 ms (DUP!)")

@@ -1,4 +1,4 @@
-"""The notebook, cell by cell, as Jupyter runs it: what a cell ends with is shown."""
+"""Runs the notebook cell by cell, as Jupyter does, with the value of the last expression."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "paper-figure
 
 
 def run_cell(source: str, names: dict[str, Any], place: str) -> Any:
-    """What the last expression of a cell is; None if it ends with none."""
+    """Runs a cell; returns the value of its last expression, or None without one."""
     tree = ast.parse(source, place)
     last = tree.body[-1]
     if not isinstance(last, ast.Expr):

@@ -1,4 +1,4 @@
-"""Run folders of real hosts, read into results: a connection of two packets, written by hand."""
+"""Reads run folders of real hosts into results: a hand-written connection of two packets."""
 
 import json
 import struct
@@ -23,7 +23,7 @@ queue = "50p"
 
 
 def packet(sequence: int, *, syn: bool, payload: int, number: int) -> bytes:
-    """A TCP packet from 10.0.0.1 to 10.0.0.2, port 5001, after a link header of `LINUX_SLL2`."""
+    """Builds a TCP packet from 10.0.0.1 to 10.0.0.2, port 5001, after a `LINUX_SLL2` header."""
     link = b"\x08\x00" + bytes(18)
     ip = struct.pack(">BBHHHBBH", 0x45, 0, 40 + payload, number, 0x4000, 64, 6, 0)
     ports = struct.pack(">HHIIBBHHH", 40_000, 5_001, sequence, 0, 0x50, 2 if syn else 16, 100, 0, 0)

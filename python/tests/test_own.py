@@ -1,4 +1,4 @@
-"""Schedulers of one's own: parameters, lists with ``all``, labels, what messages name, what results keep."""
+"""User-defined schedulers: parameters, lists with ``all``, labels, messages, stored results."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ class Batches(plait.Scheduler):
 
 @pytest.fixture
 def batches(scenario_file: Path) -> Path:
-    """A scheduler's file beside a scenario."""
+    """Writes the file of a scheduler beside a scenario."""
     file = scenario_file.parent / "batches.py"
     file.write_text(BATCHES)
     return file
 
 
 def made(text: str, folder: Path) -> Any:
-    """The instance that a text makes."""
+    """Returns the scheduler instance for a choice in text form."""
     return override(parse_choice(text, folder)).python
 
 

@@ -1,4 +1,7 @@
-"""Schedulers from shared libraries: the same rule in Python, in Rust outside the tree and in C through the header."""
+"""Schedulers from shared libraries, with one rule in three languages.
+
+The rule is in Python, in Rust outside the source tree, and in C with the header.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,11 @@ ROOT = Path(__file__).resolve().parents[2]
 TEMPLATE = ROOT / "docs" / "examples" / "capped"
 HEADER = ROOT / "crates" / "plait-sched-ffi" / "include"
 KINDS = ("capped.py", "libcapped.so", "capped.so")
-"""The files of the three, in Python, Rust and C."""
+"""Files of the scheduler in Python, Rust and C."""
 
 
 def compiled(source: Path, library: Path, *options: str) -> Path:
-    """A shared library of a source file in C."""
+    """Compiles a C source file to a shared library."""
     if shutil.which("gcc") is None:
         pytest.skip("needs gcc")
     warnings = ("-Wall", "-Wextra", "-Werror", *options)
@@ -39,7 +42,7 @@ def compiled(source: Path, library: Path, *options: str) -> Path:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder outside the tree with the template, and with what it makes in each language."""
+    """Builds the libraries from the template, in a folder outside the source tree."""
     if shutil.which("cargo") is None:
         pytest.skip("needs cargo")
     folder = tmp_path_factory.mktemp("outside")
@@ -55,7 +58,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def outside(built: Path, scenario_file: Path) -> Path:
-    """The three beside a scenario, in the folder of the command."""
+    """Copies the three schedulers beside a scenario, into the folder of the command."""
     for name in (*KINDS, "capped.c"):
         shutil.copy(built / name, scenario_file.parent)
     return scenario_file.parent
@@ -78,7 +81,7 @@ def test_python_rust_and_c_agree_to_the_digit(outside: Path, command: Command) -
     same = [[run["metrics"], run["paths"]] for run in runs]
     assert same[1] == same[2] == same[3]
     assert same[4] == same[5] == same[6]
-    assert len({run["metrics"]["goodput_bps"] for run in runs}) > 2  # the parameter matters
+    assert len({run["metrics"]["goodput_bps"] for run in runs}) > 2  # the parameter has an effect
     results = read_results(outside / "out")
     for one in results[2:4]:
         for table in ("packets", "decisions", "decision_paths"):
@@ -198,7 +201,7 @@ def test_a_library_that_was_built_anew_is_another_one(outside: Path) -> None:
     assert before.own_scheduler["source"] != after.own_scheduler["source"]
     assert after.metrics != before.metrics
     assert after.metrics == plait.run(scenario, f"{outside}/capped.py:Capped:share=1").metrics
-    assert plait.run(scenario, kept).metrics == before.metrics  # what was read is what runs
+    assert plait.run(scenario, kept).metrics == before.metrics  # the loaded scheduler runs
 
 
 @pytest.mark.parametrize("kind", KINDS)

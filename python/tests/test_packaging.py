@@ -1,4 +1,7 @@
-"""What the source distribution holds: a wheel that is built from it must lack nothing. `make dist` makes both."""
+"""Contents of the source distribution: a wheel built from it is complete.
+
+`make dist` builds both.
+"""
 
 import subprocess
 import sys
@@ -9,12 +12,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LINKED = {"papers": "python/plait/papers/data", "linux": "python/plait/linux/source"}
-"""Folders of the repository, and where the package finds them: links, which no package can hold."""
+"""Folders of the repository and their symbolic links in the package; wheels cannot hold links."""
 
 
 @pytest.fixture(scope="module")
 def members(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tarfile.TarInfo]:
-    """What is in it, by path below its folder."""
+    """Builds the source distribution; returns its members by path below its top folder."""
     out = tmp_path_factory.mktemp("dist")
     maturin = Path(sys.executable).with_name("maturin")
     subprocess.run([maturin, "sdist", "--out", out], cwd=ROOT, check=True, capture_output=True)
@@ -24,7 +27,7 @@ def members(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tarfile.TarIn
 
 
 def tracked(folder: str) -> list[str]:
-    """The files of a folder that are in the repository."""
+    """Returns the files of a folder that git tracks."""
     done = subprocess.run(["git", "ls-files", folder], cwd=ROOT, check=True, capture_output=True, text=True)
     return done.stdout.splitlines()
 

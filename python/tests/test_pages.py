@@ -1,4 +1,4 @@
-"""Pages that programs fill in."""
+"""Pages with text that programs fill in."""
 
 from __future__ import annotations
 

@@ -19,7 +19,10 @@ from plait.scenarios.scheduler import parse_choice
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGE = ("schedulers-csws14",)
-"""Papers of minutes, whose runs `make reproduce` makes in full; elsewhere a few points of each design."""
+"""Papers that take minutes.
+
+`make reproduce` makes all their runs; other tests make a few points of each design.
+"""
 FULL = [pytest.param(name, marks=[pytest.mark.full] if name in LARGE else []) for name in names()]
 
 
@@ -44,7 +47,7 @@ def test_scenario_files_say_what_the_models_are_given(name: str) -> None:
     for case in load_paper(name).scenarios.values():
         if case.file is None:
             continue
-        if not case.paths:  # the models are not asked
+        if not case.paths:  # this case does not use the models
             continue
         paths = json.loads(plait.load(case.file).json)["path"]
         assert len(paths) == len(case.paths)
@@ -61,9 +64,9 @@ def test_one_set_of_model_options_per_paper(name: str) -> None:
     for case in paper.scenarios.values():
         if case.file is not None:
             transport = json.loads(plait.load(case.file).json)["transport"]
-            for key in paper.varied:  # parameters of the cases
+            for key in paper.varied:  # parameters that vary between the cases
                 transport.pop(key)
-            if case.id.endswith("-charged"):  # Table I by the other reading, beside the first
+            if case.id.endswith("-charged"):  # Table I by the second interpretation
                 assert transport.pop("receive_window_accounting") == "buffer"
                 transport["receive_window_accounting"] = "outstanding"
             options.append(transport)
@@ -128,7 +131,7 @@ def test_tables_in_the_readmes_are_those_of_a_fresh_run(
 
 @pytest.mark.parametrize("name", LARGE)
 def test_large_papers_in_small(name: str, tmp_path: Path) -> None:
-    """Every run, row and figure of the paper, with a few points of its designs."""
+    """Makes every row and figure of the paper from a few points of its designs."""
     done = reproduce(name, members=3)
     assert all(1 <= len(group) <= 3 for group in done.results.values())
     assert all(row.measured is not None for row in done.rows if row.compared)
@@ -138,7 +141,7 @@ def test_large_papers_in_small(name: str, tmp_path: Path) -> None:
 
 
 def test_pooling_depends_on_what_the_talk_does_not_print() -> None:
-    """What papers/schedulers-csws14/README.md says of it."""
+    """Checks the explanation in papers/schedulers-csws14/README.md."""
     file = ROOT / "papers" / "schedulers-csws14" / "scenarios" / "pooling.toml"
     blind, penalizing = plait.compare(file, ["lowest-rtt", "lowest-rtt+rp"], series="100ms")
     round_trips = []
@@ -147,17 +150,19 @@ def test_pooling_depends_on_what_the_talk_does_not_print() -> None:
         round_trips.append(slow.select(pl.col("srtt_ns").mean()).item() / 1e9)
     assert blind.metrics["goodput_bps"] < 14e6
     assert penalizing.metrics["goodput_bps"] > 44e6
-    assert round_trips[0] > 2 * round_trips[1]  # the slow path's queue, and with it what holds up the window
+    # The round trip grows with the queue of the slow path, and so the window limits the goodput.
+    assert round_trips[0] > 2 * round_trips[1]
     window = 8 * 6_291_456 / round_trips[0]
     assert 0.5 * window < blind.metrics["goodput_bps"] < 2 * window
     overshooting = plait.load(file, {"transport.hystart": False})
     assert plait.run(overshooting, "lowest-rtt+rp").metrics["goodput_bps"] < 40e6
     shallow = plait.load(file, {"path.good.queue": "100ms", "path.bad.queue": "100ms"})
-    assert plait.run(shallow).metrics["goodput_bps"] > 44e6  # the slow path's queue cannot grow
+    # The queue of the slow path cannot grow here.
+    assert plait.run(shallow).metrics["goodput_bps"] > 44e6
 
 
 def test_the_reasons_given_for_differences_hold() -> None:
-    """What papers/daps-icc14/README.md says of the three values that are not reproduced."""
+    """Checks the reasons in papers/daps-icc14/README.md for three values that differ."""
     folder = ROOT / "papers" / "daps-icc14" / "scenarios"
     run = plait.run(
         folder / "table2-2-100-35kB.toml", parse_choice("daps:round_trip=smoothed"), series="10ms"
@@ -187,7 +192,7 @@ def test_the_reasons_given_for_differences_hold() -> None:
 
 
 def test_sttf_leaves_no_page_on_the_path_that_joined_first() -> None:
-    """What papers/sttf-ton19/README.md says of a page over 10 and 10 ms."""
+    """Checks the text in papers/sttf-ton19/README.md about a page over two paths of 10 ms."""
     alike = {
         f"path.{name}.{key}": value
         for name in ("wlan", "mobile")

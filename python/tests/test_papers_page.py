@@ -1,4 +1,4 @@
-"""The page of a reproduction in a browser."""
+"""The page of a reproduction, in a browser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ DESKTOP = 1280
 
 
 def test_figures_can_be_read_on_a_phone(browser: Browser, tmp_path: Path) -> None:
-    """They are at least as wide as half their pixels: text of 16 pixels has 8. What does not fit is scrolled to."""
+    """Figures have at least half their width in pixels, so text of 16 pixels is at least 8 high.
+
+    Wider figures scroll inside the page.
+    """
     buffer = io.BytesIO()
     Figure(figsize=(9.6, 4.0), dpi=144).savefig(buffer, format="png")
     paper = replace(load_paper("daps-icc14"), measures=())

@@ -1,4 +1,4 @@
-"""The comparison of TCP with ns-2 and ns-3: its measurements of packets, and the page with its tables."""
+"""The comparison of TCP with ns-2 and ns-3: measurements from packets, and the page."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ def test_what_a_run_measures_comes_from_its_packets() -> None:
     case = Case("c", 10_000_000, 50, 42, flows=flows, duration_s=3, warmup_s=1)
     events = [
         Event("+", 0.6, 0, 0, "a"),
-        Event("+", 0.7, 1, 0, "a"),  # another flow's packet may be called alike
+        Event("+", 0.7, 1, 0, "a"),  # packets of other flows may have the same name
         Event("r", 0.8, 0, 0, "a"),  # before the end of the warm-up
         Event("r", 0.9, 1, 0, "a"),
         Event("+", 1.0, 0, 1, "b"),  # lost
         Event("+", 1.1, 0, 2, "c"),
         Event("r", 1.4, 0, 2, "c"),
-        Event("+", 1.5, 0, 1, "d"),  # sent again
+        Event("+", 1.5, 0, 1, "d"),  # a retransmission
         Event("r", 1.6, 0, 1, "d"),
-        Event("+", 1.7, 0, 1, "e"),  # and needlessly once more
+        Event("+", 1.7, 0, 1, "e"),  # a second, unnecessary retransmission
         Event("r", 1.8, 0, 1, "e"),
         Event("+", 2.0, 1, 1, "f"),
         Event("r", 2.5, 1, 1, "f"),
     ]
     measured = tcp.follow(case, events)
     bits = 8 * tcp.PAYLOAD
-    assert measured.goodput_mbps == pytest.approx((2 * bits / 2e6, 2 * bits / 2e6))  # two packets in 2 s each
+    # Two packets in 2 s for each flow.
+    assert measured.goodput_mbps == pytest.approx((2 * bits / 2e6, 2 * bits / 2e6))
     assert measured.retransmissions == 2
     assert measured.delay_ms == pytest.approx((300 + 100 + 100) / 3)
 
@@ -49,7 +50,7 @@ def test_the_time_of_a_file_begins_at_its_start() -> None:
     flows = (Flow(), Flow(start_s=8, size_bytes=1_000_000))
     case = Case("c", 10_000_000, 50, 42, flows=flows, duration_s=20, warmup_s=0)
     bulk, file = tcp.in_plait(case).goodput_mbps
-    assert 1 < file < 10  # from 0 s on it would be less than 1
+    assert 1 < file < 10  # counted from 0 s it would be less than 1
     assert 5 < bulk < 10
 
 
@@ -57,7 +58,8 @@ def test_the_response_functions_are_those_of_their_sources() -> None:
     def response(control: str, rate: int, rtt: float, loss: float) -> float | None:
         return Case("c", rate, rtt, 42, loss=loss, congestion_control=control).response_mbps()  # type: ignore[arg-type]
 
-    # RFC 9438 §5.2: at 100 ms a loss rate of 1e-4 gives CUBIC 187 segments, RFC 5681's standard TCP 120.
+    # RFC 9438 §5.2: at 100 ms and a loss rate of 1e-4, CUBIC has 187 segments in its window and
+    # the standard TCP of RFC 5681 has 120.
     seconds = 0.1 + 8 * (tcp.PACKET + tcp.ACKNOWLEDGEMENT) / 1e12
     assert response("cubic", 10**12, 100, 1e-4) == pytest.approx(
         187 * 8 * tcp.PAYLOAD / seconds / 1e6, rel=0.005
@@ -65,9 +67,9 @@ def test_the_response_functions_are_those_of_their_sources() -> None:
     assert response("newreno", 10**12, 100, 1e-4) == pytest.approx(
         122.5 * 8 * tcp.PAYLOAD / seconds / 1e6, rel=0.005
     )
-    # At 10 ms and 1 % Reno is faster (§4.3).
+    # At 10 ms and 1 % loss Reno is faster (§4.3), so CUBIC has its rate.
     assert response("cubic", 10**12, 10, 0.01) == response("newreno", 10**12, 10, 0.01)
-    assert response("newreno", 10_000_000, 10, 0.0001) is None  # more than the link carries
+    assert response("newreno", 10_000_000, 10, 0.0001) is None  # above the rate of the link
     assert response("newreno", 10_000_000, 10, 0.0) is None
 
 

@@ -1,4 +1,4 @@
-"""Plans of sweeps: how runs are numbered, and which mistakes are found before the first run."""
+"""Plans of sweeps: numbers of runs, and mistakes reported before the first run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`plait plot`, and figures fit for papers."""
+"""`plait plot`, and figures suitable for papers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 def words(pdf: bytes) -> bytes:
-    """A PDF with its compressed streams unpacked."""
+    """Returns a PDF with its compressed streams unpacked."""
     streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL)
     plain = []
     for one in streams:
@@ -77,7 +77,7 @@ def test_pdf_and_svg_have_real_fonts(dataset: Dataset, tmp_path: Path) -> None:
 
 
 def test_without_the_setting_fonts_would_be_drawn(dataset: Dataset, tmp_path: Path) -> None:
-    """Else the test above could not fail."""
+    """Ensures that the test above can fail."""
     figure = sweep_curves(dataset, "rtt", "goodput")
     super(style.NotebookFigure, figure).savefig(tmp_path / "bare.pdf")  # type: ignore[misc]
     assert b"/Type3" in words((tmp_path / "bare.pdf").read_bytes())

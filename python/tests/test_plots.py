@@ -93,7 +93,7 @@ def visible(figure: Figure) -> list[Axes]:
 
 
 def texts(axes: Axes) -> list[Text]:
-    """Ticks within the limits, axis labels and title."""
+    """Returns the visible ticks, the axis labels and the title."""
     low, high = axes.get_xlim()
     ticks = [
         tick

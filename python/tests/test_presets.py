@@ -12,7 +12,7 @@ def test_each_is_a_path_of_a_scenario_and_says_where_its_numbers_come_from(one: 
     assert from_table({"path": [one.table("mine")]}).paths[0].name == "mine"
     assert one.sources
     assert one.note
-    assert all(re.search(r"\d", source) for source in one.sources)  # a year, a number of a standard
+    assert all(re.search(r"\d", source) for source in one.sources)  # a year or a standard
 
 
 def test_the_common_ones_are_there() -> None:

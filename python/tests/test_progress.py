@@ -13,7 +13,10 @@ class Terminal(io.StringIO):
 
 
 def watch(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """A terminal as standard error; to be called by the test itself, as pytest sets its own after the fixtures."""
+    """Replaces standard error by a terminal.
+
+    The test itself has to call this, because pytest sets standard error after the fixtures.
+    """
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     return stream
@@ -70,7 +73,7 @@ def test_long_work_without_a_terminal_writes_a_line_now_and_then(
     now = 0.0
     monkeypatch.setattr("plait.support.progress.time.monotonic", lambda: now)
     with Progress("sweeping", 1_000, "runs", lines=True) as bar:
-        bar.update(400)  # what was there already is no measure of speed
+        bar.update(400)  # work from earlier does not count for the speed
         now = 29.0
         bar.update(450)
         assert capsys.readouterr().err == ""

@@ -1,4 +1,4 @@
-"""TCP connections over several loopback addresses by `plait proxy`; nothing is timed."""
+"""TCP connections over several loopback addresses by `plait proxy`, without timing."""
 
 import hashlib
 import json
@@ -48,7 +48,7 @@ class Fails(Scheduler):
 def running(
     *arguments: str, folder: Path, secret: str = "told to both ends"
 ) -> Iterator[subprocess.Popen[str]]:
-    """`plait proxy`, ended by Ctrl-C."""
+    """Runs `plait proxy` and ends it by Ctrl-C."""
     command = [sys.executable, "-m", "plait", "proxy", *arguments]
     environment = {**os.environ, "PLAIT_SECRET": secret}
     pipe = subprocess.PIPE
@@ -64,7 +64,7 @@ def running(
 
 
 def line(process: subprocess.Popen[str], event: str) -> dict[str, Any]:
-    """The next line of JSON that tells of this."""
+    """Reads lines of JSON up to the next one for an event."""
     assert process.stdout is not None
     while text := process.stdout.readline():
         found: dict[str, Any] = json.loads(text)
@@ -76,7 +76,7 @@ def line(process: subprocess.Popen[str], event: str) -> dict[str, Any]:
 
 @pytest.fixture
 def echo() -> Iterator[int]:
-    """The port of a server that says back what it hears."""
+    """Starts an echo server; yields its port."""
 
     def serve(connection: socket.socket) -> None:
         with connection:
@@ -99,7 +99,7 @@ def echo() -> Iterator[int]:
 
 
 def converse(address: str, content: bytes) -> None:
-    """Say something, and hear the same."""
+    """Sends content to an echo server and checks that the same content returns."""
     host, port = address.rsplit(":", 1)
     with socket.create_connection((host, int(port)), timeout=60) as connection:
 
@@ -166,7 +166,8 @@ def test_what_each_end_sends_is_recorded(echo: int, tmp_path: Path, command: Com
         assert result.data["recording"]["file_bytes"] is None
         assert result.metrics["delivered_bytes"] > len(content)
         copies = result.packets.group_by("sequence").len().filter(pl.col("len") > 1)
-        # Acknowledgements come back soon here: most copies have no use any more when there is room for them.
+        # Acknowledgements arrive early on loopback.
+        # Most copies are unnecessary before there is room to send them.
         assert len(copies) > 20, "connections to that port are on every path, there and back"
         assert "proxy" in " ".join(result.warnings)
         done = command("explain", str(tmp_path / end), "--at", "0s")
@@ -174,7 +175,7 @@ def test_what_each_end_sends_is_recorded(echo: int, tmp_path: Path, command: Com
         done = command("report", str(tmp_path / end), "-o", str(tmp_path / f"{end}.html"))
         assert (done.returncode, (tmp_path / f"{end}.html").exists()) == (0, True), done.stderr
         qlog.write(result, tmp_path / f"{end}.sqlog")
-        # Its header, and decisions: how many, depends on how much waited whenever one was asked for.
+        # The header and the decisions; their number depends on the queued data at each decision.
         assert (tmp_path / f"{end}.sqlog").read_text().count("\x1e") > 1
         done = command("replay", str(tmp_path / end), "--scenario", str(tmp_path / f"{end}.toml"))
         assert (done.returncode, (tmp_path / f"{end}.toml").exists()) == (2, True)

@@ -1,4 +1,4 @@
-"""Decisions as qlog: the records of a sequence, their fields, and the page that documents them."""
+"""Decisions as qlog: records of a sequence, their fields, and the page that documents them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ PAGE = ROOT / "docs/capture.md"
 
 
 def records(file: Path) -> list[dict[str, Any]]:
-    """The records of a JSON text sequence (RFC 7464): each between a record separator and a line feed."""
+    """Reads the records of a JSON text sequence (RFC 7464).
+
+    Each record is between a record separator and a line feed.
+    """
     content = file.read_bytes()
     assert content.startswith(b"\x1e")
     texts = content[1:].split(b"\x1e")
@@ -148,7 +151,10 @@ def test_the_command_writes_a_file_or_one_per_run(scenario_file: Path, tmp_path:
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 def test_the_page_shows_what_tshark_prints(tmp_path: Path) -> None:
-    """Commands after `$` print what follows them; other examples are run with those of all pages."""
+    """A command after `$` prints the lines below it.
+
+    test_examples.py runs the other examples of the page.
+    """
     page = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w+)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     (links,) = [body for kind, body in blocks if kind == "toml"]

@@ -66,7 +66,7 @@ def test_runs_of_a_question(tmp_path: Path) -> None:
     runs = study.measure(tmp_path, {"extra": "90"})
     assert runs.columns == ["family", "error", "scheduler", "seed", *study_metrics()]
     assert runs.select("scheduler", "error", "seed").unique().height == len(runs) == 8
-    assert runs["block_delay_ms.mean"].null_count() == 8  # a bulk transfer has no blocks
+    assert runs["block_delay_ms.mean"].null_count() == 8  # bulk transfers have no blocks
     one = plait.run(
         plait.load(tmp_path / "two.toml", {"path.slow.rtt": "90ms"}),
         {"name": "dqs", "rtt_error": -0.5},
@@ -105,7 +105,10 @@ def test_numbers_for_people(number: float, decimals: int, signed: bool, text: st
 
 
 def cases() -> pl.DataFrame:
-    """The asymmetry's cases: `daps` halves the delay where the ratio is 5 or more, and starves a faster path."""
+    """Cases of the asymmetry question.
+
+    `daps` halves the delay if the ratio is 5 or more, and starves a faster path.
+    """
     rows = [
         {
             "protocol": protocol,
@@ -153,9 +156,8 @@ def test_costs_of_errors() -> None:
     ]  # fmt: skip
     runs = pl.DataFrame(rows)
     found = rtt_error.costs(runs, "bulk", "goodput_bps")
-    assert found.filter(pl.col("size") == 0.5)["log"].to_list() == pytest.approx(
-        [0.0, 0.0]
-    )  # a half and twice
+    # Factors of 0.5 and 2: the logarithms cancel.
+    assert found.filter(pl.col("size") == 0.5)["log"].to_list() == pytest.approx([0.0, 0.0])
     made = rtt_error.answer(runs)
     assert made.values["goodput_bps-daps-50"] == "0.0"
     assert "0 of 2" in made.tables["goodput_bps"]
@@ -233,7 +235,8 @@ def test_a_page_per_question_with_its_figures(name: str) -> None:
     assert pictures
     assert all((PAGES / picture).is_file() for picture in pictures)
     assert f"({name}.md)" in (PAGES / "README.md").read_text(encoding="utf-8")
-    assert re.findall(r"<!-- (?:measured|value): .+? -->\s*<!-- end -->", text) == []  # nothing is empty
+    # Every generated place has text.
+    assert re.findall(r"<!-- (?:measured|value): .+? -->\s*<!-- end -->", text) == []
     if name in answers.RUNS:
         for file in (ROOT / "questions" / name).glob("*.toml"):
             if file.name != "question.toml":
@@ -255,7 +258,7 @@ def test_the_page_of_errors_says_which_of_them_cost_nothing() -> None:
     }
     costs = set()
     for (_, scheduler), cells in rows.items():
-        # The columns of 5, 10 and 20 %.
+        # The columns for errors of 5, 10 and 20 %.
         for interval in re.findall(r"\((\S+) … (\S+)\)", cells)[:3]:
             low, high = (float(bound.replace("−", "-")) for bound in interval)
             if low > 0 or high < 0:

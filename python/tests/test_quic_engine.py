@@ -1,4 +1,4 @@
-"""Runs over real QUIC connections in virtual time, and how they are compared with the simulation of Multipath QUIC."""
+"""Runs over real QUIC connections in virtual time, and their comparison with simulated ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def links(tmp_path: Path) -> Path:
 
 
 class Fast(plait.Scheduler):
-    """Everything on the path with the shorter round trip."""
+    """Assigns all data to the path with the shorter round-trip time."""
 
     def decide(
         self, _now: float, _connection: plait.Connection, paths: list[plait.PathFacts]
@@ -114,7 +114,7 @@ def test_goals_are_held_against_the_goodputs() -> None:
     other = _compared([10e6, 20e6, 30e6], [30e6, 20e6, 10e6])
     assert quic.rankings(other)[0] == quic.Ranking(pairs=3, alike=0)
     assert len(quic.missed(other)) == 3
-    # Those that are closer than five percent are not ranked.
+    # Goodputs within five percent of each other are not ranked.
     close = _compared([10e6, 10.4e6], [10.4e6, 10e6])
     assert quic.rankings(close)[0].pairs == 0
     assert [one.percent for one in close] == pytest.approx([4.0, 100 * (10 / 10.4 - 1)])

@@ -1,4 +1,4 @@
-"""Recordings of any measured values, in the core's format: all are read and replayed."""
+"""Recordings with arbitrary values in the format of the core: all can be read and replayed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,11 @@ START, SENT, ACKNOWLEDGED, LOST, END = 1, 2, 3, 4, 9
 
 @dataclass(frozen=True)
 class Packet:
-    """gap: nanoseconds since the one before on its path. trip: until its acknowledgement; None if there was none."""
+    """A packet of a recording; times are in nanoseconds.
+
+    gap: time since the previous packet of the path.
+    trip: time until the acknowledgement; None without one.
+    """
 
     gap: int
     trip: int | None
@@ -31,7 +35,10 @@ class Packet:
 
 
 class Writer:
-    """Rows of a recording: each has the differences from the one before of its kind."""
+    """Writes the rows of a recording.
+
+    A row has the differences from the previous row of the same kind and path.
+    """
 
     def __init__(self, paths: int) -> None:
         self.bytes = bytearray(MAGIC)

@@ -1,4 +1,7 @@
-"""Recordings of transfers on loopback, as results and run again; links from acknowledgements, in virtual time."""
+"""Recordings of transfers on loopback: results, replays, and links from acknowledgements.
+
+The tests of links run in virtual time.
+"""
 
 import json
 from pathlib import Path
@@ -23,14 +26,14 @@ from plait.validate.replays import known_to_sender
 LOCALS = ["127.0.0.2", "127.0.0.3"]
 SIZE = 2_000_000
 SEGMENT, PACKET = 1153, 1220
-"""Payload of a full packet of a transfer, and the simulator's packet around it."""
+"""Payload of a full packet of a transfer, and size of the simulated packet, in bytes."""
 RECORDS = 4 * SEGMENT
-"""Bytes of records about one file at most."""
+"""Upper bound on the bytes of records about one file."""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The recording of a transfer over two addresses of the loopback interface."""
+    """Records a transfer over two addresses of the loopback interface."""
     place = tmp_path_factory.mktemp("recorded")
     file = place / "a file.bin"
     file.write_bytes(bytes(SIZE))
@@ -130,7 +133,7 @@ def test_only_recorded_transfers_are_replayed(
 
 def test_one_that_failed_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     class Fails(plait.Scheduler):
-        """Cannot go on after some decisions."""
+        """Raises an exception after 900 decisions."""
 
         turn = 0
 
@@ -195,7 +198,7 @@ def test_commands_are_kept_without_secrets(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def links(**keys: Any) -> Result:
-    """A file of 10 MB over a path."""
+    """Simulates a file of 10 MB over one path."""
     table = {
         "transport": {"protocol": "mpquic", "packet": f"{PACKET}B", "receive_buffer": "16MiB"},
         "workload": {"kind": "file", "size": "10MB"},
@@ -250,7 +253,7 @@ def test_cuts_are_found() -> None:
     (cut,) = link["measured"].cuts
     assert cut[0] == pytest.approx(1.0, abs=0.1)
     assert 1.9 < cut[1] < 3.1, "a path that was cut is asked now and then"
-    # One packet of 5,650 found the queue full just after slow start had drained.
+    # One packet of 5,650 meets a full queue just after slow start has drained.
     assert number(link.get("loss", "0%")) < 0.02
 
 

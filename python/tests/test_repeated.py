@@ -1,4 +1,4 @@
-"""Several seeds in a comparison: intervals, differences of pairs, and what is said to be best."""
+"""Comparisons with several seeds: intervals, paired differences, and the best scheduler."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from plait.statistics import estimate
 
 
 class Made:
-    """A run with the metrics that a test gives it."""
+    """A run with metrics given by the test."""
 
     def __init__(self, scheduler: str, seed: int, goodput: float) -> None:
         self.json = json.dumps(
@@ -50,7 +50,10 @@ def made(**goodputs: Sequence[float]) -> Repeated:
 
 
 def test_pairs_tell_what_two_intervals_cannot() -> None:
-    """Seeds differ much, schedulers little but always: the means' intervals overlap, that of pairs has no zero."""
+    """Seeds differ much; schedulers differ little, but for every seed.
+
+    The intervals of the means overlap; the interval of the paired differences excludes zero.
+    """
     found = made(first=[10, 14, 18, 22], second=[10.4, 14.5, 18.4, 22.5])
     one, other = found.estimate("goodput_bps")
     assert one is not None
@@ -75,7 +78,7 @@ def test_nothing_is_best_within_noise() -> None:
 
 
 def test_no_percent_of_what_is_below_zero() -> None:
-    """The aggregation benefit of the baseline is negative: a larger one would be fewer percent."""
+    """A negative baseline has no percentages: a larger benefit would have a smaller one."""
     found = made(first=[10, 10.2, 10.1], second=[10.6, 10.7, 10.9])
     assert [row.heading for row in found.gain_rows()] == ["goodput (%)"]
     (gain,) = found.against("aggregation_benefit")

@@ -1,4 +1,4 @@
-"""Repetitions: several seeds differ a little and have intervals; identical values have none."""
+"""Repetitions: seeds differ a little and give intervals; identical values give none."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def plan(**more: Any) -> dict[str, Any]:
 
 
 def delays(scenario: str) -> dict[str, int]:
-    """Every delay of a scenario in nanoseconds, by its place."""
+    """Returns every delay of a scenario in nanoseconds, by link and direction."""
     document = json.loads(scenario)
     return {
         f"{kind} {one['name']} {direction}": duration_ns(one[direction]["delay"])
@@ -82,7 +82,7 @@ def delays(scenario: str) -> dict[str, int]:
 
 @some.composite
 def scenarios(draw: some.DrawFn) -> str:
-    """Paths with wires and over shared links, and flows that begin and stop anywhere."""
+    """Draws paths with own or shared links, and flows that start and stop at any time."""
     milliseconds = some.integers(1, 400).map(lambda number: f"{number}ms")
     shared = draw(some.booleans())
     links = [
@@ -119,7 +119,7 @@ def test_a_repetition_is_a_little_different_valid_and_its_seeds_own(scenario: st
         start = duration_ns(after["start"])
         assert 0 <= start - duration_ns(before["start"]) < START_NS
         assert start < min(duration_ns(after.get("stop", "2s")), duration_ns("2s"))
-    # Nothing else differs.
+    # Delays and start times are the only differences.
     for document in (written, changed):
         for one in (*document["path"], *document.get("link", [])):
             for direction in ("forward", "backward"):
@@ -206,7 +206,7 @@ def test_what_does_not_vary_has_no_interval() -> None:
     assert ahead(columns, 1) is None
     assert not contest(columns, np.zeros(5, dtype=np.int64), 1, 1).varies[0]
     assert ahead(np.array([more, [3.0, 3.01, 3.0, 3.02, 3.0]]).T, 1) == 0
-    # The same difference in runs that differ is more than chance.
+    # The same kind of constant difference counts as more than chance if the runs vary.
     assert ahead(np.array([[value + 1 for value in varying], varying]).T, 1) == 0
 
 
@@ -297,7 +297,7 @@ def test_a_dataset_of_identical_repetitions_says_so(tmp_path: Path, command: Com
 
 
 def test_points_with_identical_repetitions_are_counted(lossless: Path, tmp_path: Path) -> None:
-    """Random losses strike at one of two points, and no seed differs at the other one."""
+    """One of two points has random losses; at the other, all seeds give the same result."""
     varied = plan(
         seeds=3,
         perturb=False,
@@ -342,7 +342,7 @@ def test_an_advice_varies_and_its_nominal_case_is_as_written() -> None:
         [flow["start"] for flow in json.loads(str(one.scenario_json))["flow"]] for one in results
     )
     assert written == ["10ms", "20ms"]
-    # The time of a download counts from its own beginning.
+    # The time of a download counts from its own start.
     assert _begins_ns(results[1]) == [0, *map(duration_ns, varied)] != [0, 10**7, 2 * 10**7]
 
 
@@ -355,7 +355,7 @@ def test_repetitions_of_a_scenario_are_one_group_in_a_report(lossless: Path, tmp
 
 
 def estimates(value: Any) -> Iterator[dict[str, float | None]]:
-    """Every estimate in a JSON document."""
+    """Yields every estimate in a JSON document."""
     if isinstance(value, dict):
         if {"value", "low", "high"} <= value.keys():
             yield value

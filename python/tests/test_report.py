@@ -1,4 +1,4 @@
-"""Reports: what is on the pages, and that they work in a browser without network."""
+"""Reports: contents of the pages, and their use in a browser without network."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def results_folder(comparison: plait.Comparison, tmp_path_factory: pytest.TempPa
 
 
 def flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Metrics by dotted name."""
+    """Returns metrics by dotted name."""
     row: dict[str, Any] = {}
     for key, value in table.items():
         row |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
@@ -63,7 +63,7 @@ def flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def make_dataset(folder: Path) -> Dataset:
-    """A small sweep: every run of three variables; one fails."""
+    """Builds a small sweep: all combinations of three variables; one run fails."""
     points = list(itertools.product([20.0, 100.0, 300.0], ["20kB", "100kB"], [0, 3]))
     keys, tasks = [], []
     for (point, (rtt, buffer, loss)), seed, scheduler in itertools.product(
@@ -111,7 +111,7 @@ def dataset_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Opened:
-    """A page in the browser, and what went wrong in it."""
+    """A page in the browser, with its errors, warnings and network requests."""
 
     def __init__(self, page: Any, file: Path) -> None:
         self.page, self.file = page, file
@@ -132,7 +132,7 @@ class Opened:
         return self.page.evaluate(script, argument)
 
     def traces(self, chart: str) -> Any:
-        """The names, colours and numbers of points of a chart's traces."""
+        """Returns name, colour and number of points for each trace of a chart."""
         return self(
             "id => document.getElementById(id).data.map(one => "
             "[one.name, (one.line || one.marker || {}).color, one.x.length])",
@@ -142,7 +142,7 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def desktop(browser: Any) -> Iterator[Any]:
-    """A window that reaches no network."""
+    """A browser window without network."""
     context = browser.new_context(viewport=DESKTOP, offline=True)
     yield context
     context.close()
@@ -160,7 +160,7 @@ def dataset_page(desktop: Any, dataset_folder: Path) -> Opened:
 
 @pytest.fixture
 def runs(runs_page: Opened) -> Opened:
-    runs_page.page.bring_to_front()  # what is behind is drawn a frame a second
+    runs_page.page.bring_to_front()  # background pages draw one frame per second
     return runs_page
 
 
@@ -246,7 +246,10 @@ POSITION = """([path, x, y]) => {
 
 
 def hovered(runs: Opened, path: int, x: float, y: float) -> str:
-    """The text beside a point of the space-time diagram: milliseconds in its window, 1 the sender, 0 the receiver."""
+    """Returns the hover text at a point of the space-time diagram.
+
+    x is in milliseconds of the window shown; y is 1 at the sender and 0 at the receiver.
+    """
     runs.page.mouse.move(5, 5)
     runs.page.wait_for_timeout(50)
     runs.page.mouse.move(*runs(POSITION, [path, x, y]))
@@ -349,7 +352,8 @@ def test_the_baseline_and_the_metric_can_be_chosen(dataset: Opened, dataset_fold
     assert "application delay" in dataset("document.getElementById('d-distribution').layout.xaxis.title.text")
     dataset.page.select_option("#baseline", "1")
     wide = frame.pivot("scheduler", index=["point", "seed"], values="app_delay_ms.mean").drop_nulls()
-    # Less delay is better: the gain is what is saved, and a point with the mean of its seeds is the evidence.
+    # Less delay is better, so the gain is the saved delay.
+    # Each point counts once, with the mean of its seeds.
     gains = wide.with_columns(gain=pl.col("redundant") - pl.col("round-robin"))
     gaps = gains.group_by("point").agg(pl.col("gain").mean())["gain"]
     cells = dataset(
@@ -418,7 +422,7 @@ def test_what_made_a_run_stays_beside_it(
     assert [one["folders"] for one in commands] == [["two-paths--round-robin"], ["two-paths--redundant"]]
     assert {"command", "plait", "python", "processor", "cores", "time"} <= commands[0].keys()
     again = plait.run(str(folder / "two-paths--redundant" / "scenario.json"))
-    # Sampling the series was an event too.
+    # The first run also had events for sampling the series.
     assert {**again.metrics, "events": 0} == {**comparison["redundant"].metrics, "events": 0}
 
 
@@ -429,7 +433,7 @@ def test_a_page_of_runs_without_tables(tmp_path: Path) -> None:
 
 
 def broken(tmp_path: Path, results_folder: Path, dataset_folder: Path) -> dict[str, tuple[Path, list[str]]]:
-    """Folders that cannot be reported, and words of the messages."""
+    """Makes folders without a possible report; returns them with words of the error messages."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("")
     shutil.copytree(results_folder, tmp_path / "torn")

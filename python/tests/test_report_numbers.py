@@ -1,4 +1,4 @@
-"""What a report computes: curves in few points, cells of maps, and how much a page holds."""
+"""Computations of a report: thinned curves, cells of maps, and the size of a page."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_cell_is_won_lost_or_tied() -> None:
     assert won.tie.tolist() == [False, True, False, False, True]
     assert list(won.pairs) == [2, 2, 1, 0, 1]
     assert won.margin[0] == pytest.approx(100 * 5.25 / 10.25)
-    assert list(won.means[2]) == [8, 4]  # the pair in which one failed does not count
+    assert list(won.means[2]) == [8, 4]  # a pair with a failed run does not count
     assert list(contest(values, place, 5, -1).winner) == [1, 0, 1, -1, 0]
 
 
@@ -80,7 +80,7 @@ def test_a_hundred_thousand_runs_fit_a_page(tmp_path: Path) -> None:
     file = plait.report(dataset, tmp_path / "large.html")
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', file.read_text(), re.DOTALL)
     assert data is not None
-    # A page shows at most eight times as many metrics, and half as many more variables.
+    # A page shows at most eight times as many metrics and one and a half times as many variables.
     assert len(data[1]) < 3e6 / 8
 
 
@@ -90,7 +90,7 @@ def test_metrics_are_defined() -> None:
 
 
 def test_points_are_the_evidence_where_there_are_several() -> None:
-    # In cell 0 two points of two seeds, in cell 1 one point of two seeds, in cell 2 nothing.
+    # Cell 0 has two points with two seeds each, cell 1 one point with two seeds, cell 2 none.
     values = np.array([[1.0, 2.0], [3.0, 2.0], [5.0, 2.0], [7.0, 2.0], [1.0, 9.0], [3.0, np.nan]])
     place, points = np.array([0, 0, 0, 0, 1, 1]), np.array([0, 0, 1, 1, 2, 2])
     found, cells = evidence(values, place, 3, points)
@@ -101,7 +101,10 @@ def test_points_are_the_evidence_where_there_are_several() -> None:
 
 
 def test_analyze_and_report_agree_on_regions_winners_and_ties() -> None:
-    """On fifty random points, where the two once told 17 ties of 50 and 43 of 46 cells."""
+    """Compares analyze and report on fifty random points.
+
+    They once disagreed: 17 ties of 50, and 43 of 46 cells.
+    """
     random = np.random.default_rng(3)
     names = ["one", "two", "three"]
     point, seed, scheduler = (one.ravel() for one in np.indices((50, 2, 3)))
@@ -132,7 +135,7 @@ def test_analyze_and_report_agree_on_regions_winners_and_ties() -> None:
         found = units(rows, "goodput_bps", names)
         one = contest(found.values, np.zeros(len(found.values), dtype=np.int64), 1, 1)
         told[tuple(map(str, region))] = (int(one.winner[0]), bool(one.tie[0]), len(found.values))
-    assert len(told) == len(labels["rtt"]) * len(labels["buffer"]) == 4  # no empty cell
+    assert len(told) == len(labels["rtt"]) * len(labels["buffer"]) == 4  # no cell is empty
     assert sum(count for *_, count in told.values()) == 50
     for x, across in enumerate(labels["rtt"]):
         for y, down in enumerate(labels["buffer"]):
@@ -142,7 +145,7 @@ def test_analyze_and_report_agree_on_regions_winners_and_ties() -> None:
 
 
 def test_bold_is_what_is_best_beyond_chance() -> None:
-    """The first is ahead by its mean and its median, but as often behind: nothing is bold."""
+    """Nothing is bold if the best mean and median belong to a scheduler that is often behind."""
     noisy = np.array([[10.0, 9.0], [8.0, 9.5], [12.0, 9.0], [9.0, 10.0], [11.0, 9.2], [8.5, 9.9]])
     assert noisy[:, 0].mean() > noisy[:, 1].mean()
     assert _best(noisy, 1, None) == frozenset()

@@ -42,7 +42,7 @@ def test_metrics_follow_from_the_table() -> None:
     assert (metrics["requests_begun"], metrics["requests_completed"]) == (20, 20)
     assert metrics["request_latency_ms"]["mean"] == pytest.approx(latency.mean())
     assert metrics["request_latency_ms"]["max"] == pytest.approx(latency.max())
-    # Nearest rank, and within what the histogram tells apart.
+    # The percentile is the nearest rank, within the resolution of the histogram.
     assert metrics["request_latency_ms"]["p90"] == pytest.approx(latency.sort()[17], rel=2e-3)
     assert requests["request_bytes"].unique().to_list() == [300]
     assert metrics["delivered_bytes"] == requests["response_bytes"].sum()
@@ -111,7 +111,7 @@ def test_the_kernel_gets_what_the_clients_ask_for_and_the_receiver_connects() ->
     }
     assert "mptcp endpoint add 10.1.2.1 subflow" in endpoints[RECEIVER]
     assert not any("endpoint" in line for line in endpoints[SENDER] if "mptcp" in line)
-    # The same as the simulator's, as far as it came.
+    # The kernel gets the requests of the simulator; the simulated run reaches fewer of them.
     result = plait.run(scenario(workload=workload, duration="5s"))
     (demands,) = connection.source.demands
     assert len(demands) > len(result.requests)

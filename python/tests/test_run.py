@@ -11,7 +11,7 @@ from plait.runs.run import Task, run_tasks
 
 
 class Alternating(plait.Scheduler):
-    """Round-robin by packet over whatever is open."""
+    """Assigns packets to the open paths in turn."""
 
     def __init__(self) -> None:
         self.last = -1
@@ -34,7 +34,7 @@ class Broken(plait.Scheduler):
 
 
 class Stubborn(plait.Scheduler):
-    """Picks a path that does not exist."""
+    """Assigns packets to a path that does not exist."""
 
     def decide(self, now: float, connection: plait.Connection, paths: list[plait.PathFacts]) -> plait.Assign:
         return plait.Assign(99)

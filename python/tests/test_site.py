@@ -1,4 +1,4 @@
-"""The documentation site: it builds without a warning, needs no network, and its numbers are those of runs."""
+"""The documentation site builds without warnings, needs no network, and has current numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGES = sorted(DOCS.rglob("*.md"))
 
 @pytest.fixture(scope="session")
 def parts() -> dict[str, ModuleType]:
-    """The modules of `docs` that the site and its pages are made with."""
+    """Returns the modules of `docs` that build the site and its pages."""
     sys.path[:0] = [str(DOCS), str(ROOT / "questions")]
     names = (
         "hooks",
@@ -40,7 +40,7 @@ def parts() -> dict[str, ModuleType]:
 
 
 def executables(messages: str, name: str) -> list[str]:
-    """The programs of this name that cargo says it has built."""
+    """Returns the built programs of this name from messages of cargo."""
     told = map(json.loads, messages.splitlines())
     made = [one for one in told if one["reason"] == "compiler-artifact" and one["target"]["name"] == name]
     return [one["executable"] for one in made]
@@ -48,7 +48,10 @@ def executables(messages: str, name: str) -> list[str]:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built as `make docs` does: a warning fails it, but not with --quiet, which does not even count them."""
+    """Builds the site like `make docs`, with warnings as errors.
+
+    `--quiet` would also stop the counting of warnings, so it is not used.
+    """
     folder = tmp_path_factory.mktemp("site")
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(
@@ -61,7 +64,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Loaded(HTMLParser):
-    """What a page loads by itself, what it links to, and the places that can be linked to."""
+    """Resources, links and anchors of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -136,13 +139,13 @@ COUNTED = re.compile(
     rf"|(?:two|three|four|five|[2-5]|{NUMBER})(?: [a-z]+)? (?:papers|domains|rules))\b",
     re.IGNORECASE,
 )
-"""A number beside a noun. A few schedulers are often named for another reason."""
+"""A number beside a noun. Small numbers of schedulers are allowed: texts often name a few."""
 OTHER_COUNTS = {"docs/report.md": ["eight schedulers"]}
-"""The size of a report, of so many runs."""
+"""Counts with another meaning: the size of a report for this many schedulers."""
 
 
 def test_numbers_of_what_there_is_are_generated(parts: dict[str, ModuleType]) -> None:
-    """A number written by hand is true until the next scheduler."""
+    """Hand-written counts become wrong with the next scheduler."""
     found = {}
     for file in parts["generated"].pages():
         text = file.read_text(encoding="utf-8")
@@ -160,7 +163,7 @@ def test_numbers_of_what_there_is_are_generated(parts: dict[str, ModuleType]) ->
 
 
 def test_what_is_not_there_yet_is_not_there(parts: dict[str, ModuleType]) -> None:
-    """README's last table: nothing of its last column is a name that the code knows."""
+    """The code knows no name in the last column of the README's last table."""
     present = parts["generated.present"]
     known = {
         name.lower()
@@ -266,7 +269,7 @@ def test_values_of_other_pages_are_repeated_as_they_stand(parts: dict[str, Modul
 
 def test_the_example_is_the_same_in_both_languages(parts: dict[str, ModuleType]) -> None:
     file = DOCS / "networks" / "tight.toml"
-    # The features of `make test-rust`, so that its build is used.
+    # The features of `make test-rust`, to reuse its build.
     build = ["cargo", "build", "--locked", "--workspace", "--exclude", "plait-py", "--example", "soonest"]
     built = subprocess.run(
         [*build, "--message-format", "json"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -297,7 +300,7 @@ OUTSIDE = """() => {
     }
     return outside;
 }"""
-"""The texts that reach beyond the window and are in nothing that scrolls."""
+"""Script that returns the texts beyond the window that no scrolling element contains."""
 SHOWN = (
     "index", "quick-start", "advise", "deploy", "league", "validation", "reference/commands", "reference/python",
     "reference/scenario", "schedulers/index", "schedulers/daps", "papers/daps-icc14", "questions/asymmetry",

@@ -1,4 +1,4 @@
-"""The domain of the validation: draws are what they say, cover the domain, and are the same for everybody."""
+"""The domain of the validation: draws are as described, cover the domain and are repeatable."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_draw_covers_the_domain(drawn: list[space.Drawn]) -> None:
         assert {one[kind] for one in every} == values, kind
     assert {"free", "limited", "lossy"} <= {one["return path"] for one in every}
     assert {"none", "backward", "forward"} <= {one["competing TCP"] for one in every}
-    # Impairments meet: every two kinds in some scenario.
+    # Every pair of impairments occurs together in some scenarios.
     kinds = {
         "loss": "none",
         "jitter": "none",
@@ -109,7 +109,7 @@ def test_a_draw_covers_the_domain(drawn: list[space.Drawn]) -> None:
     for first, second in itertools.combinations(kinds, 2):
         both = sum(one[first] != kinds[first] and one[second] != kinds[second] for one in every)
         assert both >= 4, (first, second)
-    # As the weights say: a scrambled sequence is even in each factor by itself.
+    # Frequencies follow the weights: a scrambled sequence is even in each single factor.
     counts = Counter(one["paths"] for one in every)
     weights = space.space()["case"]["paths"]["choices"]
     for value, weight in weights.items():
@@ -166,7 +166,7 @@ def test_facets_of_a_scenario() -> None:
         "outages": "none",
         "return path": "limited and lossy",
         "competing TCP": "backward",
-        "receive buffer": "0.5 to 1 bandwidth-delay products",  # 1 MB of 100 Mbit/s for 100 ms, 1.25 MB
+        "receive buffer": "0.5 to 1 bandwidth-delay products",  # 1 MB of 1.25 MB
         "ratio of round trips": "2 to 5",
         "workload": "bulk",
         "congestion control": "cubic",

@@ -1,4 +1,4 @@
-"""How package and crates are put together: no module needs itself, whatever way round, and no file is too long."""
+"""Structure of package and crates: no circular imports, and no file over 500 lines."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ CRATES = Path(__file__).parents[2] / "crates"
 
 
 def modules(folder: Path) -> dict[str, Path]:
-    """The modules of the package in a folder, by their names."""
+    """Returns the modules of the package in a folder, by name."""
     found = {}
     for file in folder.rglob("*.py"):
         parts = file.relative_to(folder.parent).with_suffix("").parts
@@ -25,7 +25,10 @@ def modules(folder: Path) -> dict[str, Path]:
 
 
 def imported(name: str, file: Path) -> Iterator[str]:
-    """All that a module imports, wherever: in functions and for types alone too; ``from a import b`` may be ``a.b``."""
+    """Yields all imports of a module, including imports in functions and for types only.
+
+    For ``from a import b`` the result is ``a.b``, which may be a module.
+    """
     package = name if file.name == "__init__.py" else name.rpartition(".")[0]
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -36,7 +39,10 @@ def imported(name: str, file: Path) -> Iterator[str]:
 
 
 def needs(name: str, wanted: str, known: Mapping[str, Path]) -> Iterator[str]:
-    """The modules that an import loads: the one that it names, and the packages around that but not around `name`."""
+    """Yields the modules that an import loads.
+
+    These are the named module and its packages, except for packages that contain `name`.
+    """
     parts = wanted.split(".")
     for end in range(2, len(parts) + 1):
         module = ".".join(parts[:end])
@@ -45,7 +51,7 @@ def needs(name: str, wanted: str, known: Mapping[str, Path]) -> Iterator[str]:
 
 
 def graph(folder: Path) -> dict[str, set[str]]:
-    """Which module needs which."""
+    """Returns the modules that each module imports."""
     known = modules(folder)
     return {
         name: {module for wanted in imported(name, file) for module in needs(name, wanted, known)}
@@ -54,7 +60,7 @@ def graph(folder: Path) -> dict[str, set[str]]:
 
 
 def circle(folder: Path) -> list[str]:
-    """Modules that need each other, in order; empty if there are none."""
+    """Returns a circle of modules, in order; empty if there is none."""
     try:
         TopologicalSorter(graph(folder)).prepare()
     except CycleError as error:
@@ -65,8 +71,8 @@ def circle(folder: Path) -> list[str]:
 def test_no_modules_need_each_other() -> None:
     needed = graph(PACKAGE)
     assert len(needed) > 100
-    assert "plait.runs.run" in needed["plait"]  # what is imported when first used counts
-    assert "plait.engines" in needed["plait.runs.run"]  # and so does a package around a module
+    assert "plait.runs.run" in needed["plait"]  # imports at first use count
+    assert "plait.engines" in needed["plait.runs.run"]  # packages of modules count too
     assert circle(PACKAGE) == []
 
 
@@ -97,7 +103,7 @@ def test_a_circle_is_found(second: str, tmp_path: Path) -> None:
 
 
 def test_modules_take_names_from_where_they_are() -> None:
-    """Not from `plait`, as users do: that is not there before its modules are."""
+    """Modules must not import from `plait`, as users do: `plait` loads after its modules."""
     known = modules(PACKAGE)
     wrong = [
         f"{name}: {wanted}"
@@ -110,7 +116,10 @@ def test_modules_take_names_from_where_they_are() -> None:
 
 
 def named(text: str) -> Iterator[str]:
-    """The modules at the top of a crate that a file of it names outside of comments and of its own tests."""
+    """Yields the top-level modules of the crate that a file names.
+
+    Comments and the tests inside the file do not count.
+    """
     code = re.sub(r"//.*", "", text.split("\n#[cfg(test)]\nmod ", maxsplit=1)[0])
     yield from re.findall(r"\bcrate::(\w+)", code)
     for group in re.findall(r"\bcrate::\{(.*?)\};", code, re.DOTALL):
@@ -121,7 +130,10 @@ def named(text: str) -> Iterator[str]:
 
 
 def crate(source: Path) -> dict[str, set[str]]:
-    """Which of the modules at the top of a crate needs which; its tests do not count."""
+    """Returns, for each top-level module of a crate, the others that it needs.
+
+    Tests do not count.
+    """
     tops = {file.stem if file.is_file() else file.name for file in source.iterdir()} - {"lib"}
     needed: dict[str, set[str]] = {top: set() for top in tops}
     for file in source.rglob("*.rs"):
@@ -135,7 +147,7 @@ def crate(source: Path) -> dict[str, set[str]]:
 def test_no_modules_of_a_crate_need_each_other(name: str) -> None:
     needed = crate(CRATES / name / "src")
     assert any(needed.values())
-    TopologicalSorter(needed).prepare()  # raises with the modules of a circle
+    TopologicalSorter(needed).prepare()  # an error names the modules of a circle
 
 
 def test_a_circle_of_a_crate_is_found(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Sweeps: rows as single runs give them, and a dataset that is the same whatever interrupts it."""
+"""Sweeps: rows equal single runs, and interruptions do not change the dataset."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ set = { "path.slow.rtt" = "{rtt}ms" }
 axis = [{ rtt = { range = [20, 200], points = POINTS } }]
 """
 PART = 50
-"""Rows of a part in these tests."""
+"""Rows per part in these tests."""
 
 
 @pytest.fixture
 def plan_file(tmp_path: Path, scenario_file: Path) -> Path:
-    """A plan of 6 points, 36 runs."""
+    """A plan with 6 points and 36 runs."""
     scenario_file.rename(tmp_path / "links.toml")
     file = tmp_path / "plan.toml"
     file.write_text(PLAN.replace("POINTS", "6"))
@@ -50,7 +50,7 @@ def plan_file(tmp_path: Path, scenario_file: Path) -> Path:
 
 @pytest.fixture
 def long_plan_file(plan_file: Path) -> Path:
-    """A plan of 300 points, 1800 runs, some seconds."""
+    """A plan with 300 points and 1800 runs, which takes some seconds."""
     plan_file.write_text(PLAN.replace("POINTS", "300"))
     return plan_file
 
@@ -103,7 +103,7 @@ rate = "100kbit"
 
 
 def leaves(value: Any, name: str) -> Iterator[str]:
-    """The dotted names of all numbers in a part of a run's JSON."""
+    """Yields the dotted names of all numbers in a part of a run's JSON."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from leaves(inner, f"{name}.{key}" if name else key)
@@ -126,14 +126,14 @@ def test_every_number_of_a_run_has_a_column(tmp_path: Path) -> None:
             names |= {*leaves(queue, f"queues.{queue['name']}.{queue['direction']}")}
         known = set(outcome.dataset.metrics)
         for name in names:
-            # Where a run has no distribution its place is empty, and so are the columns of its parts.
+            # Without a distribution in the run, the columns of its parts are empty.
             parts = [name] if name in known else [one for one in known if one.startswith(f"{name}.")]
             assert parts, name
             for part in parts:
                 assert row[part] == (metric(result, part) if part == name else None), part
         assert set(leaves(result.flows[0], "flows.beside")) <= known
         assert row["request_latency_ms.p90"] > 0
-        # Only where there is an active queue has it anything to tell.
+        # Only queues with an active discipline have counters.
         assert (row["queues.dsl.forward.packets_sent"] is None) == (row["discipline"] == "drop-tail")
         assert row["queues.dsl.backward.packets_sent"] > 0
 
@@ -181,7 +181,7 @@ def test_killed_three_times_it_gives_the_same_bytes(long_plan_file: Path, tmp_pa
             time.sleep(moments.random() / 100)
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
-        assert rows_in(broken) >= goal - PART  # the journal of a part just written may not be shortened yet
+        assert rows_in(broken) >= goal - PART  # a new part may still be in the journal too
         reached = rows_in(broken)
     assert reached < runs
     outcome = sweep(long_plan_file, broken, rows_per_part=PART)
@@ -297,7 +297,7 @@ def test_a_torn_journal_loses_the_torn_line_only(plan_file: Path, tmp_path: Path
 
     with pytest.raises(StopError):
         sweep(plan, torn, progress=stop_again)
-    assert len(Journal(journal).read()) == 25  # none is spoilt by the torn line before it
+    assert len(Journal(journal).read()) == 25  # the torn line has spoilt no later line
     assert sweep(plan, torn).made == 36 - 25
     assert content(torn) == content(whole)
 
@@ -331,7 +331,7 @@ def test_runs_that_fail_are_rows(plan_file: Path, tmp_path: Path) -> None:
     assert failed["error"].str.contains("ValueError: tired").all()
     assert failed["goodput_bps"].null_count() == 6
     assert frame.filter(pl.col("error").is_null())["goodput_bps"].null_count() == 0
-    # Where nothing is left to compare, the reason is said, too.
+    # An analysis without anything to compare reports the reason too.
     with pytest.raises(plait.ScenarioError, match=r"Mine failed: .*ValueError: tired"):
         analyze(read(tmp_path / "results" / "plan"))
 

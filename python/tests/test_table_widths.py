@@ -1,4 +1,4 @@
-"""Tables lose no digit, however wide the terminal is."""
+"""Tables lose no digit in a terminal of any width."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console, RenderableType
 
-import plait.cli.validate  # noqa: F401  found in sys.modules: the package's attribute of that name is the command
+import plait.cli.validate  # noqa: F401  for sys.modules: as an attribute, `validate` is the command
 from plait.advice import advise
 from plait.advice.page import evidence, page
 from plait.cli import cli, output
@@ -75,7 +75,10 @@ COMMANDS = (
     ("keys", "transport"),
     ("validate", "linux", "--list"),
 )
-"""What prints tables. `advise`, `reproduce` and the results of `validate` are tested below."""
+"""Commands that print tables.
+
+Other tests below check `advise`, `reproduce` and the results of `validate`.
+"""
 
 
 def numbers(text: str) -> set[str]:
@@ -83,7 +86,7 @@ def numbers(text: str) -> set[str]:
 
 
 def whole(text: str, width: int) -> None:
-    """Nothing is beyond the edge, nothing is cut."""
+    """Asserts that no line exceeds the width and no text is cut."""
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text.replace(" … ", " ").replace("[…]", "")
 
@@ -92,7 +95,7 @@ def whole(text: str, width: int) -> None:
 def printed(
     dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[tuple[str, ...], int], str]:
-    """What a command prints in a terminal of so many columns."""
+    """Returns a function that runs a command in a terminal of a given width."""
     (tmp_path / "three.toml").write_text(SCENARIO)
     (tmp_path / "set").symlink_to(dataset.folder)
     monkeypatch.chdir(tmp_path)
@@ -144,7 +147,7 @@ def test_advice_leaves_columns_out_and_cuts_none() -> None:
     widest = numbers(drawn(page(advice, 200), 200))
     for width in WIDTHS:
         text = drawn(page(advice, width), width)
-        # A command is to be copied, and may be longer than the line.
+        # Users copy commands, so these may be longer than the line.
         whole(text, width)
         assert numbers(drawn(evidence(advice, width), width)) <= widest
         for one in advice.standings:
@@ -186,7 +189,7 @@ def test_cells_are_whole_and_in_order(width: int) -> None:
 @pytest.mark.parametrize("look", [FRAMED, RULED, BARE])
 @pytest.mark.parametrize("width", range(23, 90, 3))
 def test_a_table_takes_what_it_says(width: int, look: Look) -> None:
-    """At the width where a table just fits it is one, and words break between words alone."""
+    """A table that just fits its width is printed as a table; text breaks only between words."""
     content = Content(
         ["who", "what it does", "value\n(unit)"],
         [

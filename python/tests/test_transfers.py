@@ -1,4 +1,4 @@
-"""Files over real sockets on loopback, from Python and by the command; nothing is timed."""
+"""Files over real sockets on loopback, from Python and by the command, without timing."""
 
 import asyncio
 import hashlib
@@ -25,7 +25,7 @@ LOCALS = ["127.0.0.2", "127.0.0.3"]
 
 
 class Counts(Scheduler):
-    """Takes the open paths in turns, and knows how often it did."""
+    """Takes the open paths in turn and counts its decisions."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -42,7 +42,10 @@ class Counts(Scheduler):
 
 
 class Fails(Counts):
-    """Cannot go on after a while: when a third of the file is on its way at least, most of it acknowledged."""
+    """Raises an exception after 1000 decisions.
+
+    By then at least a third of the file has been sent, and most of that is acknowledged.
+    """
 
     def decide(self, now: float, connection: plait.Connection, paths: list[plait.PathFacts]) -> Assign | Wait:
         """See `Scheduler.decide`."""
@@ -66,7 +69,7 @@ def receiver(tmp_path: Path) -> Iterator[Receiver]:
 
 
 def told(receiver: Receiver) -> dict[str, Any]:
-    """What a sender has to be told."""
+    """Returns the arguments that a sender needs to reach the receiver."""
     return {"to": receiver.address, "fingerprint": receiver.fingerprint, "secret": receiver.secret}
 
 
@@ -96,7 +99,8 @@ def test_multipath_of_quics_own(
     received = receiver.wait(60)
     assert received.path is not None
     assert received.path.read_bytes() == content.read_bytes()
-    # On loopback the file may be there before the second path is: what paths carry is tested in virtual time.
+    # On loopback the file may arrive before the second path opens.
+    # Tests in virtual time check the data on each path.
     assert sum(path.bytes for path in sent.paths) > 0.9 * sent.bytes
     with pytest.raises(plait.ScenarioError, match=r'"reinject".*lowest-rtt'):
         plait.send(content, **told(receiver), scheduler="redundant", interop=True)
@@ -114,7 +118,10 @@ def test_a_scheduler_of_ones_own_in_a_file(content: Path, receiver: Receiver, tm
 
 
 def test_a_scheduler_that_is_found_out(content: Path, receiver: Receiver) -> None:
-    """Over loopback it is over before much is known; what it is made of is tested in virtual time."""
+    """Over loopback the transfer ends too early to learn much about the paths.
+
+    Tests in virtual time check the choice of the scheduler.
+    """
     told_of: list[plait.TransferProgress] = []
     sent = plait.send(content, **told(receiver), local=LOCALS, scheduler="auto", progress=told_of.append)
     assert receiver.wait(60).sha256 == sent.sha256
@@ -210,7 +217,7 @@ def test_a_budget_is_kept_and_what_is_beyond_all_of_them_is_not_sent(
     sent = plait.send(
         content, **told(receiver), local=LOCALS, budget={LOCALS[0]: "200kB"}, scheduler="redundant"
     )
-    # A packet more at most: none is cut.
+    # Packets are not cut, so one packet may exceed the budget.
     assert sent.paths[0].bytes < 200_000 + plait.transfers.sender.MTU
     assert receiver.wait(60).error is None
     content.write_bytes(content.read_bytes()[1:])
@@ -325,7 +332,7 @@ def test_a_receiver_that_is_closed_says_so(tmp_path: Path) -> None:
 
 
 OWN_NETWORK = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
-"""Runs a program in a network namespace, where every port is free."""
+"""Runs a program in its own network namespace, so that every port is free."""
 BOTH = """
 from pathlib import Path
 import plait

@@ -1,4 +1,7 @@
-"""Simulator against kernel: the cases, the arithmetic, what is written; with the simulator in the kernel's place."""
+"""Simulator against kernel: cases, arithmetic and reports.
+
+The simulator replaces the kernel in these tests.
+"""
 
 from __future__ import annotations
 
@@ -169,7 +172,7 @@ def test_differences_are_of_means(small: Validation) -> None:
     assert not first.beyond_noise
     assert second.difference == pytest.approx(-10)
     assert (second.noise, second.beyond_noise) == (0.0, True)
-    # without what the application limits
+    # Without the rows that the application limits.
     assert percentile(found.goodput, 50) == pytest.approx((10 + 100 * 0.5 / 11) / 2)
     assert len(found.of("goodput_bps")) == 3
 
@@ -214,7 +217,7 @@ def test_runs_are_repetitions_alike_for_both_engines(small: Validation, tmp_path
     other = case.run(own + 1, simulated=True)
     assert network_of(other.json) == network_of(perturbed(case.simulated.json, own + 1))
     assert other != case.run(own + 2, simulated=True)
-    # Both engines are changed alike.
+    # A repetition changes both engines in the same way.
     assert case.run(own + 1, simulated=False).paths == other.paths != case.simulated.paths
 
 
@@ -230,7 +233,7 @@ def test_only_schedulers_that_are_apart_are_ranked(small: Validation) -> None:
     assert [(pair.case, pair.better, pair.worse, pair.alike) for pair in found.pairs] == [
         ("a-5", "lowest-rtt", "daps", True),
         ("a-5", "round-robin", "daps", False),
-        ("b-10", "lowest-rtt", "daps", False),  # a tie is no ranking
+        ("b-10", "lowest-rtt", "daps", False),  # equal values have no ranking
     ]
     assert found.pairs[0].kernel == pytest.approx(25)
     assert found.pairs[0].noise == 0
@@ -300,12 +303,13 @@ def test_counters_that_stand_out(small: Validation) -> None:
     found = agreement(
         small,
         goodput("a-5", "daps", [1.0, 1.0], [1.0]),
-        counted("linux", "sender.TcpExt.TCPTimeouts", 20.0),  # none in the second run
+        counted("linux", "sender.TcpExt.TCPTimeouts", 20.0),  # no counter in the second run
         counted("sim", "timeouts", 30.0),
         counted("linux", "sender.TcpExt.TCPLossProbes", 30.0, 40.0),
         counted("sim", "tail_probes", 30.0),
         counted("linux", "receiver.MPTcpExt.NoDSSInWindow", 7.0, 9.0),
-        counted("linux", "sender.TcpExt.TCPFastRetrans", 50.0, 50.0),  # says nothing without the simulator's
+        # Meaningless without a counter of the simulator.
+        counted("linux", "sender.TcpExt.TCPFastRetrans", 50.0, 50.0),
     )
     assert stands_out(found, "a-5", "daps") == ["timeouts 10 / 30", "outside the window 8 / –"]
 
@@ -322,7 +326,10 @@ def test_the_page_has_a_place_for_every_table(small: Validation) -> None:
 
 @pytest.fixture
 def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], tuple[list[str], list[str]]]:
-    """The simulator in the kernel's place; gives the schedulers of the runs made: the kernel's and the simulator's."""
+    """Replaces the kernel by the simulator.
+
+    The result of the fixture returns the schedulers of all runs: kernel runs, then simulated runs.
+    """
     file = tmp_path / "linux"
     file.write_text("")
     monkeypatch.setenv(kernel.OVERRIDE, str(file))
@@ -384,7 +391,7 @@ def test_runs_are_kept_and_failures_told(
     assert (some.kernel.runs, some.simulator.runs) == (2, 4)
     blocks = [one for one in found.comparisons if one.case == "blocks"]
     assert blocks
-    # The engines have other numbers of repetitions, which does not change the rate of blocks.
+    # The engines make different numbers of repetitions, but blocks have the same rate in all.
     assert [one.difference for one in blocks if one.metric == "goodput_bps"] == [pytest.approx(0, abs=0.1)]
     counter = found.side("a-5", "lowest-rtt", "linux", "sender.TcpExt.TCPTimeouts")
     assert counter is not None
@@ -393,7 +400,7 @@ def test_runs_are_kept_and_failures_told(
     made.clear()
     simulated.clear()
     again = measure(small, keep=keep, resume=True)
-    assert made == ["daps", "daps"]  # what failed is tried again, a fall-back to TCP is a result
+    assert made == ["daps", "daps"]  # failed runs repeat; a fallback to TCP is a result
     assert set(simulated) == {"round-robin"}
     assert again.runs.equals(measured.runs)
     made.clear()

@@ -1,4 +1,4 @@
-"""Simulator against kernel as the project describes it: its own cases, the command, two of them in the kernel."""
+"""Simulator against kernel with the cases of the project, and two of them in the kernel."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def test_command_line(command: Command, tmp_path: Path, monkeypatch: pytest.Monk
     done = command("validate", "linux", "--draw", "77", "--only", "77-001", "--scenarios", str(scenarios))
     assert done.returncode == 0, done.stderr
     files = [file.name for file in scenarios.iterdir()]
-    assert "77-001-linux-default:buffer=16777216.toml" in files  # parameters are a scheduler's, not its name
+    # A file name has the scheduler with its parameters; the scenario is named after the case.
+    assert "77-001-linux-default:buffer=16777216.toml" in files
     for file in scenarios.iterdir():
         assert plait.load(file).name == "77-001"
     assert "table2-2-100-500kB (quick)" in command("validate", "linux", "--list").stdout
@@ -96,8 +97,7 @@ def test_two_cases_in_the_kernel(tmp_path: Path) -> None:
     counter = found.side("asymmetric-delays", "round-robin", "linux", "receiver.MPTcpExt.MPJoinAckRx")
     assert counter is not None
     assert counter.mean == 1
-    shares = {
-        one.scheduler: (one.kernel.mean, one.simulator.mean) for one in found.of("share")
-    }  # the path with the short way there, and that with the short round trip
+    # Shares of the path with the short forward delay; the other path has the short round trip.
+    shares = {one.scheduler: (one.kernel.mean, one.simulator.mean) for one in found.of("share")}
     assert min(shares["delivery-delay"]) > 90
     assert max(shares["lowest-rtt"]) < 10

@@ -1,4 +1,4 @@
-"""The goals of a validation: each can be missed, and a simulator that is the kernel reaches them."""
+"""Goals of a validation: each can be missed, and a perfect simulator reaches all of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from plait.validate.tables import goal_lines, region_table
 POINTS = 64
 SEEDS = 16
 Change = Callable[[np.random.Generator, str], float]
-"""The factor of the simulator's mean, by case."""
+"""Returns the factor on the simulator's results for a case."""
 
 
 @cache
@@ -47,9 +47,9 @@ def same(_: np.random.Generator, __: str) -> float:
 
 
 def pretended(seed: int, change: Change = same, *, noise: float = 1.0) -> Agreement:
-    """Both engines draw their runs from one distribution; the simulator's are changed.
+    """Draws runs of both engines from one distribution, and changes the runs of the simulator.
 
-    Half of the rows hardly vary, the others as much as real ones do, with a long tail.
+    Half of the rows hardly vary. The others vary as much as real rows, with a long tail.
     """
     rng = np.random.default_rng(seed)
     validation = drawn()
@@ -104,11 +104,12 @@ def test_a_perfect_simulator_reaches_every_goal_in_nearly_all_draws() -> None:
             missed[name] += not goal.reached
             values.setdefault(name, []).append(goal.value)
             expected.setdefault(name, []).append(goal.chance)
-    # A mean is outside its 95 % error in one of twenty draws; so is some region outside the widened error.
+    # In one of twenty draws, a mean is outside its 95 % error.
+    # The error of regions is widened, so some region is outside as rarely.
     assert max(missed.values()) <= 4, missed
     assert sum(missed.values()) <= 0.06 * SEEDS * len(missed), missed
     for name in (BEYOND, P90):
-        # The page's figure for chance is the mean of perfect simulators.
+        # The figure for chance on the page is the mean over perfect simulators.
         assert np.mean(values[name]) == pytest.approx(np.mean(expected[name]), rel=0.35), name
     size = np.mean(np.abs(values[SIGNED]))
     assert size == pytest.approx(np.mean(expected[SIGNED]), rel=0.5)
@@ -120,7 +121,7 @@ def test_a_bias_of_three_percent_is_found() -> None:
         assert not found[SIGNED].reached
         assert not found[REGIONS].reached
         assert found[SIGNED].value == pytest.approx(3, abs=2)
-        # The percentiles alone would not have found it.
+        # Percentiles alone would miss the bias.
         assert found[P90].reached
 
 
@@ -201,7 +202,8 @@ def test_signed_differences_do_not_depend_on_the_numbers_of_runs() -> None:
     assert row(Side(10, 1, 4), Side(12, 1, 4)).balanced == pytest.approx(100 * 2 / 11)
     assert row(Side(10, 1, 4), Side(12, 1, 4), COMPLETION).balanced == pytest.approx(-100 * 2 / 11)
     assert row(Side(10, 1, 4), Side(12, 1, 4), DELAY).balanced == pytest.approx(100 * 2 / 11)
-    # Three runs against fifteen of one skewed distribution. Percents of the kernel's mean are biased.
+    # Three runs against fifteen from one skewed distribution.
+    # Percentages of the kernel's mean are biased.
     rng = np.random.default_rng(1)
     draws = rng.lognormal(0, 0.8, (40_000, 18))
     sides = [(Side(one[:3].mean(), 1, 3), Side(one[3:].mean(), 1, 15)) for one in draws]
@@ -237,7 +239,7 @@ def test_what_chance_alone_would_give() -> None:
     wide = [row(Side(100, 3, 3), Side(100, 3, 6))] * 400
     deviation = 3 * math.sqrt(1 / 3 + 1 / 6)
     assert chance.mean_difference(wide) == pytest.approx(deviation * math.sqrt(2 / math.pi / 400))
-    # A difference below SMALL does not count, however small noise is.
+    # A difference below SMALL does not count, even with very small noise.
     quiet = [row(side, Side(1 + 0.009 * SMALL, 0.0, 1), noise=0.001)] * 400
     assert chance.beyond_noise([*rows, *quiet]) == pytest.approx(2.5)
     assert not quiet[0].beyond_noise
@@ -265,7 +267,7 @@ def test_noisier_rows_get_more_runs_of_the_kernel() -> None:
 
 
 def test_scenarios_whose_losses_rarely_strike_vary_from_run_to_run(tmp_path: Path) -> None:
-    """Without a perturbation all runs that no loss strikes would be one run."""
+    """Without a perturbation, all runs without losses would be identical."""
     table = {
         "name": "rare",
         "duration": "3s",

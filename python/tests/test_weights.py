@@ -1,4 +1,4 @@
-"""Weights of paths, and copies of what paths lack: from the scenario to the packets."""
+"""Path weights, and copies of data that a path has not carried: from scenario to packets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slips of the hand, each answered in one line that names the place, the value and the choices."""
+"""Input errors: one line names the place, the value and the choices."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ rtt = "198.007536456ms"
 
 @pytest.fixture
 def links(tmp_path: Path) -> Path:
-    """A scenario with numbers as a dataset has them; beside it a plan, its dataset, results and schedulers."""
+    """Writes a scenario with numbers as in a dataset, a plan, and schedulers."""
     file = tmp_path / "links.toml"
     file.write_text(LINKS)
     (tmp_path / "plan.toml").write_text(PLAN)
@@ -375,12 +375,12 @@ def test_constants_of_the_class_and_state_of_the_instance_are_fine(links: Path) 
 class Endless(plait.Scheduler):
     def decide(self, now: float, connection: plait.Connection, paths: list[plait.PathFacts]) -> Any:
         while True:
-            with contextlib.suppress(Exception):  # nor is it stopped by that
+            with contextlib.suppress(Exception):  # catching exceptions does not help it
                 time.sleep(0.001)
 
 
 class Slow(Open):
-    """Many calls that take longer than the limit together, each far less."""
+    """Makes many calls; each is far below the limit, and together they exceed it."""
 
     def note(self, index: int) -> None:
         time.sleep(0.001)

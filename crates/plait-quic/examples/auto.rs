@@ -1,11 +1,12 @@
-//! What `--scheduler auto` is worth: transfers over random pairs of links in virtual time, with real TLS.
+//! Gain of `--scheduler auto`: transfers over random pairs of links in virtual time, with real TLS.
 //!
 //! ```text
 //! cargo run --release --example auto -- 40 1
 //! ```
 //!
-//! One line of JSON per pair: the links, what was measured of them where something was changed, the seconds that every candidate takes, and `auto`. The numbers are how many pairs,
-//! and where they begin.
+//! Prints one line of JSON per pair: the links, the measurements if the scheduler changed, and the
+//! seconds of every candidate and of `auto`. The arguments are the number of pairs and the number
+//! of the first one.
 
 #[path = "../tests/it/network/mod.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
@@ -18,7 +19,7 @@ use plait_sim::random::Stream;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Files and windows, links and queues: most of what there is.
+/// Draws file size, window, links and queues from a wide range.
 fn draw(seed: u64) -> ([Path; 2], usize, u64) {
     let mut random = Stream::new(seed, "links");
     let mut between = |low: f64, high: f64| low * (high / low).powf(random.uniform());
@@ -26,7 +27,7 @@ fn draw(seed: u64) -> ([Path; 2], usize, u64) {
         let (megabits, delay) = (between(2.0, 100.0), between(0.0025, 0.15));
         let wait = between(0.01, 0.5);
         let lost = between(0.1, 200.0);
-        // Half of the links lose nothing: below four and a half in ten thousand.
+        // Half of the links lose nothing: less than 4.5 in ten thousand becomes 0.
         let lost = if lost < 4.5 { 0 } else { (lost / 10.0).round() as u32 };
         Path {
             megabits,

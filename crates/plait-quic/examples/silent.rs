@@ -5,9 +5,10 @@
 //! cargo run --release -p plait-quic --example silent -- target/release/plait-quic 100 5 50 1000
 //! ```
 //!
-//! The program receives on 127.0.0.1 and sends a file of 50 MB over two paths, five times each: alone, beside 100 clients of one
-//! address, and beside 100 clients of an address each. A client finishes the QUIC handshake and says nothing; it opens its
-//! connection again 1000 ms after it was closed. In a network namespace the loopback interface can have a rate
+//! The program receives on 127.0.0.1 and sends a file of 50 MB over two paths. It does so five
+//! times in each case: alone, beside 100 clients of one address, and beside 100 clients with an
+//! address each. A client finishes the QUIC handshake and stays silent. It connects again 1000 ms
+//! after its connection was closed. In a network namespace the loopback interface can have a rate
 //! (`tc qdisc add dev lo root tbf rate 100mbit burst 64k latency 50ms`), which the clients share.
 
 #![expect(clippy::disallowed_methods, reason = "it measures real time")]
@@ -30,7 +31,7 @@ use std::time::{Duration, Instant};
 
 const SECRET: &str = "the secret of this measurement";
 
-/// A client that says nothing.
+/// A client that stays silent after its handshake.
 struct Silent {
     socket: UdpSocket,
     endpoint: Endpoint,
@@ -46,7 +47,7 @@ impl Silent {
         Ok(Self { socket, endpoint, connection: None, open_at: Instant::now() })
     }
 
-    /// All that there is to do now; whether a handshake was finished.
+    /// Does the pending work. Returns whether a handshake finished.
     fn step(
         &mut self,
         client: &ClientConfig,
@@ -89,7 +90,7 @@ impl Silent {
             answer.clear();
         }
         if connection.is_drained() || connection.is_closed() {
-            // noq's memory of it goes with its endpoint.
+            // A new endpoint drops noq's state of the old connection.
             self.endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), None, false);
             (self.connection, self.open_at) = (None, now + again);
         }
@@ -97,7 +98,7 @@ impl Silent {
     }
 }
 
-/// Silent clients, until it is dropped.
+/// Silent clients, until this is dropped.
 struct Crowd {
     ended: Arc<AtomicBool>,
     handshakes: Arc<AtomicU64>,
@@ -137,7 +138,7 @@ impl Drop for Crowd {
     }
 }
 
-/// A receiver, which ends with this program.
+/// A receiver process, which ends with this program.
 struct Receiver(Child);
 
 impl Drop for Receiver {
@@ -189,7 +190,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 _ => addresses(),
             };
             let crowd = Crowd::start(locals, remote, fingerprint, again)?;
-            // Slots are taken before the transfer begins.
+            // The clients take their places before the transfer begins.
             std::thread::sleep(Duration::from_secs(2));
             let before = crowd.handshakes.load(Ordering::Relaxed);
             let (took, paths) = send(program, &file, remote, fingerprint, &format!("{kind}-{round}"))?;
@@ -214,7 +215,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sends the file: how long it took, and over how many paths.
+/// Sends the file. Returns the duration and the number of paths.
 fn send(
     program: &str,
     file: &Path,

@@ -1,7 +1,8 @@
-"""`plait advise`: for someone who only knows their links.
+"""`plait advise`: recommends paths, a scheduler and a receive buffer for roughly known links.
 
-`links` and `traffic` read what was said, `variations` and `trial` simulate it, `budget` says how long, `judging`,
-`buffer` and `threshold` find what to say, `findings` holds it, and `wording` says it.
+`links` and `traffic` parse the input. `budget` sets the number and length of runs; `variations` and
+`trial` simulate them. `judging`, `buffer` and `threshold` evaluate the outcomes, `findings` holds
+the results, and `wording` turns them into text.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ LATER = {
     **dict.fromkeys(("KnownPath", "parse_path"), "plait.advice.links"),
     **dict.fromkeys(("Traffic", "parse_traffic"), "plait.advice.traffic"),
 }
-"""Imported when first used: the command's help needs the choices alone, not SciPy."""
+"""Names that are imported on first use: the command's help needs only `choices`, not SciPy."""
 
 
 def __getattr__(name: str) -> Any:
-    """A name of `LATER`."""
+    """Import a name of `LATER` on first use."""
     if name in LATER:
         return getattr(importlib.import_module(LATER[name]), name)
     message = f"module {__name__!r} has no attribute {name!r}"

@@ -1,4 +1,4 @@
-"""Advice for links of which little is known: scheduler, buffer, what to expect, and is a second path worth it."""
+"""Advice for roughly known links: scheduler, buffer, expected result, value of a second path."""
 
 from __future__ import annotations
 
@@ -31,14 +31,20 @@ from plait.support.words import expected
 
 @dataclass(frozen=True, kw_only=True)
 class Advice(Findings):
-    """What `plait advise` found; `text` says it in words, `document` as JSON.
+    """Findings of `plait advise`; `text` gives them in words, `document` as JSON.
 
-    single: the best single path. standings: schedulers and single paths, the best first. answers: the best choice on
-    stock Linux, with Plait's kernel, and of all that is simulated. verdict: whether more than the best path is worth it
-    with the scheduler of `choice`, that of the easiest answer that anyone can have and is worth it. thresholds: what
-    would make a second path worth it. left_out: of more than two paths, what each adds. capped: paths that losses as
-    given limit. asked: the traffic as it was said, which differs from the
-    setting's if a transfer is too large to be simulated. scenario: what was said, unchanged, with that scheduler.
+    single: the best single path.
+    standings: schedulers and single paths, the best first.
+    answers: the best choice on stock Linux, with Plait's kernel, and of all simulated schedulers.
+    choice: the choice of the recommended answer, which is the easiest deployable one that is worth
+        it.
+    verdict: whether more than the best path is worth it with the scheduler of `choice`.
+    thresholds: changes that would make a second path worth it.
+    left_out: with more than two paths, the gain that each adds.
+    capped: paths that are limited by the given losses.
+    asked: the traffic as given; it differs from the setting's if a transfer is too large to
+        simulate.
+    scenario: the input unchanged, with the scheduler of `choice`.
     """
 
     @cached_property
@@ -47,7 +53,7 @@ class Advice(Findings):
         return page.text(self)
 
     def save(self, file: str | PathLike[str]) -> None:
-        """Write the nominal scenario as a scenario file, for `plait run`, `compare` and whatever follows.
+        """Write the nominal scenario as a scenario file, for `plait run`, `compare` and others.
 
         Raises:
             OutputError: the file cannot be written.
@@ -75,25 +81,29 @@ def advise(
     threads: int = 0,
     events: int = budget.EVENTS,
 ) -> Advice:
-    """Advise on links of which only rates, round trips and losses are known: simulate variations of them.
+    """Advise on links of which only rates, round trips and losses are known: simulate variations.
 
     Args:
         paths: each ``"NAME RATE RTT [LOSS] [KEY=VALUE…]"``, such as ``"lte 30Mbit 60ms 1%"`` or
-            ``"lte trace=FILE 40ms"``, or a preset's name. MPTCP opens its first subflow on the first one.
-        traffic: ``"bulk"``, ``"blocks:RATE[:SIZE]"``, ``"file:SIZE"``, ``"request-response[:SIZE[:CLIENTS]]"`` (clients
-            that share the connection and ask for SIZE again and again) or ``"flows:N[:SIZE]"`` (N downloads of SIZE at
-            once, each over a connection of its own). Blocks and requests may have ``"+download"`` or
-            ``"+upload"`` behind them: such a transfer without end beside them.
-        receive_buffer: of the connection; text with a unit, or bytes.
-        protocol: ``"mptcp"`` as Linux does it, or ``"cmt-sctp"``.
-        schedulers: names of built-in ones, with options or parameters; all that differ for this traffic unless given.
-        seed: of variations and losses: the same seed, the same advice.
-        metric: by what it is judged, ``"goodput"`` (bulk), ``"time"`` (file), or the packets' or blocks' delay, the
-            requests' latency or the downloads' time: ``"mean"``, ``"p50"``, ``"p95"``, ``"p99"``, ``"max"``; goodput,
-            time and p95 unless given.
-        direction: ``"down"``, or ``"up"``: data goes where `back` is the rate, over the same paths.
-        threads: 0 means one per core; the advice does not depend on it.
-        events: how many events may be simulated, about; three million take a second on one core.
+            ``"lte trace=FILE 40ms"``, or the name of a preset. MPTCP opens its first subflow on the
+            first path.
+        traffic: ``"bulk"``, ``"blocks:RATE[:SIZE]"``, ``"file:SIZE"``,
+            ``"request-response[:SIZE[:CLIENTS]]"`` (clients share the connection and ask for SIZE
+            again and again) or ``"flows:N[:SIZE]"`` (N simultaneous downloads of SIZE, each over a
+            connection of its own). Blocks and requests take the suffix ``"+download"`` or
+            ``"+upload"``, which adds an endless transfer beside them.
+        receive_buffer: size of the connection's receive buffer; text with a unit, or bytes.
+        protocol: ``"mptcp"`` as in Linux, or ``"cmt-sctp"``.
+        schedulers: names of built-in schedulers, with options or parameters. Default: all
+            schedulers that differ for this traffic.
+        seed: seed of variations and losses; the same seed gives the same advice.
+        metric: metric for the judgement: ``"goodput"`` (bulk), ``"time"`` (file), or a statistic of
+            the delay of packets or blocks, the latency of requests or the time of downloads:
+            ``"mean"``, ``"p50"``, ``"p95"``, ``"p99"``, ``"max"``. Default: goodput, time or p95.
+        direction: ``"down"``, or ``"up"``: data flows in the direction whose rate is `back`, over
+            the same paths.
+        threads: number of threads; 0 means one per core. The advice does not depend on it.
+        events: approximate number of events to simulate; three million take a second on one core.
 
     Raises:
         ScenarioError: bad input. RunError: a run failed.
@@ -171,7 +181,7 @@ def _further(
     judged: Verdict,
     events: int,
 ) -> tuple[BufferAdvice | None, list[Threshold], list[LeftOut], list[Capped]]:
-    """What is asked once a scheduler is chosen: the buffer, of which path how much, and what losses cost."""
+    """Answer the questions about the chosen scheduler: buffer, value of a path, cost of losses."""
 
     def left() -> float:
         return max(events - bench.spent, events * budget.LEAST_LEFT)
@@ -207,7 +217,7 @@ def _setting(
     seed: int,
     direction: Direction,
 ) -> Setting:
-    """What was said, checked by the code that reads scenario files."""
+    """Return the input as a setting, checked by the code that reads scenario files."""
     if protocol not in PROTOCOLS:
         message = f"protocol {protocol!r}: unknown{expected(protocol, PROTOCOLS)}"
         raise _core.ScenarioError(message)

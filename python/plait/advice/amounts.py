@@ -1,4 +1,4 @@
-"""Amounts of which one knows a range, and losses that come together: `25-60ms`, `burst:1%:10`, `every:15s:1s:50%`."""
+"""Ranges of amounts, bursts of losses, handovers: `25-60ms`, `burst:1%:10`, `every:15s:1s:50%`."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from plait.scenarios.presets import Burst, Handovers
 from plait.scenarios.units import NANOSECONDS, duration_ns
 
 BURST_PACKETS = 10.0
-"""Mean length of a burst of losses of which nobody said how long it is."""
+"""Mean number of lost packets in a burst, if the input does not give one."""
 LONGEST_BURST = 10_000.0
 LEAST_S = 0.01
-"""Seconds that a handover lasts at least, and the time from its end to the next one."""
+"""Shortest handover, and shortest time from its end to the next handover, in seconds."""
 NUMBER = r"\d+(?:\.\d+)?"
 RANGE = re.compile(rf"({NUMBER})\s*([A-Za-z%µ]*)\s*[-–]\s*({NUMBER})\s*([A-Za-z%µ]+)")
 
 
 @dataclass(frozen=True)
 class Amount:
-    """An amount, and by what share of it the truth may be more or less; None where nobody said."""
+    """An amount and its relative uncertainty in both directions; None if the input gives none."""
 
     value: float
     spread: float | None = None
 
 
 def ends(text: str) -> tuple[str, str] | None:
-    """Both ends of a range, each with its unit: ``25-60ms`` is from ``25ms`` to ``60ms``."""
+    """Return both ends of a range with units: ``25-60ms`` is from ``25ms`` to ``60ms``."""
     found = RANGE.fullmatch(text)
     if found is None:
         return None
@@ -37,10 +37,10 @@ def ends(text: str) -> tuple[str, str] | None:
 
 
 def amount(text: str, read: Callable[[str], float]) -> Amount:
-    """An amount or a range of amounts, the middle and half the width of it.
+    """Parse an amount or a range; a range gives its middle, and half its width as the spread.
 
     Raises:
-        ScenarioError: it cannot be read, or the range begins above its end, or at nothing.
+        ScenarioError: the text is no amount, or the range starts at zero or above its end.
     """
     both = ends(text)
     if both is None:
@@ -54,10 +54,10 @@ def amount(text: str, read: Callable[[str], float]) -> Amount:
 
 
 def losses(text: str) -> tuple[str, float | Handovers | None]:
-    """The mean share of a loss, and how its losses come together: packets of a burst, or handovers.
+    """Parse a loss: its mean share, and the mean packets of a burst or the handovers.
 
     Raises:
-        ScenarioError: a form with other parts, or a value out of range.
+        ScenarioError: the text has other parts, or a value is out of range.
     """
     kind, colon, rest = text.partition(":")
     if kind == "every":
@@ -81,14 +81,14 @@ def losses(text: str) -> tuple[str, float | Handovers | None]:
 
 
 def losses_text(losses: Burst | Handovers) -> str:
-    """The text that `losses` reads back."""
+    """Return the text that `losses` parses to this value."""
     if isinstance(losses, Burst):
         return f"burst:{decimal(losses.share * 100)}%:{losses.packets:g}"
     return f"every:{losses.every_s:g}s:{losses.length_s * 1e3:g}ms:{decimal(losses.loss * 100)}%"
 
 
 def decimal(value: float) -> str:
-    """A number without exponent and trailing zeros."""
+    """Format a number without exponent and trailing zeros."""
     return f"{value:.6f}".rstrip("0").rstrip(".")
 
 

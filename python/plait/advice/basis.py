@@ -1,4 +1,4 @@
-"""What an advice rests on, and what it cannot know, in words."""
+"""The basis of an advice and its limits, in words."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from plait.advice.variations import FEWEST_QUEUED, QUEUES
 from plait.scenarios.units import NANOSECONDS
 
 MEDIAN_ERROR, TENTH_ERROR, RANKED_ALIKE = 1.1, 12.0, 95
-"""Percent: how far the simulator's goodputs are from Linux' in half and in nine of ten cases, and how many pairs of
-schedulers both rank alike: the figures of docs/validation.md."""
+"""Percent. Errors of the simulator's goodputs against Linux, in half and in nine of ten cases, and
+the share of scheduler pairs that both rank alike. The figures are those of docs/validation.md."""
 LATENCY_ERROR, LATENCY_TENTH_ERROR = 2.2, 31.1
-"""Percent: likewise of the latency that 90 % of a run's requests do not exceed: the figures of docs/requests.md."""
+"""Percent. Errors of the simulator's request latencies against Linux (90th percentile of a run), in
+half and in nine of ten cases. The figures are those of docs/requests.md."""
 
 
 def simulated(advice: Findings) -> list[str]:
-    """What was simulated."""
+    """Describe the simulated variations, runs and protocol."""
     setting, done = advice.setting, advice.simulated
     lines = []
     if advice.asked != setting.traffic:
@@ -44,7 +45,7 @@ def simulated(advice: Findings) -> list[str]:
 
 
 def traffic(advice: Findings) -> list[Statement]:
-    """What was simulated of the traffic that nobody said: how clients ask, and how downloads begin."""
+    """Describe the assumptions about the traffic: how clients ask, and how downloads begin."""
     said = advice.setting.traffic
     if said.kind == "request-response":
         one = said.clients == 1
@@ -71,7 +72,7 @@ def traffic(advice: Findings) -> list[Statement]:
 
 
 def limits(advice: Findings) -> list[str]:
-    """What this cannot know."""
+    """Name the effects that the simulation does not cover."""
     shared = ", bottlenecks that paths share" if len(advice.setting.paths) > 1 else ""
     changes = "" if all(one.trace for one in advice.setting.paths) else ", rates that change"
     bursts = "" if any(one.together or one.trace for one in advice.setting.paths) else ", losses in bursts"
@@ -81,7 +82,7 @@ def limits(advice: Findings) -> list[str]:
 
 
 def _validated(advice: Findings) -> str:
-    """How near the simulator is to the real kernel in what is judged, where that was looked at."""
+    """Tell how closely the judged metric agrees with the real kernel, where it was compared."""
     said = advice.setting.traffic
     if said.kind == "flows" and len(advice.setting.paths) > 1:
         return (

@@ -1,8 +1,8 @@
-"""How long, and in how many variations, so that slow and fast links take the same time: events are counted.
+"""Length and number of runs, from a budget of events: slow and fast links take the same time.
 
-The simulator handles about three million events per second and core, whatever the links. A budget of events is divided
-into runs that last long enough for congestion control to show itself (`ROUND_TRIPS` of the longest round trip), and
-then into as many variations as are left.
+The simulator handles about three million events per second and core on all links. The budget first
+pays for runs that last long enough for congestion control to show itself (`ROUND_TRIPS` of the
+longest round trip). The rest pays for as many variations as possible.
 """
 
 from __future__ import annotations
@@ -15,46 +15,48 @@ from plait.advice.trial import EVENTS_PER_PACKET, Bench, Cell, Grid, Setting, ca
 from plait.scenarios.units import NANOSECONDS
 
 EVENTS = 26_000_000
-"""The budget of an advice: about nine seconds on one core; searches may take a quarter more."""
+"""Default number of events: about nine seconds on one core. Searches may take a quarter more."""
 DEAR = 0.1
-"""An event takes so much more time, as a share, for each path beyond two."""
+"""Extra time per event for each path beyond two, as a share."""
 MAIN_SHARE = 0.5
-"""Of the budget, for all candidates in all variations."""
+"""Share of the budget for all candidates in all variations."""
 CAPPED_SHARE = 0.04
-"""Of the budget, for each path with losses: what these cost it."""
+"""Share of the budget for each path with losses: measures the cost of its losses."""
 BUFFER_SHARE = 0.35
-"""Of what is left, for the search for the receive buffer; the rest is for what would make the second path worth it."""
+"""Share of the remaining budget for the search for the receive buffer. The search for thresholds of
+the second path gets the rest."""
 LEAST_LEFT = 0.2
-"""Of the budget: so much there is for what would make the second path worth it, whatever was spent."""
+"""Share of the budget that is always available to the searches, even if more was spent before."""
 
 ROUND_TRIPS = 40
-"""Runs last at least so many of the longest round trip, full queue included, where the budget allows."""
+"""Minimum duration of runs in longest round trips, full queue included, if the budget allows."""
 SHORT_ROUND_TRIPS = 20
-"""Runs of fewer are called short."""
+"""Runs of fewer round trips are called short."""
 ENOUGH = 0.25
-"""Searches are thorough where their runs last so much of the main ones; otherwise they have fewer, longer runs."""
+"""A search is thorough if its runs last this share of the main runs. Otherwise it makes fewer,
+longer runs."""
 LEAST_NS = NANOSECONDS // 4
-"""Runs last at least so long where the budget allows: beyond the shortest retransmission timeout."""
+"""Minimum duration of runs if the budget allows: above the shortest retransmission timeout."""
 LONGEST_NS = 60 * NANOSECONDS
-"""Runs last at most so long, or the wanted round trips if that is more, up to `LONGEST_SLOW_NS`."""
+"""Maximum duration of runs. If the wanted round trips take longer, `LONGEST_SLOW_NS` applies."""
 LONGEST_SLOW_NS = 1000 * NANOSECONDS
 LONGEST_TRANSFER_NS = 600 * NANOSECONDS
 FEW, USUAL, MANY = 8, 24, 48
-"""Variations: at least, as planned, and at most."""
+"""Number of variations: minimum, planned, maximum."""
 STEP_NS = NANOSECONDS // 1000
 SHORTEST_NS = 20 * STEP_NS
 PILOTS = 3
 GROWTH = 4.0
-"""A pilot lasts at most so many times longer than the one before."""
+"""Maximum ratio of a pilot run's duration to the one before."""
 
 
 def affordable(events: int, paths: int) -> int:
-    """How many events the time of `events` over two paths allows with more."""
+    """Return the events over `paths` paths that take as long as `events` over two paths."""
     return round(events / (1 + DEAR * max(paths - 2, 0)))
 
 
 def measure(bench: Bench, setting: Setting, candidates: Sequence[Candidate], events: int) -> Grid:
-    """All candidates in as many variations as the events allow."""
+    """Run all candidates in as many variations as the events allow."""
     duration = (
         transfer_limit_ns(setting)
         if setting.traffic.finite
@@ -72,7 +74,7 @@ def measure(bench: Bench, setting: Setting, candidates: Sequence[Candidate], eve
 
 
 def _duration(bench: Bench, setting: Setting, candidates: Sequence[Candidate], events: int) -> int:
-    """How long runs last, in ns: from pilots of the nominal case, each longer than the one before."""
+    """Return the duration of runs in ns, from increasingly long pilots of the nominal case."""
     least = ROUND_TRIPS * setting.round_trip_ns
     least = max(least, LEAST_NS, setting.traffic.samples_needed() * setting.interval_ns)
     rate = sum(capacity_events(setting, candidate) for candidate in candidates)
@@ -91,9 +93,9 @@ def _duration(bench: Bench, setting: Setting, candidates: Sequence[Candidate], e
 
 
 def _within(events: int, rate: float, least: int) -> int:
-    """The duration (ns) in which `events` at `rate` per second are spent on the usual number of variations.
+    """Return the duration (ns) that spends `events` at `rate` per second on `USUAL` variations.
 
-    Longer, in fewer variations, if that is below `least`.
+    If that is below `least`, runs last longer, and there are fewer variations.
     """
     usual, few = (events / (rate * count) * NANOSECONDS for count in (USUAL, FEW))
     longest = max(LONGEST_NS, min(least, LONGEST_SLOW_NS))
@@ -101,18 +103,18 @@ def _within(events: int, rate: float, least: int) -> int:
 
 
 def _shortest_ns(setting: Setting) -> int:
-    """The shortest run: `SHORTEST_NS`, or `SHORT_ROUND_TRIPS` where round trips are as short as in a data centre."""
+    """Return the shortest duration (ns): `SHORTEST_NS`, or less for data-centre round trips."""
     return min(SHORTEST_NS, max(SHORT_ROUND_TRIPS * setting.round_trip_ns, 2 * STEP_NS))
 
 
 def _whole(duration: float) -> int:
-    """A duration (ns) in whole ms, or tenths of a second if it lasts some."""
+    """Round a duration (ns) down to whole ms, or to tenths of a second from one second on."""
     step = STEP_NS if duration < NANOSECONDS else 100 * STEP_NS
     return int(duration // step) * step
 
 
 def transfer_limit_ns(setting: Setting) -> int:
-    """How long to wait for transfers: ten times what they take over the best path, and some round trips."""
+    """Return the time limit of transfers: ten times their time on the best path, and a margin."""
     best = max(path.mean_bps * (1 - path.loss) for path in setting.paths)
     seconds = 10 * setting.traffic.total_bytes * 8 / max(best, 1.0)
     wait = round(seconds * NANOSECONDS) + 100 * setting.round_trip_ns
@@ -120,7 +122,7 @@ def transfer_limit_ns(setting: Setting) -> int:
 
 
 def too_large(setting: Setting, candidates: Sequence[Candidate], events: int) -> bool:
-    """Whether files have so many packets that not even the fewest variations fit."""
+    """Return whether files have too many packets for even the fewest variations."""
     packets = setting.traffic.total_bytes / PACKET
     copies = sum(len(one.paths) if copying(one.scheduler) else 1 for one in candidates)
     return packets * EVENTS_PER_PACKET * copies * FEW > events
@@ -129,10 +131,11 @@ def too_large(setting: Setting, candidates: Sequence[Candidate], events: int) ->
 def longest_of(
     events: float, setting: Setting, grid: Grid, candidate: Candidate, plans: Sequence[int]
 ) -> tuple[int, int] | None:
-    """Which of several plans to follow in a search, and how long (ns) its runs last; None if that shows nothing.
+    """Choose the plan of a search, and the duration (ns) of its runs; None if runs are too short.
 
-    Plans are numbers of runs, the most first: the first whose runs last at least `ENOUGH` of the grid's, or else the
-    last, with the longest runs.
+    Plans are numbers of runs, the largest first. The choice is the first plan whose runs last at
+    least `ENOUGH` of the grid's runs. If there is none, it is the last plan, which has the longest
+    runs.
     """
     for place, runs in enumerate(plans):
         duration = _shared(events, setting, grid, candidate, runs)
@@ -143,7 +146,7 @@ def longest_of(
 
 
 def _shared(events: float, setting: Setting, grid: Grid, candidate: Candidate, runs: int) -> int:
-    """How long (ns) each of `runs` runs may last so that together they take `events`; at most as long as the grid's."""
+    """Return the duration (ns) of each of `runs` runs that share `events`; at most the grid's."""
     if setting.traffic.finite:
         return grid.duration_ns
     each = sum(outcome.events for outcome in grid.outcomes[candidate]) / grid.variations

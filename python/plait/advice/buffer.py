@@ -1,4 +1,4 @@
-"""The smallest receive buffer that no longer holds the sender back: doubled, then refined."""
+"""Search for the smallest receive buffer that does not limit the sender: doubling and refining."""
 
 from __future__ import annotations
 
@@ -14,28 +14,32 @@ from plait.statistics.estimate import Estimate
 
 DOUBLINGS = 10
 REFINED = (2**0.25, 2**0.5, 2**0.75)
-"""Between the largest size that costs something and twice that one."""
+"""Sizes tried between the largest size that costs something and twice that size."""
 ROOM = 8
-"""The unlimited buffer holds so many times what all paths carry in the longest round trip."""
+"""Size of the unlimited buffer, in multiples of the data on all paths in the longest round trip."""
 LEAST_UNLIMITED = 1_024_000
-"""Doublings of this, which are round numbers of kB, are tried."""
+"""Smallest unlimited buffer. The sizes tried are its doublings, which are round numbers of kB."""
 MOST_UNLIMITED = 1_500_000_000
 SMALLEST = 4_000
 CONFIRMING = 2
-"""The size that is found is tried in so many times more variations than those in which it was searched for."""
+"""Confirmation tries the found size in this many times the variations of the search."""
 TOLERATED = 3.0
-"""Percent that a buffer may cost against an unlimited one (or what counts as alike, if that is more)."""
+"""Percent that a buffer may cost against an unlimited one. If the margin of equal results is
+larger, that applies."""
 SURELY = 2.0
-"""The end of a cost's interval is below so many times what is tolerated: scattered runs can look good by chance."""
+"""Limit for the upper end of a cost's interval, in multiples of the tolerated cost: scattered runs
+can look good by chance."""
 
 
 @dataclass(frozen=True)
 class BufferAdvice:
-    """What receive buffers cost the scheduler, in percent of what it reaches without a limit.
+    """Cost of receive buffers for the scheduler, in percent of its result without a limit.
 
-    tolerated: percent that one may cost. needed: the smallest simulated one in bytes that costs no more; at most that
-    if `smallest`, which says that none smaller was tried. costs: by size. variations: of the search; `needed` was
-    tried in more.
+    tolerated: tolerated cost in percent.
+    needed: smallest simulated size in bytes within that cost. It is an upper bound if `smallest` is
+        true, because no smaller size was tried.
+    costs: cost by size.
+    variations: number of variations of the search; `needed` was confirmed in more.
     """
 
     scheduler: str
@@ -57,7 +61,7 @@ class BufferAdvice:
 
 
 def holds(cost: Estimate, tolerated: float) -> bool:
-    """Whether a buffer costs no more than is tolerated: by its runs, and surely not `SURELY` times as much."""
+    """Return whether a cost is tolerated: its value, and its interval up to `SURELY` times."""
     _, high = cost.interval or (cost.value, cost.value)
     return cost.value <= tolerated and high <= SURELY * tolerated
 
@@ -65,7 +69,7 @@ def holds(cost: Estimate, tolerated: float) -> bool:
 def search(
     bench: Bench, setting: Setting, grid: Grid, candidate: Candidate, events: float
 ) -> BufferAdvice | None:
-    """Find the buffer for one scheduler; None if the links are too fast for runs that mean something."""
+    """Find the buffer for one scheduler; None if links are too fast for meaningful runs."""
     unlimited = _unlimited(setting)
     sizes = [max(unlimited >> step, SMALLEST) for step in range(DOUBLINGS, -1, -1)]
     plans = (FEW, FEW // 2)
@@ -88,7 +92,7 @@ def search(
         between = [_round(needed / 2 * factor) for factor in REFINED]
         scores |= trial.scores(set(between))
         needed = _first_enough([*between, needed], tolerated, cost)
-    # The smallest of many is the luckiest, too: it has to be enough in variations that did not choose it.
+    # The smallest of many sizes is also the luckiest one. Fresh variations have to confirm it.
     more = replace(trial, first=variations, variations=CONFIRMING * variations)
     scores[unlimited] += more.scores({unlimited})[unlimited]
     for size in sorted(size for size in scores if needed <= size < unlimited):
@@ -114,7 +118,7 @@ def search(
 
 
 def _first_enough(sizes: Sequence[int], tolerated: float, cost: Callable[[int], Estimate]) -> int:
-    """The smallest size from which on none costs more than is tolerated."""
+    """Return the smallest size from which on no size costs more than tolerated."""
     enough = sizes[-1]
     for size in reversed(sizes):
         if cost(size).value > tolerated:
@@ -125,7 +129,7 @@ def _first_enough(sizes: Sequence[int], tolerated: float, cost: Callable[[int], 
 
 @dataclass(frozen=True)
 class _Trial:
-    """One scheduler with several buffers."""
+    """One scheduler with several buffer sizes."""
 
     bench: Bench
     setting: Setting
@@ -135,7 +139,7 @@ class _Trial:
     first: int = 0
 
     def scores(self, sizes: set[int]) -> dict[int, list[float]]:
-        """The scores with each size, in the same variations."""
+        """Return the scores by size, all in the same variations."""
         ordered = sorted(sizes)
         chosen = self.bench.variations[self.first : self.first + self.variations]
         cells = [
@@ -148,17 +152,17 @@ class _Trial:
 
 
 def _round(size: float) -> int:
-    """Two digits."""
+    """Round to two digits."""
     return int(float(f"{size:.1e}"))
 
 
 def rule(setting: Setting) -> float:
-    """What all paths carry in the longest round trip with a full queue, in bytes."""
+    """Return the bytes on all paths in the longest round trip with a full queue."""
     return setting.capacity_bps * setting.round_trip_ns / NANOSECONDS / 8
 
 
 def _unlimited(setting: Setting) -> int:
-    """A size that no scheduler fills, and more than was given."""
+    """Return a size that no scheduler fills and that exceeds the given size."""
     size = LEAST_UNLIMITED
     while size < min(max(ROOM * rule(setting), 2 * setting.receive_buffer), MOST_UNLIMITED):
         size *= 2

@@ -1,4 +1,4 @@
-"""What competes: every scheduler over all paths, and each path alone."""
+"""Candidates: every scheduler over all paths, and each path alone."""
 
 from __future__ import annotations
 
@@ -13,34 +13,36 @@ from plait.scenarios.scenario import Path, Scenario
 from plait.scenarios.scheduler import Choice, called, parse_choice, schedulers
 
 DEFAULT = "lowest-rtt"
-"""The rule that MPTCP began with in Linux; its options are candidates too."""
+"""The first scheduling rule of MPTCP in Linux. Its options are candidates too."""
 KERNELS_OWN = "linux-default"
-"""Today's default scheduler of stock Linux."""
+"""The present default scheduler of stock Linux."""
 VARIANTS = ("+rp", "+bm")
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A scheduler over some of the paths (their indices), or one path alone, where nothing is scheduled."""
+    """A scheduler over some of the paths (by index), or a single path without a scheduler."""
 
     paths: tuple[int, ...]
     scheduler: str | None = None
 
 
 def usual_schedulers(*, messages: bool) -> list[str]:
-    """All built-in schedulers, and lowest RTT with the options.
+    """Return all built-in schedulers, and lowest RTT with each option.
 
-    Those that go by messages only where the traffic has any: for one endless stream they are lowest RTT or ECF.
+    Schedulers that use message boundaries are included only if the traffic has messages: for one
+    endless stream they behave as lowest RTT or ECF.
     """
     some = [one["name"] for one in schedulers() if messages or "messages" not in one["needs"]]
     return [*some, *(DEFAULT + variant for variant in VARIANTS)]
 
 
 def checked(names: Sequence[str]) -> list[str]:
-    """The names, each once.
+    """Return the names without duplicates.
 
     Raises:
-        ScenarioError: none, or one is no built-in scheduler, or has no such option or parameter.
+        ScenarioError: there is no name, a name is no built-in scheduler, or the scheduler has no
+            such option or parameter.
     """
     if not names:
         known = [one["name"] for one in schedulers()]
@@ -63,42 +65,42 @@ def checked(names: Sequence[str]) -> list[str]:
 
 
 def candidates(paths: int, names: Sequence[str]) -> tuple[list[Candidate], list[Candidate]]:
-    """Each path alone, and each scheduler over all paths; with one path there is nothing to schedule."""
+    """Return each path alone, and each scheduler over all paths (none if there is one path)."""
     every = tuple(range(paths))
     return [Candidate((index,)) for index in every], [Candidate(every, name) for name in names if paths > 1]
 
 
 def copying(scheduler: str | None) -> bool:
-    """Whether a scheduler may send everything more than once."""
+    """Return whether a scheduler may send all data more than once."""
     return scheduler is not None and "reinject" in _needs()[base_name(scheduler)]
 
 
 @cache
 def _needs() -> dict[str, list[str]]:
-    """What each scheduler needs from a transport."""
+    """Return the transport features that each scheduler needs."""
     return {one["name"]: one["needs"] for one in schedulers()}
 
 
 @cache
 def stock() -> str:
-    """What stock Linux does: its default scheduler, or what stands for it where that is not simulated."""
+    """Return the default scheduler of stock Linux, or its stand-in where it is not simulated."""
     return KERNELS_OWN if KERNELS_OWN in _needs() else DEFAULT
 
 
 def effort(name: str) -> int:
-    """How much it takes to have a scheduler: 0 for stock Linux' own, 1 if it needs nothing special, else 2."""
+    """Rank the effort to deploy a scheduler: 0 stock Linux, 1 no special needs, 2 otherwise."""
     if name == stock():
         return 0
     return 1 if base_name(name) == name and not _needs()[name] else 2
 
 
 def table_of(name: str) -> str | Mapping[str, Any]:
-    """A built-in scheduler as scenario files have it."""
+    """Return a built-in scheduler in the form of scenario files."""
     choice: Choice = parse_choice(name)
     assert isinstance(choice, str | Mapping)
     return choice
 
 
 def base_name(name: str) -> str:
-    """The scheduler's name without options and parameters."""
+    """Return the scheduler's name without options and parameters."""
     return name.split(":", maxsplit=1)[0].split("+", maxsplit=1)[0]

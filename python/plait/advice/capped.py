@@ -1,4 +1,4 @@
-"""Paths that losses limit: every independent loss makes CUBIC's window smaller."""
+"""Paths that are limited by losses: every independent loss reduces CUBIC's window."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from plait.advice.trial import Bench, Cell, Grid, Setting, capacity_events
 from plait.scenarios.units import NANOSECONDS
 
 CAPPED = 0.7
-"""A path that carries less than this share of what it carries without losses is limited by them."""
+"""A path is limited by losses if it carries less than this share of its goodput without losses."""
 VARIATIONS = (FEW, FEW // 2)
-"""For the first of these that there is time for, it is looked at."""
+"""Numbers of variations; the first one that the budget allows is used."""
 
 
 @dataclass(frozen=True)
 class Capped:
-    """The goodput of a path alone, in bit/s: as said (the table's median), with losses in bursts, and without.
+    """Goodput of a path alone, in bit/s: with the given losses (median), in bursts, and without.
 
-    The two others are that median times the ratio of the medians of those variations that were run with both, and at
-    most the rate. Where losses come together as
-    said, `in_bursts_bps` is None, and `burst_packets` is the mean burst, or None at handovers. `without_bps` is None
-    where there was no time to run it: then the rate tells.
+    The latter two are the given median times a ratio of medians, from variations that were run both
+    ways. They are at most the rate. `in_bursts_bps` is None if the given losses come in bursts or
+    at handovers. `burst_packets` is the mean burst, or None at handovers. `without_bps` is None if
+    the budget did not allow its runs; the rate takes its place.
     """
 
     path: str
@@ -40,12 +40,12 @@ class Capped:
 
     @property
     def share(self) -> float:
-        """What the losses leave."""
+        """Share of the goodput without losses that the losses leave."""
         return self.as_said_bps / (self.without_bps or self.rate_bps)
 
 
 def capped(bench: Bench, setting: Setting, grid: Grid, events: float) -> list[Capped]:
-    """The paths that losses limit, each with its goodput under other losses."""
+    """Return the paths that losses limit, each with its goodput under other losses."""
     lossy = [index for index, path in enumerate(setting.paths) if path.loss > 0]
     every = (_path(bench, setting, grid, index, events) for index in lossy)
     return [one for one in every if one is not None and one.share < CAPPED]
@@ -85,7 +85,7 @@ def _path(bench: Bench, setting: Setting, grid: Grid, index: int, events: float)
 
 
 def _reaches_the_rate(setting: Setting, grid: Grid, path: KnownPath) -> bool:
-    """Whether a transfer would reach the path's rate without losses: it is long enough, and the window large enough."""
+    """Return whether a transfer without losses would reach the rate: time and window suffice."""
     window = setting.receive_buffer * 8 * NANOSECONDS / path.rtt_ns
     return (
         setting.traffic.kind == "bulk"
@@ -96,7 +96,7 @@ def _reaches_the_rate(setting: Setting, grid: Grid, path: KnownPath) -> bool:
 
 
 def _median(bench: Bench, cells: Sequence[Cell]) -> float:
-    """The median goodput; nothing counts as one bit per second."""
+    """Return the median goodput, at least one bit per second."""
     return max(median(outcome.goodput_bps for outcome in bench.run(cells)), 1.0)
 
 

@@ -1,4 +1,4 @@
-"""Where a scheduler can be had: on stock Linux, with Plait's kernel, or in the simulator alone; and what each adds."""
+"""Places where a scheduler is available (stock Linux, Plait's kernel, simulator) and their gain."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from plait.statistics.estimate import Estimate
 
 Place = Literal["stock", "kernel", "simulator"]
 PLACES: tuple[Place, ...] = ("stock", "kernel", "simulator")
-"""From the one that asks nothing of its user to the one that nobody can use."""
+"""Places in order of effort, from no requirements to simulation only."""
 DEPLOYABLE: tuple[Place, ...] = ("stock", "kernel")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The best choice of what a place has, all that easier places have included.
+    """The best choice at a place; schedulers of easier places are included.
 
-    best_new: the best of those that only this place has; adds: by how much it is better, in percent, than the choice
-    of the place before, None if there is none.
+    best_new: the best scheduler that only this place adds. adds: gain of `best_new` over the choice
+    of the place before, in percent; None at the first place.
     """
 
     place: Place
@@ -35,7 +35,7 @@ class Answer:
 
 
 def place_of(scheduler: str, protocol: str) -> Place:
-    """Where a scheduler can be had."""
+    """Return the easiest place where a scheduler is available."""
     if protocol != "mptcp":
         return "simulator"
     if scheduler == stock():
@@ -44,7 +44,7 @@ def place_of(scheduler: str, protocol: str) -> Place:
 
 
 def answers(grid: Grid, ranked: Sequence[Standing], traffic: Traffic, protocol: str) -> list[Answer]:
-    """The best choice of each place, the easiest place first; places that have nothing new are left out."""
+    """Return the best choice of each place, the easiest first; skip places that add nothing."""
     places = {one.label: place_of(str(one.candidate.scheduler), protocol) for one in ranked}
     found: list[Answer] = []
     for number, place in enumerate(PLACES):
@@ -65,7 +65,7 @@ def answers(grid: Grid, ranked: Sequence[Standing], traffic: Traffic, protocol: 
 
 
 def recommended(found: Sequence[Answer]) -> Answer | None:
-    """The easiest that is worth it, else the easiest that may be, else the easiest; of what anyone can have, if any."""
+    """Return the easiest deployable answer that is worth it, else borderline, else the easiest."""
     usable = [one for one in found if one.place in DEPLOYABLE] or list(found)
     for wanted in ("worth", "borderline"):
         for one in usable:
@@ -75,5 +75,5 @@ def recommended(found: Sequence[Answer]) -> Answer | None:
 
 
 def _best_without_copies(ranked: Sequence[Standing]) -> Standing:
-    """The best one; one that sends copies only if nothing else is there."""
+    """Return the best scheduler without copies; with copies only if there is no other."""
     return next((one for one in ranked if not one.copies), ranked[0])

@@ -16,7 +16,7 @@ from plait.statistics.estimate import Estimate
 
 
 def document(advice: Findings) -> dict[str, Any]:
-    """Everything that was found; names end in their unit, as those of metrics do."""
+    """Return all findings; names end in their unit, as those of metrics do."""
     setting, choice, found = advice.setting, advice.choice, advice.buffer
     use = recommended(advice)
     spare = wording.needless(advice) if advice.verdict in ("worth", "borderline") else None
@@ -133,7 +133,7 @@ def document(advice: Findings) -> dict[str, Any]:
 
 
 def scenario_file(advice: Findings) -> str:
-    """The nominal scenario as a scenario file."""
+    """Return the nominal scenario as the text of a scenario file."""
     comment = "What was said to plait advise, unchanged; what was not said is what scenarios have."
     return scenario_text(advice.scenario.to_dict(), comment)
 

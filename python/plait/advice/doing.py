@@ -1,7 +1,7 @@
-"""Now do it: the commands that make of an advice what runs, on stock Linux from 6.12 on or with Plait's kernel.
+"""Commands that put an advice into practice, on stock Linux from 6.12 on or with Plait's kernel.
 
-`docs/deploy.md` explains each, and a test runs them in the lab's kernel. Words in capitals are the reader's to fill in:
-addresses, devices, gateways.
+`docs/deploy.md` explains each command, and a test runs them in the lab's kernel. The reader
+replaces words in capitals: addresses, devices, gateways.
 """
 
 from __future__ import annotations
@@ -16,30 +16,31 @@ from plait.advice.wording import answer, needless
 from plait.linux.refusals import KERNEL_NAMES
 
 FIRST_TABLE = 102
-"""Routing tables of further paths."""
+"""Routing table of the second path; further paths take the next numbers."""
 USUAL_MEMORY = 6_291_456
-"""Bytes: what Linux lets a connection's receive buffer take at most unless told otherwise."""
+"""Default limit of a connection's receive buffer in Linux, in bytes."""
 MEMORY_PER_WINDOW = 2
-"""Packets take up to twice their payload in a buffer's memory."""
+"""Memory of a packet in a buffer, in multiples of its payload (at most)."""
 WEB_SERVER = (
     'python3 -c "import http.server as h; h.ThreadingHTTPServer.request_queue_size = 200; '
     "r = h.SimpleHTTPRequestHandler; r.disable_nagle_algorithm = True; h.test(r, protocol='HTTP/1.1')\""
 )
-"""Answers at port 8000 with files of the folder. With Nagle's algorithm an answer would wait for an acknowledgement,
-and its usual queue holds five connections that begin at once."""
+"""Web server at port 8000 with the files of the folder. Nagle's algorithm is off: with it a
+response would wait for an acknowledgement. The accept queue is longer than Python's default of five
+connections, since all begin at once."""
 ENABLED = "MPTCP, with subflows beside the first one"
 REQUESTS = 100
-"""So many are asked for one after the other, over one connection."""
+"""Number of requests, one after the other over one connection."""
 MOST_STREAMS = 128
-"""Streams that iperf3 makes at most."""
+"""Maximum number of streams of iperf3."""
 PARALLEL = 50
-"""Downloads that curl makes at once unless told otherwise."""
+"""Default number of simultaneous downloads of curl."""
 OPTIONS = {"rp": "retransmission_penalization=1", "bm": "bufferbloat_mitigation=1"}
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command, where it is to be given (client, server, both ends), and why."""
+    """A command, its place (client, server, both ends), and its reason."""
 
     text: str
     at: str
@@ -47,12 +48,15 @@ class Command:
 
     @property
     def note(self) -> str:
-        """The line before it: behind a command it would be broken, and then run, where lines are short."""
+        """Comment line before the command.
+
+        Behind the command, a narrow screen would wrap the comment, and a shell would run its rest.
+        """
         return f"# {self.at}: {self.why}"
 
 
 def commands(advice: Findings) -> list[Command]:
-    """What is to be done, in order; nothing where nothing is recommended, or where it cannot be had."""
+    """Return the commands in order; none without a recommendation that can be deployed."""
     if advice.choice is None or advice.setting.protocol != "mptcp" or advice.verdict == "nothing":
         return []
     spare = needless(advice)
@@ -94,7 +98,7 @@ def commands(advice: Findings) -> list[Command]:
 
 
 def statements(advice: Findings) -> list[Statement]:
-    """The commands, each below a line that says where and why, unless that is the one before's."""
+    """Return the commands with a line of place and reason before each group of equal lines."""
     found = commands(advice)
     if not found:
         return []
@@ -112,7 +116,7 @@ def statements(advice: Findings) -> list[Statement]:
 
 
 def _joined(names: list[str], *, backup: bool) -> list[Command]:
-    """Every path but the first gets a route of its own and an endpoint."""
+    """Return the commands that give every path but the first its own route and endpoint."""
     found = []
     for table, name in enumerate(names[1:], FIRST_TABLE):
         mark = _mark(name)
@@ -138,7 +142,7 @@ def _joined(names: list[str], *, backup: bool) -> list[Command]:
 
 
 def _kernel(scheduler: str, sender: str) -> list[Command]:
-    """The module and its scheduler, at the sender of the data."""
+    """Return the commands for the data's sender that load the module and set its scheduler."""
     options = [OPTIONS[one] for one in scheduler.split(":", maxsplit=1)[0].split("+")[1:]]
     return [
         Command(
@@ -153,7 +157,7 @@ def _kernel(scheduler: str, sender: str) -> list[Command]:
 
 
 def _measured(advice: Findings) -> tuple[list[Command], str]:
-    """What the server does to be measured, and what the client does: goodput, or the seconds of each answer."""
+    """Return the server's commands, and the client's measurement: goodput, or time per response."""
     traffic = advice.asked
     if traffic.kind not in ("request-response", "flows") or advice.setting.direction == "up":
         served = [Command("mptcpize run iperf3 -s", "server", "serves TCP and MPTCP")]
@@ -173,7 +177,7 @@ def _measured(advice: Findings) -> tuple[list[Command], str]:
 
 
 def _udp(names: list[str], *, backup: bool) -> list[Command]:
-    """The proxy that carries UDP, with the second path as a spare or with everything on every path."""
+    """Return the commands of the UDP proxy: further paths as backups, or all data on each path."""
     spare = " ".join(f"--backup DEVICE_{_mark(name)}" for name in names[1:])
     how = spare if backup else "--redundant-port PORT"
     return [
@@ -187,12 +191,12 @@ def _udp(names: list[str], *, backup: bool) -> list[Command]:
 
 
 def _mark(name: str) -> str:
-    """A path's name as part of the words to be filled in."""
+    """Return a path's name as part of the words that the reader replaces."""
     return "".join(letter if letter.isalnum() else "_" for letter in name).upper()
 
 
 def _buffer(advice: Findings, receiver: str) -> list[Command]:
-    """More memory at the receiver, where its buffer is too small."""
+    """Return the command that raises the receiver's memory limit, if its buffer is too small."""
     found = advice.buffer
     if found is None or found.enough or advice.verdict == "not worth":
         return []

@@ -1,4 +1,4 @@
-"""What was found out about links: what an advice says in words and as JSON."""
+"""The findings about links, which an advice gives in words and as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from plait.scenarios.scenario import Scenario
 
 @dataclass(frozen=True)
 class Simulated:
-    """What the advice rests on. round_trips: how many of the longest, full queue included, the main runs last."""
+    """Extent of the simulation.
+
+    round_trips: duration of the main runs in longest round trips, full queue included.
+    """
 
     variations: int
     duration_s: float
@@ -28,13 +31,13 @@ class Simulated:
 
     @property
     def short(self) -> bool:
-        """Whether the links are too fast for runs that show more than a beginning."""
+        """Whether the links are too fast for runs that last beyond a connection's beginning."""
         return self.round_trips < budget.SHORT_ROUND_TRIPS
 
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """What an advice consists of; `plait.Advice` says what each of it is."""
+    """The parts of an advice; `plait.Advice` documents each of them."""
 
     setting: Setting
     asked: Traffic

@@ -1,4 +1,4 @@
-"""In words: what losses, the receive buffer and other values of the second path do."""
+"""The effects of losses, of the receive buffer and of other values of the second path, in words."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from plait.advice.threshold import Threshold, Tried
 from plait.advice.wording import gain, needless
 
 TOLD_APART = 1.0
-"""Percent: a gain that is so much larger with another value is told too."""
+"""Percent. The gain with another value is also mentioned if it is larger by this much."""
 
 
 def losses(advice: Findings) -> list[Statement]:
-    """Loudly: which paths are what they are because of the losses as given, and what to measure instead."""
+    """Warn of paths whose goodput depends on the given losses, and name better measurements."""
     if not advice.capped or advice.verdict == "nothing":
         return []
     said = [Statement("capped", _capped(one, advice)) for one in advice.capped]
@@ -52,12 +52,12 @@ def _capped(one: Capped, advice: Findings) -> str:
 
 
 def iperf3(advice: Findings) -> str:
-    """The client's command for the direction of the data."""
+    """Return the client's iperf3 command for the direction of the data."""
     return "iperf3 -c SERVER -R" if advice.setting.direction == "down" else "iperf3 -c SERVER"
 
 
 def udp(advice: Findings) -> list[Statement]:
-    """UDP needs a proxy: MPTCP carries TCP only."""
+    """Tell that UDP needs a proxy, since MPTCP carries TCP only."""
     if advice.setting.protocol != "mptcp" or len(advice.setting.paths) == 1 or advice.verdict == "nothing":
         return []
     if advice.setting.traffic.kind == "blocks":
@@ -74,7 +74,10 @@ def udp(advice: Findings) -> list[Statement]:
 
 
 def receive_buffer(advice: Findings) -> list[Statement]:
-    """Whether the buffer holds the sender back, and which does not; nothing if one path and the buffer are enough."""
+    """Tell whether the buffer limits the sender, and a sufficient size.
+
+    Returns nothing if one path with the given buffer is enough.
+    """
     found = advice.buffer
     if found is None:
         return _rule(advice)
@@ -103,7 +106,7 @@ def receive_buffer(advice: Findings) -> list[Statement]:
 
 
 def _rule(advice: Findings) -> list[Statement]:
-    """The rule of thumb where nothing was searched."""
+    """Tell the rule of thumb if no buffer was searched."""
     if advice.choice is None or advice.verdict == "nothing":
         return []
     wanted, given = rule(advice.setting), advice.setting.receive_buffer
@@ -116,7 +119,7 @@ def _rule(advice: Findings) -> list[Statement]:
 
 
 def thresholds(advice: Findings) -> list[Statement]:
-    """What would make the second path worth it; or what each of several adds."""
+    """Tell the changes that make a second path worth it, or the gain that each of several adds."""
     if advice.left_out:
         return _path_adds(advice)
     if advice.choice is None or advice.verdict not in ("not worth", "borderline"):

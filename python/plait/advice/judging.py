@@ -1,4 +1,4 @@
-"""What the outcomes say: who is better, by how much, in how many variations, and whether more paths are worth it."""
+"""Comparison of outcomes: best candidates, gains, and whether more paths are worth it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ from plait.statistics import estimate
 from plait.statistics.estimate import Estimate
 
 WORTH_PERCENT = 10.0
-"""More paths are worth it from this gain on: more goodput, less delay or less time than with the best single path."""
+"""Gain from which on more paths are worth it: more goodput, less delay or less time than on the
+best single path."""
 COLLAPSE = 2.0
-"""A scheduler with half the goodput of the best single path, or twice its delay or time, is one to avoid."""
+"""A scheduler to avoid has half the goodput of the best single path, or twice its delay or time."""
 SLOW_PERCENT = 50.0
-"""Of schedulers of alike goodput, those whose packets take so much longer than the quickest's are not taken."""
+"""Among schedulers of equal goodput, those whose packet delay exceeds the lowest by more than this
+are not chosen."""
 QUICK_PERCENT = 20.0
-"""A scheduler of alike goodput whose packets take so much less is named."""
+"""A scheduler of equal goodput is named if the packet delay of the chosen one exceeds its delay by
+more than this."""
 MOSTLY = 0.75
-"""Share of the variations in which something has to be so before it is said without a reservation."""
+"""Share of the variations in which a statement must hold to be made without a reservation."""
 COPIES = 1.3
-"""From so many packets sent per packet delivered on, a scheduler is said to send copies."""
+"""Packets sent per packet delivered, above which a scheduler is said to send copies."""
 RANGE = (5, 95)
-"""Percentiles between which nine of ten variations are."""
+"""Percentiles that enclose nine of ten variations."""
 TOO_FEW = 20
-"""Of so many variations or fewer nine of ten cannot be told from all, so ranges are those of all."""
+"""With at most this many variations, ranges cover all of them instead of nine of ten."""
 
 Verdict = Literal["worth", "borderline", "not worth", "one path", "nothing"]
 
@@ -38,13 +41,19 @@ Verdict = Literal["worth", "borderline", "not worth", "one path", "nothing"]
 class Standing:
     """One candidate in all variations.
 
-    value: the median score; low, high: where nine of ten are at least, or all of a few (`TOO_FEW`). change: against
-    the best single path in percent, None for that path itself; gain: the same, but always positive where it is
-    better. worth_in: in how many variations the gain is at least `WORTH_PERCENT`; best_in: in how many no scheduler
-    is better by more than what counts as alike. whole_in: in how many everything arrived. delay_ms: the median of
-    the packets' p95 delays. buffered_bytes: the most that waited at the receiver, the median. overhead: packets
-    sent per packet delivered, the median. samples: the blocks or responses of a run, the median; 0 of other
-    traffic. shares: which part of its packets each of its paths carries, on average.
+    value: the median score.
+    low, high: range of nine in ten variations, or of all if there are few (`TOO_FEW`).
+    change: difference to the best single path in percent; None for that path itself.
+    gain: the same difference, positive if the candidate is better.
+    worth_in: number of variations with a gain of at least `WORTH_PERCENT`.
+    best_in: number of variations in which no scheduler is better by more than the margin of equal
+        results.
+    whole_in: number of variations in which all data arrived.
+    delay_ms: median of the packets' p95 delays.
+    buffered_bytes: median of the largest amount of data in the receive buffer.
+    overhead: packets sent per packet delivered, the median.
+    samples: blocks or responses of a run, the median; 0 for other traffic.
+    shares: average share of the packets on each of its paths.
     """
 
     candidate: Candidate
@@ -66,18 +75,22 @@ class Standing:
 
     @property
     def copies(self) -> bool:
-        """Whether it sends much more than arrives."""
+        """Whether it sends many more packets than it delivers."""
         return self.overhead > COPIES
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The scheduler to take, and how all others compare with it.
+    """The scheduler to use, and its comparison with all others.
 
-    lags: of every other scheduler the gain over the one to take, in percent. better: those that are better by more than
-    what counts as alike. alike: those as good. quicker: judged by goodput, the one of alike goodput whose packets take
-    least, if that is much less. undecided: those of which the runs do not tell. width: how many times wider than 95 %
-    intervals those have to be by which one of so many schedulers is called better.
+    lags: gain of every other scheduler over the chosen one, in percent.
+    better: schedulers that are better by more than the margin of equal results.
+    alike: equally good schedulers.
+    quicker: if goodput is judged, the scheduler of equal goodput with the lowest packet delay,
+        provided it is much lower.
+    undecided: schedulers that the runs cannot rank.
+    width: factor by which intervals must exceed 95 % intervals to call one of so many schedulers
+        better.
     """
 
     best: Standing
@@ -90,7 +103,7 @@ class Choice:
 
 
 def best_single(grid: Grid, singles: Sequence[Candidate], traffic: Traffic) -> Candidate:
-    """The path that is best alone, by the scores' geometric mean; the first of those that count as equal to it."""
+    """Return the best path alone by the geometric mean of scores, or the first equally good one."""
     best = max(singles, key=lambda one: _level(grid, one, traffic))
 
     def less(one: Candidate) -> float:
@@ -100,7 +113,7 @@ def best_single(grid: Grid, singles: Sequence[Candidate], traffic: Traffic) -> C
 
 
 def gain_of(traffic: Traffic, scores: Sequence[float], base: Sequence[float]) -> Estimate:
-    """How much better, in percent of goodput, or of the delay or time saved; positive is better."""
+    """Return the gain in percent of goodput, delay or time; positive is better."""
     change = estimate.change_of_pairs(scores, base)
     if traffic.more_is_better:
         return change
@@ -111,7 +124,7 @@ def gain_of(traffic: Traffic, scores: Sequence[float], base: Sequence[float]) ->
 def standings(
     grid: Grid, candidates: Sequence[Candidate], labels: Sequence[str], single: Candidate, traffic: Traffic
 ) -> list[Standing]:
-    """Every candidate, the best first."""
+    """Return the standing of every candidate, the best first."""
     base = grid.scores(single)
     best = _best_scores(grid, [one for one in candidates if one.scheduler is not None], traffic)
     found = [
@@ -159,14 +172,14 @@ def _standing(
 def choose(
     grid: Grid, available: Sequence[Standing], everyone: Sequence[Standing], traffic: Traffic
 ) -> Choice:
-    """The scheduler to take of those `available`: of those as good as the best of them, the simplest.
+    """Choose the simplest of the `available` schedulers that are as good as the best of them.
 
-    Judged by goodput, those whose packets take much longer are left out. Copies of everything are taken only if nothing
-    else is as good.
+    If goodput is judged, schedulers with a much longer packet delay are left out. A scheduler that
+    copies all data is chosen only if no other is as good.
     """
     alike = [one for one in available if is_alike(lag(grid, one, available[0], traffic), traffic)]
     least = min(alike, key=lambda one: _delay_level(grid, one.candidate))
-    # min takes the first of equal ones, which is the best.
+    # min returns the first of equal elements, which is the best one.
     best = min(
         (one for one in alike if not _slow(grid, one, least, traffic)),
         key=lambda one: (one.copies, effort(one.label)),
@@ -175,7 +188,7 @@ def choose(
 
 
 def _compared(grid: Grid, best: Standing, everyone: Sequence[Standing], traffic: Traffic) -> Choice:
-    """How all others compare with one."""
+    """Compare all others with the best one."""
     others = [one for one in everyone if one is not best]
     lags = {one.label: lag(grid, one, best, traffic) for one in others}
     alike = [one for one in others if is_alike(lags[one.label], traffic)]
@@ -199,20 +212,21 @@ def _compared(grid: Grid, best: Standing, everyone: Sequence[Standing], traffic:
 
 
 def lag(grid: Grid, one: Standing, other: Standing, traffic: Traffic) -> Estimate:
-    """The gain of one candidate over another."""
+    """Return the gain of one candidate over another."""
     return gain_of(traffic, grid.scores(one.candidate), grid.scores(other.candidate))
 
 
 def is_alike(found: Estimate, traffic: Traffic) -> bool:
-    """Whether a gain counts as none: small, and surely not large."""
+    """Return whether a gain counts as none: small, with an interval that excludes a large one."""
     low, high = _ends(found)
     return abs(found.value) <= traffic.alike_percent and max(-low, high) <= 2 * traffic.alike_percent
 
 
 def is_better(found: Estimate, traffic: Traffic, width: float) -> bool:
-    """Whether a gain is one: more than what counts as alike, and surely more than nothing, by a wider interval.
+    """Return whether a gain is significant: above the margin, and its wider interval above zero.
 
-    Of many schedulers the luckiest looks better than it is, and of a few variations a bootstrap knows too little.
+    The interval is wider because the luckiest of many schedulers looks better than it is, and
+    because a bootstrap of a few variations is unreliable.
     """
     return found.value > traffic.alike_percent and found.value > width * (found.value - _ends(found)[0])
 
@@ -222,12 +236,12 @@ def _ends(found: Estimate) -> tuple[float, float]:
 
 
 def _slow(grid: Grid, one: Standing, least: Standing, traffic: Traffic) -> bool:
-    """Whether packets take so much longer than the quickest ones that no goodput makes up for it."""
+    """Return whether the packet delay is so much longer that no goodput makes up for it."""
     return traffic.metric == "goodput" and _delay_excess(grid, one, least) > SLOW_PERCENT
 
 
 def collapsed(one: Standing, traffic: Traffic) -> bool:
-    """Whether a scheduler is so much worse than the best single path that it is one to avoid."""
+    """Return whether a scheduler is much worse than the best single path: one to avoid."""
     if one.change is None:
         return False
     ratio = 1 + one.change.value / 100
@@ -235,7 +249,7 @@ def collapsed(one: Standing, traffic: Traffic) -> bool:
 
 
 def verdict(one: Standing, variations: int) -> Verdict:
-    """Whether a scheduler's gain is worth it: by the gain's interval, and in most of the variations, or neither."""
+    """Judge a scheduler's gain by its interval and by most variations, else borderline."""
     if one.gain is None:
         return "one path"
     low, high = one.gain.interval or (one.gain.value, one.gain.value)
@@ -251,7 +265,7 @@ def _level(grid: Grid, one: Candidate, traffic: Traffic) -> float:
 
 
 def _best_scores(grid: Grid, ones: Sequence[Candidate], traffic: Traffic) -> list[float]:
-    """The best score of each variation."""
+    """Return the best score of each variation."""
     better = max if traffic.more_is_better else min
     rows = zip(*(grid.scores(one) for one in ones or grid.candidates), strict=True)
     return [better(row) for row in rows]
@@ -266,7 +280,7 @@ def _delay_level(grid: Grid, one: Candidate) -> float:
 
 
 def _much_slower(grid: Grid, one: Standing, least: Standing) -> bool:
-    """Whether packets take much longer than the least, on average and in the median."""
+    """Return whether packets take much longer than the lowest delay, in the mean and the median."""
     median = (one.delay_ms / least.delay_ms - 1) * 100
     return min(_delay_excess(grid, one, least), median) > QUICK_PERCENT
 

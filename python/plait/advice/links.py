@@ -1,8 +1,9 @@
-"""What someone knows of a path: `NAME RATE RTT [LOSS] [key=value…]`, as `plait advise --path` takes it.
+"""Facts about a path: `NAME RATE RTT [LOSS] [key=value…]`, as `plait advise --path` takes them.
 
-The parts after the name are told apart by their units, so their order does not matter: ``lte 30Mbit 60ms 1%``. A
-recording stands for the rate: ``lte trace=FILE 40ms`` (Mahimahi's format). Rates, round trip and loss may be ranges,
-``rtt=25-60ms``, and a name alone that is a preset's is that link: ``dsl``.
+The unit tells the kind of a part after the name, so the order does not matter:
+``lte 30Mbit 60ms 1%``. A recording can replace the rate: ``lte trace=FILE 40ms`` (Mahimahi's
+format). Rates, round trip and loss may be ranges: ``rtt=25-60ms``. The name of a preset alone
+stands for that link: ``dsl``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from plait.support.words import expected
 PACKET = 1500
 """Bytes of a packet on the wire, and of one delivery opportunity of a recording."""
 MOST_IN_BURSTS = 0.9
-"""Share of packets that bursts take at most."""
+"""Maximum share of packets that bursts lose."""
 KEYS = {
     "rate": "such as rate=16Mbit",
     "rtt": "such as rtt=25ms, or rtt=25-60ms if it is somewhere in between",
@@ -44,27 +45,29 @@ KEYS = {
     "preset": f"a common link, whose numbers hold where nothing else is said: {', '.join(PRESETS)}",
 }
 DISCIPLINES = {"codel": "codel", "fq_codel": "fq-codel", "fq-codel": "fq-codel"}
-"""Queue disciplines of a shaped router, as `queue=` and as scenario files have them, with their own limits."""
+"""Queue disciplines of a shaped router, by `queue=` value, as named in scenario files. They have
+limits of their own."""
 CODEL_TARGET_NS = 5_000_000
-"""RFC 8289: how long packets wait at a bottleneck that CoDel or FQ-CoDel manages."""
+"""RFC 8289: time that packets wait at a bottleneck that CoDel or FQ-CoDel manages."""
 FORM = "NAME RATE RTT [LOSS] [KEY=VALUE…], such as 'lte 30Mbit 60ms 1%', or a preset such as 'dsl'"
 SPREAD = 0.2
-"""Rate, round trip and loss are up to this share more or less than said, and so is a queue that was said."""
+"""Default relative uncertainty of rate, round trip and loss. A given queue varies by it too."""
 
 AMOUNT = re.compile(r"unknown unit: write (\d\S*?)(?:, and (\S+) as the rate of the other direction)?$")
-"""The amount that the reader of units proposes, and that of the other direction."""
+"""The amount that the unit parser proposes, and the amount of the other direction."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class KnownPath:
-    """What is known of a path; rates in bit/s, times in ns, loss from 0 to 1. `queue` is as scenario files have it.
+    """Facts about a path; rates in bit/s, times in ns, loss from 0 to 1.
 
-    `rate` is that of the data's direction, `back` of the other one, and the same unless given. With a `trace` (a
-    file's name) there is no rate; `back` is then the recording's mean unless given, or has a recording of its own.
-    Losses are independent, come in bursts of a mean number of packets, or at `handovers`. A path with a `cost` or a
-    `cap` (bytes) is metered. A spread is by what share rate, round trip
-    or loss may be more or less: of a range, half its width; where none was said, `SPREAD`. `preset` says whose numbers
-    stand where nothing else was said.
+    `rate` is the rate in the data's direction. `back` is that of the other direction, by default
+    the same. With a `trace` (a file name) there is no rate. The other direction then has a
+    recording of its own or the rate `back`, by default the recording's mean. `queue` is as in
+    scenario files. Losses are independent, in bursts of a mean number of packets, or at
+    `handovers`. A path with a `cost` or a `cap` (bytes) is metered. A spread is the relative
+    uncertainty of rate, round trip or loss: half the width of a range, or `SPREAD` without one.
+    `preset` names the source of the numbers that the input does not give.
     """
 
     name: str
@@ -87,7 +90,7 @@ class KnownPath:
     preset: str | None = None
 
     def spread(self, key: Literal["rate", "rtt", "loss", "back"]) -> float:
-        """Largest relative error of an amount; of `back` that of the rate, unless it has one of its own."""
+        """Return the largest relative error of an amount; for `back` by default the rate's."""
         said = {
             "rate": self.rate_spread,
             "rtt": self.rtt_spread,
@@ -98,12 +101,12 @@ class KnownPath:
 
     @cached_property
     def recording_ms(self) -> NDArray[np.int64]:
-        """The moments of the recording's delivery opportunities, in ms; empty without a recording."""
+        """Times of the recording's delivery opportunities, in ms; empty without a recording."""
         return _moments(self.trace)
 
     @cached_property
     def back_recording_ms(self) -> NDArray[np.int64]:
-        """Those of the other direction's recording."""
+        """Times of the other direction's delivery opportunities, in ms; empty without any."""
         return _moments(self.back_trace)
 
     @cached_property
@@ -121,16 +124,16 @@ class KnownPath:
 
     @property
     def discipline(self) -> str | None:
-        """The discipline of a shaped router's queue."""
+        """The discipline of a shaped router's queue, or None."""
         return DISCIPLINES.get(self.queue or "")
 
     @property
     def together(self) -> bool:
-        """Whether losses come together, as said."""
+        """Whether losses come together, as given."""
         return self.burst is not None or self.handovers is not None
 
     def turned(self) -> KnownPath:
-        """The path with its directions exchanged: data goes where only acknowledgements went."""
+        """Return the path with exchanged directions: data flows where acknowledgements flowed."""
         if self.trace is None and self.back_trace is None:
             return (
                 self
@@ -149,7 +152,7 @@ class KnownPath:
         )
 
     def bdp_packets(self) -> float:
-        """Packets that fill the empty path."""
+        """Return the number of packets that fill the empty path."""
         return self.mean_bps * self.rtt_ns / NANOSECONDS / 8 / PACKET
 
     def path(
@@ -164,9 +167,9 @@ class KnownPath:
         back_trace: str | None = None,
         place: float = 0.0,
     ) -> Path:
-        """The path of a scenario; `rate`, `rtt`, `loss` and `back` are factors, the others replacements.
+        """Return the path of a scenario; `rate`, `rtt`, `loss`, `back` are factors, others replace.
 
-        `place` (0 to 1) says how much of the time between two handovers is over at the beginning.
+        `place` (0 to 1) is the elapsed share of the time between two handovers at the beginning.
         """
         back_bps = self.back_bps
         if back_bps is None and self.trace is not None and self.back_trace is None:
@@ -205,11 +208,11 @@ class KnownPath:
 
 
 def parse_path(text: str) -> KnownPath:
-    """Read what was said of a path.
+    """Parse the description of a path.
 
     Raises:
-        ScenarioError: the text says no name, no or two rates or round-trip times, something unknown, or a value out
-            of range; a recording cannot be read.
+        ScenarioError: the text has no name, no rate or two, no round-trip time or two, an unknown
+            part, or a value out of range; or a recording cannot be read.
     """
     try:
         words = shlex.split(text)
@@ -236,10 +239,11 @@ def parse_path(text: str) -> KnownPath:
 
 
 def parse_paths(texts: Sequence[str | KnownPath]) -> list[KnownPath]:
-    """Read what was said of all paths.
+    """Parse the descriptions of all paths.
 
     Raises:
-        ScenarioError: no path, two of the same name, more than schedulers take, or one is not valid.
+        ScenarioError: there is no path, two have the same name, there are more than schedulers
+            take, or a path is invalid.
     """
     if not texts:
         message = f"paths: expected at least one, {FORM}"
@@ -255,7 +259,7 @@ def parse_paths(texts: Sequence[str | KnownPath]) -> list[KnownPath]:
 
 
 def _item(text: str, word: str) -> tuple[str, str]:
-    """Key and value of one word: said as KEY=VALUE, or told by its unit."""
+    """Return key and value of one word, from KEY=VALUE or by its unit."""
     key, equals, value = word.partition("=")
     if not equals:
         kind = _kind(word)
@@ -277,7 +281,7 @@ def _item(text: str, word: str) -> tuple[str, str]:
 
 
 def _meant(word: str) -> list[str]:
-    """What was meant by an amount in another notation: ``50Mbps``, ``20msec``, or ``50/10Mbit`` as tariffs have it."""
+    """Guess the amount in another notation: ``50Mbps``, ``20msec``, or ``50/10Mbit`` of tariffs."""
     meant: list[str] = []
     for read in (_core.parse_rate, _core.parse_duration):
         try:
@@ -290,7 +294,7 @@ def _meant(word: str) -> list[str]:
 
 
 def _preset(text: str, said: dict[str, str]) -> str | None:
-    """The name of the preset that was said; its numbers are put where nothing else was said."""
+    """Return the name of the given preset, and fill in its numbers where the input gives none."""
     name = said.pop("preset", None)
     if name is None:
         return None
@@ -313,7 +317,7 @@ def _preset(text: str, said: dict[str, str]) -> str | None:
 
 
 def _kind(word: str) -> str | None:
-    """Which of rate, rtt and loss a word is, by its unit."""
+    """Return the kind of a word by its unit: rate, rtt or loss."""
     word = (ends(word) or (word,))[0]
     if word.endswith("%") or word.startswith(("burst:", "every:")):
         return "loss"
@@ -327,7 +331,7 @@ def _kind(word: str) -> str | None:
 
 
 def _known(text: str, name: str, said: dict[str, str], common: str | None) -> KnownPath:
-    """The path, checked by the same code that reads scenario files."""
+    """Build the path; the code that reads scenario files checks the values."""
     share, together = _losses(text, said)
     judged = {**said, "loss": share}
     for key, as_key in (("rate", "rate"), ("back", "rate"), ("loss", "loss")):
@@ -374,7 +378,7 @@ def _known(text: str, name: str, said: dict[str, str], common: str | None) -> Kn
 
 
 def _losses(text: str, said: dict[str, str]) -> tuple[str, float | Handovers | None]:
-    """The share of packets that are lost, and how they come together if that was said."""
+    """Return the share of lost packets, and their bursts or handovers if given."""
     try:
         return losses(said.get("loss", "0%"))
     except _core.ScenarioError as error:
@@ -394,7 +398,7 @@ def _cap(text: str, value: str | None) -> int | None:
 
 
 def _whole(text: str | None) -> TypeGuard[str]:
-    """Whether a text is a whole number."""
+    """Return whether a text is a whole number."""
     return text is not None and text.isascii() and text.isdigit()
 
 
@@ -410,7 +414,7 @@ def _moments(file: str | None) -> NDArray[np.int64]:
 
 
 def _checked(text: str, name: str, key: str, value: str | int | None, as_key: str) -> None:
-    """Let the scenario reader judge one value; ScenarioError in its words."""
+    """Let the scenario reader check one value; raise its ScenarioError with the path's text."""
     if value is None:
         return
     table = {"rate": "1Mbit", "rtt": "1ms", as_key: value}

@@ -1,4 +1,4 @@
-"""What ping and iperf3 printed, and recordings, as a path for `plait advise`."""
+"""Output of ping and iperf3, and recordings, as a path for `plait advise`."""
 
 from __future__ import annotations
 
@@ -16,26 +16,29 @@ import numpy as np
 from plait import _core
 
 REPLY = re.compile(r"[=<](\d+(?:[.,]\d+)?) ?ms\b")
-"""The round trip in a line of ping: time=, Zeit=, temps=, by the language. Totals have blanks around =."""
+"""The round trip in a line of ping (time=, Zeit=, temps= by language). Totals have blanks around
+=."""
 NUMBER = re.compile(r"\b(?:icmp_)?seq=(\d+)\b")
-"""An echo's number; BusyBox writes seq, and Windows writes no number."""
+"""Sequence number of an echo. BusyBox writes seq; Windows writes no number."""
 NUMBERS = 1 << 16
-"""Echoes are numbered with 16 bits (RFC 792): 65535 is followed by 0."""
+"""Echo sequence numbers have 16 bits (RFC 792): 65535 is followed by 0."""
 TOTALS = (
     re.compile(r"^\s*(\d+) [^\d%,]+, *\+?\d+ [^%]*%", re.MULTILINE),
     re.compile(r"=\s*(\d+),[^=]+=\s*\d+,[^=]+=\s*\d+\s*\([^\d)]*\d+ ?%"),
 )
-"""Lines of totals, with how many echoes were sent: of Unix, and of Windows. Words depend on the language."""
+"""Lines of totals with the number of echoes sent, on Unix and on Windows. Words depend on the
+language."""
 RATE = re.compile(r"([\d.]+) ([KkMGT]?)(bits|Bytes)/sec.*\breceiver")
 ERROR = re.compile(r"^iperf3: error - (.*)$", re.MULTILINE)
 BOTH_WAYS = re.compile(r"\[[TR]X-[CS]\]")
-"""The mark of a line of `iperf3 --bidir`: client (C) or server (S), sending (TX) or receiving (RX)."""
+"""The mark of a line of `iperf3 --bidir`: client (C) or server (S), sending (TX) or receiving
+(RX)."""
 PAYLOAD = 1448 / 1500
-"""Share of a full packet's bytes that TCP over IPv4 with timestamps carries for its user."""
+"""Payload share of a full packet's bytes in TCP over IPv4 with timestamps."""
 FEW_PINGS = 100
 JITTER_PERCENTILE = 95
 TOGETHER = 1.5
-"""From so many lost echoes in a row on average on, losses count as bursts."""
+"""Mean number of consecutive lost echoes from which on losses count as bursts."""
 PREFIXES = "", "k", "M", "G", "T"
 
 
@@ -54,20 +57,23 @@ class Ping:
 
     @property
     def rtt_ms(self) -> float:
-        """The shortest: that of the empty link."""
+        """Shortest round trip in ms: that of the empty link."""
         return min(self.round_trips)
 
     @property
     def jitter_ms(self) -> float:
-        """By how much 95 % of the others are longer at most; delays of both directions are taken for the data's."""
+        """Excess of the 95th percentile over the shortest round trip, in ms.
+
+        The delays of both directions are attributed to the data's direction.
+        """
         return float(np.percentile(self.round_trips, JITTER_PERCENTILE)) - self.rtt_ms
 
 
 def read_ping(text: str, name: str) -> Ping:
-    """What ``ping -c N`` printed.
+    """Parse the output of ``ping -c N``.
 
     Raises:
-        ScenarioError: there are no replies in it.
+        ScenarioError: the text contains no replies.
     """
     lines = text.splitlines()
     sent, replies = _numbered(lines) if NUMBER.search(text) else _in_order(lines)
@@ -83,7 +89,10 @@ def read_ping(text: str, name: str) -> Ping:
 
 
 def _numbered(lines: Sequence[str]) -> tuple[int, dict[int, float]]:
-    """Echoes up to the last reply, and round trips in ms by the echo's number. Of duplicates the first one counts."""
+    """Return the number of echoes between first and last reply, and round trips in ms by number.
+
+    Of duplicate replies the first one counts.
+    """
     replies: dict[int, float] = {}
     last: int | None = None
     for line in lines:
@@ -99,7 +108,7 @@ def _numbered(lines: Sequence[str]) -> tuple[int, dict[int, float]]:
 
 
 def _in_order(lines: Sequence[str]) -> tuple[int, dict[int, float]]:
-    """The same of Windows' ping: a line for each echo, between a title and an empty line.
+    """Return echoes and round trips of Windows' ping: lines per echo between title and empty line.
 
     A line without a round trip is a lost echo, in every language.
     """
@@ -116,12 +125,14 @@ def _in_order(lines: Sequence[str]) -> tuple[int, dict[int, float]]:
 
 
 def read_iperf3(text: str, name: str, *, back: bool = False) -> float:
-    """The goodput at the receiver in bit/s, of what ``iperf3 -c`` printed, with or without ``-J``.
+    """Return the receiver's goodput in bit/s from the output of ``iperf3 -c`` or ``iperf3 -c -J``.
 
-    `back`: of the way to the server; unless given, of the way from the server, which ``-R`` measures.
+    `back` selects the direction to the server. The default is the direction from the server, which
+    ``-R`` measures.
 
     Raises:
-        ScenarioError: there is no such line in it, iperf3 reports an error, or it measured the other way.
+        ScenarioError: the line is missing, iperf3 reports an error, or it measured the other
+            direction.
     """
     if not text.lstrip().startswith("{"):
         return _of_words(text, name, back)
@@ -134,7 +145,7 @@ def read_iperf3(text: str, name: str, *, back: bool = False) -> float:
 
 
 def _of_document(document: Any, name: str, back: bool, behind: re.Match[str] | None) -> float:
-    """The goodput in iperf3's JSON; `behind` is the error that stands behind it."""
+    """Return the goodput in iperf3's JSON; `behind` is an error message after the document."""
     try:
         end = document["end"]
         test = document.get("start", {}).get("test_start", {})
@@ -154,7 +165,7 @@ def _of_document(document: Any, name: str, back: bool, behind: re.Match[str] | N
 
 
 def _of_words(text: str, name: str, back: bool) -> float:
-    """The goodput in iperf3's text."""
+    """Return the goodput in iperf3's text output."""
     lines = text.splitlines()
     if any(BOTH_WAYS.search(line) for line in lines):
         way = "[TX-C]" if back else "[RX-C]"
@@ -168,13 +179,13 @@ def _of_words(text: str, name: str, back: bool) -> float:
         if failed is not None:
             message = f"{name}: iperf3 failed: {failed[1].strip()}"
         raise _core.ScenarioError(message)
-    number, prefix, unit = rates[-1].groups()  # of several streams the last line is their sum
+    number, prefix, unit = rates[-1].groups()  # the last line of several streams is their sum
     power = PREFIXES.index(prefix.replace("K", "k"))
     return float(number) * (1000.0**power if unit == "bits" else 8 * 1024.0**power)
 
 
 def _check_way(name: str, reverse: bool, back: bool) -> None:
-    """Refuse a measurement of the other direction; `reverse`: made with ``-R``."""
+    """Refuse a measurement of the other direction; `reverse` tells that it was made with ``-R``."""
     if reverse and back:
         message = (
             f"{name}: was measured with -R, from the server; expected iperf3 -c HOST, or the option --iperf3"
@@ -189,10 +200,10 @@ def _check_way(name: str, reverse: bool, back: bool) -> None:
 
 
 def read_text(file: FilePath) -> str:
-    """A file's text.
+    """Return a file's text.
 
     Raises:
-        ScenarioError: it cannot be read.
+        ScenarioError: the file cannot be read.
     """
     try:
         content = file.read_bytes()
@@ -204,7 +215,7 @@ def read_text(file: FilePath) -> str:
     if b"\0" in content:
         message = f"{file}: no text"
         raise _core.ScenarioError(message)
-    # Windows writes words in a code page of the country; the numbers are ASCII.
+    # Windows writes words in the national code page; the numbers are ASCII.
     return content.decode("utf-8-sig", errors="replace")
 
 
@@ -216,7 +227,7 @@ def path_text(
     up: float | None = None,
     trace: FilePath | None = None,
 ) -> str:
-    """The path as `plait advise --path` takes it; `down` and `up` are goodputs in bit/s."""
+    """Return the path as `plait advise --path` takes it; `down` and `up` are goodputs in bit/s."""
     words = [name]
     words.append(f"trace={trace.absolute()}" if trace is not None else _rate((down or 0) / PAYLOAD))
     words.append(f"{ping.rtt_ms:.3g}ms")
@@ -231,7 +242,7 @@ def path_text(
 
 
 def remarks(ping: Ping) -> list[str]:
-    """What to mind."""
+    """Return cautions about the measurement."""
     said = []
     if len(ping.round_trips) < FEW_PINGS:
         said.append(f"{len(ping.round_trips)} replies are few: ping -i 0.2 -c 500")

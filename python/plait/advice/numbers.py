@@ -1,4 +1,4 @@
-"""Amounts as people write them, with three digits."""
+"""Amounts in human-readable form, with three digits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from plait.statistics.estimate import Estimate
 
 TENFOLD = 900.0
-"""Percent more."""
+"""Percent. Changes from tenfold on are written as factors."""
 _RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
 _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 _MIB = 1 << 20
@@ -18,36 +18,39 @@ _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
 def rate(bits_per_second: float) -> str:
-    """A rate, such as ``17.3 Mbit/s``."""
+    """Format a rate, such as ``17.3 Mbit/s``."""
     return _amount(bits_per_second, _RATES)
 
 
 def size(amount: float) -> str:
-    """An amount of data, such as ``256 kB``, or ``6 MiB`` where it is exactly that."""
+    """Format an amount of data, such as ``256 kB``, or ``6 MiB`` if it is exactly that."""
     if amount and amount % _MIB == 0:
         return f"{digits(amount / _MIB)} MiB"
     return _amount(amount, _SIZES)
 
 
 def time(seconds: float) -> str:
-    """A duration, such as ``25 ms``."""
+    """Format a duration, such as ``25 ms``."""
     return _amount(seconds, (*_LONG, *_TIMES) if seconds >= _LONG_FROM else _TIMES)
 
 
 def unit(values: list[float], kind: Literal["rate", "time"]) -> tuple[float, str]:
-    """Factor and name of the unit that suits the largest of several values."""
+    """Return factor and name of the unit that suits the largest of several values."""
     units = _RATES if kind == "rate" else _TIMES
     largest = max(values, default=0.0)
     return next((one for one in units if largest >= one[0]), units[-1])
 
 
 def share(value: float) -> str:
-    """A share, such as ``0.2 %``."""
+    """Format a share, such as ``0.2 %``."""
     return f"{digits(value * 100)} %"
 
 
 def signed(percent: float, *, factor: bool | None = None) -> str:
-    """A change in percent, such as ``+42 %``; as a `factor`, ``×12``, if it is more than tenfold or one wants it so."""
+    """Format a change in percent, such as ``+42 %``, or as a factor, such as ``×12``.
+
+    `factor` chooses the form; by default a change of tenfold or more is a factor.
+    """
     if percent >= TENFOLD if factor is None else factor:
         return f"×{digits(1 + percent / 100)}"
     rounded = f"{percent:+.0f}" if abs(percent) >= 9.95 else f"{percent:+.1f}"
@@ -57,7 +60,7 @@ def signed(percent: float, *, factor: bool | None = None) -> str:
 
 
 def saved(percent: float, noun: str = "") -> str:
-    """A gain as less or more of something, such as ``12 % less delay``, or ``12.3 times the delay``."""
+    """Format a gain as less or more of a noun: ``12 % less delay``, or ``12.3 times the delay``."""
     if percent < -TENFOLD:
         return f"{digits(1 - percent / 100)} times" + (f" the {noun}" if noun else "")
     rounded = signed(abs(percent), factor=False).removeprefix("+")
@@ -65,20 +68,20 @@ def saved(percent: float, noun: str = "") -> str:
 
 
 def cost(percent: float, what: str = "") -> str:
-    """A cost in percent of something, such as ``22 % of the goodput``, or ``nothing``."""
+    """Format a cost in percent of something, such as ``22 % of the goodput``, or ``nothing``."""
     written = signed(percent).removeprefix("+")
     return f"{written} {what}".rstrip() if percent > 0 and written != "0 %" else "nothing"
 
 
 def from_to(ends: Sequence[str]) -> str:
-    """Both ends of an interval, common words once: ``11.3 to 13.3 times``, ``2 to 8 % less``."""
+    """Join an interval's ends, common words once: ``11.3 to 13.3 times``, ``2 to 8 % less``."""
     low, _, word = (ends[0] if ends else "").partition(" ")
     same = len(ends) == 2 and ends[1].endswith(f" {word}")
     return f"{low} to {ends[1]}" if same else " to ".join(ends)
 
 
 def interval(change: Estimate) -> str:
-    """A change's confidence interval, such as ``+35 to +49 %``; empty without one."""
+    """Format the confidence interval of a change: ``+35 to +49 %``; empty without an interval."""
     if change.interval is None:
         return ""
     low, high = (signed(value, factor=change.value >= TENFOLD) for value in change.interval)
@@ -86,7 +89,7 @@ def interval(change: Estimate) -> str:
 
 
 def digits(value: float) -> str:
-    """Three digits, without an exponent or zeros that say nothing."""
+    """Format three digits, without an exponent or trailing zeros."""
     if value == 0:
         return "0"
     if abs(value) >= 100:

@@ -1,4 +1,4 @@
-"""What came out of a run: the score by which it is judged, and what is told beside it."""
+"""Result of a run: its score and further figures."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from plait.results.result import Result
 from plait.scenarios.units import NANOSECONDS, duration_ns
 
 LEAST = 1e-6
-"""What counts instead of nothing, so that ratios stay finite: this share of all rates, or of the largest time."""
+"""Replacement for zero, so that ratios stay finite: this share of all rates, or of the largest
+time."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run gave.
+    """Result of a run.
 
-    `score` is goodput in bit/s, a part of the delays, latencies or downloads' times in ms, or a file's time in s.
-    `whole` is False if a file or download did not arrive in time, or blocks or responses are missing at the end.
-    `overhead` is packets sent per packet delivered. `samples` are the blocks or responses that count, 0 of other
-    traffic. `shares` are the paths' parts of the packets. Goodput and overhead are of all flows, the others of the
+    `score` is the goodput in bit/s, a statistic of delays, latencies or download times in ms, or a
+    file's time in s. `whole` is False if a file or download did not arrive in time, or if blocks or
+    responses are missing at the end. `overhead` is packets sent per packet delivered. `samples` is
+    the number of blocks or responses that count, 0 for other traffic. `shares` are the paths'
+    shares of the packets. Goodput and overhead cover all flows; the other figures are those of the
     scenario's own connection.
     """
 
@@ -40,7 +42,7 @@ class Outcome:
 
 
 def outcome_of(result: Result, traffic: Traffic, duration_ns: int, capacity_bps: float) -> Outcome:
-    """What a run of at most `duration_ns` gave, over paths that carry `capacity_bps` together."""
+    """Return the outcome of a run of at most `duration_ns` over paths with this total capacity."""
     metrics = result.metrics
     flows = result.flows
     sent = sum(path["packets_sent"] for path in result.paths) + sum(flow["packets_sent"] for flow in flows)
@@ -70,7 +72,7 @@ def _score(result: Result, traffic: Traffic, duration_ns: int, capacity_bps: flo
         return max(result.metrics["completion_time_s"] or longest, longest * LEAST)
     name, part = traffic.column.split(".")
     if traffic.kind == "flows":
-        # One that has not arrived has taken the rest of the run, at least.
+        # A download that has not arrived counts with the rest of the run, which is a lower bound.
         times = [
             (longest if end is None else end) - begin / NANOSECONDS
             for end, begin in zip(_ends(result), _begins_ns(result), strict=True)
@@ -82,7 +84,7 @@ def _score(result: Result, traffic: Traffic, duration_ns: int, capacity_bps: flo
 
 
 def part_of(values: Sequence[float], part: str) -> float:
-    """The mean, the largest, or the value that so many percent (such as ``p95``) do not exceed."""
+    """Return the mean, the maximum, or a percentile such as ``p95``."""
     ordered = sorted(values)
     if part == "mean":
         return fmean(ordered)
@@ -91,7 +93,7 @@ def part_of(values: Sequence[float], part: str) -> float:
 
 
 def _part(result: Result, name: str, part: str) -> float | None:
-    """A part of a distribution in ms; None if nothing was delivered."""
+    """Return a statistic of a distribution in ms; None if nothing was delivered."""
     spread: Spread | None = result.data["metrics"][name]
     if spread is None:
         return None
@@ -100,12 +102,12 @@ def _part(result: Result, name: str, part: str) -> float | None:
 
 
 def _ends(result: Result) -> list[float | None]:
-    """When each download had arrived, in s: the scenario's own connection's and the flows'; None if it had not."""
+    """Return the arrival time of each download in s, the scenario's own first; None if none."""
     return [result.metrics["completion_time_s"], *(flow["completion_time_s"] for flow in result.flows)]
 
 
 def _begins_ns(result: Result) -> list[int]:
-    """When each began; a repetition's flows begin a little later than the traffic says."""
+    """Return the start of each download. In a repetition, flows start slightly later than given."""
     scenario = json.loads(str(result.scenario_json))
     return [duration_ns(one["start"]) for one in (scenario["workload"], *scenario["flow"])]
 

@@ -20,7 +20,7 @@ Column = TypeVar("Column")
 
 
 def before(advice: Findings) -> list[Statement]:
-    """What stands before the evidence."""
+    """Return the statements before the evidence."""
     return [
         wording.heading(advice),
         *wording.processor(advice),
@@ -32,7 +32,7 @@ def before(advice: Findings) -> list[Statement]:
 
 
 def after(advice: Findings) -> list[Statement]:
-    """What stands behind it: other questions, and what all of it rests on."""
+    """Return the statements after the evidence: other questions, and the basis of the advice."""
     return [
         *further.receive_buffer(advice),
         *further.thresholds(advice),
@@ -53,11 +53,11 @@ STYLES = {
     "basis": "dim",
 }
 UNBROKEN = ("note", "command")
-"""Lines for a shell: never broken, however narrow the screen is."""
+"""Lines for a shell: never wrapped, even on a narrow screen."""
 
 
 def page(advice: Findings, width: int = WIDTH) -> Group:
-    """The whole answer, its prose and table for `width` columns.
+    """Return the whole advice, its prose and table for `width` columns.
 
     Print it with `crop=False`: commands may be longer.
     """
@@ -76,7 +76,7 @@ def _line(one: Statement) -> Text:
 
 
 def shown(advice: Findings) -> list[Standing]:
-    """The rows of the table: all, or where one path alone is recommended, the paths and the best of more."""
+    """Return the table's rows: all, or the paths and the best of more if one path is advised."""
     if advice.choice is None or advice.verdict in ("worth", "borderline"):
         return list(advice.standings)
     best = wording.schedulers(advice)[0]
@@ -88,9 +88,10 @@ def shown(advice: Findings) -> list[Standing]:
 
 
 def evidence(advice: Findings, width: int) -> RenderableType:
-    """Schedulers and single paths, the best first. Rows of equal figures are one; a note below names their schedulers.
+    """Return the table of schedulers and single paths, the best first.
 
-    A narrow screen gets the most important columns.
+    Rows of equal figures are merged; a note below names their schedulers. A narrow screen gets the
+    most important columns.
     """
     traffic, count = advice.setting.traffic, advice.simulated.variations
     factor, unit = _unit(advice)
@@ -117,7 +118,8 @@ def evidence(advice: Findings, width: int) -> RenderableType:
             "–" if one.gain is None else f"{one.worth_in} of {count}",
             f"{one.whole_in} of {count}" if counted else numbers.digits(one.delay_ms / 1e3 / slow),
         )
-        # A path alone has a row of its own. The advised scheduler shares its row with equally good ones.
+        # A single path has a row of its own. The advised scheduler shares its row with equally good
+        # ones.
         kind = (
             one.label
             if one.candidate.scheduler is None
@@ -147,7 +149,7 @@ def evidence(advice: Findings, width: int) -> RenderableType:
 
 
 def _judged(advice: Findings, one: Standing) -> str:
-    """How a scheduler compares with the one to take, in a word."""
+    """Return one word that compares a scheduler with the chosen one."""
     choice = advice.choice
     if choice is None or one is choice.best or one.candidate.scheduler is None:
         return "–"
@@ -158,7 +160,7 @@ def _judged(advice: Findings, one: Standing) -> str:
 
 
 def recommended(advice: Findings) -> Standing | None:
-    """The row of what the advice says to use."""
+    """Return the row of the recommendation."""
     if advice.verdict == "nothing":
         return None
     if advice.choice is None or advice.verdict == "not worth":
@@ -167,7 +169,7 @@ def recommended(advice: Findings) -> Standing | None:
 
 
 def text(advice: Findings) -> str:
-    """The page as plain text."""
+    """Return the page as plain text."""
     out = Console(file=io.StringIO(), width=WIDTH, color_system=None, legacy_windows=False)
     out.print(page(advice), crop=False)
     assert isinstance(out.file, io.StringIO)
@@ -175,7 +177,7 @@ def text(advice: Findings) -> str:
 
 
 def _unit(advice: Findings) -> tuple[float, str]:
-    """The unit of the scores' column: of the best ones, so that collapsed ones do not decide."""
+    """Return the unit of the score column, from the best scores: collapsed ones do not decide."""
     best = recommended(advice) or advice.single
     if advice.setting.traffic.more_is_better:
         return numbers.unit([best.value], "rate")
@@ -184,12 +186,12 @@ def _unit(advice: Findings) -> tuple[float, str]:
 
 
 def _kept(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The columns of a narrow terminal: who, the value, the change, and in how many variations it is worth it."""
+    """Return a narrow terminal's columns: label, value, gain, and variations with that gain."""
     return (columns[0], columns[1], columns[3], columns[4])
 
 
 def _against(one: Standing) -> str:
-    """The gain in percent and its interval, without the sign of percent; more is better. Long delays are multiples."""
+    """Return the gain and its interval without the percent sign; long delays are multiples."""
     if one.gain is None:
         return "–"
     percents = [one.gain.value, *(one.gain.interval or ())]

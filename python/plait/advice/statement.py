@@ -1,4 +1,4 @@
-"""A sentence of an advice, and of which kind it is: by its kind, tests know what it claims."""
+"""A sentence of an advice with its kind, by which tests identify its claim."""
 
 from __future__ import annotations
 

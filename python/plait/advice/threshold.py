@@ -1,4 +1,4 @@
-"""What would make the second path worth it: one thing changed at a time, the others as said, each run as it is said."""
+"""Changes that would make the second path worth it: one value at a time, all others as given."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from plait.scenarios.units import NANOSECONDS
 from plait.statistics.estimate import Estimate, width_for_many
 
 MOST_LEFT_OUT = 8
-"""Of more paths it is not asked what each adds: that takes too long."""
+"""Maximum number of paths for which the gain of each is computed: more would take too long."""
 Key = Literal["rate", "rtt", "loss", "receive_buffer"]
 FACTORS = (1.5, 2.0, 3.0, 5.0, 10.0)
-"""How much more rate, or less delay or loss, is tried; the last one of losses is none at all."""
+"""Factors of more rate, or less delay or loss. The last one of losses means no loss at all."""
 BUFFER_FACTORS = (2.0, 4.0, 8.0, 16.0, 32.0)
 PLANS = ((12, 1), (8, 1), (6, 1), (8, 2), (6, 2), (4, 2))
-"""Variations, and every which factor is tried: the first for which there is time."""
+"""Plans: number of variations, and stride of factors. The first one that the budget allows is
+used."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A value (bit/s, s, share or bytes) that was run, in so many variations, and the gain over the best path alone.
+    """A simulated value (bit/s, s, share or bytes) and its gain over the best path alone.
 
-    width: how many times wider than its 95 % interval is the one by which it is called worth it or not: of so many
-    values some are lucky, and of a few variations a bootstrap knows too little.
+    width: factor by which the deciding interval is wider than the 95 % interval. Some of many
+    values are lucky, and a bootstrap of a few variations is unreliable.
     """
 
     value: float
@@ -42,21 +43,21 @@ class Tried:
 
     @property
     def enough(self) -> bool:
-        """Whether the second path is worth it then: the whole interval, and in most of the variations."""
+        """Whether the second path is worth it: by the whole interval and most variations."""
         low, value = self.gain.low, self.gain.value
         surely = value if low is None else value - self.width * (value - low)
         return surely >= WORTH_PERCENT and self.worth_in >= MOSTLY * self.variations
 
     @property
     def vain(self) -> bool:
-        """Whether it is not worth it then: the whole interval is below."""
+        """Whether the second path is not worth it: the whole interval is below the threshold."""
         high, value = self.gain.high, self.gain.value
         return (value if high is None else value + self.width * (high - value)) < WORTH_PERCENT
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """All values of a key that were run, from what was said on, the largest change last."""
+    """All simulated values of a key, from the given value on, the largest change last."""
 
     key: Key
     tried: tuple[Tried, ...]
@@ -68,7 +69,10 @@ class Threshold:
 
     @property
     def ends(self) -> Tried | None:
-        """The first larger change that is not: the second path is then so good that the first adds little."""
+        """The first larger change that is not worth it.
+
+        The second path alone is then so good that the first one adds little.
+        """
         if self.first is None:
             return None
         later = self.tried[self.tried.index(self.first) + 1 :]
@@ -82,7 +86,7 @@ class Threshold:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """By how many percent all paths are better than all but this one, in so many variations."""
+    """Gain in percent of all paths over all but this one, and the number of variations."""
 
     path: str
     gain: Estimate
@@ -99,19 +103,20 @@ def search(
     *,
     with_buffer: bool,
 ) -> list[Threshold]:
-    """Run each key's values, as long as the grid's runs and in some of its variations; the buffer's only `with_buffer`.
+    """Run each key's values, as long as the grid's runs, in some of its variations.
 
-    Shorter runs would tell something else, since slow start weighs more in them. Nothing if there is no time.
+    Shorter runs would give other results, since slow start weighs more in them. The buffer is tried
+    only `with_buffer`. The result is empty if the budget does not suffice.
     """
     every_key = _keys(setting, second, with_buffer)
     costs = {key: _costs(setting, grid, candidate, second, key) for key in every_key}
-    # More rate is the dearest to try, a larger buffer what helps most where it is too small.
+    # A higher rate costs the most runs. If the buffer is too small, a larger one helps most.
     sets: list[list[Key]] = [every_key, [key for key in every_key if key != "rate"]]
     if with_buffer:
         sets.append(["receive_buffer"])
     for keys, plan in itertools.product(sets, PLANS):
         planned, stride = plan
-        # Never a value below the largest change without that one.
+        # The largest change is always among the values.
         every = range(len(FACTORS), 0, -stride)[::-1]
         variations = min(planned, grid.variations)
         if variations * sum(costs[key][step - 1] for key in keys for step in every) <= events:
@@ -124,7 +129,10 @@ def search(
 def left_out(
     bench: Bench, setting: Setting, grid: Grid, candidate: Candidate, events: float
 ) -> list[LeftOut]:
-    """What each of several paths adds to the others, with the same scheduler; nothing said of more than some paths."""
+    """Return the gain that each of several paths adds, with the same scheduler.
+
+    The result is empty for more than `MOST_LEFT_OUT` paths.
+    """
     every = candidate.paths
     if len(every) > MOST_LEFT_OUT:
         return []
@@ -149,7 +157,7 @@ def left_out(
 
 
 def changed(setting: Setting, second: int, key: str, value: float) -> Setting:
-    """What was said, but for one value: of the path at index `second`, or of the connection."""
+    """Return the setting with one value changed: of the path at index `second`, or the buffer."""
     if key == "receive_buffer":
         return replace(setting, receive_buffer=round(value))
     path: KnownPath = setting.paths[second]
@@ -166,7 +174,7 @@ def changed(setting: Setting, second: int, key: str, value: float) -> Setting:
 def over_best(
     setting: Setting, together: Sequence[float], alone: Mapping[int, Sequence[float]]
 ) -> tuple[Estimate, int]:
-    """The gain over the best path alone, and in how many variations it is worth it."""
+    """Return the gain over the best path alone, and the number of variations that are worth it."""
     gains = {index: gain_of(setting.traffic, together, scores) for index, scores in alone.items()}
     best = min(gains, key=lambda index: gains[index].value)
     each = [
@@ -177,7 +185,7 @@ def over_best(
 
 
 def _keys(setting: Setting, second: int, with_buffer: bool) -> list[Key]:
-    """What can be changed: rates of recordings cannot, nor losses of a path without."""
+    """Return the keys that can change: no rate of a recording, no loss of a path without losses."""
     path = setting.paths[second]
     keys: list[Key] = ["rtt", "receive_buffer"] if with_buffer else ["rtt"]
     if path.rate_bps is not None:
@@ -188,7 +196,7 @@ def _keys(setting: Setting, second: int, with_buffer: bool) -> list[Key]:
 
 
 def _costs(setting: Setting, grid: Grid, candidate: Candidate, second: int, key: Key) -> list[float]:
-    """About how many events the runs of each step take, in one variation."""
+    """Return the approximate number of events of each step's runs, in one variation."""
 
     def mean(one: Candidate) -> float:
         return sum(outcome.events for outcome in grid.outcomes[one]) / grid.variations
@@ -213,7 +221,7 @@ def _costs(setting: Setting, grid: Grid, candidate: Candidate, second: int, key:
 
 @dataclass(frozen=True)
 class _Trial:
-    """One scheduler, and the paths alone that a change concerns, with one thing changed."""
+    """One scheduler, and the single paths that a change affects, with one value changed."""
 
     bench: Bench
     setting: Setting
@@ -224,7 +232,7 @@ class _Trial:
     width: float
 
     def tried(self, key: Key, step: int) -> Tried:
-        """The runs of a key's step."""
+        """Simulate one step of a key."""
         value = _value(self.setting, self.second, key, step)
         setting = changed(self.setting, self.second, key, value)
         singles = range(len(setting.paths)) if key == "receive_buffer" else [self.second]
@@ -238,7 +246,7 @@ class _Trial:
         together, *alone = (
             scores[start : start + len(chosen)] for start in range(0, len(scores), len(chosen))
         )
-        # Alone, the others are what they were: the grid has these runs.
+        # The change does not affect the other single paths: the grid has their runs.
         singly = {
             index: self.grid.scores(Candidate((index,)))[: self.variations]
             for index in range(len(setting.paths))
@@ -252,7 +260,7 @@ def _scores(outcomes: Sequence[Outcome]) -> list[float]:
 
 
 def _value(setting: Setting, second: int, key: Key, step: int) -> float:
-    """The key's value at a step (1 is the first factor, 0 what was said)."""
+    """Return the key's value at a step (1 is the first factor, 0 the given value)."""
     path = setting.paths[second]
     factor = (1.0, *(BUFFER_FACTORS if key == "receive_buffer" else FACTORS))[step]
     if key == "receive_buffer":

@@ -1,4 +1,4 @@
-"""What someone knows of the traffic, such as `bulk` or `blocks:RATE[:SIZE]`; and by what a run is then judged."""
+"""Description of traffic, such as `bulk` or `blocks:RATE[:SIZE]`, and the metric of its runs."""
 
 from __future__ import annotations
 
@@ -19,27 +19,28 @@ FORMS = (
     "requests with +download or +upload behind them run beside such a transfer without end"
 )
 BLOCKS_PER_SECOND = 25
-"""Blocks of traffic whose block size nobody said: as many as a film has frames."""
+"""Default number of blocks per second: the frame rate of a film."""
 LARGEST_BLOCK = 10_000_000
 SMALLEST_BLOCK = 40
 SELDOM_S = 2
-"""Blocks that come less often than once in so many seconds are too few to be judged by."""
+"""Blocks that come less often than once in this many seconds are too few for a judgement."""
 WRITING = 0.9
-"""Share of a run in which blocks and requests are written; in what is left the last ones arrive."""
+"""Share of a run in which blocks and requests are written. The last ones arrive in the rest."""
 RESPONSE = 35_000
-"""Bytes of a response of which nobody said how large it is: the median page on a phone has 2,311 kB in 66 requests
-(HTTP Archive, Web Almanac 2024, chapter Page Weight)."""
+"""Default bytes of a response: the median page on a phone has 2,311 kB in 66 requests (HTTP
+Archive, Web Almanac 2024, chapter Page Weight)."""
 LARGEST_RESPONSE = 10_000_000
 THINK_NS = 130_000_000
-"""Mean of a client's exponentially distributed time from a response to its next request: a browser's to parse what it
-got, in the model of HTTP of 3GPP2 C.R1002 and ns-3 (ThreeGppHttpVariables)."""
+"""Mean of a client's exponentially distributed time from a response to its next request: a
+browser's parsing time in the HTTP model of 3GPP2 C.R1002 and ns-3 (ThreeGppHttpVariables)."""
 MOST_CLIENTS = 100
 DOWNLOAD = 400_000
-"""Bytes of a download of which nobody said how large it is: of the median page (see `RESPONSE`) what each of the six
-connections carries that browsers open to a server."""
+"""Default bytes of a download: the part of the median page (see `RESPONSE`) that each of a
+browser's six connections to a server carries."""
 MOST_FLOWS = 200
 STAGGER_NS = 10_000_000
-"""From the beginning of one download to the next one's: at one moment their first packets would fill a short queue."""
+"""Time between the starts of two downloads. If all started at once, their first packets would fill
+a short queue."""
 
 DISTRIBUTION = ("p95", "mean", "p50", "p99", "max")
 METRICS: dict[str, tuple[str, ...]] = {
@@ -49,23 +50,23 @@ METRICS: dict[str, tuple[str, ...]] = {
     "request-response": DISTRIBUTION,
     "flows": DISTRIBUTION,
 }
-"""By what runs may be judged, by kind of traffic: the first unless something is said. All but goodput and time are of
-the delays of packets (bulk) or blocks, of the requests' latencies, or of the times that downloads take."""
+"""Metrics by kind of traffic, the default first. All but goodput and time are statistics of the
+delay of packets (bulk) or blocks, of the latency of requests, or of the time of downloads."""
 BESIDE = ("download", "upload")
-"""Transfers without end that may run beside, as `+upload`."""
+"""Endless transfers that may run beside the traffic, as `+upload`."""
 LATEST = 5
-"""So many blocks or requests at least are later than a percentile that is judged by."""
+"""Minimum number of blocks or requests beyond the percentile of the metric."""
 
 Noun = Literal["goodput", "delay", "time", "latency"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
-    """What the application sends, and by what it is judged; `text` is how it was said.
+    """Traffic of the application, and its metric; `text` is the description as given.
 
-    Rate in payload bit/s; payload bytes of a block, and of a file, response or download (`size`). `clients` share a
-    connection (request-response), or have one each (flows). `beside` (one of `BESIDE`, or nothing) is a connection
-    without end over the same paths. `metric` is one of `METRICS`.
+    Rate in payload bit/s; payload bytes of a block, and of a file, response or download (`size`).
+    `clients` share a connection (request-response), or have one each (flows). `beside` (one of
+    `BESIDE`, or empty) is an endless connection over the same paths. `metric` is one of `METRICS`.
     """
 
     kind: Literal["bulk", "blocks", "file", "request-response", "flows"]
@@ -79,17 +80,17 @@ class Traffic:
 
     @property
     def more_is_better(self) -> bool:
-        """Whether runs are judged by something of which more is better (goodput), or less (delay, time)."""
+        """Whether a larger score is better (goodput) or a smaller one (delay, time)."""
         return self.metric == "goodput"
 
     @property
     def alike_percent(self) -> float:
-        """Differences up to this many percent do not matter."""
+        """Margin of equal results: differences up to this many percent do not matter."""
         return 2.0 if self.more_is_better else 5.0
 
     @property
     def noun(self) -> Noun:
-        """What is judged, in a word."""
+        """Noun for the judged quantity."""
         if self.metric == "goodput":
             return "goodput"
         others: dict[str, Noun] = {"file": "time", "flows": "time", "request-response": "latency"}
@@ -97,7 +98,7 @@ class Traffic:
 
     @property
     def judged(self) -> str:
-        """What is judged, as a column is headed."""
+        """Heading of the metric's column."""
         if self.metric in ("goodput", "time"):
             return self.metric
         what = {
@@ -110,14 +111,14 @@ class Traffic:
 
     @property
     def things(self) -> str:
-        """What has a delay, a latency or a time of its own."""
+        """Noun for the items that have a delay, a latency or a time."""
         return {"blocks": "blocks", "request-response": "responses", "flows": "downloads"}.get(
             self.kind, "packets"
         )
 
     @property
     def column(self) -> str:
-        """The metric's name in results; of downloads, whose times are those of several flows, a name of its own."""
+        """The metric's name in results; downloads, which are several flows, have their own."""
         if self.metric == "goodput":
             return "goodput_bps"
         if self.metric == "time":
@@ -127,7 +128,7 @@ class Traffic:
 
     @property
     def in_ms(self) -> bool:
-        """Whether scores are in ms; else in bit/s or s."""
+        """Whether scores are in ms; otherwise they are in bit/s or s."""
         return "_ms." in self.column
 
     @property
@@ -137,31 +138,31 @@ class Traffic:
 
     @property
     def greedy(self) -> bool:
-        """Whether a faster path carries more: without end, or asked for again as soon as it has arrived."""
+        """Whether a faster path carries more: endless traffic, or requests after responses."""
         return self.kind in ("bulk", "request-response") or bool(self.beside)
 
     @property
     def total_bytes(self) -> int:
-        """Of traffic that ends, all of it."""
+        """Total bytes of traffic that ends."""
         return self.size * self.clients
 
     def samples_needed(self) -> int:
-        """How many blocks or requests a run needs so that some are later than the percentile that is judged by."""
+        """Return the number of blocks or requests that puts some beyond the metric's percentile."""
         beyond = {"p99": 0.01, "max": 0.01}.get(self.metric, 0.05)
         return round(LATEST / beyond)
 
     @property
     def fewest_samples(self) -> int:
-        """Of fewer blocks or requests in a run none is later than the percentile that is judged by.
+        """Minimum number of blocks or requests of a run for one of them to exceed the percentile.
 
-        0 where that is no matter: downloads are as many as was said, and packets are many.
+        0 for other traffic: the number of downloads is given, and packets are many.
         """
         if self.kind not in ("blocks", "request-response"):
             return 0
         return {"p95": 20, "p99": 100, "max": 100}.get(self.metric, 0)
 
     def workload(self, duration_ns: int) -> Workload:
-        """The traffic as scenarios have it, for a run of `duration_ns`."""
+        """Return the traffic as the workload of a scenario, for a run of `duration_ns`."""
         if self.kind == "bulk":
             return Bulk()
         if self.finite:
@@ -180,7 +181,7 @@ class Traffic:
     def flows(
         self, scheduler: str | Mapping[str, Any] | None, direction: Direction
     ) -> Sequence[MultipathFlow]:
-        """The connections beside the scenario's own, with its scheduler or another one."""
+        """Return the connections beside the scenario's own, with its scheduler or another one."""
         if self.beside:
             same = (self.beside == "download") == (direction == "down")
             way: Literal["forward", "backward"] = "forward" if same else "backward"
@@ -202,16 +203,16 @@ class Traffic:
         return self.kind == "flows" or bool(self.beside)
 
     def begins_ns(self) -> Sequence[int]:
-        """When each download begins; the first is the scenario's own connection. None of other traffic."""
+        """Return the start of each download, the scenario's own connection first, or empty."""
         return [number * STAGGER_NS for number in range(self.clients)] if self.kind == "flows" else []
 
     def interval_ns(self, round_trip_ns: int, fastest_bps: float, all_bps: float) -> int:
-        """From one block to the next, or from one request to the next if paths are empty; 0 if there are none.
+        """Return the time between blocks, or between requests on empty paths; 0 for other traffic.
 
         Args:
-            round_trip_ns: the shortest one.
-            fastest_bps: what the fastest path carries.
-            all_bps: what all carry together.
+            round_trip_ns: the shortest round trip.
+            fastest_bps: rate of the fastest path.
+            all_bps: total rate of all paths.
         """
         if self.kind == "blocks":
             return round(self.block * 8 * NANOSECONDS / self.rate_bps)
@@ -222,11 +223,11 @@ class Traffic:
 
 
 def parse_traffic(text: str, metric: str | None = None) -> Traffic:
-    """Read what was said of the traffic, and by what it shall be judged.
+    """Parse the description of the traffic, with the metric of its judgement.
 
     Raises:
-        ScenarioError: the text is none of the forms, a value is no rate, size or number, or zero, or such traffic has
-            no such metric.
+        ScenarioError: the text has none of the forms, a value is no rate, size or number, or is
+            zero, or such traffic has no such metric.
     """
     traffic = _parse(text)
     known = METRICS[traffic.kind]
@@ -301,7 +302,7 @@ READERS: dict[str, tuple[Callable[[str, Sequence[str]], Traffic], int, int]] = {
     "request-response": (_requests, 0, 2),
     "flows": (_flows, 1, 2),
 }
-"""By kind: what reads the parts behind it, and how many there are at least and at most."""
+"""Parser of the parts after each kind, with their minimum and maximum number."""
 
 
 def _number(text: str, what: str, least: int, most: int) -> int:

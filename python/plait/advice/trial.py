@@ -1,4 +1,4 @@
-"""Runs of candidates over variations: what is simulated, how long, and what came out."""
+"""Runs of candidates over variations: scenarios, execution, and outcomes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from plait.scenarios.units import NANOSECONDS
 WARMUP = 0.25
 """Share of a run of endless traffic that is not counted."""
 EVENTS_PER_PACKET = 2.2
-"""About how many events the simulator handles per packet: it and its acknowledgement."""
+"""Approximate number of the simulator's events per packet: the packet and its acknowledgement."""
 FIRST_GUESS = 30
-"""The bar takes the first batch for this part of the budget."""
+"""The progress bar assumes that the first batch takes one part in this many of the budget."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The input of runs; `receive_buffer` in bytes. The forward direction of paths is that of the data."""
+    """The input of runs; `receive_buffer` in bytes. The paths' forward direction is the data's."""
 
     paths: tuple[KnownPath, ...]
     traffic: Traffic
@@ -42,7 +42,7 @@ class Setting:
     direction: Direction = "down"
 
     def transport(self, alone: bool) -> Transport:
-        """The transport: Linux' own for MPTCP; TCP over a single path."""
+        """Return the transport: the one of Linux for MPTCP; TCP over a single path."""
         if self.protocol == "cmt-sctp":
             return Transport(protocol="cmt-sctp", receive_buffer=f"{self.receive_buffer}B")
         return Transport(
@@ -51,12 +51,12 @@ class Setting:
 
     @cached_property
     def capacity_bps(self) -> float:
-        """What all paths carry together."""
+        """Total rate of all paths."""
         return sum(path.mean_bps for path in self.paths)
 
     @cached_property
     def interval_ns(self) -> int:
-        """About how long it is from one block or request to the next; 0 if there are none."""
+        """Approximate time from one block or request to the next; 0 for other traffic."""
         fastest = max(path.mean_bps for path in self.paths)
         return self.traffic.interval_ns(
             min(path.rtt_ns for path in self.paths), fastest, max(self.capacity_bps, 1.0)
@@ -64,7 +64,7 @@ class Setting:
 
     @cached_property
     def round_trip_ns(self) -> int:
-        """The longest round trip, a full queue of middle size included."""
+        """The longest round trip, including a full queue of medium size."""
         return max(path.rtt_ns + queue_ns(path) for path in self.paths)
 
 
@@ -81,7 +81,7 @@ class Cell:
 class Bench:
     """Makes runs, counts their events, and keeps the pieces of recordings that they need.
 
-    A context manager: the pieces are in a temporary folder.
+    It is a context manager: the pieces are in a temporary folder.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Bench:
         self._folder.cleanup()
 
     def scenario(self, cell: Cell) -> Scenario:
-        """The scenario of a run, without its scheduler and seed; flows beside it have theirs, if there is one."""
+        """Return a run's scenario without scheduler and seed; flows beside it have a scheduler."""
         setting, variation, scheduler = cell.setting, cell.variation, cell.candidate.scheduler
         chosen = cell.candidate.paths
         return Scenario(
@@ -134,7 +134,7 @@ class Bench:
         )
 
     def task(self, cell: Cell, scenario: Scenario) -> Task:
-        """The run of a cell: as written in the nominal case, otherwise the repetition of the variation's seed."""
+        """Return the run of a cell: nominal unchanged, a variation as its seed's repetition."""
         variation = cell.variation
         return Task(
             scenario=scenario,
@@ -144,12 +144,12 @@ class Bench:
         )
 
     def run(self, cells: Iterable[Cell]) -> list[Outcome]:
-        """Make the runs; results in their order."""
+        """Make the runs; return their outcomes in the same order."""
         cells = list(cells)
         scenarios: dict[Cell, Scenario] = {}
         tasks = []
         for cell in cells:
-            # Connections beside have the scheduler in the scenario.
+            # The scenario contains the scheduler of connections beside its own.
             own = cell.candidate.scheduler if cell.setting.traffic.several else None
             key = replace(cell, candidate=Candidate(cell.candidate.paths, own))
             if key not in scenarios:
@@ -166,20 +166,20 @@ class Bench:
         return outcomes
 
     def _shown(self, tasks: int) -> Callable[[float], None] | None:
-        """Shows progress within a batch of runs: as if each took as many events as the runs before."""
+        """Return a batch's progress callback, which assumes the average events of earlier runs."""
         if self._progress is None:
             return None
         each = self.spent / self.runs if self.runs else self._planned / FIRST_GUESS / tasks
         return lambda done: self._show(self.spent + done * tasks * each)
 
     def _show(self, spent: float) -> None:
-        """Never less than before: guesses may be too high."""
+        """Show progress; it never decreases, although estimates may be too high."""
         self._most = max(self._most, min(spent / self._planned, 1.0))
         if self._progress is not None:
             self._progress(self._most)
 
     def _pieces_of(self, path: KnownPath, index: int, cell: Cell) -> tuple[str | None, str | None]:
-        """The files with the recordings of both directions; None for a recording itself in the nominal case."""
+        """Return the files of both directions' recordings; None means the original recording."""
         if cell.variation is self.nominal:
             return None, None
         return (
@@ -188,7 +188,7 @@ class Bench:
         )
 
     def _piece(self, moments: NDArray[np.int64], name: str, index: int, cell: Cell) -> str | None:
-        """The file with a recording from the variation's place on; None without a recording."""
+        """Return the file of a recording from the variation's place on; None if there is none."""
         if not len(moments):
             return None
         file = FilePath(self._folder.name) / f"{name}.trace"
@@ -205,7 +205,7 @@ def _scheduler(cell: Cell) -> Choice | None:
 
 @dataclass
 class Grid:
-    """Outcomes of the same candidates in the same variations: a list per candidate, one outcome per variation."""
+    """Outcomes of the same candidates in the same variations: per candidate, one per variation."""
 
     candidates: list[Candidate]
     duration_ns: int
@@ -213,15 +213,15 @@ class Grid:
 
     @property
     def variations(self) -> int:
-        """How many variations each candidate has met."""
+        """Number of variations that each candidate has met."""
         return len(self.outcomes[self.candidates[0]]) if self.outcomes else 0
 
     def scores(self, candidate: Candidate) -> list[float]:
-        """The candidate's scores by variation."""
+        """Return the candidate's scores by variation."""
         return [outcome.score for outcome in self.outcomes[candidate]]
 
     def add(self, bench: Bench, setting: Setting, count: int) -> None:
-        """Let every candidate meet the next `count` variations."""
+        """Run every candidate in the next `count` variations."""
         start = self.variations
         chosen = bench.variations[start : start + count]
         cells = [Cell(setting, one, each, self.duration_ns) for one in self.candidates for each in chosen]
@@ -231,7 +231,7 @@ class Grid:
 
 
 def capacity_events(setting: Setting, candidate: Candidate) -> float:
-    """The most events per simulated second: all paths full, and every block or request written."""
+    """Return the maximum events per simulated second: full paths and all blocks or requests."""
     rate = sum(setting.paths[index].mean_bps for index in candidate.paths)
     interval = setting.interval_ns
     blocks = NANOSECONDS / interval if interval else 0.0

@@ -1,10 +1,10 @@
-"""Plausible variations of what was said: nobody knows rates, delays and losses to the last digit, nor queues.
+"""Plausible variations of the input, whose rates, delays, losses and queues are uncertain.
 
-A variation has for each path factors of rate, round trip and loss (over the range that was said, or ±20 %, evenly
-spread), a queue, and the place in a recording, or between two handovers, where it begins. Variations are the first
-points of a scrambled Sobol sequence, so that any number of them fills the space evenly. A variation also has a seed and
-is run as its repetition (`plait.scenarios.repetition`): all schedulers meet the same paths, losses and beginnings of
-flows.
+For each path, a variation has factors of rate, round trip and loss, evenly distributed over the
+given range or ±20 %. It also has a queue, and a starting point in a recording or between two
+handovers. Variations are the first points of a scrambled Sobol sequence, so that any number of them
+fills the space evenly. A variation also has a seed and runs as the repetition of that seed
+(`plait.scenarios.repetition`): all schedulers meet the same paths, losses and flow starts.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from plait.scenarios.scenario import Path
 from plait.scenarios.units import NANOSECONDS, duration_ns, size_bytes
 
 QUEUES = (0.5, 4.0)
-"""A queue of which nothing was said holds between so many times the path's bandwidth-delay product."""
+"""Range of queues that the input does not give, in bandwidth-delay products of the path."""
 FEWEST_QUEUED = 10
-"""… and at least so many packets."""
+"""Minimum number of packets in such a queue."""
 MOST = 64
-"""Variations in a sequence."""
+"""Number of variations in a sequence."""
 FACTORS = 5
 
 
 @dataclass(frozen=True)
 class Factors:
-    """One path's place in a variation: factors of four amounts; queue and place from 0 to 1.
+    """One path's point in a variation: factors of four amounts; queue and place from 0 to 1.
 
-    Both rates of a path vary together. Without a queue the path has the default of scenario files.
+    Both rates of a path vary together, each within its own spread. Without a queue the path has the
+    default of scenario files.
     """
 
     rate: float
@@ -56,12 +57,12 @@ class Variation:
 
 
 def nominal(paths: Sequence[KnownPath], seed: int) -> Variation:
-    """What was said, unchanged; a recording begins at its beginning."""
+    """Return the unchanged input; a recording starts at its beginning."""
     return Variation(-1, seed, tuple(Factors(1.0, 1.0, 1.0, 1.0, None, 0.0) for _ in paths))
 
 
 def variations(paths: Sequence[KnownPath], seed: int) -> list[Variation]:
-    """`MOST` variations, evenly spread; always the same for the same seed."""
+    """Return `MOST` variations, evenly distributed; the same seed gives the same variations."""
     rng = np.random.default_rng(seed)
     points = qmc.Sobol(FACTORS * len(paths), rng=rng).random_base2(MOST.bit_length() - 1)
     seeds = np.random.SeedSequence(seed).generate_state(MOST)
@@ -84,7 +85,7 @@ def _factors(path: KnownPath, row: np.ndarray) -> Factors:
 def varied(
     path: KnownPath, factors: Factors, trace: str | None = None, back_trace: str | None = None
 ) -> Path:
-    """A path of a variation; `trace` and `back_trace` are the recordings from the variation's place on."""
+    """Return a path of a variation; `trace` and `back_trace` are recordings from its place on."""
     return path.path(
         rate=factors.rate,
         rtt=factors.rtt,
@@ -98,7 +99,7 @@ def varied(
 
 
 def queue(path: KnownPath, place: float) -> str | None:
-    """The queue at a place (0 to 1) of the plausible range, as scenario files write it; None for a discipline."""
+    """Return the queue at a place (0 to 1) of the plausible range; None for a discipline."""
     if path.discipline:
         return None
     if path.queue is not None:
@@ -109,7 +110,7 @@ def queue(path: KnownPath, place: float) -> str | None:
 
 
 def queue_ns(path: KnownPath) -> int:
-    """About how long a packet waits in a full queue."""
+    """Return the approximate time that a packet waits in a full queue."""
     text = queue(path, 0.5)
     if text is None:
         return CODEL_TARGET_NS
@@ -126,7 +127,7 @@ def queue_ns(path: KnownPath) -> int:
 
 
 def _scaled(text: str, factor: float) -> str:
-    """A queue that was said, a little larger or smaller; `bdp` and `infinite` stay."""
+    """Return a given queue, scaled; `bdp` and `infinite` stay."""
     if text in ("bdp", "infinite"):
         return text
     if text.endswith("p"):
@@ -138,9 +139,9 @@ def _scaled(text: str, factor: float) -> str:
 
 
 def cut_recording(moments: NDArray[np.int64], place: float, length_ns: int, file: FilePath) -> None:
-    """Write a recording from `place` (0 to 1 of it) on, `length_ns` of it, around its end if need be.
+    """Write `length_ns` of a recording from `place` (0 to 1) on, continued at its beginning.
 
-    It begins right after one of its delivery opportunities, so that its period stays what it is.
+    The piece starts right after a delivery opportunity, so that the period is unchanged.
     """
     period = int(moments[-1])
     start = int(moments[min(int(place * len(moments)), len(moments) - 1)])

@@ -1,7 +1,7 @@
-"""The findings in plain words: a fixed sentence for each fact, with numbers of the table and the JSON document.
+"""The findings in plain words: one fixed sentence per fact, with the numbers of the JSON document.
 
-Every statement names its kind. `plait.validate.advice` reads each kind back. It compares it with the document and with
-runs of its own.
+Every statement names its kind. `plait.validate.advice` parses each kind and compares it with the
+document and with runs of its own.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from plait.advice.traffic import Traffic
 from plait.statistics.estimate import Estimate, surely_more_than
 
 ADDS_NOTHING = 2.0
-"""A path that adds less, in percent, can be left out."""
+"""Percent. A path that adds less can be left out."""
 NEARLY_ALL = 0.9
 DEARER = 1.2
-"""Ratio of packet delays from which on a sentence about goodput names them."""
+"""Ratio of packet delays from which on a sentence about goodput mentions them."""
 LATE_BEGINNING = 2.0
-"""Connections that begin on a path with so many times the shortest round trip begin on the wrong one."""
+"""Connections start on the wrong path if its round trip is this many times the shortest one."""
 PROCESSOR_BPS = 10e9
-"""The least that public reports have of one MPTCP connection between fast machines."""
+"""The lowest goodput in public reports of one MPTCP connection between fast machines."""
 SPARING, SPARED = "cheapest-first", 0.9
-"""The scheduler for metered paths. A sentence names it where it leaves less than this share of their load."""
+"""Scheduler for metered paths. A sentence names it if it leaves less than this share of their
+load."""
 PLACES = {
     "stock": "On stock Linux",
     "kernel": "With Plait's kernel",
@@ -35,7 +36,7 @@ PLACES = {
 
 
 def heading(advice: Findings) -> Statement:
-    """The recommendation, in one sentence."""
+    """Give the recommendation in one sentence."""
     alone = advice.single.label.removesuffix(" alone")
     names, traffic = [path.name for path in advice.setting.paths], advice.setting.traffic
     up = " when uploading" if advice.setting.direction == "up" else ""
@@ -56,7 +57,7 @@ def heading(advice: Findings) -> Statement:
 
 
 def expectation(advice: Findings) -> list[Statement]:
-    """The expected score against the best single path, its price, and how sure the gain is."""
+    """Give the expected score against the best single path, its price, and its certainty."""
     traffic, single, count = advice.setting.traffic, advice.single, advice.simulated.variations
     if advice.verdict == "nothing":
         return []
@@ -80,14 +81,17 @@ def expectation(advice: Findings) -> list[Statement]:
 
 
 def value(traffic: Traffic, score: float) -> str:
-    """A score with its unit."""
+    """Format a score with its unit."""
     if traffic.more_is_better:
         return numbers.rate(score)
     return numbers.time(score / 1e3 if traffic.in_ms else score)
 
 
 def gain(found: Estimate, traffic: Traffic) -> str:
-    """A gain with its interval, such as ``+12 % goodput (95 % interval +11 to +13 %)``, or ``12 % less delay (…)``."""
+    """Format a gain with its interval.
+
+    Examples: ``+12 % goodput (95 % interval +11 to +13 %)``, ``12 % less delay (…)``.
+    """
     if traffic.more_is_better:
         said = f"{numbers.signed(found.value)} goodput"
         ends, between = [numbers.signed(one) for one in found.interval or ()], numbers.interval(found)
@@ -98,12 +102,12 @@ def gain(found: Estimate, traffic: Traffic) -> str:
         if all(one.endswith("less") for one in ends):
             ends.reverse()
         between = numbers.from_to(ends)
-    alike = len(set(ends)) < 2  # in the digits that are written
+    alike = len(set(ends)) < 2  # in the written digits
     return f"{said} (the same in all variations)" if alike else f"{said} (95 % interval {between})"
 
 
 def needless(advice: Findings) -> str | None:
-    """The path of several that adds least, if that is as good as nothing."""
+    """Return the path of several that adds least, if its gain is negligible."""
     if not advice.left_out:
         return None
     least = min(advice.left_out, key=lambda one: one.gain.value)
@@ -112,38 +116,41 @@ def needless(advice: Findings) -> str | None:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names as a sentence has them."""
+    """Join names for a sentence."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def others(advice: Findings) -> list[str]:
-    """The paths that are not the best one alone."""
+    """Return the paths other than the best one alone."""
     alone = advice.single.label.removesuffix(" alone")
     return [path.name for path in advice.setting.paths if path.name != alone]
 
 
 def schedulers(advice: Findings) -> list[Standing]:
-    """The rows of schedulers, the best first."""
+    """Return the rows of schedulers, the best first."""
     return [one for one in advice.standings if one.candidate.scheduler is not None]
 
 
 def answer(advice: Findings) -> Answer:
-    """The answer that is recommended."""
+    """Return the recommended answer."""
     return next(one for one in advice.answers if one.choice is advice.choice)
 
 
 def covered(count: int) -> str:
-    """How many of the variations ranges are of."""
+    """Name the variations that ranges cover: all, or nine of ten."""
     return f"all {count}" if count <= TOO_FEW else "nine of ten"
 
 
 def few_samples(one: Standing, traffic: Traffic) -> bool:
-    """Whether runs have so few blocks or responses that those which are seldom late may be missing."""
+    """Return whether runs have too few blocks or responses to include the rarely late ones."""
     return one.samples < traffic.fewest_samples
 
 
 def certainty(holds: int, count: int, *, unsure: bool = False) -> str:
-    """The word for what holds in so many of all variations; what holds in all of a few may be chance, so not sure."""
+    """Return the word for a fact that holds in `holds` of `count` variations.
+
+    A fact that holds in all of a few variations may be chance, and is not called sure.
+    """
     share = holds / count
     if unsure or share < MOSTLY:
         return "Unsure"
@@ -153,9 +160,9 @@ def certainty(holds: int, count: int, *, unsure: bool = False) -> str:
 
 
 def places(advice: Findings) -> list[Statement]:
-    """Stock Linux where it is not recommended, the gain of places beyond, and the other schedulers.
+    """Tell stock Linux if it is not recommended, gains of further places, and other schedulers.
 
-    Nothing where one path alone is recommended: then there is nothing to schedule.
+    The result is empty if one path alone is recommended: then there is nothing to schedule.
     """
     choice, traffic = advice.choice, advice.setting.traffic
     if choice is None or advice.verdict not in ("worth", "borderline"):
@@ -202,14 +209,14 @@ def _delay(one: Standing) -> str:
 
 
 def _slower(traffic: Traffic, one: Standing, base: Standing) -> str:
-    """The packets' delay, where it is much longer or shorter."""
+    """Tell the packet delay if it is much longer or shorter."""
     if not traffic.more_is_better or 1 / DEARER <= one.delay_ms / base.delay_ms <= DEARER:
         return ""
     return f", with a packet delay of {_delay(one)} instead of {_delay(base)} (p95)"
 
 
 def _with(advice: Findings) -> str:
-    """Where, and with which scheduler."""
+    """Tell the place and the scheduler."""
     assert advice.choice is not None
     best, place = advice.choice.best.label, answer(advice).place
     if place == "stock":
@@ -218,7 +225,7 @@ def _with(advice: Findings) -> str:
 
 
 def _expect(traffic: Traffic, one: Standing, count: int) -> str:
-    """What to expect of a candidate."""
+    """Tell the expected score of a candidate."""
     between = f"{value(traffic, one.low)} to {value(traffic, one.high)} in {covered(count)} variations"
     whole = "" if one.whole_in == count else f"; everything arrives in {one.whole_in} of {count}"
     if traffic.metric == "goodput":
@@ -240,7 +247,7 @@ def _expect(traffic: Traffic, one: Standing, count: int) -> str:
 
 
 def _certain(advice: Findings) -> list[Statement]:
-    """How sure the recommendation is: in how many variations it holds."""
+    """Tell the certainty of the recommendation: the number of variations in which it holds."""
     assert advice.choice is not None
     traffic, best, count = advice.setting.traffic, advice.choice.best, advice.simulated.variations
     more = best.worth_in >= count / 2
@@ -258,7 +265,10 @@ def _certain(advice: Findings) -> list[Statement]:
 
 
 def _beginning(advice: Findings) -> list[Statement]:
-    """A hint where connections begin on the wrong path: short transfers and first round trips depend on it."""
+    """Advise on the first path if connections start on the wrong one.
+
+    Short transfers and the first round trips depend on it.
+    """
     first, *_ = paths = advice.setting.paths
     quick = min(paths, key=lambda path: path.rtt_ns)
     alone = advice.single.label.removesuffix(" alone")
@@ -273,7 +283,7 @@ def _beginning(advice: Findings) -> list[Statement]:
 
 
 def processor(advice: Findings) -> list[Statement]:
-    """A warning where these links are faster than a processor."""
+    """Warn if the links are faster than a processor."""
     flows = len(advice.setting.traffic.begins_ns() or [0])
     if advice.verdict == "nothing" or _used(advice).goodput_bps / flows < PROCESSOR_BPS:
         return []
@@ -285,13 +295,13 @@ def processor(advice: Findings) -> list[Statement]:
 
 
 def _used(advice: Findings) -> Standing:
-    """The row of the recommendation."""
+    """Return the row of the recommendation."""
     several = advice.choice is not None and advice.verdict in ("worth", "borderline")
     return advice.choice.best if several and advice.choice is not None else advice.single
 
 
 def _metered(advice: Findings) -> list[Statement]:
-    """The load of metered paths, and how to spare them."""
+    """Tell the load of metered paths, and ways to reduce it."""
     paths, used, traffic = advice.setting.paths, _used(advice), advice.setting.traffic
     loads = {
         index: share

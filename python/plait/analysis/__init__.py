@@ -1,4 +1,6 @@
-"""Statistics of a sweep, and of a scenario with several seeds: paired comparisons, intervals, who wins where.
+"""Statistics of a sweep, and of a scenario with several seeds.
+
+They are paired comparisons, intervals, and the winner of each region.
 
 from plait.analysis import analyze
 from plait.sweep import read

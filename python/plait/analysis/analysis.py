@@ -1,4 +1,4 @@
-"""What a sweep's dataset says of its schedulers."""
+"""The statistics of a sweep's dataset: each scheduler against a baseline."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from plait.support.words import expected
 from plait.sweep.dataset import Dataset
 
 TIE = 0.01
-"""Share within which two values are taken for equal."""
+"""Share within which two values count as equal."""
 METRICS = ("goodput_bps", "app_delay_ms.mean", "receive_buffer_packets.mean")
-"""What is looked at if nobody says."""
+"""The default metrics."""
 
 
 @dataclass(frozen=True)
 class Part:
     """The comparisons in a region; the whole space has no ranges.
 
-    best: for each scheduler the units in which no other one is better, ties within `Analysis.tie` included. ahead: the
-    scheduler with the best mean, None if the interval of its difference to the next one contains zero: as in the maps
-    of `plait report`.
+    best: for each scheduler, the number of units in which no other one is better; ties within
+    `Analysis.tie` count. ahead: the scheduler with the best mean; None if the interval of its
+    difference to the next one contains zero, as in the maps of `plait report`.
     """
 
     region: Region
@@ -43,7 +43,7 @@ class Part:
 
     @property
     def few(self) -> bool:
-        """Whether there are too few units for intervals to mean what they say."""
+        """Whether there are too few units for meaningful intervals."""
         return self.units < ENOUGH
 
 
@@ -61,7 +61,7 @@ class MetricAnalysis:
 class Analysis:
     """Paired comparisons of a dataset's schedulers with one of them.
 
-    failures: how many runs of a scheduler failed; reasons: why most of them did.
+    failures: number of failed runs of each scheduler; reasons: the most frequent reason.
     """
 
     dataset: Dataset
@@ -72,7 +72,7 @@ class Analysis:
     metrics: list[MetricAnalysis]
 
     def document(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the analysis as JSON."""
         return {
             "dataset": str(self.dataset.folder),
             "plan": self.dataset.name,
@@ -105,17 +105,21 @@ def analyze(
     by: Sequence[str] | None = None,
     tie: float = TIE,
 ) -> Analysis:
-    """Compare the schedulers of a dataset with one of them, on runs that met the same scenario and seed.
+    """Compare the schedulers of a dataset with one of them, on pairs of runs.
+
+    The runs of a pair have the same scenario and seed.
 
     Args:
         dataset: from `plait.sweep.read`.
-        metrics: dotted names, units and ``.mean`` may be left out; by default those of `METRICS`.
+        metrics: dotted names, without units and ``.mean`` if preferred; by default those of
+            `METRICS`.
         baseline: the scheduler with which the others are compared; by default the plan's first.
-        by: variables whose combinations are regions; by default each variable by itself.
-        tie: share of the larger value within which two are taken for equal, 0 to 1.
+        by: variables whose combinations are regions; by default each variable separately.
+        tie: share of the larger value within which two values count as equal, 0 to 1.
 
     Raises:
-        ScenarioError: there is no such metric, scheduler or variable, no pair of runs, or only one scheduler.
+        ScenarioError: a metric, scheduler or variable is unknown, there is no pair of runs, or only
+            one scheduler.
     """
     known = dataset.schedulers
     names = tuple(meant(name, dataset.names) or name for name in metrics) or METRICS

@@ -1,4 +1,4 @@
-"""A scheduler against a baseline, on pairs of runs that met the same scenario and the same randomness."""
+"""A scheduler against a baseline, on pairs of runs with equal scenario and randomness."""
 
 from __future__ import annotations
 
@@ -14,40 +14,41 @@ from plait.statistics import estimate
 from plait.statistics.estimate import Estimate
 
 UNIT = {True: "points", False: "seeds"}
-"""What is counted: points, each with the means of its seeds, if there are at least two; else seeds."""
+"""The unit of comparison: points, each with the means of its seeds, if there are at least two;
+otherwise seeds."""
 
 
 @dataclass(frozen=True)
 class Units:
-    """What a comparison counts: the values of each scheduler, a row per unit; runs of a row are pairs.
+    """The values of each scheduler, a row per unit of comparison; runs of a row are pairs.
 
-    Seeds of one point are no independent evidence about other points. So where there are several points, a unit is a
-    point, with the mean of its seeds.
+    The seeds of one point are no independent evidence about other points. With several points, a
+    unit is therefore a point, with the mean of its seeds.
     """
 
     kind: str
     schedulers: tuple[str, ...]
     values: NDArray[np.float64]
     pairs: int
-    """Of runs: points times seeds at which every scheduler has a value."""
+    """Pairs of runs: points times seeds at which every scheduler has a value."""
     left_out: int
-    """Points times seeds at which one of them failed, or has no value."""
+    """Points times seeds at which a scheduler failed, or has no value."""
 
     def of(self, scheduler: str) -> NDArray[np.float64]:
-        """A scheduler's values."""
+        """Return the values of a scheduler."""
         return self.values[:, self.schedulers.index(scheduler)]
 
 
 @dataclass(frozen=True)
 class AgainstBaseline:
-    """What a scheduler's metric is against the baseline's.
+    """A scheduler's metric against the baseline's.
 
-    mean, baseline: in the metric's unit. difference: mean of the differences of pairs, in the metric's unit, with
-    Student's interval; change: the same in percent of the baseline's mean, with a bootstrap interval, None if that is
-    zero. effect_size: mean
-    of the differences over their standard deviation (Cohen's d_z); None where they do not differ from each other. wins,
-    ties, losses: units in which the metric is better, equal, worse. p: of Wilcoxon's signed-rank test, corrected for
-    the number of schedulers (Holm); None where nothing differs.
+    mean, baseline: in the metric's unit. difference: mean of the differences of pairs, in the
+    metric's unit, with Student's interval. change: the same in percent of the baseline's mean, with
+    a bootstrap interval; None if that mean is zero. effect_size: mean of the differences over their
+    standard deviation (Cohen's d_z); None where all differences are equal. wins, ties, losses:
+    number of units in which the metric is better, equal, worse. p: p-value of Wilcoxon's
+    signed-rank test, corrected for the number of schedulers (Holm); None where nothing differs.
     """
 
     scheduler: str
@@ -63,7 +64,10 @@ class AgainstBaseline:
     p: float | None
 
     def turned(self, way: int) -> AgainstBaseline:
-        """With the signs of gains: more than zero is better; `way` −1 where less of the metric is better."""
+        """Return the comparison with the signs of gains: more than zero is better.
+
+        `way` is −1 where less of the metric is better.
+        """
         if way > 0:
             return self
         return replace(
@@ -75,7 +79,7 @@ class AgainstBaseline:
 
 
 def units(frame: pl.DataFrame, metric: str, schedulers: Sequence[str]) -> Units:
-    """The values of a metric; `frame` has the columns point, seed, scheduler and the metric."""
+    """Return the values of a metric; `frame` has columns point, seed, scheduler and the metric."""
     wide = frame.select("point", "seed", "scheduler", metric).pivot(
         on="scheduler", index=["point", "seed"], values=metric
     )
@@ -88,13 +92,13 @@ def units(frame: pl.DataFrame, metric: str, schedulers: Sequence[str]) -> Units:
 
 
 def compare(found: Units, baseline: str, *, higher: bool, tie: float) -> list[AgainstBaseline]:
-    """Every other scheduler against the baseline.
+    """Compare every other scheduler with the baseline.
 
     Args:
         found: see `units`.
         baseline: one of its schedulers.
-        higher: more of the metric is better.
-        tie: share of the larger one within which two values are taken for equal.
+        higher: whether more of the metric is better.
+        tie: share of the larger value within which two values count as equal.
     """
     base = found.of(baseline)
     others = [name for name in found.schedulers if name != baseline]
@@ -135,14 +139,17 @@ def _comparison(
 def outcome(
     values: NDArray[np.float64], base: NDArray[np.float64], *, higher: bool, tie: float
 ) -> NDArray[np.int8]:
-    """1 where a value wins, −1 where it loses, 0 where the two are within `tie` of the larger one."""
+    """Return 1 where a value wins, −1 where it loses, 0 where both are equal.
+
+    Equal values differ by at most the share `tie` of the larger one.
+    """
     difference = values - base if higher else base - values
     equal = np.abs(difference) <= tie * np.maximum(np.abs(values), np.abs(base))
     return np.where(equal, 0, np.sign(difference)).astype(np.int8)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """p-values corrected for their number (Holm's step-down method)."""
+    """Correct p-values for their number (Holm's step-down method)."""
     given = sorted((p, at) for at, p in enumerate(p_values) if p is not None)
     corrected: list[float | None] = [None] * len(p_values)
     largest = 0.0
@@ -153,7 +160,10 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def _wilcoxon(differences: NDArray[np.float64]) -> float | None:
-    """Wilcoxon's signed-rank test of paired differences; None where there is nothing to test."""
+    """Return the p-value of Wilcoxon's signed-rank test of paired differences.
+
+    None with fewer than two pairs, or without a difference.
+    """
     if len(differences) < 2 or not np.any(differences):
         return None
     return float(stats.wilcoxon(differences, zero_method="zsplit", method="approx").pvalue)

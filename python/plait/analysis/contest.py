@@ -1,9 +1,10 @@
-"""Who wins a region, a tie or not: one definition for tables, maps and JSON.
+"""The winner of a region, or a tie: one definition for tables, maps and JSON.
 
-Within a region schedulers are compared over the pairs of point and seed in which all of them have a value (all that
-have any in the region), so none gains by failing where it is hard. A tie is where the 95 % interval of the difference
-between the first two, over points, contains zero. Without variation there is
-no interval; a tie is then, as with a single value, a difference below `CLOSE`.
+Within a region, schedulers are compared over the pairs of point and seed in which all of them have
+a value. Only schedulers with a value in the region count. So no scheduler gains by failing on hard
+points. A tie is a region where the 95 % interval of the difference between the first two, over
+points, contains zero. Without variation there is no interval; then, as with a single value, a tie
+is a difference below `CLOSE`.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ NOBODY = -1
 
 @dataclass(frozen=True)
 class Contest:
-    """Who wins each cell.
+    """The winner of each cell.
 
-    winner: index of the scheduler, −1 for none. tie: the runner-up is as good for all that can be told. margin: the
-    difference to the runner-up as a share of the larger of both, in percent. pairs: how many points (or seeds of one
-    point) were compared. means: by cell and scheduler. varies: whether the first or the second has
-    different values; if not, nothing is known of chance.
+    winner: index of the scheduler, −1 for none. tie: whether the data cannot tell the winner from
+    the runner-up. margin: the difference to the runner-up as a share of the larger of both, in
+    percent. pairs: number of points (or seeds of one point) compared. means: by cell and scheduler.
+    varies: whether the first or the second has different values; otherwise chance is unknown.
     """
 
     winner: NDArray[np.int64]
@@ -42,10 +43,11 @@ class Contest:
 def contest(
     values: Floats, place: NDArray[np.int64], cells: int, way: int, points: NDArray[np.int64] | None = None
 ) -> Contest:
-    """Compare schedulers (columns of `values`, a row per pair) within cells; `way` 1: more is better, −1: less is.
+    """Compare schedulers (columns of `values`, a row per pair) within cells.
 
-    `points` numbers the point of each row: in cells of several points these are the evidence, each with the mean of its
-    seeds; in a cell of one point its seeds are. Without it every row is evidence.
+    `way` is 1 if more is better, −1 if less is. `points` numbers the point of each row. In a cell
+    of several points, these are the evidence, each with the mean of its seeds. In a cell of one
+    point, its seeds are. Without `points`, every row is evidence.
     """
     inside = place >= 0
     values, place = values[inside], place[inside]
@@ -73,9 +75,9 @@ def contest(
 
 
 def ahead(values: Floats, way: int) -> int | None:
-    """The scheduler (column of `values`, a row per pair) that is best beyond chance.
+    """Return the scheduler (column of `values`, a row per pair) that is best beyond chance.
 
-    None if the next one is as good for all that can be told: also where several pairs all have the same values.
+    None if the data cannot tell it from the next one, also where several pairs have equal values.
     """
     if way == 0 or not len(values):
         return None
@@ -87,7 +89,7 @@ def ahead(values: Floats, way: int) -> int | None:
 def evidence(
     values: Floats, place: NDArray[np.int64], cells: int, points: NDArray[np.int64]
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """Rows of one point in a cell made one, with their means, where the cell has other points."""
+    """Merge the rows of one point in a cell into their mean, where the cell has other points."""
     both = np.stack([place, points])
     different = np.unique(both, axis=1)
     several = np.bincount(different[0], minlength=cells) > 1
@@ -106,7 +108,10 @@ def evidence(
 def _within_chance(
     values: Floats, place: Any, first: Any, second: Any, pairs: Any
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Cells where the interval of the paired difference between the first two contains zero; where values vary."""
+    """Find ties, and cells with variation.
+
+    In a tie, the interval of the paired difference between the first two contains zero.
+    """
     count, rows = np.maximum(pairs, 1), np.arange(len(values))
 
     def spread(some: Floats) -> tuple[Any, Any]:

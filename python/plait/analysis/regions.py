@@ -1,4 +1,8 @@
-"""Regions of the parameter space: levels of a variable that has few, else slices with equally many points."""
+"""Regions of the parameter space.
+
+Each level of a variable with few levels is a region; other variables are cut into slices with
+equally many points.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +18,19 @@ from plait._core import ScenarioError
 from plait.support.words import expected
 
 LEVELS = 6
-"""Different values up to which each is a region of its own."""
+"""Up to this number of different values, each value is a region."""
 MOST_LEVELS = 12
-"""So are up to so many where each has at least `ENOUGH` points."""
+"""Up to this number of different values, each value is a region if each has `ENOUGH` points."""
 ENOUGH = 8
-"""Points that a region should have: fewer say little, and their intervals are not to be trusted."""
+"""Points that a region should have: with fewer, its intervals are not reliable."""
 SLICES = 10
-"""Regions of a variable that has more values, at most; fewer where there are not `ENOUGH` points for each."""
+"""Maximum number of regions of a variable with more values; fewer where a region would not have
+`ENOUGH` points."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """Values of a variable: from `low` to `high`, both included; a text is itself."""
+    """Values of a variable: from `low` to `high`, both included; for a text, both are the text."""
 
     variable: str
     low: float | int | str
@@ -38,14 +43,14 @@ class Range:
 
 
 Region = tuple[Range, ...]
-"""A range of each of some variables."""
+"""One range for each of some variables."""
 
 
 def regions(frame: pl.DataFrame, variables: Sequence[str]) -> Iterator[tuple[Region, pl.DataFrame]]:
-    """The regions of some variables' combinations, with the rows in each; those without rows are left out.
+    """Yield the regions of some variables' combinations with their rows; skip those without rows.
 
     Raises:
-        ScenarioError: there is no such variable.
+        ScenarioError: a variable is unknown.
     """
     points = frame.unique("point")
     for combination in itertools.product(*(ranges(points[name], len(variables)) for name in variables)):
@@ -59,7 +64,7 @@ def regions(frame: pl.DataFrame, variables: Sequence[str]) -> Iterator[tuple[Reg
 
 
 def check_variables(names: Sequence[str], known: Sequence[str]) -> None:
-    """See that there are such variables; ScenarioError otherwise."""
+    """Raise ScenarioError for an unknown variable."""
     for name in names:
         if name not in known:
             message = f"variable {name!r}: unknown{expected(name, known)}"
@@ -67,9 +72,10 @@ def check_variables(names: Sequence[str], known: Sequence[str]) -> None:
 
 
 def ranges(values: pl.Series, dimensions: int = 1) -> list[Range]:
-    """A variable's regions: its levels, if they are few, else slices with equally many of `values`, one per point.
+    """Return a variable's regions: its levels if they are few, otherwise slices.
 
-    Of regions by several variables (`dimensions`) each has fewer slices, so that the combinations have points, too.
+    `values` has one value per point; slices have equally many of them. With more variables per
+    region (`dimensions`) each has fewer slices, so that the combinations have points as well.
     """
     name, known = values.name, values.drop_nulls()
     levels = known.unique(maintain_order=True).to_list()
@@ -89,7 +95,7 @@ def ranges(values: pl.Series, dimensions: int = 1) -> list[Range]:
 
 
 def _amount(values: list[Any]) -> Callable[[Any], Any]:
-    """How texts are ordered: as amounts if all of them are amounts of one kind, otherwise as they come."""
+    """Return the sort key of texts: as amounts if all have one kind of unit, else as listed."""
     for parse in (_core.parse_rate, _core.parse_duration, _core.parse_bytes):
         try:
             amounts = {value: parse(value) for value in values}

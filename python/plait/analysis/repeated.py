@@ -1,7 +1,8 @@
 """Schedulers on one scenario with several seeds: means with intervals, and differences of pairs.
 
-Runs of one seed met the same losses and delays under all schedulers, so they are pairs: a difference is told from
-chance by the interval of the pairs' differences, which is narrower than those of the two means.
+Runs of one seed have the same losses and delays under all schedulers, so they are pairs. The
+interval of the pairs' differences tells a difference from chance; it is narrower than those of the
+two means.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ from plait.support.progress import Progress
 from plait.support.tables import NONE
 
 FEW = 3
-"""Seeds below which intervals say little."""
+"""Seeds below which intervals are not reliable."""
 PERCENT = Wording("", "%", 1.0, 1, signed=True)
 BENEFIT = Wording("", "", 1.0, 2)
 
 
 class Repeated(Sequence[Comparison]):
-    """Runs of one scenario with each scheduler and each seed; a sequence of comparisons, one per seed.
+    """Runs of one scenario with each scheduler and each seed: one comparison per seed.
 
-    `estimate` has a metric's mean over the seeds, in the metric's unit (its name ends in it), with Student's 95 %
-    interval; `against` has differences of pairs; `frame` has all of it as a table. Seeds whose runs are `identical`
-    count as one, and there are no intervals.
+    `estimate` has a metric's mean over the seeds, in the metric's unit (its name ends in it), with
+    Student's 95 % interval; `against` has differences of pairs; `frame` has all of it as a table.
+    Seeds with `identical` runs count as one, and there are no intervals.
     """
 
     def __init__(self, comparisons: Sequence[Comparison]) -> None:
@@ -54,7 +55,7 @@ class Repeated(Sequence[Comparison]):
         self.scenario = first[0].scenario
 
     def __getitem__(self, key: Any) -> Any:
-        """The comparison of the seed in this place."""
+        """Return the comparison of the seed at this index."""
         return self.comparisons[key]
 
     def __len__(self) -> int:
@@ -68,12 +69,12 @@ class Repeated(Sequence[Comparison]):
         return f"<Repeated comparison of {self.scenario!r}, seeds {seeds}>\n{self.frame()}"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the table for a notebook."""
         return self.frame()._repr_html_()
 
     @classmethod
     def of(cls, results: Sequence[Result]) -> Repeated:
-        """From runs of one scenario in any order; seeds that some scheduler lacks are left out."""
+        """Group runs of one scenario, in any order; leave out seeds that a scheduler lacks."""
         names = list(dict.fromkeys(result.scheduler for result in results))
         found = {(result.seed, result.scheduler): result for result in results}
         seeds = [
@@ -85,12 +86,12 @@ class Repeated(Sequence[Comparison]):
 
     @property
     def perturbed(self) -> bool:
-        """Whether the runs are repetitions (`plait.scenarios.repetition`), and not all as written."""
+        """Whether all runs are repetitions of the scenario (`plait.scenarios.repetition`)."""
         return all(result.repetition_of is not None for one in self for result in one)
 
     @cached_property
     def identical(self) -> bool:
-        """Whether several seeds gave the same runs, to the last digit of every metric: nothing varied."""
+        """Whether several seeds all gave the same runs: every metric is equal to the last digit."""
         told = [
             [{key: result.data.get(key) for key in ("metrics", "paths", "flows")} for result in one]
             for one in self
@@ -99,27 +100,27 @@ class Repeated(Sequence[Comparison]):
 
     @property
     def note(self) -> str | None:
-        """That the seeds are worth no more than one; None where they are."""
+        """A note that the seeds count as one; None if they differ."""
         return identical_note(len(self), perturb=self.perturbed) if self.identical else None
 
     @property
     def counted(self) -> Sequence[Comparison]:
-        """The comparisons that statistics count: one of each seed, or the first of identical ones."""
+        """The comparisons that statistics count: one per seed, or only one if all are identical."""
         return self.comparisons[:1] if self.identical else self.comparisons
 
     def values(self, name: str) -> list[list[float | None]]:
-        """A metric of each scheduler, by seed."""
+        """Return a metric of each scheduler, by seed."""
         return _values(self.comparisons, name)
 
     def estimate(self, name: str) -> list[Estimate | None]:
-        """A metric's mean over the seeds for each scheduler; None where a run lacks it."""
+        """Return a metric's mean over the seeds for each scheduler; None where a run lacks it."""
         return [
             None if None in values else mean(np.array(values, dtype=np.float64))
             for values in _values(self.counted, name)
         ]
 
     def against(self, name: str, baseline: str | None = None) -> list[AgainstBaseline]:
-        """Every other scheduler against one of them, by default the first; gains are more than zero.
+        """Compare every other scheduler with one, by default the first; gains are positive.
 
         Empty if a run lacks the metric, or neither more nor less of it is better.
         """
@@ -139,7 +140,10 @@ class Repeated(Sequence[Comparison]):
         return [one.turned(way) for one in compare(found, base, higher=way > 0, tie=CLOSE)]
 
     def best(self, name: str) -> frozenset[int]:
-        """The scheduler that is best beyond chance, by its place; nobody if the next one may be as good."""
+        """Return the set with the index of the scheduler that is best beyond chance.
+
+        It is empty if the next one may be as good.
+        """
         values = self.values(name)
         if self.identical or any(None in one for one in values):
             return frozenset()
@@ -147,7 +151,7 @@ class Repeated(Sequence[Comparison]):
         return frozenset() if first is None else frozenset({first})
 
     def known(self) -> list[str]:
-        """The metrics that tables have, as far as some run has them."""
+        """Return the metrics of tables that at least one run has."""
         return [name for name in METRICS if any(one is not None for run in self._held(name) for one in run)]
 
     def _held(self, name: str) -> list[list[float | None]]:
@@ -157,7 +161,7 @@ class Repeated(Sequence[Comparison]):
             return []
 
     def rows(self) -> list[Row]:
-        """A row per metric that a run has: means with their intervals."""
+        """Return a row per metric that a run has: means with their intervals."""
         return [
             Row(heading(name), [_cell(name, one) for one in found], self.best(name))
             for name in self.known()
@@ -165,7 +169,7 @@ class Repeated(Sequence[Comparison]):
         ]
 
     def path_rows(self) -> list[tuple[str, list[Row]]]:
-        """The rows of each path, by its name."""
+        """Return the rows of each path, with its name."""
         paths = self.comparisons[0][0].path_names
         return [
             (
@@ -180,7 +184,10 @@ class Repeated(Sequence[Comparison]):
         ]
 
     def alone_rows(self, alone: Sequence[Mapping[str, float]]) -> list[Row]:
-        """The rows that hold goodput against each path alone (bit/s, by name; one mapping per seed)."""
+        """Return the rows of goodput against each path alone.
+
+        `alone` has bit/s by the name of the path, one mapping per seed.
+        """
         rows = {
             "against the best path alone (%)": "gain_percent",
             "aggregation benefit, paths alone": "benefit",
@@ -200,7 +207,7 @@ class Repeated(Sequence[Comparison]):
         return found
 
     def gain_rows(self) -> list[Row]:
-        """By how many percent schedulers are better than the first one, with the interval over pairs."""
+        """Return the gains over the first scheduler in percent, with the interval over pairs."""
         rows = []
         for name in self.known():
             against = {one.scheduler: one for one in self.against(name)}
@@ -211,13 +218,14 @@ class Repeated(Sequence[Comparison]):
         return rows
 
     def frame(self, metrics: Sequence[str] = ()) -> pl.DataFrame:
-        """A row per scheduler and metric: mean, low, high, and better_by_percent with its interval.
+        """Return a row per scheduler and metric: mean, low, high, and the gain with its interval.
 
         Args:
-            metrics: dotted names; their unit may be left out. By default those that the command prints.
+            metrics: dotted names; units may be omitted. By default the metrics that the command
+                prints.
 
         Raises:
-            KeyError: there is no metric of that name.
+            KeyError: a metric is unknown.
         """
         known = names_of(self.comparisons[0][0])
         names = [meant(name, known) or name for name in metrics] or self.known()
@@ -244,7 +252,10 @@ class Repeated(Sequence[Comparison]):
         return pl.DataFrame(rows, schema=schema)
 
     def document(self) -> dict[str, Any]:
-        """As JSON: per metric and scheduler the values by seed, their mean, and the gain against the first one."""
+        """Return JSON: per metric and scheduler the values by seed, their mean, and the gain.
+
+        Gains are relative to the first scheduler.
+        """
         metrics = {}
         for name in self.known():
             found = self.estimate(name)
@@ -288,7 +299,10 @@ def _values(comparisons: Sequence[Comparison], name: str) -> list[list[float | N
 
 
 def _sure(gain: AgainstBaseline | None) -> Estimate | None:
-    """A change, unless pairs differ and it has no interval: then it rests on a count that most runs have none of."""
+    """Return a change, or None if pairs differ and it has no interval.
+
+    Such a change rests on a count that is zero in most runs.
+    """
     if gain is None or gain.change is None:
         return None
     varies = gain.difference.interval is not None
@@ -296,7 +310,7 @@ def _sure(gain: AgainstBaseline | None) -> Estimate | None:
 
 
 def _cell(name: str, found: Estimate | None) -> str:
-    """A mean and its interval."""
+    """Format a mean and its interval."""
     if found is None:
         return NONE
     interval = written_interval(name, found.interval)
@@ -316,7 +330,7 @@ def _dictionary(found: Estimate | None) -> dict[str, Any] | None:
 
 
 def seeds_of(scenario: AnyScenario, count: int, first: int | None = None) -> list[int]:
-    """So many seeds, from `first` or the scenario's own on."""
+    """Return `count` consecutive seeds, from `first` or from the scenario's own seed."""
     start = int(json.loads(scenario_json(scenario))["seed"]) if first is None else first
     return [start + number for number in range(count)]
 
@@ -331,19 +345,21 @@ def repeat(
     engine: EngineName = "sim",
     perturb: bool | None = None,
 ) -> Repeated:
-    """Run one scenario with each of the schedulers and several seeds; with the same seed all meet the same losses.
+    """Run one scenario with each of the schedulers and several seeds.
 
-    Several seeds are repetitions: delays differ by up to 0.5 % from those written and flows begin up to 10 ms later,
-    alike for all schedulers (`plait.scenarios.repetition`). One seed is the scenario as written.
+    With the same seed, all schedulers meet the same losses. Several seeds are repetitions: delays
+    differ by up to 0.5 % from the scenario and flows begin up to 10 ms later, equally for all
+    schedulers (`plait.scenarios.repetition`). A single seed is the scenario as written.
 
     Args:
         scenario: a scenario, or the name of a scenario file.
         schedulers: as `plait.compare` takes them.
-        seeds: how many, at least 1.
-        seed: the first of the seeds, instead of the scenario's; a whole number without a unit.
+        seeds: number of seeds, at least 1.
+        seed: the first seed, instead of the scenario's; a whole number without a unit.
         threads: 0: one per core.
         engine: ``"sim"``, ``"linux"`` or ``"quic"``.
-        perturb: False: every seed is the scenario as written. True: a single seed is a repetition, too.
+        perturb: False: every seed is the scenario as written. True: a single seed is a repetition,
+            too.
 
     Raises:
         ScenarioError: bad input. RunError: a run failed.

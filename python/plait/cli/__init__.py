@@ -64,10 +64,10 @@ COMMANDS = {
         "completion:completion", "Print what makes SHELL complete the commands, options and choices of plait."
     ),
 }
-"""The commands in the order in which help lists them; what it says of each is the first sentence of its own help."""
+"""The commands in the order of the help text, each with the first sentence of its own help."""
 
 COMPLETING = "_PLAIT_COMPLETE"
-"""The environment variable by which a shell asks what a word may become; click's convention."""
+"""The environment variable by which a shell asks for completions; click's convention."""
 
 
 @click.group(cls=LazyGroup, places=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})

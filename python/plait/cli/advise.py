@@ -103,14 +103,14 @@ def advise(
     from plait.advice.links import parse_paths
     from plait.advice.traffic import parse_traffic
 
-    # What is mistyped is said before anything is loaded that takes seconds.
+    # Report mistyped options before loading modules that take seconds.
     known, _ = parse_paths(paths), parse_traffic(traffic, metric)
 
     from plait.advice import advise as make_advice
     from plait.advice.document import scenario_file
     from plait.advice.page import WIDTH, page
 
-    # The file is opened first: nobody wants to hear after seconds that it cannot be written.
+    # Open the file first: an error after seconds of simulation would come too late.
     with nullcontext() if save is None else whole_file(save) as file:
         advice = make_advice(
             known,

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from plait.statistics.estimate import Estimate
 
 WIDTH = 120
-"""Columns of its tables, at most."""
+"""Maximum columns of its tables."""
 AHEAD, SURE = "▲", "*"
-"""Behind the best scheduler of a region, and behind a change that is hardly chance."""
+"""Marks of the best scheduler of a region, and of a change that is unlikely to be chance."""
 MOST_PERCENT = 1000
-"""Changes up to which percents are shown."""
+"""The largest change that is printed in percent."""
 
 
 @click.command("analyze")
@@ -140,7 +140,7 @@ def _print_whole(out: Console, found: Analysis, one: MetricAnalysis, words: Word
 
 
 def _print_beside(out: Console, content: Content, title: str) -> None:
-    """A table; of one that is too wide columns stand below each other, each time with the first one."""
+    """Print a table; if it is too wide, split it into parts that each repeat the first column."""
     width = min(out.width, WIDTH)
     for part in beside(content, width):
         out.print(table(part, width, title=title))
@@ -148,7 +148,7 @@ def _print_beside(out: Console, content: Content, title: str) -> None:
 
 
 def _print_regions(out: Console, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
-    """A row per scheduler, a column per region: the improvement over the baseline."""
+    """Print a row per scheduler and a column per region: the improvement over the baseline."""
     regions = [Text(_name(part)) for part in one.regions]
     way = 1 if one.higher_is_better else -1
     unit = f" ({words.unit})" if words.unit else ""
@@ -176,7 +176,7 @@ def _print_regions(out: Console, found: Analysis, one: MetricAnalysis, words: Wo
 
 
 def _name(part: Part) -> str:
-    """A region as a heading: a line for the name of each variable, and its range."""
+    """Format a region as a heading: a line with the name and range of each variable."""
     return "\n".join(f"{one.variable} {one}" for one in part.region)
 
 
@@ -185,7 +185,7 @@ def _ahead(part: Part, scheduler: str) -> str:
 
 
 def _cell(row: AgainstBaseline, words: Wording) -> str:
-    """The change in percent; the difference where percents of nearly nothing would mean little."""
+    """Format the change in percent; the difference where percents of a tiny value mean little."""
     change = row.change
     if change is None or abs(change.value) > MOST_PERCENT:
         return f"{replace(words, signed=True).number(row.difference.value)} {words.unit}"
@@ -195,7 +195,7 @@ def _cell(row: AgainstBaseline, words: Wording) -> str:
 
 
 def _percent(change: Estimate | None) -> tuple[str, str]:
-    """The change, and its interval."""
+    """Format the change and its interval."""
     if change is None:
         return "–", ""
     words = Wording("", "%", 1.0, 1, signed=True)

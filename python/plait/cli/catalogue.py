@@ -14,7 +14,7 @@ from plait.scenarios.scheduler import BuiltIn, Parameter, called, schedulers
 from plait.support.tables import Content, table
 
 LINE = 100
-"""Columns of the description of one scheduler, at most."""
+"""Maximum columns of the description of one scheduler."""
 
 
 @click.command("schedulers")
@@ -53,7 +53,7 @@ def list_schedulers(name: str | None, as_json: bool) -> None:
 
 
 def _print_one(one: BuiltIn) -> None:
-    """All of one scheduler, in lines."""
+    """Print all facts about one scheduler, in lines."""
     out = console()
     width = min(out.width, LINE)
 
@@ -78,7 +78,7 @@ def _print_one(one: BuiltIn) -> None:
 
 
 def _example(one: BuiltIn) -> str:
-    """A parameter of a scheduler, as it stands behind the name."""
+    """Format the first parameter of a scheduler as it follows the name."""
     return "".join(f":{first['name']}={_default(first)}" for first in one["parameters"][:1])
 
 

@@ -1,4 +1,4 @@
-"""`plait completion`: what makes a shell complete commands, options and names."""
+"""`plait completion`: shell code that completes commands, options and names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def completion(shell: str) -> None:
 
 
 def script(shell: str) -> str:
-    """The shell's own code, which asks plait what a word may become."""
+    """Return the shell code that asks plait for completions."""
     from plait.cli import COMPLETING, cli
 
     kind = get_completion_class(shell)
@@ -30,5 +30,5 @@ def script(shell: str) -> str:
         message = f"click completes nothing in {shell}"
         raise click.UsageError(message)
     completer = kind(cli, {}, "plait", COMPLETING)
-    # BashComplete.source starts a bash to see how old it is, which says nothing of the shell that is to read this.
+    # BashComplete.source starts bash to find its version, but another shell may read this output.
     return ShellComplete.source(completer) if isinstance(completer, BashComplete) else completer.source()

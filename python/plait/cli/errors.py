@@ -1,4 +1,4 @@
-"""One line on standard error and the right exit status, whatever goes wrong."""
+"""Report any failure as one line on standard error, with the right exit status."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ INTERRUPTED = 130
 
 
 OF_PLAIT = ("--quiet", "--version")
-"""Options of `plait` itself, which its commands do not have."""
+"""Options of `plait` itself, which its commands do not accept."""
 
 
 class Ended(Exception):  # noqa: N818
-    """A command that was run for somebody ended with a status, which is ours too."""
+    """A command run on behalf of the user ended; its exit status becomes that of plait."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -35,9 +35,9 @@ class Ended(Exception):  # noqa: N818
 
 
 def guarded(command: Callable[[], Any]) -> NoReturn:
-    """Run the command and leave the process: 0 done, 1 a run failed, 2 bad input, 130 interrupted.
+    """Run the command and exit: 0 success, 1 a run failed, 2 bad input, 130 interrupted.
 
-    Every failure is one line on standard error, never a traceback; only `PLAIT_TRACEBACK=1` shows one.
+    Every failure is one line on standard error without a traceback; `PLAIT_TRACEBACK=1` shows one.
     """
     if os.environ.get("PLAIT_TRACEBACK") == "1":
         try:
@@ -59,7 +59,7 @@ def guarded(command: Callable[[], Any]) -> NoReturn:
     except RunError as error:
         fail(str(error), FAILED)
     except BrokenPipeError:
-        # The reader left (as `head` does); nothing is left to be said, and nobody to say it to.
+        # The reader closed the pipe (as `head` does): no message can reach anybody.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(FAILED)
     except (Exception, SystemExit) as error:
@@ -68,7 +68,7 @@ def guarded(command: Callable[[], Any]) -> NoReturn:
 
 
 def _place(error: BaseException) -> str:
-    """File and line where an exception was raised, most often in a scheduler written in Python."""
+    """Return file and line of an exception, most often in a scheduler written in Python."""
     if found := place(error):
         return f"{found}; "
     frames = traceback.extract_tb(error.__traceback__)
@@ -76,7 +76,7 @@ def _place(error: BaseException) -> str:
 
 
 def _usage(error: click.ClickException) -> str:
-    """What was wrong with the command line; names the commands where one is missing or unknown."""
+    """Describe an error in the command line; list the commands if one is missing or unknown."""
     context = getattr(error, "ctx", None)
     message = error.format_message()
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
@@ -97,13 +97,13 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _options(context: click.Context | None) -> list[str]:
-    """All options of a command."""
+    """Return all options of a command."""
     parameters = [] if context is None else context.command.get_params(context)
     return [name for one in parameters for name in (*one.opts, *one.secondary_opts) if name.startswith("--")]
 
 
 def fail(message: str, status: int) -> NoReturn:
-    """Say one line and leave."""
+    """Print one line on standard error and exit."""
     remove_empty_folders()
     line = " ".join(message.split())
     sys.stderr.write(f"plait: {line}\n")

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from plait.results.result import Result
 
 WIDTH = 110
-"""Columns of a decision's table at most."""
+"""Maximum columns of a decision's table."""
 LEAST_FOR_VERDICT = 32
-"""Columns without which the verdicts stand below the table."""
+"""Minimum columns for the verdicts in the table; with fewer they stand below it."""
 STYLES = {
     "chosen": "bold green",
     "available": "",
@@ -96,10 +96,10 @@ def explain(
 
 
 def _recorded(folder: Path, name: str | None, seed: int | None) -> Result:
-    """The run in a folder, of several the one with this scheduler and seed.
+    """Return the run in a folder; if there are several, the one with this scheduler and seed.
 
     Raises:
-        ScenarioError: there is none, or more than one, or it has no decisions.
+        ScenarioError: there is no such run, or more than one, or it has no decisions.
     """
     from plait.results.recorded import read_results
 
@@ -147,7 +147,7 @@ def _print(document: dict[str, Any]) -> None:
 
 
 def _decided(decision: dict[str, Any]) -> str:
-    """What was decided, in words."""
+    """Describe the decision in words."""
     path, segment, segments, until = (
         decision[key] for key in ("path", "segment", "segments", "wait_until_ns")
     )
@@ -165,7 +165,10 @@ def _decided(decision: dict[str, Any]) -> str:
 
 
 def _columns(decision: dict[str, Any]) -> dict[str, list[str]]:
-    """The facts of the paths for people, by heading; columns that few schedulers need only where there is a value."""
+    """Return the facts of the paths for people, by heading.
+
+    Columns that few schedulers need are left out if they have no value.
+    """
     paths = decision["paths"]
     columns = {
         "path": [one["path"] for one in paths],
@@ -184,7 +187,7 @@ def _columns(decision: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def _print_paths(decision: dict[str, Any], output: Console, width: int) -> None:
-    """A row per path, its verdict at the end; below the table if there is too little room for it."""
+    """Print a row per path, ending with its verdict; on narrow terminals verdicts stand below."""
     columns = _columns(decision)
     verdicts = [Text(_verdict(one, decision), style=STYLES[one["kind"]]) for one in decision["paths"]]
     words = [place for place, heading in enumerate(columns) if heading in ("path", "state")]
@@ -204,7 +207,7 @@ def _print_paths(decision: dict[str, Any], output: Console, width: int) -> None:
 
 
 def _verdict(path: dict[str, Any], decision: dict[str, Any]) -> str:
-    """Why the path was chosen or not, in words."""
+    """Describe in words the reason for which the path was chosen or not."""
     name = path["verdict"]
     if name == "chosen":
         ahead = decision["decision"] == "assign" and decision["segments"] > path["room"]
@@ -232,7 +235,7 @@ def _verdict(path: dict[str, Any], decision: dict[str, Any]) -> str:
 
 
 def _connection(decision: dict[str, Any]) -> str:
-    """The connection's facts in one line."""
+    """Describe the connection's facts in one line."""
     unassigned = "endless" if decision["unassigned"] is None else decision["unassigned"]
     oldest = "none in flight"
     if decision["oldest_unacked"] is not None:
@@ -256,7 +259,7 @@ def _when(moment: int, shown: dict[str, Any]) -> str:
 
 
 def _ms(nanoseconds: int | None) -> str:
-    """Milliseconds for people: four digits, at most two of them after the point."""
+    """Format milliseconds for people: four digits, at most two of them after the point."""
     if nanoseconds is None:
         return "–"
     value = nanoseconds / 1e6

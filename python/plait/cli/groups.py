@@ -1,4 +1,4 @@
-"""Groups of commands: imported when they are used, and quiet about Ctrl-C."""
+"""Groups of commands: imported on first use, and quiet on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from click.shell_completion import CompletionItem
 
 
 class Interrupted(Exception):  # noqa: N818
-    """Ctrl-C, kept from click, which would print an empty line."""
+    """Ctrl-C, hidden from click, which would print an empty line."""
 
 
 class PlaitGroup(click.Group):
-    """A group of commands; lets Ctrl-C through unchanged."""
+    """A group of commands; passes Ctrl-C on unchanged."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the chosen command."""
@@ -28,17 +28,19 @@ class PlaitGroup(click.Group):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a command is, ``module:attribute`` within `plait.cli`, and what it does, for the list of commands."""
+    """The place of a command, ``module:attribute`` in `plait.cli`, and its summary for the list."""
 
     at: str
     summary: str
 
 
 class LazyGroup(PlaitGroup):
-    """A group whose commands are imported when they are used: statistics and figures take longer to load than a run.
+    """A group whose commands are imported on first use.
+
+    Statistics and figures take longer to load than a run.
 
     Args:
-        places: the commands by their names.
+        places: the places of the commands, by their names.
     """
 
     def __init__(self, *arguments: Any, places: Mapping[str, Place], **more: Any) -> None:
@@ -46,11 +48,11 @@ class LazyGroup(PlaitGroup):
         self._places = places
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """The names, in the order in which help lists them."""
+        """Return the names, in the order of the help text."""
         return list(self._places)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """A command by its name."""
+        """Return a command by its name."""
         if cmd_name not in self._places:
             return None
         module, attribute = self._places[cmd_name].at.split(":")
@@ -58,7 +60,7 @@ class LazyGroup(PlaitGroup):
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands that a word may become, without importing them; then options, as click does."""
+        """Complete a command name without importing the commands; then options, as click does."""
         names = [name for name in self._places if name.startswith(incomplete)]
         items = [CompletionItem(name, help=self._places[name].summary) for name in names]
         return items + click.Command.shell_complete(self, ctx, incomplete)

@@ -1,4 +1,4 @@
-"""`plait init`: a scenario file to begin with."""
+"""`plait init`: a first scenario file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Presets(click.ParamType):  # type: ignore[type-arg]  # generic from click 
         param: click.Parameter,  # noqa: ARG002
         incomplete: str,
     ) -> list[CompletionItem]:
-        """The names that the last one may become."""
+        """Complete the last name of the list."""
         before, comma, last = incomplete.rpartition(",")
         return [
             CompletionItem(f"{before}{comma}{name}", help=one.title)

@@ -1,4 +1,4 @@
-"""`plait keys`: what a scenario file can say."""
+"""`plait keys`: the keys of a scenario file."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from plait.scenarios.keys import Key, scenario_keys
 from plait.support.words import nearest
 
 IGNORED = ("protocol", "kind", "model", "name", "or")
-"""Words of a table that are no section of their own."""
+"""Words in table names that are not sections of their own."""
 LEAST = 40
-"""Columns that text is wrapped at, where a terminal has fewer."""
+"""Minimum width of wrapped text in columns, also on narrower terminals."""
 
 
 def sections(table: str) -> list[str]:
-    """The words by which a table is found: ``transport`` and ``mptcp`` of ``[transport] protocol = "mptcp"``."""
+    """Return the words by which a user finds a table.
+
+    For ``[transport] protocol = "mptcp"`` they are ``transport`` and ``mptcp``.
+    """
     words = re.findall(r"[\w-]+", table)
     return [word.replace("_", "-") for word in words if word not in IGNORED]
 
@@ -50,14 +53,14 @@ def list_keys(section: str | None, as_json: bool) -> None:
 
 
 def of_section(section: str, keys: Sequence[Key]) -> list[Key]:
-    """The keys of the tables that a word stands for, else those that are called so.
+    """Return the keys of the tables that a word names, otherwise the keys with that name.
 
     Raises:
-        ScenarioError: there is no such section or key; the message says which there are.
+        ScenarioError: there is no such section or key; the message lists the choices.
     """
     word = section.strip("[]").lower().replace("_", "-")
     tables = [one for one in keys if word in sections(one["table"])]
-    # `workload` and `transport` are tables, and keys of the top as well: the table says more.
+    # `workload` and `transport` are tables as well as keys at the top: the table is more helpful.
     found = tables or [one for one in keys if one["key"].replace("_", "-") == word]
     if not found:
         known = dict.fromkeys(name for one in keys for name in sections(one["table"]))
@@ -69,7 +72,7 @@ def of_section(section: str, keys: Sequence[Key]) -> list[Key]:
 
 
 def overview(keys: Sequence[Key], width: int) -> Iterator[str]:
-    """Every table with the names of its keys."""
+    """Yield every table with the names of its keys."""
     for table, members in groupby(keys, lambda one: one["table"]):
         yield table
         names = ", ".join(one["key"] for one in members)
@@ -82,7 +85,7 @@ def overview(keys: Sequence[Key], width: int) -> Iterator[str]:
 
 
 def descriptions(keys: Sequence[Key], width: int) -> Iterator[str]:
-    """Every key with what it takes, its default and its meaning."""
+    """Yield every key with its type, its default and its meaning."""
     for number, (table, members) in enumerate(groupby(keys, lambda one: one["table"])):
         if number:
             yield ""
@@ -96,7 +99,7 @@ def descriptions(keys: Sequence[Key], width: int) -> Iterator[str]:
 
 
 def _default(default: object) -> str:
-    """What holds if nobody gives the key."""
+    """Describe the value of a key that is not set."""
     if default is None:
         return "required"
     if isinstance(default, bool):

@@ -18,7 +18,7 @@ from plait.scenarios.units import duration_ns
 from plait.support.progress import Progress
 
 SMALLEST_MTU, LARGEST_MTU = 576, 65_535
-"""What every host takes (RFC 791), and the largest packet of IP."""
+"""The smallest packet that every host must accept (RFC 791), and the largest packet of IP."""
 
 
 @click.command()
@@ -111,7 +111,7 @@ def _namespaces(
     spin: int,
     seed: int | None,
 ) -> Any:
-    """Run the command between namespaces, and say where what is."""
+    """Run the command between namespaces, and print the addresses first."""
     from plait._core import link_plan, link_run
 
     _announce(json.loads(link_plan(scenario)), "")
@@ -125,7 +125,7 @@ def _namespaces(
 def _relay(
     scenario: str, command: tuple[str, ...], target: str, port: int, spin: int, seed: int | None
 ) -> Any:
-    """Run the command, or nothing until somebody interrupts, beside a relay on loopback."""
+    """Run the command beside a relay on loopback; without a command, relay until an interrupt."""
     from plait._core import LinkSockets
 
     sockets = LinkSockets(scenario, target, port=port, seed=seed)
@@ -134,14 +134,14 @@ def _relay(
 
 
 def _words(command: tuple[str, ...]) -> list[str]:
-    """The command and its arguments; one word with spaces is a line for sh."""
+    """Return the command and its arguments; one word with spaces is a line for sh."""
     if len(command) == 1 and any(one.isspace() for one in command[0]):
         return ["sh", "-c", command[0]]
     return list(command)
 
 
 def _announce(plan: Any, port: str) -> None:
-    """Say the addresses of every path."""
+    """Print the addresses of every path."""
     if Progress.quiet:
         return
     for end in plan["ends"]:
@@ -151,7 +151,7 @@ def _announce(plan: Any, port: str) -> None:
 
 
 def _line(row: Any) -> str:
-    """What became of the packets of a path's direction."""
+    """Describe the outcome of the packets of one direction of a path."""
     gone = ", ".join(f"{row[one]} {one}" for one in ("copied", "lost", "dropped", "marked") if row[one])
     through = f"{row['sent']} packets, {row['arrived']} arrived ({row['arrived_bytes']} bytes)"
     return f"{row['path']} {row['direction']}: {through}{', ' if gone else ''}{gone}"

@@ -1,4 +1,4 @@
-"""`plait measure`: what ping and iperf3 printed as a path for `plait advise`."""
+"""`plait measure`: turns the output of ping and iperf3 into a path for `plait advise`."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def asymmetry_command(texts: tuple[str, ...], as_json: bool) -> None:
 
 
 def _paths(texts: tuple[str, ...]) -> list[PathModel]:
-    """Read RATE/RTT; a rate may itself end in /s."""
+    """Read RATE/RTT; the rate itself may end in /s."""
     paths = []
     for text in texts:
         rate, slash, rtt = text.rpartition("/")

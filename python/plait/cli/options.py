@@ -1,4 +1,4 @@
-"""Options that several commands have. Nothing heavy is imported for them: `--help` needs them, too."""
+"""Options of several commands. `--help` needs them, so this module imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ ALONE = click.option(
 
 
 def needs(option: str, given: object, other: str, present: object) -> None:
-    """Refuse an option that does nothing without another one.
+    """Reject an option that has no effect without another one.
 
     Raises:
-        UsageError: it is given, and the other one is not.
+        UsageError: the option is given, and the other one is not.
     """
     if given and not present:
         message = f"{option} needs {other}"
@@ -81,7 +81,9 @@ def needs(option: str, given: object, other: str, present: object) -> None:
 
 
 def excludes(option: str, given: object, **others: object) -> None:
-    """Refuse what an option that runs nothing, such as ``--list``, makes useless; others by their parameters' names.
+    """Reject options that have no effect beside another one, such as ``--list``.
+
+    The other options are named by their parameters.
 
     Raises:
         UsageError: both are given.

@@ -1,4 +1,4 @@
-"""What the commands print: tables for people, one JSON document for programs."""
+"""Output of the commands: tables for people, one JSON document for programs."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ if TYPE_CHECKING:
     from plait.results.result import Result
 
 WIDTH = 160
-"""Columns of a table where standard output is not a terminal."""
+"""Columns of a table if standard output is not a terminal."""
 
 
 class Output(Console):
-    """Standard output; that its reader left is for the command to notice, not for Rich to end it with."""
+    """Standard output whose broken pipe the command handles, instead of Rich, which would exit."""
 
     def on_broken_pipe(self) -> None:
-        """Let the exception pass."""
+        """Raise the exception for the command."""
         raise BrokenPipeError
 
 
 def console() -> Console:
-    """Standard output; tables keep their width where it is not a terminal."""
+    """Return standard output; tables have a fixed width if it is not a terminal."""
     return Output() if sys.stdout.isatty() else Output(width=WIDTH)
 
 
 def say(text: str) -> None:
-    """A message to the person, on standard error."""
+    """Print a message for the user, on standard error."""
     click.echo(text, err=True)
 
 
 def print_json(document: Any) -> None:
-    """The one JSON document of standard output."""
+    """Print the one JSON document of standard output."""
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def documents(results: Sequence[Result], alone: Sequence[Mapping[str, float]] = ()) -> Any:
-    """The JSON of one run, or of several as a list; with what each path carries alone, if that is given for each."""
+    """Return the JSON of one run, or of several as a list; each with `alone` if that is given."""
     runs: list[dict[str, Any]] = [{**result.data, "scheduler": result.scheduler} for result in results]
     for run, result, singly in zip(runs, results, alone, strict=False):
         run["alone"] = AgainstAlone(result.metrics["goodput_bps"], singly).document()
@@ -78,9 +78,10 @@ no interval: in the digits shown, the value is the same with every seed
 
 
 def print_tables(groups: Sequence[Sequence[Result]], alone: Sequence[Mapping[str, float]] = ()) -> None:
-    """A table per group of runs, and once what the metrics mean.
+    """Print a table per group of runs, and once the meaning of the metrics.
 
-    `alone` has for each group what each path carries alone in bit/s, by name; then runs are held against that, too.
+    `alone` has for each group the goodput of each path alone in bit/s, by name; if given, the table
+    compares the runs with it.
     """
     for number, group in enumerate(groups):
         terminal = console()
@@ -99,9 +100,10 @@ def print_tables(groups: Sequence[Sequence[Result]], alone: Sequence[Mapping[str
 
 
 def print_repeated(found: Repeated, alone: Sequence[Mapping[str, float]] = ()) -> None:
-    """The metrics of several seeds with their intervals, the gains over the first scheduler, and what they mean.
+    """Print the metrics of several seeds with their intervals, the gains and the meanings.
 
-    `alone` has for each seed what each path carries alone in bit/s, by name.
+    Gains are relative to the first scheduler. `alone` has for each seed the goodput of each path
+    alone in bit/s, by name.
     """
     from plait.analysis.repeated import FEW
 
@@ -140,14 +142,14 @@ def print_repeated(found: Repeated, alone: Sequence[Mapping[str, float]] = ()) -
 
 
 def fallback_sentence(reason: str) -> str:
-    """What became of a connection that gave up MPTCP."""
+    """Describe a connection that fell back from MPTCP to TCP."""
     return f"the connection gave up MPTCP and went on with TCP, on one path alone; {reason}"
 
 
 def run_tables(
     results: Sequence[Result], width: int, alone: Mapping[str, float] | None = None
 ) -> list[RenderableType]:
-    """The metrics of runs beside each other; those that no run has are left out."""
+    """Return tables of the metrics of runs beside each other, without metrics that no run has."""
     paths = [
         [replace(row, heading=f"{name}: {row.heading}") for row in rows] for name, rows in path_rows(results)
     ]
@@ -157,7 +159,7 @@ def run_tables(
 
 
 def _against_alone(results: Sequence[Result], alone: Mapping[str, float]) -> list[list[Row]]:
-    """The rows that hold runs against each path alone."""
+    """Return the rows that compare runs with each path alone."""
     if not alone:
         return []
     found = [AgainstAlone(result.metrics["goodput_bps"], alone) for result in results]

@@ -87,7 +87,7 @@ def replay(
 
 
 def _recorded(folder: Path) -> Result:
-    """The one recorded transfer in a folder.
+    """Return the one recorded transfer in a folder.
 
     Raises:
         ScenarioError: there is none, or more than one.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from plait.papers.rows import Row
 
 LONG_SECONDS = 30.0
-"""A reproduction that takes longer says so before it begins."""
+"""Duration above which a reproduction announces it in advance."""
 STYLES = {"agrees": "green", "differs": "bold red"}
 
 
@@ -111,14 +111,14 @@ def reproduce(
 
 
 def _say_duration(paper: Paper, threads: int) -> None:
-    """The duration of a long reproduction."""
+    """Print the duration of a long reproduction."""
     cores = threads or os.cpu_count() or 1
     if not Progress.quiet and paper.core_seconds / cores > LONG_SECONDS:
         say(f"{paper.id}: {_duration(paper, cores)}")
 
 
 def _duration(paper: Paper, cores: int) -> str:
-    """How long a reproduction takes on so many cores, if they have nothing else to do."""
+    """Describe the duration of a reproduction on `cores` otherwise idle cores."""
     return f"about {span(paper.core_seconds / cores)} on {cores} core{'s' * (cores > 1)}"
 
 
@@ -195,14 +195,14 @@ def _print(done: Reproduction, all_rows: bool) -> None:
 
 
 def _runs(rows: Sequence[Row]) -> str:
-    """How many values of which scenarios and schedulers."""
+    """Describe the number of values, with their scenarios and schedulers."""
     scenarios = list(dict.fromkeys(row.scenario for row in rows))
     schedulers = list(dict.fromkeys(row.scheduler for row in rows))
     return f"{len(rows)} value{'s' * (len(rows) > 1)}: {', '.join(scenarios)} with {', '.join(schedulers)}"
 
 
 def _comparison(done: Reproduction, width: int) -> RenderableType:
-    """What the paper says beside what was measured; with fewer columns where the terminal is narrow."""
+    """Return the paper's values beside the measured ones; fewer columns on a narrow terminal."""
     from plait.papers.wording import difference, said, tolerance, verdict
 
     paper = done.paper
@@ -227,7 +227,7 @@ def _comparison(done: Reproduction, width: int) -> RenderableType:
 
 
 def _headline(content: HeadlineTable, width: int) -> RenderableType:
-    """The headline table."""
+    """Return the headline table."""
     rows: list[Sequence[Cell]] = [
         [Text(cell, style="italic") for cell in (label, *cells)] for label, cells in content.printed
     ]

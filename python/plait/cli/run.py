@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from plait.results.result import Result
 
 USUAL = ("lowest-rtt", "round-robin", "blest", "ecf", "redundant", "linux-default")
-"""Compared by default: the schedulers of kernels, and the usual ones of papers."""
+"""The default choice: the schedulers of kernels, and the usual ones of papers."""
 
 
 @click.command()
@@ -113,7 +113,7 @@ def run(
 def _of_dataset(
     files: tuple[Path, ...], index: int, names: tuple[str, ...]
 ) -> tuple[Scenario, list[Choice | None], int]:
-    """The run of a dataset: scenario, scheduler, seed; `names` is the file of a scheduler of one's own."""
+    """Return the run of a dataset: scenario, scheduler, seed; `names` has the file of a class."""
     from plait.sweep.again import run_again
 
     if len(files) != 1 or len(names) > 1:
@@ -217,7 +217,7 @@ def _compare_seeds(
     qlog: Path | None,
     threads: int,
 ) -> None:
-    """`compare --seeds`."""
+    """Run `compare --seeds`."""
     from plait.analysis.repeated import Repeated, seeds_of
     from plait.results.result import Comparison
 
@@ -251,10 +251,12 @@ def _compare_seeds(
 def paths_alone(
     file: Path, seed: int | None, perturb: bool, threads: int, engine: EngineName
 ) -> dict[str, float]:
-    """The goodput of each path alone (bit/s), by name, under the same transport, with the same losses and delays.
+    """Return the goodput of each path alone (bit/s), by name.
+
+    Transport, losses and delays are the same.
 
     Raises:
-        ScenarioError: the scenario cannot be without the other paths.
+        ScenarioError: the scenario is not valid without the other paths.
     """
     from plait.runs.run import Task, run_tasks
 
@@ -270,10 +272,10 @@ def paths_alone(
 
 
 def choices_of(text: str) -> list[Choice | None]:
-    """The schedulers that a comma-separated list names; `all` in it is every built-in one.
+    """Return the schedulers of a comma-separated list; `all` in it is every built-in one.
 
     Raises:
-        ScenarioError: an entry is empty or is no scheduler.
+        ScenarioError: an entry is empty or is not a scheduler.
     """
     place = f"--schedulers {text!r}"
     choices = parse_list(text.split(","), place)
@@ -295,9 +297,9 @@ def _run(
     engine: EngineName,
     title: str,
 ) -> list[list[Result]]:
-    """Every scenario and seed with every scheduler; one group of results per scenario and seed.
+    """Run every scenario and seed with every scheduler; one group of results per scenario and seed.
 
-    Writes them if `out` says where.
+    If `out` is given, write the results there.
     """
     from plait.results.qlog import SUFFIXES
     from plait.results.writing import is_file_name, write_qlogs, write_results

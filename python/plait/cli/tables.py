@@ -1,6 +1,6 @@
-"""Runs beside each other: sideways as long as they fit, else turned round.
+"""Tables that compare runs: one column per run as long as they fit, otherwise one row per run.
 
-Turned round, runs go downwards, and what is told of them sideways, in as many tables below each other as it takes.
+With one row per run, the metrics are columns, in as many tables below each other as needed.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from plait.results.summary import Row
 from plait.support.tables import FRAMED, Content, table
 
 HEADING = 30
-"""A heading of a row is not made narrower than this if there is room, so that it reads as one."""
+"""Minimum width of a row's heading, if there is room, so that it remains readable."""
 
 
 def comparison(
     title: str, runs: Sequence[str], sections: Sequence[Sequence[Row]], width: int
 ) -> list[RenderableType]:
-    """What is told of runs, in sections, as tables of at most `width` columns; one, if that is wide enough.
+    """Return the rows of runs, in sections, as tables of at most `width` columns.
+
+    There is one table if `width` is sufficient.
 
     Args:
-        title: stands above.
-        runs: their names.
+        title: title above the table.
+        runs: names of the runs.
         sections: rows, each with a cell per run.
         width: columns of the terminal.
     """
@@ -58,7 +60,7 @@ def _downwards(
             blocks[-1].append(row)
             left -= need
     if any(len(block) == 1 and _narrowest(block[0]) + FRAMED.gap > room for block in blocks):
-        blocks = [[row for section in sections for row in section]]  # no table fits: a block of lines per run
+        blocks = [[row for section in sections for row in section]]  # nothing fits: a block per run
     return [
         table(
             Content(
@@ -73,10 +75,10 @@ def _downwards(
 
 
 def _marked(row: Row, index: int) -> Text:
-    """A run's cell; the best one is bold."""
+    """Return a run's cell; the best one is bold."""
     return Text(row.cells[index], style="bold" if index in row.best else "")
 
 
 def _narrowest(row: Row) -> int:
-    """Columns for a row's cells, and its heading broken between words."""
+    """Return the columns of a row's cells, with its heading broken between words."""
     return max(map(len, (*row.heading.split(), *row.cells)))

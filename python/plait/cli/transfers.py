@@ -1,4 +1,4 @@
-"""`plait send`, `plait recv` and `plait proxy`: the commands of `plait-quic`, with schedulers from files."""
+"""`plait send`, `recv` and `proxy`: the commands of `plait-quic`, with schedulers from files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from plait.support.progress import Progress
 
 
 class TransferCommand(click.Command):
-    """A command of the core. Its options are shown and completed here, and read there.
+    """A command of the core. Python shows and completes its options, the core parses them.
 
     Args:
         name: the command's name.
@@ -33,7 +33,7 @@ class TransferCommand(click.Command):
         )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the arguments as they are; only help and completion are for click."""
+        """Leave the arguments unparsed; click handles only help and completion."""
         if ctx.resilient_parsing or set(args) & {"--help", "-h"}:
             return super().parse_args(ctx, args)
         ctx.args = args
@@ -45,26 +45,26 @@ class TransferCommand(click.Command):
         Raises:
             Ended: with the command's exit status.
         """
-        # The core ends the command in an orderly way, and tells the peer.
+        # The core stops the command cleanly, and notifies the peer.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         quiet = ["--quiet"] if Progress.quiet and "--quiet" not in ctx.args else []
         raise Ended(_core.transfer_command(["plait", str(self.name), *ctx.args, *quiet], Host()))
 
 
 class Host:
-    """What Python adds to the core's commands."""
+    """The functions that Python adds to the core's commands."""
 
     def scheduler(self, text: str) -> object:
-        """A scheduler that ``FILE.py:CLASS`` or ``LIBRARY.so:CLASS`` names.
+        """Return the scheduler that ``FILE.py:CLASS`` or ``LIBRARY.so:CLASS`` names.
 
         Raises:
-            ScenarioError: there is none.
+            ScenarioError: there is no such scheduler.
         """
         choice = override(parse_choice(text))
         return choice.python if choice.foreign is None else choice.foreign
 
     def recorded(self, folder: str, text: str) -> None:
-        """A recording has ended: make a folder of results of it. A transfer does not fail with its recording."""
+        """Turn a finished recording into a folder of results; errors do not fail the transfer."""
         from plait.recordings.keeping import keep_recording
         from plait.support.files import OutputError
 
@@ -77,7 +77,7 @@ class Host:
 
 
 def _parameter(one: dict[str, Any]) -> click.Parameter:
-    """An argument or option as click shows it."""
+    """Return an argument or option as click shows it."""
     if one["option"] is None:
         value, count = (f"{one['value']}...", -1) if one["repeats"] else (one["value"], 1)
         metavar = value if one["required"] else f"[{value}]"

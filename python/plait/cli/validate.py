@@ -1,4 +1,4 @@
-"""`plait validate`: how true the simulator is."""
+"""`plait validate`: the agreement of the simulator with other engines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DRAW = "reported"
 WORST = 10
-"""Lines of the table of largest differences."""
+"""Number of lines of the table of largest differences."""
 FAILURES_SHOWN = 3
 
 
@@ -284,7 +284,7 @@ def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[Cell]], 
 
 
 def _write_scenarios(validation: Validation, folder: Path) -> int:
-    """Every case with every scheduler as a file of its own; how many."""
+    """Write every case with every scheduler as a file; return the number of files."""
     make_folder(folder)
     written = 0
     for case in validation.cases:
@@ -336,7 +336,7 @@ def _print(agreement: Agreement) -> None:
 
 
 def _finish(agreement: Agreement, measured: Measured) -> None:
-    """Exit status 1, with one line that says why, if a run failed or a goal is missed."""
+    """Raise RunError, with one line of reasons, if a run failed or a goal is missed."""
     from plait.validate.goals import goals
 
     kinds = Counter(one.kind for one in measured.outcomes if one.kind != "failed")

@@ -1,6 +1,6 @@
-"""What makes runs: an engine takes scenarios and gives results, whose metrics mean the same whatever made them.
+"""Engines make runs from scenarios; metrics of their results mean the same on every engine.
 
-To add one: a module with a subclass of `Engine`, and in `registry` a line and a name.
+A new engine needs a module with a subclass of `Engine`, and a line and a name in `registry`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import ClassVar, Literal
 from plait import _core
 
 Ability = Literal["python", "library", "pcap"]
-"""What not every engine can do: run schedulers written in Python or from libraries, write captures for Wireshark."""
+"""Abilities that some engines lack: Python schedulers, library schedulers, Wireshark captures."""
 
 
 class Refused(_core.ScenarioError):
-    """An engine cannot make a run: `why` names the place and the value, and says what the engine has."""
+    """An engine cannot make a run; `why` has the place, the value and the reason."""
 
     def __init__(self, engine: str, scenario: str, what: str, reason: str) -> None:
         super().__init__(f"{scenario}: {what}: not with the {engine} engine: {reason}")
@@ -26,9 +26,10 @@ class Refused(_core.ScenarioError):
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """One run to be made, and what to record of it beside the metrics.
+    """One run to be made, and the data to record beside the metrics.
 
-    series_ns: the interval of the time series in nanoseconds; None for none. decisions: whether to record decisions.
+    series_ns: the interval of the time series in nanoseconds; None for none. decisions: whether to
+    record decisions.
     """
 
     job: _core.Job
@@ -39,23 +40,23 @@ class Order:
 class Engine(ABC):
     """Makes runs.
 
-    name: how users call it. lacks: what it cannot do, and why.
+    name: its name for users. lacks: the abilities that it lacks, and the reasons.
     """
 
     name: ClassVar[str]
     lacks: ClassVar[Mapping[Ability, str]] = {}
 
     def refusal(self, order: Order) -> str | None:  # noqa: ARG002 - for those that refuse
-        """Why it cannot make a run; None if it can."""
+        """Return the reason why the engine cannot make a run; None if it can."""
         return None
 
     @abstractmethod
     def run(
         self, orders: Sequence[Order], *, workers: int, progress: Callable[[float], None] | None
     ) -> list[_core.Run]:
-        """Make the runs, `workers` at a time (0: one per core); results in the order of the orders.
+        """Make the runs, `workers` at a time (0: one per core); return results in the given order.
 
         Raises:
-            ScenarioError: it cannot do what a scenario asks for. RunError: a run failed. KeyboardInterrupt:
-                interrupted; nothing is left running.
+            ScenarioError: the engine cannot simulate a scenario. RunError: a run failed.
+                KeyboardInterrupt: interrupted; nothing is left running.
         """

@@ -22,7 +22,7 @@ class Kernel(Engine):
     }
 
     def refusal(self, order: Order) -> str | None:
-        """What the plan of the run refuses."""
+        """Return the refusal of the run's plan, if any."""
         try:
             make_plan(order.job)
         except Refused as refused:

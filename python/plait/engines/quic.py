@@ -11,10 +11,10 @@ from plait.engines import Ability, Engine, Order, Refused
 
 
 class Quic(Engine):
-    """What `plait send` puts on a network, on the simulator's links: a QUIC connection with TLS per path.
+    """Protocol of `plait send` on the simulator's links: a QUIC connection with TLS per path.
 
-    The ends are those of `transport.protocol = "mpquic"`; a run adds the connections' headers, acknowledgements and
-    probes. They are opened before the run begins.
+    The endpoints are those of `transport.protocol = "mpquic"`. A run adds the connections' headers,
+    acknowledgements and probes. The connections are opened before the run begins.
     """
 
     name = "quic"
@@ -23,7 +23,7 @@ class Quic(Engine):
     }
 
     def refusal(self, order: Order) -> str | None:
-        """What QUIC connections cannot carry."""
+        """Return the scenario feature that QUIC connections cannot carry, if any."""
         refused = order.job.refusal_of_quic()
         return None if refused is None else ": ".join(refused)
 

@@ -17,10 +17,10 @@ ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (Simulator(),
 
 
 def engine_called(name: EngineName) -> Engine:
-    """The engine of this name.
+    """Return the engine of this name.
 
     Raises:
-        ScenarioError: there is none.
+        ScenarioError: there is no such engine.
     """
     if name not in ENGINES:
         message = f"engine {name!r}: unknown{expected(name, get_args(EngineName))}"

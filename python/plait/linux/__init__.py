@@ -1,5 +1,5 @@
-"""The linux engine: scenarios in the real kernel's MPTCP, in virtual time, as an ordinary process.
+"""The linux engine: runs scenarios in the real kernel's MPTCP, in virtual time, as a process.
 
-`plan` turns a scenario into a plan or refuses it, `boot` starts a User-Mode Linux kernel, `guest` is what runs inside,
-`engine` ties them together, `build` makes the kernel.
+`plan` turns a scenario into a plan or refuses it. `boot` starts a User-Mode Linux kernel, and
+`guest` runs inside it. `engine` ties them together. `build` builds the kernel.
 """

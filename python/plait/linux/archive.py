@@ -1,7 +1,7 @@
-"""The source of Linux that the lab's kernel is made of: one archive, known by its hash, and where it is to be had.
+"""The Linux source archive of the lab's kernel, identified by its hash, and its locations.
 
-Another source is another kernel, and may be another result: so what is fetched must be this one to the bit, wherever it
-came from.
+Another source gives another kernel, and possibly other results. So the archive must have this exact
+content, whatever its location.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from plait._core import RunError
 from plait.linux import tools
 
 VERSION = "6.12.117"
-"""Linux's."""
+"""Version of Linux."""
 PACKAGE = "linux-source-6.12"
-"""Debian's package of it."""
+"""Debian's source package of this version."""
 PACKAGE_VERSION = f"{VERSION}-1~deb12u1"
 FILE = f"{PACKAGE}_{PACKAGE_VERSION}_all.deb"
 PACKAGE_SHA256 = "e849faf31ca3555757f3a8877cb01af92122f744f75d1f3102734651c4e14703"
 PACKAGE_SHA1 = "221d82478a259628d6016602b619a484e71e9424"
-"""The name under which snapshot.debian.org keeps it; nothing is trusted for this one."""
+"""File name at snapshot.debian.org. It serves as an address only: the SHA-256 decides about
+trust."""
 TARBALL = "usr/src/linux-source-6.12.tar.xz"
-"""What counts in the package."""
+"""The part of the package that is used."""
 TARBALL_SHA256 = "585a4a074597aefa2b1a68ada83a3184ba351c127544dea80618bbcceaa3961f"
 POOL = f"pool/updates/main/l/linux-6.12/{FILE}"
 PLACES = (
@@ -34,8 +35,8 @@ PLACES = (
     f"https://security.debian.org/debian-security/{POOL}",
     f"https://snapshot.debian.org/file/{PACKAGE_SHA1}",
 )
-"""Where the package is when apt does not have it, in the order in which it is tried: archives drop old versions from
-their pools, the last one keeps them."""
+"""Download locations if apt lacks the package, in the order of attempts. Archives drop old versions
+from their pools; the last location keeps them."""
 SECONDS_OF_SILENCE = 60
 PIECE = 1 << 20
 
@@ -43,16 +44,16 @@ Say = Callable[[str], None]
 
 
 def sha256(file: Path) -> str:
-    """Of a file's bytes, as hexadecimal digits."""
+    """Return the SHA-256 of a file as hexadecimal digits."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def fetch(folder: Path, say: Say) -> Path:
-    """The tarball, in `folder`.
+    """Fetch the tarball into `folder`.
 
     Raises:
-        RunError: it is nowhere to be had; what each place said.
+        RunError: no location has it; the message has the reason of each.
     """
     failures: list[str] = []
     for place, attempt in _attempts(folder):
@@ -82,7 +83,7 @@ def _attempts(folder: Path) -> Iterator[tuple[str, Callable[[], Path]]]:
 
 
 def _by_apt(folder: Path) -> Path:
-    # apt changes to a user of its own, who must be able to write there.
+    # apt switches to a user of its own, which needs write access to the folder.
     folder.chmod(0o777)
     apt = tools.find("apt-get") or "apt-get"
     command = [apt, "download", "-qq", f"{PACKAGE}={PACKAGE_VERSION}"]
@@ -106,7 +107,7 @@ def _download(place: str, folder: Path) -> Path:
 
 
 def _unpack(package: Path, folder: Path) -> Path:
-    """The tarball out of the package, which is an archive of archives."""
+    """Extract the tarball from the package, which is an archive of archives."""
     archiver, tar = tools.find("ar") or "ar", tools.find("tar") or "tar"
     with subprocess.Popen([archiver, "p", str(package), "data.tar.xz"], stdout=subprocess.PIPE) as inner:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Starting the kernel as a process, and seeing that it ends."""
+"""Starts the kernel as a process, and ensures that it ends."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from plait.linux.processor import Seat
 
 MEMORY = "1024M"
 STARTING_POINT = 1_700_000_000
-"""The guest's clock when it starts, in seconds since 1970."""
+"""The guest's clock at its start, in seconds since 1970."""
 PATIENCE_SECONDS = 120.0
-"""So long may nothing happen before the machine counts as stuck."""
+"""Maximum time without progress before the machine counts as stuck."""
 POLL_SECONDS = 0.05
 POLLS_PER_LOOK = 10
-"""How often it is seen whether the machine gets its processor."""
+"""Polls between two checks that the machine gets its processor."""
 LINES_SHOWN = 15
 
-# The same for every run but for the seed: the kernel mixes it into its random numbers. So nothing in it may name the
-# run: the guest finds its folder, as its own first program, through the current folder of the process that it is.
+# The command line is the same in every run but for the seed, because the kernel mixes it into its
+# random numbers. So it must not name the run. The guest finds its folder and its first program
+# through the current folder of its process on the host.
 COMMAND = (
     f"mem={MEMORY}",
     "root=/dev/root",
@@ -50,18 +51,20 @@ COMMAND = (
 )
 
 Watch = Callable[[float], None]
-"""Told the done share of a run, often; what it raises ends the machine."""
+"""Callback that often receives the completed share of a run. An exception from it ends the machine.
+"""
 
 
 def boot(
     kernel: Path, setarch: str, folder: Path, seed: int, watch: Watch, patience: float | None = None
 ) -> None:
-    """Boot in `folder`, which has `order.json`, and wait for the end.
+    """Boot in `folder`, which contains `order.json`, and wait for the end.
 
-    The kernel's environment is where its memory lies, and nothing else.
+    The kernel's environment contains only the folder of its memory.
 
     Raises:
-        RunError: the machine got stuck, failed, or ended without a result; with the last lines of its console.
+        RunError: the machine got stuck, failed, or ended without a result; the message has the last
+            lines of its console.
     """
     write_init(folder)
     console = folder / "console.log"
@@ -81,7 +84,7 @@ def boot(
         _wait(process, folder, seat, watch, PATIENCE_SECONDS if patience is None else patience)
     finally:
         seat.leave()
-        # Also the processes that stand for the guest's.
+        # Also kill the host processes of the guest's processes.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -90,18 +93,20 @@ def boot(
 
 
 def write_init(folder: Path) -> None:
-    """The guest's first program: this Python, on the modules of `guest`, which are put beside it."""
+    """Write the guest's first program: this Python with the modules of `guest` beside it."""
     python = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
     package = folder / "guest"
     package.mkdir(exist_ok=True)
     for name, code in compiled_modules().items():
         (package / name).write_bytes(code)
-    # Still through the host's files, where this process is the kernel, and the current folder the run's.
+    # Here /proc is still the host's. There, this process is the kernel, and its current folder is
+    # the run's.
     start = (
         "import os, sys; sys.path.append(os.readlink('/proc/self/cwd')); from guest.agent import main; main()"
     )
     init = folder / "init"
-    # Without site and .pyc files: nothing of the user's, and the host's files are read-only.
+    # Without site and .pyc files: the user's configuration has no effect, and the host's files are
+    # read-only.
     init.write_text(
         f"#!/bin/sh\nexec {shlex.quote(str(python))} -ISB -c {shlex.quote(start)}\n", encoding="utf-8"
     )
@@ -110,7 +115,7 @@ def write_init(folder: Path) -> None:
 
 @cache
 def compiled_modules() -> Mapping[str, bytes]:
-    """The modules of `guest` by their files' names, compiled: the guest would do it anew in every run."""
+    """Return the compiled modules of `guest` by file name, so that the guest need not compile."""
     header = MAGIC_NUMBER + bytes(12)
     sources = sorted(Path(__file__).with_name("guest").glob("*.py"))
     return {
@@ -121,7 +126,7 @@ def compiled_modules() -> Mapping[str, bytes]:
 
 
 def _wait(process: subprocess.Popen[bytes], folder: Path, seat: Seat, watch: Watch, patience: float) -> None:
-    """Until the process ends; the guest writes its progress into a file."""
+    """Wait for the end of the process, and watch the progress that the guest writes into a file."""
     progress, seen, since = folder / "progress", "", time.monotonic()
     for poll in itertools.count(1):
         try:
@@ -143,7 +148,7 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, seat: Seat, watch: Wat
 
 
 def failure(what: str, folder: Path) -> RunError:
-    """What went wrong, as the guest says it; or what is in the way on this machine; or else its console."""
+    """Return the error with the guest's message, else the machine's obstacles, else the console."""
     said = folder / "failure.txt"
     if said.exists():
         return RunError(f"{what}: {said.read_text(encoding='utf-8').strip().splitlines()[-1]}")

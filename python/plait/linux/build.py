@@ -1,4 +1,4 @@
-"""Building the kernel: source, patches, configuration, compiler; once, into the cache."""
+"""Builds the kernel once, into the cache: source, patches, configuration, compilation."""
 
 from __future__ import annotations
 
@@ -21,23 +21,26 @@ PINNED = {
     "KBUILD_BUILD_HOST": "plait",
     "KBUILD_BUILD_VERSION": "1",
 }
-"""What the kernel would say of its making is mixed into its random numbers: the same for everybody."""
+"""Build information that the kernel mixes into its random numbers. It must be the same for
+everybody."""
 NEEDED_BYTES = 4 << 30
 
 Say = Callable[[str], None]
 
 
 def build(*, source: Path | None = None, force: bool = False, debug: bool = False, say: Say) -> Path:
-    """Build the kernel, unless it is there, and return it.
+    """Build the kernel unless it exists, and return it.
 
     Args:
-        source: a tree or a tarball of this version of Linux; otherwise Debian's package is fetched.
-        force: build even if it is there.
-        debug: one that watches itself (`debug.config`); several times slower to build and to run.
-        say: told each step.
+        source: a tree or a tarball of this version of Linux. Default: fetch Debian's package.
+        force: build even if the kernel exists.
+        debug: build the self-checking kernel (`debug.config`), which takes several times longer to
+            build and to run.
+        say: callback for the message of each step.
 
     Raises:
-        RunError: the machine or what is installed will not do, or a step failed; with the last lines of what it said.
+        RunError: the machine or its installed programs are unsuitable, or a step failed; the
+            message has the last lines of its output.
     """
     target = folder(debug=debug)
     if not force and Build.read(target) is not None and (target / "linux").is_file():
@@ -74,7 +77,10 @@ def build(*, source: Path | None = None, force: bool = False, debug: bool = Fals
 
 
 def require_tools(say: Say) -> None:
-    """What a build needs and the runs after it; root on Debian gets it installed, others are told what to install."""
+    """Require the tools for a build and for runs.
+
+    On Debian, root gets missing packages installed. Otherwise the error names the packages.
+    """
     needed = {**tools.TO_BUILD, **tools.TO_RUN}
     lacking = tools.missing(needed)
     if lacking and os.geteuid() == 0 and tools.distribution() is tools.DEBIAN:
@@ -86,7 +92,7 @@ def require_tools(say: Say) -> None:
 
 
 def _tree(source: Path | None, work: Path, say: Say) -> tuple[Path, str | None]:
-    """A tree of Linux in `work` that may be changed, and the hash of the archive that it comes from."""
+    """Return a writable tree of Linux in `work`, and the hash of its archive."""
     if source is not None and source.is_dir():
         say(f"copying {source}")
         tree = work / "source"
@@ -117,7 +123,7 @@ def _tree(source: Path | None, work: Path, say: Say) -> tuple[Path, str | None]:
 
 
 def kernel_version(tree: Path) -> str:
-    """The version of a tree, as its Makefile says."""
+    """Return the version of a tree from its Makefile."""
     try:
         text = (tree / "Makefile").read_text(encoding="utf-8")
     except OSError:
@@ -127,17 +133,17 @@ def kernel_version(tree: Path) -> str:
 
 
 def prepare(tree: Path) -> None:
-    """The patches and the schedulers into the tree."""
+    """Apply the patches, and copy the schedulers into the tree."""
     for file in sorted((SOURCE / "patches").glob("*.patch")):
         _run(["patch", "-p1", "--forward", "--fuzz=0", "-i", str(file.resolve())], cwd=tree)
     shutil.copytree(SOURCE / "schedulers", tree / "net/mptcp/plait", dirs_exist_ok=True)
 
 
 def configure(tree: Path, work: Path, *, debug: bool = False) -> Path:
-    """The folder of the build, configured.
+    """Configure the build, and return its folder.
 
     Raises:
-        RunError: an option of `lab.config`, or of `debug.config`, did not take.
+        RunError: the configuration lacks an option of `lab.config` or `debug.config`.
     """
     output, wanted = work / "output", work / "wanted.config"
     output.mkdir()
@@ -152,7 +158,7 @@ def configure(tree: Path, work: Path, *, debug: bool = False) -> Path:
 
 
 def options(text: str) -> set[str]:
-    """The options that a configuration sets."""
+    """Return the options that a configuration sets."""
     return {line for line in text.splitlines() if line.startswith("CONFIG_")}
 
 
@@ -172,7 +178,7 @@ def _run(
     more: Mapping[str, str] | None = None,
     log: Path | None = None,
 ) -> None:
-    """Runs a program; RunError with its last lines if it fails."""
+    """Run a program; on failure raise a RunError with its last lines."""
     environment = {**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive", **(more or {})}
     program = tools.find(command[0]) or command[0]
     done = subprocess.run(

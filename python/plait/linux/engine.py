@@ -1,4 +1,4 @@
-"""Runs on the linux engine: plan, boot, look at what came back."""
+"""Runs on the linux engine: plans, boots, and reads the observations."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from plait.linux.guest.plan import Plan
 from plait.linux.plan import make_plan
 
 KEEP = "PLAIT_LINUX_KEEP"
-"""The environment variable that names a folder in which the runs' files stay."""
+"""Environment variable with the folder that keeps the files of runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One run to be made, and what to record of it.
+    """One run to be made, and the data to record.
 
-    alter: what the plan becomes before it is carried out. Tests do to networks what no scenario has words for.
+    alter: transforms the plan before the run. Tests use it for network conditions that scenarios
+    cannot describe.
     """
 
     job: _core.Job
@@ -38,17 +39,17 @@ class Request:
 
 
 class _Stopped(Exception):  # noqa: N818 - no error
-    """The run is not wanted any more."""
+    """Raised to end a run that is not wanted any more."""
 
 
 def run(
     requests: Sequence[Request], *, processes: int = 0, progress: Callable[[float], None] | None = None
 ) -> list[_core.Run]:
-    """Make the runs, `processes` at a time (0: one per core); results in the order of the requests.
+    """Make the runs, `processes` at a time (0: one per core); return results in request order.
 
     Raises:
-        ScenarioError: the engine cannot do what a scenario asks for. RunError: a run failed, or a program or the kernel
-            is missing. KeyboardInterrupt: interrupted; nothing is left running.
+        ScenarioError: the engine cannot simulate a scenario. RunError: a run failed, or a program
+            or the kernel is missing. KeyboardInterrupt: interrupted; nothing is left running.
     """
     plans = [
         request.alter(make_plan(request.job, series_ns=request.series_ns, decisions=request.decisions))
@@ -102,7 +103,7 @@ def _make(
         try:
             return _core.observed(job, str(folder))
         finally:
-            # If it is not, that explains whatever else is wrong.
+            # A damaged stream explains all other errors, so this check has precedence.
             with _naming(name):
                 whole.result()
             watch(1.0)
@@ -110,7 +111,7 @@ def _make(
 
 @contextmanager
 def _naming(scenario: str) -> Iterator[None]:
-    """What goes wrong says in which scenario."""
+    """Add the scenario's name to the message of an error."""
     try:
         yield
     except _core.RunError as error:
@@ -119,7 +120,7 @@ def _naming(scenario: str) -> Iterator[None]:
 
 
 def check_integrity(plan: Plan, folder: Path) -> None:
-    """What was received must be the beginning of what was written; RunError if it is not."""
+    """Check that the received bytes are a prefix of the written ones; else raise a RunError."""
     received = json.loads((folder / "integrity.json").read_text(encoding="utf-8"))
     written = json.loads((folder / "observed.json").read_text(encoding="utf-8"))["written_bytes"]
     size = received["received_bytes"]
@@ -133,7 +134,7 @@ def check_integrity(plan: Plan, folder: Path) -> None:
 
 @contextmanager
 def _run_folder(index: int) -> Iterator[Path]:
-    """A folder for the files of a run, which are many megabytes; it does not outlive it."""
+    """Create a folder for a run's files, which are many megabytes, and remove it after the run."""
     kept = os.environ.get(KEEP)
     if kept:
         folder = Path(kept).absolute() / f"run-{index}"

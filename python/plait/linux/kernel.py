@@ -1,4 +1,4 @@
-"""Where the built kernel is."""
+"""Location and identity of the built kernel."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from plait._core import RunError
 from plait.linux import archive
 
 SOURCE = Path(__file__).with_name("source")
-"""Patches, schedulers and configuration; in the source tree a link to `linux/`."""
+"""Patches, schedulers and configuration. In the source tree this is a link to `linux/`."""
 OVERRIDE = "PLAIT_LINUX_KERNEL"
-"""The environment variable that names a kernel to be used instead."""
+"""Environment variable with the path of another kernel to use."""
 MINUTES = "5 to 15"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """What is known of a build.
+    """Information about a build.
 
-    source_sha256: the hash of the archive that it was made of; None if that was a tree, which nobody has checked.
+    source_sha256: hash of the source archive; None if the source was a tree, which is unverified.
     """
 
     version: str
@@ -34,16 +34,16 @@ class Build:
 
     @property
     def checked(self) -> bool:
-        """Whether it was made of the archive that everybody has."""
+        """Whether the build used the common archive."""
         return self.source_sha256 == archive.TARBALL_SHA256
 
     def write(self, folder: Path) -> None:
-        """Beside the kernel."""
+        """Write the information beside the kernel."""
         (folder / "build.json").write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
     @staticmethod
     def read(folder: Path) -> Build | None:
-        """What is beside a kernel; None if it is not whole."""
+        """Read the information beside a kernel; None if it is incomplete."""
         try:
             return Build(**json.loads((folder / "build.json").read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
@@ -51,20 +51,20 @@ class Build:
 
 
 def cache() -> Path:
-    """The folder of all builds."""
+    """Return the folder of all builds."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "plait" / "linux"
 
 
 def ingredients() -> Iterator[Path]:
-    """The files of which a kernel is made, besides the source of Linux."""
+    """Return the files that go into a kernel, besides the source of Linux."""
     yield SOURCE / "lab.config"
     yield from sorted((SOURCE / "patches").glob("*.patch"))
     yield from sorted(file for file in (SOURCE / "schedulers").rglob("*") if file.is_file())
 
 
 def content_hash() -> str:
-    """Changes with anything that the kernel is made of."""
+    """Return a hash of the source version and all ingredients of the kernel."""
     digest = hashlib.sha256(f"{archive.VERSION} {archive.TARBALL_SHA256}".encode())
     for file in ingredients():
         content = file.read_bytes()
@@ -73,7 +73,7 @@ def content_hash() -> str:
 
 
 def folder(*, debug: bool = False) -> Path:
-    """Where the kernel of these ingredients belongs, or the one that watches itself."""
+    """Return the folder for the kernel of these ingredients, or for the self-checking one."""
     if not debug:
         return cache() / content_hash()
     extra = hashlib.sha256((SOURCE / "debug.config").read_bytes()).hexdigest()[:8]
@@ -81,14 +81,14 @@ def folder(*, debug: bool = False) -> Path:
 
 
 def built() -> Path | None:
-    """The kernel, if it is there."""
+    """Return the kernel, or None if it is not built."""
     chosen = os.environ.get(OVERRIDE)
     file = Path(chosen) if chosen else folder() / "linux"
     return file.resolve() if file.is_file() and (chosen or Build.read(file.parent)) else None
 
 
 def require() -> Path:
-    """The kernel; RunError says how to get one."""
+    """Return the kernel; a RunError says how to get one."""
     found = built()
     if found is None:
         chosen = os.environ.get(OVERRIDE)
@@ -102,12 +102,12 @@ def require() -> Path:
 
 
 def build_hash() -> str:
-    """The kernel that `require` finds, by its content."""
+    """Return the content hash of the kernel that `require` finds."""
     return _digest(require())
 
 
 def identity() -> str:
-    """Changes with the kernel that `require` finds, with how it is booted and with what runs inside."""
+    """Return a hash of the kernel that `require` finds, its boot code and the guest's code."""
     here = Path(__file__).parent
     return _digest(require(), here / "boot.py", *sorted((here / "guest").glob("*.py")))
 

@@ -1,4 +1,4 @@
-"""What the lab needs of the machine besides programs: its architecture, and what it lets an ordinary process do."""
+"""Requirements of the lab besides programs: architecture, and permissions of a process."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from plait._core import RunError
 from plait.linux import tools
 
 ARCHITECTURES = ("x86_64", "amd64")
-"""Where User-Mode Linux runs, as the machine calls itself."""
+"""Architectures of User-Mode Linux, as machines name them."""
 MEMORY_BYTES = 256 << 20
-"""Room that the guest's memory may take, and usually does not."""
+"""Space that the guest's memory may take. It usually takes less."""
 MEMORY_FOLDER = Path("/dev/shm")
 """A file system in memory, on most machines."""
 
-# Exits with the error's number if a process may not let itself be traced.
+# Exits with the error number if a process may not be traced.
 _TRACING = """
 import ctypes, os, signal, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -39,14 +39,14 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 def require() -> None:
-    """Everything that is not a program; RunError says what is in the way and what helps."""
+    """Check all requirements but programs; a RunError names the obstacles and their remedies."""
     found = obstacles()
     if found:
         raise RunError("; ".join(found))
 
 
 def obstacles() -> list[str]:
-    """What is in the way of the lab here, each in one line that says what helps."""
+    """Return the obstacles to the lab on this machine, each in one line with its remedy."""
     found = _architecture()
     if found:
         return found
@@ -68,9 +68,9 @@ def _architecture() -> list[str]:
 
 
 def _personality() -> list[str]:
-    """Whether addresses can be the same in every run, as results are to be."""
+    """Check that addresses can be equal in every run, which makes results repeatable."""
     setarch = tools.find("setarch")
-    if setarch is None:  # tools.require says so
+    if setarch is None:  # tools.require reports it
         return []
     done = subprocess.run([setarch, "-R", "true"], capture_output=True, text=True, check=False)
     if done.returncode == 0:
@@ -83,7 +83,7 @@ def _personality() -> list[str]:
 
 
 def _tracing() -> list[str]:
-    """Whether processes can be traced: that is how the guest's are run."""
+    """Check that processes can be traced, which is how the guest's processes run."""
     done = subprocess.run([sys.executable, "-ISc", _TRACING], capture_output=True, check=False)
     if done.returncode == 0:
         return []
@@ -96,10 +96,12 @@ def _tracing() -> list[str]:
 
 
 def memory_folder() -> Path:
-    """Where the guest's memory is, as a file: the first fit one of TMPDIR, memory, and where temporary files are.
+    """Return the folder of the guest's memory file: TMPDIR, memory, or temporary files.
+
+    It is the first suitable one in this order.
 
     Raises:
-        RunError: none is; what is wrong with each.
+        RunError: no folder is suitable; the message has the reason of each.
     """
     given = os.environ.get("TMPDIR")
     folders = [Path(given).absolute()] if given else []
@@ -116,7 +118,7 @@ def memory_folder() -> Path:
 
 
 def _unfit(folder: Path) -> str | None:
-    """Why the guest's memory cannot be in a folder; None if it can."""
+    """Return the reason why a folder cannot hold the guest's memory; None if it can."""
     try:
         system = os.statvfs(folder)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""From a scenario to a plan: what the guest sets up, runs and counts."""
+"""From a scenario to a plan: network, traffic and counters of the guest."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ Table = Mapping[str, Any]
 Periods = Sequence[tuple[int, int]]
 
 PORT = 5001
-"""The connection's; flows have the next ones."""
+"""Port of the connection. Flows have the next ports."""
 ANNOUNCED = "10.2.0.2"
-"""An address that the receiver tells of and nobody uses.
+"""An unused address that the receiver announces.
 
-The kernel opens further subflows when it has heard of the other side after the handshake: otherwise from the
-acknowledgement of the first data, and then data that starts later would not find them open.
+The kernel opens further subflows at the first packet from the peer after the handshake. Without the
+announcement, that packet would be the acknowledgement of the first data, and data that starts late
+would find no further subflow open.
 """
 DECISIONS = "/sys/module/plait/parameters/log_decisions"
 LOCAL_PORTS = "/proc/sys/net/ipv4/ip_local_port_range"
@@ -43,10 +44,11 @@ FORWARDING = "/proc/sys/net/ipv4/ip_forward"
 
 
 def make_plan(job: _core.Job, *, series_ns: int | None = None, decisions: bool = False) -> Plan:
-    """The plan of a run.
+    """Return the plan of a run.
 
     Raises:
-        ScenarioError: the linux engine cannot do what the scenario asks for; the message names place, value and reason.
+        ScenarioError: the linux engine cannot simulate the scenario; the message names place, value
+            and reason.
     """
     scenario = json.loads(job.scenario_json)
     refusals.check(scenario)
@@ -102,13 +104,13 @@ def make_plan(job: _core.Job, *, series_ns: int | None = None, decisions: bool =
 
 
 class _Links:
-    """The links of a scenario by the names of their routers, and the routes over them."""
+    """The links of a scenario by router name, and the routes over them."""
 
     def __init__(self, scenario: Table) -> None:
         self._scenario = scenario
         self.duration_ns = duration_ns(scenario["duration"])
         self.opener = RECEIVER if scenario["workload"]["kind"] == "request-response" else SENDER
-        """The host that opens the connection, and has an address for every path."""
+        """The host that opens the connection, and that has an address for every path."""
         self._packet = _core.parse_bytes(scenario["transport"]["packet"])
         self._shared = {link["name"]: f"l{number}" for number, link in _numbered(scenario.get("link", ()))}
         self._tables: dict[str, Table] = {
@@ -129,21 +131,21 @@ class _Links:
                 self._flow_routes.setdefault(names, Route(address, names))
 
     def routes(self) -> list[Route]:
-        """The paths' first, in their order."""
+        """Return all routes, those of the paths first, in their order."""
         return [*self.path_routes.values(), *self._flow_routes.values()]
 
     def route_of(self, flow: Table) -> Route:
-        """The route of a competing flow."""
+        """Return the route of a competing flow."""
         if "path" in flow:
             return self.path_routes[flow["path"]]
         return self._flow_routes[tuple(self._shared[name] for name in flow["links"])]
 
     def ends(self, route: Route) -> tuple[str, str]:
-        """The sender's address and the receiver's."""
+        """Return the sender's and the receiver's address."""
         return (route.address, ADDRESS) if self.opener == SENDER else (ADDRESS, route.address)
 
     def _users(self) -> dict[str, list[tuple[Route, bool]]]:
-        """Whose data passes each link, and whether forward."""
+        """Return the routes and directions (forward or not) with data on each link."""
         users: dict[str, list[tuple[Route, bool]]] = {name: [] for name in self._tables}
         traffic = [(route, True) for route in self.path_routes.values()]
         if self.opener == RECEIVER:
@@ -159,7 +161,7 @@ class _Links:
         return flows
 
     def shape(self, built: Topology) -> tuple[list[Batch], list[Change]]:
-        """Queueing disciplines of all links, by namespace, and what changes of them, in the order of time."""
+        """Return the queueing disciplines of all links by namespace, and their changes by time."""
         lines: dict[str, list[str]] = {}
         changes: list[Change] = []
         users = self._users()
@@ -184,7 +186,7 @@ class _Links:
         return batches, sorted(changes, key=lambda change: change.at_ns)
 
     def path(self, path: Table, built: Topology) -> PathPlan:
-        """A path with its counters: where its data meets a queue, and where it is lost."""
+        """Return a path with its counters, at the queues of its data and at its losses."""
         route = self.path_routes[path["name"]]
         links = [link for link in route.links if "forward" in self._tables[link]]
         return PathPlan(
@@ -196,7 +198,7 @@ class _Links:
         )
 
     def queues(self, built: Topology) -> list[QueuePlan]:
-        """Every active queue."""
+        """Return every active queue."""
         return [
             QueuePlan(
                 name=table["name"],
@@ -220,7 +222,7 @@ def _counter(place: tuple[str, str]) -> Counter:
 
 
 def _joined(batches: Sequence[Batch]) -> list[Batch]:
-    """One batch per namespace, in the order of the first ones: to start a program takes longer than what it does."""
+    """Merge the batches of each namespace: starting a program takes longer than its work."""
     lines: dict[str, list[str]] = {}
     for batch in batches:
         lines.setdefault(batch.namespace, []).extend(batch.lines)
@@ -228,7 +230,7 @@ def _joined(batches: Sequence[Batch]) -> list[Batch]:
 
 
 def _endpoints(scenario: Table, links: _Links) -> list[Batch]:
-    """What makes the kernel open one subflow per path, and no other."""
+    """Return the endpoints for which the kernel opens one subflow per path, and no other."""
     if scenario["transport"]["protocol"] != "mptcp":
         return []
     others = len(scenario["path"]) - 1
@@ -246,7 +248,7 @@ def _endpoints(scenario: Table, links: _Links) -> list[Batch]:
 
 
 def _source(table: Table, on_times: Periods, demands: refusals.Demands = ()) -> Source:
-    """What a workload, or a flow, writes."""
+    """Return the writes of a workload or a flow."""
     kind = (
         "requests"
         if table["kind"] == "request-response"

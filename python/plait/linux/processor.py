@@ -1,7 +1,7 @@
-"""On which processor a machine runs: all its processes on one.
+"""Assigns all processes of a machine to one processor.
 
-The kernel and the processes that stand for the guest's take turns: never do two of them run at once. On several
-processors each turn would wake another one up, which takes longer than the turn.
+The kernel and the processes that run the guest's processes take turns; two never run at once. On
+several processors each turn would wake another processor, which takes longer than the turn.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ _lock = threading.Lock()
 
 
 class Seat:
-    """The processor of one machine, the one that has fewest of ours; another one if it turns out to be taken."""
+    """The processor of one machine: the one with the fewest machines of this process.
+
+    The machine moves if another process occupies the processor.
+    """
 
     def __init__(self, process: int) -> None:
         self._process = process
@@ -26,7 +29,7 @@ class Seat:
         self.move()
 
     def move(self) -> None:
-        """To the next processor, if there is another one."""
+        """Move to the next processor, if there is another one."""
         processors = sorted(os.sched_getaffinity(0))
         with _lock:
             before = self._processor
@@ -40,14 +43,14 @@ class Seat:
                 os.sched_setaffinity(process, {chosen})
 
     def look(self) -> None:
-        """Moves the machine if it waited for its processor longer than it ran since the last time."""
+        """Move the machine if it waited longer than it ran since the last call."""
         ran, waited = self._times()
         if waited - self._waited > ran - self._ran:
             self.move()
         self._ran, self._waited = ran, waited
 
     def _times(self) -> tuple[int, int]:
-        """Nanoseconds that the kernel ran and waited for a processor so far."""
+        """Return the kernel's total run time and its total wait for a processor, in nanoseconds."""
         try:
             ran, waited, _ = Path(f"/proc/{self._process}/schedstat").read_text("ascii").split()
         except (OSError, ValueError):
@@ -55,7 +58,7 @@ class Seat:
         return int(ran), int(waited)
 
     def leave(self) -> None:
-        """The machine is gone."""
+        """Release the processor after the machine's end."""
         with _lock:
             self._leave()
 
@@ -66,7 +69,7 @@ class Seat:
 
 
 def _children(process: int) -> list[int]:
-    """Those that there are now; later ones inherit the processor."""
+    """Return the present children; later ones inherit the processor."""
     try:
         return [
             int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text("ascii").split()

@@ -1,7 +1,7 @@
-"""What the linux engine cannot do: refused by name, with the place and the value.
+"""Scenario features that the linux engine refuses, with place and value.
 
-What a scenario leaves at its default is taken as the kernel has it where the kernel knows no other way; `KERNEL_HABITS`
-lists these.
+Some options have only one value in the kernel. Their defaults in scenarios are accepted and mean
+the kernel's behaviour; `KERNEL_HABITS` lists them.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Table = Mapping[str, Any]
 
 Demands = Sequence[Sequence[tuple[int, int, int]]]
 MOST_REQUESTS = 100_000
-"""Of a client: each takes the time of a round trip at least."""
+"""Maximum number of requests of a client. Each takes at least a round trip."""
 LEAST_LATENCY_NS = 10_000
 MOST_PATHS = 8
-"""Subflows of a connection in Linux."""
+"""Maximum number of subflows of a connection in Linux."""
 
 KERNEL_NAMES = {
     "round-robin": "round-robin",
@@ -40,10 +40,10 @@ KERNEL_NAMES = {
     "cheapest-first": "cheapest-first",
     "weighted": "weighted",
 }
-"""Our names of schedulers and the kernel's, which have 15 characters at most."""
+"""Scheduler names in Plait and in the kernel, where they have at most 15 characters."""
 
 STOCK, STOCK_NAME = "linux-default", "default"
-"""The one that every kernel has, by our name and its own."""
+"""The scheduler of every kernel, by its name in Plait and in the kernel."""
 STOCK_BUFFER = "buffer"
 """Its only parameter that the kernel has too: the send buffer of a subflow, in bytes."""
 
@@ -66,11 +66,12 @@ KERNEL_HABITS: dict[str, tuple[tuple[Any, ...], str]] = {
     "timestamp_granularity": (("1ms",), "the kernel's timestamps tick once a millisecond"),
     "clock_offset": (("0s",), "both hosts run on one kernel's clock"),
 }
-"""Options of the transport that the kernel does not take: the only values, the profiles' defaults, and what it does."""
+"""Transport options that the kernel lacks: accepted values (the profiles' defaults), and the
+kernel's behaviour."""
 
 
 def check(scenario: Table) -> None:
-    """Raises Refused at the first thing that the linux engine cannot do."""
+    """Raise Refused for the first feature that the linux engine lacks."""
     _check_scheduler(scenario, "scheduler", scenario["scheduler"])
     _check_transport(scenario)
     for place, direction in directions(scenario):
@@ -92,7 +93,7 @@ def check(scenario: Table) -> None:
 
 
 def demands(scenario: Table, job: _core.Job) -> Demands:
-    """What clients ask for, as many requests as there can be; Refused if these are too many."""
+    """Return the clients' demands, up to the possible number of requests; Refused if too many."""
     if scenario["workload"]["kind"] != "request-response":
         return ()
     delays = [
@@ -112,7 +113,7 @@ def demands(scenario: Table, job: _core.Job) -> Demands:
 
 
 def _least_delay_ns(direction: Table) -> int:
-    """The shortest delay of a direction at any time; that of jitter around it may be none."""
+    """Return the shortest delay of a direction at any time; 0 with a jitter distribution."""
     jitter = direction["jitter"]
     if isinstance(jitter, Mapping) and "distribution" in jitter:
         return 0
@@ -120,19 +121,19 @@ def _least_delay_ns(direction: Table) -> int:
 
 
 def _wires(scenario: Table, path: Table) -> Iterator[Table]:
-    """A path's own wire and its links."""
+    """Return a path's own wire and its links."""
     yield path
     shared = {link["name"]: link for link in scenario.get("link", ())}
     yield from (shared[name] for name in path.get("links", ()))
 
 
 def first_path(scenario: Table) -> str:
-    """The name of the path whose subflow is opened first."""
+    """Return the name of the path whose subflow opens first."""
     return str(scenario["transport"].get("initial_path", scenario["path"][0]["name"]))
 
 
 def directions(scenario: Table) -> Iterator[tuple[str, Table]]:
-    """Every direction of every wire and link, with its place in the scenario."""
+    """Return every direction of every wire and link, with its place in the scenario."""
     for kind in ("path", "link"):
         for index, one in enumerate(scenario.get(kind, ())):
             for way in ("forward", "backward"):
@@ -141,16 +142,16 @@ def directions(scenario: Table) -> Iterator[tuple[str, Table]]:
 
 
 def refuse(scenario: Table, place: str, value: Any, reason: str) -> NoReturn:
-    """Raises Refused."""
+    """Raise Refused."""
     shown = f'"{value}"' if isinstance(value, str) else str(value).lower()
     raise Refused("linux", scenario["name"], f"{place} = {shown}", reason)
 
 
 def _check_random(scenario: Table, place: str, direction: Table) -> None:
-    """Refuses correlations that netem has otherwise."""
+    """Refuse correlations that differ in netem."""
     jitter, duplicate = direction["jitter"], direction.get("duplicate", {"correlation": "0%"})
     if isinstance(jitter, Mapping) and "correlation" in jitter:
-        # `tabledist` takes the remainder of the correlated number by the size of the table, or by twice the jitter.
+        # `tabledist` takes the correlated number modulo the table size, or modulo twice the jitter.
         reason = "netem's correlation has no effect on its jitter"
         refuse(scenario, f"{place}.jitter.correlation", jitter["correlation"], reason)
     if duplicate["correlation"] != "0%":
@@ -159,7 +160,7 @@ def _check_random(scenario: Table, place: str, direction: Table) -> None:
 
 
 def _check_active(scenario: Table, place: str, direction: Table) -> None:
-    """What a bottleneck with an active queue lacks."""
+    """Refuse features that a bottleneck with an active queue lacks."""
     jitter = direction["jitter"]
     reason = "behind an active queue the delay is that of a queue too, which keeps the order"
     if isinstance(jitter, Mapping) and jitter["reorder"]:
@@ -198,16 +199,16 @@ def _check_stock(scenario: Table, place: str, choice: Table) -> None:
 
 
 def check_decisions(scenario: Table) -> None:
-    """Raises Refused if the scheduler keeps no log of its decisions."""
+    """Raise Refused if the scheduler has no log of its decisions."""
     if scenario["scheduler"]["name"] == STOCK:
         refuse(scenario, "scheduler", STOCK, "the kernel's own scheduler tells nothing of its decisions")
 
 
 _SPOKEN = ("mptcp", "tcp")
-"""Protocols that the lab's kernels speak."""
+"""Protocols that the lab's kernels support."""
 
 _WRITTEN = {"cmt-sctp": "CMT-SCTP", "mpquic": "Multipath QUIC"}
-"""How others are written in a sentence, where not as in a scenario."""
+"""Names of other protocols in a sentence, if they differ from the scenario's."""
 
 
 def _check_transport(scenario: Table) -> None:
@@ -223,7 +224,7 @@ def _check_transport(scenario: Table) -> None:
         wrong("congestion_control", f"Linux' MPTCP is uncoupled; expected {_list(CONGESTION_CONTROLS)}")
     if transport["ack_every"] > 2:
         wrong("ack_every", "the kernel acknowledges every packet or every second one")
-    # The profile has it by default, where there is CUBIC.
+    # The linux profile sets it by default, also without CUBIC.
     asked = transport["hystart"] and transport["profile"] != "linux"
     if asked and transport["congestion_control"] != "cubic":
         wrong("hystart", 'the kernel has it for congestion_control = "cubic" only')

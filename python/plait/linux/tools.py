@@ -1,4 +1,4 @@
-"""Programs and headers that the lab needs of the machine it runs on, and the packages that have them."""
+"""Programs and headers that the lab requires, and the packages that contain them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from plait._core import RunError
 
 @dataclass(frozen=True, kw_only=True)
 class Distribution:
-    """A family of distributions: how it is recognized, and how one installs there."""
+    """A family of distributions: its identification, and its installation command."""
 
     name: str
     identifiers: frozenset[str]
-    """Of /etc/os-release, its own or one that it is like."""
+    """IDs in /etc/os-release, of the distribution or of one that it is like."""
     install: str
 
 
@@ -36,10 +36,10 @@ ARCH = Distribution(name="Arch", identifiers=frozenset({"arch"}), install="pacma
 DISTRIBUTIONS = (DEBIAN, FEDORA, ARCH)
 
 HEADERS = "the C library's headers"
-"""What is asked for like a program, and is none."""
+"""An entry of the program tables that is not a program."""
 
 Packages = Mapping[str, Sequence[str]]
-"""By program: its package in each of `DISTRIBUTIONS`, in their order."""
+"""Package of each program in each of `DISTRIBUTIONS`, in their order."""
 
 TO_RUN: Packages = {
     "ip": ("iproute2", "iproute", "iproute2"),
@@ -59,18 +59,18 @@ TO_BUILD: Packages = {
     "tar": ("tar", "tar", "tar"),
 }
 ADMINISTRATION = ("/usr/sbin", "/sbin", "/usr/local/sbin")
-"""Where programs are that are not on everybody's path."""
+"""Folders of programs that are not on every user's path."""
 OS_RELEASE = (Path("/etc/os-release"), Path("/usr/lib/os-release"))
 
 
 def find(program: str) -> str | None:
-    """The absolute name of a program, if it is there."""
+    """Return the absolute name of a program, or None."""
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), *ADMINISTRATION])
     return shutil.which(program, path=path)
 
 
 def _has_headers() -> bool:
-    """Whether what the kernel includes of the host can be compiled; without a compiler nothing speaks against it."""
+    """Return whether the kernel's host headers compile; True without a compiler."""
     compiler = find("gcc")
     if compiler is None:
         return True
@@ -81,7 +81,7 @@ def _has_headers() -> bool:
 
 
 def missing(packages: Packages) -> list[str]:
-    """Those that are not there."""
+    """Return the missing programs."""
     return [
         program
         for program in packages
@@ -90,7 +90,7 @@ def missing(packages: Packages) -> list[str]:
 
 
 def distribution() -> Distribution | None:
-    """The one that this machine runs, if it is known."""
+    """Return the distribution of this machine, or None if it is unknown."""
     for file in OS_RELEASE:
         try:
             text = file.read_text(encoding="utf-8")
@@ -104,13 +104,13 @@ def distribution() -> Distribution | None:
 
 
 def names(programs: Sequence[str], packages: Packages, which: Distribution) -> list[str]:
-    """The packages that have the programs."""
+    """Return the packages that contain the programs."""
     place = DISTRIBUTIONS.index(which)
     return list(dict.fromkeys(packages[program][place] for program in programs))
 
 
 def advice(programs: Sequence[str], packages: Packages) -> str:
-    """How to install them here; on an unknown distribution, how it is done on those that are known."""
+    """Return the installation command; on an unknown distribution, those of all known ones."""
     here = distribution()
     lines = [
         f"on {one.name}: sudo {one.install} {' '.join(names(programs, packages, one))}"
@@ -121,12 +121,12 @@ def advice(programs: Sequence[str], packages: Packages) -> str:
 
 
 def complaint(programs: Sequence[str], packages: Packages) -> str:
-    """What is missing and how to get it, in one line."""
+    """Return the missing programs and their installation in one line."""
     return f"missing: {', '.join(programs)}; {advice(programs, packages)}"
 
 
 def require(packages: Packages) -> dict[str, str]:
-    """The absolute names of all programs; RunError says what to install."""
+    """Return the absolute names of all programs; a RunError names the packages to install."""
     lacking = missing(packages)
     if lacking:
         raise RunError(complaint(lacking, packages))

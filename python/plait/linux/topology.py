@@ -1,17 +1,20 @@
 """Routers, devices, addresses and routes of a scenario.
 
-Every link, be it a path's own wire or shared, is a pair of routers `a` and `b` joined by one device. The bottleneck
-(rate and queue) is where the packet leaves for the other router, delay and loss where it leaves the other router:
+Every link, a path's own wire or a shared one, is a pair of routers `a` and `b` joined by one
+device. Rate and queue (the bottleneck) are at the device that leads from one router to the other.
+Delay and loss are at the device that leaves the other router:
 
-    sender ── a ══rate, queue══► b ──delay, loss──► next link or receiver        (backward likewise, mirrored)
+    sender ── a ══rate, queue══► b ──delay, loss──► next link or receiver        (backward mirrored)
 
-Where several routes leave a link, delay and loss are theirs together: one more router, `c` at the sender's side or `d`
-at the receiver's, lies between. Nothing is ever delayed on the hosts, whose stacks would notice.
+If several routes leave a link, they share its delay and loss: an additional router lies between,
+`c` at the sender's side or `d` at the receiver's. The hosts delay nothing, because their stacks
+would notice.
 
-A route is known by its address at the side that opens connections, the sender's unless said otherwise: away from there
-routers look at the source, where there is more than one way (each look costs, and there are several per packet), back
-at the destination. All devices have the same hardware address and need none to be resolved: nothing but the scenario's
-packets is ever under way.
+The opener of connections, by default the sender, has an address for each route, which identifies
+the route. Away from the opener, routers with more than one way match the source address. Only these
+routers do, because each lookup costs, and there are several per packet. Towards the opener, routers
+match the destination. All devices have the same hardware address and use no ARP, so the network
+carries only the scenario's packets.
 """
 
 from __future__ import annotations
@@ -23,15 +26,15 @@ from itertools import pairwise
 from plait.linux.guest.plan import NAMESPACES, RECEIVER, SENDER, Batch
 
 ADDRESS = "10.2.0.1"
-"""The address of the other side, which all routes share."""
+"""The address of the other host, which all routes share."""
 HARDWARE = "02:00:00:00:00:01"
 FIRST_TABLE = 1000
-"""Routing tables of routes are numbered from here."""
+"""Number of the first route's routing table."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """What packets pass from the sender's `address` to the receiver: the names of links, in order."""
+    """The names of the links from the sender's `address` to the receiver, in order."""
 
     address: str
     links: tuple[str, ...]
@@ -39,23 +42,26 @@ class Route:
 
 @dataclass
 class Topology:
-    """Where everything is. `outlets` tells where a link's delay is: the namespace and the device."""
+    """Namespaces, commands and places of the links' disciplines.
+
+    `outlets` gives namespace and device of a link's delay.
+    """
 
     namespaces: list[str] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
     outlets: dict[tuple[str, bool], tuple[str, str]] = field(default_factory=dict)
-    """By link and whether forward."""
+    """Keys are the link's name and whether the direction is forward."""
 
     @staticmethod
     def bottleneck(link: str, forward: bool) -> tuple[str, str]:
-        """The namespace and the device of a link's bottleneck."""
+        """Return the namespace and the device of a link's bottleneck."""
         return (f"{link}a", f"{link}b") if forward else (f"{link}b", f"{link}a")
 
 
 def build(routes: Sequence[Route], packet: int, host_options: str, opener: str = SENDER) -> Topology:
-    """The topology of `routes`; packets have at most `packet` bytes; the hosts' routes have `host_options`.
+    """Return the topology of `routes`, for packets of at most `packet` bytes.
 
-    opener: the host that has an address for every route.
+    host_options: options of the hosts' routes. opener: the host with an address for every route.
     """
     topology = Topology()
     after = _neighbours(routes, RECEIVER, forward=True)
@@ -100,14 +106,14 @@ def build(routes: Sequence[Route], packet: int, host_options: str, opener: str =
 
 
 def _cable(one: str, other: str, packet: int) -> str:
-    """A pair of devices; each is called what it leads to."""
+    """Create a pair of devices; each is named after its destination."""
     first = f"link add {other} address {HARDWARE} mtu {packet} netns {NAMESPACES}/{one}"
     peer = f"name {one} address {HARDWARE} mtu {packet} netns {NAMESPACES}/{other}"
     return f"{first} type veth peer {peer}"
 
 
 def _neighbours(routes: Sequence[Route], host: str, *, forward: bool) -> dict[str, list[str]]:
-    """What routes pass after each link, or before it: other links or the host."""
+    """Return the links or the host that routes pass after each link, or before it."""
     found: dict[str, dict[str, None]] = {}
     for route in routes:
         links = route.links if forward else route.links[::-1]
@@ -117,7 +123,7 @@ def _neighbours(routes: Sequence[Route], host: str, *, forward: bool) -> dict[st
 
 
 def _walk(route: Route, after: dict[str, list[str]], before: dict[str, list[str]]) -> list[str]:
-    """The namespaces that a route's packets pass, from the sender to the receiver."""
+    """Return the namespaces that a route's packets pass, from the sender to the receiver."""
     nodes = [SENDER]
     for link in route.links:
         nodes += [f"{link}c"] * (len(before[link]) > 1) + [f"{link}a", f"{link}b"]

@@ -1,4 +1,4 @@
-"""The transport's options as the kernel takes them: sysctls, module parameters, options of routes."""
+"""Transport options in the kernel's terms: sysctls, module parameters, options of routes."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ Table = Mapping[str, Any]
 HEADERS = {"tcp": 52, "mptcp": 72}
 """Bytes around the payload of a full packet, as the simulator counts them."""
 LONG_NUMBERS = 4
-"""Bytes more in Linux' MPTCP, whose numbers have 64 bits: the simulator's profile knows it."""
+"""Additional bytes in Linux' MPTCP, whose sequence numbers have 64 bits, as in the simulator's
+profile."""
 LARGE_BUFFER = 16 << 20
-"""Bytes of a send buffer that never holds the scheduler back."""
+"""Bytes of a send buffer that never limits the scheduler."""
 LARGEST_BUFFER = 64 << 20
 STOCK_SEND_BUFFER = "4096 16384 4194304"
-"""Bytes of a send buffer where nobody changed it: least, at first, and at most. It grows with the window."""
+"""Default send buffer in bytes: minimum, initial, maximum. It grows with the window."""
 PAGES_FOR_TCP = "1000000 1000000 1000000"
 PACKET_MEMORY = 832
-"""Bytes that a packet takes in the receive buffer beside its payload, as the kernel reckons it."""
+"""Bytes that a packet takes in the receive buffer beside its payload, by the kernel's
+accounting."""
 
 
 def settings(scenario: Table) -> list[Setting]:
-    """Files below /proc/sys and /sys/module with their values, for the whole machine and for both hosts."""
+    """Return files below /proc/sys and /sys/module with values, for the machine and both hosts."""
     transport = scenario["transport"]
     everywhere = {
         "/proc/sys/net/core/netdev_max_backlog": "1000000",
@@ -58,11 +60,12 @@ def _host(scenario: Table) -> dict[str, str]:
     buffer = receive_memory(_core.parse_bytes(transport["receive_buffer"]), full_payload(transport))
     values = {
         "net/ipv4/tcp_congestion_control": CONGESTION_CONTROLS[transport["congestion_control"]],
-        # Only without a random offset per connection do timestamps of different subflows compare.
+        # Timestamps of subflows are comparable only without a random offset per connection.
         "net/ipv4/tcp_timestamps": "2",
         "net/ipv4/tcp_rto_min_us": str(duration_ns(transport["rto_min"]) // 1000),
-        # Routers hash what a packet's headers say. Those of this machine see the hash that the socket gave the packet,
-        # which it draws anew after a timeout: its flow would change queues in FQ-CoDel and overtake itself.
+        # Routers hash the packet's headers. Routers of this machine see the hash that the socket
+        # gave the packet. With txrehash, the socket draws a new hash after a timeout: its flow
+        # would change queues in FQ-CoDel and overtake itself.
         "net/core/txrehash": "0",
         "net/ipv4/tcp_no_metrics_save": "1",
         "net/ipv4/tcp_autocorking": "0",
@@ -77,19 +80,20 @@ def _host(scenario: Table) -> dict[str, str]:
         base = choice["name"].split("+")[0]
         values |= {"net/mptcp/enabled": "1", "net/mptcp/scheduler": {**KERNEL_NAMES, STOCK: STOCK_NAME}[base]}
         if base == STOCK:
-            # What waits on a subflow is limited by its send buffer, which is a part of that rule: as users have it.
+            # The send buffer limits the queued data of a subflow, which is a part of that rule. So
+            # it has the value that users have.
             fixed = choice.get(STOCK_BUFFER, 0)
             values["net/ipv4/tcp_wmem"] = f"4096 {fixed} {fixed}" if fixed else STOCK_SEND_BUFFER
     return {f"/proc/sys/{file}": value for file, value in values.items()}
 
 
 def flow_control(flow: Table) -> str | None:
-    """The kernel's name of a competing flow's own congestion control; None where it is the hosts'."""
+    """Return the kernel's name of a flow's own congestion control; None for the host's default."""
     return CONGESTION_CONTROLS[flow["congestion_control"]] if "congestion_control" in flow else None
 
 
 def full_payload(transport: Table) -> int:
-    """Bytes of payload in a full packet."""
+    """Return the payload bytes of a full packet."""
     headers = HEADERS[transport["protocol"]]
     if transport["protocol"] == "mptcp" and transport["profile"] == "linux":
         headers += LONG_NUMBERS
@@ -97,17 +101,18 @@ def full_payload(transport: Table) -> int:
 
 
 def receive_memory(window: int, payload: int) -> int:
-    """The receive buffer whose window, packets with `payload` bytes assumed, is `window` bytes when it is empty.
+    """Return the receive buffer that, when empty, advertises a window of `window` bytes.
 
-    The kernel learns from what arrives which share of its buffer is payload, in parts of 256, and advertises that. The
-    simulator's profile "linux" reckons the same (crates/plait-transport/src/mptcp/grant.rs).
+    Packets are assumed to have `payload` bytes. The kernel learns the payload share of its buffer
+    from received packets, in parts of 256, and advertises that share. The simulator's profile
+    "linux" computes the same (crates/plait-transport/src/mptcp/grant.rs).
     """
     share = max(1, 256 * payload // (payload + PACKET_MEMORY))
     return min(max(4096, -(-window * 256 // share)), (1 << 30) - 1)
 
 
 def scheduler_parameters(choice: Table) -> dict[str, str]:
-    """The scheduler's and the options' parameters that were given, and the module's files for them."""
+    """Return the given parameters of scheduler and options, by file of the module."""
     base, *suffixes = choice["name"].split("+")
     info = next(one for one in schedulers() if one["name"] == base)
     given: dict[str, str] = {}
@@ -129,10 +134,10 @@ def scheduler_parameters(choice: Table) -> dict[str, str]:
 
 
 def path_numbers(scenario: Table) -> dict[str, str]:
-    """What paths cost and weigh, where they differ from what the module has by itself, and its files for it.
+    """Return costs and weights of paths that differ from the module's defaults, by file.
 
-    In the order of the numbers of addresses: that of the first subflow is 0, those of the endpoints that the plan adds
-    follow.
+    The order is that of address identifiers: the first subflow's is 0, those of the plan's
+    endpoints follow.
     """
     first = first_path(scenario)
     paths = sorted(scenario["path"], key=lambda path: bool(path["name"] != first))
@@ -145,13 +150,13 @@ def path_numbers(scenario: Table) -> dict[str, str]:
 
 
 def route_options(scenario: Table) -> str:
-    """What the hosts' routes say of the transport."""
+    """Return the transport options of the hosts' routes."""
     transport = scenario["transport"]
     window = max(1, _core.parse_bytes(transport["initial_window"]) // full_payload(transport))
     return f"initcwnd {window}" + (" quickack 1" if transport["ack_every"] == 1 else "")
 
 
 def send_buffer(scenario: Table) -> int | None:
-    """Bytes of the connection's send buffer; None where it is unlimited."""
+    """Return the bytes of the connection's send buffer; None if it is unlimited."""
     given = scenario["transport"]["send_buffer"]
     return None if given == "unlimited" else _core.parse_bytes(given)

@@ -1,22 +1,25 @@
-"""Links as queueing disciplines: `tc` lines for bottlenecks and for what lies behind them, and what changes when.
+"""Links as queueing disciplines: `tc` lines for bottlenecks and delays, and their changes.
 
-Bottleneck: netem's `rate`, which sends a packet when its last bit would leave, and whose limit counts the packet in
-transmission, as a scenario's queue does. The size on the wire is that of the IP packet, so the Ethernet header counts
-as an overhead of −14 bytes. netem counts packets alone: queues in bytes and in time are counted in packets of the size
-that the direction carries, full ones where data flows and acknowledgements elsewhere.
+Bottleneck: netem's `rate` sends a packet when its last bit would leave. Its limit counts the packet
+in transmission, as a scenario's queue does. The size on the wire is that of the IP packet, so the
+Ethernet header counts as an overhead of −14 bytes. netem counts packets alone. Queues in bytes and
+in time are therefore converted to packets of the direction's size: full packets if it carries data,
+acknowledgements otherwise.
 
-An active discipline needs a bottleneck that asks it when a packet's transmission begins: HTB with a bucket of a
-byte does so, and passes the packet on at that moment. The transmission itself is the rate of the netem behind,
-which passes it on at its end, as the simulator does; TBF would take a packet out of the discipline a packet too
-early, to see how large it is. The device's size table (`stab`) takes the Ethernet header off what HTB and the
-discipline count. The bucket's byte makes the second packet of a busy time leave the discipline a byte early:
-what arrives at the very moment comes after it.
+An active discipline needs a bottleneck that dequeues a packet when its transmission begins. HTB
+with a bucket of one byte does so, and forwards the packet at that moment. The netem behind it has
+the rate and forwards the packet at the end of its transmission, as the simulator does. TBF would
+dequeue a packet one packet too early, to learn its size. The device's size table (`stab`) removes
+the Ethernet header from the sizes that HTB and the discipline count. Because of the bucket's byte,
+the second packet of a busy period leaves the discipline a byte early, before an arrival at that
+very moment.
 
-When a rate changes, packets in netem's queue keep the moment at which they were to leave; in the simulator they leave
-at the new rate.
+When a rate changes, packets in netem's queue keep their departure times. In the simulator they
+leave at the new rate.
 
-Delay: a second netem, with losses and copies. Jitter, or a delay that falls, keeps the order behind an enormous rate:
-netem's queues with a rate are first-in first-out. Where several things change, each line says all that holds then.
+Delay: a second netem, with losses and copies. With jitter, or with a decreasing delay, it has an
+enormous rate that keeps the order: netem's queues with a rate are first-in first-out. If several
+values change, each line contains all values at that time.
 """
 
 from __future__ import annotations
@@ -30,11 +33,11 @@ from plait.scenarios.units import duration_ns
 
 ETHERNET = 14
 FULL = 1500
-"""Bytes by which an active queue's limit in bytes becomes one in packets."""
+"""Bytes of a packet for the conversion of an active queue's byte limit to packets."""
 ACKNOWLEDGEMENT = 64
-"""Bytes of an acknowledgement on the wire, without selective blocks."""
+"""Bytes of an acknowledgement on the wire, without SACK blocks."""
 ENDLESS = 1_000_000_000
-"""Packets in a queue that has no limit."""
+"""Packet limit of an unlimited queue."""
 KEEP_ORDER = "rate 1000000000000bit"
 CUT = "loss random 100%"
 MOST_CHANGES = 100_000
@@ -43,7 +46,7 @@ Table = Mapping[str, Any]
 
 
 def queue_packets(queue: str, rate_bps: int, packet: int) -> int:
-    """A queue's limit in packets of `packet` bytes, the one in transmission included."""
+    """Return a queue's limit in packets of `packet` bytes, including the one in transmission."""
     if queue == "infinite":
         return ENDLESS
     if queue.endswith("p"):
@@ -51,14 +54,14 @@ def queue_packets(queue: str, rate_bps: int, packet: int) -> int:
     try:
         return min(max(1, _core.parse_bytes(queue) // packet), ENDLESS)
     except _core.ScenarioError:
-        # A packet is admitted if what is before it leaves in time.
+        # A packet is admitted if the packets before it leave in time.
         return min(duration_ns(queue) * rate_bps // (8 * packet * 1_000_000_000) + 1, ENDLESS)
 
 
 def bottleneck(
     direction: Table, packet: int, place: tuple[str, str], until_ns: int
 ) -> tuple[str, list[Change]]:
-    """The `tc` line of a direction's rate and queue, and how it changes."""
+    """Return the `tc` line of a direction's rate and queue, and its changes."""
     namespace, device = place
     first = _core.parse_rate(direction["rate"])
 
@@ -74,7 +77,7 @@ def bottleneck(
 
 
 def active(direction: Table, place: tuple[str, str], until_ns: int) -> tuple[list[str], list[Change]]:
-    """The `tc` lines of a direction's rate with an active discipline, and how the rate changes."""
+    """Return the `tc` lines of a direction's rate with an active discipline, and rate changes."""
     namespace, device = place
     first = _core.parse_rate(direction["rate"])
 
@@ -93,7 +96,10 @@ def active(direction: Table, place: tuple[str, str], until_ns: int) -> tuple[lis
 
 
 def _discipline(direction: Table, rate_bps: int) -> str:
-    """As `tc` names it and its parameters, which are called as in a scenario. The limit is what waits, as there."""
+    """Return the discipline's name and parameters for `tc`; parameter names are the scenario's.
+
+    As in the scenario, the limit counts queued packets.
+    """
     table = direction["discipline"]
     limit = queue_packets(direction["queue"], rate_bps, FULL)
     words = [table["name"].replace("-", "_"), f"limit {limit}"]
@@ -108,7 +114,7 @@ def _discipline(direction: Table, rate_bps: int) -> str:
 
 
 def _amount(text: str) -> str:
-    """A size in bytes, a duration in microseconds, which `tc` rounds to."""
+    """Format a size in bytes, or a duration in microseconds, which is the resolution of `tc`."""
     try:
         return str(_core.parse_bytes(text))
     except _core.ScenarioError:
@@ -116,11 +122,11 @@ def _amount(text: str) -> str:
 
 
 Course = Sequence[tuple[int, Any]]
-"""Moments, the first of them 0, with the values from then on."""
+"""Times, the first of them 0, with the values that hold from then on."""
 
 
 def course(direction: Table, what: str, until_ns: int) -> Course:
-    """How a key of a direction changes by its steps."""
+    """Return the values of a direction's key over time, from its steps."""
     first = (0, direction[what])
     steps = [(duration_ns(step["at"]), step[what]) for step in direction.get(f"{what}_steps", ())]
     if not steps or "repeat" not in direction:
@@ -137,7 +143,7 @@ def course(direction: Table, what: str, until_ns: int) -> Course:
 def _lines(
     line: Callable[[str, Sequence[Any]], str], namespace: str, courses: Sequence[Course], until_ns: int
 ) -> tuple[str, list[Change]]:
-    """The line of the values at the start, and those of each moment at which one of them changes."""
+    """Return the line of the initial values, and a line for each time at which a value changes."""
     changes = sorted({moment for one in courses for moment, _ in one if moment < until_ns})
     found: list[tuple[int, str]] = []
     places = [0] * len(courses)
@@ -153,7 +159,10 @@ def _lines(
 
 
 def delay(direction: Table, place: tuple[str, str], until_ns: int) -> tuple[str | None, list[Change]]:
-    """The `tc` line of a direction's delay, jitter, loss, copies and outages, and how it changes; None without any."""
+    """Return the `tc` line of delay, jitter, loss, copies and outages, and its changes.
+
+    The line is None if the direction has none of these.
+    """
     namespace, device = place
     is_active = "discipline" in direction
     keeps = not is_active and _keeps_order(direction)
@@ -163,7 +172,8 @@ def delay(direction: Table, place: tuple[str, str], until_ns: int) -> tuple[str 
         transmission = (
             f"rate {_core.parse_rate(rate)}bit -{ETHERNET}" if rate else KEEP_ORDER if keeps else ""
         )
-        # Of a packet that is copied and lost, netem lets one go on: nothing is copied in an outage.
+        # If netem both copies and loses a packet, one copy survives. So there are no copies in an
+        # outage.
         fate = [CUT] if cut else [_loss(loss), _copies(direction)]
         return " ".join(word for word in (_latency(direction, delay), transmission, *fate) if word)
 
@@ -181,7 +191,7 @@ def delay(direction: Table, place: tuple[str, str], until_ns: int) -> tuple[str 
 
 
 def _keeps_order(direction: Table) -> bool:
-    """Whether packets would overtake each other, and may not."""
+    """Return whether packets would overtake each other although the scenario forbids it."""
     jitter = direction["jitter"]
     if direction.get("reorder") or (isinstance(jitter, Mapping) and jitter["reorder"]):
         return False
@@ -199,7 +209,7 @@ def _latency(direction: Table, delay: str) -> str:
         return f"delay {_microseconds(fixed)}" if fixed else ""
     if isinstance(jitter, Mapping) and "distribution" in jitter:
         return f"delay {_microseconds(fixed)} {_microseconds(amount)} distribution {jitter['distribution']}"
-    # Uniform from 0 to the amount: half of it more, give or take half of it.
+    # Uniform from 0 to the amount: half the amount, plus or minus half.
     return f"delay {_microseconds(fixed + amount // 2)} {_microseconds(amount - amount // 2)}"
 
 
@@ -208,7 +218,7 @@ def _copies(direction: Table) -> str:
 
 
 def _microseconds(nanoseconds: int) -> str:
-    """As `tc` reads it, which knows nothing shorter; its ticks are 64 ns."""
+    """Format a time for `tc`, which accepts no unit below microseconds; its ticks are 64 ns."""
     whole, rest = divmod(nanoseconds, 1000)
     return f"{whole}.{rest:03}us" if rest else f"{whole}us"
 
@@ -221,7 +231,7 @@ def _loss(loss: Any) -> str:
 
 
 def outages(given: Any, until_ns: int) -> list[tuple[int, int]]:
-    """When the wire is cut, in order, outages that touch joined."""
+    """Return the periods in which the wire is cut, in order; adjacent outages are joined."""
     if not isinstance(given, Mapping):
         windows = [(duration_ns(one["from"]), duration_ns(one["to"])) for one in given]
     else:

@@ -1,7 +1,8 @@
 """Papers as data, and the machinery that reproduces them.
 
-Each folder of `papers/` holds a paper's scenarios (`paper.toml`, `scenarios/`) and printed values (`expected.toml`);
-where it can be reproduced on another engine, what that needs (`<engine>.toml`).
+Each folder of `papers/` holds a paper's scenarios (`paper.toml`, `scenarios/`) and printed values
+(`expected.toml`). If another engine can reproduce the paper, `<engine>.toml` has the necessary
+changes.
 """
 
 from plait.papers.description import Paper, load_paper

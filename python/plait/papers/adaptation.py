@@ -1,20 +1,20 @@
-"""A paper on another engine than the simulator: what runs there, with which changes, and what is said of it.
+"""Adaptation of a paper to an engine: scenario changes, skipped runs, expected values.
 
 `papers/<paper>/<engine>.toml`, beside the paper's own files:
 
     [set]                              # changes of every scenario, by dotted key
     "transport.receive_buffer" = "6MiB"
 
-    [[skip]]                           # not run, and why; what the engine refuses by itself need not be listed
+    [[skip]]                           # skipped runs; runs that the engine refuses are implicit
     scenarios = ["pooling-queue-*"]
-    schedulers = ["redundant"]         # all without it
+    schedulers = ["redundant"]         # default: all
     reason = "each takes minutes"
 
-    [[expected]]                       # as in expected.toml: replaces what is said there, reasons always
+    [[expected]]                       # as in expected.toml: replaces the entry there
     scenarios = ["H_6-*"]
     schedulers = ["delivery-delay"]
     metric = "change.goodput_bps"
-    reason = "…"
+    reason = "…"                       # reasons of expected.toml never apply here
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Skip:
-    """Runs that are not made: those of the scenarios with the schedulers, of which none means all."""
+    """Skipped runs: those of the scenarios with the schedulers; no schedulers means all."""
 
     scenarios: tuple[str, ...]
     reason: str
@@ -35,13 +35,13 @@ class Skip:
 
 @dataclass(frozen=True)
 class Adaptation:
-    """What an engine needs otherwise; the simulator needs nothing."""
+    """Changes for an engine; the simulator needs none."""
 
     set: Mapping[str, Any] = field(default_factory=dict)
     skip: Sequence[Skip] = ()
 
     def skipped(self, scenario: str, scheduler: str) -> str | None:
-        """Why a run is not made; None if it is."""
+        """Return the reason why a run is skipped; None if it is made."""
         for one in self.skip:
             if scenario in one.scenarios and (not one.schedulers or scheduler in one.schedulers):
                 return one.reason

@@ -1,4 +1,4 @@
-"""A paper as data: its scenarios, schedulers, printed values and figures, read from `papers/<paper>/`."""
+"""A paper as data: scenarios, schedulers, printed values and figures, from `papers/<paper>/`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from plait.support.papers import DATA, names
 
 @dataclass(frozen=True)
 class PaperScheduler:
-    """A scheduler of the evaluation: a label and the choice it stands for.
+    """A scheduler of the evaluation: its label and its choice.
 
-    `paths` and `set` change the scenario for it: single-path TCP, which stands beside the schedulers, uses one of the
-    paths by another protocol.
+    `paths` and `set` change the scenario for it: single-path TCP, which is compared with the
+    schedulers, uses one of the paths with another protocol.
     """
 
     label: str
@@ -36,10 +36,10 @@ class PaperScheduler:
 
 @dataclass(frozen=True)
 class PaperScenario:
-    """A case of the paper. Without a `file` it is only put into the models.
+    """A case of the paper. Without a `file` only the models use it.
 
-    With several `members` (seeds, points of a design) its metrics are statistics over them. `variables` are those of
-    the family that it comes from.
+    With several `members` (seeds, points of a design) its metrics are statistics over them.
+    `variables` are those of its family.
     """
 
     id: str
@@ -53,10 +53,10 @@ class PaperScenario:
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure drawn again: what kind, of which runs, and the window of time in seconds.
+    """A reproduced figure: its kind, its runs, and its window of time in seconds.
 
-    Some kinds draw a `metric`, or over a `variable` of a family; `log` makes that axis logarithmic. `beside` are
-    schedulers drawn as a mark beside the others.
+    Some kinds draw a `metric`, or draw over a `variable` of a family; `log` makes that axis
+    logarithmic. `beside` are schedulers that are drawn as a mark beside the others.
     """
 
     id: str
@@ -81,7 +81,7 @@ class Measure:
     metrics: tuple[str, ...]
 
     def cells(self) -> Iterator[tuple[tuple[str, str], str]]:
-        """Each (scenario, scheduler) with each metric."""
+        """Yield each (scenario, scheduler) with each metric."""
         for scenario in self.scenarios:
             for scheduler in self.schedulers:
                 for name in self.metrics:
@@ -90,7 +90,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Headline:
-    """What the paper is known for: a table with one line per scheduler, one column per (scenario, metric)."""
+    """The paper's main result: a table of schedulers (lines) and (scenario, metric) (columns)."""
 
     schedulers: tuple[str, ...]
     columns: tuple[tuple[str, str], ...]
@@ -98,9 +98,9 @@ class Headline:
 
 @dataclass(frozen=True)
 class Claim:
-    """Bounds of a value for which the paper prints words, not a number.
+    """Bounds of a value that the paper describes in words, not as a number.
 
-    With `interval` the whole confidence interval must be within them, so that chance cannot be why they hold.
+    With `interval` the whole confidence interval must be within the bounds, which excludes chance.
     """
 
     at_least: float | None = None
@@ -108,7 +108,7 @@ class Claim:
     interval: bool = False
 
     def holds(self, value: float) -> bool:
-        """True if the value is within the bounds."""
+        """Return whether the value is within the bounds."""
         return (self.at_least is None or value >= self.at_least) and (
             self.at_most is None or value <= self.at_most
         )
@@ -116,9 +116,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class Expected:
-    """What the paper says of one metric: a value with a tolerance (a share of the value), or a claim.
+    """The paper's statement about one metric: a value with a relative tolerance, or a claim.
 
-    `note` says where it is printed, or how the words are read; `reason` why the measured value differs, where it does.
+    `note` has its place in the paper, or the interpretation of its words. `reason` explains a
+    different measured value.
     """
 
     scenario: str
@@ -133,7 +134,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class ReceiveOrder:
-    """The order in which packets arrived, as the paper prints it: their numbers, the first packet is 1."""
+    """The printed order of packet arrivals; packets are numbered from 1."""
 
     scenario: str
     scheduler: str
@@ -144,9 +145,10 @@ class ReceiveOrder:
 class Paper:
     """A paper's description, complete and checked.
 
-    `rates` is the unit in which its rates are written; `varied` are the options of the transport in which its scenarios
-    differ, all others are the same everywhere. `expected` is what is said on `engine`, `adaptation` what that needs.
-    `core_seconds` is the measured duration of a reproduction in the simulator on one core.
+    `rates` is the unit of its rates. `varied` are the transport options that differ between its
+    scenarios; all other options are the same everywhere. `expected` has the statements for
+    `engine`, and `adaptation` its changes. `core_seconds` is the measured duration of a
+    reproduction in the simulator on one core.
     """
 
     id: str
@@ -170,10 +172,10 @@ class Paper:
 
 
 def load_paper(name: str, engine: EngineName = "sim") -> Paper:
-    """Read a paper's description, as it is on an engine.
+    """Read a paper's description for an engine.
 
     Raises:
-        ScenarioError: there is no such paper, or its files name something that they do not define.
+        ScenarioError: there is no such paper, or its files use an undefined name.
     """
     if name not in names():
         message = f"paper {name!r}: unknown{words.expected(name, names())}"
@@ -222,7 +224,7 @@ def load_paper(name: str, engine: EngineName = "sim") -> Paper:
 
 
 def restricted(paper: Paper, patterns: Sequence[str]) -> Paper:
-    """The paper with those of its scenarios alone whose ids match one of the patterns.
+    """Return the paper with only the scenarios whose ids match one of the patterns.
 
     Raises:
         ScenarioError: a pattern matches none.
@@ -263,14 +265,14 @@ def restricted(paper: Paper, patterns: Sequence[str]) -> Paper:
 
 
 def _other_scenario(metric: str) -> str | None:
-    """The scenario that a metric compares with."""
+    """Return the scenario that a metric compares with."""
     return metric.split(".")[1] if metric.startswith("since.") else None
 
 
 def _adapted(
     expected: Mapping[tuple[str, str, str], Expected], tables: Sequence[Mapping[str, Any]], folder: Path
 ) -> dict[tuple[str, str, str], Expected]:
-    """What is expected on another engine: the same, without the reasons, and with what is given for it."""
+    """Return the statements for another engine: the paper's without reasons, with replacements."""
     made = {key: replace(one, reason="") for key, one in expected.items()}
     for table in tables:
         given = _expected(table, folder)
@@ -292,7 +294,7 @@ Part = TypeVar("Part", PaperFigure, Measure)
 
 
 def _make(kind: type[Kind], table: Mapping[str, Any], folder: Path) -> Kind:
-    """An instance from a table, lists as tuples; the table's keys must be fields of `kind`."""
+    """Create an instance from a table, with lists as tuples; its keys must be fields of `kind`."""
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
     try:
         return kind(**values)
@@ -308,7 +310,7 @@ def _scenario(table: Mapping[str, Any], folder: Path) -> PaperScenario:
 
 
 def _spread(table: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:
-    """A table whose scenarios may be patterns such as ``H_*``, with the scenarios that they stand for."""
+    """Replace a table's scenario patterns, such as ``H_*``, by the matching scenarios."""
     found = [
         one
         for pattern in table["scenarios"]
@@ -318,7 +320,7 @@ def _spread(table: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:
 
 
 def _each(table: Mapping[str, Any], ids: Sequence[str], folder: Path) -> Iterator[dict[str, Any]]:
-    """What is expected of several scenarios or schedulers alike, one by one."""
+    """Yield one statement per scenario and scheduler from a statement about several."""
     rest = dict(table)
     try:
         scenarios = rest.pop("scenarios", None) or [rest.pop("scenario")]
@@ -342,7 +344,7 @@ def _expected(table: Mapping[str, Any], folder: Path) -> Expected:
 
 
 def _check(paper: Paper) -> None:
-    """Every name that is used is defined, and every run that is needed is asked for."""
+    """Check that every used name is defined, and that the paper requests every necessary run."""
     used: list[tuple[str, str]] = [
         *((one.scenario, one.scheduler) for one in paper.expected.values()),
         *paper.orders,

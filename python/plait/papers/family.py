@@ -1,4 +1,4 @@
-"""Families of scenarios: one file, and what varies.
+"""Families of scenarios: one file with variations.
 
 A `[[family]]` of a paper's description stands for many scenarios:
 
@@ -7,12 +7,13 @@ A `[[family]]` of a paper's description stands for many scenarios:
     title = "n = {n}"
     file = "scenarios/four-paths.toml"
     schedulers = ["dqs", "round-robin"]
-    axes = [{ n = [0, 1, 2] }]                   # one scenario per value; several axes: every combination
+    axes = [{ n = [0, 1, 2] }]                   # one scenario per combination of the axes' values
     seeds = 20                                   # each scenario is run with the seeds 1 to 20
-    set = { "path.second.rtt" = "{20 + 5*n}ms" } # what varies, by dotted key
+    set = { "path.second.rtt" = "{20 + 5*n}ms" } # variations, by dotted key
 
-Variables of one axis vary together. Seeds, and the points of a `design`, do not make scenarios of their own: they are
-the *members* of one scenario, and its metrics are statistics over them, such as ``mean.goodput_bps``:
+Variables of one axis vary together. Seeds, and the points of a `design`, do not make scenarios of
+their own: they are the *members* of one scenario, and its metrics are statistics over them, such as
+``mean.goodput_bps``:
 
     design = { design = "wsp", points = 200, ranges = { rate = [0.1, 100], rtt = [1, 50] } }
 """
@@ -34,7 +35,7 @@ KEYS = ("id", "title", "file", "schedulers", "axes", "seeds", "design", "set")
 
 @dataclass(frozen=True)
 class Member:
-    """One run of a scenario per scheduler: what it changes in the file, its seed, and the values of its variables."""
+    """One run of a scenario per scheduler: its changes of the file, its seed, and its variables."""
 
     changes: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
@@ -42,7 +43,7 @@ class Member:
 
 
 def expand(table: Mapping[str, Any], folder: Path) -> Iterator[dict[str, Any]]:
-    """The scenarios of a family, as tables of their fields.
+    """Yield the scenarios of a family, as tables of their fields.
 
     Raises:
         ScenarioError: a key, a design or a template is not valid.
@@ -73,7 +74,7 @@ def _member(changes: Mapping[str, Any], variables: Variables, seed: int | None) 
 
 
 def _pool(table: Mapping[str, Any], place: str) -> Iterator[tuple[axes.Step, int | None]]:
-    """Variables and seed of each member."""
+    """Yield variables and seed of each member."""
     seeds: Sequence[int | None] = range(1, table["seeds"] + 1) if "seeds" in table else [None]
     points: Sequence[axes.Step] = (
         axes.steps(table["design"], f"{place}: design") if "design" in table else [{}]

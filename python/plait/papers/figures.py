@@ -1,4 +1,4 @@
-"""The kinds of figures that a paper's description can ask for."""
+"""The kinds of figures that a paper's description can use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from plait.support.words import expected
 
 @dataclass(frozen=True)
 class Drawing:
-    """One figure of a reproduction: the name of its file without suffix, its title and the figure."""
+    """One figure of a reproduction: its file name without suffix, its title and the figure."""
 
     name: str
     title: str
@@ -31,7 +31,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of figure: what its runs must record, and how it is drawn."""
+    """A kind of figure: the recordings that it needs, and its drawing function."""
 
     draw: Callable[[Paper, PaperFigure, Results], Iterator[tuple[str, Figure]]]
     packets: bool = False
@@ -40,7 +40,7 @@ class Kind:
 
 
 def kind(figure: PaperFigure) -> Kind:
-    """The kind that a description names; ScenarioError if there is none of that name."""
+    """Return the kind that a description names; ScenarioError if there is none of that name."""
     if figure.kind not in KINDS:
         message = f"figure {figure.id!r}: unknown kind {figure.kind!r}{expected(figure.kind, list(KINDS))}"
         raise ScenarioError(message)
@@ -48,7 +48,7 @@ def kind(figure: PaperFigure) -> Kind:
 
 
 def draw(paper: Paper, results: Results) -> Iterator[Drawing]:
-    """Draw all figures of a paper, one after the other; of each what the engine has runs of."""
+    """Draw all figures of a paper one after the other, with the runs that the engine has."""
     for figure in _possible(paper, results):
         for suffix, drawn in kind(figure).draw(paper, figure, results):
             title = f"{figure.title}: {suffix}" if suffix else figure.title
@@ -57,7 +57,7 @@ def draw(paper: Paper, results: Results) -> Iterator[Drawing]:
 
 
 def _possible(paper: Paper, results: Container[tuple[str, str]]) -> list[PaperFigure]:
-    """The figures of which there are runs, without the schedulers and scenarios that lack some."""
+    """Return the figures with runs, without the schedulers and scenarios that lack runs."""
     remaining = []
     for figure in paper.figures:
 
@@ -81,7 +81,7 @@ def _possible(paper: Paper, results: Container[tuple[str, str]]) -> list[PaperFi
 def _groups(
     figure: PaperFigure, results: Results, schedulers: Sequence[str] | None = None
 ) -> list[list[Result]]:
-    """The runs of each scenario; of several members the first."""
+    """Return the runs of each scenario; of several members the first."""
     return [
         [
             results[scenario, label][0].result
@@ -95,7 +95,7 @@ def _titles(paper: Paper, figure: PaperFigure, *, broken: bool = False) -> list[
     titles = [paper.scenarios[scenario].title for scenario in figure.scenarios]
     heads, _, tails = zip(*(title.partition(", ") for title in titles), strict=True)
     if len(titles) > 1 and len(set(heads)) == len(titles) and len(set(tails)) == 1:
-        titles = list(heads)  # what all have in common is in the figure's title
+        titles = list(heads)  # the common part is in the figure's title
     return [title.replace(", ", "\n") for title in titles] if broken else titles
 
 
@@ -190,7 +190,7 @@ def _sequence(paper: Paper, figure: PaperFigure, results: Results) -> Iterator[t
 
 
 def _order(paper: Paper, figure: PaperFigure, results: Results) -> Iterator[tuple[str, Figure]]:
-    """For each scheduler the printed order, if there is one, and below it the measured one."""
+    """For each scheduler draw the printed order, if there is one, and the measured one below it."""
     for scenario in figure.scenarios:
         strips = []
         for label in figure.schedulers:

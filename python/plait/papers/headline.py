@@ -1,4 +1,4 @@
-"""The headline table of a paper: what it is known for, printed and measured, one line per scheduler."""
+"""The headline table: a paper's main result, printed and measured, one line per scheduler."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from plait.results.wording import wording
 
 @dataclass(frozen=True)
 class HeadlineTable:
-    """Headings as (case, metric), and lines of cells; a dash where there is no value."""
+    """Headings as (case, metric), and lines of cells; a dash marks a missing value."""
 
     headings: Sequence[tuple[str, str]]
     printed: Sequence[tuple[str, Sequence[str]]]
     measured: Sequence[tuple[str, Sequence[str]]]
 
     def markdown(self) -> str:
-        """The table as Markdown."""
+        """Return the table as Markdown."""
         lines = [
             " | ".join(["", *(f"{case}:<br>{metric}" for case, metric in self.headings)]),
             " | ".join(["---", *["--:"] * len(self.headings)]),
@@ -32,7 +32,7 @@ class HeadlineTable:
 
 
 def headline(paper: Paper, results: Results) -> HeadlineTable:
-    """What the paper prints for the baseline and for the scheduler it is about, then what was measured by each."""
+    """Return the paper's values for the baseline and its scheduler, and the measured values."""
     words = [wording(name, paper) for _, name in paper.headline.columns]
     printed = []
     for label in dict.fromkeys(one.scheduler for one in paper.expected.values() if one.scheduler != "model"):

@@ -1,4 +1,4 @@
-"""Runs of a reproduction that was interrupted: a file of their JSON, so that the next one goes on from there."""
+"""Stores the runs of an interrupted reproduction as a file of JSON, so that it can continue."""
 
 from __future__ import annotations
 
@@ -25,41 +25,41 @@ class KeptRun:
     json: str
 
     def packets(self) -> None:
-        """No table; so are the others."""
+        """Return no table, like all methods of this class."""
 
     def requests(self) -> None:
-        """No table."""
+        """Return no table."""
 
     def path_series(self) -> None:
-        """No table."""
+        """Return no table."""
 
     def connection_series(self) -> None:
-        """No table."""
+        """Return no table."""
 
     def decisions(self) -> None:
-        """No table."""
+        """Return no table."""
 
     def decision_paths(self) -> None:
-        """No table."""
+        """Return no table."""
 
 
 class Kept:
-    """The runs that a folder keeps. Those that record tables are made again.
+    """The runs that a folder keeps. Runs that record tables are made again.
 
     Args:
-        folder: of the paper's page; None keeps nothing.
-        engine: of the runs.
+        folder: folder of the paper's page; None keeps nothing.
+        engine: engine of the runs.
     """
 
     def __init__(self, folder: Path | None, engine: EngineName) -> None:
         self._file = None if folder is None else folder / FILE
-        # A build of one's own changes results without a new version.
+        # A local build changes results without a new version.
         core = Path(_core.__file__).stat()
         self._made_by = f"{engine} {plait_version()} {core.st_size} {core.st_mtime_ns}"
         self._runs = {} if self._file is None else _read(self._file)
 
     def find(self, task: Task) -> Recorded | None:
-        """The run of a task, if there is one."""
+        """Return the run of a task, or None."""
         text = self._runs.get(self._key(task)) if _is_kept(task) else None
         return None if text is None else KeptRun(text)
 
@@ -77,7 +77,7 @@ class Kept:
             file.write(json.dumps([self._key(task), run.json]) + "\n")
 
     def remove(self) -> None:
-        """Forget the runs: the reproduction is complete."""
+        """Remove the runs after the reproduction is complete."""
         if self._file is not None:
             self._file.unlink(missing_ok=True)
 
@@ -91,7 +91,7 @@ def _is_kept(task: Task) -> bool:
 
 
 def _read(file: Path) -> dict[str, str]:
-    """The lines that are whole; the last one may be torn."""
+    """Return the complete lines; the last one may be truncated."""
     found: dict[str, str] = {}
     try:
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()

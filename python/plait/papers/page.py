@@ -18,7 +18,7 @@ from plait.results.wording import wording as metric_wording
 def page(
     paper: Paper, rows: Sequence[Row], table: HeadlineTable, drawings: Sequence[tuple[str, bytes]]
 ) -> str:
-    """The page's HTML; `drawings` are titles and PNG images."""
+    """Return the page's HTML; `drawings` are titles and PNG images."""
     environment = Environment(
         loader=PackageLoader("plait.papers", "."),
         autoescape=True,
@@ -58,7 +58,7 @@ def _line(paper: Paper, row: Row) -> dict[str, Any]:
 
 
 def pivot(paper: Paper, rows: Sequence[Row], measure: Measure) -> dict[str, Any]:
-    """A measure's values as a table: headings, and one line per scenario and scheduler."""
+    """Return a measure's values as a table: headings, and one line per scenario and scheduler."""
     values = {(row.scenario, row.scheduler, row.metric): row for row in rows}
     words = [metric_wording(name, paper) for name in measure.metrics]
     lines = []

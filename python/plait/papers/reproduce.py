@@ -1,4 +1,4 @@
-"""Reproducing a paper: make its runs, hold them against the printed values, write figures and a page."""
+"""Reproduction of a paper: makes its runs, compares them with printed values, writes a page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from plait.support.files import make_folder, whole_file, write_text
 from plait.support.papers import names
 
 RUNS_PER_THREAD = 16
-"""So many runs are made before they are kept."""
+"""Runs per thread that are made before they are kept."""
 
 
 @dataclass(frozen=True)
@@ -37,21 +37,21 @@ class Reproduction:
     rows: list[Row]
 
     def document(self) -> dict[str, Any]:
-        """The reproduction as JSON has it."""
+        """Return the reproduction as a JSON document."""
         rows = [row.document() for row in self.rows]
         return {"paper": self.paper.id, "engine": self.paper.engine, "rows": rows}
 
     def headline(self) -> HeadlineTable:
-        """What the paper is known for, printed and measured, one line per scheduler."""
+        """Return the paper's main result, printed and measured, one line per scheduler."""
         return headline(self.paper, self.results)
 
     def counts(self) -> tuple[int, int]:
-        """How many rows the paper says something of, and how many of them agree."""
+        """Return the number of rows that are compared with the paper, and of those that agree."""
         compared = [row for row in self.rows if row.compared]
         return len(compared), sum(row.agrees is True for row in compared)
 
     def write(self, folder: Path, progress: Callable[[float], None] | None = None) -> list[Path]:
-        """Write the figures (PNG) and one self-contained page; returns the files, the page first.
+        """Write the figures (PNG) and one self-contained page; return the files, the page first.
 
         `progress` is called with the share of the figures that are drawn.
 
@@ -75,10 +75,10 @@ class Reproduction:
 
 
 def tasks(paper: Paper, *, with_figures: bool = True) -> dict[tuple[str, str], list[Task]]:
-    """The runs that a paper needs, one per member of each scenario, recording what figures and metrics need.
+    """Return a paper's runs, per member of each scenario, with the necessary recordings.
 
-    Figures of single runs show a scenario's first member, so only that one records for them. What the paper's
-    adaptation to its engine skips is left out.
+    Figures of single runs show a scenario's first member, so only that one records for them. Runs
+    that the paper's adaptation to its engine skips are left out.
     """
     drawn, measured = _for_figures(paper) if with_figures else Tables(), _for_metrics(paper)
     made: dict[tuple[str, str], list[Task]] = {}
@@ -157,20 +157,24 @@ def reproduce(
     progress: Callable[[float], None] | None = None,
     keep: Path | None = None,
 ) -> Reproduction:
-    """Make a paper's runs and compare them with what it prints.
+    """Make a paper's runs and compare them with its printed values.
 
     Args:
         name: the paper, see `plait.papers.names`.
-        engine: what makes the runs.
-        scenarios: only those whose ids match one of these patterns, such as ``H_*-100-10``; all without it.
-        with_figures: record what `Reproduction.write` needs.
-        members: of each scenario's seeds or points at most so many, evenly chosen: a quick look; None for all.
-        threads: 0 for one per core.
-        progress: called with the share of the work that is done.
-        keep: a folder in which runs are kept until all are made, so that the same call goes on after an interruption.
+        engine: engine that makes the runs.
+        scenarios: patterns of scenario ids, such as ``H_*-100-10``; only matching scenarios run.
+            Empty means all.
+        with_figures: record the data that `Reproduction.write` needs.
+        members: maximum number of each scenario's seeds or points, evenly chosen, for a quick look;
+            None for all.
+        threads: number of threads; 0 for one per core.
+        progress: called with the share of the completed work.
+        keep: folder that keeps runs until all are made, so that the same call continues after an
+            interruption.
 
     Raises:
-        ScenarioError: no such paper or scenario, or nothing of it runs on the engine. RunError: a run failed.
+        ScenarioError: no such paper or scenario, or nothing of it runs on the engine. RunError: a
+            run failed.
         OutputError: `keep` cannot be written to.
     """
     paper = load_paper(name, engine)
@@ -189,7 +193,7 @@ def reproduction(
     progress: Callable[[float], None] | None = None,
     keep: Path | None = None,
 ) -> Reproduction:
-    """Make the runs of a paper's description, which may be changed, on the engine that it names.
+    """Make the runs of a paper's description, which may be modified, on its engine.
 
     Raises:
         ScenarioError: nothing of it runs on the engine. RunError: a run failed.
@@ -216,7 +220,7 @@ def _runs(
     threads: int,
     progress: Callable[[float], None] | None,
 ) -> list[Recorded]:
-    """The runs of all tasks: those that were kept, and the others, of which some are made at a time and then kept."""
+    """Return the runs of all tasks: kept ones, and new ones, which are made and kept in batches."""
     runs: dict[int, Recorded] = {
         place: run for place, task in enumerate(flat) if (run := kept.find(task)) is not None
     }
@@ -239,10 +243,10 @@ def _runs(
 def possible(
     paper: Paper, made: Mapping[tuple[str, str], list[Task]]
 ) -> tuple[dict[tuple[str, str], list[Task]], dict[tuple[str, str], str]]:
-    """The runs that the paper's engine can make, and why it cannot make the others.
+    """Return the runs that the engine can make, and the reasons why it cannot make the others.
 
     Raises:
-        ScenarioError: it can make none.
+        ScenarioError: the engine can make none.
     """
     absent = {
         (scenario.id, label): reason
@@ -265,7 +269,7 @@ def possible(
 
 
 def thinned(paper: Paper, members: int) -> Paper:
-    """The paper with at most so many members of each scenario, evenly chosen."""
+    """Return the paper with at most `members` members of each scenario, evenly chosen."""
     scenarios = {
         key: replace(one, members=one.members[:: -(-len(one.members) // members)])
         for key, one in paper.scenarios.items()

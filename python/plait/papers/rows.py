@@ -1,4 +1,4 @@
-"""Rows of a reproduction: what the paper prints, what was measured, whether they agree."""
+"""Rows of a reproduction: printed values, measured values, and their agreement."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from plait.scenarios.models import asymmetry, max_blocking_ms
 from plait.statistics.estimate import Estimate, change_of_mean, mean, median
 
 ROUNDING = 1e-9
-"""Share of a value by which two ways of computing it may differ."""
+"""Relative difference that rounding may cause between two ways to compute a value."""
 STATISTICS: Mapping[str, Callable[[Sequence[float]], Estimate]] = {
     "mean": mean,
     "median": median,
     "least": lambda values: Estimate(min(values)),
     "most": lambda values: Estimate(max(values)),
 }
+"""Statistics of a metric over all members of a scenario."""
 CHANGES = ("change.", "versus.")
-"""Of each member, before a statistic is taken."""
-"""What can be said of a metric over all members of a scenario."""
+"""Prefixes of metrics that are computed for each member before a statistic is taken."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One value of a reproduction. `paper` is None where the paper prints no number; `tolerance` is a share of it.
+    """One value of a reproduction.
 
-    `interval` is the confidence interval of a value that comes from several runs. `absent` says why the engine cannot
+    `paper` is None if the paper prints no number; `tolerance` is a share of it. `interval` is the
+    confidence interval of a value from several runs. `absent` is the reason why the engine cannot
     measure the value.
     """
 
@@ -48,7 +49,7 @@ class Row:
 
     @property
     def remark(self) -> str:
-        """The note; on a row that differs the reason, if it is known; without a value why there is none."""
+        """The note, with the reason of a difference (if known) or of a missing value."""
         if self.absent:
             return "; ".join(part for part in (self.note, f"not on this engine: {self.absent}") if part)
         if self.agrees is not False:
@@ -59,28 +60,28 @@ class Row:
 
     @property
     def id(self) -> str:
-        """Names the row: scenario/scheduler/metric."""
+        """Name of the row: scenario/scheduler/metric."""
         return f"{self.scenario}/{self.scheduler}/{self.metric}"
 
     @property
     def compared(self) -> bool:
-        """True if the paper says something that the measured value is held against."""
+        """True if the paper has a statement with which the measured value is compared."""
         return self.agrees is not None
 
     @property
     def stated(self) -> bool:
-        """True if the paper says something of the value, measured or not."""
+        """True if the paper has a statement about the value, measured or not."""
         return self.paper is not None or self.claim is not None
 
     @property
     def difference(self) -> float | None:
-        """Measured less printed value, as a share of the printed one."""
+        """Measured minus printed value, as a share of the printed one."""
         if self.paper is None or self.measured is None or self.paper == 0:
             return None
         return self.measured / self.paper - 1
 
     def document(self) -> dict[str, Any]:
-        """The row as JSON has it."""
+        """Return the row as a JSON document."""
         claim: dict[str, float | bool | None] | None = None
         if self.claim is not None:
             claim = {"at_least": self.claim.at_least, "at_most": self.claim.at_most}
@@ -102,11 +103,11 @@ class Row:
 
 
 Absent = Mapping[tuple[str, str], str]
-"""Runs, by scenario and scheduler label, that are not made on the engine, and why."""
+"""Reasons of runs that the engine does not make, by scenario and scheduler label."""
 
 
 def evaluate(paper: Paper, results: Results, absent: Absent | None = None) -> list[Row]:
-    """All rows: first those of the printed values and claims, in the data's order, then the other measures."""
+    """Return all rows: printed values and claims in the data's order, then other measures."""
     keys = dict.fromkeys(paper.expected)
     for measure in paper.measures:
         for scenario in measure.scenarios:
@@ -140,7 +141,7 @@ def _row(paper: Paper, results: Results, absent: Absent, scenario: str, schedule
 
 
 def _needed(paper: Paper, scenario: str, scheduler: str, name: str) -> list[tuple[str, str]]:
-    """The runs of which a metric is made."""
+    """Return the runs from which a metric is computed."""
     kind, _, rest = name.partition(".")
     keys = [] if kind == "model" else [(scenario, scheduler)]
     if kind in STATISTICS and rest.startswith(CHANGES):
@@ -155,7 +156,7 @@ def _needed(paper: Paper, scenario: str, scheduler: str, name: str) -> list[tupl
 
 
 def lacking(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """The rows that the engine cannot measure, by the reason, in order."""
+    """Return, grouped by reason, the rows that the engine cannot measure, in order."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         if row.absent:
@@ -164,7 +165,7 @@ def lacking(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def differing(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """The rows that differ by their reason, in order; the empty reason is an unknown one."""
+    """Return, grouped by reason, the rows that differ, in order; an unknown reason is empty."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         if row.agrees is False:
@@ -175,7 +176,7 @@ def differing(rows: Sequence[Row]) -> dict[str, list[Row]]:
 def agrees(
     expected: Expected, measured: float | None, interval: tuple[float, float] | None = None
 ) -> bool | None:
-    """Whether the measured value is within the tolerance and the claim; None where the paper says nothing."""
+    """Return whether the measured value is within tolerance and claim; None without a statement."""
     if expected.paper is None and expected.claim is None:
         return None
     if measured is None or math.isnan(measured):
@@ -191,23 +192,30 @@ def agrees(
 
 
 def measure(paper: Paper, results: Results, scenario: str, scheduler: str, name: str) -> float | None:
-    """The value of a metric, see `estimate`."""
+    """Return the value of a metric, see `estimate`."""
     found = estimate(paper, results, scenario, scheduler, name)
     return None if found is None else found.value
 
 
 def estimate(paper: Paper, results: Results, scenario: str, scheduler: str, name: str) -> Estimate | None:
-    """A metric of a scenario's run or runs, of the models, or of one against another.
+    """Return a metric of a scenario's runs, of the models, or of a comparison.
 
-    ``mean.<metric>``, ``median.<metric>``, ``least.<metric>`` and ``most.<metric>`` are statistics over the members of
-    a scenario (seeds, points of a design).
-    ``change.<metric>`` is the difference to the paper's baseline scheduler in percent, ``since.<scenario>.<metric>``
-    that to the same scheduler in another scenario, ``excess.<metric>`` that to the model's longest blocking; None where
-    that is zero. ``difference.median.<metric>`` is the median over the members of the difference to the baseline,
-    ``median.change.<metric>`` that of the changes of each, and ``median.versus.<scheduler>.<metric>`` likewise against
-    another scheduler.
-    ``model.blocking_ms`` is eq. (2) of the DAPS paper, ``model.asymmetry`` the ratio of the bandwidth-delay products.
-    None too if a run that it needs was not made.
+    ``mean.<metric>``, ``median.<metric>``, ``least.<metric>`` and ``most.<metric>`` are statistics
+    over the members of a scenario (seeds, points of a design).
+
+    ``change.<metric>`` is the difference to the paper's baseline scheduler in percent.
+    ``since.<scenario>.<metric>`` is the difference to the same scheduler in another scenario.
+    ``excess.<metric>`` is the difference to the model's longest blocking. These are None if the
+    reference is zero.
+
+    ``difference.median.<metric>`` is the median over the members of the difference to the baseline.
+    ``median.change.<metric>`` is the median of the members' changes, and
+    ``median.versus.<scheduler>.<metric>`` is the median of the changes against another scheduler.
+
+    ``model.blocking_ms`` is eq. (2) of the DAPS paper. ``model.asymmetry`` is the ratio of the
+    bandwidth-delay products.
+
+    The result is also None if a necessary run was not made.
     """
     made = all(key in results for key in _needed(paper, scenario, scheduler, name))
     return _estimate(paper, results, scenario, scheduler, name) if made else None
@@ -243,12 +251,12 @@ def _estimate(paper: Paper, results: Results, scenario: str, scheduler: str, nam
 
 
 def _values(paper: Paper, results: Results, key: tuple[str, str], name: str) -> list[float | None]:
-    """A metric of each member's run."""
+    """Return a metric of each member's run."""
     return [run_metric(paper, key, made, name) for made in results[key]]
 
 
 def _changes(paper: Paper, results: Results, key: tuple[str, str], name: str) -> list[float | None]:
-    """By how many percent each member's metric differs from the same member's with another scheduler."""
+    """Return each member's change in percent against its run with another scheduler."""
     kind, _, rest = name.partition(".")
     base, _, rest = (paper.baseline, ".", rest) if kind == "change" else rest.partition(".")
     pairs = _pairs(paper, results, key, (key[0], base), rest)
@@ -259,7 +267,7 @@ def _changes(paper: Paper, results: Results, key: tuple[str, str], name: str) ->
 def _pairs(
     paper: Paper, results: Results, key: tuple[str, str], base: tuple[str, str], name: str
 ) -> list[tuple[float, float]]:
-    """A metric of each member in two cases, where both have it."""
+    """Return a metric of each member in two cases, if both have it."""
     values = zip(_values(paper, results, key, name), _values(paper, results, base, name), strict=True)
     return [(one, other) for one, other in values if one is not None and other is not None]
 
@@ -267,7 +275,7 @@ def _pairs(
 def _against(
     paper: Paper, results: Results, key: tuple[str, str], base: tuple[str, str], name: str
 ) -> Estimate | None:
-    """By how many percent a metric differs from another case's."""
+    """Return the change of a metric in percent against another case."""
     kind, _, rest = name.partition(".")
     if kind == "mean":
         pairs = _pairs(paper, results, key, base, rest)

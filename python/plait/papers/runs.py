@@ -1,4 +1,4 @@
-"""The runs of a reproduction, and the metrics of one run that only a paper asks for."""
+"""The runs of a reproduction, and metrics of a run that only papers use."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from plait.scenarios.units import duration_ns, rate_bps
 SERIES = "10ms"
 """The interval of recorded time series."""
 SETTLED = 0.5
-"""Share of a run after which estimates of delays are looked at: smoothing has forgotten its beginning."""
+"""Share of a run after which delay estimates count: smoothing has forgotten the beginning."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """A run that was made: the scenario as it was run, and which member of the paper's case it is."""
+    """A completed run: its scenario, and its member of the paper's case."""
 
     scenario: Scenario
     member: Member
@@ -33,7 +33,7 @@ class Made:
 
     @property
     def paths(self) -> list[dict[str, Any]]:
-        """The paths' tables, every default filled in."""
+        """The paths' tables, with every default filled in."""
         paths: list[dict[str, Any]] = json.loads(self.scenario.json)["path"]
         return paths
 
@@ -43,7 +43,7 @@ Results = Mapping[tuple[str, str], Sequence[Made]]
 
 
 def receive_order(result: Result) -> pl.DataFrame:
-    """The transmissions that arrived first of their segment, in the order of arrival, with `number` from 1 on."""
+    """Return the first arrivals of segments in order, with `number` from 1 on."""
     arrived = result.packets.filter(pl.col("arrived_ns").is_not_null()).sort(
         "arrived_ns", maintain_order=True
     )
@@ -51,7 +51,7 @@ def receive_order(result: Result) -> pl.DataFrame:
 
 
 def common_prefix(printed: Sequence[int], measured: Sequence[int]) -> int:
-    """How many numbers at the beginning are the same."""
+    """Return the length of the common prefix."""
     for index, (one, other) in enumerate(zip(printed, measured, strict=False)):
         if one != other:
             return index
@@ -59,12 +59,18 @@ def common_prefix(printed: Sequence[int], measured: Sequence[int]) -> int:
 
 
 def forward_delays_ms(made: Made) -> list[tuple[float, float]]:
-    """The configured one-way delay of each path's data, and the sender's estimate in the second half of the run."""
+    """Return each path's configured one-way data delay, and the sender's estimate of it.
+
+    The estimate is the median of the second half of the run.
+    """
     return _delays_ms(made, "forward", pl.col("forward_delay_ns"))
 
 
 def backward_delays_ms(made: Made) -> list[tuple[float, float]]:
-    """The same of the acknowledgements: what the round trip is longer than the way forward."""
+    """Return each path's configured and estimated one-way delay of acknowledgements.
+
+    The estimate is the round-trip time minus the estimated forward delay.
+    """
     return _delays_ms(made, "backward", pl.col("srtt_ns").cast(pl.Int64) - pl.col("forward_delay_ns"))
 
 
@@ -118,7 +124,7 @@ def _prefix(made: Made, order: ReceiveOrder | None) -> float | None:
 
 @dataclass(frozen=True)
 class Derived:
-    """A metric computed from a run's tables: how, and what has to be recorded."""
+    """A metric computed from a run's tables: its function, and the necessary recordings."""
 
     value: Callable[[Made, ReceiveOrder | None], float | None]
     packets: bool = False
@@ -136,15 +142,20 @@ DERIVED: Mapping[str, Derived] = {
 }
 """Metrics of papers.
 
-utilization: payload that arrived, as a share of all paths' rates. forward_difference_ms: how much longer packets take
-on the second path than on the first, by the sender's estimate; forward_difference_error_ms: how far that is from what
-is configured; backward_… likewise, of acknowledgements. first_path_share: the first path's share of the payload that
-arrived. printed_order_packets: how many arrive in the paper's order before the first that does not.
+utilization: rate of the arrived payload as a share of all paths' rates.
+forward_difference_ms: the sender's estimate of the second path's forward delay minus that of the
+    first.
+forward_difference_error_ms: error of that estimate against the configured delays.
+backward_difference_ms, backward_difference_error_ms: these values for the acknowledgements'
+    direction.
+first_path_share: the first path's share of the arrived payload.
+printed_order_packets: number of packets that arrive in the paper's order before the first
+    deviation.
 """
 
 
 def run_metric(paper: Paper, key: tuple[str, str], made: Made, name: str) -> float | None:
-    """A metric of one run; KeyError if there is none of that name."""
+    """Return a metric of one run; KeyError if there is none of that name."""
     if name in DERIVED:
         return DERIVED[name].value(made, paper.orders.get(key))
     return metric(made.result, name)

@@ -1,4 +1,4 @@
-"""How a paper's rows are written for people."""
+"""Text of a paper's rows for readers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from plait.results.wording import wording
 
 
 def said(row: Row | Expected, paper: Paper | None = None) -> str:
-    """What the paper says: the printed value, or the bounds of a claim."""
+    """Format the paper's statement: the printed value, or the bounds of a claim."""
     words = wording(row.metric, paper)
     if row.paper is not None:
         return words.number(row.paper) if not row.metric.startswith("model.") else f"{row.paper:g}"
@@ -21,17 +21,17 @@ def said(row: Row | Expected, paper: Paper | None = None) -> str:
 
 
 def difference(row: Row) -> str:
-    """Measured against printed, in percent of the printed value."""
+    """Format the difference of measured and printed value, in percent of the printed value."""
     return "" if row.difference is None else f"{row.difference * 100:+.1f} %".replace("-", "−")
 
 
 def tolerance(row: Row) -> str:
-    """The tolerance, in percent of the printed value."""
+    """Format the tolerance, in percent of the printed value."""
     return "" if row.tolerance is None else f"±{row.tolerance * 100:g} %"
 
 
 def verdict(row: Row) -> str:
-    """The row's agreement in a word."""
+    """Describe the row's agreement in a word."""
     if row.absent:
         return "not here"
     return {True: "agrees", False: "differs", None: ""}[row.agrees]

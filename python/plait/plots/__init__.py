@@ -1,4 +1,7 @@
-"""Figures. Each function returns a matplotlib Figure; `save` writes it as PNG, SVG or PDF, whole or not at all."""
+"""Figures: each function returns a matplotlib Figure.
+
+`save` writes a figure as PNG, SVG or PDF, complete or not at all.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +32,14 @@ RESOLUTION = 144
 
 
 FORMATS = ("pdf", "svg", "png")
-"""What figures are written as; PDF and SVG have real fonts."""
+"""File formats of figures; PDF and SVG have real fonts."""
 
 
 def save(figure: Figure, file: str | PathLike[str]) -> None:
-    """Write a figure in the format that the file's name ends in: `.pdf`, `.svg` or `.png`.
+    """Write a figure in the format of the file's ending: `.pdf`, `.svg` or `.png`.
 
     Raises:
-        OutputError: it cannot be written. ScenarioError: the name ends otherwise.
+        OutputError: the file is not writable. ScenarioError: the name has another ending.
     """
     file = Path(file)
     if file.suffix.removeprefix(".").lower() not in FORMATS:
@@ -47,7 +50,7 @@ def save(figure: Figure, file: str | PathLike[str]) -> None:
 
 
 def png(figure: Figure) -> bytes:
-    """The figure as PNG."""
+    """Return the figure as PNG."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=RESOLUTION)
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""Two engines against each other: one point per run, on the diagonal where they agree."""
+"""Comparison of two engines: one point per run, on the diagonal where they agree."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from plait.plots.style import LOSS, MODEL, colour, label, legend, line, new_figu
 
 MARKERS = "osD^vP*X"
 HIGH = 0.7
-"""Above this share of the cases there is room to the left of the curves, below it to the right."""
+"""Above this share of the cases a label stands left of the curves, below it right of them."""
 ROOM = 1.25
-"""By this factor a logarithmic axis exceeds its data."""
+"""Factor by which a logarithmic axis exceeds its data."""
 FEW = 300
-"""From lowest to highest value of a logarithmic axis: below this, tenfold steps are too few ticks."""
+"""Ratio of highest to lowest value of a logarithmic axis below which ticks at powers of ten are too
+few."""
 LEAST = 0.01
-"""Percent: smaller differences are drawn as this."""
+"""Smallest difference in percent that is drawn; smaller ones are drawn at this value."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A metric: its title, how the axes are scaled, and the points (kernel, simulator) by series.
+    """A metric: its title, the scale of the axes, and the points (kernel, simulator) by series.
 
-    band: percent of deviation that is shaded around the diagonal. threshold: below it a `symlog` axis is linear.
+    band: percent of deviation that is shaded around the diagonal. threshold: a `symlog` axis is
+    linear below it.
     """
 
     title: str
@@ -52,7 +54,7 @@ def agreement(
         panels: the metrics.
         series: the names of all series, in the order of their colours.
         differences: percent, without sign, by group of cases.
-        goals: (share, percent) pairs: so many of the differences should be at most so large.
+        goals: (share, percent) pairs: this share of the differences should be at most this large.
         across: panels in a row.
     """
     rows = -(-(len(panels) + 1) // across)
@@ -70,11 +72,11 @@ def agreement(
 def regions(
     groups: Mapping[str, Mapping[str, Sequence[float]]], goals: Sequence[tuple[float, float]]
 ) -> Figure:
-    """Draw how large differences are by what scenarios have: percentiles, one line per region.
+    """Draw percentiles of the differences by the properties of scenarios, one line per region.
 
     Args:
-        groups: percent, without sign, by kind of circumstance and by what there is of it.
-        goals: (share, percent) pairs: so many of the differences should be at most so large.
+        groups: percent, without sign, by kind of property and by its value.
+        goals: (share, percent) pairs: this share of the differences should be at most this large.
     """
     rows = [(kind, value, some) for kind, of in groups.items() for value, some in of.items() if len(some) > 0]
     kinds = list(dict.fromkeys(kind for kind, _, _ in rows))
@@ -160,7 +162,7 @@ def _scatter(axes: Axes, panel: Panel, series: Sequence[str]) -> None:
 
 
 def _range(values: np.ndarray[tuple[int], np.dtype[np.float64]], panel: Panel) -> tuple[float, float]:
-    """What both axes show."""
+    """Return the range of both axes."""
     if panel.scale == "log":
         positive = values[values > 0]
         return (float(positive.min()) / ROOM, float(positive.max()) * ROOM) if len(positive) else (1.0, 10.0)
@@ -203,7 +205,7 @@ def _distribution(
             f"{share * 100:.0f} % ≤ {percent:g} %",
             (percent, share),
             textcoords="offset points",
-            # Where the curves are not.
+            # On the side without curves.
             xytext=(-8, -3) if share > HIGH else (8, -11),
             ha="right" if share > HIGH else "left",
             fontsize=8,

@@ -20,15 +20,15 @@ def metric_bars(
     scale: float = 1.0,
     beside: Sequence[Sequence[Result]] = (),
 ) -> Figure:
-    """One metric of every scenario (groups) and scheduler (bars).
+    """Draw one metric of every scenario (groups) and scheduler (bars).
 
     Args:
         results: one group per entry, one bar per result in it, the same schedulers in each.
-        titles: of the groups.
+        titles: titles of the groups.
         name: the metric's dotted name, see `plait.results.metrics.metric`.
         axis: label of the vertical axis, with the unit after scaling.
         scale: factor from the metric's unit to the axis's.
-        beside: for each group results that are no bars but lines across it, such as single-path TCP.
+        beside: results of each group to be drawn as lines across the bars, such as single-path TCP.
     """
     figure, (axes,) = new_figure(width=9.6, height=3.8)
     series = [
@@ -54,12 +54,12 @@ def metric_bars(
 
 
 def slow_path_usage(results: Sequence[Sequence[Result]], titles: Sequence[str], path: str = "slow") -> Figure:
-    """Mean payload throughput of the path called `path`, in kbit/s."""
+    """Draw the mean payload throughput of the path called `path`, in kbit/s."""
     return metric_bars(
         results, titles, f"paths.{path}.throughput_bps", f"throughput of the {path} path (kbit/s)", scale=1e-3
     )
 
 
 def application_delay(results: Sequence[Sequence[Result]], titles: Sequence[str]) -> Figure:
-    """Mean time from a packet's first transmission to its in-order delivery, in milliseconds."""
+    """Draw the mean time from a packet's first transmission to its in-order delivery, in ms."""
     return metric_bars(results, titles, "app_delay_ms.mean", "mean application delay (ms)")

@@ -1,4 +1,4 @@
-"""Schedulers of one scenario beside each other: a panel per metric, a bar per scheduler."""
+"""Comparison of the schedulers of one scenario: a panel per metric, a bar per scheduler."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ from plait.results.result import Comparison, Result
 from plait.results.wording import si_wording
 
 METRICS = ("goodput_bps", "app_delay_ms.mean", "app_delay_ms.p95", "receive_buffer_packets.mean")
-"""What is drawn if nobody says; of these, what the runs have."""
+"""The default metrics; those that no run has are left out."""
 
 
 def beside(results: Sequence[Result] | Repeated, metrics: Sequence[str] = METRICS) -> Figure:
-    """Draw metrics of runs of one scenario, a bar per scheduler in their order; what is best beyond chance is coloured.
+    """Draw metrics of runs of one scenario, a bar per scheduler in their order.
+
+    The bar of the scheduler that is best beyond chance is coloured.
 
     Args:
-        results: one run per scheduler, such as a `plait.Comparison`; or several seeds, a `plait.Repeated`, whose means
-            have their 95 % intervals. Of single runs, the next one has to be more than 1 % worse.
-        metrics: dotted names, see `plait.results.metrics.metric`; a metric that no run has is left out.
+        results: one run per scheduler, such as a `plait.Comparison`; or several seeds, a
+            `plait.Repeated`, whose means have 95 % intervals. With single runs, the best one is
+            coloured if the next is more than 1 % worse.
+        metrics: dotted names, see `plait.results.metrics.metric`; a metric that no run has is left
+            out.
     """
     several = results if isinstance(results, Repeated) else Repeated([Comparison(results)])
     shown = [name for name in metrics if any(one is not None for one in several.estimate(name))]

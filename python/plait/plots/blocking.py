@@ -1,4 +1,4 @@
-"""Blocking time of each packet, against the model."""
+"""Blocking time of each packet, compared with the model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plait.plots.style import MODEL, colour, in_window, label, legend, new_figur
 from plait.results.result import Result
 
 DOTS: dict[str, Any] = {"linestyle": "", "marker": ".", "markersize": 2.5, "markeredgewidth": 0}
-"""A line would show what is not there: packets that wait alternate with packets that do not."""
+"""Style of dots. Lines would be misleading: blocked packets alternate with packets that are not."""
 
 
 def blocking_time(
@@ -22,13 +22,15 @@ def blocking_time(
     *,
     window: tuple[float, float] | None = None,
 ) -> Figure:
-    """Time from a packet's arrival to its in-order delivery, over the arrival time, with the model's maximum.
+    """Draw the time from a packet's arrival to its in-order delivery, over the arrival time.
+
+    A line shows the model's maximum.
 
     Args:
         results: one panel per entry, one curve per result in it; each needs ``packets=True``.
         model_ms: the model's longest blocking time of each panel in milliseconds; None for no line.
-        titles: of the panels; the scenarios' names without it.
-        window: seconds from and to; everything without it.
+        titles: titles of the panels; by default the scenarios' names.
+        window: seconds from and to; by default everything.
     """
     columns = min(3, len(results))
     rows = -(-len(results) // columns)

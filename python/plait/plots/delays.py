@@ -16,16 +16,17 @@ def estimated_delays(
     estimated: Sequence[Sequence[float]],
     path_names: Sequence[str],
 ) -> Figure:
-    """One-way delay of data per case and path, configured (line) and estimated by the sender (dot); and the difference.
+    """Draw the one-way delay of data per case and path, and the difference between paths.
 
-    An estimate from timestamps contains the unknown offset of the receiver's clock, the same for all paths, so what
-    counts is the difference between the paths (right).
+    Configured delays are lines, the sender's estimates are dots. An estimate from timestamps
+    contains the unknown offset of the receiver's clock. This offset is the same for all paths, so
+    the difference between the paths (right) is meaningful.
 
     Args:
         cases: names of the cases.
         configured: milliseconds by case and path.
         estimated: milliseconds by case and path.
-        path_names: the paths.
+        path_names: names of the paths.
     """
     figure, (left, right) = new_figure(2, width=9.6, height=3.7)
     places = np.arange(len(cases))

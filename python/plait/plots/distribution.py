@@ -1,4 +1,7 @@
-"""Distributions of a metric over many cases, one curve per scheduler, with medians and their confidence intervals."""
+"""Distributions of a metric over many cases, one curve per scheduler.
+
+Medians have confidence intervals.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ from plait.plots.style import colour, label, legend, line, new_figure
 from plait.statistics.estimate import median
 
 LOWEST = 1e-3
-"""Where a logarithmic axis begins for values of zero."""
+"""Value at which zeros are drawn on a logarithmic axis."""
 FEW = 300
-"""From lowest to highest value of a logarithmic axis: below this, tenfold steps are too few ticks."""
+"""Ratio of highest to lowest value of a logarithmic axis below which ticks at powers of ten are too
+few."""
 
 
 def distribution(
@@ -25,14 +29,17 @@ def distribution(
     log: bool = False,
     marks: Sequence[float] = (),
 ) -> Figure:
-    """Cumulative distribution of a metric (above) and its median with a 95 % confidence interval (below).
+    """Draw the cumulative distribution of a metric (above) and its median (below).
+
+    The median has a 95 % confidence interval.
 
     Args:
-        groups: one column of panels per entry: the metric's values by scheduler, the same schedulers in each.
-        titles: of the columns.
+        groups: one column of panels per entry: the metric's values by scheduler, the same
+            schedulers in each.
+        titles: titles of the columns.
         axis: the metric's name and unit.
         log: logarithmic axis of the metric; zeros are drawn at its lowest value.
-        marks: values to be marked by a vertical line.
+        marks: values that a vertical line marks.
     """
     names = list(groups[0])
     rows = [3.0, 0.55 + 0.2 * len(names)]
@@ -83,5 +90,5 @@ def distribution(
 
 
 def _tick(value: float, _: int | None) -> str:
-    """A tick of a logarithmic axis; the lowest stands for zeros too."""
+    """Format a tick of a logarithmic axis; the lowest one includes zeros."""
     return f"≤{value:g}" if value <= LOWEST * 1.01 else f"{value:g}"

@@ -18,12 +18,12 @@ def receive_buffer(
     *,
     window: tuple[float, float] | None = None,
 ) -> Figure:
-    """Packets that wait in the receive buffer for in-order delivery, over time.
+    """Draw the packets that wait in the receive buffer for in-order delivery, over time.
 
     Args:
         results: one panel per entry, one curve per result in it; each needs ``series``.
-        titles: of the panels; the scenarios' names without it.
-        window: seconds from and to; everything without it.
+        titles: titles of the panels; by default the scenarios' names.
+        window: seconds from and to; by default everything.
     """
     figure, panels = new_figure(rows=len(results), height=1.2 + 1.75 * len(results))
     for number, (axes, group) in enumerate(zip(panels, results, strict=True)):

@@ -1,4 +1,4 @@
-"""The order in which packets arrive: one strip of numbers per run, cells in the colour of the path."""
+"""The arrival order of packets: one strip of numbers per run, cells in the colour of the path."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from matplotlib.patches import Patch, Rectangle
 from plait.plots.style import colour, new_figure
 
 COLUMNS = 16
-"""Cells of one line, as in the slides of the delivery-delay scheduler."""
+"""Cells per line, as in the slides of the delivery-delay scheduler."""
 UNKNOWN = "#8A8A8A"
 
 
 @dataclass(frozen=True)
 class Strip:
-    """Packet numbers in the order of arrival, and the index of the path of each if it is known.
+    """Packet numbers in the order of arrival, and the index of each packet's path if it is known.
 
-    `same` is how many of the first are as in the strip that it is compared with.
+    `same` is the number of first packets that are equal to those of the strip compared with.
     """
 
     title: str
@@ -30,7 +30,7 @@ class Strip:
 
 
 def receive_order(strips: Sequence[Strip], path_names: Sequence[str]) -> Figure:
-    """Draw strips below each other; a line below the cells that agree with the printed order."""
+    """Draw strips below each other; a line marks the cells that agree with the printed order."""
     heights = [0.5 + 0.32 * -(-len(strip.numbers) // COLUMNS) for strip in strips]
     figure, panels = new_figure(rows=len(strips), width=8.4, height=0.5 + sum(heights), heights=heights)
     for axes, strip in zip(panels, strips, strict=True):

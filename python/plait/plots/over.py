@@ -30,7 +30,7 @@ def over(
         y: the metric's name and unit after scaling.
         scale: factor from the metric's unit to the axis's.
         log: logarithmic axis of the parameter.
-        marks: values of the metric to be marked by a horizontal line, by what is written there.
+        marks: values of the metric that a horizontal line marks, by the text at the line.
     """
     figure, (axes,) = new_figure(height=3.8)
     for index, (name, estimates) in enumerate(curves.items()):

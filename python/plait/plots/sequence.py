@@ -1,4 +1,4 @@
-"""Sequence over time: which path carries which part of the stream, and when it arrives."""
+"""Sequence over time: the path and the arrival time of each part of the stream."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from plait.plots.style import colour, in_window, label, legend, new_figure, seco
 from plait.results.result import Result
 
 MOST_DOTS = 20_000
-"""Dots per panel and path; of more packets every second, third … is drawn."""
+"""Maximum dots per panel and path; of more packets, only every second, third … is drawn."""
 
 
 def sequence(
     results: Sequence[Result], titles: Sequence[str] = (), *, window: tuple[float, float] | None = None
 ) -> Figure:
-    """The place in the stream of each packet that arrives, over the time of its arrival, in the colour of its path.
+    """Draw the place in the stream of each packet over its arrival time, in its path's colour.
 
     Args:
         results: one panel each; each needs ``packets=True``.
-        titles: of the panels; the schedulers without it.
-        window: seconds from and to; everything without it.
+        titles: titles of the panels; by default the schedulers.
+        window: seconds from and to; by default everything.
     """
     figure, panels = new_figure(len(results), width=max(6.0, 3.4 * len(results)), height=3.7, share_y=True)
     for number, (axes, result) in enumerate(zip(panels, results, strict=True)):

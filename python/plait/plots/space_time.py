@@ -1,4 +1,4 @@
-"""Space-time diagram: every packet's way over its path, and how long the receiver held it back."""
+"""Space-time diagram: every packet's transfer over its path, and its blocking at the receiver."""
 
 from __future__ import annotations
 
@@ -14,30 +14,34 @@ from plait.plots.style import LOSS, colour, label, new_figure
 from plait.results.result import Result
 
 LANE = 0.075
-"""Height of one lane of blocked intervals, where the way from sender to receiver is 1."""
+"""Height of one row of blocked intervals, relative to the distance between sender and receiver."""
 CHARACTER = 0.0078
-"""Width of one character of a packet number, as a share of the time shown in a figure of one column."""
+"""Width of one character of a packet number, as a share of the time shown in a figure of one
+column."""
 NUMBER_HEIGHT = 0.13
-"""Where on its way a packet's number is written: 0 is the receiver's line, 1 the sender's."""
+"""Position of a packet's number: 0 is the receiver's line, 1 the sender's."""
 BOX = {"boxstyle": "square,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
 
 
 def space_time(
     results: Result | Sequence[Result], window: tuple[float, float], *, title: str | None = None
 ) -> Figure:
-    """Draw the packets sent within a window: a slanted line from sender to receiver, then a bar while blocked.
+    """Draw the packets sent within a window: a slanted line, then a bar while blocked.
 
-    One row per path and one column per result, time from left to right. Dashed lines are retransmissions, a cross is
-    a loss or a duplicate, numbers are places in the stream, counted from the first packet shown in the column. About 10
-    to 60 packets are readable:
+    The line leads from sender to receiver. There is one row per path and one column per result,
+    time from left to right. Dashed lines are retransmissions, a cross is a loss or a duplicate.
+    Numbers are places in the stream, counted from the first packet shown in the column. About 10 to
+    60 packets are readable:
 
         result = plait.run("my-links.toml", "daps", packets=True)
         plait.plots.space_time(result, (10.0, 10.1)).savefig("schedule.png")
 
     Args:
-        results: a run with ``packets=True``, or several of one scenario, such as a `plait.Comparison`.
+        results: a run with ``packets=True``, or several of one scenario, such as a
+            `plait.Comparison`.
         window: seconds from and to.
-        title: above the figure; the scenario (and the scheduler of a single result) without it.
+        title: title above the figure; by default the scenario (and the scheduler of a single
+            result).
 
     Raises:
         NotRecordedError: a run did not record packets.
@@ -83,7 +87,7 @@ def space_time(
 
 
 def _sent_within(result: Result, window: tuple[float, float]) -> pl.DataFrame:
-    """The packets sent within the window, times in nanoseconds after its start."""
+    """Return the packets sent within the window, times in nanoseconds after its start."""
     start, end = (round(value * 1e9) for value in window)
     packets = result.packets.filter(pl.col("sent_ns").is_between(start, end, closed="left"))
     if packets.is_empty():
@@ -129,13 +133,13 @@ def _draw_path(axes: Axes, packets: pl.DataFrame, lanes: Sequence[int], index: i
 
 
 def _typical_way(packets: pl.DataFrame) -> float:
-    """Median milliseconds from sending to arrival; a little where nothing arrived."""
+    """Return the median milliseconds from sending to arrival; 5 ms if nothing arrived."""
     way = packets.select((pl.col("arrived_ns") - pl.col("sent_ns")).median()).item()
     return 5.0 if way is None else float(way) / 1e6
 
 
 def _number(axes: Axes, packets: pl.DataFrame, first: int, span: tuple[float, float], columns: int) -> None:
-    """Write each packet's number where it arrives (or is lost), leaving out those that would overlap another."""
+    """Write each packet's number at its arrival (or loss), unless it would overlap another one."""
     character = CHARACTER * columns * (span[1] - span[0])
     way = _typical_way(packets)
     right_edge = -np.inf
@@ -157,7 +161,10 @@ def _number(axes: Axes, packets: pl.DataFrame, first: int, span: tuple[float, fl
 
 
 def lanes_of(packets: pl.DataFrame) -> list[int]:
-    """For each packet the lane below the receiver's line where its blocked interval overlaps no other."""
+    """Return for each packet the row in which its blocked interval overlaps no other one.
+
+    Rows lie below the receiver's line. A packet that was not blocked has −1.
+    """
     ends: list[int] = []
     lanes = []
     for row in packets.iter_rows(named=True):
@@ -175,7 +182,7 @@ def lanes_of(packets: pl.DataFrame) -> list[int]:
 
 
 def _legend(shown: Sequence[pl.DataFrame]) -> list[Line2D]:
-    """What the diagram contains: retransmissions and losses only where there are some."""
+    """Return the legend; retransmissions and losses only if the diagram has some."""
     grey = "#555555"
     lines = [Line2D([], [], color=grey, linewidth=1.1, marker="o", markersize=2.8, label="packet")]
     if any(one["retransmission"].any() for one in shown):

@@ -1,6 +1,6 @@
-"""One look for all figures: colours that the colour-blind tell apart, quiet axes, units in every label.
+"""A common look of all figures: colours for the colour-blind, quiet axes, units in every label.
 
-Figures are made without pyplot: no global state, safe in threads and notebooks alike.
+Figures do not use pyplot: no global state, safe in threads and notebooks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from matplotlib.container import Container
 from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#6B6B6B", "#B8A900")
-"""Okabe and Ito's colours, the ones that show on white first."""
+"""Okabe and Ito's colours, first the ones that contrast best with white."""
 LINES = (
     "-",
     (0, (5, 1.5)),
@@ -31,27 +31,28 @@ LINES = (
     (0, (1, 1)),
     (0, (4, 1, 1, 1)),
 )
-"""A second way to tell curves apart, beside the colour."""
+"""Line styles, which distinguish curves beside the colour."""
 LOSS = "#C1121F"
 MODEL = "#333333"
 GRID = "#E3E3E3"
 NANOSECONDS = 1e9
 MOST_NUMBERS = 30
-"""Bars of one figure that still have their values written above them."""
+"""Maximum number of bars in a figure with values written above them."""
 
 
 COLUMN_WIDTH, PAGE_WIDTH = 3.33, 7.0
-"""Inches of a column and of a page with two columns, in the narrower of the layouts of ACM and IEEE."""
+"""Inches of a column and of a page with two columns, in the narrower of the layouts of ACM and
+IEEE."""
 
 
 WIDE = 0.62
-"""Width of a letter in parts of its height, ample for words of any language."""
+"""Width of a letter relative to its height, large enough for words of any language."""
 
 
 def real_fonts() -> AbstractContextManager[None]:
-    """While it lasts, PDF and PostScript have TrueType fonts, and SVG has text.
+    """Return a context in which PDF and PostScript have TrueType fonts, and SVG has text.
 
-    The glyphs that matplotlib draws otherwise are fonts of Type 3, which publishers refuse.
+    Otherwise matplotlib draws glyphs as fonts of Type 3, which publishers reject.
     """
     return rc_context({"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"})
 
@@ -60,7 +61,7 @@ class NotebookFigure(Figure):
     """A figure that a notebook shows without pyplot, and whose PDF and SVG have real fonts."""
 
     def savefig(self, fname: Any, **more: Any) -> None:
-        """As matplotlib's, with real fonts in PDF, PostScript and SVG."""
+        """Write the figure as matplotlib does, with real fonts in PDF, PostScript and SVG."""
         with real_fonts():
             super().savefig(fname, **more)
 
@@ -71,12 +72,12 @@ class NotebookFigure(Figure):
 
 
 def colour(index: int) -> str:
-    """The colour of the curve, bar or path with this index."""
+    """Return the colour of the curve, bar or path with this index."""
     return COLOURS[index % len(COLOURS)]
 
 
 def line(index: int) -> Any:
-    """The line style of the curve with this index; with the colour it tells 32 curves apart."""
+    """Return the line style of the curve with this index; with colours, 32 curves are distinct."""
     return LINES[(index + index // len(COLOURS)) % len(LINES)]
 
 
@@ -89,7 +90,7 @@ def new_figure(
     share_y: bool = False,
     heights: Sequence[float] | None = None,
 ) -> tuple[NotebookFigure, list[Axes]]:
-    """A figure with a grid of axes in the common style, row by row.
+    """Return a figure with a grid of axes in the common style, row by row.
 
     `width` and `height` (inches) are of the whole figure, `heights` the proportions of its rows.
     """
@@ -124,7 +125,7 @@ def label(axes: Axes, *, x: str | None = None, y: str | None = None, title: str 
 
 
 def caption(figure: Figure, text: str) -> None:
-    """A small line below everything that says what was drawn, wrapped to the figure's width."""
+    """Add a small line of text below the figure, wrapped to the figure's width."""
     size = 5.5
     characters = int(figure.get_figwidth() * 72 / (size * WIDE))
     lines = textwrap.fill(text, characters, break_on_hyphens=False)
@@ -132,15 +133,15 @@ def caption(figure: Figure, text: str) -> None:
 
 
 def plain(value: float, _: object = None) -> str:
-    """A tick's number: no exponent, no negative zero, thin spaces between thousands."""
+    """Format a tick's number: no exponent, no negative zero, thin spaces between thousands."""
     text = f"{value:,.10f}".rstrip("0").rstrip(".").replace(",", "\u2009")
     return "0" if text == "-0" else text.replace("-", "\u2212")
 
 
 def legend(figure: Figure, axes: Axes, columns: int = 4, size: float = 9) -> None:
-    """One legend for the whole figure, above it, where it covers no data; `size` is that of its text in points."""
+    """Add one legend above the whole figure, where it covers no data; `size` in points."""
     entries = list(zip(*axes.get_legend_handles_labels(), strict=True))
-    entries.sort(key=lambda entry: not isinstance(entry[0], Container))  # bars before the lines beside them
+    entries.sort(key=lambda entry: not isinstance(entry[0], Container))  # bars before lines
     if len(entries) > 1:
         drawn = figure.legend(
             [handle for handle, _ in entries],
@@ -157,7 +158,7 @@ def legend(figure: Figure, axes: Axes, columns: int = 4, size: float = 9) -> Non
 def in_window(
     frame: pl.DataFrame, window: tuple[float, float] | None, column: str = "time_ns"
 ) -> pl.DataFrame:
-    """The rows whose `column` (nanoseconds) lies in the window (seconds); all of them without a window."""
+    """Return the rows with `column` (nanoseconds) in the window (seconds), all without a window."""
     if window is None:
         return frame
     return frame.filter(
@@ -166,7 +167,7 @@ def in_window(
 
 
 def seconds(frame: pl.DataFrame, column: str = "time_ns") -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """A column of nanoseconds as seconds."""
+    """Return a column of nanoseconds as seconds."""
     return cast("np.ndarray[tuple[int], np.dtype[np.float64]]", frame[column].to_numpy() / NANOSECONDS)
 
 
@@ -177,9 +178,9 @@ def grouped_bars(
     *,
     number: str = "{:.0f}",
 ) -> None:
-    """Bars side by side: one group per entry of `groups`, one bar per series.
+    """Draw bars side by side: one group per entry of `groups`, one bar per series.
 
-    Its value is written above each bar where there is room.
+    Where there is room, each bar has its value written above it.
     """
     positions = np.arange(len(groups))
     width = 0.8 / max(1, len(series))

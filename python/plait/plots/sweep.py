@@ -22,18 +22,18 @@ from plait.support.words import expected
 from plait.sweep.dataset import Dataset
 
 WIDTHS = {"column": COLUMN_WIDTH, "page": PAGE_WIDTH}
-"""Inches of figures that fill a column or a page of a paper with two columns."""
+"""Width in inches of figures for a column or a page of a paper with two columns."""
 TOGETHER = 3
-"""Curves up to which they share a panel."""
+"""Maximum number of curves in one panel."""
 BESIDE = {"column": 2, "page": 4}
-"""Panels beside each other, at most."""
+"""Maximum number of panels beside each other."""
 UNITS = {"kbit": "kbit/s", "Mbit": "Mbit/s", "Gbit": "Gbit/s", "p": "packets"}
-"""Of scenario files, as axes have them."""
+"""Units of scenario files, with their names on axes."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A scheduler's estimates, and where they stand."""
+    """A scheduler's estimates, with their places on the axis."""
 
     scheduler: str
     places: list[float]
@@ -52,20 +52,21 @@ def sweep_curves(
 ) -> Figure:
     """Draw the mean of a metric over a variable; the bands are intervals of 95 %.
 
-    Each place is a value of the variable, or where it has many, the middle of a slice with equally many points. Up to
-    three schedulers share a panel; more have one each, with the others in grey.
+    Each place is a value of the variable, or the middle of a slice with equally many points if
+    there are many values. Up to three schedulers share a panel; more have one each, with the others
+    in grey.
 
     Args:
         dataset: from `plait.sweep.read`.
         x: the variable, a column of numbers.
         metric: a dotted name, such as ``"goodput_bps"`` or ``"app_delay_ms.p95"``.
-        schedulers: labels; all unless given.
+        schedulers: labels; by default all.
         width: ``"column"`` (3.33 inches) or ``"page"`` (7 inches).
         log: logarithmic axis of the variable.
-        note: what the line below the figure says besides plan and runs.
+        note: additional text of the line below the figure, which names plan and runs.
 
     Raises:
-        ScenarioError: there is no such variable, metric or scheduler, or no run has a value.
+        ScenarioError: a variable, metric or scheduler is unknown, or no run has a value.
     """
     if width not in WIDTHS:
         message = f"width {width!r}: unknown{expected(width, list(WIDTHS))}"
@@ -114,10 +115,10 @@ def sweep_curves(
 
 
 def metric_name(dataset: Dataset, metric: str) -> str:
-    """The column that a metric's name stands for: itself, or with its unit or its mean left out.
+    """Return the column of a metric's name, which may omit the unit or ``.mean``.
 
     Raises:
-        ScenarioError: there is none, or it is no number that can be drawn.
+        ScenarioError: the metric is unknown, or is not a number that can be drawn.
     """
     known = [name for name in dataset.names if direction(name) != 0 or name in dataset.metrics]
     found = meant(metric, known)
@@ -160,7 +161,7 @@ def _panels(curves: int, width: str) -> tuple[Figure, list[Axes]]:
 
 
 def _with_unit(dataset: Dataset, x: str) -> str:
-    """The variable with the unit that the plan's templates put behind it, such as ms of ``"{rtt}ms"``."""
+    """Add the unit from the plan's templates to the variable, such as ms of ``"{rtt}ms"``."""
     template = re.compile(rf"\{{(?:round\()?{re.escape(x)}(?:\))?\}}([A-Za-z%]+)")
     templates = dataset.about.get("set", {})
     found = {match[1] for value in templates.values() if (match := template.fullmatch(str(value)))}
@@ -171,7 +172,7 @@ def _with_unit(dataset: Dataset, x: str) -> str:
 
 
 def _draw(axes: Axes, curves: Sequence[Curve], scale: float, chosen: int | None) -> None:
-    """All curves in their colours, or one of them with the others in grey behind it."""
+    """Draw all curves in their colours, or one of them with the others in grey behind it."""
     for index, curve in enumerate(curves):
         values = [one.value * scale for one in curve.estimates]
         if chosen is not None and index != chosen:

@@ -12,19 +12,20 @@ from plait.plots.warmup import mark_warmup
 from plait.results.result import Result
 
 MOST_CURVES = 2
-"""Paths whose curves still fit into one panel."""
+"""Maximum number of paths with their curves in one panel."""
 
 
 def cumulative_throughput(
     results: Sequence[Result], *, window: tuple[float, float] | None = None, average: float = 1.0
 ) -> Figure:
-    """First-arrival payload per second, summed over all paths (left) and of each path (right).
+    """Draw first-arrival payload per second, summed over all paths (left) and of each path (right).
 
-    Of more than two paths the curves would cover each other: one panel per result then stacks them.
+    With more than two paths the curves would cover each other. Each result then has one panel with
+    stacked paths.
 
     Args:
         results: one curve each; each needs ``series``.
-        window: seconds from and to; everything without it.
+        window: seconds from and to; by default everything.
         average: length of the averaging interval in seconds.
     """
     if len(results[0].path_names) > MOST_CURVES:
@@ -74,7 +75,7 @@ def cumulative_throughput(
 
 
 def _stacked(results: Sequence[Result], average: float, window: tuple[float, float] | None) -> Figure:
-    """One panel per result, the paths on top of each other."""
+    """Draw one panel per result, with stacked paths."""
     figure, panels = new_figure(len(results), height=3.7, width=9.6, share_y=True)
     for number, (axes, result) in enumerate(zip(panels, results, strict=True)):
         rates = _rates(result, average, window)
@@ -102,7 +103,7 @@ def _stacked(results: Sequence[Result], average: float, window: tuple[float, flo
 
 
 def _rates(result: Result, average: float, window: tuple[float, float] | None) -> pl.DataFrame:
-    """Mbit/s per path and averaging interval; time is the interval's end in seconds."""
+    """Return Mbit/s per path and averaging interval; time is the interval's end in seconds."""
     step = round(average * NANOSECONDS)
     frame = (
         in_window(result.path_series, window).filter(pl.col("time_ns") % step == 0).sort("path", "time_ns")

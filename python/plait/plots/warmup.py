@@ -1,4 +1,4 @@
-"""The beginning that metrics leave out, marked in figures over time."""
+"""The warm-up, which metrics leave out, as a mark in figures over time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plait.scenarios.units import duration_ns
 
 
 def mark_warmup(axes: Axes, result: Result) -> None:
-    """Shade the warm-up of a run whose scenario is known; nothing if it has none."""
+    """Shade the warm-up of a run with a known scenario; do nothing without a warm-up."""
     if result.scenario_json is None:
         return
     end = duration_ns(json.loads(result.scenario_json)["warmup"]) / NANOSECONDS

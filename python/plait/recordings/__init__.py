@@ -1,4 +1,4 @@
-"""Recordings of transfers over real paths: as results, as scenarios, and run again in the simulator."""
+"""Recordings of transfers over real paths: as results, as scenarios, and replayed."""
 
 RECORDING = "recording"
-"""The name of a recording in its folder, until it is made into a folder of results."""
+"""The file name of a recording in its folder, until it becomes a folder of results."""

@@ -1,4 +1,4 @@
-"""A recording becomes a folder of results."""
+"""Conversion of a recording into a folder of results."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from plait.results.writing import write_results
 
 
 def keep_recording(folder: Path, own: Mapping[str, Any] | None = None) -> list[Path]:
-    """Write the recording in a folder as `plait run --out` writes a run, in its place; `own`: see `read_recording`.
+    """Replace the recording in a folder by files such as `plait run --out` writes.
+
+    `own`: see `read_recording`.
 
     Raises:
-        ScenarioError: it is none. OutputError: the folder cannot be written to.
+        ScenarioError: the file is not a recording. OutputError: the folder is not writable.
     """
     place = folder / RECORDING
     files = write_results([read_recording(place, own)], folder)

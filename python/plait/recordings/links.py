@@ -1,12 +1,15 @@
 """Properties of links, estimated from the sender's record: its packets and their acknowledgements.
 
-A path's **delay** is its smallest round trip. While a packet is sent before the one ahead of it can have left the
-link, the link is busy, and the time between their acknowledgements is the packet's transmission: that is the **rate**.
-The **queue** is the longest that a packet waited; if nothing was lost there, it was not full, and twice as much is
-taken. **Losses** beside a queue that was not nearly full are the wire's, and come in bursts if they did. A path that
-lost everything for a while was **cut**. A rate that changed is told in steps.
+A path's **delay** is its smallest round-trip time. The link is busy while each packet is sent
+before the one ahead of it can have left the link. The time between their acknowledgements is then
+the packet's transmission time, which gives the **rate**. The **queue** follows from the longest
+wait of a packet. Without losses at that wait, the queue was not full, and its size is doubled.
+**Losses** of packets that met no nearly full queue count as losses of the wire; they are in bursts
+if several packets in a row were lost. A path that lost everything for a while was **cut**. A rate
+that changed is given in steps.
 
-Amounts are those of the simulator's packets, which are smaller than real ones: the rate of the file stays the same.
+Rates and queues are those of the simulator's packets, which are smaller than real ones: the rate of
+the file stays the same.
 """
 
 from __future__ import annotations
@@ -23,46 +26,52 @@ Floats = NDArray[np.float64]
 
 SECOND = 1e9
 AT_ONCE = 1_000_000
-"""Nanoseconds that a receiver may say that it waited, for a round trip to count as the smallest: more is rough."""
+"""Maximum acknowledgement delay of the receiver in nanoseconds, for a round-trip time that may
+count as the smallest; longer delays are inexact."""
 STEP = 0.25
-"""Seconds for which a rate is averaged where it changes."""
+"""Averaging interval of a changing rate in seconds."""
 CHANGES = 1.25
-"""How much more the ninth tenth of these averages is than the first, for the rate to be told in steps."""
+"""Ratio of the 90th to the 10th percentile of these averages above which the rate is given in
+steps."""
 SAME = 0.01
-"""Rates one after the other that differ by a smaller share are told as one."""
+"""Share below which two consecutive rates count as equal."""
 LEAST_BUSY = 20
-"""Groups of packets that a link must have been busy with, for its rate to be known from them."""
+"""Minimum number of groups of packets in busy times for an estimate of the rate from them."""
 FULL = 0.6
-"""A queue with more than this share of its longest wait may be full."""
+"""Share of the longest wait above which the queue may be full."""
 LONG = 0.99
-"""The share of waits that count; longer ones may be other work of the machine."""
+"""Share of the waits that count; longer ones may be due to other work of the machine."""
 LEAST_RUNS = 5
-"""Losses, each of a packet or several in a row, that tell whether they come in bursts."""
+"""Minimum number of lost packets to find a full queue, and of runs of losses to find bursts."""
 DROPS = 3.0
-"""The ratio of losses among packets that waited long to those among others, if a queue drops packets."""
+"""Minimum ratio of the loss rate of packets after long waits to that of others, if a queue drops
+packets."""
 BURST = 1.5
-"""Mean packets of these from which on they do."""
+"""Mean length of a run of losses in packets from which on losses come in bursts."""
 DARK = 0.3
-"""Seconds without anything acknowledged that was sent, from which on a path was cut."""
+"""Seconds of a cut must exceed this; no packet sent in that time was acknowledged."""
 LOST_IN_DARK = 3
-"""Packets that a cut takes at least."""
+"""Minimum number of packets lost in a cut."""
 LEAST_TIME = 1e-6
-"""Seconds: the resolution of a scenario made of measurements, and its shortest delay. A scenario has no zero delay."""
+"""Resolution of a scenario made from measurements in seconds, and its shortest delay. A scenario
+has no zero delay."""
 RATES = (1e3, 1e12)
-"""The lowest and highest rate of such a scenario in bit/s."""
+"""Lowest and highest rate of such a scenario in bit/s."""
 MOST_LOST = 0.99
-"""The largest share of losses of such a scenario. A path that loses all packets is one with an outage."""
+"""Largest share of losses of such a scenario. A path that loses all packets is one with an
+outage."""
 MOST_PACKETS = 1_000_000
-"""The longest queue of such a scenario."""
+"""Longest queue of such a scenario in packets."""
 
 
 @dataclass(frozen=True)
 class Measured:
     """Properties of a path's link.
 
-    rate_bps: of the simulator's packets. steps: seconds and rates from then on. delay_s: there and back, without the
-    time that packets take to be transmitted. queue: packets in it at most. full: whether that was reached. loss: the
-    share that the wire lost; burst: how many in a row. cuts: from and to, in seconds.
+    rate_bps: in bits of the simulator's packets. steps: seconds, and the rate from then on.
+    delay_s: round-trip time without the transmission time of packets. queue: maximum packets in the
+    queue. full: whether the queue ever was full. loss: share of packets that the wire lost; burst:
+    mean number in a row. cuts: from and to, in seconds.
     """
 
     rate_bps: float
@@ -75,7 +84,7 @@ class Measured:
     cuts: tuple[tuple[float, float], ...]
 
     def table(self, name: str) -> dict[str, Any]:
-        """The path of a scenario."""
+        """Return the path's table of a scenario."""
         path: dict[str, Any] = {
             "name": name,
             "rate": _rate(self.rate_bps),
@@ -92,13 +101,13 @@ class Measured:
 
 
 def measured(sent: pl.DataFrame, packet: int, segment: int, end: float) -> Measured | None:
-    """The link of a path; None if nothing that was sent there was acknowledged.
+    """Estimate the link of a path; None if no packet was acknowledged there.
 
     Args:
         sent: the path's rows of `plait._core.Recording.transmissions`.
         packet: bytes of the simulator's packets.
-        segment: payload bytes of a full one.
-        end: seconds from the beginning to the end.
+        segment: payload bytes of a full packet.
+        end: seconds from the beginning to the end of the transfer.
     """
     table = _Table.of(sent)
     if not table.came.any():
@@ -130,11 +139,13 @@ def measured(sent: pl.DataFrame, packet: int, segment: int, end: float) -> Measu
 
 @dataclass(frozen=True)
 class _Table:
-    """A path's transmissions in the order of sending, in seconds; packets without acknowledgement have no numbers.
+    """A path's transmissions in the order of sending, in seconds.
 
-    smallest: the smallest round trip. waits: how much longer each one's was. newest: the last of those that one
-    acknowledgement told of. gone: lost without a later acknowledgement. wait_before: the wait of the newest
-    acknowledged one before each.
+    Values of a packet without acknowledgement are NaN. at: sending time. told: time of the
+    acknowledgement, less the receiver's delay. came: whether the packet was acknowledged. newest:
+    whether it is the last packet that its acknowledgement reports. gone: lost without a later
+    acknowledgement. smallest: smallest round-trip time. waits: excess of each round-trip time over
+    the smallest. wait_before: the last known wait before each packet.
     """
 
     at: Floats
@@ -175,13 +186,16 @@ class _Table:
 
 
 def _carried(values: Floats) -> Floats:
-    """Each value, or the last one before that is a number; zero before the first."""
+    """Replace each missing value by the last number before it; by zero before the first."""
     places = np.maximum.accumulate(np.where(np.isfinite(values), np.arange(len(values)), -1))
     return np.where(places >= 0, values[np.maximum(places, 0)], 0.0)
 
 
 def _least(table: _Table, took: float) -> int:
-    """Packets whose transmission is in the smallest round trip: two if it was acknowledged with another before it."""
+    """Return the number of packets whose transmission is part of the smallest round-trip time.
+
+    It is two if that packet was acknowledged together with the one before it.
+    """
     trips = np.abs(np.where(table.newest, table.told - table.at, np.inf) - table.smallest)
     place = int(np.argmin(trips))
     together = place > 0 and bool(table.came[place - 1]) and not table.newest[place - 1]
@@ -190,7 +204,10 @@ def _least(table: _Table, took: float) -> int:
 
 @dataclass(frozen=True)
 class _Groups:
-    """Packets that were acknowledged together: when that was told, when the last was sent, payload bytes."""
+    """Packets that were acknowledged together.
+
+    told: time of the acknowledgement. sent: sending time of the last packet. bytes: payload bytes.
+    """
 
     told: Floats
     sent: Floats
@@ -207,25 +224,25 @@ class _Groups:
 
 
 Spans = tuple[Floats, Floats, Floats]
-"""Of times in which a link was busy: their beginnings and ends in seconds, and bits."""
+"""Times in which a link was busy: their starts and ends in seconds, and the bits sent."""
 
 
 def _rates(groups: _Groups, table: _Table, scale: float) -> tuple[float, Spans]:
-    """The rate of a link in bit/s of the simulator's packets, and when it was busy."""
+    """Return the rate of a link in bit/s of the simulator's packets, and its busy times."""
     begin, end = groups.told[:-1], groups.told[1:]
     busy = (groups.sent[1:] + table.smallest <= begin) & (end > begin)
     spans = (begin[busy], end[busy], groups.bytes[1:][busy] * scale)
     time = float(np.sum(spans[1] - spans[0]))
     if busy.sum() >= LEAST_BUSY and time > 0:
         return float(np.sum(spans[2])) / time, spans
-    # It was never busy for long: it carried this much at least.
+    # The link was never busy for long; its rate is at least the carried rate.
     whole = max(float(groups.told[-1] - table.at[0]), table.smallest, LEAST_TIME)
     most = float(np.max(_over(groups, max(table.smallest, LEAST_TIME)), initial=0.0))
     return max(most, float(np.sum(groups.bytes)) / whole) * scale, (begin[:0], end[:0], begin[:0])
 
 
 def _over(groups: _Groups, span: float) -> Floats:
-    """Bytes per second over every time of this length that begins with an acknowledgement."""
+    """Return bytes per second over each interval of length `span` after an acknowledgement."""
     ends = np.searchsorted(groups.told, groups.told + span, side="right")
     sums = np.append(0.0, np.cumsum(groups.bytes))
     found: Floats = (sums[ends] - sums[:-1]) / span
@@ -235,15 +252,15 @@ def _over(groups: _Groups, span: float) -> Floats:
 def _steps(
     spans: Spans, groups: _Groups, scale: float, rate: float, smallest: float, end: float
 ) -> list[tuple[float, float]]:
-    """When the rate changed, the first at zero; empty if it did not.
+    """Return the changes of the rate, the first at zero; empty if it did not change.
 
-    Where the link was not busy its rate was as before, or the carried rate if that was more.
+    While the link is not busy, its rate is the last one, or the carried rate if that is higher.
     """
     begin, finish, bits = spans
     edges = np.arange(0.0, end + STEP, STEP)
     if len(begin) == 0 or len(edges) < 4:
         return []
-    # A packet acknowledged now left the link a way back ago, and had a way there before it.
+    # An acknowledged packet left the link one way back ago, and was sent one way before that.
     busy = _within(begin - smallest, finish - smallest, finish - begin, edges)
     carried = _within(begin - smallest, finish - smallest, bits, edges)
     known = busy > STEP / 4
@@ -264,7 +281,7 @@ def _steps(
 
 
 def _within(begin: Floats, end: Floats, amount: Floats, edges: Floats) -> Floats:
-    """How much of amounts, each spread evenly from its beginning to its end, lies between the edges."""
+    """Return the part of amounts between the edges; each amount is spread evenly over its time."""
     sums = np.append(0.0, np.cumsum(amount))
     places = np.clip(np.searchsorted(begin, edges, side="right") - 1, 0, len(begin) - 1)
     share = np.clip((edges - begin[places]) / np.maximum(end[places] - begin[places], 1e-12), 0.0, 1.0)
@@ -272,9 +289,9 @@ def _within(begin: Floats, end: Floats, amount: Floats, edges: Floats) -> Floats
 
 
 def _longest_wait(table: _Table, cuts: Sequence[tuple[float, float]]) -> tuple[float, bool]:
-    """The longest that a packet waits in the queue, and whether more would have been dropped.
+    """Return the longest wait of a packet in the queue, and whether a full queue dropped packets.
 
-    A queue drops packets that find it full: then more is lost of packets that wait long than of others.
+    A full queue drops arriving packets, so packets that follow long waits are lost more often.
     """
     longest = float(np.quantile(table.waits[table.newest], LONG))
     open_ = ~_during(table.at, cuts)
@@ -290,7 +307,10 @@ def _longest_wait(table: _Table, cuts: Sequence[tuple[float, float]]) -> tuple[f
 
 
 def _losses(table: _Table, longest: float, cuts: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The share of packets that the wire lost, and how many in a row: of those that met no queue that may be full."""
+    """Return the share of packets that the wire lost, and the mean number in a row.
+
+    Only packets that met no possibly full queue count.
+    """
     counted = (table.wait_before < FULL * longest) & ~_during(table.at, cuts)
     lost, sent = table.gone & counted, int(counted.sum())
     if not lost.any():
@@ -302,7 +322,11 @@ def _losses(table: _Table, longest: float, cuts: Sequence[tuple[float, float]]) 
 
 
 def _cuts(table: _Table, end: float) -> Iterator[tuple[float, float]]:
-    """When nothing got through, from the first packet that was lost to the answer after the last one."""
+    """Yield the outages, from the first lost packet to the sending time of the next packet.
+
+    The smallest round-trip time is subtracted from the end. Without a next packet, the end is
+    `end`.
+    """
     changes = np.flatnonzero(np.diff(np.concatenate(([False], table.gone, [False])).astype(int)))
     for first, after in changes.reshape(-1, 2):
         until = float(table.at[after] - table.smallest) if after < len(table.at) else end
@@ -312,7 +336,7 @@ def _cuts(table: _Table, end: float) -> Iterator[tuple[float, float]]:
 
 
 def _during(moments: Floats, cuts: Sequence[tuple[float, float]]) -> NDArray[np.bool_]:
-    """Which moments are in a cut."""
+    """Return which moments are in a cut."""
     found = np.zeros(len(moments), dtype=bool)
     for begin, end in cuts:
         found |= (moments >= begin) & (moments <= end)
@@ -322,7 +346,7 @@ def _during(moments: Floats, cuts: Sequence[tuple[float, float]]) -> NDArray[np.
 def _loss(share: float, burst: float) -> Any:
     if burst < BURST:
         return f"{100 * share:.4g}%"
-    # Both are probabilities.
+    # Both values are probabilities.
     to_good = min(1 / burst, (1 - share) / share)
     return {
         "model": "gilbert-elliott",

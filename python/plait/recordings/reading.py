@@ -1,4 +1,4 @@
-"""A recording as a result, as `plait run --out` writes them, with the scenario that the links seem to have been."""
+"""A recording as a result in the form of `plait run --out`, with a scenario of its links."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from plait.scenarios.scenario import from_table
 from plait.scenarios.scheduler import override, parse_choice, schedulers
 
 HEADERS = 67
-"""Bytes that the simulator's Multipath QUIC puts around payload, those of UDP and IPv4 among them."""
+"""Header bytes of the simulator's Multipath QUIC around payload, including UDP and IPv4."""
 ESTIMATED = (
     "when packets arrived and were delivered is an estimate, as only the sender was recorded: the moment of the "
     "acknowledgement, less what the receiver waited, less half of the path's smallest round trip; delays, blocking "
@@ -33,18 +33,18 @@ UNKNOWN = "nothing was acknowledged on any path, so nothing is known of the link
 """The warning of a recording without any acknowledgement."""
 LEAST_DURATION = 60.0
 LONGEST = 10.0
-"""A replay ends after these seconds, or so many times as long as it took, whichever is more."""
+"""A replay's end: this many seconds, or this many times the recorded duration, the larger one."""
 UNLIMITED = 1_000_000
-"""Timeouts of all paths. A transfer ends by its silence, not by their number."""
+"""Limit of timeouts on all paths. Silence ends a transfer, not the number of timeouts."""
 MOST_DURATION = 1e6
-"""Seconds of a replay at most."""
+"""Maximum seconds of a replay."""
 
 
 def read_recording(place: Path, own: Mapping[str, Any] | None = None) -> Result:
-    """The result of a recording; `own` is the record of a scheduler of one's own.
+    """Return the result of a recording; `own` is the record of a custom scheduler.
 
     Raises:
-        ScenarioError: it is none.
+        ScenarioError: the file is not a recording.
     """
     recording = _core.Recording(place)
     about = json.loads(recording.json)
@@ -63,13 +63,16 @@ def read_recording(place: Path, own: Mapping[str, Any] | None = None) -> Result:
 
 
 def named(scheduler: str) -> Any:
-    """A built-in scheduler that was named so; None for one's own, of which a recording has the name alone."""
+    """Return the built-in scheduler with this name.
+
+    None for a custom scheduler, of which a recording has only the name.
+    """
     built_in = {one["name"] for one in schedulers()}
     return parse_choice(scheduler) if re.split(r"[:+]", scheduler)[0] in built_in else None
 
 
 def scenario_of(about: dict[str, Any], sent: pl.DataFrame, place: Path) -> dict[str, Any]:
-    """The scenario of a recording's replay: its links as measured, its transport as it was."""
+    """Return the scenario of a recording's replay: the measured links and the used transport."""
     segment = about["segment_bytes"]
     names = path_names(about["paths"])
     paths = []
@@ -93,7 +96,7 @@ def scenario_of(about: dict[str, Any], sent: pl.DataFrame, place: Path) -> dict[
 
 
 def transport(segment: int, window: int, congestion: str, initial: str) -> dict[str, Any]:
-    """The transport of a transfer with so many payload bytes in a segment, and a window in bytes."""
+    """Return a transport with `segment` payload bytes per segment and a window in bytes."""
     return {
         "protocol": "mpquic",
         "packet": f"{segment + HEADERS}B",
@@ -114,11 +117,11 @@ _DEAD: dict[str, Any] = {
     "rtt": "100ms",
     "outages": [{"from": "0s", "to": "1000000s"}],
 }
-"""A path on which nothing was acknowledged."""
+"""A path without any acknowledgement."""
 
 
 def path_names(paths: list[str]) -> list[str]:
-    """Short names for local addresses: the interface of those that are bound to one that no other has."""
+    """Return short names for local addresses: the interface of a bound address if it is unique."""
     interfaces = [path.partition("%")[2] for path in paths]
     return [
         interface if interface and interfaces.count(interface) == 1 else path
@@ -127,7 +130,10 @@ def path_names(paths: list[str]) -> list[str]:
 
 
 def _delivered(sent: pl.DataFrame, about: dict[str, Any]) -> int:
-    """Payload bytes that arrived in order, from the beginning: all, if the receiver said so."""
+    """Return the payload bytes that arrived in order from the beginning.
+
+    They are all bytes if the receiver confirmed the whole transfer.
+    """
     came = sent if about["whole"] else sent.filter(pl.col("acknowledged_ns").is_not_null())
     came = came.unique("segment").sort("segment")
     in_order = came.with_row_index("place").filter(pl.col("place") == pl.col("segment"))

@@ -1,4 +1,4 @@
-"""A recorded transfer once more, in the simulator, and its distance from the original."""
+"""Replay of a recorded transfer in the simulator, and its difference from the original."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from plait.scenarios.scenario import from_table
 from plait.scenarios.scheduler import Choice, label
 
 ENGINE = "sockets"
-"""The engine of a recorded transfer, as results name it."""
+"""The engine of a recorded transfer in results."""
 
 
 @dataclass(frozen=True)
 class Difference:
     """One number of a recorded transfer and of its replay.
 
-    what: its name. unit: of both. share: whether they are per cents, so that their difference is in points.
+    what: name of the number. unit: unit of both values. share: whether the values are percentages;
+    their difference is then in points.
     """
 
     what: str
@@ -36,7 +37,10 @@ class Difference:
 
     @property
     def difference(self) -> float | None:
-        """The replay's difference in per cent of the original, of shares in points; None where there is none."""
+        """The replay's difference in percent of the original, or in points for shares.
+
+        None if a value is missing.
+        """
         if self.recorded is None or self.replayed is None:
             return None
         if self.share:
@@ -57,14 +61,15 @@ def replay(
 
     Args:
         recorded: the result of `plait.read_results` for a recording's folder.
-        schedulers: the others, as `plait.compare` takes them; the first of all runs if the recorded one is one's own.
-        seed: of the losses and all else that is random; a whole number without a unit.
+        schedulers: the other schedulers, as `plait.compare` takes them; the first of all runs if
+            the recorded scheduler is not built in.
+        seed: seed of the losses and of all other random values; a whole number without a unit.
         engine: as for `plait.run`.
-        threads: how many runs are made at a time; 0: one per core.
-        progress: told the share that is done, from 0 to 1.
+        threads: number of parallel runs; 0: one per core.
+        progress: called with the completed share, from 0 to 1.
 
     Raises:
-        ScenarioError: it is no recorded transfer, or bad input. RunError: a run failed.
+        ScenarioError: the result is not a recorded transfer, or bad input. RunError: a run failed.
     """
     if recorded.data["engine"] != ENGINE or recorded.scenario_json is None:
         message = f"{recorded.scenario}: a run of the engine {recorded.data['engine']}; expected a recorded transfer"
@@ -90,7 +95,7 @@ def replay(
 
 
 def differences(recorded: Result, replayed: Result) -> list[Difference]:
-    """Differences of a replay from the original: goodput, and of each path its share, round trips and losses."""
+    """Return a replay's differences: goodput, and each path's share, round trips and losses."""
     before, after = (result.metrics["goodput_bps"] / 1e6 for result in (recorded, replayed))
     found = [Difference("goodput", "Mbit/s", before, after)]
     both = [list(_paths(result)) for result in (recorded, replayed)]
@@ -109,10 +114,11 @@ OF_PATHS = (
 
 
 def _paths(result: Result) -> Iterator[tuple[float | None, ...]]:
-    """The compared numbers of each path.
+    """Yield the compared numbers of each path.
 
-    Round trips are those of packets: their way there, and as much back as the shortest of them. Losses are data packets
-    that never arrived. The counters of a path contain handshakes and probes too, so no share is made of these.
+    A round-trip time is a packet's forward delay plus the shortest one as the way back. Losses are
+    data packets that never arrived. The counters of a path include handshakes and probes, so they
+    are not used here.
     """
     whole = sum(path["throughput_bps"] for path in result.paths)
     for number, path in enumerate(result.paths):
@@ -128,7 +134,7 @@ def _paths(result: Result) -> Iterator[tuple[float | None, ...]]:
 
 
 def document(recorded: Result, runs: Comparison) -> dict[str, Any]:
-    """All of it, for JSON."""
+    """Return both transfers and their differences, for JSON."""
     return {
         "recorded": recorded.data,
         "replayed": [{**run.data, "scheduler": run.scheduler} for run in runs],

@@ -1,17 +1,18 @@
 """One page about runs or about a sweep's dataset: a single file that needs no network.
 
-Python aggregates, a page's scripts only choose what is shown, and Plotly draws. Everything drawn is in the page.
+Python aggregates, a page's scripts only select the visible parts, and Plotly draws. The page
+contains all drawn data.
 
-| file | what |
+| file | content |
 |---|---|
-| `reading.py` | what is to be reported: results, a folder of them, a dataset |
-| `chart.py` | what all charts share: numbers in few bytes, curves in few points, axes, colours |
-| `origin.py` | what was run: commands, versions, the scenario in words |
-| `schedule.py`, `series.py` | of runs: single packets in space and time; distributions, series, decisions |
+| `reading.py` | input of a report: results, a folder of results, a dataset |
+| `chart.py` | common parts of charts: compact numbers, reduced curves, axes, colours |
+| `origin.py` | origin of the runs: commands, versions, the scenario in words |
+| `schedule.py`, `series.py` | charts of runs: single packets in space and time; distributions, series, decisions |
 | `runs.py` | the page about runs |
-| `sample.py`, `field.py` | of a dataset: distributions, estimates, differences of pairs; who wins where |
+| `sample.py`, `field.py` | charts of a dataset: distributions, estimates, paired differences; maps of winners |
 | `sweeps.py` | the page about a dataset |
-| `definition.py` | what the metrics mean, from the docstrings of `plait.results.metrics` |
+| `definition.py` | meaning of the metrics, from the docstrings of `plait.results.metrics` |
 | `page.py`, `*.j2`, `*.css`, `*.js` | the page |
 """
 
@@ -31,23 +32,25 @@ def report(
     what: str | PathLike[str] | Result | Sequence[Result] | Dataset | Rows,
     file: str | PathLike[str] = "report.html",
 ) -> Path:
-    """Write a page about runs or about a dataset: tables, distributions, and every packet of some moments.
+    """Write a page about runs or a dataset: tables, distributions, and packets of some moments.
 
         comparison = plait.compare("my-links.toml", ["daps", "dqs"], packets=True, series="10ms")
         plait.report(comparison, "report.html")
 
-    What was not recorded (``packets=True``, ``series``, ``decisions=True``) is left out, and the page says so.
+    Without a recording (``packets=True``, ``series``, ``decisions=True``) its charts are missing,
+    and the page says so.
 
     Args:
-        what: a result, a `Comparison`, a list of results, a `plait.sweep.Dataset`, `Rows`; or the name of a folder that
-            ``plait run --out``, ``plait compare --out`` or ``plait sweep`` wrote.
-        file: where the page goes.
+        what: a result, a `Comparison`, a list of results, a `plait.sweep.Dataset`, `Rows`; or the
+            name of a folder from ``plait run --out``, ``plait compare --out`` or ``plait sweep``.
+        file: name of the page's file.
 
     Returns:
-        The page's place.
+        The page's file.
 
     Raises:
-        ScenarioError: there is nothing to report, or a file cannot be read. OutputError: the page cannot be written.
+        ScenarioError: there is nothing to report, or a file cannot be read. OutputError: the page
+            cannot be written.
     """
     from plait.reports.page import page  # noqa: PLC0415 - Jinja and Plotly take as long to load as everything else
     from plait.reports.runs import runs_page  # noqa: PLC0415
@@ -55,7 +58,7 @@ def report(
 
     found = subject(what)
     place = Path(file)
-    with whole_file(place) as temporary:  # first, so that a place that cannot be written is known at once
+    with whole_file(place) as temporary:  # opened first: an unwritable place is reported at once
         content = dataset_page(found) if isinstance(found, Rows) else runs_page(found)
         temporary.write_text(page(content), encoding="utf-8")
     return place

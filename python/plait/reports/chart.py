@@ -1,11 +1,13 @@
-"""What all charts share: numbers in few bytes, curves in few points, axes.
+"""Common parts of charts: numbers in few bytes, curves in few points, axes.
 
 A *chart* is a table that the page's script turns into a Plotly figure:
 
-- `id`, `height` (pixels), `layout`: the figure's layout without colours;
-- `traces`: Plotly's traces without colours. `scheduler` is the index that gives a trace its colour and line, and by
-  which it is hidden; `only` tells with which choices of a reader it is drawn: ``{"metric": "goodput_bps"}``;
-- `choices`: what the layout is with a choice: ``{"metric": {"goodput_bps": {"xaxis.title.text": "…"}}}``.
+- `id`, `height` (pixels), `layout`: the figure's layout without colours.
+- `traces`: Plotly's traces without colours. The index `scheduler` determines a trace's colour and
+  line, and hides it. `only` has the reader's choices with which the trace is drawn:
+  ``{"metric": "goodput_bps"}``.
+- `choices`: changes of the layout by choice:
+  ``{"metric": {"goodput_bps": {"xaxis.title.text": "…"}}}``.
 """
 
 from __future__ import annotations
@@ -24,13 +26,13 @@ Floats = NDArray[np.float64]
 DARK = ("#4FA8E8", "#F2B33D", "#2EC79A", "#E7A3C9", "#9ADBFA", "#FF8F57", "#A6ADB8", "#E0D54A")
 """The colours of `plots.style`, lighter, for a dark page."""
 GAP = 42
-"""Between two panels, in pixels."""
+"""Pixels between two panels."""
 TAIL = 0.95
-"""From which share on a distribution is drawn in closer steps."""
+"""Share from which on the points of a distribution are denser."""
 
 
 def colours() -> dict[str, list[str]]:
-    """Colours by scheduler, on a light and on a dark page; dashes; both for many schedulers."""
+    """Return colours and dashes by scheduler, for a light and a dark page."""
     return {
         "light": list(COLOURS),
         "dark": list(DARK),
@@ -39,20 +41,20 @@ def colours() -> dict[str, list[str]]:
 
 
 def _dash(style: Any) -> str:
-    """A line style of Matplotlib as Plotly has it."""
+    """Convert a line style of Matplotlib to Plotly."""
     return "solid" if style == "-" else ",".join(f"{round(length * 1.8, 1)}px" for length in style[1])
 
 
 def packed(values: ArrayLike, kind: str = "f4") -> dict[str, str]:
-    """Numbers as Plotly reads them in binary; `kind` is NumPy's name of their type."""
+    """Encode numbers in Plotly's binary form; `kind` is NumPy's name of their type."""
     data = np.ascontiguousarray(values, dtype=np.dtype(kind).newbyteorder("<"))
     return {"dtype": kind, "bdata": base64.b64encode(data.tobytes()).decode()}
 
 
 def distribution(values: ArrayLike, most: int = 440) -> tuple[Floats, Floats]:
-    """A distribution's curve in at most `most` points: values, and the share of all that is not above.
+    """Return a distribution's curve in at most `most` points: values, and cumulative shares.
 
-    Few values are all drawn, of many the quantiles, closer at the tail.
+    Few values are all drawn. Many values are drawn as quantiles, with denser points at the tail.
     """
     data = np.sort(np.asarray(values, dtype=np.float64))
     if 2 * len(data) <= most:
@@ -64,13 +66,13 @@ def distribution(values: ArrayLike, most: int = 440) -> tuple[Floats, Floats]:
 
 
 def _steps(count: int) -> Floats:
-    """Shares below and at each of `count` sorted values."""
+    """Return the shares below and at each of `count` sorted values."""
     shares = np.arange(count + 1) / count
     return np.repeat(shares, 2)[1:-1]
 
 
 def thinned(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:
-    """At most about `most` points of a curve, among them the lowest and the highest of every stretch."""
+    """Return about `most` points of a curve, with the minimum and maximum of every section."""
     if len(x) <= most:
         return x, y
     edges = np.linspace(0, len(x), max(1, most // 2) + 1).astype(int)[:-1]
@@ -83,7 +85,7 @@ def thinned(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:
 
 
 def rows(names: Sequence[str], *, x: str, pixels: float) -> dict[str, Any]:
-    """A layout of panels below each other with one x axis, a title over each; `pixels` is the chart's height."""
+    """Return a layout of stacked panels with titles and one x axis; `pixels` is its height."""
     gap = GAP / pixels
     height = (1 - gap * (len(names) - 1)) / len(names)
     layout: dict[str, Any] = {
@@ -112,5 +114,5 @@ def rows(names: Sequence[str], *, x: str, pixels: float) -> dict[str, Any]:
 
 
 def axis(letter: str, index: int) -> str:
-    """Plotly's name of the axis of a panel."""
+    """Return Plotly's name of a panel's axis."""
     return f"{letter}{index + 1 if index else ''}"

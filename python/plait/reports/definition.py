@@ -1,4 +1,4 @@
-"""What the metrics mean: the docstrings of `plait.results.metrics`, where they are defined once."""
+"""Meaning of the metrics, from their only definition: the docstrings of `plait.results.metrics`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ENTRY = re.compile(r"^([a-z_]+(?:, [a-z_]+)*): (.+)$")
 
 
 def definitions() -> list[tuple[str, list[tuple[str, str]]]]:
-    """Names and meanings of the metrics of the connection, of a path, of a competing flow, of an active queue."""
+    """Return names and meanings of the metrics of connection, path, competing flow and queue."""
     whose = (
         ("of the connection", Metrics),
         ("of a path", PathMetrics),
@@ -21,7 +21,10 @@ def definitions() -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def entries(text: str) -> list[tuple[str, str]]:
-    """The entries ``name, name: meaning`` of a docstring; a line that begins none goes on with the one before."""
+    """Return the entries ``name, name: meaning`` of a docstring.
+
+    Other lines continue the entry before.
+    """
     found: list[tuple[str, str]] = []
     for line in (one.strip() for one in text.splitlines()[1:]):
         entry = ENTRY.match(line)

@@ -1,6 +1,6 @@
-"""Where which scheduler wins: a dataset's variables cut into cells, the metrics compared within each.
+"""Maps of winning schedulers: a dataset's variables cut into cells, with metrics compared in each.
 
-Regions, winners and ties are those of `plait analyze`: the same functions.
+Regions, winners and ties come from the functions of `plait analyze`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from plait.results.summary import heading, scale
 from plait.statistics.estimate import student
 
 MOST_CELLS = 18_000
-"""Cells of all maps of a page; with more, fewer metrics have maps."""
+"""Maximum number of cells of all maps of a page; beyond it, fewer metrics have maps."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Cut:
 
 
 def cut(values: pl.Series, points: pl.Series | None = None, dimensions: int = 1) -> Cut:
-    """Cut a variable, a value per pair, into its regions; `points` numbers the point of each pair."""
+    """Cut a variable, one value per pair, into its regions; `points` has each pair's point."""
     each = values if points is None else pl.DataFrame([points, values]).unique(points.name)[values.name]
     found = ranges(each, dimensions)
     codes = np.full(len(values), -1, dtype=np.int64)
@@ -45,7 +45,7 @@ def cut(values: pl.Series, points: pl.Series | None = None, dimensions: int = 1)
 
 
 def field_data(sample: Sample) -> dict[str, Any]:
-    """For every two variables and every metric that can be won: who wins each cell, by how much, and the means."""
+    """Return winners, margins and means by cell, for every two variables and ranked metric."""
     many = min(2, len(sample.dataset.variables))
     cuts = [cut(sample.pairs[name], sample.pairs["point"], many) for name in sample.dataset.variables]
     cuts = [one for one in cuts if len(one.labels) > 0]
@@ -78,7 +78,7 @@ def field_data(sample: Sample) -> dict[str, Any]:
 
 
 def curve_chart(sample: Sample) -> Chart:
-    """The mean of a metric over a variable, by scheduler, with 95 % intervals."""
+    """Return the mean of a metric over a variable, by scheduler, with 95 % intervals."""
     cuts = [cut(sample.pairs[name], sample.pairs["point"]) for name in sample.dataset.variables]
     traces = []
     for name in sample.shown:
@@ -123,7 +123,10 @@ def curve_chart(sample: Sample) -> Chart:
 
 
 def _means(values: Floats, one: Cut, points: NDArray[np.int64]) -> tuple[Floats, Floats, Any]:
-    """Mean, half its interval and number of points (or of seeds, where there is one point) by cell."""
+    """Return mean, half its interval, and number of points by cell.
+
+    With one point, seeds are counted.
+    """
     held = np.isfinite(values) & (one.codes >= 0)
     size = len(one.labels)
     column, codes = evidence(values[held][:, None], one.codes[held], size, points[held])
@@ -146,7 +149,7 @@ def _packed(one: Contest, factor: float) -> dict[str, Any]:
 
 
 def _place(cuts: list[Cut], x: int, y: int) -> NDArray[np.int64]:
-    """The cell of every pair in a map of two variables (of one: in a single row)."""
+    """Return the cell of every pair in a map of two variables (a single row with one variable)."""
     if x == y:
         return cuts[x].codes
     across, down = cuts[x].codes, cuts[y].codes
@@ -159,5 +162,5 @@ def _size(cuts: list[Cut], couple: tuple[int, int]) -> int:
 
 
 def value_text(value: Any) -> str:
-    """A variable's value for people."""
+    """Format a variable's value."""
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)

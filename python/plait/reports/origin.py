@@ -1,4 +1,4 @@
-"""What was run: commands, versions and machine, the scenario in words, the schedulers."""
+"""Origin of runs: commands, versions and machine, the scenario in words, the schedulers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ WHAT = {
     "cores": "cores",
 }
 HIDDEN: tuple[Any, ...] = ("0s", "0%", [], None)
-"""Values of a direction that say nothing."""
+"""Values of a direction that carry no information."""
 
 
 def origin_table(origins: Sequence[Mapping[str, Any]]) -> Table:
-    """Commands and what they ran with and on; a column per command."""
+    """Return a table of commands and their environment, one column per command."""
     return {
         "headings": [],
         "lines": [
@@ -40,7 +40,7 @@ def origin_table(origins: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def network_table(scenario: Mapping[str, Any]) -> Table:
-    """Paths and shared links of a scenario: rate, delay, queue and what disturbs, each way."""
+    """Return a table of paths and shared links: rate, delay, queue and disturbances, each way."""
     lines = []
     for kind in ("path", "link"):
         for one in scenario.get(kind, []):
@@ -56,7 +56,7 @@ def network_table(scenario: Mapping[str, Any]) -> Table:
 
 
 def settings(scenario: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the scenario is beside its network, in words."""
+    """Return the scenario without its network, in words."""
     transport, workload = scenario.get("transport", {}), scenario.get("workload", {})
     extent = f"{scenario.get('duration', '–')}, of which metrics leave out the first {scenario.get('warmup', '0s')}"
     shown = (
@@ -78,13 +78,13 @@ def settings(scenario: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def scenario_of(results: Sequence[Result]) -> dict[str, Any] | None:
-    """The scenario of runs that differ in their scheduler alone; None if it is not known."""
+    """Return the scenario of runs that differ in their scheduler alone; None if it is unknown."""
     known = [result.scenario_json for result in results if result.scenario_json is not None]
     return dict(json.loads(known[0])) if known else None
 
 
 def scheduler_notes(labels: Sequence[str]) -> list[tuple[str, str]]:
-    """What each scheduler does and where it comes from; of one's own only the label."""
+    """Return summary and source of each scheduler; a user-defined one has only its label."""
     known = {one["name"]: one for one in schedulers()}
     notes = []
     for label in labels:
@@ -117,7 +117,7 @@ def _words(table: Mapping[str, Any], keys: Any) -> str:
 
 
 def _sized(value: Any) -> str:
-    """Many bytes as people write them; queues may be something else, such as packets, and packets are told in bytes."""
+    """Format large byte counts for readers; other queue sizes, such as packets, are unchanged."""
     return numbers.size(int(value[:-1])) if re.fullmatch(r"\d{5,}B", str(value)) else str(value)
 
 

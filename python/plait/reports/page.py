@@ -16,7 +16,7 @@ SCRIPTS = {"runs": ("common.js", "schedule.js"), "dataset": ("common.js", "datas
 
 
 def page(content: Mapping[str, Any]) -> str:
-    """The page's HTML; `content` is what `runs_page` or `dataset_page` gives."""
+    """Return the page's HTML; `content` comes from `runs_page` or `dataset_page`."""
     environment = Environment(
         loader=PackageLoader("plait.reports", "."),
         autoescape=True,
@@ -39,13 +39,13 @@ def _file(name: str) -> str:
 
 
 def _embedded(data: Any) -> str:
-    """JSON that is safe inside a script element."""
+    """Return JSON that is safe inside a script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def _code(text: str) -> Markup:
-    """A docstring's words between backticks, as code."""
+    """Convert a docstring's words between backticks to code elements."""
     parts = re.split(r"`+", text)
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts)

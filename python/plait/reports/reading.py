@@ -1,4 +1,4 @@
-"""What is to be reported: results, a folder of them, or the dataset of a sweep."""
+"""Input of a report: results, a folder of results, or the dataset of a sweep."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ KEYS = ("index", "point", "seed", "scheduler", "error")
 
 @dataclass(frozen=True)
 class Runs:
-    """Results, and what is known of the commands that made them."""
+    """Results, and information about the commands that made them."""
 
     results: Sequence[Result]
     origins: Sequence[dict[str, Any]]
 
     @property
     def groups(self) -> list[list[Result]]:
-        """The runs of each scenario: those that differ in scheduler, seed and engine alone."""
+        """The runs of each scenario: they differ only in scheduler, seed and engine."""
         groups: dict[Any, list[Result]] = {}
         for result in self.results:
             groups.setdefault(_network(result), []).append(result)
@@ -41,10 +41,13 @@ class Runs:
 
 @dataclass(frozen=True)
 class Rows:
-    """The runs of a sweep: a row each.
+    """The runs of a sweep, one row each.
 
-    frame: columns `index`, `point`, `seed`, `scheduler`, the variables, `error`, and metrics by their dotted names.
-    variables: the columns that were varied. schedulers: their labels, in the plan's order. about: the plan.
+    frame: columns `index`, `point`, `seed`, `scheduler`, the variables, `error`, and metrics by
+        their dotted names.
+    variables: the columns that were varied.
+    schedulers: their labels, in the plan's order.
+    about: the plan.
     """
 
     frame: pl.DataFrame
@@ -54,7 +57,7 @@ class Rows:
 
 
 def subject(what: str | PathLike[str] | Result | Sequence[Result] | Dataset | Rows) -> Runs | Rows:
-    """What is to be reported, read if it is a folder.
+    """Return the input of a report; a folder is read.
 
     Raises:
         ScenarioError: there is nothing to report, or a file cannot be read.
@@ -103,5 +106,5 @@ def _rows(dataset: Dataset) -> Rows:
 
 
 def _here() -> dict[str, Any]:
-    """What is known of results that were made in this process."""
+    """Return the origin of results that were made in this process."""
     return {"command": "plait.report(…) in Python", **surroundings()}

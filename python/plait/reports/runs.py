@@ -26,7 +26,7 @@ ENGINES = {
 
 
 def runs_page(runs: Runs) -> dict[str, Any]:
-    """What the page's template takes."""
+    """Return the input of the page's template."""
     labels = list(dict.fromkeys(result.scheduler for result in runs.results))
     groups = [_group(f"g{number}", results, labels) for number, results in enumerate(runs.groups)]
     charts = [chart for group in groups for chart in group["charts"].values()]
@@ -66,7 +66,7 @@ def _summary(runs: Runs) -> str:
 
 
 def _group(group: str, results: Sequence[Result], labels: Sequence[str]) -> dict[str, Any]:
-    """What the page says of the runs of one scenario."""
+    """Return the page's section about the runs of one scenario."""
     names = _names(results)
     places = [labels.index(result.scheduler) for result in results]
     scenario = scenario_of(results)
@@ -101,7 +101,7 @@ def _group(group: str, results: Sequence[Result], labels: Sequence[str]) -> dict
 
 
 def _seeds(results: Sequence[Result]) -> dict[str, Any] | None:
-    """The means over several seeds, with their intervals; None where there is one seed, or several engines."""
+    """Return means over several seeds with intervals; None with one seed or several engines."""
     if len({result.data["engine"] for result in results}) > 1:
         return None
     found = Repeated.of(results)
@@ -118,7 +118,7 @@ def _seeds(results: Sequence[Result]) -> dict[str, Any] | None:
 
 
 def _names(results: Sequence[Result]) -> list[str]:
-    """Headings of the runs: their schedulers, and what else tells them apart."""
+    """Return headings of the runs: their schedulers, and other distinguishing properties."""
     seeds = len({result.seed for result in results}) > 1
     engines = len({result.data["engine"] for result in results}) > 1
     names: list[str] = []

@@ -1,6 +1,6 @@
 """The metrics of a dataset as arrays: a row per pair of point and seed, a column per scheduler.
 
-From them come distributions, estimates, and differences of pairs, which met the same losses.
+The arrays give distributions, estimates, and differences between runs with the same losses.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from plait.results.summary import METRICS, heading, scale, written, written_inte
 from plait.statistics.estimate import Estimate, mean, median_by_ranks
 
 MOST_METRICS = 32
-"""Metrics of a page; a dataset with more shows the first ones, the usual ones before others."""
+"""Maximum number of metrics of a page. A larger dataset shows the first ones, common metrics
+first."""
 TRIVIAL = ("measured_s", "events")
-"""Metrics that tell nothing about schedulers."""
+"""Metrics without information about schedulers."""
 POINTS = 240
-"""Points of a distribution's curve."""
+"""Number of points of a distribution's curve."""
 SAME = 1e-9
-"""Relative difference below which two values count as the same."""
+"""Relative difference below which two values count as equal."""
 QUARTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -40,7 +41,7 @@ class Sample:
 
     @cached_property
     def metrics(self) -> list[str]:
-        """The metrics that some run has, the usual ones first."""
+        """The metrics of at least one run, the common ones first."""
         frame, variables = self.dataset.frame, self.dataset.variables
         found = [
             name
@@ -68,7 +69,7 @@ class Sample:
 
     @cached_property
     def pairs(self) -> pl.DataFrame:
-        """Every point and seed once, with the variables."""
+        """Every combination of point and seed once, with the variables."""
         columns = ["point", "seed", *self.dataset.variables]
         return self.dataset.frame.select(columns).unique(["point", "seed"], maintain_order=True)
 
@@ -78,14 +79,14 @@ class Sample:
         return self.pairs["point"].rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
 
     def evidence(self, metric: str) -> Floats:
-        """A metric by point and scheduler, each the mean of its seeds; of a single point, by seed."""
+        """Return a metric by point and scheduler, the mean of seeds; of a single point, by seed."""
         values = self.values(metric)
         whole, _ = evidence(values, np.zeros(len(values), dtype=np.int64), 1, self.points)
         return whole
 
     @cached_property
     def places(self) -> tuple[Any, Any]:
-        """For every row of the dataset the number of its pair and that of its scheduler."""
+        """The numbers of pair and scheduler for every row of the dataset."""
         numbered = self.pairs.select("point", "seed").with_row_index("pair")
         rows = self.dataset.frame.select("point", "seed", "scheduler").join(
             numbered, on=["point", "seed"], how="left", maintain_order="left", nulls_equal=True
@@ -96,12 +97,12 @@ class Sample:
         ).to_numpy()
 
     def values(self, metric: str) -> Floats:
-        """A metric by pair and scheduler; not a number where a run has none."""
+        """Return a metric by pair and scheduler; missing values are not a number."""
         return self._spread(self.dataset.frame[metric].cast(pl.Float64).fill_null(float("nan")).to_numpy())
 
     @cached_property
     def failed(self) -> Floats:
-        """1 by pair and scheduler where a run failed."""
+        """1 for each failed run, by pair and scheduler."""
         return np.nan_to_num(
             self._spread(self.dataset.frame["error"].is_not_null().cast(pl.Float64).to_numpy())
         )
@@ -113,12 +114,12 @@ class Sample:
 
 
 def known(values: Floats) -> Floats:
-    """Those that are numbers."""
+    """Return the values that are numbers."""
     return values[np.isfinite(values)]
 
 
 def estimate_table(sample: Sample) -> list[dict[str, Any]]:
-    """Mean and median of every metric by scheduler, with their intervals; what is best beyond chance in bold."""
+    """Return mean and median of metrics by scheduler, with intervals; the clearly best in bold."""
     lines = []
     for name in sample.shown:
         values = sample.evidence(name)
@@ -134,7 +135,7 @@ def estimate_table(sample: Sample) -> list[dict[str, Any]]:
 
 
 def distribution_chart(sample: Sample) -> Chart:
-    """The distribution of a metric over all runs, by scheduler."""
+    """Return the distribution of a metric over all runs, by scheduler."""
     traces, titles = [], {}
     for name in sample.shown:
         values = sample.values(name) * scale(name)
@@ -171,11 +172,13 @@ def distribution_chart(sample: Sample) -> Chart:
 
 
 def difference_data(sample: Sample) -> dict[str, Any]:
-    """Differences of pairs to every scheduler as the baseline, for each metric.
+    """Return paired differences between every two schedulers, for each metric.
 
-    By metric, baseline and other scheduler, over points: by how much the other is better (more, where neither is
-    better): how many; mean with interval; median with interval; the 5, 25, 50, 75 and 95 % quantiles; shares in percent
-    in which the other is better, the same, worse (higher, same, lower where neither is better).
+    The table has one entry by metric, baseline and other scheduler, over points. A difference is
+    the advantage of the other scheduler, or its excess if the metric has no preferred direction. An
+    entry has the count, the mean with its interval, and the median with its interval. The 5, 25,
+    50, 75 and 95 % quantiles follow, then the shares in percent with better, equal and worse values
+    (or higher, equal and lower).
     """
     count = len(sample.schedulers)
     found: dict[str, Any] = {}
@@ -228,7 +231,10 @@ def _short(value: float | None) -> float | None:
 
 
 def _best(values: Floats, way: int, medians: Sequence[float | None] | None) -> frozenset[int]:
-    """The scheduler that is best beyond chance: by its mean, or by the median of the differences to the next one."""
+    """Return the scheduler that is best beyond chance, by its mean or by its median differences.
+
+    The median compares it with the next scheduler.
+    """
     if medians is None:
         first = ahead(values, way)
         return frozenset() if first is None else frozenset({first})
@@ -241,9 +247,8 @@ def _best(values: Floats, way: int, medians: Sequence[float | None] | None) -> f
     both = values[:, ranked[:2]]
     both = both[np.isfinite(both).all(axis=1)]
     gaps = both[:, 0] - both[:, 1]
-    if (
-        len(gaps) and np.ptp(gaps) == 0
-    ):  # always the same difference: beyond chance if the values are not the same, too
+    # A constant difference is beyond chance if the values vary.
+    if len(gaps) and np.ptp(gaps) == 0:
         return frozenset({ranked[0]}) if gaps[0] != 0 and np.ptp(both[:, 0]) > 0 else frozenset()
     interval = median_by_ranks(gaps).interval if len(gaps) else None
     return frozenset({ranked[0]}) if interval and interval[0] * interval[1] > 0 else frozenset()
@@ -256,7 +261,7 @@ def _cell(name: str, one: Estimate | None) -> tuple[str, str]:
 
 
 def _rank(name: str) -> tuple[int, int]:
-    """The usual metrics first, then those that can be won, then the others, in the dataset's order."""
+    """Rank common metrics first, then those that can be won, then others in the dataset's order."""
     if name in METRICS:
         return 0, METRICS.index(name)
     return (1 if direction(name) else 2), 0

@@ -1,4 +1,4 @@
-"""Single packets in space and time: windows of each run, packed for the page's script, which draws them."""
+"""Single packets in space and time: windows of each run, packed for the page's script."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from plait.reports.series import recorded, warmup_ns
 from plait.results.result import Result
 
 MOST_PACKETS = 1200
-"""Transmissions of one run in a window."""
+"""Maximum number of a run's transmissions in a window."""
 SHOWN_AT_FIRST = 45
-"""Transmissions that a window begins with, before a reader zooms."""
+"""Number of transmissions in the initial view of a window, before a reader zooms."""
 FATES = ("arrived", "late", "lost")
 KINDS = ("original", "retransmission", "reinjection")
 
 
 def schedule(group: str, results: Sequence[Result], places: Sequence[int]) -> dict[str, Any] | None:
-    """The space-time diagram of runs of one scenario: the same windows of time of each; None without packets."""
+    """Return the space-time diagram of one scenario's runs, with equal windows of time.
+
+    The result is None without packets.
+    """
     frames = recorded(results, lambda result: result.packets)
     if frames is None:
         return None
@@ -53,10 +56,10 @@ def schedule(group: str, results: Sequence[Result], places: Sequence[int]) -> di
 
 
 def _moments(results: Sequence[Result], frames: Sequence[pl.DataFrame]) -> list[tuple[str, int]]:
-    """Where windows begin: the start, the middle of what is sent, and before the longest wait after the warm-up."""
+    """Return the starts of windows: run start, middle packet, longest wait after the warm-up."""
     known = [frame for frame in frames if not frame.is_empty()]
     first = min(frame["sent_ns"].item(0) for frame in known)
-    # Of the packets, not of the time: a transfer on real paths may pause for most of it.
+    # The middle of the packets, not of the time: a transfer on real paths may pause for most of it.
     middle = int(np.median(np.concatenate([frame["sent_ns"].to_numpy() for frame in known])))
     moments = [("middle", middle)]
     waits = [
@@ -75,7 +78,7 @@ def _moments(results: Sequence[Result], frames: Sequence[pl.DataFrame]) -> list[
 
 
 def _end(sent: Sequence[Any], start: int, most: int) -> int:
-    """Until when no run sends more than `most` packets from `start` on."""
+    """Return the time before which every run sends at most `most` packets from `start` on."""
     ends = [
         times[at] for times in sent for at in [int(np.searchsorted(times, start)) + most] if at < len(times)
     ]
@@ -84,7 +87,10 @@ def _end(sent: Sequence[Any], start: int, most: int) -> int:
 
 
 def _lead(frame: pl.DataFrame) -> int:
-    """The longest of the paths' median ways in nanoseconds: sent so long before, packets still show."""
+    """Return the longest of the paths' median one-way delays in nanoseconds.
+
+    Packets that are sent this long before a window still appear in it.
+    """
     ways = (
         frame.group_by("path")
         .agg(way=(pl.col("arrived_ns") - pl.col("sent_ns")).median())["way"]
@@ -94,10 +100,11 @@ def _lead(frame: pl.DataFrame) -> int:
 
 
 def _fates(frame: pl.DataFrame) -> pl.DataFrame:
-    """With a column `fate`, an index into `FATES`.
+    """Add a column `fate`, an index into `FATES`.
 
-    A transmission that did not arrive as the first of its segment was lost or came too late, which the table does not
-    tell: it counts as late if another one of the segment arrived before this one could have by its path's median way.
+    The table does not distinguish losses from late arrivals: a transmission without an arrival time
+    was not the first of its segment to arrive. It counts as late if another transmission of the
+    segment arrived within this one's median one-way delay.
     """
     ways = frame.group_by("path").agg(way=(pl.col("arrived_ns") - pl.col("sent_ns")).median())
     first = frame.group_by("sequence").agg(first_ns=pl.col("arrived_ns").min())
@@ -109,7 +116,10 @@ def _fates(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _packets(frame: pl.DataFrame, start: int, lead: int, end: int, paths: int) -> dict[str, Any]:
-    """The packets sent from `lead` before a window to its end, in milliseconds after its start; their lanes."""
+    """Return the packets from `lead` before a window to its end, in ms after its start.
+
+    The result also has their rows in the diagram.
+    """
     shown = frame.filter(pl.col("sent_ns").is_between(start - lead, end, closed="left"))[:MOST_PACKETS]
     lanes = np.full(len(shown), -1)
     depths = []
@@ -117,7 +127,7 @@ def _packets(frame: pl.DataFrame, start: int, lead: int, end: int, paths: int) -
         own = (shown["path"] == path).to_numpy()
         lanes[own] = lanes_of(shown.filter(pl.col("path") == path))
         depths.append(int(lanes[own].max(initial=-1)) + 1)
-    # Folders of older runs do not tell reinjections.
+    # Folders of older versions do not distinguish reinjections.
     copies = shown["reinjection"] if "reinjection" in shown.columns else shown["retransmission"] & False
     kinds = np.where(copies.to_numpy(), 2, shown["retransmission"].to_numpy().astype(int))
     times = {

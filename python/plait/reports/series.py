@@ -1,4 +1,4 @@
-"""Charts of runs: distributions of delays, levels over time, why paths were chosen or not."""
+"""Charts of runs: distributions of delays, levels over time, reasons for path choices."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from plait.results.result import NotRecordedError, Result, verdicts
 from plait.scenarios.units import duration_ns
 
 MOST_POINTS = 2000
-"""Points of a curve over time."""
+"""Maximum number of points of a curve over time."""
 POINTS_IN_ALL = 120_000
-"""Points over time of a page; with many runs each curve has fewer."""
+"""Maximum number of points over time of a page; with many runs each curve has fewer."""
 RATE_WINDOWS = 200
-"""Spans of time over which a throughput is averaged."""
+"""Number of time spans for the average of a throughput."""
 PANEL = 170
-"""Height of one of several panels below each other, in pixels."""
+"""Height of one of several stacked panels, in pixels."""
 RARE = 0.0005
 """Verdicts with a smaller share of a run's decisions are not drawn."""
 LEVELS: dict[str, tuple[str, str]] = {
@@ -30,11 +30,11 @@ LEVELS: dict[str, tuple[str, str]] = {
     "link_queue_packets": ("queue of the links", "packets"),
     "arrived_bytes": ("throughput", "Mbit/s"),
 }
-"""What is drawn of each path over time: the table's column, its name, its unit."""
+"""Levels of each path over time: the table's column, its name, its unit."""
 
 
 def recorded(results: Sequence[Result], table: Callable[[Result], pl.DataFrame]) -> list[pl.DataFrame] | None:
-    """A table of all runs; None if a run lacks it or nothing is in any."""
+    """Return a table of all runs; None if a run lacks it, or if all are empty."""
     try:
         frames = [table(result) for result in results]
     except NotRecordedError:
@@ -43,14 +43,14 @@ def recorded(results: Sequence[Result], table: Callable[[Result], pl.DataFrame])
 
 
 def warmup_ns(result: Result) -> int:
-    """When the metrics of a run begin; 0 where that is not known."""
+    """Return the start of a run's metrics; 0 if it is unknown."""
     if result.scenario_json is None:
         return 0
     return duration_ns(json.loads(result.scenario_json).get("warmup", "0s"))
 
 
 def delays(result: Result) -> tuple[Floats, Floats]:
-    """Application delay and blocking time of every packet that was delivered after the warm-up, in milliseconds."""
+    """Return application delay and blocking time in ms of packets delivered after the warm-up."""
     packets = result.packets
     first = packets.group_by("sequence").agg(first_ns=pl.col("sent_ns").min())
     delivered = packets.filter(pl.col("delivered_ns") >= warmup_ns(result)).join(first, on="sequence")
@@ -61,7 +61,10 @@ def delays(result: Result) -> tuple[Floats, Floats]:
 def delay_charts(
     group: str, results: Sequence[Result], places: Sequence[int], names: Sequence[str]
 ) -> list[Chart]:
-    """Distributions of application delay and blocking time; `places` are the schedulers' indices, `names` the runs'."""
+    """Return distributions of application delay and blocking time.
+
+    `places` are the schedulers' indices, `names` the runs'.
+    """
     if recorded(results, lambda result: result.packets) is None:
         return []
     titles = {"app-delay": "application delay (ms)", "blocking": "blocking time (ms)"}
@@ -100,7 +103,7 @@ def delay_charts(
 def buffer_chart(
     group: str, results: Sequence[Result], places: Sequence[int], names: Sequence[str]
 ) -> Chart | None:
-    """Packets that wait in the receive buffer over time."""
+    """Return the number of packets in the receive buffer over time."""
     frames = recorded(results, lambda result: result.connection_series)
     if frames is None:
         return None
@@ -126,7 +129,7 @@ def buffer_chart(
 def level_chart(
     group: str, results: Sequence[Result], places: Sequence[int], names: Sequence[str]
 ) -> Chart | None:
-    """Congestion window, round-trip time, queues and throughput of each path over time; one of them at a time."""
+    """Return window, round-trip time, queues and throughput of paths over time, one at a time."""
     frames = recorded(results, lambda result: result.path_series)
     if frames is None:
         return None
@@ -165,7 +168,7 @@ def level_chart(
 def verdict_chart(
     group: str, results: Sequence[Result], places: Sequence[int], names: Sequence[str]
 ) -> Chart | None:
-    """How often a path was chosen in a decision, or why not."""
+    """Return the shares of decisions that chose a path, or that rejected it by reason."""
     frames = recorded(results, lambda result: result.decision_paths)
     if frames is None:
         return None
@@ -203,7 +206,7 @@ def verdict_chart(
 
 
 def decision_rows(results: Sequence[Result]) -> list[tuple[str, list[int]]]:
-    """How often each kind of decision was made, by run; empty if not recorded."""
+    """Return the number of decisions of each kind by run; empty if they are not recorded."""
     frames = recorded(results, lambda result: result.decisions)
     if frames is None:
         return []
@@ -217,7 +220,7 @@ def _most_points(curves: int) -> int:
 
 
 def _rates(x: Floats, arrived: Floats) -> tuple[Floats, Floats]:
-    """Mbit/s of what arrived, averaged over spans of time; each at the end of its span."""
+    """Return Mbit/s of arrived data, averaged over spans of time, at the end of each span."""
     ends = np.unique(np.linspace(0, len(x) - 1, RATE_WINDOWS + 1).astype(int))
     if len(ends) < 2:
         return x[:0], arrived[:0]

@@ -1,4 +1,4 @@
-"""The page about a dataset: what was varied, estimates, distributions, differences of pairs, and who wins where."""
+"""The page about a dataset: variables, estimates, distributions, paired differences, winners."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from plait.scenarios.repetition import MEANING
 from plait.sweep.dataset import identical
 
 MOST_FAILURES = 200
-"""Failed runs that are listed."""
+"""Maximum number of failed runs in the list."""
 MOST_VALUES = 12
-"""Values of a variable that are listed."""
+"""Maximum number of a variable's values in the list."""
 
 
 def dataset_page(dataset: Rows) -> dict[str, Any]:
-    """What the page's template takes."""
+    """Return the input of the page's template."""
     about = dataset.about
     same = identical(
         dataset.frame.lazy(), Sample(dataset).metrics, perturbed=about.get("perturbed") is not None
@@ -104,7 +104,7 @@ def _summary(dataset: Rows, sample: Sample, failed: int) -> str:
 
 
 def _few(sample: Sample) -> str | None:
-    """That there are too few points, or seeds of one point, for intervals to be trusted."""
+    """Warn if there are too few points, or seeds of one point, for reliable intervals."""
     points = sample.dataset.frame["point"].n_unique()
     what, number = ("points", points) if points > 1 else ("seeds", sample.dataset.frame["seed"].n_unique())
     return (
@@ -115,7 +115,7 @@ def _few(sample: Sample) -> str | None:
 
 
 def _canonical(scenario: Any) -> dict[str, Any] | None:
-    """A plan's base scenario with every default; None without one, or if it is not a whole one."""
+    """Return a plan's base scenario with every default; None if it is missing or incomplete."""
     if not isinstance(scenario, dict):
         return None
     try:
@@ -125,7 +125,7 @@ def _canonical(scenario: Any) -> dict[str, Any] | None:
 
 
 def _counts(dataset: Rows, sample: Sample) -> list[tuple[str, list[str]]]:
-    """Runs and failures by scheduler."""
+    """Return runs and failures by scheduler."""
     counts = {
         row["scheduler"]: row
         for row in dataset.frame.group_by("scheduler")
@@ -139,7 +139,7 @@ def _counts(dataset: Rows, sample: Sample) -> list[tuple[str, list[str]]]:
 
 
 def _range(values: pl.Series) -> str:
-    """A variable's values, or their range where there are many."""
+    """Return a variable's values, or their range if there are many."""
     distinct = values.drop_nulls().unique(maintain_order=True)
     if len(distinct) <= MOST_VALUES:
         return ", ".join(
@@ -151,7 +151,7 @@ def _range(values: pl.Series) -> str:
 
 
 def _plan(about: dict[str, Any]) -> list[tuple[str, list[str]]]:
-    """What the plan says beside scenario, schedulers and variables, where it is one line."""
+    """Return the plan's one-line entries."""
     return [
         (key, [str(value)])
         for key, value in about.items()

@@ -1,1 +1,1 @@
-"""What runs gave: metrics and tables, the folders they are written to, and how they are shown to people."""
+"""Results of runs: metrics and tables, the folders that hold them, and their form for people."""

@@ -1,4 +1,4 @@
-"""Where the captures of simulated runs go: a folder per run, a file per end of a path."""
+"""Places of the captures of simulated runs: a folder per run, a file per end of a path."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from plait.scenarios.scheduler import scheduler_name
 from plait.support.files import free_name, make_folder
 
 Folder = str | PathLike[str]
-"""A folder, by its name."""
+"""Name of a folder."""
 
 
 def capture_places(folder: Folder, scenario: str, scheduler: str | None, taken: set[str]) -> list[str]:
-    """Make the folder of a run's captures below `folder`; the beginnings of its files' names, one per path.
+    """Make the folder of a run's captures below `folder`; return a file prefix for each path.
 
     Args:
-        folder: where runs' folders go.
+        folder: parent of the runs' folders.
         scenario: the run's scenario, canonical JSON.
         scheduler: the label of its scheduler; None: the scenario's.
-        taken: names of folders that other runs have; the run's own is added.
+        taken: folder names of other runs; the run's own name is added.
 
     Raises:
-        OutputError: the folder cannot be written to.
+        OutputError: the folder is not writable.
     """
     document = json.loads(scenario)
     name = scheduler_name(document["scheduler"]) if scheduler is None else scheduler
@@ -34,5 +34,5 @@ def capture_places(folder: Folder, scenario: str, scheduler: str | None, taken: 
 
 
 def run_name(scenario: str, scheduler: str, taken: set[str]) -> str:
-    """A run's name as a file or folder; numbered if another run has it, and added to those."""
+    """Return a run's name as a file or folder, numbered if taken; add it to `taken`."""
     return free_name(f"{scenario}-{scheduler}", taken)

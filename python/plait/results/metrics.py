@@ -1,4 +1,4 @@
-"""What metrics there are: what each means, how it is found by its name, and which way it is better."""
+"""The metrics: their meaning, their names, and whether more or less of each is better."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, Protocol, TypedDict
 from plait.support.words import UnknownNameError, expected
 
 CLOSE = 0.01
-"""Values of single runs that differ by a smaller share are not told apart: chance alone makes more."""
+"""Share below which values of single runs count as equal: chance alone causes larger
+differences."""
 
 
 class Spread(TypedDict):
@@ -40,44 +41,54 @@ class Occupancy(TypedDict):
 
 
 class Metrics(TypedDict, total=False):
-    """The metrics of a run, from the end of the warm-up on. A name ends in its unit; what has none is a count.
+    """The metrics of a run after the warm-up. A name ends in its unit; without one it is a count.
 
     goodput_bps: payload delivered in order to the application, per second.
-    app_delay_ms: of a packet, from its first transmission to its in-order delivery.
-    blocking_ms: of a packet, from its arrival to its in-order delivery.
-    receive_buffer_packets, receive_buffer_bytes: data that waits for in-order delivery; the mean is time-weighted.
-    block_delay_ms: of a block of constant-rate or on-off traffic, from writing it to the delivery of its last byte.
+    app_delay_ms: delay of a packet from its first transmission to its in-order delivery.
+    blocking_ms: delay of a packet from its arrival to its in-order delivery.
+    receive_buffer_packets, receive_buffer_bytes: data that waits for in-order delivery; the mean is
+        time-weighted.
+    block_delay_ms: delay of a block of constant-rate or on-off traffic, from its writing to the
+        delivery of its last byte.
     delay_variance_ms: absolute difference of consecutive block delays.
-    request_latency_ms: of a request, from writing it at the client to the delivery of its response's last byte there;
-        of those that ended after the warm-up.
+    request_latency_ms: latency of a request, from its writing at the client to the delivery of the
+        response's last byte there; of requests that ended after the warm-up.
     requests_begun: requests that clients wrote; None for other traffic.
-    requests_completed: responses that were delivered wholly; None for other traffic.
-    in_time_share: of the messages (blocks, responses, the file) the share that was delivered wholly by its deadline. A
-        message counts when it is delivered or its deadline passes; None without a deadline, and if none counts.
-    messages_in_time, messages_late: how many were, and were not; None without a deadline.
-    retransmissions: packets that were sent again because they counted as lost.
-    spurious_retransmissions: retransmissions and copies that arrived although the packet had arrived before.
+    requests_completed: responses delivered completely; None for other traffic.
+    in_time_share: share of the messages (blocks, responses, the file) that were delivered
+        completely by their deadline. A message counts at its delivery or at its deadline, the
+        earlier one; None without a deadline, and if no message counts.
+    messages_in_time, messages_late: number of messages delivered in time, and of the others; None
+        without a deadline.
+    retransmissions: packets sent again because they counted as lost.
+    spurious_retransmissions: retransmissions and reinjections that arrived although the packet had
+        arrived before.
     reinjections: copies of packets in flight that a scheduler sent on another path.
-    tail_probes: of the retransmissions, those that ask after the last packets, which nobody acknowledged (MPTCP and
-        TCP); None where the engine does not count them.
+    tail_probes: retransmissions that probe for the loss of the last packets, which were not
+        acknowledged (MPTCP and TCP); None where the engine does not count them.
     timeouts: expiries of retransmission timers; None where the engine does not count them.
-    spurious_timeouts: of the timeouts, those that were needless: something arrived that had not been sent again.
+    spurious_timeouts: needless timeouts: data arrived that had not been retransmitted.
     duplicate_reports: reports of packets that arrived twice (D-SACK).
-    reorderings: acknowledgements that told of a packet, sent once, that arrived after a later one of its path.
-    undone_reductions: reductions of a congestion window that turned out to be needless and were taken back. These
-        four of MPTCP and TCP; None where the engine does not count them (the kernel's own counters are in ``kernel``).
-    decisions: answers of the scheduler, without those to wait; None where the engine does not count them.
-    waits: answers of the scheduler to wait; None where the engine does not count them.
-    completion_time_s: when the last byte of a file, or of the last of so many responses, was delivered; None if the run
-        ended before.
-    aggregation_benefit: Kaspar's, against capacities: 0 is what the best path could carry when full, 1 what all could,
-        −1 nothing at all. The best path alone may be below 0: `plait compare --alone` compares with it. None of real
-        paths, whose capacities nobody knows.
+    reorderings: acknowledgements of a packet, sent once, that arrived after a later one of its
+        path.
+    undone_reductions: needless reductions of a congestion window that were undone. This metric and
+        the three before it exist for MPTCP and TCP; None where the engine does not count them (the
+        kernel's own counters are in ``kernel``).
+    decisions: decisions of the scheduler other than to wait; None where the engine does not count
+        them.
+    waits: decisions of the scheduler to wait; None where the engine does not count them.
+    completion_time_s: time at which the last byte of a file, or of the last of a fixed number of
+        responses, was delivered; None if the run ended before.
+    aggregation_benefit: Kaspar's, against capacities: 0 is the capacity of the best path, 1 the sum
+        of all capacities, −1 a goodput of zero. The best path alone may be below 0: `plait compare
+        --alone` compares with it. None for real paths, whose capacities are unknown.
     packets_delivered: packets delivered in order.
-    delivered_bytes: payload handed to the application since the start of the run, warm-up included.
-    undelivered_bytes: payload written and not delivered when the run ended; None for endless traffic.
+    delivered_bytes: payload delivered to the application since the start of the run, warm-up
+        included.
+    undelivered_bytes: payload written and not delivered at the end of the run; None for endless
+        traffic.
     measured_s: seconds that the metrics cover.
-    events: simulated events, or captured packets where nothing is simulated.
+    events: simulated events, or captured packets if the engine simulates nothing.
     """
 
     goodput_bps: float
@@ -114,18 +125,20 @@ class Metrics(TypedDict, total=False):
 
 
 class PathMetrics(TypedDict, total=False):
-    """The metrics of one path, from the end of the warm-up on.
+    """The metrics of one path after the warm-up.
 
     name: the path's name in the scenario.
     throughput_bps: payload that arrived for the first time, per second.
     packets_sent: data packets sent on the path, retransmissions included.
-    retransmissions: of the packets sent, those sent again.
-    packets_lost: lost on the way.
-    packets_dropped: found the queue full; None where the engine cannot tell, and counts them as lost.
+    retransmissions: retransmissions among the packets sent.
+    packets_lost: packets lost on the way.
+    packets_dropped: packets dropped by a full queue; None where the engine cannot tell, and counts
+        them as lost.
     srtt_ms: the smoothed round-trip time at the end; None without a sample.
-    forward_delay_ms: one-way delay to the receiver at the end, as timestamps tell it, with the clocks' offset in it;
-        None for CMT-SCTP.
-    backward_delay_ms: one-way delay of the acknowledgements, likewise.
+    forward_delay_ms: one-way delay to the receiver at the end, from timestamps, with the clocks'
+        offset in it; None for CMT-SCTP.
+    backward_delay_ms: one-way delay of the acknowledgements at the end, from timestamps, with the
+        clocks' offset in it; None for CMT-SCTP.
     cwnd_packets: the congestion window at the end; None if the path had none then.
     """
 
@@ -142,18 +155,21 @@ class PathMetrics(TypedDict, total=False):
 
 
 class FlowMetrics(TypedDict, total=False):
-    """The metrics of one competing flow, from the end of the warm-up on.
+    """The metrics of one competing flow after the warm-up.
 
     name: the flow's name in the scenario.
-    kind: what traffic it is: tcp, multipath, cbr or on-off.
-    goodput_bps: payload delivered in order, per second; of datagrams what arrived, headers included.
+    kind: kind of the traffic: tcp, multipath, cbr or on-off.
+    goodput_bps: payload delivered in order, per second; for datagrams, bytes that arrived, headers
+        included.
     packets_sent: data packets or datagrams sent.
     retransmissions: packets sent again.
     packets_delivered: data packets or datagrams delivered.
-    packets_lost: lost on the way.
-    packets_dropped: found a queue full; None where the engine cannot tell, and counts them as lost.
-    delay_ms: of a datagram, from sending to arrival; None for connections.
-    completion_time_s: when the last byte of a finite flow was delivered; None if the run ended before.
+    packets_lost: packets lost on the way.
+    packets_dropped: packets dropped by a full queue; None where the engine cannot tell, and counts
+        them as lost.
+    delay_ms: delay of a datagram from sending to arrival; None for connections.
+    completion_time_s: time at which the last byte of a finite flow was delivered; None if the run
+        ended before.
     """
 
     name: str
@@ -169,18 +185,20 @@ class FlowMetrics(TypedDict, total=False):
 
 
 class QueueMetrics(TypedDict, total=False):
-    """The metrics of an active queue, one direction of a link, from the end of the warm-up on.
+    """The metrics of an active queue, one direction of a link, after the warm-up.
 
-    They count packets of the connection and of all flows, data and acknowledgements alike. Drop-tail has none.
+    They count packets of the connection and of all flows, both data and acknowledgements. Drop-tail
+    queues have no such metrics.
 
-    name: the link's name, or that of the path whose wire it is.
+    name: name of the link, or of the path that has the link for itself.
     direction: forward or backward.
     discipline: the discipline's name.
     packets_sent: packets that left the queue to be transmitted.
     packets_marked: packets that the discipline marked (ECN).
     packets_dropped: packets that the discipline dropped because of their delay.
-    packets_over_limit: packets that were dropped because the queue was full.
-    sojourn_ms: of the packets sent, from the arrival in the queue to the start of the transmission; None without any.
+    packets_over_limit: packets dropped because the queue was full.
+    sojourn_ms: time from the arrival in the queue to the start of the transmission, of the packets
+        sent; None without any.
     """
 
     name: str
@@ -194,26 +212,26 @@ class QueueMetrics(TypedDict, total=False):
 
 
 class WithMetrics(Protocol):
-    """What has metrics: a `plait.Result`."""
+    """An object with metrics: a `plait.Result`."""
 
     @property
     def metrics(self) -> Metrics:
-        """Those of the connection."""
+        """The metrics of the connection."""
         ...
 
     @property
     def paths(self) -> Sequence[PathMetrics]:
-        """Those of each path."""
+        """The metrics of each path."""
         ...
 
     @property
     def queues(self) -> Sequence[QueueMetrics]:
-        """Those of each active queue."""
+        """The metrics of each active queue."""
         ...
 
 
 def meant(name: str, known: Sequence[str]) -> str | None:
-    """Which metric a name stands for: itself, or the only one of which it leaves out the unit or the mean."""
+    """Return the metric that a name denotes: itself, or the only one without its unit or mean."""
     if name in known:
         return name
     begun = [one for one in known if one.startswith(f"{name}_") or one == f"{name}.mean"]
@@ -222,7 +240,7 @@ def meant(name: str, known: Sequence[str]) -> str | None:
 
 
 def names_of(result: WithMetrics) -> list[str]:
-    """The dotted names of all metrics that a run has."""
+    """Return the dotted names of all metrics that a run has."""
     names = list(_leaves("", result.metrics))
     for path in result.paths:
         names += _leaves(f"paths.{path['name']}.", path)
@@ -245,10 +263,10 @@ def _unknown(result: WithMetrics, name: str) -> UnknownNameError:
 
 
 def metric(result: WithMetrics, name: str) -> float | None:
-    """A metric by its dotted name.
+    """Return a metric by its dotted name.
 
-    ``app_delay_ms.mean`` is a metric of the connection, ``paths.slow.throughput_bps`` one of a path, and
-    ``paths.sum.throughput_bps`` the sum over the paths. None where the run has no value for it.
+    ``app_delay_ms.mean`` is a metric of the connection, ``paths.slow.throughput_bps`` one of a
+    path, and ``paths.sum.throughput_bps`` the sum over the paths. None where the run has no value.
 
     Raises:
         KeyError: there is no metric of that name.
@@ -268,7 +286,7 @@ def metric(result: WithMetrics, name: str) -> float | None:
             raise _unknown(result, name)
         value, (first, *rest) = queues[0], rest[2:]
     for key in (first, *rest):
-        if value is None:  # a spread of nothing: no packet was delivered
+        if value is None:  # a distribution without values: no packet was delivered
             return None
         if not isinstance(value, Mapping) or key not in value:
             raise _unknown(result, name)
@@ -288,7 +306,7 @@ HIGHER = frozenset(
         "messages_in_time",
     }
 )
-"""More is better."""
+"""Metrics of which more is better."""
 LOWER = frozenset(
     {
         "app_delay_ms",
@@ -314,16 +332,16 @@ LOWER = frozenset(
         "sojourn_ms",
     }
 )
-"""Less is better."""
+"""Metrics of which less is better."""
 
 
 def least(name: str) -> float:
-    """What no run's value is below: 0 of amounts, counts and times, −1 of the aggregation benefit."""
+    """Return a metric's lower bound: 0 of amounts, counts and times, −1 of aggregation benefit."""
     return -1.0 if name.endswith("aggregation_benefit") else 0.0
 
 
 def direction(name: str) -> int:
-    """1 where more of a metric, by its dotted name, is better, −1 where less is, 0 where neither can be said."""
+    """Return 1 if more of a metric, by its dotted name, is better, −1 if less is, otherwise 0."""
     parts = name.split(".")
     place = {"paths": 2, "flows": 2, "queues": 3}.get(parts[0], 0)
     key = parts[place] if len(parts) > place else parts[0]

@@ -1,7 +1,7 @@
 """The log of decisions as qlog: JSON text sequences (RFC 7464), one event per decision.
 
-The header is that of qlog's main schema (draft-ietf-quic-qlog-main-schema); the events are of a schema of our own,
-whose fields `docs/capture.md` lists.
+The header is that of qlog's main schema (draft-ietf-quic-qlog-main-schema). The events have a
+custom schema; `docs/capture.md` lists its fields.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from plait.results.result import ENDLESS, Result, verdicts
 from plait.support.files import OutputError, whole_file
 
 SUFFIXES = (".sqlog", ".qlog")
-"""What qlog files' names end in; the first one is that of sequences."""
+"""Endings of qlog file names; the first one is that of sequences."""
 NAMESPACE = "urn:plait:qlog:events:scheduling"
 """The schema of the events."""
 EVENT = "scheduling:decision"
-"""The events' name: the last part of the namespace, and what happened."""
+"""The events' name: the last part of the namespace, and the kind of event."""
 SEPARATOR = b"\x1e"
-"""What every record of a sequence begins with; a line feed ends it."""
+"""The first byte of every record of a sequence; a line feed ends it."""
 MILLISECOND = 1_000_000
-"""Nanoseconds of the unit of qlog's times."""
+"""Nanoseconds in the unit of qlog's times."""
 BATCH = 20_000
-"""Decisions that are in memory as text at a time."""
+"""Maximum number of decisions in memory as text."""
 
 CONNECTION = (
     "unassigned",
@@ -38,15 +38,15 @@ CONNECTION = (
     "oldest_unacked",
     "oldest_unacked_path",
 )
-"""What the decision knew of the connection: columns of `Result.decisions`."""
+"""Facts about the connection in an event: columns of `Result.decisions`."""
 
 
 def write(result: Result, file: str | Path) -> None:
     """Write the decisions of a run that recorded them (``decisions=True``).
 
     Raises:
-        NotRecordedError: it did not. OutputError: the file cannot be written. ScenarioError: its name does not end in
-            .sqlog or .qlog.
+        NotRecordedError: it did not record them. OutputError: the file is not writable.
+            ScenarioError: its name does not end in .sqlog or .qlog.
     """
     place = Path(file)
     if place.suffix not in SUFFIXES:
@@ -66,7 +66,7 @@ def write(result: Result, file: str | Path) -> None:
 
 
 def header(result: Result) -> dict[str, Any]:
-    """The first record: what the file is, and which run."""
+    """Return the first record: the kind of file, and the run."""
     return {
         "file_schema": "urn:ietf:params:qlog:file:sequential",
         "serialization_format": "application/qlog+json-seq",
@@ -83,7 +83,7 @@ def header(result: Result) -> dict[str, Any]:
 
 
 def _events(decisions: pl.DataFrame, facts: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """One event per row: time in milliseconds, name, data."""
+    """Return one event per row: time in milliseconds, name, data."""
     kinds = {one["name"]: one["kind"] for one in verdicts()}
     described = facts.select(
         "decision",
@@ -94,7 +94,7 @@ def _events(decisions: pl.DataFrame, facts: pl.DataFrame, names: list[str]) -> p
             pl.exclude("decision", "path", "verdict"),
         ).alias("paths"),
     )
-    # Polars multiplies by the reciprocal, which is not the nearest number.
+    # Polars multiplies by the reciprocal, whose result is not the nearest number.
     times = decisions["time_ns"].to_numpy() / MILLISECOND
     paths = described.group_by("decision", maintain_order=True).agg("paths")
     return decisions.join(
@@ -117,13 +117,13 @@ def _events(decisions: pl.DataFrame, facts: pl.DataFrame, names: list[str]) -> p
 
 
 def _name(column: str, names: list[str]) -> pl.Expr:
-    """A path's name for its number."""
+    """Replace a path's number by its name."""
     numbers = list(range(len(names)))
     return pl.col(column).replace_strict(numbers, names, return_dtype=pl.String)
 
 
 def _bounded(column: str) -> pl.Expr:
-    """An amount; null if it has no limit."""
+    """Return an amount; null if it has no limit."""
     if column not in ("unassigned", "send_buffer_left"):
         return pl.col(column)
     return pl.when(pl.col(column) <= ENDLESS).then(column)
@@ -136,5 +136,5 @@ def _lines(events: pl.DataFrame) -> bytes:
 
 
 def _put(stream: IO[bytes], lines: bytes) -> None:
-    """Write records, each of which is a line: no JSON text has a line feed inside."""
+    """Write records, one per line: JSON text contains no line feed."""
     stream.write(SEPARATOR + lines.removesuffix(b"\n").replace(b"\n", b"\n" + SEPARATOR) + b"\n")

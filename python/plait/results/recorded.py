@@ -1,16 +1,16 @@
-"""Folders of results: what ``plait run --out`` and ``plait compare --out`` write, read again.
+"""Reads folders of results, which ``plait run --out`` and ``plait compare --out`` write.
 
-A folder has one folder per run and one `run.json`, which says what made them:
+A folder has one folder per run, and one `run.json` about their origin:
 
-| file | what |
+| file | content |
 |---|---|
-| `run.json` | commands as typed, versions, machine, time of day, and the folders that each command wrote |
+| `run.json` | commands as typed, versions, machine, time of day, and the folders of each command |
 | `<run>/result.json` | metrics |
-| `<run>/scenario.json` | the scenario as it was run, defaults, scheduler and seed included; ``plait run`` takes it |
+| `<run>/scenario.json` | the run's scenario with defaults, scheduler, seed; input for ``plait run`` |
 | `<run>/<table>.parquet` | the recorded tables |
-| `recording` | of a transfer by a program that writes no tables, or one that was broken off: read instead |
+| `recording` | recording of a transfer without tables, or of an aborted one; read in their place |
 
-Everything below a run's folder is the same for the same scenario and seed; what is not is in `run.json`.
+All files in a run's folder are the same for the same scenario and seed; `run.json` varies.
 """
 
 from __future__ import annotations
@@ -34,34 +34,34 @@ SCENARIO = "scenario.json"
 
 
 class RecordedRun:
-    """The JSON and the tables of a run in its folder; tables are read when they are asked for."""
+    """The JSON and the tables of a run in its folder; a table is read on first use."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.json = _text(folder / RESULT)
 
     def packets(self) -> pl.DataFrame | None:
-        """The table, None without a file of it; ScenarioError if the file cannot be read. So are the others."""
+        """Return the table, None without its file; ScenarioError if the file is unreadable."""
         return self._table("packets")
 
     def requests(self) -> pl.DataFrame | None:
-        """A table."""
+        """Return the table, None without its file; ScenarioError if the file is unreadable."""
         return self._table("requests")
 
     def path_series(self) -> pl.DataFrame | None:
-        """A table."""
+        """Return the table, None without its file; ScenarioError if the file is unreadable."""
         return self._table("path_series")
 
     def connection_series(self) -> pl.DataFrame | None:
-        """A table."""
+        """Return the table, None without its file; ScenarioError if the file is unreadable."""
         return self._table("connection_series")
 
     def decisions(self) -> pl.DataFrame | None:
-        """A table."""
+        """Return the table, None without its file; ScenarioError if the file is unreadable."""
         return self._table("decisions")
 
     def decision_paths(self) -> pl.DataFrame | None:
-        """A table."""
+        """Return the table, None without its file; ScenarioError if the file is unreadable."""
         return self._table("decision_paths")
 
     def _table(self, name: str) -> pl.DataFrame | None:
@@ -70,16 +70,19 @@ class RecordedRun:
 
 
 def holds_results(folder: Path) -> bool:
-    """Whether there is something for `read_results`."""
+    """Whether the folder has results for `read_results`."""
     places = (folder / RESULT, folder / RECORDING)
     return any(place.is_file() for place in places) or any(folder.glob(f"*/{RESULT}"))
 
 
 def read_results(folder: Path) -> list[Result]:
-    """The results in a run's folder, or in all folders below, by name; or that of the recording of a transfer there.
+    """Return the results in a run's folder, or in all folders below it.
+
+    Results are in the order in which their commands ran. Without results, a recording of a transfer
+    in the folder is read.
 
     Raises:
-        ScenarioError: there are none, or a file cannot be read.
+        ScenarioError: there are no results, or a file cannot be read.
     """
     if not folder.is_dir():
         message = f"{folder}: no such folder"
@@ -98,10 +101,10 @@ def read_results(folder: Path) -> list[Result]:
 
 
 def read_result(folder: Path) -> Result:
-    """The result in a run's folder.
+    """Return the result in a run's folder.
 
     Raises:
-        ScenarioError: it is none, or a file cannot be read.
+        ScenarioError: the folder has no result, or a file cannot be read.
     """
     run, scenario = RecordedRun(folder), folder / SCENARIO
     document = _parsed(folder / RESULT, run.json)
@@ -116,7 +119,7 @@ def read_result(folder: Path) -> Result:
 
 
 def read_origins(folder: Path) -> list[dict[str, Any]]:
-    """The commands that wrote a folder, as `run.json` there or, for a run's folder, beside it tells them."""
+    """Return the commands that wrote a folder, from `run.json` there or beside a run's folder."""
     places = [folder / ORIGIN, folder.absolute().parent / ORIGIN]
     for place, run in zip(places, (None, folder.absolute().name), strict=True):
         if place.is_file():
@@ -132,10 +135,13 @@ def read_origins(folder: Path) -> list[dict[str, Any]]:
 
 
 def origins_with(folder: Path, command: dict[str, Any]) -> dict[str, Any]:
-    """What `run.json` says after `command`: older commands stay as long as it did not write their folders anew."""
+    """Return the new content of `run.json` with `command` added.
+
+    An older command stays with those of its folders that `command` did not write again.
+    """
     try:
         older = read_origins(folder) if (folder / ORIGIN).is_file() else []
-    except ScenarioError:  # damaged: begin anew
+    except ScenarioError:  # damaged file: start a new one
         older = []
     commands = []
     for one in older:
@@ -147,7 +153,7 @@ def origins_with(folder: Path, command: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_parquet(file: Path) -> pl.DataFrame:
-    """A Parquet file; ScenarioError if it cannot be read."""
+    """Read a Parquet file; ScenarioError if that is impossible."""
     try:
         return pl.read_parquet(file)
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -156,7 +162,7 @@ def read_parquet(file: Path) -> pl.DataFrame:
 
 
 def _as_run(folders: Sequence[Path]) -> list[Path]:
-    """The folders in the order in which their commands ran them, then those that `run.json` does not know."""
+    """Sort the folders by the order of the runs in `run.json`; unknown folders come last."""
     order = [name for one in read_origins(folders[0].parent) for name in one["folders"]]
     places = {name: index for index, name in enumerate(order)}
     return sorted(folders, key=lambda folder: places.get(folder.name, len(places)))

@@ -1,4 +1,4 @@
-"""The metrics of runs side by side: which rows a table has, how they are called and written, which value is best."""
+"""Comparison of the metrics of runs: the rows of a table, their names, the best values."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ RATIOS = ("aggregation benefit", "asymmetry")
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table: what it tells, a text per run, and the runs whose value is the best."""
+    """A row of a table: its heading, a text per run, and the runs with the best value."""
 
     heading: str
     cells: Sequence[str]
@@ -63,26 +63,26 @@ class Row:
 
 
 def heading(name: str) -> str:
-    """A metric's heading with unit."""
+    """Return a metric's heading with unit."""
     return wording(name).heading.replace("_", " ")
 
 
 def number(result: Result, name: str) -> str:
-    """A metric's value for people; a dash where the run has none."""
+    """Format a metric of a run for people; a dash where the run has none."""
     return written(name, _value(result, name))
 
 
 def scale(name: str) -> float:
-    """The factor from a metric's own unit to that of its heading."""
+    """Return the factor from a metric's own unit to that of its heading."""
     return wording(name).scale
 
 
 def written(name: str, value: float | None) -> str:
-    """A value of a metric for people; a dash for none."""
+    """Format a value of a metric for people; a dash for none."""
     if value is None:
         return NONE
     words = wording(name)
-    if not words.unit and words.label not in RATIOS:  # counts; only their means are no whole numbers
+    if not words.unit and words.label not in RATIOS:  # counts; only their means have decimals
         value = round(value, 1) + 0.0  # no negative zero
         text = f"{value:.0f}" if value == round(value) or abs(value) >= 100 else f"{value:.1f}"
         return text.replace("-", "−")
@@ -90,7 +90,7 @@ def written(name: str, value: float | None) -> str:
 
 
 def written_interval(name: str, interval: tuple[float, float] | None) -> str:
-    """A metric's confidence interval; empty without one, or if it is narrower than the last digit."""
+    """Format a metric's confidence interval; empty without one, or if it shows equal bounds."""
     if interval is None:
         return ""
     # Student's interval may begin below zero; a mean of counts cannot.
@@ -99,14 +99,14 @@ def written_interval(name: str, interval: tuple[float, float] | None) -> str:
 
 
 def count(number_of: int, noun: str) -> str:
-    """So many of a thing, in words: ``1 run``, ``1,000 runs``."""
+    """Format a number with its noun: ``1 run``, ``1,000 runs``."""
     return f"{number_of:,} {noun}{'' if number_of == 1 else 's'}"
 
 
 def metric_rows(results: Sequence[Result]) -> list[Row]:
-    """A row per metric of the connection; metrics that no run has are left out.
+    """Return a row per metric of the connection, without metrics that no run has.
 
-    Of several seeds no run is the best one: their means are to be compared.
+    With several seeds no run is marked as best: their means are to be compared.
     """
     rows, once = [], len({result.seed for result in results}) == 1
     for name in METRICS:
@@ -118,18 +118,18 @@ def metric_rows(results: Sequence[Result]) -> list[Row]:
 
 
 def path_rows(results: Sequence[Result]) -> list[tuple[str, list[Row]]]:
-    """The rows of each path, by its name."""
+    """Return the rows of each path, with its name."""
     return _parts([result.paths for result in results], PATH_METRICS)
 
 
 def flow_rows(results: Sequence[Result]) -> list[tuple[str, list[Row]]]:
-    """The rows of each competing flow, by its name; those that no run has are left out."""
+    """Return the rows of each competing flow, with its name, without rows that no run has."""
     parts = _parts([result.flows for result in results], FLOW_METRICS)
     return [(name, [row for row in rows if set(row.cells) != {NONE}]) for name, rows in parts]
 
 
 def _parts(runs: Sequence[Sequence[Any]], titles: Mapping[str, str]) -> list[tuple[str, list[Row]]]:
-    """Rows of the parts, paths or flows, that all runs have in the same order."""
+    """Return the rows of paths or flows, which all runs have in the same order."""
     return [
         (
             part["name"],
@@ -150,9 +150,9 @@ def _value(result: Result, name: str) -> float | None:
 
 
 def best(values: Sequence[float | None], cells: Sequence[str], way: int) -> frozenset[int]:
-    """Where the best value is shown, `way` as of `direction`; nowhere if nothing can be said.
+    """Return the places of the best value, `way` as of `direction`; empty if there is no best one.
 
-    Nowhere too if the next one is closer than `CLOSE`: of single runs that may be chance.
+    Also empty if the next one is closer than `CLOSE`: with single runs that may be chance.
     """
     known = sorted((value for value in values if value is not None), reverse=way > 0)
     if way == 0 or len(set(cells)) < 2 or len(known) < 2:

@@ -1,4 +1,4 @@
-"""How metrics are called and written for people."""
+"""Names and formats of metrics for people."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class Titled(Protocol):
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The title for people."""
         ...
 
 
 class Terms(Protocol):
-    """The words of a paper: the unit of its rates, what it compares with, the titles of its scenarios."""
+    """The words of a paper: the unit of its rates, its baseline, the titles of its scenarios."""
 
     @property
     def rates(self) -> str:
@@ -80,18 +80,18 @@ class Terms(Protocol):
 
     @property
     def baseline(self) -> str:
-        """The scheduler with which others are compared."""
+        """The scheduler that others are compared with."""
         ...
 
     @property
     def scenarios(self) -> Mapping[str, Titled]:
-        """By their names."""
+        """The scenarios by their names."""
         ...
 
 
 @dataclass(frozen=True)
 class Wording:
-    """A metric's label, its unit and the factor from the metric's own unit to that one."""
+    """A metric's label, its unit, and the factor from the metric's own unit to that one."""
 
     label: str
     unit: str
@@ -100,7 +100,7 @@ class Wording:
     signed: bool = False
 
     def number(self, value: float | None) -> str:
-        """The value in this unit, without the unit."""
+        """Format the value in this unit, without the unit."""
         if value is None:
             return "–"
         shown = round(value * self.scale, self.decimals) + 0.0  # no negative zero
@@ -108,7 +108,7 @@ class Wording:
         return text.replace("-", "−")
 
     def interval(self, interval: tuple[float, float] | None) -> str:
-        """The confidence interval in this unit; empty without one, or if it is narrower than the last digit."""
+        """Format the confidence interval in this unit; empty without one or with equal bounds."""
         low, high = ("", "") if interval is None else map(self.number, interval)
         return "" if low == high else f"({low} … {high})"
 
@@ -123,7 +123,7 @@ RATES = (("Gbit/s", 1e-9), ("Mbit/s", 1e-6), ("kbit/s", 1e-3), ("bit/s", 1.0))
 
 
 def si_wording(name: str, most: float) -> Wording:
-    """How to write a metric whose largest value is `most`: of rates, with the prefix that keeps numbers short."""
+    """Return the wording of a metric with largest value `most`; rates have a fitting SI prefix."""
     words = wording(name)
     if not words.unit.endswith("bit/s"):
         return words
@@ -132,7 +132,10 @@ def si_wording(name: str, most: float) -> Wording:
 
 
 def wording(name: str, paper: Terms | None = None) -> Wording:
-    """How to write a metric, from its dotted name; `paper` has the baseline, the titles and the unit of rates."""
+    """Return the wording of a metric from its dotted name.
+
+    `paper` has the baseline, the titles and the unit of rates.
+    """
     kind, _, rest = name.partition(".")
     if kind in ("change", "excess", "since", "versus"):
         other, rest = rest.split(".", 1) if kind in ("since", "versus") else ("", rest)
@@ -160,7 +163,7 @@ def wording(name: str, paper: Terms | None = None) -> Wording:
 
 
 def _other(kind: str, other: str, paper: Terms | None) -> str:
-    """What a metric is compared with: `other` is a scenario, or of `versus` a scheduler."""
+    """Name the reference of a comparison: `other` is a scenario, or for `versus` a scheduler."""
     if kind == "excess":
         return "the model"
     if kind == "versus":
@@ -171,7 +174,7 @@ def _other(kind: str, other: str, paper: Terms | None) -> str:
 
 
 def _unit(key: str, rates: str, *, model: bool = False) -> tuple[str, float, int]:
-    """Unit, factor from the metric's own unit, decimals."""
+    """Return unit, factor from the metric's own unit, and decimals."""
     if key.endswith("_bps"):
         return ("Mbit/s", 1e-6, 2) if rates == "Mbit/s" else ("kbit/s", 1e-3, 0)
     if key.endswith("_ms"):

@@ -1,4 +1,4 @@
-"""Writing a run's JSON, recorded tables and figures into a folder, and what made them; decisions as qlog."""
+"""Writes a run's JSON, tables, figures and origin into a folder, and its decisions as qlog."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ PACKETS_SHOWN = 40
 
 
 def write_results(results: Sequence[Result], folder: Path) -> list[Path]:
-    """Write each run into its own folder below `folder`: result.json, scenario.json, Parquet tables, PNG figures.
+    """Write each run into its own folder below `folder`.
 
-    Of several schedulers of one scenario there is a figure beside the folders, too.
-
-    Beside them run.json says what made them; `plait.results.recorded` has its layout.
+    Such a folder has result.json, scenario.json, Parquet tables and PNG figures. If several
+    schedulers ran one scenario, a figure beside the folders compares them. The file run.json beside
+    them describes their origin; `plait.results.recorded` has the layout.
 
     Raises:
-        OutputError: the folder cannot be written to.
+        OutputError: the folder is not writable.
     """
     make_folder(folder)
     files: list[Path] = []
@@ -46,7 +46,7 @@ def write_results(results: Sequence[Result], folder: Path) -> list[Path]:
 
 
 def _write_comparisons(results: Sequence[Result], folder: Path) -> list[Path]:
-    """A figure for each scenario that several schedulers ran, which has them beside each other."""
+    """Write a comparing figure for each scenario that several schedulers ran."""
     groups: dict[str, list[Result]] = {}
     for result in results:
         groups.setdefault(result.scenario, []).append(result)
@@ -69,10 +69,12 @@ def _write_comparisons(results: Sequence[Result], folder: Path) -> list[Path]:
 
 
 def write_qlogs(results: Sequence[Result], place: Path) -> list[Path]:
-    """Write each run's decisions as qlog: to the file `place`, or below it if it names a folder; both exist.
+    """Write each run's decisions as qlog, to the file `place` or into the folder `place`.
+
+    The folder must exist.
 
     Raises:
-        OutputError: it cannot be written.
+        OutputError: a file is not writable.
     """
     if is_file_name(place):
         files = [place]
@@ -86,7 +88,7 @@ def write_qlogs(results: Sequence[Result], place: Path) -> list[Path]:
 
 
 def is_file_name(place: Path) -> bool:
-    """Whether `--qlog` names a file; else it names a folder."""
+    """Whether `--qlog` names a file; otherwise it names a folder."""
     return place.suffix in qlog.SUFFIXES and not place.is_dir()
 
 
@@ -101,7 +103,7 @@ def _write_result(result: Result, folder: Path) -> list[Path]:
         file = folder / f"{name}.parquet"
         _write_parquet(frame, file)
         files.append(file)
-    from plait import plots  # noqa: PLC0415 - a run without figures does not wait for matplotlib
+    from plait import plots  # noqa: PLC0415 - a run without figures need not load matplotlib
 
     for name, figure in _figures(result):
         plots.caption(figure, f"{result.scenario}, {result.scheduler}, seed {result.seed}. {command_line()}")
@@ -112,7 +114,7 @@ def _write_result(result: Result, folder: Path) -> list[Path]:
 
 
 def _document(result: Result) -> str:
-    """The run's JSON with the scheduler as it was given, parameters included."""
+    """Return the run's JSON with the scheduler as given by the user, parameters included."""
     if result.data["scheduler"] == result.scheduler:
         return result.to_json()
     return json.dumps(
@@ -138,7 +140,7 @@ def _figures(result: Result) -> Iterator[tuple[str, Figure]]:
 
 
 def _busy_window(packets: pl.DataFrame) -> tuple[float, float]:
-    """Seconds from the middle of the run until some packets later."""
+    """Return a window in seconds from the middle of the run, `PACKETS_SHOWN` packets long."""
     sent = packets["sent_ns"].sort()
     first = len(sent) // 2
     last = min(first + PACKETS_SHOWN, len(sent) - 1)

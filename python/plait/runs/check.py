@@ -1,4 +1,4 @@
-"""The rules that every engine relies on, tried on a scheduler of one's own."""
+"""Conformance check of a custom scheduler: the rules that every engine relies on."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from plait.scenarios.class_state import ClassState
 
 
 def check_scheduler(factory: Callable[[], _core.Scheduler]) -> str:
-    """Drive a scheduler through random situations, and see that it keeps the rules.
+    """Test with random situations whether a scheduler obeys the rules.
 
     Args:
-        factory: makes a fresh instance; a class does.
+        factory: makes a fresh instance, such as a class.
 
     Returns:
         A summary in one line.
 
     Raises:
-        ConformanceError: a rule is broken; names the first one. ScenarioError: runs change the class itself.
-            RunError: a call did not return.
+        ConformanceError: a rule is broken; names the first one. ScenarioError: runs change the
+            class itself. RunError: a call did not return.
     """
     kinds = [factory] if isinstance(factory, type) else []
     state = ClassState(kinds)

@@ -1,4 +1,4 @@
-"""Looking up the decisions of a scheduler around one moment, without recording the whole run."""
+"""Finds the decisions of a scheduler around one moment, without recording the whole run."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from plait.scenarios.units import NANOSECONDS, duration_ns, moment_text
 from plait.support.words import expected
 
 REACHES = (NANOSECONDS // 10, 2 * NANOSECONDS, 60 * NANOSECONDS)
-"""How far after the moment is simulated, one after the other, until enough decisions are found; at last to the end."""
+"""Durations to simulate after the moment, tried in turn until enough decisions are found; the last
+try is the whole run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """Which decisions: `count` of them from the moment `at` on, or all up to `until`; nanoseconds.
+    """The requested decisions: `count` of them from time `at`, or all from `at` to `until`.
 
-    With `path`, only those that name the path.
+    Times are in nanoseconds. With `path`, only decisions that name that path count.
     """
 
     at: int
@@ -37,16 +38,17 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """The decisions that were asked for, and where they are in the log."""
+    """The requested decisions, with their places in the log."""
 
     result: Result
     rows: list[int]
     """Rows of `Result.decisions`."""
 
     def document(self) -> dict[str, Any]:
-        """What the command prints as JSON; names and units of columns as in `Result.decisions`.
+        """Return the JSON of the command; names and units of columns as in `Result.decisions`.
 
-        Paths go by their names. `unassigned` is null for endless traffic, `send_buffer_left` without a limit.
+        Paths are given by name. `unassigned` is null for endless traffic, `send_buffer_left`
+        without a limit.
         """
         times = self.result.decisions["time_ns"]
         before, after = self.rows[0] - 1, self.rows[-1] + 1
@@ -83,7 +85,7 @@ def look_up_recorded(result: Result, question: Question) -> Answer:
     """Find the decisions in a run that recorded them.
 
     Raises:
-        ScenarioError: bad input, or there is no such decision. NotRecordedError: they were not recorded.
+        ScenarioError: bad input, or there is no such decision. NotRecordedError: the run has none.
     """
     times = result.decisions["time_ns"]
     end = max(round(result.metrics["measured_s"] * NANOSECONDS), int(times[-1]) if len(times) else 0) + 1
@@ -114,7 +116,7 @@ def look_up(
     _check(question, [str(path.name) for path in scenario.paths], duration)
 
     def simulate(end: int, start: int) -> Result:
-        # The warm-up only says what the metrics count; without it the run may end anywhere.
+        # The warm-up only limits the metrics; without it the run may end at any time.
         shortened = replace(scenario, duration=f"{end}ns", warmup="0ns")
         task = Task(
             scenario=shortened,
@@ -131,7 +133,7 @@ def look_up(
         later = _matching(result, question)
         if question.until is None:
             found = later[: question.count]
-            # The next one is told too, whatever path it names.
+            # The answer also has the time of the next decision, on any path.
             enough = len(found) == question.count and found[-1] + 1 < result.decisions.height
         else:
             times = result.decisions["time_ns"]
@@ -145,7 +147,7 @@ def look_up(
 
 
 def _check(question: Question, names: Sequence[str], duration: int) -> None:
-    """A moment within the run and a path that it has; ScenarioError otherwise."""
+    """Raise ScenarioError for a time outside the run or a path that it lacks."""
     for option, moment in (("--at", question.at), ("--until", question.until)):
         if moment is not None and moment >= duration:
             message = f"{option} {_short(moment)}: the run ends at {_short(duration)}"
@@ -159,7 +161,7 @@ def _check(question: Question, names: Sequence[str], duration: int) -> None:
 
 
 def _matching(result: Result, question: Question) -> list[int]:
-    """Rows of the decisions at or after the moment, of the path if there is one."""
+    """Return the rows of the decisions at or after the moment; only those of `path` if given."""
     wanted = pl.col("time_ns") >= question.at
     if question.path is not None:
         wanted &= pl.col("path") == result.path_names.index(question.path)
@@ -169,7 +171,7 @@ def _matching(result: Result, question: Question) -> list[int]:
 def _nothing_found(
     question: Question, result: Result, later: list[int], from_start: Callable[[], Result]
 ) -> str:
-    """Why there is no answer, and where the nearest decision is."""
+    """Return the message for an empty answer, with the nearest decision."""
     what = "decision" if question.path is None else f"decision names {question.path}"
     moment = f"--at {_short(question.at)}"
     if later:
@@ -187,5 +189,5 @@ def _nothing_found(
 
 
 def _short(moment: int) -> str:
-    """A moment that the user gave, as short as it can be said."""
+    """Format a time given by the user as short as possible."""
     return f"{moment_text(moment).removesuffix(' s').rstrip('0').rstrip('.')} s"

@@ -1,4 +1,4 @@
-"""Running scenarios: one, or one per scheduler with the same randomness."""
+"""Runs scenarios: one, or one per scheduler with the same randomness."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ from plait.scenarios.units import Duration, duration_ns
 from plait.support.progress import Progress
 
 MOST_SAMPLES = 1_000_000
-"""Samples of a time series per run; each takes some hundred bytes."""
+"""Maximum samples of a time series per run; each takes some hundred bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One run to be made, and what to record of it."""
+    """One run to be made, and the data to record."""
 
     scenario: AnyScenario
     scheduler: Choice | None = None
     seed: int | None = None
     perturb: bool = False
-    """Run the repetition of the seed instead of the scenario as written; see `plait.scenarios.repetition`."""
+    """Run the repetition of the seed instead of the scenario as written; see
+    `plait.scenarios.repetition`."""
     packets: bool = False
     series: Duration | None = None
     decisions: bool = False
     decisions_from: Duration = 0
-    """Of the decisions before this moment, record only the last one."""
+    """Record only the last one of the decisions before this moment."""
     pcap: Folder | None = None
-    """Capture the connection's packets, in a folder of the run's own below this one."""
+    """Capture the connection's packets, in a folder for this run below this one."""
 
 
 def run_tasks(
@@ -54,8 +55,9 @@ def run_tasks(
     """Make several runs on `threads` threads (0: one per core); results in the order of the tasks.
 
     Raises:
-        ScenarioError: bad input, or what the engine cannot do. RunError: a run failed. OutputError: captures cannot be
-            written. KeyboardInterrupt: interrupted; nothing is left running.
+        ScenarioError: bad input, or a task that the engine cannot run. RunError: a run failed.
+            OutputError: captures cannot be written. KeyboardInterrupt: interrupted; no run
+            continues.
     """
     chosen = engine_called(engine)
     tasks = [replace(task, scheduler=choice_of(task.scheduler)) for task in tasks]
@@ -89,10 +91,10 @@ def run_tasks(
 
 
 def refusal(task: Task, engine: EngineName) -> str | None:
-    """Why the engine cannot make a run; None if it can.
+    """Return the reason for which the engine cannot make a run; None if it can.
 
     Raises:
-        ScenarioError: the input is bad, whatever the engine.
+        ScenarioError: the input is bad for any engine.
     """
     chosen = engine_called(engine)
     task = replace(task, scheduler=choice_of(task.scheduler), pcap=None)
@@ -104,9 +106,10 @@ def refusal(task: Task, engine: EngineName) -> str | None:
 def _order(
     task: Task, label: str | None, engine: Engine, taken: set[str]
 ) -> tuple[Order, Mapping[str, Any] | None, _core.Scheduler | None]:
-    """The run as engines take it, the document of one's own scheduler for results, and its object if it is of Python.
+    """Prepare the run for an engine.
 
-    `label` is the scheduler's, `taken` are the names of folders of captures.
+    Returns the order, the record of a custom scheduler for results, and its object if it is written
+    in Python. `label` is the scheduler's label, `taken` has the folder names of captures.
     """
     choice, scenario = override(task.scheduler), scenario_json(task.scenario)
     _check(task, scenario)
@@ -138,7 +141,7 @@ def _order(
 
 
 def _never_up(scenario: str) -> list[str]:
-    """A warning for each path that is down from the beginning to the end of the run."""
+    """Return a warning for each path that is down from the beginning to the end of the run."""
     document = json.loads(scenario)
     end = duration_ns(document["duration"])
     return [
@@ -161,7 +164,7 @@ def _covers(outages: Any, end: int) -> bool:
 
 
 def _check(task: Task, scenario: str) -> None:
-    """A seed that fits, and no more samples than memory holds; ScenarioError otherwise."""
+    """Raise ScenarioError for an invalid seed, or for more samples than memory holds."""
     seed: object = task.seed
     if seed is not None and not (isinstance(seed, int) and 0 <= seed < 2**63):
         message = f"seed: expected a whole number from 0 to {2**63 - 1}, got {task.seed!r}"
@@ -193,18 +196,21 @@ def run(
 
     Args:
         scenario: a scenario, or the name of a scenario file.
-        scheduler: used instead of the scenario's: a name, with parameters as on the command line or in a table, a
-            subclass of `Scheduler` or an instance, or one from a file: ``"mine.py:Mine:share=0.5"``.
+        scheduler: used instead of the scenario's: a name, with parameters as on the command line or
+            in a table, a subclass of `Scheduler` or an instance, or one from a file:
+            ``"mine.py:Mine:share=0.5"``.
         seed: used instead of the scenario's; a whole number without a unit.
-        perturb: run the seed's repetition, as `plait.repeat` does, instead of the scenario as written.
+        perturb: run the seed's repetition, as `plait.repeat` does, instead of the scenario as
+            written.
         packets: record every transmission (`Result.packets`).
-        series: record time series with this interval, text with a unit such as ``"10ms"`` or seconds
-            (`Result.path_series`).
+        series: record time series with this interval, text with a unit such as ``"10ms"`` or
+            seconds (`Result.path_series`).
         decisions: record every decision (`Result.decisions`, `Result.decision_paths`).
-        pcap: write what both ends of every path capture below this folder, for Wireshark
+        pcap: write the captures of both ends of every path below this folder, for Wireshark
             (``SCENARIO-SCHEDULER/PATH-sender.pcapng``, …); competing flows are not captured.
-        engine: ``"sim"``; ``"linux"`` for the real kernel's MPTCP in virtual time (``plait linux build`` once);
-            ``"quic"`` for real QUIC connections over the simulator's links (protocol ``"mpquic"``).
+        engine: ``"sim"``; ``"linux"`` for the real kernel's MPTCP in virtual time (``plait linux
+            build`` once); ``"quic"`` for real QUIC connections over the simulator's links (protocol
+            ``"mpquic"``).
 
     Raises:
         ScenarioError: bad input. RunError: the run failed. OutputError: captures cannot be written.
@@ -238,20 +244,20 @@ def compare(
     threads: int = 0,
     engine: EngineName = "sim",
 ) -> Comparison:
-    """Run one scenario with each of the schedulers, with the same seed, so that all meet the same losses.
+    """Run one scenario with each of the schedulers and the same seed, so with the same losses.
 
     The other arguments are those of `run`. Schedulers written in Python run one after the other.
 
     Args:
         scenario: as `run` takes it.
-        schedulers: what to compare, as `run` takes each.
-        seed: of all runs, instead of the scenario's; a whole number without a unit.
+        schedulers: the schedulers to compare, each as `run` takes it.
+        seed: seed of all runs, instead of the scenario's; a whole number without a unit.
         perturb: as for `run`.
         packets: as for `run`.
         series: interval of time series, text with a unit such as ``"10ms"`` or seconds.
         decisions: as for `run`.
         pcap: as for `run`.
-        threads: how many runs are made at a time; 0: one per core.
+        threads: number of parallel runs; 0: one per core.
         engine: as for `run`.
 
     Raises:
@@ -278,7 +284,7 @@ def compare(
 
 
 def _warn(results: Sequence[Result]) -> None:
-    """Python's warnings, shown where the caller of this module's functions stands."""
+    """Issue Python warnings, located at the caller of this module's functions."""
     for result in results:
         for text in result.warnings:
             warnings.warn(f"{result.scenario}: {text}", RuntimeWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""Ends a run whose scheduler, written in Python, does not return from a decision."""
+"""Ends a run whose Python scheduler does not return from a decision."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from types import CodeType, FrameType, TracebackType
 from plait import _core
 
 LIMIT_SECONDS = 10.0
-"""Wall time of one call. Simulated time does not pass meanwhile, so results do not depend on it."""
+"""Maximum wall-clock time of one call. Simulated time stands still meanwhile, so results do not
+depend on it."""
 LOOKS = 10
-"""How often it looks within the limit."""
+"""Number of checks within the limit."""
 DEBUGGERS = ("bdb", "pdb", "pydevd", "debugpy")
-"""Modules whose frames, or frames that they trace, show that somebody is looking at the program step by step."""
+"""Debugger modules. Their frames, or frames that they trace, show that a user steps through the
+program."""
 
 
 class _NeverReturnedError(BaseException):
@@ -26,13 +28,15 @@ class _NeverReturnedError(BaseException):
 
 
 class Watchdog:
-    """Context manager around runs: a call of `decide` or `on_event` that takes longer than the limit raises RunError.
+    """Context manager around runs: a call beyond the time limit raises RunError.
 
-    It looks at the frames of the thread that entered it, so that a decision costs nothing. Code in C that does not
-    return is not interrupted. With a debugger it does nothing.
+    It checks `decide` and `on_event` through the frames of the thread that entered it, so a
+    decision costs nothing. It cannot interrupt C code that does not return. With a debugger it does
+    nothing.
 
     Args:
-        schedulers: objects or classes whose methods are called meanwhile; only those written in Python count.
+        schedulers: objects or classes whose methods are called meanwhile; only those written in
+            Python count.
     """
 
     def __init__(self, schedulers: Iterable[object]) -> None:
@@ -74,7 +78,10 @@ class Watchdog:
             raise _core.RunError(message) from None
 
     def _watch(self) -> None:
-        """Look for a frame that stays. It is held meanwhile, so that no other one is taken for it."""
+        """Look for a frame that stays.
+
+        It holds a reference to the frame, so that no other frame can have the same identity.
+        """
         last: FrameType | None = None
         looks = 0
         while not self._ended.wait(LIMIT_SECONDS / LOOKS):
@@ -90,7 +97,7 @@ class Watchdog:
                 _raise_in(self._thread)
 
     def _called(self) -> tuple[FrameType | None, FrameType | None]:
-        """The frame of a scheduler's method that the thread is in, and the innermost frame."""
+        """Return the frame of the scheduler's method in progress, and the innermost frame."""
         innermost = sys._current_frames().get(self._thread)
         frame = innermost
         while frame is not None and frame.f_code not in self._codes:
@@ -99,7 +106,7 @@ class Watchdog:
 
 
 def _is_debugged(frame: FrameType | None) -> bool:
-    """Whether a debugger traces a frame or one that called it, or is one of them."""
+    """Whether a debugger traces a frame or one of its callers, or is one of them."""
     monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on
     if monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None:
         return True

@@ -1,1 +1,1 @@
-"""What is to be run: scenarios, how they are changed and filled in, their units and schedulers; formulas of paths."""
+"""Scenarios: definition, changes and templates, units and schedulers; formulas of paths."""

@@ -1,4 +1,4 @@
-"""Changing values of a scenario's table by dotted key: how one file describes many cases."""
+"""Changes values of a scenario's table by dotted key, so that one file describes many cases."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ from plait._core import ScenarioError
 from plait.support.words import expected
 
 NAMED = ("path", "link", "flow")
-"""Lists of tables whose entries are told apart by `name`."""
+"""Lists of tables whose entries have a distinct `name`."""
 
 
 def change(
     table: Mapping[str, Any], changes: Mapping[str, Any], paths: Sequence[str] = (), name: str = "scenario"
 ) -> dict[str, Any]:
-    """A copy of a scenario's table with other values.
+    """Return a copy of a scenario's table with other values.
 
     Args:
-        table: as a scenario file has it.
-        changes: new values by dotted key, such as ``path.slow.forward.delay`` (the path named slow).
-        paths: keep only the paths of these names; all without it.
-        name: of the scenario, for messages.
+        table: the table of a scenario file.
+        changes: new values by dotted key, such as ``path.slow.forward.delay`` (the path named
+            slow).
+        paths: names of the paths to keep; empty keeps all.
+        name: name of the scenario, for messages.
 
     Raises:
-        ScenarioError: a key leads to no table. Whether a key exists is checked where the scenario is read.
+        ScenarioError: a key leads to no table. The reader of the scenario checks whether a key
+            exists.
     """
     changed: dict[str, Any] = copy.deepcopy(dict(table))
     for key, value in changes.items():

@@ -1,4 +1,4 @@
-"""The data in a scheduler's class: a run that changed it would change the next run, too."""
+"""Detects changes of a scheduler's class attributes, which would affect the next run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from plait import _core
 
 
 class ClassState:
-    """The data attributes of classes, for a comparison after runs. Objects that pickle refuses are left out.
+    """The data attributes of classes, for a comparison after runs.
+
+    Objects that pickle refuses are left out.
 
     Args:
         kinds: subclasses of `Scheduler`.
@@ -20,10 +22,11 @@ class ClassState:
         self._before = {kind: _attributes(kind) for kind in kinds}
 
     def check(self) -> None:
-        """See that nothing has changed.
+        """Check that no attribute has changed.
 
         Raises:
-            ScenarioError: a run left something in its class, which the next one would begin with.
+            ScenarioError: a run changed an attribute of its class, so that the next run would begin
+                with it.
         """
         for kind, before in self._before.items():
             now = _attributes(kind)
@@ -37,7 +40,7 @@ class ClassState:
 
 
 def _attributes(kind: type) -> Mapping[str, bytes]:
-    """The data of a class and of those that it inherits from, by name."""
+    """Return the data of a class and of its base classes, by name."""
     found: dict[str, bytes] = {}
     for one in reversed(kind.__mro__):
         if issubclass(one, _core.Scheduler) and one is not _core.Scheduler:

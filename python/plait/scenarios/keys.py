@@ -1,4 +1,4 @@
-"""What a scenario file can say, and the docstrings of the classes that say it in Python."""
+"""Keys of scenario files, and docstrings of the Python classes with the same fields."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ TAKES = {
     "a whole number": "; a whole number without a unit",
     "a number": "; without a unit",
 }
-"""What Python takes beside the text of a file, by how the kind of a key begins."""
+"""Values that Python accepts besides the text of a file, by the beginning of a key's kind."""
 
 
 class Key(TypedDict):
-    """A key of a scenario file; a default of None: it must be given."""
+    """A key of a scenario file; a default of None means that the key is required."""
 
     table: str
     key: str
@@ -33,14 +33,14 @@ class Key(TypedDict):
 
 
 def scenario_keys() -> list[Key]:
-    """Every key of a scenario file, with what it takes, its default and its meaning."""
+    """Return every key of a scenario file with its kind, default and meaning."""
     return cast("list[Key]", json.loads(_core.scenario_keys()))
 
 
 def keyed(*tables: str) -> Callable[[Class], Class]:
-    """A decorator of a dataclass: its docstring tells of every field what the scenario keys of these tables tell.
+    """Return a class decorator that adds each field's documentation from the scenario keys.
 
-    A table is named by how it begins; of a key that several have, the first one counts.
+    `tables` are beginnings of table names. If several tables have a key, the first one counts.
     """
 
     def documented(cls: Class) -> Class:
@@ -57,7 +57,7 @@ KEYS = scenario_keys()
 
 
 def _line(key: Key) -> str:
-    """A key as docstrings have arguments."""
+    """Format a key as an argument of a docstring."""
     takes = next((more for start, more in TAKES.items() if key["kind"].startswith(start)), "")
     text = f"{key['key']}: {key['doc'].rstrip('.')}. Takes {key['kind']}{takes}."
     return textwrap.fill(

@@ -1,4 +1,4 @@
-"""Schedulers from shared libraries: loading a library from what was read of its file, and finding a class in it."""
+"""Schedulers from shared libraries: loads a library from its content, and finds its classes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from plait import _core
 from plait.support.words import expected
 
 _loaded: dict[str, _core.Library] = {}
-"""By the hash of the file: a library stays loaded until the process ends."""
+"""Loaded libraries by the hash of their file. A library stays loaded until the process ends."""
 
 
 def load(content: bytes, digest: str, file: str, origin: str) -> _core.Library:
-    """The library whose file has this content and SHA-256.
+    """Load the library whose file has this content and SHA-256.
 
-    It is loaded from a copy. So what runs is what was hashed, a library that is built anew meanwhile does no harm, and
-    the new one is another library, for the same process too.
+    The library is loaded from a copy, so that the running code is the hashed code. A rebuild of the
+    file in the meantime does no harm: the new file is another library, also in the same process.
 
     Raises:
-        ScenarioError: it cannot be loaded.
+        ScenarioError: the library cannot be loaded.
     """
     if digest in _loaded:
         return _loaded[digest]
@@ -39,10 +39,10 @@ def load(content: bytes, digest: str, file: str, origin: str) -> _core.Library:
 def make(
     library: _core.Library, file: str, name: str, given: Iterable[tuple[str, str]], origin: str
 ) -> _core.Foreign:
-    """A scheduler of a library, with parameters as text.
+    """Return a scheduler of a library, with parameters as text.
 
     Raises:
-        ScenarioError: there is no such class, or it refuses the parameters.
+        ScenarioError: the library has no such class, or the class refuses the parameters.
     """
     names = [one for one, _ in library.classes]
     if name not in names:
@@ -61,7 +61,7 @@ def make(
 
 
 def _in_place(digest: str, file: str) -> _core.Library | None:
-    """The library where it lies, if it can be loaded there alone: from no other folder, or beside what it needs."""
+    """Load the library in place if it depends on its folder or its neighbours; None on failure."""
     try:
         path = Path(file).absolute()
         same = hashlib.sha256(path.read_bytes()).hexdigest() == digest

@@ -15,7 +15,7 @@ from plait.scenarios.units import Duration, Rate, Size, duration_ns, rate_bps, s
 
 @dataclass(frozen=True)
 class PathModel:
-    """What the models know of a path.
+    """A path in the models.
 
     Args:
         rate: text with a unit, or bit/s.
@@ -27,7 +27,7 @@ class PathModel:
 
     @property
     def bits_per_second(self) -> int:
-        """The rate in bit/s; ScenarioError if it is zero or no rate."""
+        """The rate in bit/s; ScenarioError if it is zero or invalid."""
         value = rate_bps(self.rate)
         if value == 0:
             message = f"rate: expected more than 0 bit/s, got {self.rate!r}"
@@ -47,9 +47,10 @@ class PathModel:
 def max_blocking_ms(paths: Sequence[PathModel], packet: Size = "1500B") -> float:
     """Longest time a packet waits for in-order delivery, in milliseconds (DAPS paper, eq. 2).
 
-    A packet sent on the path where it arrives last, right before one on the path where it arrives first:
-    T = r_s/2 + 8L/c_s − r_f/2 − 8L/c_f. With more than two paths: slowest against fastest. Packets already in flight
-    are not counted, so queueing on the slow path can exceed it.
+    The worst case is a packet on the path with the latest arrival, sent right before a packet on
+    the path with the earliest arrival: T = r_s/2 + 8L/c_s − r_f/2 − 8L/c_f. With more than two
+    paths, the slowest is compared with the fastest. Packets already in flight are not counted, so
+    queueing on the slow path can exceed the result.
 
     Args:
         paths: at least two.
@@ -65,7 +66,7 @@ def max_blocking_ms(paths: Sequence[PathModel], packet: Size = "1500B") -> float
 
 
 def min_receive_buffer_bytes(paths: Sequence[PathModel]) -> float:
-    """Receive buffer that holds the sum of the rates for the longest round-trip time, in bytes (DAPS paper, eq. 3).
+    """Receive buffer for all rates during the longest round-trip time, in bytes (DAPS, eq. 3).
 
     Raises:
         ScenarioError: no path, or a value that is no rate or duration.
@@ -77,10 +78,13 @@ def min_receive_buffer_bytes(paths: Sequence[PathModel]) -> float:
 
 
 def asymmetry(paths: Sequence[PathModel]) -> float:
-    """Ratio of the bandwidth-delay products of two paths, A = C_1·RTT_1/(C_0·RTT_0); path 0 is the first one.
+    """Ratio of the bandwidth-delay products of two paths, A = C_1·RTT_1/(C_0·RTT_0).
+
+    Path 0 is the first one.
 
     Raises:
-        ScenarioError: not exactly two paths, a first path without delay, or a value that is no rate or duration.
+        ScenarioError: not exactly two paths, a first path without delay, or a value that is no rate
+            or duration.
     """
     if len(paths) != 2:
         message = f"paths: asymmetry compares exactly 2, got {len(paths)}"

@@ -1,6 +1,6 @@
-"""Schedulers of one's own, as they are written: ``FILE:CLASS``, then ``:parameter=value`` as often as wanted.
+"""User-defined schedulers in text form: ``FILE:CLASS``, then any number of ``:parameter=value``.
 
-FILE is one of Python, or a shared library with the C interface of the crate plait-sched-ffi.
+FILE is a Python file, or a shared library with the C interface of the crate plait-sched-ffi.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from plait import _core
 from plait.scenarios import library, python_class
 
 PYTHON, LIBRARIES = (".py",), (".so", ".dylib")
-"""How the names of files end that hold schedulers."""
+"""File name suffixes of schedulers."""
 _NEXT = re.compile(r",\s*([A-Za-z_][\w-]*=.*)")
 
 
 @dataclass(frozen=True)
 class Own:
-    """A scheduler of one's own: all that is needed to make it, on another machine too.
+    """A user-defined scheduler, with all data to create it, also on another machine.
 
-    file: as it was written. name: of the class. given: its parameters as text. content: of the file.
+    file: name as given. name: name of the class. given: its parameters as text. content: content of
+    the file.
     """
 
     file: str
@@ -35,38 +36,39 @@ class Own:
 
     @property
     def origin(self) -> str:
-        """How messages call it."""
+        """Name of the scheduler in messages."""
         return f"scheduler '{with_parameters(f'{self.file}:{self.name}', self.given)}'"
 
     @property
     def label(self) -> str:
-        """How results call it: ``Mine:share=0.5``. See `labels` for several."""
+        """Name of the scheduler in results: ``Mine:share=0.5``. See `labels` for several."""
         return with_parameters(self.name, self.given)
 
     @cached_property
     def sha256(self) -> str:
-        """Of the file."""
+        """SHA-256 of the file."""
         return hashlib.sha256(self.content).hexdigest()
 
     @property
     def is_library(self) -> bool:
-        """Whether it is one of a shared library."""
+        """Whether the scheduler is from a shared library."""
         return self.file.endswith(LIBRARIES)
 
     @property
     def source(self) -> str | None:
-        """Its text; of a library what that says it was made of, None if it does not."""
+        """Source text; for a library the text that it reports as its source, None without one."""
         if self.is_library:
             return library.load(self.content, self.sha256, self.file, self.origin).source
         return self.content.decode("utf-8")
 
     def make(self) -> _core.Scheduler | _core.Foreign:
-        """A fresh instance of a class of Python, whose module is a fresh one too; of a library what makes instances.
+        """Create an instance of a Python class, or a factory of a library's instances.
 
-        So no run knows of another.
+        Each call also creates a fresh module, so that runs are independent.
 
         Raises:
-            ScenarioError: it cannot be made; says what is missing or wrong, and where.
+            ScenarioError: the scheduler cannot be created; the message names the problem and its
+                place.
         """
         if self.is_library:
             loaded = library.load(self.content, self.sha256, self.file, self.origin)
@@ -75,11 +77,11 @@ class Own:
         return python_class.make(kind, self.given, self.origin)
 
     def changed(self, change: Callable[[str], str]) -> Own:
-        """The same with the texts of its parameters changed."""
+        """Return a copy with changed parameter texts."""
         return replace(self, given=tuple((name, change(text)) for name, text in self.given))
 
     def document(self) -> dict[str, Any]:
-        """What results keep of it."""
+        """Return the scheduler's description in results."""
         return {
             "file": self.file,
             "class": self.name,
@@ -90,20 +92,21 @@ class Own:
 
 
 def is_own(text: str) -> bool:
-    """Whether a text, or the name in a table, is that of a scheduler of one's own."""
+    """Return whether a text, or the name in a table, denotes a user-defined scheduler."""
     return text.partition(":")[0].endswith(PYTHON + LIBRARIES)
 
 
 def read_own(text: str, folder: Path = Path(), more: Mapping[str, Any] | None = None) -> Own:
-    """The scheduler that ``FILE:CLASS:parameter=value`` names, with FILE relative to `folder`.
+    """Read the scheduler ``FILE:CLASS:parameter=value``, with FILE relative to `folder`.
 
     Args:
-        text: what was written.
-        folder: in which the file is.
-        more: further parameters, of a table; their values as TOML has them.
+        text: the scheduler in text form.
+        folder: folder of the file.
+        more: further parameters from a table, with their TOML values.
 
     Raises:
-        ScenarioError: the text is of another form, or the file cannot be read. The file is not run yet.
+        ScenarioError: the text has another form, or the file cannot be read. The file is not run
+            yet.
     """
     file, *rest = text.split(":")
     name, items = (rest[0], rest[1:]) if rest else ("", [])
@@ -129,10 +132,11 @@ def read_own(text: str, folder: Path = Path(), more: Mapping[str, Any] | None = 
 
 
 def parameter_texts(items: Sequence[str], text: str, before: str) -> list[tuple[str, str]]:
-    """The names and texts in ``parameter=value`` items of the scheduler `text`, which begins with `before`.
+    """Parse the ``parameter=value`` items of the scheduler `text`, which starts with `before`.
 
     Raises:
-        ScenarioError: an item is of another form; says so if a comma was taken for what separates parameters.
+        ScenarioError: an item has another form; the message points out a comma used as the
+            separator.
     """
     found = []
     for item in items:
@@ -151,22 +155,22 @@ def parameter_texts(items: Sequence[str], text: str, before: str) -> list[tuple[
 
 
 def written(value: Any) -> str:
-    """A parameter's value as the command line writes it."""
+    """Format a parameter's value as on the command line."""
     if isinstance(value, bool):
         return str(value).lower()
     return value if isinstance(value, str) else f"{value}"
 
 
 def with_parameters(name: str, given: Sequence[tuple[str, str]]) -> str:
-    """A name with parameters behind it."""
+    """Join a name and its parameters."""
     return ":".join([name, *(f"{key}={text}" for key, text in given)])
 
 
 def labels(everyone: Sequence[Own], taken: Sequence[str] = ()) -> list[str]:
-    """Labels that tell schedulers apart.
+    """Return distinct labels of schedulers.
 
-    A class that two files have, or whose name another scheduler has (`taken`), has its file before it, with as many
-    folders as that needs.
+    If two files define the same class name, or if another scheduler has the name (`taken`), the
+    label starts with the file, and with as many folders as needed.
     """
     found = []
     for one in everyone:
@@ -179,7 +183,7 @@ def labels(everyone: Sequence[Own], taken: Sequence[str] = ()) -> list[str]:
 
 
 def _short(file: Path, rivals: set[Path]) -> str:
-    """The end of a file's path that no rival has, in whole names."""
+    """Return the shortest end of a file's path, in whole names, that no rival has."""
     for length in range(1, len(file.parts)):
         end = file.parts[-length:]
         if all(rival.parts[-length:] != end for rival in rivals):

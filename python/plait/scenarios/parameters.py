@@ -1,4 +1,4 @@
-"""Parameters of a scheduler written in Python: read from text, typed by the annotations of its class.
+"""Parameters of a Python scheduler: parsed from text, typed by its class's annotations.
 
 The parameters of a class are its annotated attributes, and the arguments of its own ``__init__``:
 
@@ -21,7 +21,7 @@ from plait import _core
 from plait.support.words import expected
 
 UNKNOWN = inspect.Parameter.empty
-"""Stands for a type or a default that a class does not give."""
+"""Marks a type or a default that a class does not give."""
 KINDS: Mapping[Any, str] = {
     bool: "true or false",
     float: "a number",
@@ -29,16 +29,17 @@ KINDS: Mapping[Any, str] = {
     str: "a word",
     NoneType: "none",
 }
-"""What a parameter may be annotated with, and how messages call it; besides these `Literal` and unions."""
+"""Valid annotations of parameters, and their names in messages. `Literal` and unions are valid
+too."""
 
 
 class WrongParameterError(Exception):
-    """A parameter is unknown, missing, or not what it may be: a sentence without the scheduler's name."""
+    """A parameter is unknown, missing or invalid; the message omits the scheduler's name."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter: its type, and its default if it has one."""
+    """A parameter with its type and its default, if any."""
 
     name: str
     kind: Any
@@ -46,18 +47,19 @@ class Parameter:
 
 
 def parameters(kind: type) -> dict[str, Parameter]:
-    """What a class takes, by name.
+    """Return the parameters of a class by name.
 
     Raises:
-        WrongParameterError: an annotation means nothing.
+        WrongParameterError: an annotation is invalid.
     """
     return {one.name: one for one in (*_attributes(kind), *_arguments(kind))}
 
 
 def _attributes(kind: type) -> list[Parameter]:
-    """The annotated attributes; of a class with an ``__init__`` of its own those with a value.
+    """Return the annotated attributes that are parameters.
 
-    There a bare annotation only declares an attribute. Fields of a dataclass are arguments of its ``__init__``.
+    In a class with its own ``__init__``, only attributes with a value count: a bare annotation
+    there only declares an attribute. Fields of a dataclass are arguments of its ``__init__``.
     """
     if is_dataclass(kind):
         return []
@@ -71,7 +73,7 @@ def _attributes(kind: type) -> list[Parameter]:
 
 
 def _arguments(kind: type) -> list[Parameter]:
-    """The arguments of the class's own ``__init__`` or ``__new__``."""
+    """Return the arguments of the class's own ``__init__`` or ``__new__``."""
     maker = _maker(kind)
     if maker is None:
         return []
@@ -82,10 +84,10 @@ def _arguments(kind: type) -> list[Parameter]:
 
 
 def instance(kind: type, given: Iterable[tuple[str, str]]) -> Any:
-    """An instance of a class with parameters given as text.
+    """Create an instance of a class with parameters given as text.
 
     Raises:
-        WrongParameterError: see there. Whatever the class raises.
+        WrongParameterError: a parameter is wrong. The class may raise any other exception.
     """
     known = parameters(kind)
     values: dict[str, Any] = {}
@@ -106,13 +108,13 @@ def instance(kind: type, given: Iterable[tuple[str, str]]) -> Any:
     made = maker.__new__(kind, **arguments)
     for name, value in values.items():  # before __init__, which may read them
         setattr(made, name, value)
-    if isinstance(made, kind):  # as a call of the class does it
+    if isinstance(made, kind):  # as in a call of the class
         maker.__init__(made, **arguments)
     return made
 
 
 def plain_value(text: str) -> Any:
-    """A text as TOML reads it; a word as it is."""
+    """Parse a text as a TOML value; return other text unchanged."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -120,7 +122,7 @@ def plain_value(text: str) -> Any:
 
 
 def _maker(kind: type) -> Any:
-    """The class's own ``__init__`` or ``__new__``; None if it has neither."""
+    """Return the class's own ``__init__`` or ``__new__``; None if it has neither."""
     for name in ("__init__", "__new__"):
         own = getattr(kind, name)
         if own is not getattr(_core.Scheduler, name) and own is not getattr(object, name):
@@ -163,7 +165,7 @@ class _Word:
 
 
 def _choices(name: str, kind: Any) -> list[Any]:
-    """The plain types and words of an annotation; of a union all of them, in its order but for words last."""
+    """Return the plain types and literal values of an annotation; in a union `str` comes last."""
     origin = get_origin(kind)
     if origin is Annotated:
         return _choices(name, get_args(kind)[0])
@@ -181,7 +183,7 @@ def _choices(name: str, kind: Any) -> list[Any]:
 
 
 def _said(kind: Any) -> str:
-    """What an annotation admits, in words."""
+    """Describe the values that an annotation admits."""
     if kind is UNKNOWN:
         return "a value"
     said = [

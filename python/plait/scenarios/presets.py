@@ -1,9 +1,9 @@
-"""Common access links with their numbers and where these come from: what `plait init` writes and `plait advise` takes.
+"""Common access links with their numbers and sources, for `plait init` and `plait advise`.
 
-A preset is one plausible link of its kind, not the mean of all: rates are those of the data's direction, from the
-network to the home (`rate`), and of the other one (`back`); round-trip times are to a server nearby on the empty link.
-Measure your own link where you can. What a source says is in `sources`; what nobody measured is in `note`, as the
-choice that it is.
+A preset is one plausible link of its kind, not the mean of all links. `rate` is the rate of the
+data's direction, from the network to the home; `back` is that of the other direction. Round-trip
+times are those of the empty link to a nearby server. Measure your own link if you can. `sources`
+has published numbers. `note` names the numbers that are choices without a measurement.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from plait.support.words import expected
 
 @dataclass(frozen=True, kw_only=True)
 class Burst:
-    """Losses that come together: the chain of Gilbert and Elliott whose bad state loses every packet.
+    """Losses in bursts: a Gilbert-Elliott chain whose bad state loses every packet.
 
     `share` is the mean loss, from 0 to 1; `packets` the mean length of a burst.
     """
@@ -27,7 +27,7 @@ class Burst:
     packets: float
 
     def table(self) -> dict[str, str]:
-        """As scenario files have it, `loss = { model = "gilbert-elliott", … }`."""
+        """Return the value of `loss` in scenario files, `{ model = "gilbert-elliott", … }`."""
         to_good = 1 / self.packets
         to_bad = to_good * self.share / (1 - self.share)
         return {"model": "gilbert-elliott", "to_bad": _percent(to_bad), "to_good": _percent(to_good)}
@@ -35,7 +35,10 @@ class Burst:
 
 @dataclass(frozen=True, kw_only=True)
 class Handovers:
-    """Losses while a link changes its station: for `length_s`, `every_s`, it loses the share `loss` (0 to 1)."""
+    """Losses at handovers: every `every_s`, for `length_s`, the link loses the share `loss`.
+
+    `loss` is from 0 to 1.
+    """
 
     every_s: float
     length_s: float
@@ -47,8 +50,8 @@ class Handovers:
         return self.loss * self.length_s / self.every_s
 
     def table(self, place: float = 0.5) -> dict[str, Any]:
-        """As scenario files have it; `place` (0 to 1) says when in the period the first handover begins."""
-        # Both steps lie inside the period, and the first one after the beginning; in whole ms.
+        """Return the keys of scenario files; `place` (0 to 1) shifts the first handover."""
+        # Both steps lie inside the period, and the first one after its beginning, in whole ms.
         every, length = round(self.every_s * 1e3), round(self.length_s * 1e3)
         begin = 1 + round(place * (every - length - 2))
         steps = [
@@ -60,7 +63,7 @@ class Handovers:
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A common link; amounts are text with units, as scenario files have them. Jitter and losses are the data's."""
+    """A common link; amounts are text with units. Jitter and losses are the data direction's."""
 
     name: str
     title: str
@@ -74,7 +77,7 @@ class Preset:
     sources: tuple[str, ...]
 
     def table(self, name: str | None = None) -> dict[str, Any]:
-        """The link as a `[[path]]` of a scenario file; `name` is the path's, and the preset's unless given."""
+        """Return the link as a `[[path]]` of a scenario file, named `name` or like the preset."""
         table: dict[str, Any] = {
             "name": name or self.name,
             "rate": self.rate,
@@ -232,14 +235,14 @@ PRESETS: Mapping[str, Preset] = {
         ),
     )
 }
-"""By name, from the slowest wire to the air."""
+"""Presets by name, from the slowest wire to wireless links."""
 
 
 def preset(name: str) -> Preset:
-    """The preset of that name.
+    """Return the preset of this name.
 
     Raises:
-        ScenarioError: there is none; the message says which there are.
+        ScenarioError: there is no such preset; the message lists all.
     """
     if name not in PRESETS:
         message = f"preset {name!r}: unknown{expected(name, list(PRESETS))}"

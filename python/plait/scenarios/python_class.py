@@ -1,4 +1,4 @@
-"""Schedulers written in Python: loading a class from a file's text, and making an instance of it."""
+"""Python schedulers: loads a class from a file's text, and creates instances."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from plait import _core
 from plait.scenarios.parameters import WrongParameterError, instance
 
 DECIDE = "def decide(self, now, connection, paths)"
-"""What every class has to have."""
+"""The method that every class requires."""
 PREFIX = "plait_user_"
-"""Of the names of modules that were loaded from files of one's own."""
+"""Prefix of the module names of user files."""
 
 
 def load(text: str, file: str, name: str, origin: str) -> type[_core.Scheduler]:
-    """The class `name` in a file's text; `origin` is how messages call the scheduler.
+    """Load the class `name` from a file's text; `origin` names the scheduler in messages.
 
     Raises:
         ScenarioError: the text cannot be run, or defines no such class.
     """
-    # The hash keeps files of the same name apart: dataclasses and annotations look their module up.
+    # The hash distinguishes files of the same name: dataclasses and annotations look up their
+    # module.
     digest = hashlib.sha256(f"{file}\0{text}".encode()).hexdigest()
     module = ModuleType(f"{PREFIX}{Path(file).stem}_{digest[:12]}")
     module.__file__ = file
@@ -52,10 +53,10 @@ def load(text: str, file: str, name: str, origin: str) -> type[_core.Scheduler]:
 
 
 def make(kind: type, given: Iterable[tuple[str, str]], origin: str) -> _core.Scheduler:
-    """An instance with parameters given as text, checked.
+    """Create an instance with parameters given as text, and check it.
 
     Raises:
-        ScenarioError: a parameter is not what it may be, or the instance is no scheduler.
+        ScenarioError: a parameter is invalid, or the instance is no scheduler.
     """
     try:
         made: object = instance(kind, given)
@@ -68,10 +69,10 @@ def make(kind: type, given: Iterable[tuple[str, str]], origin: str) -> _core.Sch
 
 
 def checked(made: object, origin: str) -> _core.Scheduler:
-    """The object, if it is a scheduler that can be asked.
+    """Return the object if it is a usable scheduler.
 
     Raises:
-        ScenarioError: it is none, or its class lacks what it has to have.
+        ScenarioError: it is no scheduler, or its class lacks a required method.
     """
     kind = type(made)
     if not isinstance(made, _core.Scheduler):
@@ -85,13 +86,13 @@ def checked(made: object, origin: str) -> _core.Scheduler:
     except TypeError as error:
         message = f"{origin}: {kind.__name__}.decide ({_line(made.decide)}): {error}; expected {DECIDE}"
         raise _core.ScenarioError(message) from error
-    except ValueError:  # it is no function of Python, and does not say what it takes
+    except ValueError:  # not a Python function; it has no signature
         pass
     return made
 
 
 def place(error: BaseException, file: str = "") -> str:
-    """File and line of one's own code, or of `file`, where an exception was raised; or empty."""
+    """Return file and line in user code, or in `file`, that raised an exception; or empty text."""
     found = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         name = frame.f_code.co_filename
@@ -103,7 +104,10 @@ def place(error: BaseException, file: str = "") -> str:
 
 
 def source_of(kind: type) -> tuple[str, str] | None:
-    """Name and text of the file that defines a class; its own text if it was typed in; None if neither is known."""
+    """Return name and text of the file that defines a class; None if unknown.
+
+    A class that was typed in gives its own text.
+    """
     try:
         file = inspect.getsourcefile(kind)
         if file is not None and Path(file).is_file():
@@ -114,7 +118,8 @@ def source_of(kind: type) -> tuple[str, str] | None:
 
 
 def _refused(what: str, error: BaseException, file: str) -> _core.ScenarioError:
-    where = "" if isinstance(error, SyntaxError) else place(error, file)  # that says itself where it is
+    # A SyntaxError contains its place.
+    where = "" if isinstance(error, SyntaxError) else place(error, file)
     return _core.ScenarioError(f"{what}: {type(error).__name__}: {error}{f' ({where})' if where else ''}")
 
 
@@ -126,7 +131,7 @@ def _file(kind: type) -> str:
 
 
 def _line(of: Any, file: str | None = None) -> str:
-    """File and line of a class or function, as far as they are known."""
+    """Return file and line of a class or function, as far as they are known."""
     code = getattr(of, "__code__", None) or getattr(getattr(of, "__func__", None), "__code__", None)
     if code is not None:
         return f"{Path(code.co_filename).name}, line {code.co_firstlineno}"

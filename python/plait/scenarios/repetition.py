@@ -1,18 +1,20 @@
-"""Repetitions of a scenario: runs with several seeds differ a little, in a repeatable way.
+"""Repetitions of a scenario: runs with several seeds differ slightly, in a repeatable way.
 
-Where nothing is random, runs with other seeds would be the same run. Yet a tenth of a millisecond of
-delay may decide which packet finds the last place in a queue, and with it the seconds that follow
-(Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992). So a repetition has
+Without randomness, runs with other seeds would be the same run. Yet a tenth of a millisecond of
+delay may decide which packet gets the last place in a queue, and so change the following seconds
+(Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992). A repetition
+therefore has:
 
-- delays that differ from those written by at most `DELAY_SHARE`: one share per path and per shared
-  link, for both directions and all `delay_steps`;
-- flows that begin up to `START_NS` later than written, never after the run or after their `stop`.
-  The connection begins as written, because goodput and completion times count from there.
+- Delays that differ from the given ones by at most `DELAY_SHARE`: one share per path and per shared
+  link, for both directions and all `delay_steps`.
+- Flows that begin up to `START_NS` later than given, but never after the run or after their `stop`.
+  The connection begins as given, because goodput and completion times count from there.
 
-The shares follow from the seed and the names of paths, links and flows by SHA-256. So all schedulers
-of a repetition meet the same delays, on every engine. A path has the same share when it is run alone.
+The shares follow from the seed and the names of paths, links and flows by SHA-256. So all
+schedulers of a repetition meet the same delays, on every engine. A path has the same share if it is
+run alone.
 
-The scenario's own seed is the scenario as written. The statistics allow it: intervals of five
+The scenario's own seed gives the unchanged scenario. The statistics allow it: intervals of five
 repetitions contain the mean of many as often with it as without it (docs/sweeps.md).
 """
 
@@ -27,9 +29,9 @@ from typing import Any
 from plait.scenarios.units import duration_ns
 
 DELAY_SHARE = 0.005
-"""A delay differs from the written one by this share at most: by less than a ping tells."""
+"""Maximum relative difference of a delay: smaller than the resolution of ping."""
 START_NS = 10_000_000
-"""A flow begins this much later at most."""
+"""Maximum delay of a flow's start."""
 BOUNDS = {"delay_share": DELAY_SHARE, "start_ns": START_NS}
 """Bounds of the perturbations, for datasets."""
 MEANING = (
@@ -41,11 +43,11 @@ MEANING = (
 
 @lru_cache(maxsize=256)
 def perturbed(scenario: str, seed: int) -> str:
-    """The repetition of this seed, as JSON; of the scenario's own seed the scenario as written.
+    """Return the repetition of a seed, as JSON; the scenario's own seed gives it unchanged.
 
     Args:
-        scenario: canonical JSON, as `plait.scenarios.scenario.scenario_json` gives it.
-        seed: of the run.
+        scenario: canonical JSON, from `plait.scenarios.scenario.scenario_json`.
+        seed: seed of the run.
     """
     document = json.loads(scenario)
     if seed == document["seed"]:
@@ -72,19 +74,19 @@ def identical_note(seeds: int, *, perturb: bool) -> str:
 
 @lru_cache(maxsize=256)
 def network_of(scenario: str) -> str:
-    """The same text for scenarios that differ in scheduler and seed alone: a digest of canonical JSON."""
+    """Return a digest that is equal for scenarios differing only in scheduler and seed."""
     table = {key: value for key, value in json.loads(scenario).items() if key not in ("scheduler", "seed")}
     return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
 
 
 def _share(seed: int, kind: str, name: str) -> float:
-    """From 0 to 1, evenly spread over seeds."""
+    """Return a number from 0 to 1 that is uniform over seeds."""
     digest = hashlib.sha256(f"{seed} {kind} {name}".encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64
 
 
 def _with_delay(value: Any) -> Iterator[dict[str, Any]]:
-    """The tables in a direction that have a delay: the direction itself, and its steps."""
+    """Yield the tables with a delay in a direction: the direction itself, and its steps."""
     if isinstance(value, dict):
         if isinstance(value.get("delay"), str):
             yield value

@@ -1,8 +1,9 @@
-"""Scenarios as Python values: the tables and keys of a scenario file, checked by the same code.
+"""Scenarios in Python: the tables and keys of a scenario file, checked by the same code.
 
-Durations are text with a unit or seconds, rates text or bits per second, sizes text or bytes, shares text such as
-``"0.2%"``. A number of seconds for a delay, `rtt` or `jitter` is less than 1: from 1 on it has to have a unit, because
-``rtt=20`` is more likely to mean 20 ms. What is left at None takes its default, which `scenario_keys` tells.
+Durations are text with a unit or seconds, rates text or bits per second, sizes text or bytes,
+shares text such as ``"0.2%"``. For a delay, `rtt` or `jitter`, a number of seconds must be less
+than 1. Larger values need a unit, because ``rtt=20`` probably means 20 ms. A value of None means
+the default, which `scenario_keys` tells.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ from plait.scenarios.workloads import TEXTS, WORKLOADS, Bulk, Workload
 from plait.support.kinds import otherwise
 
 Table = Mapping[str, Any]
-"""A table of the scenario file, such as ``{"model": "gilbert-elliott", "to_bad": "1%", "to_good": "30%"}``."""
+"""A table of the scenario file.
+
+Example: ``{"model": "gilbert-elliott", "to_bad": "1%", "to_good": "30%"}``.
+"""
 
 _TEXTS: dict[str, Callable[[Any], str]] = {
     **TEXTS,
@@ -41,14 +45,14 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
 
 
 SHORT = ("delay", "rtt", "jitter")
-"""Keys whose values are usually parts of a second."""
+"""Keys whose values are usually fractions of a second."""
 
 
 def _with_unit(key: str, value: Any, place: str) -> Any:
-    """A value as a scenario file has it: numbers that are amounts with their unit; others as they are.
+    """Return a value in the form of scenario files: numbers that are amounts get their unit.
 
     Raises:
-        ScenarioError: it is no such amount; begins with `place`.
+        ScenarioError: the value is no such amount; the message begins with `place`.
     """
     if key not in _TEXTS or isinstance(value, Mapping):
         return value
@@ -65,10 +69,10 @@ def _with_unit(key: str, value: Any, place: str) -> Any:
 
 
 def _json(table: Table, name: str) -> str:
-    """A table as JSON.
+    """Return a table as JSON.
 
     Raises:
-        ScenarioError: it has a number that JSON cannot hold; names its place.
+        ScenarioError: the table has a number that JSON cannot hold; the message names its place.
     """
     for place, value in _numbers(table):
         if not math.isfinite(value):
@@ -89,9 +93,9 @@ def _numbers(value: Any, place: str = "") -> Iterator[tuple[str, float]]:
 
 
 def _table(builder: Any, place: str = "") -> dict[str, Any]:
-    """A builder's table as a scenario file has it: the given values, numbers with their units.
+    """Return a builder's table for scenario files: the given values, numbers with their units.
 
-    `place` is that of the table, for messages.
+    `place` is the table's place, for messages.
     """
     table: dict[str, Any] = {}
     name = getattr(builder, "name", None)
@@ -110,7 +114,7 @@ def _table(builder: Any, place: str = "") -> dict[str, Any]:
 @keyed("forward, backward", "[[path]]")
 @dataclass(frozen=True, kw_only=True)
 class Direction:
-    """One direction of a path or a link; what it does not say, the path or link says."""
+    """One direction of a path or a link; missing values are those of the path or link."""
 
     rate: Rate | None = None
     rate_steps: Sequence[Table] | str | None = None
@@ -134,16 +138,17 @@ class Direction:
 class Path:
     """One path between sender and receiver.
 
-    `rtt` is half each way, `delay` one way. `queue` is text: ``"50p"`` (packets), ``"64kB"``, ``"100ms"``, ``"bdp"``
-    or ``"infinite"``; unless given, one bandwidth-delay product, ``"bdp"``. `discipline` is ``"codel"``,
-    ``"fq-codel"`` or a table with more than the name, ``{"name": "codel", "target": "20ms"}``; unless given, drop-tail.
-    `trace` names a Mahimahi file. Loss, copies (`duplicate`), jitter and trace hold for the data's direction only.
-    `rate_steps` change the rate, ``[{"at": "10s", "rate": "2Mbit"}]``, and so do `delay_steps`, `loss_steps` and
-    `queue_steps`; text names a file with a step per line. All of them begin anew after `repeat`. Packets overtake each
-    other only if `reorder` is True.
+    `rtt` is half each way, `delay` one way. `queue` is text: ``"50p"`` (packets), ``"64kB"``,
+    ``"100ms"``, ``"bdp"`` or ``"infinite"``. The default is one bandwidth-delay product, ``"bdp"``.
+    `discipline` is ``"codel"``, ``"fq-codel"`` or a table with more than the name, such as
+    ``{"name": "codel", "target": "20ms"}``. The default is drop-tail. `trace` names a Mahimahi
+    file. Loss, copies (`duplicate`), jitter and trace apply to the data's direction only.
+    `rate_steps` change the rate, ``[{"at": "10s", "rate": "2Mbit"}]``. `delay_steps`, `loss_steps`
+    and `queue_steps` have the same form; text names a file with a step per line. All steps start
+    again after `repeat`. Packets overtake each other only if `reorder` is True.
 
-    `links` names links that others share; packets pass them after the path's own wire, and backward in reverse. A path
-    of links alone gives nothing that describes a wire.
+    `links` names links that others share. Packets pass them after the path's own wire, and in
+    reverse order backward. A path that consists of links alone has no values of a wire.
     """
 
     name: str | None = None
@@ -176,8 +181,9 @@ class Path:
 class Link:
     """A link that paths and flows share: they meet in its queue and divide its capacity.
 
-    `delay` is one way and 0 unless given; everything else is as of a `Path`. Without a rate of its own, a link has only
-    the directions that are given, and packets pass it unhindered the other way.
+    `delay` is one way, by default 0. All other values are as in a `Path`. Without a rate of its
+    own, a link has only the given directions, and packets in the other direction pass it
+    unhindered.
     """
 
     name: str
@@ -203,10 +209,11 @@ class Link:
 @keyed('[[flow]] kind = "tcp"')
 @dataclass(frozen=True, kw_only=True)
 class TcpFlow:
-    """A competing reliable stream over the route of `path`, or over `links`; without a `size`, it does not end.
+    """A competing reliable stream over the route of `path`, or over `links`.
 
-    Backward, its data goes against the connection's, beside the acknowledgements. From `stop` on it is silent.
-    `congestion_control` is its own, ``"newreno"`` or ``"cubic"``; unless given, the transport's.
+    Without a `size`, it does not end. Backward data flows against the connection's data, beside the
+    acknowledgements. From `stop` on the flow is silent. `congestion_control` is its own,
+    ``"newreno"`` or ``"cubic"``; the default is the transport's.
     """
 
     name: str | None = None
@@ -223,10 +230,11 @@ class TcpFlow:
 @keyed('[[flow]] kind = "multipath"')
 @dataclass(frozen=True, kw_only=True)
 class MultipathFlow:
-    """A second connection with the scenario's transport, over all paths unless given; without a `size` it does not end.
+    """A second connection with the scenario's transport, by default over all paths.
 
-    `scheduler` names a built-in one, `congestion_control` one of the transport's; None is the scenario's. A run that
-    ends with its workload waits for those of a `size`, too, unless they have a `stop`.
+    Without a `size`, it does not end. `scheduler` names a built-in scheduler, `congestion_control`
+    an algorithm of the transport; None means the scenario's. A run that ends with its workload also
+    waits for flows with a `size` and without a `stop`.
     """
 
     name: str | None = None
@@ -243,7 +251,10 @@ class MultipathFlow:
 @keyed('[[flow]] kind = "cbr"')
 @dataclass(frozen=True, kw_only=True)
 class ConstantRateFlow:
-    """Datagrams at equal intervals; `rate` and `packet` count on the wire, `packet` is the transport's unless given."""
+    """Datagrams at equal intervals; `rate` and `packet` count on the wire.
+
+    The default of `packet` is the transport's.
+    """
 
     rate: Rate
     name: str | None = None
@@ -261,7 +272,7 @@ class ConstantRateFlow:
 class OnOffFlow:
     """Datagrams at `rate` during random on times of mean `on`, none during off times of mean `off`.
 
-    Times are exponentially distributed or Pareto's, the latter with `shape` (1.5 unless given).
+    Times are exponentially or Pareto distributed, the latter with `shape` (by default 1.5).
     """
 
     rate: Rate
@@ -286,7 +297,7 @@ Flow = TcpFlow | MultipathFlow | ConstantRateFlow | OnOffFlow
 @keyed("[transport]")
 @dataclass(frozen=True, kw_only=True)
 class Transport:
-    """How the endpoints behave: MPTCP as Linux does it, with CUBIC, unless given; see `scenario_keys`.
+    """Behaviour of the endpoints: by default MPTCP as in Linux, with CUBIC; see `scenario_keys`.
 
     `profile="standard"`, for mptcp and tcp, is TCP by the RFCs and has other defaults.
     """
@@ -325,10 +336,11 @@ class Transport:
 @keyed("(top)")
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """Paths, links that they share, traffic and transport of a run. Trace files are found relative to `base`.
+    """Paths, shared links, traffic and transport of a run; trace files are relative to `base`.
 
     Raises:
-        ScenarioError: a value is not valid; the message names the key, the value and the valid choices.
+        ScenarioError: a value is not valid; the message names the key, the value and the valid
+            choices.
     """
 
     paths: Sequence[Path]
@@ -347,7 +359,7 @@ class Scenario:
         _ = self.json  # validates
 
     def to_dict(self) -> dict[str, Any]:
-        """The scenario as a scenario file has it: only what was given."""
+        """Return the scenario as the table of a scenario file, with the given values only."""
         lists = {"path": self.paths, "link": self.links, "flow": self.flows}
         return _table(self) | {
             key: [_table(one, f"{key}[{index}].") for index, one in enumerate(some)]
@@ -357,7 +369,7 @@ class Scenario:
 
     @cached_property
     def json(self) -> str:
-        """Canonical JSON: every default filled in."""
+        """Canonical JSON, with every default filled in."""
         return _core.parse_scenario(
             _json(self.to_dict(), self.name), self.name, fspath(self.base), format="json"
         )
@@ -374,12 +386,14 @@ def load(
 
     Args:
         file: its name.
-        changes: values that replace the file's, by dotted key: ``{"path.slow.rate": "2Mbit"}`` for the path of that
-            name, ``{"transport.receive_buffer": "1MB"}``. Numbers are as for `Path` and the others.
-        only: keep only the paths of these names; all without it.
+        changes: values that replace the file's, by dotted key: ``{"path.slow.rate": "2Mbit"}`` for
+            the path of that name, ``{"transport.receive_buffer": "1MB"}``. Numbers are as in `Path`
+            and the other classes.
+        only: names of the paths to keep; empty keeps all.
 
     Raises:
-        ScenarioError: the file cannot be read or is not a valid scenario; one line with file, key, value, choices.
+        ScenarioError: the file cannot be read or is not a valid scenario; one line with file, key,
+            value, choices.
     """
     return _built(
         _changed(fspath(file), changes or {}, only) if changes or only else _read(fspath(file)),
@@ -388,18 +402,18 @@ def load(
 
 
 def from_table(table: Table, name: str = "scenario", base: str | PathLike[str] = ".") -> Scenario:
-    """A scenario from its table, as a scenario file has it; every default is filled in.
+    """Return a scenario from the table of a scenario file; every default is filled in.
 
-    The name is for messages; traces are found relative to `base`.
+    `name` is for messages; traces are relative to `base`.
 
     Raises:
-        ScenarioError: it is not a valid scenario; one line with key, value, choices.
+        ScenarioError: the table is not a valid scenario; one line with key, value, choices.
     """
     return _built(_core.parse_scenario(_json(table, name), name, fspath(base), format="json"), FilePath(base))
 
 
 def _built(text: str, base: FilePath) -> Scenario:
-    """The scenario of a canonical document."""
+    """Return the scenario of a canonical document."""
     table = json.loads(text)
     paths = [Path(**_with_directions(path)) for path in table.pop("path")]
     links = [Link(**_with_directions(link)) for link in table.pop("link", [])]
@@ -417,7 +431,7 @@ def _built(text: str, base: FilePath) -> Scenario:
 
 
 def _changed(file: str, changes: Mapping[str, Any], only: Sequence[str]) -> str:
-    """Canonical JSON of a scenario file with other values."""
+    """Return canonical JSON of a scenario file with other values."""
     name = json.loads(_read(file))["name"]
     given = {
         key: _with_unit(key.rpartition(".")[2], value, f"{file}: {key}")
@@ -444,10 +458,10 @@ def _with_directions(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def scenario_json(scenario: AnyScenario) -> str:
-    """Canonical JSON of a scenario or of a scenario file.
+    """Return canonical JSON of a scenario or of a scenario file.
 
     Raises:
-        ScenarioError: it is neither, or not valid.
+        ScenarioError: the value is neither, or not valid.
     """
     if isinstance(scenario, Scenario):
         return scenario.json
@@ -462,10 +476,10 @@ def scenario_json(scenario: AnyScenario) -> str:
 
 
 def _read(file: str) -> str:
-    """Canonical JSON of a scenario file.
+    """Return canonical JSON of a scenario file.
 
     Raises:
-        ScenarioError: it is not valid, or it is something else that Plait knows.
+        ScenarioError: the file is not valid, or it is another kind of Plait's files.
     """
     try:
         return _core.load_scenario(file)

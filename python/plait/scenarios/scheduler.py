@@ -1,4 +1,4 @@
-"""Naming a scheduler: a built-in one by name, with parameters, or one of one's own."""
+"""Scheduler choices: built-in schedulers by name, with parameters, or user-defined ones."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from plait.scenarios.parameters import plain_value
 from plait.scenarios.python_class import checked, make, source_of
 
 Choice = str | Mapping[str, Any] | Own | type[_core.Scheduler] | _core.Scheduler
-"""``"daps"``, ``"daps+rp:rtt_error=0.1"``, ``{"name": "round-robin", "segments": 10}``, ``"mine.py:Mine:share=0.5"``,
-a `Scheduler` class, or an instance."""
+"""``"daps"``, ``"daps+rp:rtt_error=0.1"``, ``{"name": "round-robin", "segments": 10}``,
+``"mine.py:Mine:share=0.5"``, a `Scheduler` class, or an instance."""
 ALL = "all"
-"""In a list: every built-in scheduler."""
+"""Entry of a list that means every built-in scheduler."""
 
 
 class Parameter(TypedDict):
@@ -43,7 +43,10 @@ class Parameter(TypedDict):
 
 
 class Option(Parameter):
-    """A parameter that every built-in scheduler takes; ``suffix`` behind a name and a ``+`` makes it true."""
+    """A parameter that every built-in scheduler takes.
+
+    ``suffix`` after a name and a ``+`` sets it to true.
+    """
 
     suffix: str | None
     needs: list[str]
@@ -51,7 +54,7 @@ class Option(Parameter):
 
 
 class BuiltIn(TypedDict):
-    """What there is to know about a built-in scheduler."""
+    """Information about a built-in scheduler."""
 
     name: str
     title: str
@@ -63,15 +66,15 @@ class BuiltIn(TypedDict):
 
 
 def schedulers() -> list[BuiltIn]:
-    """All built-in schedulers with their parameters and sources."""
+    """Return all built-in schedulers with their parameters and sources."""
     return cast("list[BuiltIn]", json.loads(_core.schedulers()))
 
 
 def called(name: str) -> BuiltIn:
-    """The built-in scheduler of this name.
+    """Return the built-in scheduler of this name.
 
     Raises:
-        ScenarioError: there is none. The core proposes another one.
+        ScenarioError: there is no such scheduler. The core proposes another one.
     """
     found = next((one for one in schedulers() if one["name"] == name), None)
     if found is None:
@@ -85,7 +88,7 @@ def called(name: str) -> BuiltIn:
 
 
 def label(choice: Choice) -> str:
-    """A short name that tells choices apart: ``round-robin``, ``round-robin:segments=10``, ``Mine:share=0.5``."""
+    """Return a short label: ``round-robin``, ``round-robin:segments=10``, ``Mine:share=0.5``."""
     if isinstance(choice, Own):
         return choice.label
     if isinstance(choice, str):
@@ -99,19 +102,20 @@ def label(choice: Choice) -> str:
 
 
 def scheduler_name(choice: Any) -> str:
-    """The name of a scheduler that a document has as a name or a table."""
+    """Return the scheduler's name from a document's entry, which is a name or a table."""
     return str(choice.get("name")) if isinstance(choice, Mapping) else str(choice)
 
 
 def parse_choice(text: str, folder: Path = Path()) -> str | Mapping[str, Any] | Own:
-    """Read a choice as the command line writes it.
+    """Parse a choice from the command line.
 
-    ``NAME``, ``NAME+OPTION``, ``NAME:parameter=value:parameter=value``, or ``FILE.py:CLASS:parameter=value`` or
-    ``LIBRARY.so:CLASS:parameter=value`` for one's own, with files relative to `folder`.
+    The forms are ``NAME``, ``NAME+OPTION``, ``NAME:parameter=value:parameter=value``, and for
+    user-defined schedulers ``FILE.py:CLASS:parameter=value`` or
+    ``LIBRARY.so:CLASS:parameter=value``, with files relative to `folder`.
 
     Raises:
-        ScenarioError: the text is none of these, or a file cannot be read. Names of built-in schedulers and
-            their parameters are checked later, by the core; files are run later, too.
+        ScenarioError: the text has none of these forms, or a file cannot be read. The core later
+            checks names and parameters of built-in schedulers; files are run later, too.
     """
     if is_own(text):
         return read_own(text, folder)
@@ -131,10 +135,10 @@ def parse_choice(text: str, folder: Path = Path()) -> str | Mapping[str, Any] | 
 def parse_list(
     texts: Sequence[Any], place: str, folder: Path = Path()
 ) -> list[str | Mapping[str, Any] | Own]:
-    """The schedulers of a list, with ``all`` for every built-in one that the list does not name itself.
+    """Parse a list of schedulers; ``all`` stands for every built-in one that the list lacks.
 
     Raises:
-        ScenarioError: an entry is empty or is no scheduler; `place` is where the list stands.
+        ScenarioError: an entry is empty or is no scheduler; `place` names the list.
     """
     names = [one.strip() if isinstance(one, str) else one for one in texts]
     built_in = [one["name"] for one in schedulers()]
@@ -160,7 +164,7 @@ def parse_list(
 
 
 def choice_of(choice: Any, folder: Path = Path()) -> Any:
-    """The choice, with a file that a name or a table names read; ScenarioError if it cannot be."""
+    """Return the choice after reading its file, if it names one; ScenarioError on failure."""
     if isinstance(choice, str):
         return parse_choice(choice, folder)
     if isinstance(choice, Mapping) and is_own(str(choice.get("name"))):
@@ -170,7 +174,7 @@ def choice_of(choice: Any, folder: Path = Path()) -> Any:
 
 
 def label_all(choices: Sequence[Choice | None]) -> list[str | None]:
-    """Labels that tell the choices apart; None for none."""
+    """Return distinct labels of the choices; None stays None."""
     own = [one for one in choices if isinstance(one, Own)]
     others = [label(one) for one in choices if one is not None and not isinstance(one, Own)]
     found = iter(labels(own, [*others, *(one["name"] for one in schedulers())]))
@@ -179,9 +183,9 @@ def label_all(choices: Sequence[Choice | None]) -> list[str | None]:
 
 @dataclass(frozen=True)
 class Override:
-    """A choice in the form the core takes: built-in ones as JSON, one's own as objects.
+    """A choice in the core's form: built-in schedulers as JSON, user-defined ones as objects.
 
-    document: what results keep of one's own, see `Own.document`.
+    document: description of a user-defined scheduler in results, see `Own.document`.
     """
 
     built_in: str | None = None
@@ -192,10 +196,10 @@ class Override:
 
 
 def override(choice: Choice | None) -> Override:
-    """Make the core's form of a choice; a class is instantiated, so that every run starts with fresh state.
+    """Return the core's form of a choice; a class is instantiated for fresh state in every run.
 
     Raises:
-        ScenarioError: the choice is not of a kind that `Choice` lists, or cannot be made.
+        ScenarioError: the choice has none of the kinds of `Choice`, or cannot be created.
     """
     choice = choice_of(choice)
     if choice is None:
@@ -220,10 +224,10 @@ def override(choice: Choice | None) -> Override:
 
 
 def built_in(choice: str | Mapping[str, Any]) -> str:
-    """A built-in scheduler as the core takes it: JSON.
+    """Return a built-in scheduler in the core's form: JSON.
 
     Raises:
-        ScenarioError: a parameter is no finite number, which JSON cannot hold.
+        ScenarioError: a parameter is not finite, which JSON cannot hold.
     """
     if isinstance(choice, Mapping):
         for key, value in choice.items():
@@ -235,10 +239,10 @@ def built_in(choice: str | Mapping[str, Any]) -> str:
 
 
 def check_several(choices: Sequence[Choice]) -> None:
-    """See that a list has at least one scheduler.
+    """Check that a list has at least one scheduler.
 
     Raises:
-        ScenarioError: it is no such list.
+        ScenarioError: the value is no such list.
     """
     if isinstance(choices, str) or not choices:
         message = f"schedulers: expected a list of at least one scheduler, got {choices!r}"
@@ -246,10 +250,10 @@ def check_several(choices: Sequence[Choice]) -> None:
 
 
 def distinct(names: Sequence[str | None], place: str) -> None:
-    """See that no scheduler is in a list twice; `place` is where the list stands.
+    """Check that no scheduler is in a list twice; `place` names the list.
 
     Raises:
-        ScenarioError: one is.
+        ScenarioError: a scheduler is there twice.
     """
     for name in names:
         if names.count(name) > 1:
@@ -259,7 +263,7 @@ def distinct(names: Sequence[str | None], place: str) -> None:
 
 
 def _document(kind: type) -> dict[str, Any]:
-    """What results keep of a class that was handed over as such; its parameters are not known."""
+    """Return the description of a class for results; its parameters are unknown."""
     file, text = source_of(kind) or (None, None)
     digest = None if text is None else hashlib.sha256(text.encode()).hexdigest()
     return {"file": file, "class": kind.__name__, "parameters": {}, "sha256": digest, "source": text}

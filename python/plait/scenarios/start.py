@@ -1,4 +1,4 @@
-"""A scenario to begin with: common links in a file that explains itself. What `plait init` writes."""
+"""An initial scenario for `plait init`: common links in a file with explanations."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ PATH = """\
 
 
 def start_text(names: Sequence[str]) -> str:
-    """A commented scenario file over the presets of these names; a name that is there twice makes two paths.
+    """Return a commented scenario file with these presets; a repeated name makes two paths.
 
     Raises:
-        ScenarioError: there is no such preset, or none is named.
+        ScenarioError: a preset does not exist, or none is named.
     """
     if not names:
         message = f"presets: none is named{expected('', list(PRESETS))}"

@@ -15,7 +15,7 @@ from plait._core import ScenarioError
 from plait.support.words import expected
 
 Variables = Mapping[str, float | int | str]
-"""What a template can name."""
+"""Variables of a template."""
 
 _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
@@ -30,10 +30,10 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 def fill(template: Any, variables: Variables) -> Any:
-    """The template with its braces evaluated, in lists and tables, too; what is no text is returned as it is.
+    """Evaluate the braces of a template, also in lists and tables; other values are unchanged.
 
-    In braces: numbers, variables, + − * /, parentheses, ceil(), max(), min(), round(). Numbers are written with six
-    significant digits and without exponents, which rates and sizes do not take.
+    In braces: numbers, variables, + − * /, parentheses, ceil(), max(), min(), round(). Numbers are
+    written with six significant digits and without exponents, which rates and sizes do not take.
 
     Raises:
         ScenarioError: the braces hold something else, or name an unknown variable.
@@ -56,7 +56,7 @@ def fill(template: Any, variables: Variables) -> Any:
 
 
 def fill_value(template: Any, variables: Variables) -> Any:
-    """As `fill`, but a template that is one formula becomes what that is, such as the whole number that a key wants.
+    """Fill a template; a template that is one formula gives its value, such as a whole number.
 
     Raises:
         ScenarioError: see `fill`.

@@ -1,4 +1,4 @@
-"""Scenarios as scenario files: a table written as TOML that people read."""
+"""Scenarios as scenario files: a table written as readable TOML."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _LARGER: Mapping[str, tuple[tuple[str, int], ...]] = {
     "kB": (("MB", 10**3),),
     "B": (("MiB", 2**20), ("MB", 10**6), ("kB", 10**3)),
 }
-"""Units that amounts are computed in, and those in which they are easier to read."""
+"""Units of computed amounts, and larger units that are easier to read."""
 
 
 def scenario_text(table: Table, comment: str) -> str:
-    """A scenario's table as a scenario file; the comment is its first line."""
+    """Return a scenario's table as a scenario file; the comment is its first line."""
     return "\n".join([f"# {comment}", *_lines(table)]) + "\n"
 
 
 def _lines(table: Table) -> Iterator[str]:
-    """Keys first, then tables, then lists of tables such as [[path]]."""
+    """Yield keys first, then tables, then lists of tables such as [[path]]."""
     tables = {key: value for key, value in table.items() if isinstance(value, Mapping) and key != "scheduler"}
     lists = {key: table[key] for key in ("path", "link", "flow") if key in table}
     yield from pairs({key: value for key, value in table.items() if key not in tables and key not in lists})
@@ -38,12 +38,12 @@ def _lines(table: Table) -> Iterator[str]:
 
 
 def pairs(table: Table) -> list[str]:
-    """The lines of a table's keys."""
+    """Return the lines of a table's keys."""
     return [f"{key} = {_toml(value)}" for key, value in table.items()]
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML writes it: strings, numbers, truth values, tables and lists of them."""
+    """Format a value as TOML: strings, numbers, truth values, tables and lists."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(pairs(value))} }}"
     if isinstance(value, str):
@@ -54,7 +54,7 @@ def _toml(value: Any) -> str:
 
 
 def _readable(value: str) -> str:
-    """An amount in the largest unit in which it is whole."""
+    """Return an amount in the largest unit in which it is whole."""
     for unit, larger in _LARGER.items():
         number = value.removesuffix(unit)
         if number != value and number.isdigit():

@@ -1,4 +1,4 @@
-"""Amounts with units: a string such as ``"20ms"`` is parsed by the core, a plain number is in the base unit."""
+"""Amounts with units: the core parses text such as ``"20ms"``; plain numbers are in base units."""
 
 from __future__ import annotations
 
@@ -17,48 +17,51 @@ NANOSECONDS = 1_000_000_000
 
 
 def duration_ns(value: Duration) -> int:
-    """Nanoseconds of a duration given as text with a unit or as seconds; ScenarioError if it is neither."""
+    """Nanoseconds of a duration in text with a unit or in seconds; ScenarioError if invalid."""
     if isinstance(value, str):
         return _core.parse_duration(value)
     return round(_non_negative(value, "duration", "seconds") * NANOSECONDS)
 
 
 def duration_s(value: Duration) -> float:
-    """Seconds of a duration given as text with a unit or as seconds."""
+    """Seconds of a duration in text with a unit or in seconds."""
     return duration_ns(value) / NANOSECONDS
 
 
 def rate_bps(value: Rate) -> int:
-    """Bits per second of a rate given as text with a unit or as a number; ScenarioError if it is neither."""
+    """Bits per second of a rate in text with a unit or as a number; ScenarioError if invalid."""
     if isinstance(value, str):
         return _core.parse_rate(value)
     return round(_non_negative(value, "rate", "bits per second"))
 
 
 def size_bytes(value: Size) -> int:
-    """Bytes of an amount given as text with a unit or as a number; ScenarioError if it is neither."""
+    """Bytes of an amount in text with a unit or as a number; ScenarioError if invalid."""
     if isinstance(value, str):
         return _core.parse_bytes(value)
     return round(_non_negative(value, "size", "bytes"))
 
 
 def duration_text(value: Duration) -> str:
-    """The duration as scenario files write it."""
+    """Return the duration as scenario files write it."""
     return value if isinstance(value, str) else f"{duration_ns(value)}ns"
 
 
 def rate_text(value: Rate) -> str:
-    """The rate as scenario files write it."""
+    """Return the rate as scenario files write it."""
     return value if isinstance(value, str) else f"{rate_bps(value)}bit"
 
 
 def size_text(value: Size) -> str:
-    """The amount of data as scenario files write it."""
+    """Return the amount of data as scenario files write it."""
     return value if isinstance(value, str) else f"{size_bytes(value)}B"
 
 
 def moment_text(moment: int) -> str:
-    """Nanoseconds as seconds, cut (not rounded) to microseconds: looking up what is printed finds it."""
+    """Format nanoseconds as seconds, truncated to microseconds.
+
+    Truncation (instead of rounding) lets a search for the printed time find the event.
+    """
     seconds, rest = divmod(moment, NANOSECONDS)
     return f"{seconds}.{rest // 1000:06d} s"
 

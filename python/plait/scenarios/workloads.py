@@ -1,4 +1,4 @@
-"""What the application of a scenario does: a class for each kind of ``[workload]``."""
+"""Behaviour of a scenario's application: a class for each kind of ``[workload]``."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Bulk:
 @keyed('[workload] kind = "file"')
 @dataclass(frozen=True, kw_only=True)
 class File:
-    """The application writes `size` payload bytes at once; the run ends when all of them have arrived.
+    """The application writes `size` payload bytes at once; the run ends when all have arrived.
 
-    They should have arrived within `deadline`, if that is given: see `in_time_share` among the metrics.
+    With a `deadline`, they should have arrived within it: see `in_time_share` among the metrics.
     """
 
     size: Size
@@ -38,9 +38,10 @@ class File:
 @keyed('[workload] kind = "cbr"')
 @dataclass(frozen=True, kw_only=True)
 class ConstantRate:
-    """The application writes blocks of `block` payload bytes at equal intervals, at the rate `rate`, up to `stop`.
+    """The application writes blocks of `block` payload bytes at equal intervals.
 
-    Each should have arrived within `deadline`, if that is given: see `in_time_share` among the metrics.
+    Their rate is `rate`, and the last block is written before `stop`. With a `deadline`, each block
+    should have arrived within it: see `in_time_share` among the metrics.
     """
 
     rate: Rate
@@ -54,10 +55,10 @@ class ConstantRate:
 @keyed('[workload] kind = "on-off"')
 @dataclass(frozen=True, kw_only=True)
 class OnOff:
-    """The application writes blocks at `rate` during random on times of mean `on`, none during off times of mean `off`.
+    """The application writes blocks at `rate` during random on times, none during off times.
 
-    Times are exponentially distributed or Pareto's, the latter with `shape` (1.5 unless given). `deadline` as of
-    `ConstantRate`.
+    The times have the means `on` and `off`. They are exponentially or Pareto distributed, the
+    latter with `shape` (by default 1.5). `deadline` is as in `ConstantRate`.
     """
 
     rate: Rate
@@ -75,12 +76,13 @@ class OnOff:
 @keyed('[workload] kind = "request-response"')
 @dataclass(frozen=True, kw_only=True)
 class RequestResponse:
-    """Clients at the far end ask, and the near end answers at once; `parallel` clients share the connection.
+    """Clients at the far end ask, and the near end answers at once over one shared connection.
 
-    A client writes `request` bytes, gets `response` bytes, thinks, and asks again: from `start` until `stop`, or until
-    there were `count` requests of all clients together. Sizes and think times are what is given or, "exponential",
-    random with that mean. A response should have arrived within `deadline` of its request; those of the first `urgent`
-    clients go before the others' where the protocol has streams.
+    Each of `parallel` clients writes `request` bytes, gets `response` bytes, thinks, and asks
+    again: from `start` until `stop`, or until all clients together have made `count` requests.
+    Sizes and think times are constant or, if "exponential", random with the given mean. A response
+    should have arrived within `deadline` of its request. If the protocol has streams, responses of
+    the first `urgent` clients have priority over the others.
     """
 
     request: Size | None = None
@@ -99,9 +101,9 @@ class RequestResponse:
 
 Workload = Bulk | File | ConstantRate | OnOff | RequestResponse
 WORKLOADS: dict[str, Callable[..., Workload]] = {cls.kind: cls for cls in get_args(Workload)}
-"""By their kind in a scenario file."""
+"""Classes by their kind in a scenario file."""
 TEXTS: dict[str, Callable[[Any], str]] = {
     **dict.fromkeys(("block", "request", "response"), size_text),
     **dict.fromkeys(("think", "deadline"), duration_text),
 }
-"""How their keys are written, beyond those that other tables have, too."""
+"""Formats of their keys, beyond those that other tables have, too."""

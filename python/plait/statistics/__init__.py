@@ -1,1 +1,1 @@
-"""Designs and estimates: which points represent a domain, and what their runs tell of it."""
+"""Designs and estimates: points that represent a domain, and statistics of their runs."""

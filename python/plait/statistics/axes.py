@@ -1,10 +1,10 @@
-"""Axes: what varies from one scenario to the next, as plans and papers write it.
+"""Axes: the variables of scenarios, in the form of plans and papers.
 
 An axis is a table. It gives its variables lists of values, which vary together:
 
     { rtt = [20, 40, 80], rate = [16, 8, 4] }
 
-or ranges, both ends included, even or even in the logarithm:
+or ranges, both ends included, with equal steps or equal ratios:
 
     { rtt = { range = [20, 100], step = 20 } }            # or points = 5
     { buffer = { log-range = [32, 2048], points = 7 } }
@@ -13,7 +13,7 @@ or it is a space-filling design of several variables:
 
     { design = "wsp", points = 200, ranges = { rtt = [1, 200], loss = { log-range = [0.01, 1] } } }
 
-Several axes make a grid: every combination of theirs.
+Several axes make a grid of all combinations.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from plait.statistics.designs import Design
 
 Value = float | int | str
-"""What a variable can be."""
+"""Type of a variable's value."""
 Step = dict[str, Value]
 """The variables of an axis at one of its steps."""
 
 DESIGN_KEYS = ("design", "points", "ranges", "seed")
 RANGE_KEYS = ("range", "log-range", "step", "points")
 MOST_STEPS = 10_000_000
-"""Steps of one axis: more is taken for a slip of the pen."""
+"""Maximum steps of one axis; a larger number is considered a mistake."""
 
 
 def steps(axis: Mapping[str, Any], place: str) -> list[Step]:
-    """The steps of an axis; `place` names it in messages.
+    """Return the steps of an axis; `place` names it in messages.
 
     Raises:
-        ScenarioError: a key, a design or a range is not valid, or the lists are not of equal length.
+        ScenarioError: a key, a design or a range is invalid, or the lists have different lengths.
     """
     if "design" in axis:
         return _design(axis, place)
@@ -66,7 +66,7 @@ def steps(axis: Mapping[str, Any], place: str) -> list[Step]:
 
 
 def product(axes: Sequence[Sequence[Step]]) -> Iterator[Step]:
-    """Every combination of the axes' steps, the last axis fastest."""
+    """Yield every combination of the axes' steps; the last axis varies fastest."""
     for combination in itertools.product(*axes):
         yield {name: value for step in combination for name, value in step.items()}
 
@@ -88,7 +88,7 @@ def _values(given: Any, place: str) -> list[Value]:
 
 
 def _spread(given: Mapping[str, Any], place: str) -> list[Value]:
-    """The values of a range."""
+    """Return the values of a range."""
     _known(given, RANGE_KEYS, place)
     low, high, logarithmic = _ends(given, place)
     if "step" in given:
@@ -111,7 +111,7 @@ def _spread(given: Mapping[str, Any], place: str) -> list[Value]:
 
 
 def _design(axis: Mapping[str, Any], place: str) -> list[Step]:
-    from plait.statistics import designs  # noqa: PLC0415 - SciPy takes longer to load than everything else
+    from plait.statistics import designs  # noqa: PLC0415 - SciPy takes longest to load
 
     _known(axis, DESIGN_KEYS, place)
     kind, ranges = axis["design"], axis.get("ranges")
@@ -145,14 +145,14 @@ def _points(kind: str, points: int, factors: int, seed: int) -> Design:
 
 
 def _range(given: Any, place: str) -> tuple[float, float, bool]:
-    """A range of a design: two numbers, or a table with range or log-range."""
+    """Read a range of a design: two numbers, or a table with range or log-range."""
     table = given if isinstance(given, Mapping) else {"range": given}
     _known(table, ("range", "log-range"), place)
     return _ends(table, place)
 
 
 def _ends(given: Mapping[str, Any], place: str) -> tuple[float, float, bool]:
-    """Lowest and highest value of a range, and whether it is even in the logarithm."""
+    """Return the lowest and highest value of a range, and whether it is logarithmic."""
     kinds = [key for key in ("range", "log-range") if key in given]
     if len(kinds) != 1:
         message = f"{place}: expected either range or log-range, got {', '.join(kinds) or 'neither'}"
@@ -174,7 +174,7 @@ def _at(share: float, low: float, high: float, logarithmic: bool) -> float:
 
 
 def _rounded(value: float, *, whole: bool = False) -> Value:
-    """Twelve significant digits: no 0.30000000000000004 in a table, and the same on every machine."""
+    """Round to twelve digits: no 0.30000000000000004 in a table, and equal on every machine."""
     return round(value) if whole else float(f"{value:.12g}")
 
 

@@ -1,13 +1,15 @@
-"""Space-filling designs: few points that represent a domain of many dimensions, such as link parameters.
+"""Space-filling designs: few points that represent a domain of many dimensions.
 
-A design is an array with one row per point and one column per factor, each value from 0 to 1; `axes` stretches it to
-the factors' ranges. Sobol's sequences, Latin hypercubes and discrepancies are SciPy's; the WSP selection, for which no
+The dimensions are, for example, link parameters. A design is an array with one row per point and
+one column per factor, each value from 0 to 1; `axes` stretches it to the factors' ranges. Sobol's
+sequences, Latin hypercubes and discrepancies are SciPy's. The WSP selection, for which no
 maintained Python library is known, is here.
 
-Sources: M. Sergent, "Contribution de la méthodologie de la recherche expérimentale à l'élaboration de matrices
-uniformes", thesis, Aix-Marseille 1989; J. Santiago, M. Claeys-Bruno, M. Sergent, "Construction of space-filling designs
-using WSP algorithm for high dimensional spaces", Chemometrics and Intelligent Laboratory Systems 113, 2012; C. Paasch,
-R. Khalili, O. Bonaventure, "On the Benefits of Applying Experimental Design to Improve Multipath TCP", CoNEXT 2013.
+Sources: M. Sergent, "Contribution de la méthodologie de la recherche expérimentale à l'élaboration
+de matrices uniformes", thesis, Aix-Marseille 1989; J. Santiago, M. Claeys-Bruno, M. Sergent,
+"Construction of space-filling designs using WSP algorithm for high dimensional spaces",
+Chemometrics and Intelligent Laboratory Systems 113, 2012; C. Paasch, R. Khalili, O. Bonaventure,
+"On the Benefits of Applying Experimental Design to Improve Multipath TCP", CoNEXT 2013.
 """
 
 from __future__ import annotations
@@ -26,21 +28,22 @@ Design = NDArray[np.float64]
 """One row per point, one column per factor, values from 0 to 1."""
 
 CANDIDATES = 14
-"""The candidates of WSP are this power of two: 16 384 points of Sobol's sequence."""
+"""The number of WSP candidates is two to this power: 16 384 points of Sobol's sequence."""
 HALVINGS = 40
-"""Steps of the search for the distance that leaves the number of points asked for."""
+"""Steps of the search for the distance that leaves the requested number of points."""
 
 
 def wsp(points: int, factors: int) -> Design:
-    """A design by the algorithm of Wootton, Sergent and Phan-Tan-Luu, always the same one.
+    """Return a design by the algorithm of Wootton, Sergent and Phan-Tan-Luu; it is deterministic.
 
-    From a dense set of candidates take the one nearest to the centre; drop all that are closer to it than a distance
-    d; go on with the nearest one that is left, until none is. So no two points are closer than d, and no
-    candidate is farther than d from a point. d is searched for so that `points` are left; if no d leaves exactly so
-    many, the points of the next larger design that are closest to others are dropped.
+    The algorithm starts at the candidate nearest to the centre of a dense set. It drops all
+    candidates closer to it than a distance d, goes on with the nearest remaining one, and ends when
+    none remains. So no two points are closer than d, and no candidate is farther than d from a
+    point. A search finds the d that leaves `points` points. If no d leaves exactly this number, the
+    next larger design is used, without the points that are closest to others.
 
     Raises:
-        ScenarioError: fewer than two points, or more than there are candidates.
+        ScenarioError: fewer than two points, or more points than candidates.
     """
     _check(points, factors)
     if points > 2**CANDIDATES:
@@ -65,19 +68,25 @@ def wsp(points: int, factors: int) -> Design:
 
 
 def latin_hypercube(points: int, factors: int, seed: int = 1) -> Design:
-    """A random Latin hypercube: in as many slices of each factor's range as there are points, one point each."""
+    """Return a random Latin hypercube.
+
+    Each factor's range has as many slices as there are points, with one point per slice.
+    """
     _check(points, factors)
     return np.asarray(qmc.LatinHypercube(factors, rng=np.random.default_rng(seed)).random(points))
 
 
 def uniform(points: int, factors: int, seed: int = 1) -> Design:
-    """Independent random points."""
+    """Return independent random points."""
     _check(points, factors)
     return np.random.default_rng(seed).random((points, factors))
 
 
 def sobol(points: int, factors: int, seed: int = 1) -> Design:
-    """The first points of Sobol's sequence, scrambled (Owen); most even where their number is a power of two."""
+    """Return the first points of Sobol's sequence, scrambled (Owen).
+
+    They are most even if their number is a power of two.
+    """
     _check(points, factors)
     sequence = qmc.Sobol(factors, rng=np.random.default_rng(seed))
     return np.asarray(sequence.random_base2((points - 1).bit_length())[:points])
@@ -89,17 +98,18 @@ DESIGNS: Mapping[str, Callable[[int, int, int], Design]] = {
     "sobol": sobol,
     "uniform": uniform,
 }
-"""The designs by the names that plans and papers use: points, factors, seed (WSP is always the same)."""
+"""The designs by the names in plans and papers; arguments: points, factors, seed (ignored by
+WSP)."""
 
 
 @dataclass(frozen=True)
 class Uniformity:
-    """How evenly a design fills the unit cube.
+    """Measures of the evenness of a design in the unit cube.
 
-    minimum_distance: between the two closest points; larger is better. coverage: variation of the distances to the
-    nearest neighbour, their standard deviation over their mean; 0 is a regular grid, smaller is better.
-    discrepancy: centred L2 discrepancy (Hickernell); smaller is better. fill_distance: how far a place in the cube can
-    be from the nearest point, by 2^14 places; smaller is better.
+    minimum_distance: between the two closest points; larger is better. coverage: standard deviation
+    of the distances to the nearest neighbour over their mean; 0 is a regular grid, smaller is
+    better. discrepancy: centred L2 discrepancy (Hickernell); smaller is better. fill_distance:
+    largest distance of a place in the cube to its nearest point, by 2^14 places; smaller is better.
     """
 
     minimum_distance: float
@@ -128,17 +138,17 @@ def _check(points: int, factors: int) -> None:
 
 
 def _nearest_neighbours(design: Design) -> Design:
-    """Each point's distance to the nearest other one."""
+    """Return each point's distance to the nearest other point."""
     return np.asarray(cKDTree(design).query(design, k=2)[0])[:, 1]
 
 
 def _from_centre(candidates: Design) -> int:
-    """The candidate nearest to the centre."""
+    """Return the candidate nearest to the centre."""
     return int(np.argmin(np.sum((candidates - 0.5) ** 2, axis=1)))
 
 
 def _select(candidates: Design, start: int, distance: float) -> NDArray[np.intp]:
-    """The candidates that WSP keeps, in the order of their selection."""
+    """Return the candidates that WSP keeps, in the order of their selection."""
     left = np.arange(len(candidates))
     current, chosen = start, [start]
     while True:

@@ -1,7 +1,8 @@
 """Estimates from several runs: a value and its confidence interval.
 
-Means have Student's interval, which is made for few runs; medians and ratios have bootstrap intervals (percentiles of
-resampled data), which need no assumption about the distribution. Always the same numbers for the same data.
+Means have Student's interval, which suits few runs. Medians and ratios have bootstrap intervals
+(percentiles of resampled data), which need no assumption about the distribution. The same data
+always gives the same numbers.
 """
 
 from __future__ import annotations
@@ -19,20 +20,21 @@ CONFIDENCE = 0.95
 RESAMPLES = 4999
 """Resamples of a bootstrap."""
 ROUNDING = 1e-12
-"""Relative width of an interval that is nothing but rounding of binary fractions."""
+"""Relative width up to which an interval is only due to rounding of binary fractions."""
 MOST_RESAMPLED = 4_000_000
-"""Values in memory at a time."""
+"""Maximum number of resampled values in memory."""
 
 
 Values = Sequence[float] | NDArray[np.float64]
-"""Of several runs."""
+"""Values of several runs."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, and its confidence interval if it comes from several runs that differ.
+    """A value, with a confidence interval if it comes from several different runs.
 
-    Values that are all the same say nothing about chance: that is no interval, not one of zero width.
+    Equal values do not show the influence of chance, so they have no interval instead of one of
+    zero width.
     """
 
     value: float
@@ -45,13 +47,13 @@ class Estimate:
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     def negated(self) -> Estimate:
-        """The same with the other sign."""
+        """Return the estimate with the opposite sign."""
         low, high = self.interval or (None, None)
         return Estimate(-self.value, None if high is None else -high, None if low is None else -low)
 
 
 def mean(values: Values) -> Estimate:
-    """The mean with Student's interval."""
+    """Return the mean with Student's interval."""
     data = np.asarray(values, dtype=np.float64)
     value = float(data.mean())
     if len(data) < 2 or np.ptp(data) == 0:
@@ -61,54 +63,65 @@ def mean(values: Values) -> Estimate:
 
 
 def bootstrap_mean(values: Values) -> Estimate:
-    """The mean with a bootstrap interval, for values that are far from normally distributed."""
+    """Return the mean with a bootstrap interval, for values far from normally distributed."""
     data = np.asarray(values, dtype=np.float64)
     return _bootstrap(float(data.mean()), (data,), np.mean)
 
 
 def student(count: Any) -> Any:
-    """Half the width of a mean's interval in standard errors, for `count` ≥ 2 values; of an array, for each."""
+    """Return half the width of a mean's interval in standard errors, for `count` ≥ 2 values.
+
+    An array of counts gives an array.
+    """
     return stats.t.ppf((1 + CONFIDENCE) / 2, np.asarray(count) - 1)
 
 
 def width_for_many(comparisons: int, count: int) -> float:
-    """How many times wider than a bootstrap's 95 % intervals those are that hold for many comparisons at once.
+    """Return the factor that widens bootstrap 95 % intervals for many simultaneous comparisons.
 
-    Bonferroni's correction, with Student's quantiles for `count` values, since a bootstrap of few is too narrow.
+    It is Bonferroni's correction with Student's quantiles for `count` values, since a bootstrap of
+    few values is too narrow.
     """
     tail = (1 - CONFIDENCE) / 2
     return float(stats.t.ppf(1 - tail / max(comparisons, 1), max(count - 1, 1)) / stats.norm.ppf(1 - tail))
 
 
 def surely_more_than(share: float, holds: int, count: int) -> bool:
-    """Whether what holds in so many of `count` samples holds in more than a share of all: a one-sided binomial test."""
+    """Whether a property holds in more than a share of all cases, by a one-sided binomial test.
+
+    It holds in `holds` of `count` samples.
+    """
     return bool(stats.binomtest(holds, count, share, alternative="greater").pvalue <= 1 - CONFIDENCE)
 
 
 def median(values: Values) -> Estimate:
-    """The median with a bootstrap interval."""
+    """Return the median with a bootstrap interval."""
     data = np.asarray(values, dtype=np.float64)
     return _bootstrap(float(np.median(data)), (data,), np.median)
 
 
 def median_by_ranks(values: Values) -> Estimate:
-    """The median with an interval between two of the values, by the binomial distribution: for samples of any size."""
+    """Return the median with an interval between two of the values, for samples of any size.
+
+    The interval follows from the binomial distribution.
+    """
     data = np.asarray(values, dtype=np.float64)
     value = float(np.median(data))
     if len(data) < 2:
         return Estimate(value)
     interval: Any = stats.quantile_test(data, q=value, p=0.5).confidence_interval(CONFIDENCE)
-    # Too few values for such an interval, or all the same.
+    # Too few values for such an interval, or all are equal.
     if not (np.isfinite(interval.low) and np.isfinite(interval.high)) or np.ptp(data) == 0:
         return Estimate(value)
     return Estimate(value, float(interval.low), float(interval.high))
 
 
 def change_of_mean(values: Values, base: Values) -> Estimate | None:
-    """By how many percent the mean is above that of `base`; runs in the same place are pairs (same seed or point).
+    """Return by how many percent the mean exceeds that of `base`; runs with one index are pairs.
 
-    None unless the base's mean is more than zero; without an interval if the base is zero in so many places that
-    resamples of nothing but zeros, which are infinitely exceeded, reach into it.
+    A pair has the same seed or point. None unless the base's mean is positive. There is no interval
+    if the base is zero in more than half of the places: resamples that are all zero, which are
+    exceeded infinitely, would reach into it.
     """
     above, below = np.asarray(values, dtype=np.float64), np.asarray(base, dtype=np.float64)
     if below.mean() <= 0:
@@ -116,7 +129,7 @@ def change_of_mean(values: Values, base: Values) -> Estimate | None:
 
     def percent(one: Any, other: Any, axis: int) -> Any:
         mean, base_mean = one.mean(axis=axis), other.mean(axis=axis)
-        of_zero = np.where(mean > 0, np.inf, 0.0)  # of two samples of zeros neither exceeds the other
+        of_zero = np.where(mean > 0, np.inf, 0.0)  # two samples of zeros are equal
         ratio = np.divide(mean, base_mean, out=np.ones_like(mean), where=base_mean > 0) - 1
         return np.where(base_mean > 0, ratio * 100, of_zero)
 
@@ -127,10 +140,10 @@ def change_of_mean(values: Values, base: Values) -> Estimate | None:
 
 
 def change_of_pairs(values: Values, base: Values) -> Estimate:
-    """By how many percent a value is above the one of `base` in the same place: the ratios' geometric mean.
+    """Return the percentage by which values exceed those of `base`, as geometric mean of ratios.
 
-    Every pair counts alike, whether its values are large or small; twice as much in one pair and half as much in
-    another cancel out. All values have to be positive.
+    Every pair has the same weight, for small and large values: a ratio of 2 in one pair and of 1/2
+    in another cancel out. All values must be positive.
     """
     ratios = np.log(np.asarray(values, dtype=np.float64)) - np.log(np.asarray(base, dtype=np.float64))
 
@@ -144,19 +157,19 @@ def change_of_pairs(values: Values, base: Values) -> Estimate:
 
 
 def difference_of_median(values: Sequence[float], base: Sequence[float]) -> Estimate:
-    """The median of the differences of pairs, with a bootstrap interval."""
+    """Return the median of the differences of pairs, with a bootstrap interval."""
     return median([one - other for one, other in zip(values, base, strict=True)])
 
 
 def _batch(size: int) -> int | None:
-    """Resamples to hold in memory at a time, of data of this size; None: all of them."""
+    """Return the maximum number of resamples in memory for data of this size; None: all."""
     return None if size * RESAMPLES <= MOST_RESAMPLED else max(1, MOST_RESAMPLED // size)
 
 
 def _bootstrap(value: float, data: tuple[Any, ...], statistic: Any) -> Estimate:
     if len(data[0]) < 2 or all(np.ptp(one) == 0 for one in data):
         return Estimate(value)
-    # Not scipy's bootstrap: it takes an infinite resample for data without any interval, and warns of it.
+    # Not scipy's bootstrap: for an infinite resample it gives no interval and warns.
     rng, size = np.random.default_rng(1), len(data[0])
     batch = _batch(size) or RESAMPLES
     found = []
@@ -166,6 +179,6 @@ def _bootstrap(value: float, data: tuple[Any, ...], statistic: Any) -> Estimate:
     tail = (1 - CONFIDENCE) / 2
     with np.errstate(invalid="ignore"):  # between two infinite resamples
         low, high = np.quantile(np.concatenate(found), [tail, 1 - tail])
-    # Where one of two is always the same multiple of the other, resamples differ by rounding alone.
+    # If one is always the same multiple of the other, resamples differ only by rounding.
     varies = np.isfinite([low, high]).all() and high - low > ROUNDING * max(abs(low), abs(high), 1.0)
     return Estimate(value, float(low), float(high)) if varies else Estimate(value)

@@ -1,1 +1,1 @@
-"""What knows nothing of networks: files, progress bars, Markdown pages, the machine."""
+"""Helpers without knowledge of networks: files, progress bars, Markdown pages, the machine."""

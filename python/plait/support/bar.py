@@ -1,4 +1,4 @@
-"""The bar that `plait.support.progress` shows. A module of its own: most commands end before they need one."""
+"""The bar of `plait.support.progress`, in a module that most commands never need to load."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from rich.text import Text
 
 
 class Rate(ProgressColumn):
-    """How many a second."""
+    """The rate per second."""
 
     def render(self, task: Task) -> Text:
-        """The rate in the last half minute."""
+        """Return the rate in the last half minute."""
         speed = task.finished_speed or task.speed
         return Text("" if speed is None else f"{speed:,.1f}/s", style="progress.data.speed")
 
 
 class Bar:
-    """A bar on standard error, shown from its making to `stop`.
+    """A bar on standard error, shown from its creation to `stop`.
 
     Args:
-        title: what is being done.
-        total: how many there are to do, and `unit` of what; None for work that is not counted.
-        done: how much of it is done.
+        title: name of the work.
+        total: number of items of kind `unit`; None for uncounted work.
+        done: completed amount.
     """
 
     def __init__(self, title: str, total: int | None, unit: str, done: float) -> None:
@@ -47,9 +47,9 @@ class Bar:
         self._bar.start()
 
     def update(self, done: float) -> None:
-        """Show that so much of the work is done."""
+        """Show the completed amount."""
         self._bar.update(self._task, completed=done)
 
     def stop(self) -> None:
-        """Take the bar off the screen."""
+        """Remove the bar from the screen."""
         self._bar.stop()

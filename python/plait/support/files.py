@@ -1,4 +1,4 @@
-"""Writing files whole or not at all."""
+"""Writes files completely or not at all."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _made: list[Path] = []
 
 
 def free_name(text: str, taken: set[str]) -> str:
-    """A file's or folder's name made of the text; numbered if it is among `taken`, to which it is added."""
+    """Return a file or folder name made of the text, numbered if taken; add it to `taken`."""
     base = re.sub(r"[^A-Za-z0-9._=-]+", "-", text).strip("-.") or "run"
     name, count = base, 1
     while name in taken:
@@ -42,10 +42,10 @@ def free_name(text: str, taken: set[str]) -> str:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and its parents, and see that files can be written there.
+    """Make a folder and its parents, and check that files can be written there.
 
     Raises:
-        OutputError: it cannot be made or written to.
+        OutputError: the folder cannot be made or is not writable.
     """
     try:
         missing = [one for one in (folder, *folder.parents) if not one.exists()]
@@ -59,7 +59,7 @@ def make_folder(folder: Path) -> None:
 
 
 def remove_empty_folders() -> None:
-    """Remove the folders that `make_folder` made and in which nothing was written: a command failed."""
+    """Remove the empty folders that `make_folder` made, after a command failed."""
     for folder in _made:
         with suppress(OSError):
             folder.rmdir()
@@ -68,10 +68,10 @@ def remove_empty_folders() -> None:
 
 @contextmanager
 def whole_file(file: Path) -> Iterator[Path]:
-    """Yield a temporary name beside `file`; rename it to `file` at the end, or remove it if anything goes wrong.
+    """Yield a temporary name beside `file`; rename it at the end, or remove it after an error.
 
     Raises:
-        OutputError: the file cannot be written.
+        OutputError: the file is not writable.
     """
     if file.is_dir():
         message = f"{file}: is a folder; expected a file's name"
@@ -92,15 +92,15 @@ def whole_file(file: Path) -> Iterator[Path]:
 
 
 def write_text(file: Path, text: str) -> None:
-    """Write a text file whole or not at all; OutputError if it cannot be written."""
+    """Write a text file completely or not at all; OutputError if it is not writable."""
     with whole_file(file) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def parquet(frame: pl.DataFrame) -> bytes:
-    """A frame as Parquet: the same bytes for the same frame.
+    """Return a frame as Parquet: the same bytes for the same frame.
 
-    In memory, as Polars does not say why it cannot write a file.
+    The bytes are made in memory, as Polars does not report why it cannot write a file.
     """
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd")

@@ -31,11 +31,11 @@ FOLDERS = {
     "results": ("result.json", "*/result.json"),
     "recording": ("recording",),
 }
-"""Files by which folders are known."""
+"""Files that identify a kind of folder."""
 
 
 def kind_of(place: Path) -> str | None:
-    """The kind of a file or folder, a key of `USES`; None if it is of no such kind."""
+    """Return the kind of a file or folder, a key of `USES`; None if it is unknown."""
     if place.is_dir():
         for kind, patterns in FOLDERS.items():
             if any(any(place.glob(pattern)) for pattern in patterns):
@@ -52,7 +52,7 @@ def kind_of(place: Path) -> str | None:
 
 
 def otherwise(error: Exception, place: str | Path, wanted: str) -> ScenarioError:
-    """The error; or one about a `place` of another kind, with the commands for that kind."""
+    """Return the error, or one with the right commands if `place` is of another kind."""
     found = kind_of(Path(place))
     if found is None or found == wanted:
         return ScenarioError(str(error))

@@ -1,4 +1,4 @@
-"""What a program ran with and on: versions, processor, time of day. Never part of a result."""
+"""Environment of a program: versions, processor, time of day. Never part of a result."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ SECRET = "--secret="
 
 
 def plait_version() -> str:
-    """The installed version, such as ``0.1.0``."""
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow to load, seldom asked
+    """Return the installed version, such as ``0.1.0``."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow to load
 
     try:
         return version("plait")
@@ -24,7 +24,7 @@ def plait_version() -> str:
 
 
 def surroundings() -> dict[str, str | int]:
-    """Plait's version, Python's, the operating system, the processor, its cores, and the time of day."""
+    """Return the versions of Plait and Python, the system, processor, cores, and time of day."""
     return {
         "plait": plait_version(),
         "python": platform.python_version(),
@@ -36,7 +36,7 @@ def surroundings() -> dict[str, str | int]:
 
 
 def processor(description: Path = Path("/proc/cpuinfo")) -> str:
-    """The processor's model as Linux tells it; its architecture where it does not."""
+    """Return the processor's model from Linux, otherwise its architecture."""
     try:
         for line in description.read_text(encoding="utf-8", errors="replace").splitlines():
             key, _, value = line.partition(":")
@@ -48,13 +48,13 @@ def processor(description: Path = Path("/proc/cpuinfo")) -> str:
 
 
 def command_line() -> str:
-    """The command as it was typed, without the folder of the program and without secrets."""
+    """Return the command as typed, without the program's folder and without secrets."""
     program = Path(sys.argv[0]).name
     return shlex.join(["plait" if program == "__main__.py" else program, *_without_secrets(sys.argv[1:])])
 
 
 def _without_secrets(words: Sequence[str]) -> list[str]:
-    """The words with what --secret tells left out."""
+    """Return the words with the value of --secret replaced."""
     told = [word == "--secret" for word in ["", *words]]
     return [
         "…" if after else f"{SECRET}…" if word.startswith(SECRET) else word

@@ -1,7 +1,7 @@
-"""Pages in Markdown whose tables and numbers a program fills in.
+"""Markdown pages with tables and numbers that a program fills in.
 
-A table stands between ``<!-- measured: NAME -->`` and ``<!-- end -->`` on lines of their own, a value between
-``<!-- value: NAME -->`` and ``<!-- end -->`` in a sentence.
+A table stands between ``<!-- measured: NAME -->`` and ``<!-- end -->`` on lines of their own, a
+value between ``<!-- value: NAME -->`` and ``<!-- end -->`` in a sentence.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from plait.support.words import expected
 
 
 def fill(text: str, tables: Mapping[str, str], values: Mapping[str, str]) -> str:
-    """The page with its tables and values replaced by those just measured.
+    """Return the page with its tables and values replaced by new ones.
 
     Raises:
-        ScenarioError: the page names a table or value that there is not, or lacks a table.
+        ScenarioError: the page names an unknown table or value, or lacks a table.
     """
     names = tables_wanted(text)
     if sorted(names) != sorted(tables):
@@ -39,18 +39,18 @@ def fill(text: str, tables: Mapping[str, str], values: Mapping[str, str]) -> str
 
 
 def tables_wanted(text: str) -> list[str]:
-    """The names of the tables that a page has places for."""
+    """Return the names of a page's tables."""
     return re.findall(r"<!-- measured: (.+?) -->", text)
 
 
 def values_in(text: str) -> dict[str, str]:
-    """The values that stand in a page, by name, so that another page can repeat them."""
+    """Return the values of a page, by name, so that another page can repeat them."""
     return dict(re.findall(r"<!-- value: (.+?) -->(.*?)<!-- end -->", text))
 
 
 def markdown(
     headings: Sequence[str], lines: Sequence[Sequence[str]], text_columns: Sequence[int] = (0,)
 ) -> str:
-    """A table in Markdown; the columns that hold text are aligned to the left, the others, numbers, to the right."""
+    """Return a table in Markdown; text columns are aligned left, the others (numbers) right."""
     marks = ["---" if index in text_columns else "--:" for index in range(len(headings))]
     return "\n".join(f"| {' | '.join(row)} |" for row in [headings, marks, *lines])

@@ -1,4 +1,4 @@
-"""Which papers there are, without reading them."""
+"""The list of papers, without reading them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import get_args
 from plait.engines.names import EngineName
 
 DATA = Path(__file__).parents[1] / "papers" / "data"
-"""The papers; in the source tree a link to the folder `papers` at its top."""
+"""The folder of the papers; in the source tree a link to the top-level folder `papers`."""
 
 
 def names(engine: EngineName = "sim") -> list[str]:
-    """The papers that can be reproduced on an engine."""
+    """Return the papers that can be reproduced on an engine."""
     file = "paper.toml" if engine == "sim" else f"{engine}.toml"
     return sorted(folder.name for folder in DATA.iterdir() if (folder / file).is_file())
 
 
 def engines(name: str) -> list[EngineName]:
-    """The engines on which a paper can be reproduced."""
+    """Return the engines on which a paper can be reproduced."""
     return [engine for engine in get_args(EngineName) if name in names(engine)]

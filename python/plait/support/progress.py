@@ -1,7 +1,7 @@
 """A progress bar on standard error for work that takes more than a second.
 
-Where standard error is no terminal, long work writes a line now and then instead, if it is asked to. Of work that is
-counted it shows how much is done, how fast it goes and how long it still takes.
+If standard error is not a terminal, long work can write a line from time to time instead. Counted
+work shows its progress, its rate and the remaining time.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
 PATIENCE_SECONDS = 1.0
 """Work shorter than this shows no bar."""
 LINE_SECONDS = 30.0
-"""Between two lines where there is no terminal; work shorter than this writes none."""
+"""Seconds between two lines without a terminal; shorter work writes none."""
 
 
 def span(seconds: float) -> str:
-    """A time for people, roughly: ``40 s``, ``3 min``, ``2.5 h``."""
+    """Format a rough time for people: ``40 s``, ``3 min``, ``2.5 h``."""
     if seconds < 90:
         return f"{max(round(seconds), 1)} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 class Progress:
-    """Context manager whose `update` takes what is done, as often as one likes: a share, or how many of `total`.
+    """Context manager that shows the amounts passed to `update`: a share, or items of `total`.
 
     Args:
-        title: what is being done.
-        total: how many there are to do, and `unit` of what; None for work that is not counted.
-        patience: seconds; work shorter than this shows no bar; `PATIENCE_SECONDS` unless given.
-        lines: whether to write lines where standard error is no terminal.
+        title: name of the work.
+        total: number of items of kind `unit`; None for uncounted work.
+        patience: seconds; work shorter than this shows no bar; by default `PATIENCE_SECONDS`.
+        lines: whether to write lines if standard error is not a terminal.
     """
 
     quiet = False
-    """Set to True to show nothing anywhere in this process."""
+    """Set to True to hide all progress in this process."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Progress:
         return self
 
     def update(self, done: float) -> None:
-        """Show that so much of the work is done."""
+        """Show the completed amount."""
         if self._bar is None:
             if Progress.quiet:
                 return
@@ -70,14 +70,14 @@ class Progress:
             patience = PATIENCE_SECONDS if self._patience is None else self._patience
             if time.monotonic() - self._start < patience:
                 return
-            from plait.support.bar import Bar  # noqa: PLC0415 - most commands end before they need one
+            from plait.support.bar import Bar  # noqa: PLC0415 - most commands never need a bar
 
             self._bar = Bar(self._title, self._total, self._unit, done)
             return
         self._bar.update(done)
 
     def _line(self, done: float) -> None:
-        """Write how far it is and how long it still takes, as fast as it went in this process."""
+        """Write the progress and the remaining time, from the rate in this process."""
         self._first = done if self._first is None else self._first
         now, whole = time.monotonic(), float(self._total or 1)
         if not self._lines or now - self._said < LINE_SECONDS:

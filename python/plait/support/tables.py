@@ -1,7 +1,7 @@
-"""Tables of a terminal that lose no digit: whatever its width, a cell is written whole.
+"""Terminal tables without lost digits: at any width, every cell is printed completely.
 
-A column of numbers is never narrower than its cells; one of words breaks between words. Where that is still too wide,
-the table is turned into a block of lines per row.
+A column of numbers is never narrower than its cells; a column of words breaks between words. If the
+table is still too wide, it becomes a block of lines per row.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from rich.table import Table
 from rich.text import Text
 
 NONE = "–"
-"""Stands for a value that there is not."""
+"""Text for a missing value."""
 READABLE = 24
-"""A column of words is not made narrower than this, or than its longest cell, so that it reads as sentences."""
+"""Minimum width of a column of words, or its longest cell if shorter, so that it remains
+readable."""
 Cell = str | Text
-"""A string may have Rich's markup; what comes from files is a `Text`."""
+"""A string may have Rich's markup; text from files is a `Text`."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a table is drawn, and the terminal's columns that this takes: between its columns, and at both ends."""
+    """Style of a table, with its needs of terminal columns: between columns and at both ends."""
 
     box: box.Box | None
     gap: int
@@ -41,10 +42,11 @@ BARE = Look(None, gap=2, ends=0, padding=(0, 2))
 
 @dataclass(frozen=True)
 class Content:
-    """What a table says.
+    """The content of a table.
 
-    headings: a string per column. rows: as many cells each. words: the columns that may be broken between words; the
-    others are numbers. breaks: rows below which there is a line. bold: rows that stand out.
+    headings: a string per column. rows: the same number of cells each. words: the columns that may
+    be broken between words; the others are numbers. breaks: rows below which there is a line. bold:
+    emphasized rows.
     """
 
     headings: Sequence[str]
@@ -54,7 +56,7 @@ class Content:
     bold: Collection[int] = ()
 
     def only(self, places: Sequence[int]) -> Content:
-        """The same with these columns alone."""
+        """Return the content with only these columns."""
         return replace(
             self,
             headings=[self.headings[place] for place in places],
@@ -63,7 +65,7 @@ class Content:
         )
 
     def widths(self, width: int, look: Look) -> list[int] | None:
-        """The columns' widths in a terminal of `width` columns; None if the table is too wide for it."""
+        """Return the columns' widths in a terminal of `width` columns; None if it is too narrow."""
         least, wanted = [], []
         for place, heading in enumerate(self.headings):
             cells = [_text(row[place]).plain for row in self.rows]
@@ -88,7 +90,7 @@ class Content:
 
 
 def beside(content: Content, width: int, look: Look = FRAMED) -> list[Content]:
-    """The table as tables of at most `width` columns, each with the first column and some of the others.
+    """Split the table into tables of at most `width` columns that repeat the first column.
 
     A column that is too wide by itself is in a table of its own.
     """
@@ -103,7 +105,7 @@ def beside(content: Content, width: int, look: Look = FRAMED) -> list[Content]:
 
 
 def table(content: Content, width: int, *, title: str = "", look: Look = FRAMED) -> RenderableType:
-    """A table of at most `width` columns, or where that cannot be, a block of lines per row."""
+    """Return a table of at most `width` columns, or a block of lines per row if it is too wide."""
     widths = content.widths(width, look)
     if widths is None:
         return Group(*_blocks(content, title))
@@ -125,7 +127,10 @@ def table(content: Content, width: int, *, title: str = "", look: Look = FRAMED)
 
 
 def _blocks(content: Content, title: str) -> list[RenderableType]:
-    """A row's first cell on a line, the others below it, each after its column's heading; empty ones are left out."""
+    """Return a row's first cell on a line, and below it the others with their columns' headings.
+
+    Empty cells are left out.
+    """
     lines: list[RenderableType] = [Text(title, style="italic")] if title else []
     for number, (first, *others) in enumerate(content.rows):
         name = _text(first)

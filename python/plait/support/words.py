@@ -1,4 +1,4 @@
-"""Words that somebody mistyped, and those that were meant."""
+"""Mistyped words, and proposals for them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 CLOSE = 0.6
-"""Likeness, from 0 to 1, below which a word is not proposed."""
+"""Similarity, from 0 to 1, below which a word is not proposed."""
 
 
 class UnknownNameError(KeyError):
-    """A name that is not there; its text names the choices."""
+    """An unknown name; the text of the error names the choices."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 def nearest(word: str, known: Sequence[str]) -> str | None:
-    """The word that was most likely meant: one that begins like it, or is spelled almost like it; None if none is.
+    """Return the most likely word: one with this beginning or similar spelling; None without one.
 
-    Capitals, and hyphens for underscores, do not count.
+    Capitals, and hyphens instead of underscores, do not matter.
     """
     plain = word.lower().replace("-", "_")
     spelled = {one.lower().replace("-", "_"): one for one in reversed(known)}
@@ -33,7 +33,7 @@ def nearest(word: str, known: Sequence[str]) -> str | None:
 
 
 def expected(word: str, known: Sequence[str]) -> str:
-    """What a message about an unknown word ends with: the nearest one, and all there are, or that there are none."""
+    """Return the end of a message about an unknown word: the nearest word, and all known ones."""
     if not known:
         return "; there are none"
     near = nearest(word, known)

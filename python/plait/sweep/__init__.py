@@ -1,4 +1,6 @@
-"""Sweeps: many runs of one plan, in a dataset that survives interruptions, on one machine or many.
+"""Sweeps: many runs of one plan, in a dataset that survives interruptions.
+
+The runs can be made on one machine or many.
 
 from plait.sweep import read, sweep
 

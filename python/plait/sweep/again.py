@@ -1,4 +1,4 @@
-"""One run of a dataset again, from the plan in the dataset."""
+"""Repetition of one run of a dataset, from the plan in the dataset."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from plait.sweep.plan import Plan
 
 @dataclass(frozen=True)
 class Again:
-    """The run to be made: the scenario as the sweep ran it, the scheduler, the seed.
+    """The run to be made: the scenario of the sweep, the scheduler, the seed.
 
-    notes: why results may differ from the dataset's, a sentence each.
+    notes: possible causes of results that differ from the dataset's, a sentence each.
     """
 
     scenario: Scenario
@@ -33,17 +33,19 @@ class Again:
 
 
 def run_again(folder: str | PathLike[str], index: int, own: str | None = None) -> Again:
-    """The run of this index.
+    """Return the run with this index.
 
-    Traces are found relative to the current folder.
+    Paths of traces are relative to the current folder.
 
     Args:
-        folder: the dataset's.
+        folder: folder of the dataset.
         index: as in its column `index`.
-        own: ``FILE.py:CLASS`` of the run's scheduler, if it is none of the built-in ones: a dataset has its name alone.
+        own: ``FILE.py:CLASS`` of the run's scheduler, if it is not built in: a dataset has only its
+            name.
 
     Raises:
-        ScenarioError: there is no dataset or no such run, or a file of the plan is missing or another one.
+        ScenarioError: there is no dataset or no such run, or a file of the plan is missing or
+            differs.
     """
     folder = Path(folder)
     told = about(folder)
@@ -79,7 +81,7 @@ def run_again(folder: str | PathLike[str], index: int, own: str | None = None) -
 
 
 def _choice(folder: Path, contender: Any, own: str | None) -> Any:
-    """The scheduler as plans write it."""
+    """Return the scheduler in the form of plans."""
     if isinstance(contender, str):
         if own is not None:
             message = f"--scheduler {own!r}: the run's scheduler is {contender}; expected no --scheduler"
@@ -101,7 +103,7 @@ def _choice(folder: Path, contender: Any, own: str | None) -> Any:
 
 
 def _check_traces(folder: Path, traces: Mapping[str, str]) -> None:
-    """See that the files of recorded links are those of the sweep."""
+    """Check that the files of recorded links are those of the sweep."""
     for name, digest in traces.items():
         try:
             found = hashlib.sha256(Path(name).read_bytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""Runs of a plan as a piece of work that may travel: all that another process or machine needs to make them."""
+"""Chunks of runs of a plan with all data that another process or machine needs to make them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from plait.sweep.journal import Row
 from plait.sweep.plan import Contender, Plan, Run
 
 POLL_SECONDS = 0.1
-"""Between two looks whether someone pressed Ctrl-C."""
+"""Seconds between two checks for Ctrl-C."""
 AHEAD = 3
-"""Runs per thread that are handed out before one is taken back."""
+"""Number of runs per thread that are submitted before one is taken back."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """One run to be made: its number, the JSON of its scenario's table, what messages call it."""
+    """One run to be made: its number, the JSON of its scenario's table, its name in messages."""
 
     index: int
     scenario: str
@@ -34,7 +34,7 @@ class Order:
 
 
 def orders(plan: Plan, runs: Iterable[Run]) -> Iterator[Order]:
-    """The orders for runs of a plan."""
+    """Yield the orders for runs of a plan."""
     place, scenario, where, values = (-1, -1), "", "", dict[str, axes.Value]()
     for run in runs:
         if run.point != place[0]:
@@ -45,17 +45,17 @@ def orders(plan: Plan, runs: Iterable[Run]) -> Iterator[Order]:
 
 
 def make(given: Iterable[Order], places: Sequence[str], threads: int) -> Iterator[tuple[int, Row]]:
-    """Make runs on threads of the core; rows in the order in which they end.
+    """Make runs on threads of the core; rows in the order in which runs end.
 
     A scheduler written in Python runs on the calling thread.
 
     Args:
         given: the runs.
-        places: of the metrics in a run's JSON.
-        threads: 0 is one per core.
+        places: places of the metrics in a run's JSON.
+        threads: number of threads; 0: one per core.
 
     Raises:
-        ScenarioError: a scenario is not valid. Nothing runs on after this or any other exception.
+        ScenarioError: a scenario is not valid. No run continues after this or any other exception.
     """
     pool = _core.Pool(threads, places)
     try:
@@ -65,7 +65,7 @@ def make(given: Iterable[Order], places: Sequence[str], threads: int) -> Iterato
             if order.contender.own is not None:
                 try:
                     own = order.contender.own.make()
-                except ScenarioError as error:  # at a point that was not looked at before
+                except ScenarioError as error:  # at a point that the plan did not validate
                     yield order.index, Row(str(error), None)
                     continue
                 if isinstance(own, _core.Scheduler):
@@ -104,7 +104,7 @@ def _take(pool: _core.Pool) -> tuple[int, Row]:
 
 
 def _python(order: Order, scheduler: _core.Scheduler, places: Sequence[str]) -> Row:
-    """A run whose scheduler is written in Python; what the class raises is the run's failure."""
+    """Make a run with a Python scheduler; an exception of the class makes the run a failed one."""
     scenario = _core.parse_scenario(order.scenario, order.where, order.base, format="json")
     try:
         job = _core.Job(scenario, python_scheduler=scheduler, seed=order.seed)
@@ -130,7 +130,7 @@ class Chunk:
     places: Sequence[str]
 
     def __call__(self) -> tuple[list[tuple[int, Row]], float]:
-        """The rows, and how many seconds they took.
+        """Return the rows, and the seconds that they took.
 
         Raises:
             ScenarioError: a scenario is not valid there, for example because a trace is missing.
@@ -147,5 +147,5 @@ class Chunk:
 
 
 def make_chunk(plan: Plan, indices: Sequence[int]) -> Chunk:
-    """These runs of a plan as one piece of work."""
+    """Return these runs of a plan as one chunk."""
     return Chunk(plait_version(), tuple(orders(plan, map(plan.run, indices))), plan.columns.places)

@@ -1,4 +1,4 @@
-"""Runs on an executor: several processes or machines behind the interface of `concurrent.futures`."""
+"""Runs on an executor: processes or machines behind the interface of `concurrent.futures`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from plait.sweep.journal import Row
 from plait.sweep.plan import Plan
 
 CHUNK_SECONDS = 1.0
-"""How long a piece of work should take: long against the way there, short against what a lost worker loses."""
+"""Target duration of a chunk in seconds: long compared with its transport, short compared with the
+work that a lost worker loses."""
 FIRST_CHUNK, MOST_RUNS = 4, 500
-"""Runs of a piece of work: of the first ones, and at most."""
+"""Number of runs in the first chunks, and maximum number."""
 AHEAD = 3
-"""Pieces of work per worker that are handed out at a time."""
+"""Number of chunks per worker that are submitted at a time."""
 PATIENCE_SECONDS = 10.0
-"""How long a scheduler may take to answer."""
+"""Seconds for an answer of the scheduler."""
 SHARES = 3
-"""Pieces of work per worker into which what is left is divided at least."""
+"""Minimum number of chunks per worker into which the remaining runs are divided."""
 TRIES = 4
-"""How often a piece of work is handed out before the sweep gives up."""
+"""Number of attempts for a chunk before the sweep fails."""
 
 
 def make_on(
@@ -33,16 +34,16 @@ def make_on(
     missing: Iterable[int],
     workers: Callable[[], int] | None = None,
 ) -> Iterator[tuple[int, Row]]:
-    """Make runs on an executor; rows in the order in which they come back.
+    """Make runs on an executor; rows in the order in which they return.
 
     Args:
-        executor: what takes the pieces of work. They are pickled.
-        plan: of which the runs are.
-        missing: their numbers.
-        workers: how many there are now; they may come and go.
+        executor: executor of the chunks, which are pickled.
+        plan: plan of the runs.
+        missing: numbers of the runs.
+        workers: returns the current number of workers, which may change.
 
     Raises:
-        ScenarioError, RunError: see `Chunk`. RunError: a piece of work was lost again and again.
+        ScenarioError, RunError: see `Chunk`. RunError: a chunk was lost `TRIES` times.
     """
     numbers = list(missing)
     next_at = 0
@@ -61,7 +62,7 @@ def make_on(
         while True:
             now = max(1, count())
             while len(under_way) < AHEAD * now and next_at < len(numbers):
-                # Smaller ones towards the end, so that all workers end at about the same time.
+                # Smaller chunks towards the end, so that all workers end at about the same time.
                 share = -(-(len(numbers) - next_at) // (SHARES * now))
                 indices = numbers[next_at : next_at + min(size, share)]
                 next_at += len(indices)
@@ -74,7 +75,7 @@ def make_on(
                     rows, seconds = future.result()
                 except (ScenarioError, RunError):
                     raise
-                except Exception as error:  # whatever the executor says of a lost worker
+                except Exception as error:  # an executor may report a lost worker by any of them
                     if attempt >= TRIES:
                         raise _lost(chunk, error) from error
                     submit(chunk, attempt + 1)
@@ -87,7 +88,7 @@ def make_on(
 
 
 def _size(runs: int, seconds: float) -> int:
-    """How many runs a piece of work should have, as the last one went."""
+    """Return the number of runs of the next chunk, from the duration of the last one."""
     return max(1, min(MOST_RUNS, round(runs * CHUNK_SECONDS / max(seconds, 1e-3))))
 
 
@@ -99,13 +100,13 @@ def _lost(chunk: Chunk, error: Exception) -> RunError:
 
 
 def _workers(executor: Executor) -> int:
-    """How many an executor has, where it tells."""
+    """Return the number of workers of an executor, if known."""
     return int(getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
 
 
 @contextmanager
 def dask(address: str) -> Iterator[tuple[Executor, Callable[[], int]]]:
-    """The executor of a Dask cluster, and how many threads its workers have at the moment.
+    """Yield the executor of a Dask cluster, and a function for its current number of threads.
 
     Raises:
         ScenarioError: Dask is not installed, or there is no scheduler at `address`.

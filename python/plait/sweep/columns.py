@@ -1,4 +1,4 @@
-"""The columns of a sweep's dataset: where a run stands in its plan, and every metric by its dotted name."""
+"""The columns of a sweep's dataset: the place of a run in its plan, and every metric by name."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ PLACE: Mapping[str, Any] = {
 }
 """The columns before the variables."""
 ERROR = "error"
-"""Why a run failed; null if it did not."""
+"""The column with the reason for which a run failed; null if it did not."""
 
 
 class Columns:
     """The columns of one plan's dataset.
 
-    schema: names and types. metrics: the names of the metrics among them. places: where these are in a run's JSON, as
-    `plait._core.pick` takes it.
+    schema: names and types. metrics: the names of the metrics among them. places: places of the
+    metrics in a run's JSON, for `plait._core.pick`.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Columns:
 
 
 def _found(paths: Sequence[str], flows: Sequence[str]) -> Iterator[tuple[str, tuple[str, Any]]]:
-    """Dotted names, with the place in a run's JSON and the type."""
+    """Yield dotted names, each with the place in a run's JSON and the type."""
     for name, kind in _leaves(Metrics):
         yield name, (f"/metrics/{name.replace('.', '/')}", kind)
     for part, names, table in (("paths", paths, PathMetrics), ("flows", flows, FlowMetrics)):
@@ -64,7 +64,7 @@ def _found(paths: Sequence[str], flows: Sequence[str]) -> Iterator[tuple[str, tu
 
 
 def _of_queues(queues: Sequence[tuple[str, str]]) -> Iterator[tuple[str, tuple[str, Any]]]:
-    """The same for active queues, by their links' names and their directions."""
+    """Yield names, places and types for active queues, by link name and direction."""
     for link, direction in queues:
         escaped = link.replace("~", "~0").replace("/", "~1")
         for name, kind in _leaves(QueueMetrics):
@@ -78,7 +78,7 @@ _KINDS: Mapping[type, Any] = {float: pl.Float64, int: pl.Int64}
 
 
 def _leaves(table: type) -> Iterator[tuple[str, Any]]:
-    """The numbers in a table of metrics by dotted name, by the types that it is documented with."""
+    """Yield the numbers in a table of metrics by dotted name, with their documented types."""
     for key, hint in get_type_hints(table).items():
         kind = _without_none(hint)
         if is_typeddict(kind):

@@ -1,4 +1,4 @@
-"""Reading the dataset of a sweep."""
+"""Reads the dataset of a sweep."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ PART_FILES = "part-*.parquet"
 
 @dataclass(frozen=True)
 class Identical:
-    """Points of a dataset whose repetitions are identical: in every metric, with every scheduler."""
+    """Points of a dataset with identical repetitions: in every metric, with every scheduler."""
 
     points: pl.Series
     of: int
-    """Points in all."""
+    """Number of all points."""
     seeds: int
-    """Of a point."""
+    """Number of seeds of a point."""
     perturbed: bool
 
     @property
@@ -43,7 +43,7 @@ class Identical:
         return note if self.of == 1 else f"at {len(self.points):,} of {self.of:,} points {note}"
 
     def once(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Rows (with columns point and seed) without those that repeat others."""
+        """Return the rows (with columns point and seed) without identical repetitions."""
         if self.points.is_empty():
             return frame
         first = pl.col("seed") == pl.col("seed").min().over("point")
@@ -51,7 +51,7 @@ class Identical:
 
 
 def identical(rows: pl.LazyFrame, metrics: Sequence[str], *, perturbed: bool) -> Identical:
-    """Where a dataset's repetitions are identical; a point at which a run failed is left out."""
+    """Find the points with identical repetitions; leave out points with a failed run."""
     runs = rows.select(
         "point", "seed", "scheduler", failed=pl.col("error").is_not_null(), told=pl.struct(metrics).hash()
     )
@@ -66,9 +66,9 @@ def identical(rows: pl.LazyFrame, metrics: Sequence[str], *, perturbed: bool) ->
 
 @dataclass(frozen=True)
 class Dataset:
-    """The rows of a sweep, one per run, read as they are needed.
+    """The rows of a sweep, one per run, read on demand.
 
-    folder: where it is. about: the plan in full, with the version of Plait that made it.
+    folder: its folder. about: the full plan, with the version of Plait that made the dataset.
     """
 
     folder: Path
@@ -77,7 +77,7 @@ class Dataset:
     @property
     def lazy(self) -> pl.LazyFrame:
         """The rows, not read yet, for datasets larger than memory."""
-        # By name, not by a pattern: Polars leaves out empty files that a pattern finds.
+        # By name, not by a pattern: with a pattern Polars leaves out empty files.
         return pl.scan_parquet(sorted(self.folder.glob(PART_FILES)))
 
     @property
@@ -95,7 +95,7 @@ class Dataset:
         return self._collect(self.lazy.limit(0)).columns
 
     def columns(self, *names: str) -> pl.DataFrame:
-        """Some columns only, which is faster; ScenarioError as for `frame`, or if there is no such column."""
+        """Read only some columns, which is faster; ScenarioError as for `frame`, or if unknown."""
         known = self.names
         for name in names:
             if name not in known:
@@ -110,7 +110,7 @@ class Dataset:
 
     @property
     def runs(self) -> int:
-        """How many runs the plan has."""
+        """The number of runs of the plan."""
         return int(self.about["runs"])
 
     @property
@@ -120,34 +120,34 @@ class Dataset:
 
     @property
     def variables(self) -> list[str]:
-        """The columns that vary."""
+        """The columns of variables."""
         return list(self.about["variables"])
 
     @property
     def metrics(self) -> list[str]:
-        """The columns that were measured."""
+        """The columns of metrics."""
         return list(self.about["metrics"])
 
     @property
     def perturbed(self) -> bool:
-        """Whether its runs are repetitions (`plait.scenarios.repetition`), and not as written."""
+        """Whether its runs are repetitions (`plait.scenarios.repetition`)."""
         return self.about.get("perturbed") is not None
 
     @cached_property
     def identical(self) -> Identical:
-        """Where its repetitions are identical; ScenarioError as for `frame`."""
+        """The points with identical repetitions; ScenarioError as for `frame`."""
         columns = ["point", "seed", "scheduler", "error", *self.metrics]
         rows = self._collect(self.lazy.select(columns))
         return identical(rows.lazy(), self.metrics, perturbed=self.perturbed)
 
     @property
     def failures(self) -> int:
-        """How many runs failed."""
+        """The number of failed runs."""
         return int(self._collect(self.lazy.select(pl.col("error").count())).item())
 
     @property
     def reasons(self) -> dict[str, str]:
-        """Why runs of a scheduler failed: the most frequent reason, the first of equals; of those that failed."""
+        """For each scheduler with failed runs, the most frequent reason, the first of equals."""
         frame = self._collect(self.lazy.filter(pl.col("error").is_not_null()).select("scheduler", "error"))
         return {
             label: Counter(own["error"]).most_common(1)[0][0]
@@ -164,7 +164,7 @@ class Dataset:
             raise ScenarioError(message) from error
 
     def _unreadable(self) -> Path:
-        """The first part that cannot be read by itself; the folder if each can."""
+        """Return the first part that cannot be read by itself; the folder if each can."""
         for part in sorted(self.folder.glob(PART_FILES)):
             try:
                 pl.read_parquet(part)
@@ -174,7 +174,7 @@ class Dataset:
 
 
 def about(folder: Path) -> dict[str, Any]:
-    """The plan in full, as the folder of a dataset has it.
+    """Return the full plan from the folder of a dataset.
 
     Raises:
         ScenarioError: there is no dataset.
@@ -194,9 +194,9 @@ def about(folder: Path) -> dict[str, Any]:
 
 
 def read(folder: str | PathLike[str]) -> Dataset:
-    """The dataset in a folder, complete or not.
+    """Return the dataset in a folder, complete or not.
 
-    Rows of an unfinished sweep are there as far as their parts are complete.
+    An unfinished sweep has the rows of its complete parts.
 
     Raises:
         ScenarioError: there is no dataset, or none of its parts is complete.

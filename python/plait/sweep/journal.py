@@ -1,7 +1,8 @@
-"""The rows of a dataset that have no part yet: a line per run, written as it ends.
+"""The rows of a dataset that are not in a part yet: a line per run, written when the run ends.
 
-A line is a checksum and JSON: the run's number, why it failed (or null), and its metrics (or null). A process that is
-killed loses nothing that was written; a line that a broken machine left torn is recognised, and its run made again.
+A line is a checksum and JSON: the run's number, its error (or null), and its metrics (or null). A
+killed process loses no written line. A line that is incomplete after a crash of the machine is
+recognised, and its run made again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from plait.support.files import OutputError, write_text
 
 
 class Row(NamedTuple):
-    """Why a run failed, or None; its metrics as a JSON list, or None if it failed."""
+    """The error of a run, or None; its metrics as a JSON list, or None if it failed."""
 
     error: str | None
     values: str | None
@@ -33,7 +34,7 @@ class Journal:
         self._whole = 0
 
     def read(self) -> dict[int, Row]:
-        """The rows by number; what is torn is left out."""
+        """Return the rows by number, without incomplete lines."""
         rows: dict[int, Row] = {}
         try:
             text = self._file.read_bytes()
@@ -55,7 +56,7 @@ class Journal:
         """Add a row.
 
         Raises:
-            OutputError: the journal cannot be written; what was in it stays.
+            OutputError: the journal is not writable; its content stays.
         """
         line = _line(index, row)
         try:
@@ -63,7 +64,7 @@ class Journal:
                 self._handle = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
                 self._whole = os.fstat(self._handle).st_size
             written = os.write(self._handle, line)
-            if written < len(line):  # a disk that is nearly full takes a piece
+            if written < len(line):  # a nearly full disk accepts a part
                 os.ftruncate(self._handle, self._whole)
                 if os.write(self._handle, line) < len(line):
                     os.ftruncate(self._handle, self._whole)
@@ -73,10 +74,10 @@ class Journal:
         self._whole += len(line)
 
     def replace(self, rows: Mapping[int, Row]) -> None:
-        """Keep only these rows; without any there is no file.
+        """Keep only these rows; without any, remove the file.
 
         Raises:
-            OutputError: it cannot be written; the old one stays.
+            OutputError: the file is not writable; the old one stays.
         """
         self.close()
         if rows:

@@ -1,19 +1,20 @@
-"""The plan of a sweep: a base scenario, what varies, schedulers and seeds.
+"""The plan of a sweep: a base scenario, variables, schedulers and seeds.
 
     scenario = "my-links.toml"                  # relative to the plan
-    schedulers = ["lowest-rtt", "daps"]         # as on the command line, tables with parameters, "all", "mine.py:Mine"
+    schedulers = ["lowest-rtt", "daps"]         # as for the command; tables, "all", "mine.py:Mine"
     seeds = 5                                   # 1 to 5; or a list
-    perturb = true                              # seeds are repetitions; the default where there are several
+    perturb = true                              # seeds are repetitions; default with several
     set = { "path.lte.rtt" = "{rtt}ms", "transport.receive_buffer" = "{round(buffer)}kB" }
 
-    [[axis]]                                    # see `plait.statistics.axes`; several axes make a grid
+    [[axis]]                                    # see `plait.statistics.axes`; axes make a grid
     rtt = { range = [20, 200], points = 7 }
 
     [[axis]]
     buffer = { log-range = [32, 2048], points = 7 }
 
-Values of schedulers' parameters may be templates too: ``"mine.py:Mine:share={share}"`` varies with the axis `share`.
-Runs are numbered from 0: points outside, then seeds, then schedulers. What a run does follows from plan and number.
+Values of schedulers' parameters may be templates as well: ``"mine.py:Mine:share={share}"`` varies
+with the axis `share`. Runs are numbered from 0: points in the outer loop, then seeds, then
+schedulers. Plan and number determine a run.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ from plait.sweep.columns import Columns
 
 KEYS = ("name", "scenario", "schedulers", "seeds", "perturb", "set", "axis")
 MOST_RUNS = 2**32
-"""Of one plan."""
+"""Maximum number of runs of one plan."""
 MOST_CHECKED = 10_000
-"""Points whose scenario is validated before the first run."""
+"""Maximum number of points whose scenario is validated before the first run."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A scheduler of the plan: its label, and a built-in one's name or table, or one of one's own.
+    """A scheduler of the plan: its label, and a built-in one's name or table, or a custom one.
 
     Values of its parameters may be templates; see `at`.
     """
@@ -64,12 +65,12 @@ class Contender:
 
     @property
     def built_in(self) -> str | None:
-        """The choice as JSON; None of one's own."""
+        """The choice as JSON; None for a custom scheduler."""
         return None if isinstance(self.choice, Own) else built_in(self.choice)
 
     @property
     def own(self) -> Own | None:
-        """The choice, if it is one's own."""
+        """The choice, if it is a custom scheduler."""
         return self.choice if isinstance(self.choice, Own) else None
 
     @cached_property
@@ -81,7 +82,7 @@ class Contender:
         return {key: value for key, value in given if isinstance(value, str) and "{" in value}
 
     def at(self, values: axes.Step) -> Contender:
-        """The same with its templates filled."""
+        """Return the scheduler with its templates filled."""
         if not self.templates or isinstance(self.choice, str):
             return self
         if isinstance(self.choice, Own):
@@ -92,7 +93,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Run:
-    """A run of the plan: its number, and where that stands."""
+    """A run of the plan: its number, and the corresponding point, seed and scheduler."""
 
     index: int
     point: int
@@ -101,16 +102,17 @@ class Run:
 
 
 class Plan:
-    """What a sweep runs.
+    """The plan of a sweep.
 
     Args:
-        table: as a plan file has it; see the module. `scenario` may be a table too.
-        base: the folder in which the scenario, traces and classes of schedulers are found.
-        origin: names the plan in messages; its name, without another.
-        of_one: whether only one of its schedulers is given, so that nothing may use a variable.
+        table: content of a plan file; see the module. `scenario` may be a table too.
+        base: the folder of the scenario, of traces and of schedulers' classes.
+        origin: name of the plan in messages; its name, without another.
+        of_one: whether only one of its schedulers is given; then variables may be unused.
 
     Raises:
-        ScenarioError: the plan, or a scenario that it makes, is not valid. Of very many points a sample is looked at.
+        ScenarioError: the plan, or one of its scenarios, is not valid. Of very many points only a
+            sample is checked.
     """
 
     def __init__(
@@ -163,13 +165,13 @@ class Plan:
         return self.points * len(self.seeds) * len(self.contenders)
 
     def run(self, index: int) -> Run:
-        """The run of this number."""
+        """Return the run with this number."""
         rest, contender = divmod(index, len(self.contenders))
         point, seed = divmod(rest, len(self.seeds))
         return Run(index, point, self.seeds[seed], self.contenders[contender])
 
     def values(self, point: int) -> axes.Step:
-        """The variables at a point."""
+        """Return the variables at a point."""
         values: axes.Step = {}
         for steps in reversed(self.steps):
             point, at = divmod(point, len(steps))
@@ -177,15 +179,15 @@ class Plan:
         return values
 
     def scenario(self, point: int) -> str:
-        """The scenario at a point, as the JSON of its table."""
+        """Return the scenario at a point, as the JSON of its table."""
         return json.dumps(change(self.table, self._changes(self.values(point)), name=self.origin))
 
     def repetition(self, point: int, seed: int) -> str:
-        """The scenario at a point as a run with this seed has it, as the JSON of its table."""
+        """Return the scenario of a run at a point with this seed, as the JSON of its table."""
         return perturbed(self._canonical(point), seed) if self.perturb else self.scenario(point)
 
     def where(self, point: int) -> str:
-        """A point in words, for messages."""
+        """Describe a point, for messages."""
         values = ", ".join(f"{name} = {value}" for name, value in self.values(point).items())
         return f"{self.origin}: point {point}" + (f" ({values})" if values else "")
 
@@ -203,7 +205,7 @@ class Plan:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """The plan in full: two plans with the same identity make the same dataset, whatever their names and places."""
+        """The full plan: plans with the same identity make the same dataset under any name."""
         return {
             "format": 1,
             "version": plait_version(),
@@ -217,7 +219,7 @@ class Plan:
             "seeds": len(self.seeds) if isinstance(self.seeds, range) else list(self.seeds),
             "perturbed": BOUNDS if self.perturb else None,
             "traces": {name: _sha256((self.base / name).read_bytes()) for name in sorted(self._traces())},
-            # Designs are drawn by libraries, whose versions may draw differently.
+            # Designs come from libraries, whose versions may differ in them.
             "points": _sha256(json.dumps(self.steps)),
         }
 
@@ -228,7 +230,7 @@ class Plan:
         return _core.parse_scenario(self.scenario(point), self.where(point), fspath(self.base), format="json")
 
     def _queues(self, point: int) -> Iterator[tuple[str, str]]:
-        """The active queues at a point: the name of the link or of the path whose wire it is, and the direction."""
+        """Yield the active queues at a point: name of the link or its only path, and direction."""
         document = json.loads(self._canonical(point))
         for one in (*document["path"], *document.get("link", [])):
             for direction in ("forward", "backward"):
@@ -236,7 +238,10 @@ class Plan:
                     yield one["name"], direction
 
     def _disciplines(self) -> Iterable[int]:
-        """A point for each way in which the plan sets queueing disciplines: their columns are those of all points."""
+        """Return a point for each way in which the plan sets queueing disciplines.
+
+        The columns of these points are those of all points.
+        """
         setting = {key: value for key, value in self.set.items() if "discipline" in f"{key} {value}"}
         names = _used(setting, self.values(0))
         points: dict[tuple[Any, ...], int] = {}
@@ -256,7 +261,7 @@ class Plan:
                 yield name
 
     def _validate(self, of_one: bool) -> None:
-        """Every scheduler at the first point; the scenarios of all points, or of many."""
+        """Check every scheduler at the first point, and the scenarios of all points or a sample."""
         _ = self.columns
         step = -(-self.points // MOST_CHECKED)
         looked_at = sorted({*range(0, self.points, step), self.points - 1})
@@ -275,7 +280,7 @@ class Plan:
             self._canonical(point)
 
     def _check(self, contender: Contender, points: Iterable[int]) -> None:
-        """See that a scheduler can be made with the parameters that it has at these points."""
+        """Check that a scheduler can be made with its parameters at these points."""
         seen, scenario = set(), self._canonical(0)
         for point in points:
             try:
@@ -295,7 +300,7 @@ class Plan:
                 raise ScenarioError(message) from error
 
     def _traces(self) -> set[str]:
-        """The files of recorded links that the scenarios name."""
+        """Return the files of recorded links that the scenarios name."""
         changing = {key: value for key, value in self.set.items() if key.split(".")[-1] == "trace"}
         filled = {
             str(fill(template, self.values(point)))
@@ -325,7 +330,7 @@ def _toml(file: Path) -> dict[str, Any]:
 
 
 def _scenario(given: Any, folder: Path, origin: str) -> tuple[dict[str, Any], Path]:
-    """The base scenario's table, with its name, and the folder in which its traces are."""
+    """Return the base scenario's table, with its name, and the folder of its traces."""
     if isinstance(given, str):
         file = folder / given
         table = _toml(file)
@@ -380,7 +385,7 @@ def _kind(values: Sequence[axes.Value]) -> Any:
 
 
 def _used(templates: Mapping[str, Any], values: axes.Step) -> set[str]:
-    """The variables without which a template cannot be filled."""
+    """Return the variables that at least one template needs."""
     used = set()
     for name in values:
         rest = {key: value for key, value in values.items() if key != name}

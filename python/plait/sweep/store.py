@@ -1,8 +1,9 @@
-"""Writing a dataset: rows in any order in, parts with rows by number out, whatever interrupts it.
+"""Writes a dataset: rows arrive in any order, parts have rows by number.
 
-Every part is written whole or not at all, and its hash before it, so that the folder is sound at every moment. The
-order is: rows in the journal; the part's hash; the part; the journal without its rows. After a kill in between, a
-resumed sweep finds rows twice at most, and writes the same part again.
+Interruptions are harmless: every part is written completely or not at all, after its hash, so the
+folder is always consistent. The order is: rows in the journal; the part's hash; the part; the
+journal without its rows. After a kill in between, a resumed sweep at most finds rows twice, and
+writes the same part again.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from plait.sweep.plan import Plan
 
 PLAN, PARTS, JOURNAL = "_plan.json", "_parts.sha256", "_journal"
 ROWS = 1_000
-"""Of a part."""
+"""Rows of a part."""
 
 
 class Store:
-    """The dataset of a plan in a folder, opened for writing: by one process at a time.
+    """The dataset of a plan in a folder, opened for writing by one process at a time.
 
     Raises:
-        OutputError: the folder cannot be written to, another process writes there, it holds another plan's dataset, or
-            a part is damaged.
+        OutputError: the folder is not writable, another process writes there, it holds another
+            plan's dataset, or a part is damaged.
     """
 
     def __init__(self, folder: Path, plan: Plan, *, rows: int = ROWS) -> None:
@@ -49,7 +50,7 @@ class Store:
                 for index, row in self._journal.read().items()
                 if self._file(index) not in self._hashes
             }
-            self._journal.replace(self._waiting)  # a torn line would spoil the one that is written behind it
+            self._journal.replace(self._waiting)  # an incomplete line would damage the next one
             self._counts: dict[str, int] = {}
             for index in self._waiting:
                 self._counts[self._file(index)] = self._counts.get(self._file(index), 0) + 1
@@ -70,11 +71,11 @@ class Store:
 
     @property
     def done(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return sum(self._length(name) for name in self._hashes) + len(self._waiting)
 
     def missing(self) -> Iterator[int]:
-        """The numbers of the runs that have no row, ascending."""
+        """Yield the numbers of the runs without a row, ascending."""
         waiting, hashes = frozenset(self._waiting), frozenset(self._hashes)
         for start in range(0, len(self._plan), self._rows):
             if self._file(start) not in hashes:
@@ -82,10 +83,10 @@ class Store:
                 yield from (index for index in range(start, stop) if index not in waiting)
 
     def add(self, index: int, row: Row) -> None:
-        """Keep a row; it is safe when this returns.
+        """Store a row; it survives a kill once this returns.
 
         Raises:
-            OutputError: it cannot be written; rows added before stay.
+            OutputError: the row is not writable; rows added before stay.
         """
         name = self._file(index)
         self._journal.append(index, row)
@@ -95,11 +96,11 @@ class Store:
             self._write_part(name)
 
     def finish(self) -> None:
-        """The list of hashes in the order of the parts: the same however the sweep went."""
+        """Write the hashes in the order of the parts: one file content for any course."""
         write_text(self.folder / PARTS, _listed(self._hashes))
 
     def _agree(self) -> None:
-        """See that the folder is this plan's, or make it so."""
+        """Check that the folder belongs to this plan; make an empty folder belong to it."""
         file = self.folder / PLAN
         identity = {**self._plan.identity, "rows_per_part": self._rows}
         try:
@@ -140,7 +141,7 @@ class Store:
         return f"part-{index // self._rows:08}.parquet"
 
     def _length(self, name: str) -> int:
-        """Rows of a part."""
+        """Return the number of rows of a part."""
         start = int(name[5:13]) * self._rows
         return min(self._rows, len(self._plan) - start)
 
@@ -174,7 +175,7 @@ class Store:
 
 
 def _lock(folder: Path) -> int:
-    """A lock on the folder that ends with the process, however that ends."""
+    """Lock the folder until the process ends, in any way."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -188,17 +189,17 @@ def _lock(folder: Path) -> int:
 
 
 def _sweep_up(folder: Path) -> None:
-    """Remove what a killed process was writing: see `plait.support.files.whole_file`."""
+    """Remove the temporary files of a killed process: see `plait.support.files.whole_file`."""
     for name in (PLAN, PARTS, JOURNAL, "part-????????.parquet"):
         for file in folder.glob(f".{Path(name).stem}-*{Path(name).suffix}"):
             file.unlink(missing_ok=True)
 
 
 def _verified(folder: Path) -> dict[str, str]:
-    """The hashes of the parts that are there.
+    """Return the hashes of the existing parts.
 
     Raises:
-        OutputError: a part is not what was written.
+        OutputError: a part differs from its hash.
     """
     listed: dict[str, str] = {}
     try:
@@ -210,7 +211,7 @@ def _verified(folder: Path) -> dict[str, str]:
         raise OutputError(message) from error
     for line in text.splitlines():
         digest, _, name = line.partition("  ")
-        listed[name] = digest  # a part written again has the last word
+        listed[name] = digest  # for a part written again, the last line counts
     found = {}
     for file in sorted(folder.glob("part-*.parquet")):
         try:
@@ -234,7 +235,7 @@ def _hash(file: Path) -> str:
 
 
 def _append(file: Path, text: str) -> None:
-    """Add to a file, with a line's end before where the last line is torn."""
+    """Append to a file, after a line feed if the last line is incomplete."""
     with file.open("a+b") as handle:
         end = handle.seek(0, os.SEEK_END)
         if end:
@@ -248,7 +249,7 @@ def _listed(hashes: Mapping[str, str]) -> str:
 
 
 def _changes(keys: list[str], before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """What changed, with both values where they are short."""
+    """Describe the changes, with both values if they are short."""
     said = []
     for key in keys:
         values = [json.dumps(one.get(key), ensure_ascii=False) for one in (before, now)]

@@ -1,4 +1,4 @@
-"""Making what is missing of a plan's dataset."""
+"""Makes the missing runs of a plan's dataset."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from plait.sweep.store import ROWS, Store
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a sweep did: runs of the plan, made now, and failed (of all)."""
+    """The outcome of a sweep: runs of the plan, runs made now, and failed runs (of all)."""
 
     folder: Path
     runs: int
@@ -41,22 +41,26 @@ def sweep(
 ) -> Outcome:
     """Make the runs of a plan that its dataset lacks.
 
-    Whatever interrupts it, what was complete stays; the same call goes on from there. The dataset is the same to the
-    byte however often it was interrupted and wherever the runs were made.
+    After any interruption the complete rows stay, and the same call makes the others. The dataset
+    has the same bytes for any number of interruptions and any place of the runs.
 
     Args:
         plan: a plan, or the name of a plan file.
-        folder: of the dataset; made if it is not there.
-        threads: of this process; 0 is one per core.
-        executor: makes the runs instead, in other processes or on other machines: anything with the interface of
-            `concurrent.futures.Executor`, such as ``dask.distributed.Client(…).get_executor()``.
-        workers: how many the executor has at the moment; by default as many as it says, or as there are cores.
-        progress: called with the number of rows that there are, at the beginning and after every run.
-        rows_per_part: of the dataset's files; a dataset that was begun with another number is refused.
+        folder: folder of the dataset; made if it does not exist.
+        threads: threads of this process; 0 is one per core.
+        executor: makes the runs instead, in other processes or on other machines: any object with
+            the interface of `concurrent.futures.Executor`, such as
+            ``dask.distributed.Client(…).get_executor()``.
+        workers: returns the executor's current number of workers; by default the number that it
+            reports, or the number of cores.
+        progress: called with the number of rows, at the beginning and after every run.
+        rows_per_part: rows per file of the dataset; a dataset started with another number is
+            rejected.
 
     Raises:
-        ScenarioError: the plan is not valid. OutputError: the folder cannot be written to, or holds something else.
-        RunError: an executor lost work again and again. KeyboardInterrupt: interrupted; nothing is left running.
+        ScenarioError: the plan is not valid. OutputError: the folder is not writable, or holds
+            other data. RunError: an executor lost work several times. KeyboardInterrupt:
+            interrupted; no run continues.
     """
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     with Store(Path(folder), plan, rows=rows_per_part) as store:

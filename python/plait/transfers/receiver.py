@@ -1,4 +1,4 @@
-"""Receiving files."""
+"""Receives files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ WINDOW = 16 << 20
 
 
 class Receiver:
-    """Takes files into a folder until it is closed; `receive` makes it.
+    """Receives files into a folder until it is closed; `receive` makes it.
 
-    A context manager, and an iterator over arrived and failed files, both also asynchronously. A thread of its own
-    receives; it holds Python's lock only while it reports.
+    A context manager, and an iterator over arrived and failed files, both also asynchronously. A
+    separate thread receives; it holds Python's lock only while it reports.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Receiver:
 
     @property
     def host(self) -> str:
-        """The address on which it listens; "0.0.0.0" and "::" are all that this machine has."""
+        """The address on which it listens; "0.0.0.0" and "::" stand for all of this machine."""
         return self._core.host
 
     @property
@@ -52,7 +52,7 @@ class Receiver:
 
     @property
     def address(self) -> str:
-        """Both as `send` takes them: "HOST:PORT"."""
+        """Host and port in the form of `send`: "HOST:PORT"."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property
@@ -66,25 +66,25 @@ class Receiver:
         return self._core.secret
 
     def start(self) -> None:
-        """Begin to receive; `with` does it, too."""
+        """Start to receive; `with` does this as well."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="plait receiver", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
-        """Stop receiving. Unfinished transfers are refused, and their senders told."""
+        """Stop receiving. Unfinished transfers are refused, and their senders notified."""
         self._core.stop()
         if self._thread is not None:
             self._thread.join()
 
     def wait(self, timeout: float | None = None) -> Received:
-        """The next file that arrived or failed.
+        """Wait for the next file that arrived or failed.
 
         Args:
             timeout: in seconds; None waits for ever.
 
         Raises:
-            TimeoutError: none did.
+            TimeoutError: no file arrived or failed in time.
             TransferError: the receiver is closed.
         """
         self.start()
@@ -147,7 +147,7 @@ class Receiver:
         raise _core.TransferError(message)
 
     def _run(self) -> None:
-        """The thread's life."""
+        """Run the receiver; body of its thread."""
         try:
             self._core.run(self._hear)
         except BaseException as error:
@@ -175,18 +175,19 @@ def receive(
     window: int = WINDOW,
     progress: Watcher | None = None,
 ) -> Receiver:
-    """Take files into a folder from senders that know the secret.
+    """Receive files into a folder from senders that know the secret.
 
-    Files get their names when they are whole, by their SHA-256, and none is overwritten.
+    A complete file gets its name after a check of its SHA-256. No file is overwritten.
 
     Args:
-        folder: where files are kept; made if it is not there.
-        listen: "ADDRESS:PORT"; port 0 is any that is free. None is port 4433 of all addresses, of IPv6 and IPv4.
+        folder: folder of the received files; made if it does not exist.
+        listen: "ADDRESS:PORT"; port 0 is any free one. None is port 4433 of all addresses, of IPv6
+            and IPv4.
         secret: the secret that senders need; None makes one of 128 random bits.
         window: bytes in flight, or behind a gap, for each file: 64 KiB to 1 GiB.
-        progress: called twice a second for each file with how it stands, on the receiver's thread.
+        progress: called twice a second with the progress of each file, on the receiver's thread.
 
     Raises:
-        ScenarioError: an argument is out of its bounds, or the address is taken.
+        ScenarioError: an argument is out of range, or the address is in use.
     """
     return Receiver(folder, listen=listen, secret=secret, window=window, progress=progress)

@@ -11,16 +11,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PathProgress:
-    """How a path stands.
+    """The progress of a path.
 
-    name: at the sender the local address, with ``%INTERFACE`` behind it where it is bound to one; at the receiver the
-        path's number.
+    name: at the sender the local address, followed by ``%INTERFACE`` if the path is bound to one;
+        at the receiver the path's number.
     usable: whether it carries data now.
-    bytes: payload bytes so far; at the sender those that left, copies included, at the receiver those that came
-        first on this path.
-    rate_bps: the same since the last report (half a second ago), in bit/s.
-    srtt_s: smoothed round trip in seconds; None before there is one, and at the receiver.
-    trouble: why it carries nothing, where that is known.
+    bytes: payload bytes so far; at the sender all that left, copies included, at the receiver those
+        that arrived first on this path.
+    rate_bps: rate of these bytes since the last report (half a second ago), in bit/s.
+    srtt_s: smoothed round-trip time in seconds; None before the first sample, and at the receiver.
+    trouble: reason for which the path carries no data, if known.
     """
 
     name: str
@@ -33,13 +33,13 @@ class PathProgress:
 
 @dataclass(frozen=True)
 class MeasuredPath:
-    """The measured properties of a path under load, which the simulator gets.
+    """The measured properties of a path under load, as input of the simulator.
 
-    name: as in `PathProgress`. rate_bps: its rate when it is busy, in bit/s of IP packets; unless `busy` it was never
-    seen busy for long, and may deliver more. rtt_s, srtt_s: the smallest round trip, and the smoothed one, in
-    seconds. loss: the share of packets that are lost, from 0 to 1, without those that found the queue full. queue_s:
-    the longest that packets waited in the queue; if it `overflowed`, that is its size. packets: how many were
-    acknowledged.
+    name: as in `PathProgress`. rate_bps: its rate while busy, in bit/s of IP packets; unless
+    `busy`, it was never busy for long, and may deliver more. rtt_s, srtt_s: the smallest round-trip
+    time, and the smoothed one, in seconds. loss: share of lost packets, from 0 to 1, without those
+    dropped by a full queue. queue_s: longest wait of packets in the queue; if it `overflowed`, the
+    size of the queue. packets: number of acknowledged packets.
     """
 
     name: str
@@ -55,12 +55,12 @@ class MeasuredPath:
 
 @dataclass(frozen=True)
 class SchedulerChange:
-    """A scheduler that was put in the place of another one, with ``scheduler="auto"``.
+    """A change of the scheduler during a transfer with ``scheduler="auto"``.
 
-    seconds: since the transfer began. before, after: the scheduler until then, and from then on. gain_percent: how
-    much more goodput the simulator found, in percent. gain_low_percent, gain_high_percent: where its 95 % interval
-    begins and ends, in percent. seeds: how many runs of each. paths: the measured paths. reason: all that in
-    words.
+    seconds: since the transfer began. before, after: the scheduler until then, and from then on.
+    gain_percent: gain of goodput in the simulator, in percent. gain_low_percent, gain_high_percent:
+    bounds of its 95 % interval, in percent. seeds: number of runs of each. paths: the measured
+    paths. reason: these facts in words.
     """
 
     seconds: float
@@ -76,10 +76,11 @@ class SchedulerChange:
 
 @dataclass(frozen=True)
 class TransferProgress:
-    """How a transfer stands; told twice a second.
+    """The progress of a transfer, reported twice a second.
 
-    file: its name. bytes: of it that have arrived, as far as this end knows. size: its bytes in all. seconds: since the
-    first packet. paths: see `PathProgress`. changes: of the scheduler since the last time.
+    file: its name. bytes: bytes of the file that have arrived, as far as this end knows. size:
+    bytes of the whole file. seconds: since the first packet. paths: see `PathProgress`. changes:
+    changes of the scheduler since the last report.
     """
 
     file: str
@@ -97,9 +98,10 @@ class TransferProgress:
 
 @dataclass(frozen=True)
 class SentPath:
-    """The part of a path in a file that was sent; see `PathProgress`. opened: how many times its connection was made.
+    """The part of a path in a transfer; see `PathProgress`.
 
-    bytes: payload bytes that left, copies included. srtt_s: smoothed round trip in seconds, None if there was none.
+    bytes: payload bytes that left, copies included. srtt_s: smoothed round-trip time in seconds,
+    None without a sample. opened: number of times that its connection was opened.
     """
 
     name: str
@@ -111,13 +113,14 @@ class SentPath:
 
 @dataclass(frozen=True)
 class Sent:
-    """Files that the receiver has, whole.
+    """Files that the receiver has completely.
 
-    files: how many. bytes: their size. resumed_bytes: how many of them the receiver had before. sha256: of the
-    content of a single file, which the receiver has confirmed. skipped: links and devices in a folder, which are
-    not sent. seconds: from the first packet to the receiver's word. retransmissions, reinjections: packets sent
-    again after a loss, and copies that the scheduler made. unrecorded: why a recording that was wanted is not
-    whole, if it is not. changes: of the scheduler.
+    files: number of files. bytes: their size in bytes. resumed_bytes: bytes that the receiver
+    already had. sha256: hash of the content of a single file, confirmed by the receiver. skipped:
+    links and devices in a folder, which are not sent. seconds: from the first packet to the
+    receiver's confirmation. retransmissions, reinjections: packets sent again after a loss, and
+    copies by the scheduler. unrecorded: reason for an incomplete recording, if one was wanted.
+    changes: changes of the scheduler.
     """
 
     file: str
@@ -135,7 +138,7 @@ class Sent:
 
     @property
     def goodput_bps(self) -> float:
-        """Bits of the file in a second, without those that the receiver had before."""
+        """Bits of the file per second, without those that the receiver already had."""
         return (self.bytes - self.resumed_bytes) * 8 / self.seconds if self.seconds else 0.0
 
 
@@ -143,12 +146,13 @@ class Sent:
 class Received:
     """A file or folder that arrived, or did not.
 
-    path: where it is; None if it did not arrive, and `error` says why. kept_bytes: the kept beginning of one that
-    did not, from which a transfer of the same file continues. files: how many. bytes: their size. sha256: of the
-    content of a single file. resumed_bytes: how many of them were there before. seconds: from the first path to the
-    last byte. paths: bytes that came first on each path. longest_gap_s: the longest time, in seconds, in which
-    nothing could be handed on in order. client: the client's name, None if clients share one secret. address: the
-    sender's.
+    path: its place; None if it did not arrive, for the reason in `error`. kept_bytes: bytes kept
+    from the beginning of a failed file, from which a later transfer of it continues. files: number
+    of files. bytes: their size in bytes. sha256: hash of the content of a single file.
+    resumed_bytes: bytes that were there before. seconds: from the first path to the last byte.
+    paths: bytes that arrived first on each path. longest_gap_s: longest time, in seconds, without
+    in-order delivery. client: the client's name, None if clients share one secret. address: the
+    sender's address.
     """
 
     file: str
@@ -167,33 +171,34 @@ class Received:
 
 
 Watcher = Callable[[TransferProgress], object]
-"""A function that gets the progress of a transfer. An exception that it raises ends the transfer and passes through."""
+"""A function that gets the progress of a transfer. An exception that it raises ends the transfer
+and passes through."""
 
 
 def progress_of(data: dict[str, Any]) -> TransferProgress:
-    """Of the core's event."""
+    """Convert the core's event into a report of progress."""
     paths = tuple(PathProgress(**path) for path in data["paths"])
     changes = tuple(map(change_of, data["changes"]))
     return TransferProgress(data["file"], data["bytes"], data["size"], data["seconds"], paths, changes)
 
 
 def change_of(data: dict[str, Any]) -> SchedulerChange:
-    """Of the core's event."""
+    """Convert the core's event into a change of the scheduler."""
     known = {key: value for key, value in data.items() if key != "event"}
     return SchedulerChange(**{**known, "paths": tuple(MeasuredPath(**path) for path in data["paths"])})
 
 
 def heard_by(progress: Watcher | None) -> Callable[[str], None] | None:
-    """The function that the core calls with its events, for a watcher of progress."""
+    """Return the function that passes the core's events to a watcher of progress."""
     return None if progress is None else lambda text: void(progress(progress_of(json.loads(text))))
 
 
 def void(_answer: object) -> None:
-    """Nothing, for every answer."""
+    """Discard the return value of a callback."""
 
 
 def sent_of(text: str) -> Sent:
-    """Of the core's result."""
+    """Convert the core's result of a finished transfer."""
     data = json.loads(text)
     for known in ("event", "scheduler", "goodput_bps", "failed"):
         del data[known]
@@ -203,7 +208,7 @@ def sent_of(text: str) -> Sent:
 
 
 def received_of(data: dict[str, Any]) -> Received:
-    """Of the core's event for a file that arrived, or failed to."""
+    """Convert the core's event for a file that arrived, or failed to."""
     if data["event"] == "failed":
         parts = data["kept_bytes"]
         return Received(data["file"], None, data["error"], parts, client=data["client"], address=data["from"])

@@ -1,4 +1,4 @@
-"""Sending files."""
+"""Sends files."""
 
 from __future__ import annotations
 
@@ -18,22 +18,27 @@ from plait.support.files import OutputError, make_folder
 from plait.transfers.report import Sent, Watcher, heard_by, sent_of
 
 MTU = 1232
-"""Bytes of a UDP datagram's payload that every IPv6 link carries (RFC 8200 §5, less its headers)."""
+"""Payload bytes of a UDP datagram that every IPv6 link carries (RFC 8200 §5, minus its headers)."""
 
 
 class PathOptions(TypedDict, total=False):
-    """The end that opens paths: keywords of `send` and `connect`.
+    """Options of the end that opens paths: keywords of `send` and `connect`.
 
-    fingerprint: the SHA-256 of the receiver's certificate, as 64 hexadecimal digits; the receiver prints it.
-    secret: the secret that the receiver asks for.
-    local: local addresses, each a path; packets of ``ADDRESS%INTERFACE`` leave there against the routes' preference.
-    interface: interfaces, each a path. Without these and addresses: every interface that is up, or the loopback
-        interface to this machine.
+    fingerprint: the SHA-256 of the receiver's certificate, as 64 hexadecimal digits; the receiver
+        prints it.
+    secret: the secret that the receiver requires.
+    local: local addresses, a path each; packets of ``ADDRESS%INTERFACE`` leave through that
+        interface, against the routes' preference.
+    interface: interfaces, a path each. Without these and addresses: every interface that is up, or
+        the loopback interface to this machine.
     cost: costs of paths in units of your choice, by interface or address; for "cheapest-first".
-    budget: bytes of payload that paths may carry, copies included; as a number or as text ("500MB").
+    budget: bytes of payload that paths may carry, copies included; as a number or as text
+        ("500MB").
     backup: paths that are used only while no other works.
-    congestion: congestion control of each path: "cubic" (the default), "newreno" and others that scenarios have.
-    mtu: bytes of a UDP datagram's payload, 1200 to 16000, default 1232; a path that carries less gets no data.
+    congestion: congestion control of each path: "cubic" (the default), "newreno" and others that
+        scenarios have.
+    mtu: bytes of a UDP datagram's payload, 1200 to 16000, default 1232; a path with a smaller limit
+        gets no data.
     """
 
     fingerprint: Required[str]
@@ -48,10 +53,10 @@ class PathOptions(TypedDict, total=False):
 
 
 def _connecting(to: str, options: PathOptions) -> dict[str, Any]:
-    """The options as the core takes them.
+    """Return the options in the form of the core.
 
     Raises:
-        ScenarioError: a budget is no size. TypeError: an option is unknown.
+        ScenarioError: a budget is not a size. TypeError: an option is unknown.
     """
     unknown = sorted(set(options) - set(PathOptions.__annotations__))
     if unknown:
@@ -72,16 +77,16 @@ def _connecting(to: str, options: PathOptions) -> dict[str, Any]:
 
 
 class Transfer:
-    """A file that is ready to be sent; `send` and `Sender` make it.
+    """A transfer of a file that is ready to start; `send` and `Sender` make it.
 
     Args:
-        file: a file; None asks the receiver whether it would take one.
+        file: a file; None asks whether the receiver would accept one.
         to: the receiver, "HOST:PORT".
         scheduler, record, interop: see `send`.
         options: see `PathOptions`.
 
     Raises:
-        ScenarioError: an argument is out of its bounds. OutputError: the folder cannot be written to.
+        ScenarioError: an argument is out of range. OutputError: the folder is not writable.
     """
 
     def __init__(
@@ -111,7 +116,7 @@ class Transfer:
         return self._core.paths
 
     def run(self, progress: Watcher | None = None) -> Sent:
-        """Send it, once; see `send`."""
+        """Send the file, once; see `send`."""
         chosen = self._choice
         text = self._core.run(
             scheduler=chosen.built_in, own=chosen.foreign or chosen.python, progress=heard_by(progress)
@@ -119,7 +124,7 @@ class Transfer:
         sent = sent_of(text)
         if self._record is None:
             return sent
-        from plait.recordings.keeping import keep_recording  # noqa: PLC0415 - frames, for those who record
+        from plait.recordings.keeping import keep_recording  # noqa: PLC0415 - loads data frames
 
         try:
             keep_recording(self._record, chosen.document)
@@ -128,13 +133,13 @@ class Transfer:
         return sent
 
     def stop(self) -> None:
-        """End the transfer, which then raises `TransferError`; from any thread."""
+        """End the transfer, from any thread; `run` then raises `TransferError`."""
         self._core.stop()
 
     async def arun(self, progress: Watcher | None = None) -> Sent:
-        """Send it without holding the event loop up; `progress` is called on another thread.
+        """Send the file without blocking the event loop; `progress` is called on another thread.
 
-        Cancelled, the transfer is ended, and the receiver told, before the cancellation goes on.
+        A cancellation first ends the transfer and notifies the receiver.
         """
         thread = asyncio.create_task(asyncio.to_thread(self.run, progress))
         try:
@@ -155,47 +160,52 @@ def send(
     progress: Watcher | None = None,
     **options: Unpack[PathOptions],
 ) -> Sent:
-    """Send a file or a folder over several paths at once to a `Receiver`, `plait recv` or `plait-quic recv`.
+    """Send a file or folder over several paths to a `Receiver`, `plait recv` or `plait-quic recv`.
 
-    Returns when the receiver has it whole, by its SHA-256. Ctrl-C ends the transfer.
+    Returns when the receiver has it completely, by its SHA-256. Ctrl-C ends the transfer.
 
     Args:
-        file: the file, or the folder with all that is in it. A file must not change meanwhile.
+        file: the file, or the folder with all its content. A file must not change meanwhile.
         to: the receiver, "HOST:PORT".
-        scheduler: the scheduler: all that `run` takes. One in Python is called for every packet. "auto" measures the
-            paths, asks the simulator, and changes to a scheduler that is better beyond noise. None is that of the
-            command: `lowest-rtt`, or `ecf` with `interop`.
-        record: a folder for packets and decisions; it becomes a folder of ``plait run --out``, for `report`,
-            ``plait explain`` and ``plait replay``. A transfer that fails leaves those until then.
-        interop: one QUIC connection with QUIC's own multipath, and an ordinary stream. Schedulers that need more than
-            to choose a path, budgets, and congestion control other than "cubic" and "newreno" are refused.
+        scheduler: a scheduler in any form that `run` accepts. One in Python is called for every
+            packet. "auto" measures the paths, asks the simulator, and changes to a scheduler that
+            is better beyond noise. None is the command's default: `lowest-rtt`, or `ecf` with
+            `interop`.
+        record: a folder for packets and decisions; it becomes a folder like those of ``plait run
+            --out``, for `report`, ``plait explain`` and ``plait replay``. A failed transfer leaves
+            its recording until the failure.
+        interop: one QUIC connection with QUIC's own multipath, and an ordinary stream. Schedulers
+            that do more than to choose a path, budgets, and congestion control other than "cubic"
+            and "newreno" are rejected.
         progress: called twice a second with the transfer's progress.
         options: the receiver's fingerprint and secret, and the paths: see `PathOptions`.
 
     Raises:
-        ScenarioError: an argument is out of its bounds; names it and the choices.
-        OutputError: the recording's folder cannot be written to.
-        TransferError: the receiver does not have the file, and why; all budgets are spent, for example.
+        ScenarioError: an argument is out of range; the message names it and the choices.
+        OutputError: the recording's folder is not writable.
+        TransferError: the receiver does not have the file; the message has the reason, for example
+            that all budgets are spent.
     """
     return Transfer(file, to, scheduler=scheduler, record=record, interop=interop, **options).run(progress)
 
 
 class Sender:
-    """A receiver that has answered; `connect` makes it. Files are sent one after the other or at the same time.
+    """A receiver that has answered; `connect` makes it. It can get several files at the same time.
 
-    Each file has QUIC connections of its own, one for each path, so that nothing is open between files.
+    Each file has its own QUIC connections, one for each path, so no connection is open between
+    files.
     """
 
     def __init__(self, to: str, **options: Unpack[PathOptions]) -> None:
         self.to = to
         self.options = options
         self.paths: tuple[str, ...] = ()
-        """The paths on which the receiver answered, by their local addresses."""
+        """The local addresses of the paths on which the receiver answered."""
         self._transfers: set[Transfer] = set()
         self._closed = False
 
     async def ask(self) -> Sent:
-        """Ask the receiver whether it would take a file.
+        """Ask the receiver whether it would accept a file.
 
         Raises:
             ScenarioError, TransferError: see `connect`.
@@ -213,10 +223,12 @@ class Sender:
         record: str | PathLike[str] | None = None,
         progress: Watcher | None = None,
     ) -> Sent:
-        """Send a file; see `plait.send`. `progress` is called on another thread; `record` is a folder for each file.
+        """Send a file; see `plait.send`.
+
+        `progress` is called on another thread; `record` is a folder for each file.
 
         Raises:
-            ScenarioError, TransferError: see `plait.send`; TransferError if this is closed, too.
+            ScenarioError, TransferError: see `plait.send`; TransferError also if this is closed.
         """
         if self._closed:
             message = "the sender is closed"
@@ -231,7 +243,7 @@ class Sender:
             self._transfers.discard(transfer)
 
     async def close(self) -> None:
-        """End unfinished transfers; `async with` does it, too."""
+        """End unfinished transfers; `async with` does this as well."""
         self._closed = True
         for transfer in self._transfers:
             transfer.stop()
@@ -246,15 +258,17 @@ class Sender:
 
 
 async def connect(to: str, **options: Unpack[PathOptions]) -> Sender:
-    """Find out whether a receiver is there, is the one it should be, and would take a file: one handshake on each path.
+    """Check that a receiver is there, is the right one and would accept a file.
+
+    This takes one handshake on each path.
 
     Args:
         to: the receiver, "HOST:PORT".
-        options: see `PathOptions`. Budgets are of each file.
+        options: see `PathOptions`. Budgets apply to each file.
 
     Raises:
-        ScenarioError: an argument is out of its bounds.
-        TransferError: no answer on any path, another certificate, or the secret is not the receiver's.
+        ScenarioError: an argument is out of range.
+        TransferError: no answer on any path, another certificate, or a wrong secret.
     """
     sender = Sender(to, **options)
     await sender.ask()

@@ -1,10 +1,11 @@
-"""How true the simulator is: the same scenarios on both engines, side by side.
+"""Validation of the simulator: the same scenarios on both engines, compared.
 
-`space` is the domain and its draws. `linux.toml` has further cases, the numbers of runs and the goals.
-`cases` reads both, and `regions` says where in the domain a case is. `runs` makes the runs and keeps
-them; `enough` says how many the kernel makes. `metrics` are compared by `agreement`. `bias` looks for a
-common sign of the differences. `chance` gives the figures of a perfect simulator, `goals` the bounds.
-`standing` compares the engines' own counters, `tables` and `report` write.
+`space` is the domain and its draws. `linux.toml` has further cases, the numbers of runs and the
+goals. `cases` reads both, and `regions` gives the place of a case in the domain. `runs` makes the
+runs and stores them; `enough` sets the number of the kernel's runs. `agreement` compares the
+`metrics`. `bias` looks for a common sign of the differences. `chance` gives the figures of a
+perfect simulator, `goals` the bounds. `standing` compares the engines' own counters, `tables` and
+`report` write.
 """
 
 from plait.validate.agreement import Agreement

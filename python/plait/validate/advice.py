@@ -1,6 +1,7 @@
-"""Many random pieces of advice, each sentence held against its numbers and against fresh runs.
+"""Checks random pieces of advice: each sentence against its numbers and against fresh runs.
 
-``python -m plait.validate.advice 200`` prints what was contradicted, and how many sentences there were of each kind.
+``python -m plait.validate.advice 200`` prints all contradictions, and the number of sentences of
+each kind.
 """
 
 from __future__ import annotations
@@ -19,18 +20,19 @@ from plait.validate.links import said
 from plait.validate.statements import complaints
 
 EVENTS = 4_000_000
-"""The budget of each advice: less than a sixth of the usual one, so statements rest on fewer runs."""
+"""Event budget of each advice: less than a sixth of the default, so statements rest on fewer
+runs."""
 OTHER_SEED = 1_000_003
 
 
 def say(line: str) -> None:
-    """One line, at once."""
+    """Print one line immediately."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
 def main() -> int:
-    """Run; the exit code says whether anything was contradicted."""
+    """Run the checks; the exit code is 1 after a contradiction, otherwise 0."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("calls", type=int, nargs="?", default=20)
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""How well two engines agree: differences of means, what of them is noise, and whether schedulers are ranked alike."""
+"""Agreement of two engines: differences of means, their noise, and the ranking of schedulers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from plait.validate.regions import order
 from plait.validate.runs import Measured
 
 CARRIED = 0.98
-"""An engine that carries so much of what blocks offer is limited by the application."""
+"""Share of the blocks' rate from which on the application, not the engine, limits goodput."""
 SMALL = 1.0
-"""Percent (or one of the metric's scale): a smaller difference is never called beyond noise."""
+"""Percent (or one unit of the metric's scale): a smaller difference never counts as beyond
+noise."""
 ENDLESS = 1e6
-"""Percent: the difference where the kernel carried nothing and the simulator something."""
+"""Percent: the difference if the kernel delivered nothing and the simulator something."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class Side:
 
 @dataclass(frozen=True)
 class Noise:
-    """What a difference would be by chance if both engines were the same.
+    """The random difference between two identical engines.
 
-    Its standard deviation, and of how many degrees of freedom that is an estimate.
+    deviation: its standard deviation. freedom: the degrees of freedom of this estimate.
     """
 
     deviation: float = 0.0
@@ -52,7 +53,7 @@ class Noise:
 
     @property
     def bound(self) -> float:
-        """Below this are 95 % of the differences."""
+        """The bound that 95 % of the differences do not exceed."""
         if self.freedom == 0:
             return 0.0
         return float(stats.t.ppf((1 + CONFIDENCE) / 2, self.freedom)) * self.deviation
@@ -62,8 +63,8 @@ class Noise:
 class BothEngines:
     """A metric of a case with a scheduler on both engines.
 
-    difference: simulator minus kernel, on the metric's scale; None where the kernel has nothing to relate it to.
-    chance: what of it chance explains, on the same scale.
+    difference: simulator minus kernel, on the metric's scale; None if the kernel's value does not
+    allow a relative one. chance: the random part of the difference, on the same scale.
     """
 
     case: str
@@ -81,28 +82,29 @@ class BothEngines:
 
     @property
     def limit(self) -> float:
-        """A larger difference is beyond noise."""
+        """The bound above which a difference is beyond noise."""
         return max(SMALL, self.noise)
 
     @property
     def beyond_noise(self) -> bool:
-        """Whether the difference is more than `SMALL` and more than chance explains."""
+        """Whether the difference is larger than `SMALL` and than chance explains."""
         return self.difference is not None and abs(self.difference) > self.limit
 
     @property
     def balanced(self) -> float:
-        """Simulator minus kernel in percent of the mean of all runs; the reverse for completion times.
+        """Simulator minus kernel in percent of the mean of all runs; negated for completion times.
 
-        If the engines are the same, its expected value is zero, for any number of runs and any distribution:
-        each division of the runs into two groups is then equally likely. In percent of the kernel's mean it
-        would be positive, because the mean of few runs varies and is the divisor.
+        If the engines are the same, its expected value is zero, for any number of runs and any
+        distribution: each division of the runs into two groups is then equally likely. In percent
+        of the kernel's mean it would be positive, because the mean of few runs varies and is the
+        divisor.
         """
         percent = self._percent_of_both(self.simulator.mean - self.kernel.mean)
         return -percent if self.metric == COMPLETION else percent
 
     @property
     def balanced_deviation(self) -> float:
-        """The standard deviation that `balanced` has by chance."""
+        """The standard deviation of `balanced` by chance."""
         return self._percent_of_both(pooled(self.kernel, self.simulator).deviation)
 
     def _percent_of_both(self, value: float) -> float:
@@ -113,10 +115,10 @@ class BothEngines:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two schedulers of a case whose goodputs differ in the kernel.
+    """Two schedulers of a case with different goodputs in the kernel.
 
-    kernel, simulator: by how many percent of the lower one's. The kernel's difference is positive; the simulator's is,
-    too, if it ranks them alike. noise: what chance explains of the kernel's.
+    kernel, simulator: difference in percent of the lower goodput. The kernel's is positive; the
+    simulator's is positive if it ranks them alike. noise: the random part of the kernel's.
     """
 
     case: str
@@ -136,8 +138,8 @@ class Agreement:
     """The comparison of both engines over all cases.
 
     Args:
-        validation: the cases, and how close the simulator has to come.
-        measured: the runs, as `measure` gives them.
+        validation: the cases, and the goals of the simulator.
+        measured: the runs, from `measure`.
     """
 
     def __init__(self, validation: Validation, measured: Measured) -> None:
@@ -147,7 +149,7 @@ class Agreement:
 
     @cached_property
     def _sides(self) -> Mapping[tuple[str, str, str], Mapping[str, Side]]:
-        """Of every case, scheduler and metric the engines' sides."""
+        """The sides of the engines, by case, scheduler and metric."""
         sides: dict[tuple[str, str, str], dict[str, Side]] = {}
         grouped = self.measured.runs.group_by("case", "scheduler", "metric", "engine", maintain_order=True)
         for case, scheduler, metric, engine, found in grouped.agg("value").iter_rows():
@@ -155,12 +157,12 @@ class Agreement:
         return sides
 
     def side(self, case: str, scheduler: str, engine: str, metric: str) -> Side | None:
-        """An engine's runs, also of a metric that only one engine has; None if there are none."""
+        """Return an engine's runs, also of a metric that only one engine has; None without runs."""
         return self._sides.get((case, scheduler, metric), {}).get(engine)
 
     @cached_property
     def comparisons(self) -> list[BothEngines]:
-        """Every metric that both engines have, by case and scheduler, in the order of the description."""
+        """Every metric that both engines have, by case and scheduler, in the order of cases."""
         found = []
         for case in self.validation.cases:
             for scheduler, metric in itertools.product(case.schedulers, METRICS):
@@ -182,19 +184,19 @@ class Agreement:
         return found
 
     def of(self, metric: str) -> list[BothEngines]:
-        """The comparisons of a metric."""
+        """Return the comparisons of a metric."""
         return list(self._by_metric.get(metric, {}).values())
 
     def limited(self, one: BothEngines) -> bool:
-        """Whether in both engines the application, which writes at a rate of its own, is what limits goodput."""
+        """Whether the application, with its own rate, limits goodput in both engines."""
         offered = self.cases[one.case].offered_bps
         return offered is not None and min(one.kernel.mean, one.simulator.mean) >= CARRIED * offered
 
     @cached_property
     def goodput(self) -> list[BothEngines]:
-        """Those of goodput where the application does not limit it, the largest difference first.
+        """The comparisons of goodput not limited by the application, the largest difference first.
 
-        For files it is the completion time, if every run of both engines delivered all.
+        For files they compare the completion time, if every run of both engines delivered all.
         """
         times = self._by_metric.get(COMPLETION, {})
         found = []
@@ -211,7 +213,7 @@ class Agreement:
 
     @cached_property
     def delay(self) -> list[BothEngines]:
-        """Those of the mean application delay."""
+        """The comparisons of the mean application delay."""
         return self.of(DELAY)
 
     @cached_property
@@ -224,17 +226,17 @@ class Agreement:
 
     @cached_property
     def pairs(self) -> list[Pair]:
-        """Pairs of schedulers of a case whose goodputs are at least `apart` percent apart in the kernel."""
+        """Pairs of schedulers of a case, at least `apart` percent apart in the kernel's goodput."""
         pairs = (_pair(*rivals) for rivals in self.rivals)
         return [pair for pair in pairs if pair is not None and pair.kernel > self.validation.goals.apart]
 
     @cached_property
     def told_apart(self) -> list[Pair]:
-        """Those of the pairs whose goodputs differ by more than noise: which is the better one is known."""
+        """The pairs with goodputs that differ by more than noise: the better one is known."""
         return [pair for pair in self.pairs if pair.kernel > pair.noise]
 
     def regions(self) -> Iterator[tuple[str, str, list[Case]]]:
-        """Every kind of circumstance, what there is of it, and the cases that have it; kinds in their order."""
+        """Yield every property of cases, its values, and the cases with each value, in order."""
         kinds = list(dict.fromkeys(kind for case in self.validation.cases for kind in case.facets))
         for kind in kinds:
             values: dict[str, list[Case]] = {}
@@ -249,10 +251,10 @@ class Agreement:
         return [[case.id for case in cases] for _, _, cases in self.regions()]
 
     def spread_ratio(self) -> float:
-        """How large the kernel's spread of goodput over seeds is, in simulator's.
+        """Return the kernel's spread of goodput over seeds, divided by the simulator's.
 
-        Both are relative to the mean, and their squares are averaged over the rows with several runs of the kernel.
-        1 is what `pooled` takes for granted.
+        Both are relative to the mean, and their squares are averaged over the rows with several
+        runs of the kernel. `pooled` assumes that the ratio is 1.
         """
         rows = [one for one in self.of(GOODPUT) if one.kernel.runs > 1 and one.kernel.mean > 0]
         kernel, simulator = (
@@ -262,12 +264,12 @@ class Agreement:
         return math.sqrt(kernel / simulator) if simulator > 0 else math.nan
 
     def mechanism(self, case: str, scheduler: str) -> str:
-        """Why the engines differ there, as far as it is known."""
+        """Return the known reason for which the engines differ there."""
         found = [one.mechanism for one in self.validation.explanations if one.covers(case, scheduler)]
         return "; ".join(found)
 
     def table(self) -> pl.DataFrame:
-        """One row per case, scheduler and metric."""
+        """Return one row per case, scheduler and metric."""
         return pl.DataFrame(
             [
                 {
@@ -293,7 +295,7 @@ class Agreement:
 
 
 def percentile(rows: Iterable[BothEngines], share: float) -> float:
-    """Of the differences without sign; NaN if there are none."""
+    """Return a percentile of the differences without sign; NaN without differences."""
     sizes = [abs(one.difference) for one in rows if one.difference is not None]
     return float(np.percentile(sizes, share)) if sizes else math.nan
 
@@ -304,7 +306,7 @@ def _side(values: Sequence[float]) -> Side:
 
 
 def _difference(kernel: Side, simulator: Side, noise: Noise, scale: Scale) -> tuple[float | None, Noise]:
-    """Simulator minus kernel on a scale, and its noise."""
+    """Return simulator minus kernel on a scale, and its noise."""
     difference = simulator.mean - kernel.mean
     if scale != "percent":
         return difference, noise
@@ -315,11 +317,12 @@ def _difference(kernel: Side, simulator: Side, noise: Noise, scale: Scale) -> tu
 
 
 def pooled(one: Side, other: Side) -> Noise:
-    """Of a difference of two means, if both sides spread alike (Student's).
+    """Return the noise of a difference of two means, if both sides have equal spreads (Student's).
 
-    With few runs of one side its own spread says next to nothing, and an interval that allows for two different spreads
-    (Welch's) would be so wide that no difference were beyond noise. That they spread alike follows from what noise is
-    asked for: the difference if the engines were the same. `Agreement.spread_ratio` says whether they do.
+    The spread of few runs of one side is hardly known. An interval for two different spreads
+    (Welch's) would be so wide that no difference were beyond noise. Equal spreads follow from the
+    definition of noise: the difference if the engines were the same. `Agreement.spread_ratio` tests
+    them.
     """
     freedom = one.runs + other.runs - 2
     if freedom == 0:
@@ -329,7 +332,7 @@ def pooled(one: Side, other: Side) -> Noise:
 
 
 def pair_noise(one: BothEngines, other: BothEngines) -> float:
-    """The noise of a difference of two schedulers in the kernel, in the metric's unit.
+    """Return the noise of a difference of two schedulers in the kernel, in the metric's unit.
 
     The noise of each is that of a difference between the engines; the kernel's own is at most that.
     """
@@ -337,7 +340,7 @@ def pair_noise(one: BothEngines, other: BothEngines) -> float:
 
 
 def _pair(one: BothEngines, other: BothEngines) -> Pair | None:
-    """None if the worse one delivered nothing in the kernel."""
+    """Return the pair; None if the worse one delivered nothing in the kernel."""
     worse, better = sorted((one, other), key=lambda each: each.kernel.mean)
     if worse.kernel.mean <= 0:
         return None
@@ -352,6 +355,6 @@ def _pair(one: BothEngines, other: BothEngines) -> Pair | None:
 
 
 def _above(one: float, other: float) -> float:
-    """By how many percent of the lower value the first is above the second."""
+    """Return the difference of the first from the second in percent of the lower value."""
     lower = min(one, other)
     return 100 * (one - other) / lower if lower > 0 else math.copysign(math.inf, one - other)

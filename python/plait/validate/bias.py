@@ -1,10 +1,11 @@
 """Bias of the simulator: mean signed differences and their errors, for all rows and by region.
 
-Rows of a case share its links and its seeds, so they are not independent: the errors count cases, not
-rows (Liang and Zeger, "Longitudinal data analysis using generalized linear models", 1986). There are
-many regions, and they overlap, so some means are outside their errors by chance. How many is drawn.
-Without bias either sign of a case's differences is equally likely. So all signs are drawn anew, and the
-regions are judged again (Westfall and Young, "Resampling-Based Multiple Testing", 1993).
+Rows of a case share its links and its seeds, so they are not independent: the errors count cases,
+not rows (Liang and Zeger, "Longitudinal data analysis using generalized linear models", 1986).
+There are many overlapping regions, so some means are outside their errors by chance. Random draws
+give their number: without bias, either sign of a case's differences is equally likely. So all signs
+are drawn anew, and the regions are judged again (Westfall and Young, "Resampling-Based Multiple
+Testing", 1993).
 """
 
 from __future__ import annotations
@@ -24,21 +25,24 @@ from plait.validate.agreement import BothEngines
 FloatArray = npt.NDArray[np.float64]
 
 DRAWS = 2000
-"""How often the signs are drawn."""
+"""Number of draws of the signs."""
 FEW = 10
-"""A region of fewer cases is not judged: its error is hardly known."""
+"""Minimum number of cases of a judged region: with fewer, its error is hardly known."""
 
 
 @dataclass(frozen=True)
 class Bias:
-    """A mean signed difference in percent, and half of its 95 % interval: NaN with fewer than two cases."""
+    """A mean signed difference in percent, and half of its 95 % interval.
+
+    The error is NaN with fewer than two cases.
+    """
 
     mean: float
     error: float
     cases: int
 
     def outside(self, wide: float = 1.0) -> bool:
-        """Whether the mean is farther from zero than so many errors; False where the error is not known."""
+        """Whether the mean is more than `wide` errors from zero; False if the error is unknown."""
         return abs(self.mean) > wide * self.error
 
 
@@ -46,9 +50,10 @@ class Bias:
 class Judged:
     """The means of all regions, judged together.
 
-    regions: those with at least `FEW` cases. outside: those with a mean outside its error; by_chance: the
-    same without bias, on average. wide: without bias no mean is outside so many errors in 95 % of the
-    draws. biased: those with a mean outside so many errors.
+    regions: number of regions with at least `FEW` cases. outside: regions with a mean outside its
+    error; by_chance: average number of these without bias. wide: in 95 % of the draws without bias,
+    all means are within this number of errors. biased: regions with a mean outside this number of
+    errors.
     """
 
     regions: int
@@ -62,7 +67,7 @@ class Biases:
     """The signed differences of rows, summed by case.
 
     Args:
-        rows: of one metric.
+        rows: rows of one metric.
     """
 
     def __init__(self, rows: Sequence[BothEngines]) -> None:
@@ -76,17 +81,17 @@ class Biases:
 
     @cached_property
     def overall(self) -> Bias:
-        """Of all rows."""
+        """The bias of all rows."""
         return self.of(self._cases)
 
     def of(self, cases: Sequence[str]) -> Bias:
-        """Of the rows of these cases."""
+        """Return the bias of the rows of these cases."""
         inside = self._inside([cases])
         means, errors = self._means(inside, self._sums[np.newaxis])
         return Bias(float(means[0, 0]), float(errors[0, 0]), int(inside.sum()))
 
     def judge(self, regions: Sequence[Sequence[str]]) -> Judged:
-        """Regions, each the names of its cases."""
+        """Judge regions, each given by the names of its cases."""
         inside = self._inside(regions)
         inside = inside[:, inside.sum(axis=0) >= FEW]
         signs = np.random.default_rng(1).choice((-1.0, 1.0), (DRAWS, len(self._sums)))
@@ -102,22 +107,25 @@ class Biases:
         )
 
     def _inside(self, regions: Sequence[Sequence[str]]) -> FloatArray:
-        """A column per region, with 1 for each case in it."""
+        """Return a column per region, with 1 for each case in it."""
         columns = [np.isin(self._cases, list(region)) for region in regions]
         return np.array(columns, dtype=np.float64).reshape(len(regions), len(self._cases)).T
 
     def _sizes(self, inside: FloatArray, sums: FloatArray) -> FloatArray:
-        """Per draw and region: the mean without its sign, in errors; 0 where the error is not known."""
+        """Return per draw and region the mean without sign in errors; 0 if the error is unknown."""
         means, errors = self._means(inside, sums)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.nan_to_num(np.abs(means) / errors, nan=0.0, posinf=math.inf)
 
     def _means(self, inside: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Per draw (a line of sums by case) and region: the mean of the rows, and its error by cases."""
+        """Return the mean of the rows, and its error by cases, per draw and region.
+
+        A draw is a line of sums by case.
+        """
         rows, cases = self._rows @ inside, inside.sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             means = sums @ inside / rows
-            # The sum over cases of the square of (the case's sum - its rows * the mean), multiplied out.
+            # The sum over cases of the square of (case's sum - its rows * mean), multiplied out.
             squares = (
                 sums**2 @ inside
                 - 2 * means * ((sums * self._rows) @ inside)

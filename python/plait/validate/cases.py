@@ -38,8 +38,8 @@ Table = Mapping[str, Any]
 class Case:
     """A scenario that both engines run.
 
-    source: a scenario file, or the table of one. changes: what is changed in it. simulator: what the simulator is told
-    besides.
+    source: a scenario file, or its table. changes: changes of the scenario. simulator: further
+    changes for the simulator.
     """
 
     id: str
@@ -52,12 +52,12 @@ class Case:
 
     @cached_property
     def scenario(self) -> Scenario:
-        """What the kernel runs; ScenarioError if it is not valid."""
+        """The kernel's scenario; ScenarioError if it is not valid."""
         return self._load({})
 
     @cached_property
     def simulated(self) -> Scenario:
-        """What the simulator runs; ScenarioError if it is not valid."""
+        """The simulator's scenario; ScenarioError if it is not valid."""
         return self._load(self.simulator)
 
     @cached_property
@@ -66,10 +66,11 @@ class Case:
         return has_chance(json.loads(self.scenario.json))
 
     def run(self, seed: int, *, simulated: bool) -> Scenario:
-        """The repetition of a seed, from 1, for an engine (`plait.scenarios.repetition`).
+        """Return the repetition of a seed, from 1, for an engine (`plait.scenarios.repetition`).
 
-        Every case is perturbed, also where the network draws random numbers: losses may be so rare that most
-        runs have none, and these would be the same run. The scenario's own seed is the scenario as written.
+        Every case is perturbed, even if the network draws random numbers: losses may be so rare
+        that most runs have none, and these would be identical. The scenario's own seed is the
+        scenario as written.
         """
         scenario = self.simulated if simulated else self.scenario
         text = perturbed(scenario.json, seed)
@@ -83,12 +84,12 @@ class Case:
 
     @cached_property
     def facets(self) -> Mapping[str, str]:
-        """Where in the domain it is."""
+        """The place of the case in the domain."""
         return facets(json.loads(self.scenario.json))
 
     @property
     def offered_bps(self) -> float | None:
-        """What the application writes at a rate of its own, in the mean; None if as much as fits, or a file."""
+        """The mean rate of an application with its own rate; None for endless data or a file."""
         workload = self.scenario.workload
         if isinstance(workload, ConstantRate):
             return float(_core.parse_rate(rate_text(workload.rate)))
@@ -97,24 +98,24 @@ class Case:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why the engines differ in some cases: a mechanism that only one of them has."""
+    """The cause of differences in some cases: a mechanism that only one engine has."""
 
     cases: tuple[str, ...]
     mechanism: str
     schedulers: tuple[str, ...] = ("*",)
 
     def covers(self, case: str, scheduler: str) -> bool:
-        """Whether it speaks of a case with a scheduler."""
+        """Whether it applies to a case with a scheduler."""
         return _any(case, self.cases) and _any(scheduler, self.schedulers)
 
 
 @dataclass(frozen=True)
 class Goals:
-    """How close the simulator has to come, in percent.
+    """The required accuracy of the simulator, in percent.
 
-    goodput, delay: bounds of percentiles of differences without sign. beyond: share of rows beyond noise.
-    ranking: share of pairs of schedulers ranked alike, of those with goodputs in the kernel that are
-    `apart` percent and more than noise apart.
+    goodput, delay: bounds of percentiles of differences without sign. beyond: share of rows beyond
+    noise. ranking: share of pairs of schedulers ranked alike, of those with goodputs in the kernel
+    that are `apart` percent and more than noise apart.
     """
 
     goodput: Mapping[int, float]
@@ -126,10 +127,11 @@ class Goals:
 
 @dataclass(frozen=True)
 class Runs:
-    """How many runs there are of a case with a scheduler, each with another seed.
+    """The number of runs of a case with a scheduler, each with another seed.
 
-    simulator: of the simulator. least, most: of the kernel; `plait.validate.enough` chooses between them.
-    error: the aim for the standard error of the kernel's mean, as a share of the highest percentile's goal.
+    simulator: runs of the simulator. least, most: bounds for the kernel; `plait.validate.enough`
+    chooses between them. error: goal for the standard error of the kernel's mean, as a share of the
+    highest percentile's goal.
     """
 
     simulator: int
@@ -140,7 +142,7 @@ class Runs:
 
 @dataclass(frozen=True)
 class Validation:
-    """What is run, and how close the simulator has to come."""
+    """The cases to run, and the required accuracy."""
 
     cases: tuple[Case, ...]
     quick: tuple[str, ...]
@@ -149,14 +151,14 @@ class Validation:
     explanations: tuple[Explanation, ...] = ()
 
     def is_quick(self, case: Case) -> bool:
-        """Whether a case is one of a first look."""
+        """Whether a case is one of the quick selection."""
         return _any(case.id, self.quick)
 
     def select(self, patterns: Sequence[str] = (), *, quick: bool = False) -> Validation:
-        """Only the cases of these names, which may hold * and ?, and of a quick look only those made for it.
+        """Select the cases with these names, which may have * and ?; with `quick` only quick cases.
 
         Raises:
-            ScenarioError: a pattern fits no case.
+            ScenarioError: a pattern matches no case, or no selected case is quick.
         """
         for pattern in patterns:
             if not any(fnmatchcase(case.id, pattern) for case in self.cases):
@@ -180,14 +182,15 @@ def load_validation(
     """Read a description.
 
     Args:
-        file: `linux.toml` beside this file unless given.
-        plain: do not tell the simulator to behave like the other engine.
-        draw: the name or the seed of a draw from the domain, whose cases are added; of families that belong to a draw
-            only its own are taken. Without it there is no draw, and all families are taken.
-        points: how many points are drawn; as many as the domain's description says unless given.
+        file: by default `linux.toml` beside this file.
+        plain: do not make the simulator behave like the other engine.
+        draw: the name or the seed of a draw from the domain, whose cases are added; families that
+            belong to another draw are left out. Without it there is no draw, and all families are
+            used.
+        points: number of points to draw; by default the number in the domain's description.
 
     Raises:
-        ScenarioError: a key is not known, two cases have the same name, or there is no such draw.
+        ScenarioError: a key is unknown, two cases have the same name, or there is no such draw.
     """
     file = file or HERE / "linux.toml"
     table = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -208,7 +211,7 @@ def load_validation(
     unknown = {
         name
         for name in quick
-        # What is drawn is there only with a draw.
+        # Drawn cases exist only with a draw.
         if draw is None and "*" not in name and not any(fnmatchcase(case.id, name) for case in cases)
     }
     if unknown:
@@ -229,7 +232,7 @@ def _goals(table: Table) -> Goals:
 
 
 def _drawn(draw: str, points: int | None, simulator: Table) -> Iterator[Case]:
-    """The cases of a draw."""
+    """Yield the cases of a draw."""
     for drawn in space.draw(draw, points):
         yield Case(
             id=drawn.id,
@@ -268,7 +271,7 @@ def _expand(family: Table, file: Path, both: Table, simulator: Table) -> Iterato
 
 
 def _filled(template: Any, variables: Table) -> Any:
-    """The template filled in; braces around nothing but a variable stand for its value as it is."""
+    """Fill in the template; a template that is only a variable gives its value unchanged."""
     if isinstance(template, Mapping):
         return {key: _filled(value, variables) for key, value in template.items()}
     if isinstance(template, str) and template[1:-1] in variables and template == f"{{{template[1:-1]}}}":
@@ -277,7 +280,7 @@ def _filled(template: Any, variables: Table) -> Any:
 
 
 def _variables(family: Table) -> Iterator[dict[str, Any]]:
-    """The variables of each case: every combination of the axes' values with every point of the design."""
+    """Yield the variables of each case: axes' values combined with every point of the design."""
     grid = [axes.steps(axis, "family: axis") for axis in family.get("axes", ())]
     points = _points(family["design"]) if "design" in family else [{}]
     number = itertools.count()
@@ -289,7 +292,7 @@ def _variables(family: Table) -> Iterator[dict[str, Any]]:
 
 
 def _points(design: Table) -> list[dict[str, Any]]:
-    """The points of a design, rounded."""
+    """Return the points of a design, rounded."""
     return [
         {name: float(f"{value:.{DIGITS}g}") for name, value in point.items()}
         for point in axes.steps(design, "family: design")

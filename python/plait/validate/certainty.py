@@ -1,4 +1,4 @@
-"""Sentences that say how sure something is, held against their counts."""
+"""Checks sentences about certainty against their counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHANCE = 0.05
 
 def _word(word: str, holds: int, count: int) -> Iterator[str]:
     share = holds / count
-    # As many as that, or more, come by chance where it holds in three of four.
+    # Probability of this count or more by chance, if it holds in three of four.
     chance = sum(
         math.comb(count, many) * MOSTLY**many * (1 - MOSTLY) ** (count - many)
         for many in range(holds, count + 1)
@@ -30,7 +30,7 @@ def _word(word: str, holds: int, count: int) -> Iterator[str]:
 
 
 def certain_gain(text: str, document: Document) -> Iterator[str]:
-    """In how many variations the gain is there, and the word for it."""
+    """Check the number of variations with the gain, and the word for it."""
     found = re.match(
         r"([A-Z][a-z ]+?)(?:,.*)?: the gain is (at least|less than) 10 % in (\d+) of (\d+) var", text
     )

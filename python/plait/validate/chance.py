@@ -1,4 +1,4 @@
-"""The figures of a perfect simulator: of two engines that are the same, with as many runs."""
+"""The figures of a perfect simulator: of two identical engines with the same numbers of runs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from plait.validate.agreement import BothEngines, Side, pair_noise
 FloatArray = npt.NDArray[np.float64]
 
 DRAWS = 2000
-"""How often differences are drawn."""
+"""Number of draws of the differences."""
 
 
 def percentiles(rows: Sequence[BothEngines], shares: Sequence[float]) -> list[float]:
-    """Percentiles of the differences without sign; NaN without rows."""
+    """Return percentiles of the differences without sign; NaN without rows."""
     deviations = _deviations(rows)
     if not len(deviations):
         return [math.nan for _ in shares]
@@ -28,7 +28,10 @@ def percentiles(rows: Sequence[BothEngines], shares: Sequence[float]) -> list[fl
 
 
 def beyond_noise(rows: Sequence[BothEngines]) -> float:
-    """Percent of the rows beyond noise: 5, or less where noise is below `SMALL`; NaN without rows."""
+    """Return the percentage of rows beyond noise: 5, or less if noise is below `SMALL`.
+
+    NaN without rows.
+    """
     known = [one for one in rows if one.difference is not None]
     if not known:
         return math.nan
@@ -41,18 +44,18 @@ def beyond_noise(rows: Sequence[BothEngines]) -> float:
 
 
 def mean_difference(rows: Sequence[BothEngines]) -> float:
-    """The mean signed difference, without its sign; NaN without rows."""
+    """Return the mean signed difference, without its sign; NaN without rows."""
     squares = [one.balanced_deviation**2 for one in rows if one.difference is not None]
     # The mean size of a normal variable is the root of 2/pi of its deviation.
     return math.sqrt(2 / math.pi * sum(squares)) / len(squares) if squares else math.nan
 
 
 def ranking(rivals: Sequence[tuple[BothEngines, BothEngines]], apart: float) -> float:
-    """Percent of the pairs that would be ranked alike.
+    """Return the percentage of pairs that would be ranked alike.
 
-    Each scheduler's mean is that of all runs, and both engines' means are drawn around it. A pair counts
-    if the kernel's drawn means are more than `apart` percent and more than noise apart, like true pairs.
-    Two schedulers with the same results in both engines are one.
+    Each scheduler's true mean is that of all runs, and both engines' means are drawn around it. A
+    pair counts if the kernel's drawn means are more than `apart` percent and more than noise apart,
+    like true pairs. Two schedulers with the same results in both engines count as one.
     """
     rng = np.random.default_rng(1)
     alike = counted = 0.0
@@ -75,7 +78,7 @@ def _deviations(rows: Sequence[BothEngines]) -> FloatArray:
 
 
 def _drawn(one: BothEngines, side: Side, rng: np.random.Generator) -> FloatArray:
-    """Means of as many runs as a side has, if the engines are the same."""
+    """Draw means of a side's number of runs, if the engines are the same."""
     sides = (one.kernel, one.simulator)
     runs = sum(each.runs for each in sides)
     middle = sum(each.mean * each.runs for each in sides) / runs

@@ -1,9 +1,9 @@
-"""CoDel and FQ-CoDel held against Linux' own: the same TCP flows through the same bottleneck, on both engines.
+"""CoDel and FQ-CoDel against Linux' own: the same flows and bottleneck on both engines.
 
-A case is a rate, a round trip, a number of flows, a discipline, with ECN or without. Nothing in the network is
-drawn, yet which packet is dropped when is not stable: each case is run several times, with round trips and
-beginnings of flows that differ a little, the same on both engines. ``docs/queues.py`` runs them and writes the
-page.
+A case is a rate, a round-trip time, a number of TCP flows, a discipline, with ECN or without. The
+network draws no random numbers, but the times of packet drops are not stable. So each case is run
+several times, with slightly different round-trip times and flow starts, the same on both engines.
+``docs/queues.py`` runs them and writes the page.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ ROUND_TRIPS_MS = (10, 50, 150)
 FLOWS = (1, 4, 16)
 DISCIPLINES = ("codel", "fq-codel")
 GOAL = 0.10
-"""By how much means and 95th percentiles of sojourn times, and shares of packets marked or dropped, may differ."""
+"""Largest allowed difference of means and 95th percentiles of sojourn times, and of shares of
+packets marked or dropped."""
 DURATION_S = 40.0
 WARMUP_S = 10.0
 METRICS = ("mean", "p95", "share")
@@ -55,12 +56,12 @@ class Case:
 
     @property
     def name(self) -> str:
-        """The case in a few words."""
+        """The name of the case in a few words."""
         marks = " ecn" if self.ecn else ""
         return f"{self.discipline}{marks} {self.rate_mbit}Mbit {self.round_trip_ms}ms {self.flows}"
 
     def scenario(self, draw: int, repetition: int) -> Scenario:
-        """The case with beginnings of flows of its own."""
+        """Return the scenario of the case with random starts of flows."""
         key = [draw, repetition, *self.name.encode()]
         random = np.random.default_rng(key)
         delay_s = self.round_trip_ms / 2000
@@ -78,7 +79,7 @@ class Case:
         delay = f"{round(delay_s * 1e9)}ns"
         discipline: dict[str, Any] = {"name": self.discipline, "ecn": self.ecn}
         if self.discipline == "fq-codel":
-            # Flows of which two share a queue are another case, and which do is chance.
+            # Two flows that share a queue are another case, and their choice is random.
             discipline["flows"] = 65_536
         return Scenario(
             name=f"{self.name} {repetition}",
@@ -104,7 +105,7 @@ class Case:
 
 
 def cases(only: str = "") -> Iterator[Case]:
-    """All of them, or those whose name has all words of `only`."""
+    """Yield all cases, or those whose name has all words of `only`."""
     for rate, round_trip, flows, discipline, ecn in product(
         RATES_MBIT, ROUND_TRIPS_MS, FLOWS, DISCIPLINES, (False, True)
     ):
@@ -114,18 +115,18 @@ def cases(only: str = "") -> Iterator[Case]:
 
 
 def nearby() -> list[Case]:
-    """One flow of FQ-CoDel with ECN at round trips about 150 ms.
+    """Return one flow of FQ-CoDel with ECN at round-trip times around 150 ms.
 
-    It settles in one of two rhythms of cuts. Which one is decided by a single packet, the one that tells of a cut: if
-    it is marked itself, another cut follows at once. So neither engine's is the true one at a given round trip, and
-    many are compared.
+    The flow settles in one of two rhythms of window cuts. A single packet decides, the one that
+    reports a cut: if it is marked itself, another cut follows at once. So at a given round-trip
+    time neither engine's rhythm is the true one, and many times are compared.
     """
     one = Case(rate_mbit=2, round_trip_ms=150, flows=1, discipline="fq-codel", ecn=True)
     return [replace(one, round_trip_ms=round_trip) for round_trip in range(120, 192, 4)]
 
 
 def measured(result: Result) -> dict[str, float]:
-    """What is compared of one run."""
+    """Return the compared values of one run."""
     (queue,) = (one for one in result.queues if one["direction"] == "forward")
     sojourn = queue["sojourn_ms"]
     assert sojourn is not None
@@ -147,7 +148,7 @@ def measured(result: Result) -> dict[str, float]:
 
 
 def compare(chosen: Sequence[Case], draw: int, repetitions: int) -> list[dict[str, Any]]:
-    """A row per case: both engines' means over the repetitions, and by how much the simulator's differs."""
+    """Return a row per case: both engines' means over the repetitions, and their difference."""
     tasks = [
         Task(scenario=case.scenario(draw, repetition), seed=1 + repetition + 1000 * draw, perturb=True)
         for case in chosen
@@ -171,7 +172,7 @@ def compare(chosen: Sequence[Case], draw: int, repetitions: int) -> list[dict[st
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
-    """The rows in Markdown."""
+    """Return the rows in Markdown."""
     headings = ["case"]
     for title in ("mean", "p95", "marked or dropped"):
         headings += [f"{title}, kernel", "simulator", "difference"]
@@ -186,7 +187,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> str:
-    """How many rows keep the goal, by metric, in Markdown."""
+    """Return the number of rows that meet the goal, by metric, in Markdown."""
     titles = {"mean": "mean sojourn time", "p95": "95th percentile", "share": "share marked or dropped"}
     lines = []
     for key, title in titles.items():

@@ -1,8 +1,8 @@
-"""Sentences of an advice against runs that it has not seen: other variations, other losses, as long as its own.
+"""Checks an advice against fresh runs, with other variations and losses but the same duration.
 
-A claim about worth is contradicted where the fresh runs' 95 % interval lies on its other side. A number with an
-interval is contradicted where both intervals, each `WIDER` as wide, do not meet: there are tens of numbers in an
-advice, and of so many intervals some miss by chance alone.
+A claim about worth is contradicted if the fresh runs' 95 % interval lies on its other side. A
+number with an interval is contradicted if both intervals, each widened by the factor `WIDER`, do
+not overlap: an advice has tens of numbers, and of so many intervals some miss by chance alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ VARIATIONS = 24
 
 
 def contradictions(advice: Advice, seed: int, *, threads: int = 0) -> list[str]:
-    """What fresh runs say otherwise, a line each, beginning with the kind of the sentence."""
+    """Return the contradictions by fresh runs, a line each that begins with the sentence's kind."""
     with Bench(advice.setting.paths, seed, threads) as bench:
         return list(_Fresh(advice, bench).contradictions())
 
@@ -72,7 +72,10 @@ class _Fresh:
         yield from self._path_adds()
 
     def _expected(self) -> Iterator[str]:
-        """The median may be in the range that was said of most variations; or no less, where that is the best."""
+        """Check that the median is in the range of most variations.
+
+        With too few samples, the range has no upper bound.
+        """
         advice = self.advice
         choice = advice.choice
         one = advice.single if choice is None or advice.verdict == "not worth" else choice.best
@@ -102,7 +105,7 @@ class _Fresh:
         yield from self._certain(best, sum(gain >= WORTH_PERCENT for gain in each), len(each))
 
     def _certain(self, best: Standing, worth_in: int, fresh: int) -> Iterator[str]:
-        """All of so many variations that it is called sure is most of all; what is called probable is not rare."""
+        """Check that a sure gain holds in most fresh runs, and that a probable one is not rare."""
         count = self.advice.simulated.variations
         more = best.worth_in >= count / 2
         said, holds = (best.worth_in, worth_in) if more else (count - best.worth_in, fresh - worth_in)
@@ -211,7 +214,7 @@ class _Fresh:
             yield from self._number("path-adds", one.gain, self.gain(choice.best.candidate, fewer))
 
     def _number(self, kind: str, said: Estimate | None, found: Estimate) -> Iterator[str]:
-        """A number that was said, against a fresh one."""
+        """Check a stated number against a fresh one."""
         if said is None:
             return
         (low, high), (least, most) = (_wide(one) for one in (said, found))

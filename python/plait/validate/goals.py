@@ -1,9 +1,9 @@
 """The goals of a validation: measured value, value of a perfect simulator, bound.
 
-A perfect simulator reaches each in nearly all draws. Its share of rows beyond noise is at most 5 % by the
-definition of noise, and its mean signed difference is zero. Of percentiles chance should leave less than
-`HALF` of the goal; a goal of which it leaves more is marked. Bias is not judged with fewer than
-`plait.validate.bias.FEW` cases.
+A perfect simulator reaches each goal in nearly all draws. Its share of rows beyond noise is at most
+5 % by the definition of noise, and its mean signed difference is zero. For percentiles, chance
+alone should stay below `HALF` of the goal; a goal with more is marked. Bias is not judged with
+fewer than `plait.validate.bias.FEW` cases.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from plait.validate.agreement import Agreement, BothEngines, percentile
 from plait.validate.bias import FEW, Biases
 
 HALF = 0.5
-"""Of a percentile's goal: chance alone has to leave less than that, or the goal cannot tell."""
+"""Share of a percentile's goal that chance alone must stay below, or the goal means nothing."""
 
 
 @dataclass(frozen=True)
 class Goal:
     """A bound and the measured value.
 
-    sense: an upper bound, a lower bound, or a bound of the size of a value with a sign. chance: the value
-    of two engines that are the same, with as many runs; NaN where it is not known. blurred: whether that
-    is too much of the bound for the goal to tell.
+    sense: an upper bound, a lower bound, or a bound of the size of a signed value. chance: the
+    value of two identical engines with the same numbers of runs; NaN if unknown. blurred: whether
+    chance is too large a part of the bound for a meaningful goal.
     """
 
     name: str
@@ -42,14 +42,14 @@ class Goal:
 
     @property
     def reached(self) -> bool:
-        """Whether it is; not if there was nothing to measure."""
+        """Whether the goal is reached; False without a measured value."""
         if self.sense == "≥":
             return self.value >= self.bound
         return (abs(self.value) if self.sense == "±" else self.value) <= self.bound
 
 
 def goals(found: Agreement) -> list[Goal]:
-    """All goals of a validation, in the order of the table."""
+    """Return all goals of a validation, in the order of the table."""
     bounds = found.validation.goals
     apart = found.told_apart
     alike = 100 * float(np.mean([pair.alike for pair in apart])) if apart else 100.0

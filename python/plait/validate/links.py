@@ -1,4 +1,4 @@
-"""Random links and traffic, as people would say them to `plait advise`."""
+"""Random links and traffic, in the words of a user of `plait advise`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,11 @@ PERIOD_MS = 4000
 
 
 def said(random: Random, folder: Path) -> dict[str, Any]:
-    """Arguments of `plait.advise`: one to five paths with jitter, losses, bursts, recordings, both ways or one."""
+    """Return random arguments of `plait.advise`.
+
+    There are one to five paths with jitter, losses, bursts or recordings, in one or both
+    directions.
+    """
     count = random.choice((1, 2, 2, 2, 2, 3, 4, 5))
     traffic = random.choice(TRAFFIC)
     return {
@@ -52,7 +56,7 @@ def said(random: Random, folder: Path) -> dict[str, Any]:
 
 
 def path(name: str, random: Random, folder: Path) -> str:
-    """What is said of one path."""
+    """Return the description of one path."""
     if random.random() < 0.1:
         return f"{name} preset={random.choice(list(PRESETS))}"
     mbit = math.exp(random.uniform(math.log(1), math.log(60)))
@@ -85,7 +89,7 @@ def path(name: str, random: Random, folder: Path) -> str:
 
 
 def _record(file: Path, mbit: float, random: Random) -> None:
-    """A recording of a rate that wanders."""
+    """Write a trace of a rate that varies slowly."""
     moments: list[int] = []
     level, owed = 1.0, 0.0
     for moment in range(1, PERIOD_MS + 1):

@@ -1,4 +1,4 @@
-"""What is compared: metrics of a run, by name, and how their difference is measured."""
+"""The compared metrics of a run, by name, and the scales of their differences."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Scale = Literal["percent", "points", "absolute"]
-"""A difference in percent of the kernel's value, in percentage points, or in the metric's own unit."""
+"""Difference in percent of the kernel's value, in percentage points, or in the metric's own
+unit."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: its heading with unit, by what its values are divided for people, and how differences are measured."""
+    """A metric: its heading with unit, the divisor of its values, and the scale of differences."""
 
     name: str
     heading: str
@@ -34,15 +35,16 @@ METRICS = (
     Metric("retransmitted", "retransmissions (per 1000 packets)", 1.0, 1, "absolute"),
     Metric("receive_buffer_bytes.mean", "receive buffer, mean (kB)", 1e3, 1, "absolute"),
 )
-"""In the order of the tables."""
+"""The metrics in the order of the tables."""
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Something that engines do to the traffic, as each counts it by itself: the kernel from the start of a run.
+    """An event in the engines that each engine counts; the kernel counts from the start of a run.
 
-    kernel: its counters, whose sum it is. simulator: the metrics that count the same, the first that a run has.
-    telling: whether the kernel's number says something where the simulator has none.
+    kernel: its counters, whose sum counts. simulator: metrics with the same meaning; the first one
+    that a run has counts. telling: whether the kernel's number matters although the simulator has
+    none.
     """
 
     heading: str
@@ -98,20 +100,20 @@ MECHANISMS = (
     ),
     Mechanism("stale subflows", ("sender.MPTcpExt.SubflowStale",), telling=True),
 )
-"""What differences are traced to."""
+"""Possible causes of differences."""
 
 Document = Mapping[str, Any]
 
 
 def values(run: Document) -> dict[str, float]:
-    """The metrics that a run has, by name, in the unit of the run's JSON document."""
+    """Return the metrics that a run has, by name, in the unit of the run's JSON document."""
     found = {metric.name: _value(run, metric.name) for metric in METRICS}
     found |= {name: _value(run, name) for one in MECHANISMS for name in one.simulator}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def counted(run: Document) -> dict[str, float]:
-    """The kernel's counters of a run by host, group and name, such as ``sender.TcpExt.TCPTimeouts``."""
+    """Return the kernel's counters of a run: ``sender.TcpExt.TCPTimeouts`` is host, group, name."""
     hosts = (run.get("kernel") or {}).get("counters", {})
     return {
         f"{host}.{group}.{name}": float(value)
@@ -134,7 +136,7 @@ def _value(run: Document, name: str) -> float | None:
 
 
 def _share(run: Document) -> float | None:
-    """Percent of the payload that the first path carried; None with one path only."""
+    """Return the percentage of the payload on the first path; None with only one path."""
     rates = [path["throughput_bps"] for path in run["paths"]]
     total = sum(rates)
     return 100 * rates[0] / total if len(rates) > 1 and total else None

@@ -1,4 +1,4 @@
-"""Checks of the sentences about commands, UDP, metered paths and runs, against the JSON document."""
+"""Checks sentences about commands, UDP, metered paths and runs against the JSON document."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plait.validate.reading import AMOUNT, PERCENT, Document, amount, group, sha
 
 
 def _used(document: Document) -> dict[str, Any]:
-    """The row of the recommendation."""
+    """Return the row of the recommendation."""
     several = document["verdict"] in ("worth", "borderline")
     return standing(document, document["scheduler"]) if several else single(document)
 
@@ -154,4 +154,4 @@ PRACTICE: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "basis": _basis,
     "traffic": _traffic,
 }
-"""How each kind is checked."""
+"""The check for each kind of sentence."""

@@ -1,11 +1,12 @@
-"""Real QUIC connections against the simulation of Multipath QUIC: drawn scenarios, and chance beside the difference.
+"""Compares real QUIC connections with the simulated Multipath QUIC, on drawn scenarios.
 
 Seeds are repetitions (`plait.scenarios.repetition`), the same for both engines.
 
-The engines share their ends and links, so what is compared is what the connections add (`plait.engines.quic`): whether
-what the simulator says of a scheduler is true of the transport that `plait send` uses. Losses and jitter fall on other
-packets there, as the connections' own are between; so each scenario is simulated once more with other seeds, and what
-two simulations differ by is chance.
+The engines share their ends and links, so the difference is due to the connections
+(`plait.engines.quic`). It shows whether the simulator's results for a scheduler are true for the
+transport of `plait send`. Losses and jitter affect other packets there, because the connections
+have packets of their own. So each scenario is simulated once more with other seeds, and the
+difference of two simulations is chance.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ from plait.validate import space
 
 SCHEDULERS = ("lowest-rtt", "round-robin", "blest", "ecf", "delivery-delay", "redundant")
 MOST_MEDIAN, MOST_P90 = 5.0, 15.0
-"""Percent: how far half, and nine tenths, of the goodputs may be apart at most."""
+"""Percent: largest allowed difference of goodputs, for their median and for nine tenths of them."""
 LEAST_ALIKE = 90.0
-"""Percent of the pairs of schedulers that have to be ranked alike, if they are more than `APART` percent apart."""
+"""Percent of the pairs of schedulers that must be ranked alike, of those more than `APART` percent
+apart."""
 APART = 5.0
 METRIC = "goodput_bps"
 
 
 @dataclass(frozen=True)
 class QuicCase:
-    """A scenario that was drawn, and the schedulers that it is run with."""
+    """A drawn scenario, and its schedulers."""
 
     id: str
     title: str
@@ -45,7 +47,10 @@ class QuicCase:
 
 @dataclass(frozen=True)
 class Compared:
-    """Mean goodputs in bit/s of a case with a scheduler: over QUIC connections, simulated, and with other seeds."""
+    """Mean goodputs in bit/s of a case with a scheduler.
+
+    quic: over QUIC connections. simulator: simulated. again: simulated with other seeds.
+    """
 
     case: QuicCase
     scheduler: str
@@ -55,17 +60,22 @@ class Compared:
 
     @property
     def percent(self) -> float:
-        """The simulator's difference from the connections, with its sign; infinite where these carried nothing."""
+        """The simulator's signed difference from the connections, in percent.
+
+        Infinite if the connections delivered nothing.
+        """
         return _percent(self.simulator, self.quic)
 
     @property
     def chance(self) -> float:
-        """What two simulations differ by, in percent."""
+        """The difference of two simulations, in percent."""
         return _percent(self.again, self.simulator)
 
 
 def draw(seed: str, points: int) -> Iterator[QuicCase]:
-    """Scenarios of the domain of `plait validate linux`, with Multipath QUIC; the first `points` of a draw.
+    """Yield scenarios from the domain of `plait validate linux`, with Multipath QUIC.
+
+    They are the first `points` of a draw.
 
     Raises:
         ScenarioError: the draw has no such name, or there are fewer than two points.
@@ -94,7 +104,7 @@ def measure(
     threads: int = 0,
     progress: Callable[[float], None] = lambda _share: None,
 ) -> list[Compared]:
-    """Every case on both engines with as many seeds, and simulated with as many others.
+    """Run every case on both engines with `seeds` seeds, and simulate it with as many others.
 
     Raises:
         RunError: a run failed.
@@ -121,26 +131,26 @@ def _means(case: QuicCase, seeds: Sequence[int], engine: EngineName, threads: in
 
 
 def percentiles(differences: Sequence[float]) -> tuple[float, float]:
-    """Without their signs: the median and the 90th percentile."""
+    """Return the median and the 90th percentile of the differences without sign."""
     sizes = np.abs(differences)
     return float(np.percentile(sizes, 50)), float(np.percentile(sizes, 90))
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Pairs of schedulers of a case that are more than `APART` percent apart, and how many are ranked alike."""
+    """Number of pairs of schedulers more than `APART` percent apart, and of those ranked alike."""
 
     pairs: int
     alike: int
 
     @property
     def percent(self) -> float:
-        """NaN if there are no pairs."""
+        """Percent of the pairs ranked alike; NaN without pairs."""
         return 100 * self.alike / self.pairs if self.pairs else math.nan
 
 
 def rankings(found: Sequence[Compared]) -> tuple[Ranking, Ranking]:
-    """By QUIC connections and the simulator; and by two simulations."""
+    """Return the rankings by QUIC connections and the simulator, and by two simulations."""
     pairs = [(one, other) for one, other in combinations(found, 2) if one.case is other.case]
     engines = [((one.quic, other.quic), (one.simulator, other.simulator)) for one, other in pairs]
     chance = [((one.simulator, other.simulator), (one.again, other.again)) for one, other in pairs]
@@ -148,7 +158,10 @@ def rankings(found: Sequence[Compared]) -> tuple[Ranking, Ranking]:
 
 
 def _ranking(pairs: Sequence[tuple[tuple[float, float], tuple[float, float]]]) -> Ranking:
-    """Of pairs of schedulers, each with the goodputs that count, and with those that rank them, too."""
+    """Rank pairs of schedulers.
+
+    A pair has the goodputs that decide whether it counts, then those that are compared with them.
+    """
     apart = [(these, those) for these, those in pairs if abs(these[0] - these[1]) > APART / 100 * min(these)]
     return Ranking(len(apart), sum((a > b) == (c > d) for (a, b), (c, d) in apart))
 
@@ -160,7 +173,7 @@ def _percent(value: float, base: float) -> float:
 
 
 def missed(found: Sequence[Compared]) -> list[str]:
-    """The goals that are not reached, in words; none if all are."""
+    """Return the missed goals in words; empty if all are reached."""
     median, most = percentiles([one.percent for one in found])
     alike = rankings(found)[0]
     said = []
@@ -174,7 +187,7 @@ def missed(found: Sequence[Compared]) -> list[str]:
 
 
 def document(found: Sequence[Compared]) -> dict[str, Any]:
-    """All of it, for JSON."""
+    """Return all results, for JSON."""
     ranked = rankings(found)
     return {
         "goodputs": [

@@ -1,4 +1,4 @@
-"""Numbers as advice writes them, read back: each a range of the values that are written so."""
+"""Reads numbers of an advice back, each as the range of values that are written so."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ ENDS = rf"(?:{PERCENT}|[+−]?[\d.]+) to {PERCENT}"
 
 @dataclass(frozen=True)
 class Written:
-    """A number that was written, and by how much what it stands for may differ from it."""
+    """A written number, and its largest difference from the original value."""
 
     value: float
     error: float
 
     def says(self, value: float | None) -> bool:
-        """Whether a value is written so."""
+        """Whether a value is written as this number."""
         return value is not None and abs(value - self.value) <= self.error
 
 
 def amount(text: str) -> Written:
-    """An amount with its unit, of three digits."""
+    """Read an amount of three digits with its unit."""
     number, unit = text.split(" ")
     value = float(number) * UNITS[unit]
     return Written(value, max(0.006 * abs(value), 1e-6 * UNITS[unit]))
 
 
 def percent(text: str) -> Written:
-    """A gain in percent: signed, as a factor, or as less or more of a delay, latency or time."""
+    """Read a gain in percent: signed, as a factor, or as less or more of a delay or time."""
     if text.startswith("×"):
         factor = float(text[1:].split(" ", maxsplit=1)[0])
         return Written((factor - 1) * 100, 0.006 * factor * 100)
@@ -65,13 +65,13 @@ def percent(text: str) -> Written:
 
 
 def share(text: str) -> Written:
-    """A share such as ``0.0188 %``: of three digits, however small it is."""
+    """Read a share such as ``0.0188 %``, of three digits for any size."""
     value = float(text.removesuffix(" %")) / 100
     return Written(value, 0.006 * value)
 
 
 def gain(text: str) -> tuple[Written, tuple[Written, Written] | None]:
-    """A gain such as ``+12 % goodput (95 % interval +11 to +13 %)``, and its interval if there is one."""
+    """Read a gain such as ``+12 % goodput (95 % interval +11 to +13 %)``, with its interval."""
     found = re.search(
         rf"({PERCENT}) (?:the )?(?:goodput|delay|latency|time)\b(?: \(95 % interval ({ENDS})\))?", text
     )
@@ -82,7 +82,7 @@ def gain(text: str) -> tuple[Written, tuple[Written, Written] | None]:
     if ends is None:
         return percent(value), None
     first, second = ends.split(" to ")
-    # Common words of both ends stand once.
+    # Words common to both ends appear only once.
     words = second.split(" ", maxsplit=1)[1:]
     both = [
         percent(end if end.startswith("×") or " " in end else " ".join([end, *words]))
@@ -98,36 +98,39 @@ def gain(text: str) -> tuple[Written, tuple[Written, Written] | None]:
 
 
 def standing(document: Document, label: str) -> dict[str, Any]:
-    """The row of a scheduler or a path alone."""
+    """Return the row of a scheduler or a path alone."""
     row: dict[str, Any] = next(one for one in document["standings"] if one["label"] == label)
     return row
 
 
 def single(document: Document) -> dict[str, Any]:
-    """The row of the best path alone."""
+    """Return the row of the best path alone."""
     return standing(document, f"{document['best_single_path']} alone")
 
 
 def unit(document: Document) -> float:
-    """What a score of one is in bit/s or seconds."""
+    """Return the value of a score of one in bit/s or seconds."""
     return 1e-3 if document["metric"].endswith(("mean", "p50", "p95", "p99", "max")) else 1.0
 
 
 def alike(document: Document) -> float:
-    """Percent that do not matter."""
+    """Return the percentage below which differences do not matter."""
     return 2.0 if document["metric"] == "goodput_bps" else 5.0
 
 
 def end(found: Mapping[str, Any], which: str) -> float:
-    """The end ``low`` or ``high`` of an estimate's interval; without one, as where nothing varies, its value."""
+    """Return the end ``low`` or ``high`` of an estimate's interval.
+
+    Without an interval, because nothing varies, return the value.
+    """
     return float(found["value"] if found[which] is None else found[which])
 
 
 def group(pattern: str, text: str) -> str:
-    """What the pattern's first group matches.
+    """Return the match of the pattern's first group.
 
     Raises:
-        ValueError: nothing.
+        ValueError: there is no match.
     """
     found = re.search(pattern, text)
     if found is None:

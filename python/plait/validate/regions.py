@@ -1,4 +1,4 @@
-"""Where in the domain a scenario is: what it has of each kind of circumstance, by which agreement is told apart."""
+"""The place of a scenario in the domain: its properties, by which agreement is split."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ NONE = "none"
 FREE = "free"
 ONE_PATH = "one path"
 LIMITED = 10
-"""A return path is limited if the forward path has at least so many times its rate."""
+"""A return path is limited if the forward path has at least this many times its rate."""
 
 
 def facets(scenario: Table) -> dict[str, str]:
-    """What a scenario has, by kind of circumstance; a scenario is its canonical document."""
+    """Return the properties of a scenario, given as its canonical document, by kind."""
     found = {
         "paths": str(len(scenario["path"])),
         "protocol": {"tcp": "TCP", "mptcp": "MPTCP"}.get(scenario["transport"]["protocol"], "other"),
@@ -45,7 +45,7 @@ def facets(scenario: Table) -> dict[str, str]:
 
 
 def has_chance(scenario: Table) -> bool:
-    """Whether the network draws random numbers; the table may be a canonical document or leave out defaults."""
+    """Whether the network draws random numbers; the table may omit defaults."""
     wires = [*scenario["path"], *scenario.get("link", ())]
     return any(
         _is_random(wire.get(way, {}).get(key, wire.get(key) if way == "forward" else None), key)
@@ -64,7 +64,7 @@ def _is_random(value: Any, key: str) -> bool:
 
 
 def order(value: str) -> tuple[float, str]:
-    """What values of a facet are sorted by: nothing first, intervals by their ends, names by the alphabet."""
+    """Return the sort key of a facet's value: none first, intervals by ends, names by alphabet."""
     if value in (NONE, FREE, ONE_PATH):
         return -1.0, value
     number = re.search(r"\d[\d.]*", value)
@@ -75,7 +75,7 @@ def order(value: str) -> tuple[float, str]:
 
 
 def _named(some: Iterator[str] | Sequence[str]) -> str:
-    """The kinds that occur, in one name."""
+    """Return one name for all occurring kinds."""
     kinds = sorted(set(some) - {NONE})
     return " and ".join(kinds) or NONE
 
@@ -89,7 +89,7 @@ def _losses(scenario: Table, way: str) -> Iterator[str]:
 
 
 def _amount(path: Table) -> tuple[int, bool]:
-    """The largest extra delay of a path's data (ns), and whether packets overtake each other."""
+    """Return the largest extra delay of a path's data (ns), and whether packets may overtake."""
     jitter = path.get("forward", {}).get("jitter", "0ms")
     if isinstance(jitter, Mapping):
         return duration_ns(jitter["amount"]), jitter["reorder"]
@@ -128,7 +128,10 @@ def _round_trip(path: Table) -> int:
 
 
 def _buffer(scenario: Table) -> str:
-    """The receive buffer in what all paths carry in the longest round trip."""
+    """Describe the receive buffer in bandwidth-delay products.
+
+    A product is the sum of all rates times the longest round-trip time.
+    """
     paths = [path for path in scenario["path"] if "rate" in path.get("forward", {})]
     rate = sum(_core.parse_rate(path["forward"]["rate"]) for path in paths)
     product = rate * max((_round_trip(path) for path in paths), default=0) / 8e9
@@ -146,7 +149,7 @@ def _ratio(scenario: Table) -> str:
 
 
 def _within(value: float, bounds: Sequence[float], unit: str, sign: str = "") -> str:
-    """The interval in which a value is, in words."""
+    """Describe the interval that contains a value."""
     if value <= bounds[0]:
         return NONE if bounds[0] == 0 else f"{bounds[0]:g}"
     low = max(bound for bound in bounds if bound < value)

@@ -1,4 +1,4 @@
-"""What the sender of a simulated run would know of its packets: recordings in virtual time, whose links are known."""
+"""The sender's knowledge of the packets of a simulated run: recordings of known links."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from plait.results.result import Result
 
 
 def known_to_sender(result: Result, path: int, delay_ns: float) -> pl.DataFrame:
-    """A path's rows as `plait._core.Recording.transmissions` has them.
+    """Return a path's rows in the form of `plait._core.Recording.transmissions`.
 
-    Packets are acknowledged two by two, and at once where one is missing, as Multipath QUIC does; what did not arrive
-    counts as lost.
+    As in Multipath QUIC, every second packet is acknowledged, and a packet after a gap immediately.
+    Packets that did not arrive count as lost.
 
     Args:
         result: the run, with packets.
         path: the path's number.
-        delay_ns: of the acknowledgements, in nanoseconds.
+        delay_ns: delay of the acknowledgements, in nanoseconds.
     """
     own = result.packets.filter(pl.col("path") == path).sort("sent_ns", "transmission")
     arrived = own["arrived_ns"].cast(pl.Float64).fill_null(math.nan).to_numpy()

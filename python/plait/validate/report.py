@@ -1,4 +1,4 @@
-"""What a validation says: one JSON document, frames, a figure and a page."""
+"""The output of a validation: one JSON document, frames, a figure and a page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from plait.validate.tables import case_table, tables
 
 
 def document(found: Agreement) -> dict[str, Any]:
-    """The JSON document: goals, one row per case, scheduler and metric, pairs of schedulers, runs without metrics."""
+    """Return the JSON document.
+
+    It has goals, one row per case, scheduler and metric, pairs of schedulers, runs without metrics.
+    """
     return {
         "engine": "linux",
         "goals": [
@@ -52,10 +55,12 @@ def document(found: Agreement) -> dict[str, Any]:
 
 
 def write(found: Agreement, out: Path) -> list[Path]:
-    """Write the document, the frames of runs, outcomes and comparisons, the figure and the page; the files written.
+    """Write the document, frames, figure and page; return the files.
+
+    Frames are those of runs, outcomes and comparisons.
 
     Raises:
-        OutputError: they cannot be written.
+        OutputError: a file is not writable.
     """
     make_folder(out)
     written = [
@@ -94,7 +99,7 @@ HEADINGS = {
 
 
 def page(found: Agreement) -> str:
-    """A page in Markdown with all tables and the figure."""
+    """Return a page in Markdown with all tables and the figure."""
     parts = [
         "# Simulator against Linux kernel",
         "![Simulator against kernel](validation.png)",
@@ -107,7 +112,7 @@ def page(found: Agreement) -> str:
 
 
 def figure(found: Agreement) -> Figure:
-    """Both engines against each other, metric by metric, and how far apart their goodputs are."""
+    """Draw both engines against each other, by metric, and the differences of goodput."""
     series = list(
         dict.fromkeys(one.partition("+")[0] for case in found.validation.cases for one in case.schedulers)
     )
@@ -138,7 +143,7 @@ def figure(found: Agreement) -> Figure:
 
 
 def region_figure(found: Agreement) -> Figure:
-    """How far apart the engines' goodputs are, by what scenarios have."""
+    """Draw the differences of goodput between the engines by the properties of scenarios."""
     groups: dict[str, dict[str, list[float]]] = {}
     for kind, value, cases in found.regions():
         names = {case.id for case in cases}

@@ -1,7 +1,8 @@
-"""Latencies of requests, simulator against kernel: cases that are drawn, and how far the engines are apart in each.
+"""Compares latencies of requests in the simulator and the kernel, on drawn cases.
 
-A case is run with several seeds on both engines. Each draws sizes, think times, losses and delays
-(`plait.scenarios.repetition`) anew, the same for both engines. A case's means over its seeds are compared.
+A case is run with several seeds on both engines. Each seed draws sizes, think times, losses and
+delays (`plait.scenarios.repetition`) anew, the same for both engines. A case's means over its seeds
+are compared.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ from plait.scenarios.workloads import RequestResponse
 SCHEDULERS = ("lowest-rtt", "round-robin", "delivery-delay", "redundant")
 MEASURES = ("mean", "p50", "p90")
 MOST_MEDIAN, MOST_P90 = 3.0, 15.0
-"""Percent: how far half, and nine tenths, of the cases may be apart at most, in their mean latency."""
+"""Percent: largest allowed difference of mean latencies, for the median of the cases and for nine
+tenths."""
 FEWEST = 20
-"""Requests of a run, at the best, from which the length of the run follows."""
+"""Requests of a run in the best case, from which the length of the run follows."""
 
 
 @dataclass(frozen=True)
 class RequestCase:
-    """A scenario that was drawn, and its scheduler."""
+    """A drawn scenario, and its scheduler."""
 
     scenario: Scenario
     scheduler: str
@@ -36,19 +38,22 @@ class RequestCase:
 
 @dataclass(frozen=True)
 class Difference:
-    """A case's latencies in milliseconds by measure, and the simulator's difference from the kernel's in percent."""
+    """A case's latencies in milliseconds, by measure, in the kernel and in the simulator."""
 
     case: RequestCase
     kernel: dict[str, float]
     simulator: dict[str, float]
 
     def percent(self, measure: str) -> float:
-        """With its sign."""
+        """Return the simulator's signed difference from the kernel in percent."""
         return 100 * (self.simulator[measure] / self.kernel[measure] - 1)
 
 
 def draw(seed: int, points: int) -> list[RequestCase]:
-    """Cases of one to three paths, tcp and mptcp, sizes from 100 B to 1 MB, thinking up to 1 s, 1 to 4 clients."""
+    """Draw cases of one to three paths.
+
+    They use TCP or MPTCP, sizes from 100 B to 1 MB, thinking up to 1 s, and 1 to 4 clients.
+    """
     generator = random.Random(f"requests {seed}")
     return [_case(generator, f"requests-{number:03}") for number in range(1, points + 1)]
 
@@ -106,7 +111,7 @@ def _case(generator: random.Random, name: str) -> RequestCase:
 def measure(
     cases: Sequence[RequestCase], seeds: int, progress: Callable[[float], None] = lambda _share: None
 ) -> list[Difference]:
-    """Every case on both engines.
+    """Run every case on both engines.
 
     Raises:
         RunError: a run failed.
@@ -133,6 +138,6 @@ def measure(
 
 
 def percentiles(found: Sequence[Difference], name: str) -> tuple[float, float]:
-    """Of the differences without their sign: the median and the 90th percentile, in percent."""
+    """Return the median and the 90th percentile of the differences without sign, in percent."""
     sizes = [abs(one.percent(name)) for one in found]
     return float(np.percentile(sizes, 50)), float(np.percentile(sizes, 90))

@@ -1,4 +1,4 @@
-"""The runs of a validation, as a frame with a row per run and metric; what either engine did can be kept."""
+"""The runs of a validation, as a frame with a row per run and metric; results can be stored."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Kind = Literal["refused", "fell back to TCP", "failed"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run that gave no metrics: the engine refused it, MPTCP fell back to TCP, or it failed."""
+    """A run without metrics: the engine refused it, MPTCP fell back to TCP, or it failed."""
 
     case: str
     scheduler: str
@@ -63,8 +63,9 @@ class Outcome:
 class Measured:
     """All runs.
 
-    runs: columns case, scheduler, engine, seed, metric, value; the engine is linux or sim. The kernel's own counters
-    are metrics too, such as ``sender.TcpExt.TCPTimeouts``. outcomes: the runs that gave no metrics.
+    runs: columns case, scheduler, engine, seed, metric, value; the engine is linux or sim. The
+    kernel's own counters are metrics too, such as ``sender.TcpExt.TCPTimeouts``. outcomes: the runs
+    without metrics.
     """
 
     runs: pl.DataFrame
@@ -72,7 +73,7 @@ class Measured:
 
     @property
     def failures(self) -> list[Outcome]:
-        """Runs that should have given metrics."""
+        """Failed runs, which should have had metrics."""
         return [one for one in self.outcomes if one.kind == "failed"]
 
     def outcome_table(self) -> pl.DataFrame:
@@ -81,23 +82,23 @@ class Measured:
 
     @staticmethod
     def of(runs: pl.DataFrame, outcomes: pl.DataFrame) -> Measured:
-        """As they were written."""
+        """Read the frames as they were written."""
         return Measured(runs, tuple(Outcome(**row) for row in outcomes.to_dicts()))
 
 
 @dataclass(frozen=True, eq=False)
 class CaseRuns:
-    """Runs of a case with a scheduler: the kernel's with a seed, or the simulator's up to a seed."""
+    """Runs of a case with a scheduler: the kernel's with one seed, the simulator's up to a seed."""
 
     case: Case
     scheduler: str
     seed: int
 
     def kernel_key(self) -> str:
-        """Changes with whatever changes what the kernel does, or what is measured of it.
+        """Return a key that changes with the kernel's behaviour and with the measurement of it.
 
         Raises:
-            Refused: the kernel cannot do it. RunError: there is no kernel.
+            Refused: the kernel cannot run the case. RunError: there is no kernel.
         """
         choice = override(parse_choice(self.scheduler)).built_in
         scenario = self.case.run(self.seed, simulated=False)
@@ -105,7 +106,7 @@ class CaseRuns:
         return _hash(make_plan(job).to_json() + kernel.identity() + _core.measurement())
 
     def simulator_key(self) -> str:
-        """Changes with whatever changes what the simulator does."""
+        """Return a key that changes with the simulator's behaviour."""
         case = self.case
         last = case.run(self.seed, simulated=True)
         told = f"{self.scheduler} {self.seed} {case.simulated.json} {last.json}"
@@ -118,16 +119,16 @@ def _hash(text: str) -> str:
 
 @cache
 def _core_identity() -> str:
-    """Changes with the simulator."""
+    """Return a key that changes with the simulator."""
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:16]
 
 
 class Stopped(Exception):  # noqa: N818 - no error
-    """The run is not wanted any more."""
+    """The run is no longer wanted."""
 
 
 Document = Mapping[str, Any]
-"""What is kept of runs: values by metric, or an outcome."""
+"""The stored result of a run: values by metric, or an outcome."""
 
 
 def measure(
@@ -138,14 +139,15 @@ def measure(
     threads: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> Measured:
-    """Run every case on both engines. A run that an engine refuses or fails is an outcome, and the others go on.
+    """Run every case on both engines; a refused or failed run is an outcome, and others continue.
 
     Args:
         validation: the cases.
-        keep: a folder for the results: a file per run of the kernel, and one per case and scheduler of the simulator.
-        resume: take from there what the same engine made of the same scenario.
-        threads: runs at a time, 0 for one per core.
-        progress: called with the share of the work that is done.
+        keep: a folder for the results: a file per run of the kernel, and one per case and scheduler
+            of the simulator.
+        resume: use results in that folder of the same engine for the same scenario.
+        threads: number of parallel runs, 0 for one per core.
+        progress: called with the completed share of the work.
 
     Raises:
         ScenarioError: a scenario is not valid. RunError: there is no kernel.
@@ -159,7 +161,7 @@ def measure(
         for case in validation.cases
         for scheduler in case.schedulers
     ]
-    # The simulator's runs are short: a fifth of the progress.
+    # The simulator's runs are short: they count as a fifth of the progress.
     shares = [0.0, 0.0]
 
     def told(part: int, weight: float) -> Callable[[float], None]:
@@ -190,7 +192,7 @@ def measure(
 
 
 class _Work:
-    """Makes runs, or takes those that are kept."""
+    """Makes runs, or reads stored ones."""
 
     def __init__(self, keep: Path | None, resume: bool, threads: int) -> None:
         self._keep, self._resume = keep, resume
@@ -204,7 +206,10 @@ class _Work:
         make: Callable[[CaseRuns, Callable[[float], None]], list[Document]],
         progress: Callable[[float], None],
     ) -> Iterator[tuple[CaseRuns, list[Document]]]:
-        """The documents of each order's runs, in the order of the orders; kept as soon as they are there."""
+        """Return the documents of each order's runs, in the order of the orders.
+
+        A document is stored as soon as it is complete.
+        """
         found: dict[CaseRuns, list[Document]] = {}
         files: dict[CaseRuns, Path | None] = {}
         for order in orders:
@@ -255,7 +260,7 @@ def _outcome(engine: str, seed: int, kind: Kind, reason: str) -> Document:
 
 
 def _simulate(order: CaseRuns, watch: Callable[[float], None]) -> list[Document]:
-    """All runs of the simulator for a case and a scheduler."""
+    """Make all runs of the simulator for a case and a scheduler."""
     case, choice = order.case, parse_choice(order.scheduler)
     documents: list[Document] = []
     for seed in range(1, order.seed + 1):
@@ -274,11 +279,11 @@ def _simulate(order: CaseRuns, watch: Callable[[float], None]) -> list[Document]
 
 
 def _run_kernel(order: CaseRuns, watch: Callable[[float], None]) -> list[Document]:
-    """One run of the kernel, with its own counters."""
+    """Make one run of the kernel, with its own counters."""
     scenario = order.case.run(order.seed, simulated=False)
     task = Task(scenario=scenario, scheduler=parse_choice(order.scheduler), seed=order.seed)
     try:
-        # What runs of the kernel alone have.
+        # Only runs of the kernel have counters.
         result: Mapping[str, Any] = run_tasks([task], threads=1, engine="linux", progress=watch)[0].data
     except RunError as error:
         return [_outcome("linux", order.seed, "failed", str(error))]

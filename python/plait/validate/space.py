@@ -1,8 +1,8 @@
-"""The domain that a validation covers, and draws from it: scenarios with schedulers.
+"""The domain of a validation, and draws from it: scenarios with schedulers.
 
-`space.toml` lists the factors. A draw is a scrambled Sobol sequence over all of them, those of a path once for each of
-four paths, so every factor is spread evenly by itself and impairments meet in all combinations. Nothing here depends on
-what either engine makes of a scenario.
+`space.toml` lists the factors. A draw is a scrambled Sobol sequence over all of them, with a path's
+factors once for each of four paths. So every factor is spread evenly by itself, and impairments
+occur in all combinations. The draw does not depend on any result of an engine.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Table = Mapping[str, Any]
 HERE = Path(__file__).parent
 MOST_PATHS = 4
 DIGITS = 3
-"""Significant digits of the values that are drawn."""
+"""Significant digits of the drawn values."""
 PACKET = 12e3
 """Bits of a full packet."""
 LEAST_QUEUE = 10
-"""Packets."""
+"""Minimum queue length in packets."""
 RETURN_QUEUE = 50
 """Packets in the queue of a limited return path."""
 
@@ -43,15 +43,16 @@ SCHEDULERS = (
     "dqs",
     "redundant",
 )
-"""Those of the kernel that are drawn in pairs."""
+"""Schedulers of the kernel that are drawn in pairs."""
 
 LATER = ("blest", "ecf", "otias", "sttf", "cheapest-first", "weighted")
-"""Those that came later: one of them in every second scenario, in turn. The pairs of a draw stay what they were."""
+"""Schedulers added later: every second scenario has one of them, in turn. So the pairs of a draw do
+not change."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A scenario that was drawn, as a scenario file has it, and the schedulers that it is run with."""
+    """A drawn scenario, in the form of a scenario file, and its schedulers."""
 
     id: str
     title: str
@@ -61,7 +62,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Length:
-    """Seconds: of a run, of its warm-up, and those in which outages and competing flows begin."""
+    """Seconds of a run, of its warm-up, and of the time in which outages and other flows begin."""
 
     duration: float
     warmup: float
@@ -70,15 +71,15 @@ class Length:
 
 @cache
 def space() -> Table:
-    """The description of the domain."""
+    """Return the description of the domain."""
     return tomllib.loads((HERE / "space.toml").read_text(encoding="utf-8"))
 
 
 def seed_of(draw: str) -> int:
-    """The seed of a draw, by its name or in digits.
+    """Return the seed of a draw, given by its name or in digits.
 
     Raises:
-        ScenarioError: it is neither.
+        ScenarioError: the text is neither a name nor digits.
     """
     named: dict[str, int] = space()["draws"]
     if draw in named:
@@ -90,7 +91,7 @@ def seed_of(draw: str) -> int:
 
 
 def draw(name: str, points: int | None = None) -> Iterator[Drawn]:
-    """The scenarios of a draw, the first `points` of its sequence.
+    """Yield the scenarios of a draw, the first `points` of its sequence.
 
     Raises:
         ScenarioError: the draw has no such name, or there are fewer than two points.
@@ -107,7 +108,7 @@ def draw(name: str, points: int | None = None) -> Iterator[Drawn]:
 
 
 def _factors() -> Iterator[tuple[str, Table]]:
-    """Every factor of a sequence, by the name of its dimension."""
+    """Yield every factor of a sequence, with the name of its dimension."""
     given = space()
     yield from given["case"].items()
     for number in range(1, MOST_PATHS + 1):
@@ -116,7 +117,7 @@ def _factors() -> Iterator[tuple[str, Table]]:
 
 
 def _range(factor: Table) -> Any:
-    """A factor as an axis has it: choices share a range by their weights."""
+    """Return a factor's range for an axis: choices share a range by their weights."""
     return {"range": [0, sum(factor["choices"].values())]} if "choices" in factor else factor
 
 
@@ -128,14 +129,16 @@ def _value(factor: Table, share: float) -> Any:
 
 
 STOCK = "linux-default:buffer=16777216"
-"""The kernel's own, in every fourth scenario: what shares it gives to the paths is what ours is judged by.
+"""The kernel's default scheduler, in every fourth scenario. The simulated one is judged by the
+shares that the kernel's gives to the paths.
 
-With the send buffers that the others have, too: the simulator has none that grow for a connection."""
+It has the send buffers of the other schedulers: the simulator has none that grow during a
+connection."""
 STOCK_EVERY = 4
 
 
 def _later(number: int) -> tuple[str, ...]:
-    """Which of the later schedulers the scenario of this number has beside its pair."""
+    """Return the later schedulers that the scenario of this number has beside its pair."""
     if number % 2:
         return (STOCK,) if number % STOCK_EVERY == 1 else ()
     return (LATER[number // 2 % len(LATER)],)
@@ -181,7 +184,7 @@ def _scenario(name: str, values: Mapping[str, Any], later: tuple[str, ...]) -> D
 
 
 def schedulers(pair: float, option: str) -> tuple[str, ...]:
-    """Two schedulers, and the first of them with an option.
+    """Return two schedulers, and the first of them with an option.
 
     `pair`, from 0 to 1, chooses among all pairs in either order.
     """
@@ -191,10 +194,13 @@ def schedulers(pair: float, option: str) -> tuple[str, ...]:
 
 
 def _traffic(values: Mapping[str, Any], capacity: float, rtt: float) -> tuple[dict[str, Any], Length]:
-    """The workload and how long it takes, at a capacity in Mbit/s and with a longest round trip in ms."""
+    """Return the workload and its length at a capacity in Mbit/s.
+
+    The longest round-trip time `rtt` is in ms.
+    """
     given = space()["length"]
     if values["workload"] == "file":
-        # What would take longer than the longest run is cut.
+        # A file that would take longer than the longest run is cut.
         size = min(values["size"], given["most"] * capacity * 1e3 / 8)
         ideal = size * 8e3 / (capacity * 1e6) + rtt / 1e3
         patience = given["patience"] * ideal + given["while"]
@@ -209,7 +215,7 @@ def _traffic(values: Mapping[str, Any], capacity: float, rtt: float) -> tuple[di
 
 
 def _path(number: int, drawn: Mapping[str, Any], busy: float) -> dict[str, Any]:
-    """A path as a scenario file has it."""
+    """Return a path in the form of a scenario file."""
     rate, rtt = drawn["rate"], drawn["rtt"]
     ahead = round(rtt * drawn["forward"], 3)
     forward: dict[str, Any] = {"delay": _milliseconds(ahead)}
@@ -261,7 +267,7 @@ def _title(
 
 
 def _words(path: Mapping[str, Any]) -> str:
-    """A path in a few words."""
+    """Describe a path in a few words."""
     words = [f"{path['rate']:g} Mbit/s {path['rtt']:g} ms {path['queue']:g} BDP"]
     if path["loss"] != "none":
         words.append(f"{path['loss']} loss {path['loss_share']:g} %")

@@ -1,4 +1,4 @@
-"""What stands out of the engines' own counters, so that a difference can be traced to a mechanism."""
+"""Notable differences of the engines' own counters, to trace a difference to a mechanism."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from plait.validate.agreement import Agreement
 from plait.validate.metrics import MECHANISMS, Mechanism
 
 FEW = 3.0
-"""Events per run: less is not worth telling."""
+"""Events per run below which a counter is not reported."""
 APART = 0.5
-"""Counters differ if they are so far apart, of the larger one."""
+"""Counters differ if they are this share of the larger one apart."""
 MOST = 5
-"""Counters told of a row."""
+"""Maximum number of counters reported for a row."""
 
 
 def counts(found: Agreement, case: str, scheduler: str, one: Mechanism) -> tuple[float, float | None]:
-    """How often it happened, in the mean per run: in the kernel, and in the simulator if it counts it."""
+    """Return the mean count per run: in the kernel, and in the simulator if it counts the event."""
 
     def mean(engine: str, name: str) -> float | None:
         side = found.side(case, scheduler, engine, name)
         if side is None:
             return None
-        # A counter that is 0 in a run is not among that run's counters.
+        # A counter that is 0 in a run is missing among that run's counters.
         runs = found.side(case, scheduler, engine, "goodput_bps")
         return side.mean * side.runs / runs.runs if runs is not None else side.mean
 
@@ -30,7 +30,10 @@ def counts(found: Agreement, case: str, scheduler: str, one: Mechanism) -> tuple
 
 
 def stands_out(found: Agreement, case: str, scheduler: str) -> list[str]:
-    """What the kernel counted and the simulator counted differently, or does not count, the most frequent first."""
+    """Return the events that the simulator counts differently or not at all.
+
+    The largest difference comes first.
+    """
     told: list[tuple[float, str]] = []
     for one in MECHANISMS:
         kernel, simulator = counts(found, case, scheduler, one)
@@ -39,5 +42,5 @@ def stands_out(found: Agreement, case: str, scheduler: str) -> list[str]:
                 told.append((0.0, f"{one.heading} {kernel:.0f} / –"))
         elif abs(kernel - simulator) >= max(FEW, APART * max(kernel, simulator)):
             told.append((abs(kernel - simulator), f"{one.heading} {kernel:.0f} / {simulator:.0f}"))
-    # Those that differ before those that nobody can compare.
+    # Counters that only the kernel has come last.
     return [text for _, text in sorted(told, key=lambda each: -each[0])[:MOST]]

@@ -1,6 +1,7 @@
-"""Every sentence of an advice held against its JSON document: by its kind, what it claims is read from the words.
+"""Checks every sentence of an advice against its JSON document, with a check for each kind.
 
-Nothing here uses the code that writes the sentences. A kind that is not known here is a complaint too.
+A check reads the claim from the words and does not use the code that writes the sentences. A
+sentence of an unknown kind is also an error.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ WORTH = 10.0
 
 
 def complaints(document: Document) -> list[str]:
-    """What its sentences say that its numbers do not, a line each."""
+    """Return a line for each claim of a sentence that the numbers do not support."""
     found = []
     for one in document["statements"]:
         kind, text = one["kind"], one["text"]
@@ -61,7 +62,7 @@ def complaints(document: Document) -> list[str]:
 
 
 def _surely_better(lag: Mapping[str, Any], document: Document) -> bool:
-    """Whether a gain is one, for the best of many schedulers."""
+    """Whether a gain is beyond chance, given that the best of many schedulers is compared."""
     sure = lag["value"] - document["width_for_many"] * (lag["value"] - end(lag, "low")) > 0
     return bool(sure and lag["value"] > alike(document))
 
@@ -73,7 +74,7 @@ def _estimate(said: tuple[Written, tuple[Written, Written] | None], found: Mappi
 
 
 def _worth(row: Mapping[str, Any], count: int) -> str:
-    """The verdict that a row's numbers allow."""
+    """Return the verdict that a row's numbers allow."""
     low, high = end(row["gain_percent"], "low"), end(row["gain_percent"], "high")
     if low >= WORTH and row["worth_in"] >= MOSTLY * count:
         return "worth"
@@ -218,7 +219,7 @@ def _place_adds(text: str, document: Document) -> Iterator[str]:
 
 
 def _delays(text: str, document: Document, *labels: str) -> Iterator[str]:
-    """Packets' delays, if they are said, and that they are said where they differ."""
+    """Check packets' delays if the text has them; it must have them if they differ."""
     both = [standing(document, label)["app_delay_ms_p95"] / 1e3 for label in labels]
     said = re.search(rf"packet delay of ({AMOUNT}) instead of ({AMOUNT}) \(p95\)", text)
     if said and not all(amount(one).says(delay) for one, delay in zip(said.groups(), both, strict=True)):
@@ -296,7 +297,7 @@ def _buffer(text: str, document: Document) -> Iterator[str]:
 
 
 def _costs(verb: str, text: str, cost: float) -> bool:
-    """Whether a cost is written behind a verb: in percent, or as nothing."""
+    """Whether a cost follows a verb: in percent, or as nothing."""
     said = group(rf"{verb} ({PERCENT}|nothing)", text)
     return cost < 0.0501 if said == "nothing" else percent(said.removesuffix(" more")).says(cost)
 
@@ -353,7 +354,7 @@ def _tried(text: str, document: Document, kind: str) -> Iterator[str]:
 
 
 def _wide(tried: Mapping[str, Any], which: str) -> float:
-    """An end of the interval that is as wide as so many tried values want it."""
+    """Return an end of the interval, widened for the number of tried values."""
     found = tried["gain_percent"]
     return float(found["value"] + tried["width_for_many"] * (end(found, which) - found["value"]))
 
@@ -396,4 +397,4 @@ CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "threshold-open": lambda text, document: _tried(text, document, "open"),
     **PRACTICE,
 }
-"""How each kind of sentence is checked."""
+"""The check for each kind of sentence."""

@@ -1,4 +1,4 @@
-"""The tables of a validation in Markdown, and the numbers of its sentences."""
+"""The tables of a validation in Markdown, and the numbers in the sentences of its page."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from plait.validate.standing import stands_out
 Lines = list[list[str]]
 
 WORST = 20
-"""Lines of the tables of the largest differences."""
+"""Number of lines of the tables of the largest differences."""
 BELIEVED = 10
-"""Percent: a difference up to which a row counts as believed."""
+"""Percent: largest difference of a credible row."""
 BY_NAME = {metric.name: metric for metric in METRICS}
 
 
 def tables(found: Agreement) -> dict[str, str]:
-    """The tables of a page in Markdown, by name."""
+    """Return the tables of a page in Markdown, by name."""
     return {
         "goals": markdown(["", "measured", "by chance alone", "goal", ""], goal_lines(found), (0, 4)),
         "outcomes": outcome_table(found),
@@ -42,9 +42,9 @@ def tables(found: Agreement) -> dict[str, str]:
 
 
 def values(found: Agreement) -> dict[str, str]:
-    """Numbers for the sentences of a page, by name."""
+    """Return numbers for the sentences of a page, by name."""
     rows, pairs = found.goodput, found.pairs
-    # A part of the cases may have been run.
+    # Perhaps only a part of the cases was run.
     tried = {*found.measured.runs["case"], *(one.case for one in found.measured.outcomes)}
     cases = [case for case in found.validation.cases if case.id in tried]
     runs = found.measured.runs
@@ -93,18 +93,21 @@ def values(found: Agreement) -> dict[str, str]:
 
 
 def share(some: Sequence[bool]) -> float:
-    """Percent of the truth values that are true; NaN without any."""
+    """Return the percentage of true values; NaN without any."""
     return 100 * sum(some) / len(some) if some else math.nan
 
 
 def _span(counts: Iterable[int]) -> str:
-    """From the least to the most."""
+    """Format the range from the least to the most."""
     ends = sorted(set(counts))
     return " to ".join(map(str, dict.fromkeys([ends[0], ends[-1]]))) if ends else "–"
 
 
 def _kernel_noise(found: Agreement) -> float:
-    """The median of the kernel's own spread of goodput over seeds where chance has a part, in percent."""
+    """Return the median of the kernel's own spread of goodput over seeds, in percent.
+
+    Only rows with several runs whose goodput the application does not limit count.
+    """
     spread = [
         100 * one.kernel.deviation / one.kernel.mean
         for one in found.of(GOODPUT)
@@ -114,7 +117,7 @@ def _kernel_noise(found: Agreement) -> float:
 
 
 def goal_lines(found: Agreement) -> Lines:
-    """Each goal: its name, the value, what chance alone gives, the bound, and whether it is reached."""
+    """Return for each goal its name, value, value by chance alone, bound, and outcome."""
     return [
         [
             goal.name,
@@ -128,12 +131,12 @@ def goal_lines(found: Agreement) -> Lines:
 
 
 def _counted(value: float) -> str:
-    """A count as it is, or a percentage."""
+    """Format a count as an integer, or a percentage."""
     return str(value) if isinstance(value, int) else number(value, 1)
 
 
 def outcome_table(found: Agreement) -> str:
-    """Runs that gave no metrics, by engine and reason."""
+    """Return the number of runs without metrics, by engine and reason."""
     counts = Counter((one.engine, one.kind, one.reason) for one in found.measured.outcomes)
     if not counts:
         return "Every run gave results."
@@ -164,7 +167,7 @@ Inside = Callable[[BothEngines], bool]
 
 
 def region_table(found: Agreement) -> str:
-    """How far apart the engines are, by what scenarios have."""
+    """Return the differences between the engines, by the properties of scenarios."""
     lines, previous = [], ""
     biases = [Biases(rows) for rows in (found.goodput, found.delay)]
     judged = [some.judge(found.by_region) for some in biases]
@@ -183,7 +186,7 @@ def region_table(found: Agreement) -> str:
 
 
 def scheduler_table(found: Agreement) -> str:
-    """How far apart the engines are, by scheduler; with options apart."""
+    """Return the differences between the engines, by scheduler; options are separate."""
     names = sorted({one for case in found.validation.cases for one in case.schedulers})
     lines = []
     for name in names:
@@ -211,7 +214,10 @@ def _region(found: Agreement, inside: Inside, biases: Sequence[str]) -> list[str
 
 
 def _mean(bias: Bias, wide: float = 1.0) -> str:
-    """A mean with its error; bold where it is outside so many errors and the error is known well."""
+    """Format a mean with its error.
+
+    It is bold if it is more than `wide` errors from zero and the error is well known.
+    """
     if not math.isfinite(bias.error):
         return signed(bias.mean, 1)
     text = f"{signed(bias.mean, 1)} ± {number(bias.error, 1)}"
@@ -219,7 +225,7 @@ def _mean(bias: Bias, wide: float = 1.0) -> str:
 
 
 def metric_table(found: Agreement) -> str:
-    """How far apart the engines are, metric by metric."""
+    """Return the differences between the engines, by metric."""
     units = {"percent": "%", "points": "percentage points", "absolute": "its unit"}
     lines = []
     for metric in METRICS:
@@ -235,7 +241,7 @@ def metric_table(found: Agreement) -> str:
 
 
 def worst_lines(found: Agreement, rows: Iterable[BothEngines], count: int) -> tuple[list[str], Lines]:
-    """The largest differences, what of the engines' own counters stands out, and what explains them."""
+    """Return the largest differences, notable counters of the engines, and known causes."""
     headings = ["case", "scheduler", "kernel", "simulator", "unit", "difference (%)", "noise (%)"]
     lines = []
     for one in list(rows)[:count]:
@@ -257,19 +263,19 @@ def worst_lines(found: Agreement, rows: Iterable[BothEngines], count: int) -> tu
 
 
 def _by_chance(one: BothEngines) -> str:
-    """What stands where no mechanism is known."""
+    """Return the text in place of a mechanism if none is known."""
     return "–" if one.beyond_noise else "chance: runs of one engine differ as much"
 
 
 def worst_table(found: Agreement, rows: Iterable[BothEngines]) -> str:
-    """The largest differences, with the scenario in words."""
+    """Return the largest differences, with the scenario in words."""
     headings, lines = worst_lines(found, rows, WORST)
     titled = [[f"**{line[0]}** {found.cases[line[0]].title}", *line[1:]] for line in lines]
     return markdown(headings, titled, (0, 1, 4, len(headings) - 2, len(headings) - 1))
 
 
 def pair_table(found: Agreement) -> str:
-    """The pairs that are ranked differently; a line that says so if there are none."""
+    """Return the pairs that are ranked differently, or a line that there are none."""
     wrong = [pair for pair in found.pairs if not pair.alike]
     if not wrong:
         return "None."
@@ -290,7 +296,10 @@ def _pair_line(pair: Pair) -> list[str]:
 
 
 def case_table(found: Agreement, groups: Sequence[str] = ("papers",)) -> str:
-    """The cases of these groups (none: all) with every scheduler: kernel / simulator, and the difference of goodput."""
+    """Return the cases of these groups (none: all) with every scheduler.
+
+    Cells have kernel / simulator, and the difference of goodput.
+    """
     shown = [metric for metric in METRICS if metric.name not in ("app_delay_ms.p95", "completion_time_s")]
     places: dict[tuple[str, str], dict[str, BothEngines]] = {}
     for one in found.comparisons:
@@ -317,12 +326,12 @@ def _both(one: BothEngines | None, metric: Metric) -> str:
 
 
 def number(value: float, decimals: int) -> str:
-    """A number for people."""
+    """Format a number for people."""
     return f"{value:.{decimals}f}" if math.isfinite(value) else "–"
 
 
 def signed(value: float | None, decimals: int) -> str:
-    """A difference for people."""
+    """Format a difference for people."""
     if value is None or not math.isfinite(value):
         return "–"
     rounded = round(value, decimals) + 0.0

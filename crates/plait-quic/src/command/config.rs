@@ -1,6 +1,8 @@
-//! The configuration file of a command: TOML whose keys are the names of the command's options, and tables of clients.
+//! The configuration file of a command: TOML whose keys are the names of the command's options, and
+//! tables of clients.
 //!
-//! Its values become arguments, so that they are read and checked as those are. Options on the command line replace them.
+//! The values become arguments, so the same code reads and checks them. Options on the command line
+//! replace them.
 
 use super::Program;
 use crate::clients::{Client, Limits};
@@ -19,26 +21,26 @@ use toml::{Table, Value};
 /// The key of the tables of clients.
 const CLIENT: &str = "client";
 
-/// A configuration file that was read.
+/// The content of a configuration file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Config {
     /// The file; empty if there is none.
     file: PathBuf,
-    /// The options that it gives: `--mtu`.
+    /// Options that the file sets, for example `--mtu`.
     options: BTreeSet<String>,
-    /// The clients, and the targets of those that have their own.
+    /// The clients, and the allowed targets of clients with their own list.
     pub(super) clients: Vec<Client>,
     pub(super) allowed: BTreeMap<String, Vec<Allowed>>,
-    /// The clients whose secrets are short.
+    /// Names of clients with short secrets.
     pub(super) weak: Vec<String>,
 }
 
-/// The arguments, with those of the file that `--config` names.
+/// Adds the options in the file of `--config` to the arguments.
 ///
 /// # Errors
-/// [`Error::Setting`] names the file, the key, its value and the choices.
+/// Returns [`Error::Setting`] with the file, the key, its value and the choices.
 pub(super) fn read(mut arguments: Vec<OsString>) -> Result<(Vec<OsString>, Config), Error> {
-    // Wrong arguments are told when they are read for good.
+    // Wrong arguments are ignored here and reported by the final parser.
     let Ok(matches) = Program::command().ignore_errors(true).try_get_matches_from(&arguments) else {
         return Ok((arguments, Config::default()));
     };
@@ -76,7 +78,7 @@ pub(super) fn read(mut arguments: Vec<OsString>) -> Result<(Vec<OsString>, Confi
             continue;
         }
         let texts = texts(argument, value).map_err(|expected| {
-            // A secret is not shown.
+            // The error must not show a secret.
             let shown = if key == "secret" { key.clone() } else { format!("{key} = {value}") };
             config.wrong(&shown, &format!("expected {expected}"))
         })?;
@@ -99,7 +101,7 @@ pub(super) fn read(mut arguments: Vec<OsString>) -> Result<(Vec<OsString>, Confi
     Ok((arguments, config))
 }
 
-/// The file's content. Only its owner may read a file with secrets.
+/// Reads the file. A file with secrets must be readable only by its owner.
 fn table(file: &Path) -> Result<Table, Error> {
     let refused = |reason: String| Error::Setting(format!("{}: {reason}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| refused(error.to_string()))?;
@@ -115,12 +117,12 @@ fn table(file: &Path) -> Result<Table, Error> {
     Ok(table)
 }
 
-/// The key of an argument: its option's name, or its own.
+/// Returns the key of an argument: its long option, or its name.
 fn name<'a>(argument: &&'a Arg) -> &'a str {
     argument.get_long().unwrap_or_else(|| argument.get_id().as_str())
 }
 
-/// The texts of a value, as on the command line; `None` for an option without one.
+/// Converts a value to texts as on the command line. `None` stands for an option without a value.
 fn texts(argument: &Arg, value: &Value) -> Result<Vec<Option<String>>, &'static str> {
     let one = |value: &Value| match value {
         Value::String(text) => Ok(Some(text.clone())),
@@ -141,7 +143,7 @@ fn texts(argument: &Arg, value: &Value) -> Result<Vec<Option<String>>, &'static 
 }
 
 impl Config {
-    /// Words on a wrong argument, with the file's name if the file has it.
+    /// Prefixes an error message with the file's name, if the file sets the argument.
     pub(super) fn named(&self, argument: Option<&str>, words: String) -> String {
         let option = argument.and_then(|argument| argument.split(' ').next()).unwrap_or_default();
         if self.options.contains(option) { format!("{}: {words}", self.file.display()) } else { words }
@@ -151,7 +153,7 @@ impl Config {
         Error::Setting(format!("{}: {key}: {reason}", self.file.display()))
     }
 
-    /// The tables of clients.
+    /// Reads the tables of clients.
     fn take_clients(&mut self, tables: Vec<Value>, command: &str) -> Result<(), Error> {
         for table in tables {
             let Value::Table(table) = table else {
@@ -166,7 +168,7 @@ impl Config {
             let client = self.client(&name, &table, command)?;
             self.clients.push(client);
         }
-        // Names and secrets differ.
+        // Checks that names and secrets are unique.
         crate::clients::Clients::new(self.clients.clone())
             .map_err(|error| self.wrong("client", &error.to_string()))?;
         Ok(())
@@ -240,7 +242,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// The arguments of a command with a file of this content, or its fault.
+    /// Returns the arguments of a command with a file of this content, or the error.
     fn merged(content: &str, mode: u32, arguments: &[&str]) -> Result<(Vec<String>, Config), String> {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("plait.toml");

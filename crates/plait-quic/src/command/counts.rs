@@ -1,4 +1,4 @@
-//! Counters of a service from its events.
+//! Counters of a service, computed from its events.
 
 use super::metrics::{Registry, labels};
 use crate::clients::Guest;
@@ -8,14 +8,14 @@ use crate::proxy::{self, Standing, Tidings, Told};
 use crate::session::PathCounts;
 use std::collections::BTreeMap;
 
-/// Files that arrive at a receiver, with their clients: its progress does not name these.
+/// Clients of arriving files, by file name. Progress events do not name the client.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     arriving: BTreeMap<String, Guest>,
 }
 
 impl Counts {
-    /// An event of an end that receives files.
+    /// Counts an event of a receiving end.
     pub(super) fn received(&mut self, registry: &mut Registry, news: &News<'_>) {
         match news {
             News::Begun { offer, from } => {
@@ -43,7 +43,7 @@ impl Counts {
 
     fn ended(&mut self, registry: &mut Registry, name: &str, from: &Guest, total: &'static str) {
         registry.forget(name);
-        // An offer that was not told of ends, too.
+        // A transfer may also end without a `Begun` event.
         if self.arriving.remove(name).is_some() {
             registry.add("plait_transfers", of(from, &[]), -1.0);
         }
@@ -55,7 +55,7 @@ fn rejected(registry: &mut Registry) {
     registry.add("plait_rejected_secrets_total", labels(&[]), 1.0);
 }
 
-/// Bytes of a file so far, by path.
+/// Counts the bytes of a file so far, by path.
 fn arrived(registry: &mut Registry, file: &str, from: &Guest, paths: &[u64]) {
     registry.follow(file, "plait_received_bytes_total", of(from, &[]), paths.iter().sum());
     for (path, bytes) in paths.iter().enumerate() {
@@ -64,12 +64,12 @@ fn arrived(registry: &mut Registry, file: &str, from: &Guest, paths: &[u64]) {
     }
 }
 
-/// Labels of a client's series.
+/// Returns the labels of a client's series.
 fn of(from: &Guest, more: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
     labels(&[&[("client", &*from.client)], more].concat())
 }
 
-/// An event of a proxy's far end.
+/// Counts an event of a proxy's far end.
 pub(super) fn far(registry: &mut Registry, tidings: &Tidings<'_>) {
     match tidings {
         Tidings::Came { from } => registry.add("plait_near_ends_total", of(from, &[]), 1.0),
@@ -96,7 +96,7 @@ pub(super) fn far(registry: &mut Registry, tidings: &Tidings<'_>) {
     }
 }
 
-/// Gauges and counters of a near end that is connected.
+/// Sets the gauges and counters of a connected near end.
 fn stands(registry: &mut Registry, standing: &Standing) {
     let Standing { from, streams, paths, .. } = standing;
     registry.add("plait_near_ends", of(from, &[]), 1.0);
@@ -108,7 +108,8 @@ fn stands(registry: &mut Registry, standing: &Standing) {
     counted_of(registry, standing);
 }
 
-/// Counters of a near end. Those of its paths are added up by client: they outlive the near end.
+/// Updates the counters of a near end. The counters of its paths are summed by client and outlive
+/// the near end.
 fn counted_of(registry: &mut Registry, standing: &Standing) {
     let Standing { id, from, opened, sent, received, paths, .. } = standing;
     let source = hexadecimal(id);
@@ -124,7 +125,7 @@ fn counted_of(registry: &mut Registry, standing: &Standing) {
     }
 }
 
-/// Counters of a path.
+/// Updates the counters of a path.
 fn counted(registry: &mut Registry, source: &str, labels: &[(&'static str, String)], path: &PathCounts) {
     for (name, count) in [
         ("plait_path_sent_bytes_total", path.sent),
@@ -136,7 +137,7 @@ fn counted(registry: &mut Registry, source: &str, labels: &[(&'static str, Strin
     }
 }
 
-/// Gauges of a path.
+/// Sets the gauges of a path.
 fn stood(registry: &mut Registry, labels: Vec<(&'static str, String)>, path: &PathCounts) {
     if let Some(srtt) = path.srtt {
         registry.set("plait_path_srtt_seconds", labels.clone(), srtt.as_secs_f64());
@@ -144,10 +145,10 @@ fn stood(registry: &mut Registry, labels: Vec<(&'static str, String)>, path: &Pa
     registry.set("plait_path_up", labels, f64::from(u8::from(path.usable)));
 }
 
-/// The far end, as a source of counters at the near end.
+/// Name of the far end as a source of counters at the near end.
 const FAR: &str = "far end";
 
-/// An event of a proxy's near end.
+/// Counts an event of a proxy's near end.
 pub(super) fn near(registry: &mut Registry, told: &Told<'_>) {
     match told {
         Told::Open { .. } => registry.set("plait_far_end_up", labels(&[]), 1.0),

@@ -1,12 +1,12 @@
-//! The options of the commands as data: Python's `plait` shows and completes them.
+//! The options of the commands as data, which Python's `plait` shows and completes.
 
 use super::Program;
 use clap::{ArgAction, CommandFactory};
 use serde_json::{Value, json};
 
-/// The options of one command, as JSON: its help, its arguments and options in order.
+/// Returns the help, arguments and options of a command as JSON, in their order.
 ///
-/// `None` for an unknown command.
+/// Returns `None` for an unknown command.
 pub fn describe(command: &str) -> Option<Value> {
     let mut program = Program::command();
     program.build();

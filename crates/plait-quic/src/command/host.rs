@@ -6,26 +6,27 @@ use std::path::Path;
 
 /// The program around a command.
 pub trait Host {
-    /// The program's name, for messages and for commands to copy.
+    /// Returns the program's name, for messages and for commands to copy.
     fn name(&self) -> &str;
 
-    /// A scheduler from a file, `FILE.py:CLASS` or `LIBRARY.so:CLASS`, over paths of these names.
+    /// Returns a scheduler from a file, `FILE.py:CLASS` or `LIBRARY.so:CLASS`, for paths of these
+    /// names.
     ///
     /// # Errors
-    /// [`Error::Setting`] if there is none.
+    /// Returns [`Error::Setting`] if there is none.
     fn scheduler(&self, text: &str, paths: &[String]) -> Result<Box<dyn Scheduler>, Error>;
 
-    /// Whether the command goes on. Asked in each turn.
+    /// Whether the command continues. Called in each turn.
     fn goes_on(&self) -> bool;
 
-    /// The recording in this folder, of the scheduler that `text` names, has ended.
+    /// Handles the end of the recording in this folder. `text` names its scheduler.
     ///
     /// # Errors
-    /// Why it is of no use.
+    /// Returns the reason why the recording is unusable.
     fn recorded(&self, folder: &Path, text: &str) -> Result<(), Error>;
 }
 
-/// `plait-quic`, which has the built-in schedulers only.
+/// The host of `plait-quic`, which has the built-in schedulers only.
 pub(super) struct Plain;
 
 impl Host for Plain {

@@ -1,4 +1,5 @@
-//! Counters of a service in the text format of Prometheus (exposition format 0.0.4), answered over HTTP by one thread.
+//! Counters of a service in the text format of Prometheus (exposition format 0.0.4). One thread
+//! serves them over HTTP.
 
 use crate::error::Error;
 use crate::files::{now, system_now};
@@ -11,10 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// A client of HTTP has so long to ask, and to take the answer.
+/// Time for an HTTP client to send its request, and to read the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Bytes of a request at most.
+/// Largest size of a request in bytes.
 const MOST: usize = 8 << 10;
 
 /// Families of series: name, type and help.
@@ -50,27 +51,29 @@ type Labels = Vec<(&'static str, String)>;
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     series: BTreeMap<&'static str, BTreeMap<Labels, f64>>,
-    /// The last counts of each source: sources come and go, and their counters begin anew.
+    /// The last count of each source's counters. Sources come and go, and their counters restart
+    /// from 0.
     seen: BTreeMap<String, BTreeMap<(&'static str, Labels), u64>>,
 }
 
-/// Labels from names and values.
+/// Makes labels from names and values.
 pub(super) fn labels(pairs: &[(&'static str, &str)]) -> Labels {
     pairs.iter().map(|(name, value)| (*name, (*value).to_owned())).collect()
 }
 
 impl Registry {
-    /// The value of a series from now on.
+    /// Sets the value of a series.
     pub(super) fn set(&mut self, name: &'static str, labels: Labels, value: f64) {
         self.series.entry(name).or_default().insert(labels, value);
     }
 
-    /// Adds to a counter.
+    /// Adds to the value of a series.
     pub(super) fn add(&mut self, name: &'static str, labels: Labels, more: f64) {
         *self.series.entry(name).or_default().entry(labels).or_default() += more;
     }
 
-    /// Adds the growth of a source's counter since the last time. A smaller count is a new counter.
+    /// Adds the growth of a source's counter since the last call. A smaller count means that the
+    /// counter has restarted.
     pub(super) fn follow(&mut self, source: &str, name: &'static str, labels: Labels, count: u64) {
         let seen = self.seen.entry(source.to_owned()).or_default();
         let before = seen.insert((name, labels.clone()), count).unwrap_or(0);
@@ -78,17 +81,17 @@ impl Registry {
         self.add(name, labels, more as f64);
     }
 
-    /// A source is gone.
+    /// Forgets the counts of a source.
     pub(super) fn forget(&mut self, source: &str) {
         self.seen.remove(source);
     }
 
-    /// Removes all series of a family. Their labels may be others from now on.
+    /// Removes all series of a family, because their labels may change.
     pub(super) fn clear(&mut self, name: &'static str) {
         self.series.remove(name);
     }
 
-    /// All series in the text format.
+    /// Formats all series.
     fn text(&self) -> String {
         let mut text = String::new();
         for (name, kind, help) in FAMILIES {
@@ -105,18 +108,18 @@ impl Registry {
     }
 }
 
-/// The value of a label: backslash, quotation mark and line feed are escaped.
+/// Escapes backslash, quotation mark and line feed in a label value.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// An address to answer at: `ADDR:PORT`, or a port of the loopback address.
+/// Parses the address to serve: `ADDR:PORT`, or a port on the loopback address.
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     let port = text.parse().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
     port.or_else(|_| text.parse()).map_err(|_| "expected ADDR:PORT, or a port of 127.0.0.1".to_owned())
 }
 
-/// The thread that answers, until this is dropped.
+/// The HTTP server, which runs until this is dropped.
 pub(super) struct Metrics {
     registry: Arc<Mutex<Registry>>,
     address: SocketAddr,
@@ -125,10 +128,10 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    /// Answers at an address from now on.
+    /// Starts the server at an address.
     ///
     /// # Errors
-    /// [`Error::Setting`] if it is not to be had.
+    /// Returns [`Error::Setting`] if the address cannot be used.
     pub(super) fn open(address: SocketAddr, command: &str) -> Result<Self, Error> {
         let refused = |error| Error::Setting(format!("--metrics {address}: {error}"));
         let listener = TcpListener::bind(address).map_err(refused)?;
@@ -140,7 +143,7 @@ impl Metrics {
                 if over.load(Ordering::Relaxed) {
                     return;
                 }
-                // A client that is gone gets no answer.
+                // Errors are ignored: the client is gone and gets no answer.
                 let _ = stream.and_then(|stream| answer(stream, &shared));
             }
         })?;
@@ -155,7 +158,7 @@ impl Metrics {
         Ok(metrics)
     }
 
-    /// Where it answers.
+    /// Returns the address of the server.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -169,7 +172,7 @@ impl Metrics {
 impl Drop for Metrics {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
-        // The thread waits for a client: here is one.
+        // The thread blocks until a client connects, so this connection wakes it.
         let woken = TcpStream::connect_timeout(&self.address, PATIENCE).is_ok();
         if let Some(thread) = self.thread.take().filter(|_| woken) {
             let _ = thread.join();
@@ -181,13 +184,13 @@ fn locked(registry: &Mutex<Registry>) -> MutexGuard<'_, Registry> {
     registry.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reads one request, and answers it.
+/// Reads and answers one request.
 fn answer(mut stream: TcpStream, registry: &Mutex<Registry>) -> std::io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let until = now() + PATIENCE;
     let (mut request, mut piece) = (Vec::new(), [0; 1_024]);
     while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < MOST {
-        // No time left is no timeout to the system.
+        // The system would take a timeout of zero as no timeout.
         stream.set_read_timeout(Some((until - now()).max(Duration::from_millis(1))))?;
         match stream.read(&mut piece)? {
             0 => return Ok(()),

@@ -1,7 +1,7 @@
 //! The commands `send`, `recv` and `proxy`, around [`files`] and [`proxy`](crate::proxy).
 //!
-//! Two programs have them: `plait-quic`, and Python's `plait` by [`run`] with a [`Host`] that adds
-//! schedulers from files and makes a folder of results of a recording.
+//! Two programs offer them: `plait-quic`, and Python's `plait` through [`run`]. The [`Host`] of
+//! `plait` adds schedulers from files, and turns a recording into a folder of results.
 
 mod config;
 mod counts;
@@ -40,7 +40,7 @@ use std::time::Duration;
 
 /// Exit status after a failure.
 const FAILED: u8 = 1;
-/// Exit status after arguments that cannot be.
+/// Exit status after invalid arguments.
 const BAD_INPUT: u8 = 2;
 
 /// Files over several network interfaces at once, with Plait's schedulers.
@@ -62,7 +62,7 @@ enum Action {
     Proxy(ProxyOptions),
 }
 
-/// What both ends can set.
+/// Options of both ends.
 #[derive(Args, Clone, Debug)]
 struct Common {
     /// What the sender has to know; also as PLAIT_SECRET in the environment, where other users' `ps` does not see it.
@@ -83,7 +83,7 @@ struct Common {
     /// A TOML file with options: its keys are their names, and [[client]] tables have a secret and limits each. Arguments go before it.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The file's clients, and its name for messages.
+    /// Clients and name of the configuration file.
     #[arg(skip)]
     more: Config,
 }
@@ -96,7 +96,7 @@ struct ServiceOptions {
     metrics: Option<SocketAddr>,
 }
 
-/// The end that listens.
+/// Options of the end that listens.
 #[derive(Args, Clone, Debug)]
 struct ListenOptions {
     /// The address to listen on; port 0 is any that is free. Default: [::]:4433, which is all addresses of IPv6 and IPv4.
@@ -204,7 +204,7 @@ struct ProxyOptions {
 }
 
 impl ServiceOptions {
-    /// The counters, if they are wanted.
+    /// Starts the counters' server, if it is requested.
     fn open(&self, command: &str, output: &Output<'_>) -> Result<Option<Metrics>, Error> {
         let metrics = self.metrics.map(|address| Metrics::open(address, command)).transpose()?;
         if let Some(metrics) = &metrics {
@@ -216,7 +216,7 @@ impl ServiceOptions {
     }
 }
 
-/// Where SOCKS5 is spoken by default.
+/// Default address of the SOCKS5 listener.
 const SOCKS: &str = "127.0.0.1:1080";
 
 impl Common {
@@ -224,7 +224,7 @@ impl Common {
         Settings { mtu: self.mtu, congestion, ..Settings::default() }
     }
 
-    /// The secret that the user gave.
+    /// Returns the secret that the user gave.
     fn given(&self) -> Result<Option<String>, Error> {
         if let Some(file) = &self.secret_file {
             return identity::secret_in(file).map(Some);
@@ -233,7 +233,7 @@ impl Common {
         Ok(given.filter(|secret| !secret.is_empty()))
     }
 
-    /// Warns of secrets that can be guessed.
+    /// Warns of secrets that are easy to guess.
     fn warn_of_weak(&self, output: &Output<'_>) -> Result<(), Error> {
         let own = self.given()?.filter(|secret| identity::is_weak(secret)).map(|_| "the secret".to_owned());
         for whose in
@@ -244,7 +244,7 @@ impl Common {
         Ok(())
     }
 
-    /// The secret of the peer.
+    /// Returns the secret for the peer.
     fn secret(&self) -> Result<Secret, Error> {
         let missing = || {
             "a secret is needed: --secret, --secret-file or PLAIT_SECRET, as the receiver prints it"
@@ -265,14 +265,14 @@ impl ListenOptions {
 }
 
 impl RecvOptions {
-    /// The file goes to standard output.
+    /// Whether the file goes to standard output.
     fn is_piped(&self) -> bool {
         self.out.as_os_str() == STREAM
     }
 }
 
-/// Tells what the other end has to type: the command, the address, the fingerprint, and a secret that was made here. A
-/// given secret is never printed.
+/// Prints the command for the other end: the address, the fingerprint, and a secret if it was made
+/// here. A given secret is never printed.
 fn announce(
     output: &Output<'_>,
     command: &str,
@@ -295,14 +295,14 @@ fn announce(
     });
 }
 
-/// A length of time, with its unit.
+/// Parses a duration with its unit; at least 1 s.
 fn time(text: &str) -> Result<Duration, String> {
     let time =
         Duration::from_nanos(units::parse_duration(text).map_err(|error| error.to_string())?.as_nanos());
     if time < Duration::from_secs(1) { Err("choose 1s or more".to_owned()) } else { Ok(time) }
 }
 
-/// Permissions of files: octal digits, or those that they have.
+/// Parses the permissions of files: octal digits, or `keep` for the sender's permissions.
 fn mode(text: &str) -> Result<Modes, String> {
     if text == "keep" {
         return Ok(Modes::Sent);
@@ -311,10 +311,10 @@ fn mode(text: &str) -> Result<Modes, String> {
     read.map(Modes::Fixed).ok_or_else(|| "expected octal digits such as 600 or 644, or keep".to_owned())
 }
 
-/// The controllers of TCP and QUIC; SCTP's is none of them.
+/// Parses the name of a congestion controller of TCP or QUIC. SCTP's controller is excluded.
 ///
 /// # Errors
-/// Names the choices.
+/// Returns a text with the choices.
 pub fn congestion(name: &str) -> Result<Algorithm, String> {
     let known = || Algorithm::ALL.iter().filter(|algorithm| !matches!(algorithm, Algorithm::NewReno));
     let found = known().find(|algorithm| algorithm.info().name == name).copied();
@@ -327,10 +327,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(run(arguments, &Plain))
 }
 
-/// Runs a command: its exit status. The first argument is the program's name.
+/// Runs a command and returns its exit status. The first argument is the program's name.
 ///
-/// 0 done, 1 failed, 2 wrong arguments, 130 after SIGINT. After SIGTERM 143, and 0 for commands that run until they
-/// are ended.
+/// The status is 0 after success, 1 after a failure, 2 after wrong arguments, and 130 after SIGINT.
+/// After SIGTERM it is 143, or 0 for commands that run until they are stopped.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) -> u8 {
     let (arguments, config) = match config::read(arguments.into_iter().collect()) {
         Ok(read) => read,
@@ -381,7 +381,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) -> u8
             output.fail("interrupted");
             128 + signal as u8
         }
-        // The host knows why, and tells.
+        // The host knows the reason and reports it.
         (Err(Error::Stopped), None) => FAILED,
         (Err(error), None) => {
             output.fail(&error.to_string());
@@ -391,7 +391,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) -> u8
     }
 }
 
-/// The argument that is wrong.
+/// Returns the name of the wrong argument.
 fn argument(error: &clap::Error) -> Option<String> {
     match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(argument)) => Some(argument.clone()),
@@ -399,7 +399,7 @@ fn argument(error: &clap::Error) -> Option<String> {
     }
 }
 
-/// A wrong argument in one line, with the option that was perhaps meant.
+/// Formats an argument error in one line, with the suggested option if there is one.
 fn in_one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let lines = text.lines().take_while(|line| !line.starts_with("Usage")).map(str::trim);

@@ -1,4 +1,4 @@
-//! Output of a command: results on standard output, all else on standard error.
+//! Output of a command: results on standard output, everything else on standard error.
 
 use super::Common;
 use super::host::Host;
@@ -16,28 +16,30 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// Clears the terminal's line.
+/// Clears the current line of the terminal.
 const CLEAR: &str = "\r\x1b[K";
 
-/// Where a command writes, and why it ends early.
+/// Output of a command, and the signals that end it.
 pub(super) struct Output<'a> {
     host: &'a dyn Host,
     json: bool,
     quiet: bool,
-    /// Progress replaces itself in the line of a terminal; a log gets none.
+    /// Whether standard error is a terminal. Progress then replaces itself in one line; a log gets
+    /// none.
     terminal: bool,
-    /// Standard output is for a file: results go to standard error.
+    /// Whether standard output is for a file. Results then go to standard error.
     is_piped: bool,
-    /// The command is a service, whose lines are a log.
+    /// Whether the command is a service, whose output is a log.
     lasts: bool,
-    /// The number of the signal that came; 0 for none.
+    /// Number of the received signal; 0 for none.
     signal: Arc<AtomicUsize>,
-    /// Standard output takes nothing any more.
+    /// The first error of standard output.
     failed: RefCell<Option<Error>>,
 }
 
 impl<'a> Output<'a> {
-    /// From now on SIGINT and SIGTERM end the command in an orderly way. A second one ends the process.
+    /// Registers handlers: the first SIGINT or SIGTERM ends the command in an orderly way, the
+    /// second one ends the process.
     pub(super) fn new(
         host: &'a dyn Host,
         common: &Common,
@@ -56,7 +58,7 @@ impl<'a> Output<'a> {
         Ok(Self { host, json, quiet, terminal, is_piped, lasts, signal, failed: RefCell::new(None) })
     }
 
-    /// The signal that ended the command.
+    /// Returns the signal that ends the command.
     pub(super) fn signal(&self) -> Option<i32> {
         match self.signal.load(Ordering::Relaxed) as i32 {
             0 => None,
@@ -64,19 +66,19 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Whether the command goes on.
+    /// Returns whether the command continues.
     pub(super) fn turn(&self) -> ControlFlow<()> {
         let ends = self.signal().is_some() || !self.host.goes_on() || self.failed.borrow().is_some();
         if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Ends a command: an error of standard output comes before another one.
+    /// Ends the output. An error of standard output replaces the outcome.
     pub(super) fn end<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         self.clear();
         self.failed.take().map_or(outcome, Err)
     }
 
-    /// A result, as JSON or for people.
+    /// Writes a result, as JSON or text.
     pub(super) fn result(&self, value: impl FnOnce() -> Value, words: impl FnOnce() -> String) {
         self.clear();
         let text = if self.json { shown_json(&stamped(value())) } else { shown(&words()) };
@@ -89,7 +91,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// An event, as JSON on standard output or as a line of the log; nothing if the user wants failures only.
+    /// Writes an event, as JSON on standard output or as a line of the log. `--quiet` hides it.
     pub(super) fn event(&self, value: impl FnOnce() -> Value, words: impl FnOnce() -> String) {
         if self.quiet {
         } else if self.json {
@@ -99,7 +101,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Progress, as JSON or in the line of a terminal.
+    /// Writes progress, as JSON or in the line of a terminal.
     pub(super) fn progress(&self, value: impl FnOnce() -> Value, words: impl FnOnce() -> String) {
         if self.quiet {
         } else if self.json {
@@ -109,19 +111,20 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Progress in the line of a terminal, and nowhere else.
+    /// Writes progress in the line of a terminal only.
     pub(super) fn live(&self, words: impl FnOnce() -> String) {
         if self.terminal && !self.quiet && !self.json {
             write_error(&format!("{CLEAR}{}", shown(&words())));
         }
     }
 
-    /// Another scheduler decides.
+    /// Reports a change of the scheduler.
     pub(super) fn change(&self, change: &Change, names: &[String]) {
         self.event(|| change.to_json(names), || change.to_string());
     }
 
-    /// A failure, or its end, as JSON or as a line of the log. `--quiet` does not hide it.
+    /// Reports a failure or a recovery, as JSON or as a line of the log. `--quiet` does not hide
+    /// it.
     pub(super) fn failure(&self, value: impl FnOnce() -> Value, words: &str) {
         if self.json {
             self.result(value, String::new);
@@ -130,7 +133,8 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// The reason for which the command ends, on standard error too.
+    /// Reports the reason for which the command ends, always on standard error, and also as JSON if
+    /// requested.
     pub(super) fn fail(&self, words: &str) {
         if self.json {
             self.result(|| json!({"event": "failed", "error": words}), String::new);
@@ -138,12 +142,12 @@ impl<'a> Output<'a> {
         self.warn(words);
     }
 
-    /// A warning, which has no place in the JSON.
+    /// Writes a warning, on standard error only.
     pub(super) fn warn(&self, words: &str) {
         self.log(&format!("{}: {words}", self.host.name()));
     }
 
-    /// A line of the log, which has the time unless somebody reads it in a terminal.
+    /// Writes a line of the log. The lines of a service have the time, except on a terminal.
     fn log(&self, line: &str) {
         self.clear();
         let line = shown(line);
@@ -161,7 +165,8 @@ impl<'a> Output<'a> {
     }
 }
 
-/// JSON in one line, without anything that a terminal obeys: such characters are in strings, where they are escaped.
+/// Formats JSON in one line. Control characters for terminals occur in strings only, and are
+/// escaped.
 fn shown_json(value: &Value) -> String {
     let escaped = |one: char| match is_shown(one) {
         true => one.to_string(),
@@ -170,25 +175,25 @@ fn shown_json(value: &Value) -> String {
     value.to_string().chars().map(escaped).collect()
 }
 
-/// The time of day: RFC 3339, in UTC.
+/// Returns the time of day in RFC 3339, in UTC.
 fn timestamp() -> String {
     let now = OffsetDateTime::from(system_now());
     let rounded = now.replace_nanosecond(u32::from(now.millisecond()) * 1_000_000).unwrap_or(now);
     rounded.format(&Rfc3339).unwrap_or_default()
 }
 
-/// An event with its time.
+/// Adds the time to an event.
 fn stamped(mut event: Value) -> Value {
     event["time"] = timestamp().into();
     event
 }
 
-/// To standard error, which may be closed.
+/// Writes to standard error, which may be closed.
 pub(super) fn write_error(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Paths for people.
+/// Formats paths as text.
 pub(super) fn path_words(paths: &[PathStatus]) -> String {
     let path = |path: &PathStatus| match (path.usable, &path.trouble) {
         (true, _) => format!("{} {}", path.name, megabits(path.rate_bps)),
@@ -198,7 +203,7 @@ pub(super) fn path_words(paths: &[PathStatus]) -> String {
     paths.iter().map(path).collect::<Vec<_>>().join("  ")
 }
 
-/// A rate in bit/s for people.
+/// Formats a rate in bit/s as text.
 pub(super) fn megabits(rate: f64) -> String {
     format!("{:.1} Mbit/s", rate / 1e6)
 }

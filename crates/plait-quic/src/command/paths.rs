@@ -1,4 +1,4 @@
-//! Options of the end that opens paths, and of the scheduler.
+//! Options for paths and for the scheduler.
 
 use super::{Common, Host, congestion};
 use crate::auto;
@@ -13,10 +13,10 @@ use plait_sched::{Builtin, Value, units};
 use plait_transport::congestion::Algorithm;
 use std::path::PathBuf;
 
-/// Instead of a scheduler's name: see [`auto`].
+/// The value of `--scheduler` for [`auto`].
 const AUTO: &str = "auto";
 
-/// Where paths begin, what they are for, and who decides.
+/// Options for paths: their local ends, terms and scheduler.
 #[derive(Args, Clone, Debug)]
 pub(super) struct PathOptions {
     /// A local address to send from: a path. With %INTERFACE its packets leave there whatever the routes prefer.
@@ -38,7 +38,7 @@ pub(super) struct PathOptions {
     pub(super) decision: DecisionOptions,
 }
 
-/// The scheduler, congestion control, and a recording of both.
+/// Options for the scheduler, congestion control, and a recording.
 #[derive(Args, Clone, Debug)]
 pub(super) struct DecisionOptions {
     /// The scheduler: NAME, NAME:parameter=value:…, or auto: the simulator is asked while it runs. In plait also FILE.py:CLASS:… and LIBRARY.so:CLASS:…. Default: lowest-rtt; ecf for send --interop.
@@ -56,13 +56,13 @@ pub(super) struct DecisionOptions {
 }
 
 impl DecisionOptions {
-    /// The scheduler's name, with its parameters.
+    /// Returns the scheduler's name with its parameters.
     pub(super) fn name(&self) -> &str {
         let named = self.scheduler.as_deref().unwrap_or(settings::scheduler(false));
         if self.redundant { "redundant" } else { named }
     }
 
-    /// Decides by this scheduler unless another one is named.
+    /// Sets the default scheduler, for the case that the user names none.
     pub(super) fn prefer(&mut self, name: &str) {
         self.scheduler.get_or_insert_with(|| name.to_owned());
     }
@@ -72,23 +72,23 @@ impl DecisionOptions {
         self.name() == AUTO
     }
 
-    /// Whether the scheduler is in a file, which the host reads.
+    /// Whether the scheduler is in a file, which the host loads.
     pub(super) fn is_own(&self) -> bool {
         let (file, _) = self.name().split_once(':').unwrap_or((self.name(), ""));
         file.ends_with(".py") || file.ends_with(".so")
     }
 
-    /// The built-in scheduler that decides, at first or for good.
+    /// Returns the built-in scheduler; with `auto`, the first one.
     pub(super) fn scheduler(&self) -> Result<Builtin, Error> {
         if self.is_auto() { Ok(auto::first()) } else { scheduler(self.name()) }
     }
 
-    /// The pilot that may change the scheduler.
+    /// Returns the pilot that may change the scheduler.
     pub(super) fn pilot(&self, settings: Settings) -> Option<Box<dyn Pilot<Builtin>>> {
         self.is_auto().then(|| files::pilot(settings))
     }
 
-    /// The recording, whose folder is made.
+    /// Returns the settings of the recording, after making its folder.
     pub(super) fn record(&self) -> Result<Option<Record>, Error> {
         files::record::check(self.record.is_some(), self.is_auto())?;
         let Some(folder) = &self.record else { return Ok(None) };
@@ -97,13 +97,14 @@ impl DecisionOptions {
         Ok(Some(Record { place: folder.join(RECORDING), scheduler: self.name().to_owned() }))
     }
 
-    /// Tells the host that the recording has ended, whatever ended it. Returns the error of both that came first.
-    /// The host is not told of a recording that never began: the command has failed, and says the reason.
+    /// Tells the host about the end of the recording, after any outcome. Returns the command's
+    /// error, or else the host's. The host is not called if the recording never began; the
+    /// command's error says why.
     pub(super) fn recorded<T>(&self, host: &dyn Host, outcome: Result<T, Error>) -> Result<T, Error> {
         let Some(folder) = &self.record else { return outcome };
         let file = folder.join(RECORDING);
         if outcome.is_err() && std::fs::metadata(&file).map_or(0, |found| found.len()) == 0 {
-            // An empty file is no recording for plait report, either.
+            // `plait report` cannot use an empty file either.
             let _ = std::fs::remove_file(file);
             return outcome;
         }
@@ -113,7 +114,7 @@ impl DecisionOptions {
 }
 
 impl PathOptions {
-    /// The connection to a peer.
+    /// Returns the settings of a connection to a peer.
     pub(super) fn connect(
         &self,
         to: String,
@@ -147,7 +148,7 @@ impl PathOptions {
     }
 }
 
-/// A built-in scheduler as `plait run` names it: `NAME:parameter=value:parameter=value`.
+/// Parses a built-in scheduler in the form of `plait run`: `NAME:parameter=value:parameter=value`.
 fn scheduler(text: &str) -> Result<Builtin, Error> {
     let refused = |reason: String| Error::Setting(format!("scheduler \"{text}\": {reason}"));
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
@@ -161,7 +162,7 @@ fn scheduler(text: &str) -> Result<Builtin, Error> {
     Builtin::new(name, &given).map_err(|error| Error::Setting(error.to_string()))
 }
 
-/// A value as it looks.
+/// Parses a value by its form: Boolean, integer, number or text.
 fn plain(text: &str) -> Value<'_> {
     match text {
         "true" => Value::Boolean(true),

@@ -1,4 +1,4 @@
-//! `proxy`.
+//! The command `proxy`.
 
 use super::counts;
 use super::metrics::Metrics;
@@ -15,7 +15,7 @@ use serde_json::json;
 
 pub(super) fn run(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
     let decision = &options.paths.decision;
-    // A wrong name is told before anything is opened.
+    // A wrong name is reported before anything is opened.
     if !decision.is_own() {
         decision.scheduler()?;
     }
@@ -23,7 +23,7 @@ pub(super) fn run(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) 
     decision.recorded(host, outcome)
 }
 
-/// The near end.
+/// Runs the near end.
 fn carry(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
     let missing = || Error::Setting("HOST:PORT and --fingerprint are needed, or --serve".to_owned());
     if options.listen.listen.is_some() || options.listen.window.is_some() {
@@ -93,7 +93,7 @@ fn drive<W: Scheduler>(
     })
 }
 
-/// Tells where connections are taken.
+/// Prints the addresses of the listeners.
 fn announce_listeners(entrance: &Entrance, paths: &[String], output: &Output<'_>) {
     let listed = |forwards: &[Forward]| -> serde_json::Value {
         forwards.iter().map(|one| json!({"listen": one.listen, "target": one.target.to_string()})).collect()
@@ -140,7 +140,7 @@ fn tell(output: &Output<'_>, names: &[String], told: &Told<'_>) {
     }
 }
 
-/// The far end.
+/// Runs the far end.
 fn serve(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
     let decision = options.paths.decision.clone();
     if decision.is_own() {

@@ -1,4 +1,4 @@
-//! `recv`.
+//! The command `recv`.
 
 use super::counts::Counts;
 use super::output::{Output, megabits};
@@ -42,11 +42,11 @@ pub(super) fn run(options: &RecvOptions, host: &dyn Host, output: &Output<'_>) -
         }
         output.turn()
     })?;
-    // Said already.
+    // The failure is already reported.
     if (options.once || options.is_piped()) && lost.is_some() { Err(Error::Stopped) } else { Ok(()) }
 }
 
-/// Tells of an event; why a file has not arrived.
+/// Reports an event. Returns `Some` for a failed transfer.
 fn tell(output: &Output<'_>, news: &News<'_>) -> Option<()> {
     match news {
         News::Begun { offer, from } => {

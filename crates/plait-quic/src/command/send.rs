@@ -1,4 +1,4 @@
-//! `send`.
+//! The command `send`.
 
 use super::output::{Output, megabits, path_words};
 use super::paths::DecisionOptions;
@@ -12,7 +12,7 @@ use plait_sched::Scheduler;
 use serde_json::json;
 use std::time::Duration;
 
-/// A missing receiver is looked for again after so long.
+/// Pause before the next attempt to reach a missing receiver.
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(options: &SendOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
@@ -22,7 +22,7 @@ pub(super) fn run(options: &SendOptions, host: &dyn Host, output: &Output<'_>) -
     let mut waits = false;
     let (sent, names) = loop {
         match attempt(options, decision, host, output) {
-            // The receiver may come, and nothing was read of the files.
+            // The receiver may still start, and no file has been read yet.
             Err(Error::Absent(reason)) if until.is_some_and(|until| now() < until) => {
                 if !std::mem::replace(&mut waits, true) {
                     output.event(
@@ -45,11 +45,11 @@ pub(super) fn run(options: &SendOptions, host: &dyn Host, output: &Output<'_>) -
         output.warn(&format!("{file}: {error}"));
     }
     output.result(|| report::sent(&sent, decision.name(), &names), || words(&sent));
-    // Said already.
+    // The failures are already reported.
     if sent.failed.is_empty() { Ok(()) } else { Err(Error::Stopped) }
 }
 
-/// The time until the next attempt.
+/// Waits until the next attempt.
 #[expect(clippy::disallowed_methods, reason = "there is no socket to wait for")]
 fn rest(output: &Output<'_>) -> Result<(), Error> {
     let until = now() + PAUSE;
@@ -62,7 +62,7 @@ fn rest(output: &Output<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sends once: the outcome, and the names of the paths.
+/// Makes one attempt to send. Returns the result and the names of the paths.
 fn attempt(
     options: &SendOptions,
     decision: &DecisionOptions,
@@ -104,10 +104,10 @@ fn carry<W: Scheduler>(
     })
 }
 
-/// Progress of a file at either end.
+/// Writes the progress of a file, at either end.
 pub(super) fn show(output: &Output<'_>, status: &Status) {
     let amount = || match status.size {
-        // The end of standard input is not known.
+        // The size of standard input is unknown.
         0 => format!("{:.1} MB", status.bytes as f64 / 1e6),
         size => format!("{:5.1} %", 100.0 * status.bytes as f64 / size as f64),
     };
@@ -130,7 +130,7 @@ fn words(sent: &Sent) -> String {
     )
 }
 
-/// The schedulers, one after the other, where there were several.
+/// Names the schedulers in their order, if there was more than one.
 fn decided_by(changes: &[Change]) -> String {
     let Some(first) = changes.first() else { return String::new() };
     let later = |change: &Change| format!(", {} after {:.1} s", change.to, change.at.as_secs_f64());

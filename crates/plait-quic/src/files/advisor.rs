@@ -1,4 +1,4 @@
-//! Simulations of schedulers during a transfer: on a thread of its own, one at a time.
+//! Simulations of schedulers during a transfer, on a separate thread and one at a time.
 
 use crate::auto::{Answer, Asker, Auto, Question, answer};
 use crate::pilot::Pilot;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
 
-/// Asks on a thread, which ends with its answer, or when nobody waits for it any more.
+/// Runs a simulation on a thread. The thread ends with its answer, or when the advisor is dropped.
 #[derive(Debug, Default)]
 pub struct Advisor {
     under_way: Option<Receiver<Option<Answer>>>,
@@ -22,10 +22,10 @@ impl Asker for Advisor {
         let stop = Arc::clone(&self.stop);
         let work = move || {
             let found = answer(question, &mut || stop.load(Ordering::Relaxed));
-            // Nobody may be there any more.
+            // The advisor may be gone already.
             let _ = told.send(found);
         };
-        // A system that has no thread for it gives no answer.
+        // If the system starts no thread, the channel closes, and there is no answer.
         let _ = thread::Builder::new().name("plait-auto".to_owned()).spawn(work);
         self.under_way = Some(under_way);
     }
@@ -47,7 +47,7 @@ impl Drop for Advisor {
     }
 }
 
-/// The pilot of `--scheduler auto`, for a session with these settings.
+/// Returns the pilot of `--scheduler auto`, for a session with these settings.
 pub fn pilot(settings: Settings) -> Box<dyn Pilot<Builtin>> {
     Box::new(Auto::new(settings, Advisor::default()))
 }

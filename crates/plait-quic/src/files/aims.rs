@@ -1,5 +1,5 @@
-//! Addresses of the peer: names have several, of both families. A path tries one after the other until one answers (RFC 8305,
-//! but from one socket at a time).
+//! Addresses of the peer. A host name may have several addresses, of both families. A path tries
+//! one after the other until one answers (RFC 8305, but from one socket at a time).
 
 use super::Local;
 use crate::error::Error;
@@ -7,41 +7,42 @@ use nix::net::if_::{if_indextoname, if_nametoindex};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// The UDP port of an end that listens.
+/// Default UDP port of a listening end.
 const PORT: u16 = 4433;
 
-/// The next address is tried after so long at first, and after twice the time in each further round: RFC 8305 §5 has 250 ms
-/// for attempts that go on beside each other.
+/// Time for the first attempts at an address. It doubles in each further round. RFC 8305 §5 has 250
+/// ms, for attempts that run in parallel.
 const STEP: Duration = Duration::from_millis(600);
 
-/// The interval doubles so often.
+/// Number of times that the interval doubles.
 const DOUBLINGS: usize = 3;
 
-/// A local address, and the address of the peer that it leads to.
+/// A local address, and the peer's address that it reaches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Aim {
     pub(super) local: Local,
     pub(super) remote: SocketAddr,
 }
 
-/// All that a path can try.
+/// All address pairs that a path can try.
 #[derive(Clone, Debug)]
 pub(super) struct Aims {
-    /// One at least.
+    /// Never empty.
     all: Vec<Aim>,
     at: usize,
-    /// Attempts that were given up.
+    /// Number of abandoned attempts.
     given_up: usize,
-    /// When the present attempt began.
+    /// Start of the present attempt.
     since: Option<Instant>,
     answered: bool,
-    /// Addresses at which nothing listens, by the word of the network, and since when that holds for all of them.
+    /// Addresses that refused a connection according to the network, and the time since which all
+    /// of them have.
     refused: Vec<SocketAddr>,
     refused_at: Option<Instant>,
 }
 
 impl Aims {
-    /// `None` if there is nothing to try.
+    /// Returns `None` if there are no pairs.
     pub(super) fn new(all: Vec<Aim>) -> Option<Self> {
         let aims = Self {
             all,
@@ -55,23 +56,23 @@ impl Aims {
         (!aims.all.is_empty()).then_some(aims)
     }
 
-    /// Begins with this address of the peer, if it is one of them.
+    /// Starts with this address of the peer, if it is one of the pairs.
     pub(super) fn beginning_with(mut self, remote: SocketAddr) -> Self {
         self.at = self.all.iter().position(|aim| aim.remote == remote).unwrap_or(self.at);
         self
     }
 
-    /// The pair that the path tries, or uses.
+    /// Returns the pair in use, or the one being tried.
     pub(super) fn now(&self) -> &Aim {
         &self.all[self.at]
     }
 
-    /// Local addresses, whichever is used.
+    /// Returns the local address of every pair.
     pub(super) fn locals(&self) -> impl Iterator<Item = &Local> {
         self.all.iter().map(|aim| &aim.local)
     }
 
-    /// Something came from this address.
+    /// Handles a datagram from this address.
     pub(super) fn hear(&mut self, remote: SocketAddr) {
         self.answered |= remote == self.now().remote;
     }
@@ -80,14 +81,14 @@ impl Aims {
         self.answered
     }
 
-    /// The peer is looked for again.
+    /// Starts the search for the peer again.
     pub(super) fn restart(&mut self) {
         self.answered = false;
         self.refused.clear();
         (self.since, self.refused_at) = (None, None);
     }
 
-    /// Nothing listens at this address, as the network says.
+    /// Handles an error of the network: no socket listens on this address.
     pub(super) fn refuse(&mut self, now: Instant, remote: SocketAddr) {
         if !self.answered && !self.refused.contains(&remote) {
             self.refused.push(remote);
@@ -97,13 +98,14 @@ impl Aims {
         }
     }
 
-    /// Since when nothing listens at any of the addresses.
+    /// Returns the time since which all addresses have refused.
     pub(super) fn refused_at(&self) -> Option<Instant> {
         self.refused_at.filter(|_| !self.answered)
     }
 
-    /// The peer has answered another path at this address: its others of the family may be other machines. True if the path
-    /// goes on to another address.
+    /// Handles an answer from `remote` on another path. The peer's other addresses of that family
+    /// are dropped, because they may be other machines. Returns true if the path changes to another
+    /// pair.
     pub(super) fn settle(&mut self, remote: SocketAddr) -> bool {
         let before = self.now().clone();
         let suits = |aim: &Aim| aim.remote == remote || aim.remote.is_ipv4() != remote.is_ipv4();
@@ -115,7 +117,8 @@ impl Aims {
         *self.now() != before
     }
 
-    /// Goes on to the next address if it is time for that, or nothing listens at this one.
+    /// Moves on to the next pair if the time for this one is over, or if its address refused.
+    /// Returns true if the pair changes.
     pub(super) fn advance(&mut self, now: Instant) -> bool {
         let since = *self.since.get_or_insert(now);
         if self.answered || self.all.len() < 2 {
@@ -133,7 +136,7 @@ impl Aims {
     }
 }
 
-/// The addresses that `HOST:PORT` means, in the system's order but with the families in turns (RFC 8305 §4).
+/// Resolves `HOST:PORT`. Keeps the system's order, but alternates the families (RFC 8305 §4).
 pub(super) fn resolve(to: &str) -> Result<Vec<SocketAddr>, Error> {
     let failed = |reason: String| Error::Setting(format!("{to}: {reason}"));
     if let Some(address) = scoped(to) {
@@ -155,16 +158,17 @@ pub(super) fn resolve(to: &str) -> Result<Vec<SocketAddr>, Error> {
     if ordered.is_empty() { Err(failed("no address".to_owned())) } else { Ok(ordered) }
 }
 
-/// An address with a port, `[fe80::1%eth0]:4433` for one that is good for its link only.
+/// Parses an address with a port, `[fe80::1%eth0]:4433` for a link-local address.
 ///
 /// # Errors
-/// Names the expected form.
+/// Returns a text with the expected form.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     let expected = |_| "expected ADDRESS:PORT, such as 0.0.0.0:4433 or [fe80::1%eth0]:4433".to_owned();
     scoped(text).unwrap_or_else(|| text.parse().map_err(expected))
 }
 
-/// UDP port 4433 of all addresses of this machine: of both families where it has IPv6.
+/// Returns UDP port 4433 on all addresses of this machine: of both families if it has IPv6,
+/// otherwise IPv4.
 pub fn anywhere() -> SocketAddr {
     match UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)) {
         Ok(_) => (Ipv6Addr::UNSPECIFIED, PORT).into(),
@@ -172,7 +176,7 @@ pub fn anywhere() -> SocketAddr {
     }
 }
 
-/// An IPv6 address with its interface, if it is one.
+/// Parses an IPv6 address with an interface. Returns `None` for other forms.
 fn scoped(text: &str) -> Option<Result<SocketAddr, String>> {
     let (inside, port) = text.strip_prefix('[')?.split_once("]:")?;
     let (ip, interface) = inside.split_once('%')?;
@@ -182,7 +186,7 @@ fn scoped(text: &str) -> Option<Result<SocketAddr, String>> {
     Some(index.map(|index| SocketAddrV6::new(ip, port, 0, index).into()))
 }
 
-/// The interface of an address with one.
+/// Returns the interface of an address that has one.
 pub(super) fn interface_of(address: SocketAddr) -> Option<String> {
     match address {
         SocketAddr::V6(address) if address.scope_id() != 0 => {
@@ -192,7 +196,7 @@ pub(super) fn interface_of(address: SocketAddr) -> Option<String> {
     }
 }
 
-/// An address as users write it, with the name of its interface.
+/// Formats an address as users write it, with the name of its interface.
 pub(super) fn written(address: SocketAddr) -> String {
     match interface_of(address) {
         Some(name) => format!("[{}%{name}]:{}", address.ip(), address.port()),
@@ -200,7 +204,7 @@ pub(super) fn written(address: SocketAddr) -> String {
     }
 }
 
-/// Whether an address is good for its link only.
+/// Whether an address is link-local.
 pub(super) fn is_link_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_link_local(),

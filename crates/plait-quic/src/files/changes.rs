@@ -1,44 +1,47 @@
-//! Paths that come, go and move, by the present state of the interfaces.
+//! Paths that appear, disappear or move, according to the present state of the interfaces.
 
 use super::Local;
 use super::aims::Aims;
 use crate::settings::MAX_LINKS;
 use std::time::Instant;
 
-/// A path's place: where it begins, and how that was when it was looked at last.
+/// A path and its state at the last scan of the interfaces.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) aims: Aims,
-    /// The number of its interface; 0 for a path that is bound to none.
+    /// Index of its interface; 0 for a path that is not bound to one.
     pub(super) number: u32,
-    /// Packets were refused since.
+    /// True if the system refused packets since the path opened.
     pub(super) troubled: bool,
-    /// Since when its address, or its interface, is not there.
+    /// Time since which its address or interface is missing.
     pub(super) gone_at: Option<Instant>,
-    /// Whether the routing table leads to the peer from here.
+    /// Whether the routing table has a route to the peer from this path.
     pub(super) routed: bool,
-    /// It has a budget, whose count lasts, so no other path gets its place.
+    /// True if the path has a budget. Its count must last, so no other path takes this place.
     pub(super) metered: bool,
 }
 
 impl Place {
-    /// Where the path begins.
+    /// Returns the local end of the path.
     pub(super) fn local(&self) -> &Local {
         &self.aims.now().local
     }
 }
 
-/// The change of a path.
+/// A change of a path, which is given by its number.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
-    /// It begins elsewhere, or its interface is another one of the same name, as an adapter is that was pulled out and put in again.
+    /// The path has another local address, or its interface is a new one of the same name, for
+    /// example after an adapter was unplugged and plugged in again.
     Moved(usize, Aims, u32),
+    /// The address or interface of the path is missing.
     Gone(usize),
-    /// It is there again, with the same address: it goes on without another handshake.
+    /// The path is there again with the same address. It continues without another handshake.
     Back(usize),
 }
 
-/// The changes of all paths. `find` gives their present addresses, and the numbers of their interfaces.
+/// Returns the changes of all paths. `find` returns the present addresses of a path and the index
+/// of its interface.
 pub(super) fn changes(places: &[Place], find: impl Fn(&Place) -> Option<(Aims, u32)>) -> Vec<Change> {
     let change = |(path, place): (usize, &Place)| match find(place) {
         None => place.gone_at.is_none().then_some(Change::Gone(path)),
@@ -52,7 +55,7 @@ pub(super) fn changes(places: &[Place], find: impl Fn(&Place) -> Option<(Aims, u
     places.iter().enumerate().filter_map(change).collect()
 }
 
-/// Whether a path begins there already.
+/// Whether a path with this local end exists already.
 pub(super) fn is_taken(places: &[Place], local: &Local) -> bool {
     let same = |place: &Place| match (&place.local().interface, &local.interface) {
         (Some(one), Some(other)) => one == other,
@@ -61,7 +64,8 @@ pub(super) fn is_taken(places: &[Place], local: &Local) -> bool {
     places.iter().any(same)
 }
 
-/// Where another path goes: behind the others, or in the place of the one that is gone for longest; nowhere while all that there may be are there.
+/// Returns the place for another path: a new one, or that of the path that is gone for longest.
+/// Returns `None` if all [`MAX_LINKS`] places are in use.
 pub(super) fn place_for_another(places: &[Place]) -> Option<usize> {
     if places.len() < MAX_LINKS {
         return Some(places.len());
@@ -87,7 +91,7 @@ mod tests {
         Place { aims: aims(local), number: 5, troubled: false, gone_at: None, routed: true, metered: false }
     }
 
-    /// The changes in words.
+    /// Formats the changes as words.
     fn words(changes: Vec<Change>) -> Vec<String> {
         let word = |change| match change {
             Change::Moved(path, aims, number) => format!("{path} moved to {} {number}", aims.now().local),

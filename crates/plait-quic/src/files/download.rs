@@ -1,5 +1,5 @@
-//! The receiver's side of a transfer's [records](super::records). It compares each entry with the inbox, and
-//! writes the wanted files.
+//! The receiver's side of a transfer's [records](super::records). It compares each offered entry
+//! with the inbox and writes the wanted files.
 
 use super::hashing::Hasher;
 use super::inbox::{Arrived, Ending, Kept, Modes, Shared, names, path_trouble, taken, time_of};
@@ -17,15 +17,15 @@ use std::path::PathBuf;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant, SystemTime};
 
-/// A file whose name another transfer has waits for so long.
+/// How long a file waits for its name if another transfer is using that name.
 const NAME: Duration = Duration::from_secs(4);
 
 enum Stage {
-    /// Another transfer has the name since.
+    /// Another transfer is using the name since this time.
     Blocked(Instant),
-    /// Bytes that are there are compared: of the file of this name, or of its part.
+    /// Both ends hash bytes that the receiver already has, of the file itself or of its part.
     Compare { is_part: bool, bytes: u64, own: Option<Sha256>, theirs: Option<Digest> },
-    /// It is wanted.
+    /// The receiver has asked for the file.
     Wanted,
 }
 
@@ -41,11 +41,11 @@ struct Arriving {
 /// The receiving application of a transfer.
 pub struct Download {
     shared: Shared,
-    /// Sizes of entries as they are offered, and bytes of entries without a size as they arrive.
+    /// Counts the sizes of offered entries, and the received bytes of entries without a size.
     allowance: Allowance,
     entries: BTreeMap<u32, Arriving>,
     ending: Ending,
-    /// Entries so far, and their number once it is known.
+    /// Number of entries so far, and their total once the sender has announced it.
     next: u32,
     count: Option<u32>,
     hasher: Hasher,
@@ -55,7 +55,7 @@ pub struct Download {
     arrived: Vec<Arrived>,
     failed: Vec<(Vec<u8>, Error)>,
     kept: Kept,
-    /// How many entries did not arrive, and why the first did not.
+    /// Number of entries that failed, and the error of the first one.
     lost: usize,
     error: Option<Error>,
     carried: u64,
@@ -85,10 +85,10 @@ impl Download {
         }
     }
 
-    /// Files go into this folder, which has to be there, and are not forced to the disk.
+    /// Receives files into this folder, which must exist. Files are not forced to the disk.
     ///
     /// # Errors
-    /// Those of the folder.
+    /// Returns the error of opening the folder.
     pub fn into_folder(place: PathBuf) -> io::Result<Self> {
         let shared = Shared::open(Some(place), Modes::Private, false, SystemTime::UNIX_EPOCH)?;
         Ok(Self::new(Shared { syncs: false, ..shared }, Allowance::default()))
@@ -97,7 +97,7 @@ impl Download {
     /// Takes the next bytes of the sender's stream.
     ///
     /// # Errors
-    /// If they break the protocol, or the folder takes nothing more: then the transfer is refused.
+    /// Returns an error if they break the protocol or cannot be kept. The transfer is then refused.
     pub fn take(&mut self, now: Instant, mut bytes: &[u8]) -> Result<(), Error> {
         while let Some(piece) = self.reader.next(&mut bytes)? {
             match piece {
@@ -153,7 +153,7 @@ impl Download {
         Ok(())
     }
 
-    /// Looks for a new entry in the inbox.
+    /// Checks a new entry and looks for it in the inbox.
     fn begin(&mut self, now: Instant, number: u32, entry: Entry) {
         let refusal = match (path_trouble(&entry.path), &self.shared.folder) {
             (Some(trouble), _) => Some(trouble),
@@ -200,7 +200,7 @@ impl Download {
         self.answer(&Answer::Verdict { entry, verdict, digest, reason });
     }
 
-    /// Takes the entry's path, if no other transfer has it.
+    /// Claims the entry's path, unless another transfer is using it.
     fn claim(&mut self, now: Instant, number: u32) {
         let Some(arriving) = self.entries.get(&number) else { return };
         let Stage::Blocked(since) = arriving.stage else { return };
@@ -216,7 +216,7 @@ impl Download {
         }
     }
 
-    /// Looks at the file of this name, and at its part if there is none.
+    /// Looks for a file of this name (unless `knows_file`: it differs), or else for its part.
     fn look(&mut self, number: u32, knows_file: bool) {
         match self.try_look(number, knows_file) {
             Ok(true) => self.want(number),
@@ -225,7 +225,7 @@ impl Download {
         }
     }
 
-    /// Whether it is wanted without a comparison.
+    /// Returns true if the file is wanted without a comparison. Otherwise the comparison begins.
     fn try_look(&mut self, number: u32, knows_file: bool) -> io::Result<bool> {
         let Some(arriving) = self.entries.get_mut(&number) else { return Ok(false) };
         arriving.stage = Stage::Wanted;
@@ -266,7 +266,7 @@ impl Download {
         self.answer(&Answer::Want { entry: number, from });
     }
 
-    /// Both ends have hashed the present bytes.
+    /// Compares the hashes of the present bytes, once both ends have computed them.
     fn compare(&mut self, number: u32) {
         let Some(arriving) = self.entries.get_mut(&number) else { return };
         let Stage::Compare { is_part, bytes, own: Some(own), theirs: Some(theirs) } = &arriving.stage else {
@@ -293,13 +293,13 @@ impl Download {
         }
     }
 
-    /// Bytes of a file.
+    /// Writes received bytes of a file.
     fn write(&mut self, number: u32, bytes: &[u8]) -> Result<(), Error> {
         let arriving = self.entries.get_mut(&number);
         if arriving.as_ref().is_none_or(|one| one.entry.size == UNKNOWN) {
             self.allowance.add(bytes.len() as u64).map_err(Error::NotKept)?;
         }
-        // One that was given up still comes to its end.
+        // Bytes of a failed entry still arrive until its end, and are dropped.
         let Some(arriving) = arriving else { return Ok(()) };
         arriving.got += bytes.len() as u64;
         if !matches!(arriving.stage, Stage::Wanted) || arriving.got > arriving.entry.size {
@@ -315,11 +315,11 @@ impl Download {
                     .and_then(|part| empty.insert(part).write(bytes)),
             },
         };
-        // Bytes behind a hole are of no use, so the transfer ends.
+        // Bytes after a gap are useless, so a write error ends the transfer.
         written.map_err(|error| Error::NotKept(error.to_string()))
     }
 
-    /// All bytes of a file have come.
+    /// Completes a file after its end record.
     fn end(&mut self, number: u32, digest: Digest) {
         let Some(arriving) = self.entries.get_mut(&number) else { return };
         let own: Digest = arriving.hash.clone().finalize().into();
@@ -333,7 +333,7 @@ impl Download {
         }
     }
 
-    /// Gives a whole file its name.
+    /// Moves a complete file to its final name.
     fn name(&mut self, number: u32) -> io::Result<()> {
         let Some(arriving) = self.entries.get_mut(&number) else { return Ok(()) };
         let Some(root) = &self.shared.folder else { return io::stdout().lock().flush() };
@@ -365,7 +365,7 @@ impl Download {
         self.judge(number, Verdict::Kept, digest, String::new());
     }
 
-    /// An entry does not arrive.
+    /// Reports a failed entry and releases its path.
     fn fail(&mut self, number: u32, error: Error, digest: Digest) {
         if let Some(arriving) = self.entries.get(&number)
             && !matches!(arriving.stage, Stage::Blocked(_))
@@ -408,10 +408,10 @@ impl Download {
         self.shared.names.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
     }
 
-    /// Work without new bytes: call it in every turn, and after [`Download::take`].
+    /// Does the work that needs no new bytes. Call it in every turn, and after [`Download::take`].
     ///
     /// # Errors
-    /// If the folder takes nothing more: then the transfer is refused.
+    /// Returns an error if the folder cannot store more. The transfer is then refused.
     pub fn advance(&mut self, now: Instant) -> Result<(), Error> {
         for (number, hash) in self.hasher.poll() {
             let Some(arriving) = self.entries.get_mut(&number) else { continue };
@@ -444,12 +444,12 @@ impl Download {
         Ok(())
     }
 
-    /// New bytes for the sender.
+    /// Takes the encoded answers for the sender.
     pub fn answers(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.answers)
     }
 
-    /// The outcome of the transfer, at its end. With several entries each has its own verdict.
+    /// Returns the outcome after the end. With several entries, each also has its own verdict.
     pub fn outcome(&mut self) -> Option<Result<(), Error>> {
         if !self.finished {
             return None;
@@ -461,27 +461,27 @@ impl Download {
         Some(Err(self.error.take().filter(|_| self.next == 1).unwrap_or_else(several)))
     }
 
-    /// The files that arrived, and those that did not, since the last time.
+    /// Takes the files that arrived and the entries that failed since the last call.
     pub(crate) fn news(&mut self) -> (Vec<Arrived>, Vec<(Vec<u8>, Error)>) {
         (std::mem::take(&mut self.arrived), std::mem::take(&mut self.failed))
     }
 
-    /// The files that are there.
+    /// Returns a summary of the files that were received completely.
     pub(crate) fn kept(&self) -> Kept {
         self.kept.clone()
     }
 
-    /// How many entries there are so far.
+    /// Returns the number of entries so far.
     pub(crate) fn entries(&self) -> u32 {
         self.next
     }
 
-    /// Bytes of files that are there, or were.
+    /// Returns the number of file bytes that arrived or were already present.
     pub fn carried(&self) -> u64 {
         self.carried
     }
 
-    /// Ends it, wherever it is: parts stay. Returns the bytes of files that are kept for another time.
+    /// Ends the transfer in any state. Parts stay on the disk. Returns the number of their bytes.
     pub fn leave(&mut self) -> u64 {
         for (_, arriving) in std::mem::take(&mut self.entries) {
             if !matches!(arriving.stage, Stage::Blocked(_)) {

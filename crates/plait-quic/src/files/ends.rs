@@ -1,4 +1,4 @@
-//! The two ends of every connection: the one that opens paths, and the one that listens.
+//! The two ends of every connection: the end that opens paths, and the end that listens.
 
 use super::{Local, Record, Sockets, Term};
 use crate::clients::{Client, Clients, Limits};
@@ -8,39 +8,41 @@ use crate::settings::Settings;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// The end that opens paths: its peer, and its own addresses.
+/// Settings of the end that opens paths: its peer and its local addresses.
 #[derive(Clone, Debug)]
 pub struct Connect {
-    /// The peer's address, `HOST:PORT`.
+    /// Address of the peer, `HOST:PORT`.
     pub to: String,
     /// The SHA-256 of the peer's certificate.
     pub fingerprint: Fingerprint,
-    /// The secret that the peer asks for.
+    /// The secret that the peer requires.
     pub secret: Secret,
-    /// Local addresses, each a path.
+    /// Local addresses, each used for one path.
     pub locals: Vec<Local>,
-    /// Interfaces, each a path. Without these and addresses, every interface with a route to the peer is one.
+    /// Interfaces, each used for one path. If no interface or address is given, every interface
+    /// with a route to the peer is used.
     pub interfaces: Vec<String>,
     /// Costs, budgets and backup paths, by interface, address or `ADDRESS%INTERFACE`.
     pub terms: Vec<(String, Term)>,
-    /// A recording of the packets and decisions of this end. Its paths are those of the beginning.
+    /// Recording of the packets and decisions of this end. It covers only the initial paths.
     pub record: Option<Record>,
-    /// Everything else.
+    /// All other settings.
     pub settings: Settings,
 }
 
-/// The end that listens.
+/// Settings of the end that listens.
 #[derive(Clone, Debug)]
 pub struct Listen {
-    /// The address; port 0 is any that is free. The unspecified one of IPv6 takes IPv4, too.
+    /// The local address. With port 0, the system chooses a free port. The unspecified IPv6 address
+    /// also accepts IPv4.
     pub address: SocketAddr,
-    /// The secret that peers have to know; `None` makes one, unless there are clients.
+    /// The secret that peers must know. With `None` and no clients, a random one is made.
     pub secret: Option<String>,
-    /// Clients with a secret each, beside those that know the one above.
+    /// Clients with their own secrets, in addition to peers that know `secret`.
     pub clients: Vec<Client>,
-    /// The file that keeps certificate and key; `None` makes new ones each time.
+    /// File for the certificate and its key. With `None`, new ones are made each time.
     pub key: Option<PathBuf>,
-    /// Everything else.
+    /// All other settings.
     pub settings: Settings,
 }
 
@@ -49,18 +51,18 @@ pub(crate) struct Listening {
     pub(crate) sockets: Sockets,
     pub(crate) address: SocketAddr,
     pub(crate) identity: Identity,
-    /// Empty if clients have their own.
+    /// Empty if each client has its own secret.
     pub(crate) secret: String,
     pub(crate) clients: Clients,
 }
 
 impl Listen {
-    /// Whether nobody has named a secret, so that one is made.
+    /// Whether no secret is given, so that a random one is made.
     pub fn is_open(&self) -> bool {
         self.secret.is_none() && self.clients.is_empty()
     }
 
-    /// Makes the certificate, and binds the socket.
+    /// Makes the certificate and binds the socket.
     pub(crate) fn open(self) -> Result<Listening, Error> {
         let Self { address, secret, mut clients, key, settings } = self;
         settings.check()?;

@@ -1,5 +1,7 @@
-//! Folders of the receiver, by their handles. Others may write into them, so every name is opened without following
-//! symbolic links, and only ordinary files and folders of the receiver's own are used.
+//! Folders of the receiver, accessed through open handles.
+//!
+//! Other users may write into these folders. So no symbolic link is followed, and only ordinary
+//! files and folders of the receiver's own user are used.
 
 use crate::names::shown_name;
 use nix::errno::Errno;
@@ -11,18 +13,18 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// A folder that is open.
+/// An open folder.
 #[derive(Debug)]
 pub(super) struct Folder(File);
 
-/// Something else has the name.
+/// The error for a name that belongs to a file or folder of another kind or another user.
 fn in_the_way(name: &[u8], what: &str) -> io::Error {
     let text = format!("{} is in the way: no {what} of the receiver's own", shown_name(name));
     io::Error::new(io::ErrorKind::AlreadyExists, text)
 }
 
 impl Folder {
-    /// The folder that the user named.
+    /// Opens the folder that the user named.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         File::open(path).map(Self)
     }
@@ -31,7 +33,7 @@ impl Folder {
         &self.0
     }
 
-    /// The folder at this path from here; makes those that are missing.
+    /// Opens the folder at a path relative to this one. Creates missing folders.
     pub(super) fn inner(&self, path: &[&[u8]]) -> io::Result<Self> {
         let mut folder = Self(self.0.try_clone()?);
         for name in path {
@@ -63,7 +65,8 @@ impl Folder {
         Ok(Self(found))
     }
 
-    /// An ordinary file of the receiver's own that has one name; `None` if there is none and `makes` is false.
+    /// Opens an ordinary file of the receiver's own user with a single hard link. Returns `None` if
+    /// the file does not exist and `makes` is false.
     pub(super) fn own_file(&self, name: &[u8], makes: bool) -> io::Result<Option<File>> {
         let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let more = if makes { OFlag::O_RDWR | OFlag::O_APPEND | OFlag::O_CREAT } else { OFlag::O_RDONLY };
@@ -80,7 +83,7 @@ impl Folder {
         if own { Ok(Some(file)) } else { Err(in_the_way(name, "ordinary file")) }
     }
 
-    /// Forces its file system to the disk.
+    /// Forces the file system of this folder to the disk.
     pub(super) fn sync(&self) {
         #[cfg(target_os = "linux")]
         let _ = nix::unistd::syncfs(&self.0);
@@ -92,12 +95,13 @@ impl Folder {
         Ok(unlinkat(&self.0, name, UnlinkatFlags::NoRemoveDir)?)
     }
 
-    /// Gives a file of this folder a name in another one. `replaces`: another file may have it.
+    /// Moves a file of this folder to a name in another folder. With `replaces`, it may replace a
+    /// file there.
     pub(super) fn rename(&self, from: &[u8], other: &Self, to: &[u8], replaces: bool) -> io::Result<()> {
         if !replaces {
             match linkat(&self.0, from, &other.0, to, AtFlags::empty()) {
                 Ok(()) => return self.remove(from),
-                // File systems without hard links.
+                // These errors come from file systems without hard links.
                 Err(Errno::EPERM | Errno::EOPNOTSUPP | Errno::EMLINK) => {
                     if fstatat(&other.0, to, AtFlags::AT_SYMLINK_NOFOLLOW).is_ok() {
                         return Err(Errno::EEXIST.into());

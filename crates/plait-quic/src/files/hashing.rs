@@ -1,4 +1,5 @@
-//! SHA-256 of the first bytes of files, beside everything else: small ones in line, large ones on a thread.
+//! SHA-256 of the first bytes of files, computed during the transfer: small files in line, large
+//! files on a thread.
 
 use crate::source::Source;
 use sha2::{Digest as _, Sha256};
@@ -6,30 +7,30 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc;
 
-/// Bytes that are read at once in line; more by a thread.
+/// Files up to this size are hashed in line, larger ones on a thread.
 const SHORT: u64 = 4 << 20;
 
-/// Bytes that are hashed in line before the caller gets its turn again.
+/// Bytes that one [`Hasher::poll`] hashes in line before it returns to its caller.
 const SHARE: u64 = 16 << 20;
 
-/// A source to read on any thread.
+/// A source that any thread may read.
 pub(crate) type Content = Box<dyn Source + Send>;
 
-/// Makes hashes one after the other.
+/// Computes hashes one after the other.
 #[derive(Default)]
 pub(crate) struct Hasher {
     waiting: VecDeque<(u32, u64, Content)>,
-    /// The one on a thread.
+    /// The hash that a thread computes now.
     under_way: Option<(u32, mpsc::Receiver<io::Result<Sha256>>)>,
 }
 
 impl Hasher {
-    /// Asks for the hash of the first `bytes`, under a number.
+    /// Requests the hash of the first `bytes`. `number` identifies the request.
     pub(crate) fn ask(&mut self, number: u32, bytes: u64, content: Content) {
         self.waiting.push_back((number, bytes, content));
     }
 
-    /// The hashes that are done, with their numbers.
+    /// Returns the completed hashes with their numbers.
     pub(crate) fn poll(&mut self) -> Vec<(u32, io::Result<Sha256>)> {
         let mut done = Vec::new();
         if let Some((number, answers)) = &self.under_way {
@@ -56,7 +57,8 @@ impl Hasher {
             }
             let (answers, under_way) = mpsc::channel();
             let work = move || drop(answers.send(hash(&mut content, bytes)));
-            // A system that has no thread for it drops the channel.
+            // If the system starts no thread, the channel closes, and the next poll reports an
+            // error.
             let _ = std::thread::Builder::new().name("plait-hash".to_owned()).spawn(work);
             self.under_way = Some((number, under_way));
         }

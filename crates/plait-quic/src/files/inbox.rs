@@ -1,4 +1,5 @@
-//! The receiver's folder: permissions and paths of its files, and the state that its transfers share.
+//! The receiver's folder: permissions and paths of its files, and the shared state of its
+//! transfers.
 
 use super::folder::Folder;
 use super::partial;
@@ -12,17 +13,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, SystemTime};
 
-/// Names of a path at most.
+/// Largest number of names in a path.
 const MAX_DEPTH: usize = 128;
 
-/// Which permissions received files have.
+/// Permissions of received files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Modes {
-    /// Those of the sender's, for the owner alone.
+    /// The sender's permissions for the owner, none for others.
     Private,
-    /// Those of the sender's.
+    /// The sender's permissions.
     Sent,
-    /// These, and of folders also the right to enter them.
+    /// These permissions. For folders, each right to read also grants the right to enter.
     Fixed(u32),
 }
 
@@ -38,23 +39,24 @@ impl Modes {
     }
 }
 
-/// The common state of all transfers into a folder.
+/// The shared state of all transfers into a folder.
 #[derive(Clone)]
 pub(crate) struct Shared {
-    /// Where the folder is, for people.
+    /// Path of the folder, for display.
     pub(crate) place: PathBuf,
-    /// `None`: one file, to standard output.
+    /// The open folder; `None` for one file to standard output.
     pub(super) folder: Option<Arc<Folder>>,
     pub(super) modes: Modes,
     pub(super) replaces: bool,
     /// Whether files are forced to the disk.
     pub(super) syncs: bool,
-    /// The paths of files that arrive.
+    /// Paths of the files that are arriving now.
     pub(super) names: Arc<Mutex<BTreeSet<Vec<u8>>>>,
 }
 
 impl Shared {
-    /// Files go into this folder, which is there; `None` is standard output.
+    /// Opens an existing folder and removes expired parts. With `None`, files go to standard
+    /// output.
     pub(crate) fn open(
         place: Option<PathBuf>,
         modes: Modes,
@@ -70,44 +72,48 @@ impl Shared {
     }
 }
 
-/// A file that arrived.
+/// A received file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Arrived {
     /// Its path in the folder.
     pub path: Vec<u8>,
-    /// Its bytes, and how many of them were there before.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// See above.
+    /// Bytes of these that were present before the transfer.
     pub resumed: u64,
     /// Its SHA-256.
     pub digest: Digest,
 }
 
-/// In a transfer of more entries, files below a size are not forced to the disk one by one, but together at the end.
+/// In a transfer with more than `FEW` entries, files smaller than `SMALL` bytes are not forced to
+/// the disk one by one, but together at the end.
 const FEW: u32 = 64;
 const SMALL: u64 = 1 << 20;
 
-/// The end of a transfer: permissions and times of folders, and small files on the disk.
+/// The last steps of a transfer: permissions and times of folders, and forcing small files to the
+/// disk.
 #[derive(Default)]
 pub(super) struct Ending {
     pub(super) folders: Vec<Entry>,
-    /// Some small files are perhaps not on the disk.
+    /// True if some small files may not be on the disk yet.
     unsynced: bool,
     syncing: Option<mpsc::Receiver<()>>,
 }
 
 impl Ending {
-    /// Whether a file of so many bytes is to be forced to the disk at once, after so many entries.
+    /// Whether to force a file of this size to the disk at once. `entries` is the number of entries
+    /// so far.
     pub(super) fn syncs(&mut self, shared: &Shared, entries: u32, bytes: u64) -> bool {
         let at_once = entries <= FEW || bytes >= SMALL;
         self.unsynced |= shared.syncs && !at_once;
         shared.syncs && at_once
     }
 
-    /// Whether everything is on the disk, with its times and permissions. A thread does that.
+    /// Sets times and permissions of folders, and forces small files to the disk on a thread.
+    /// Returns true once this is done.
     pub(super) fn is_done(&mut self, shared: &Shared) -> bool {
         let Some(root) = shared.folder.clone() else { return true };
-        // Nothing more is written into folders: the innermost are first.
+        // No more files are written into these folders. The innermost folders come first.
         for entry in self.folders.drain(..).rev() {
             let Ok(folder) = root.inner(&names(&entry.path)) else { continue };
             if let Some(modified) = time_of(&entry) {
@@ -126,26 +132,26 @@ impl Ending {
             root.sync();
             let _ = done.send(());
         };
-        // A system that has no thread for it closes the channel.
+        // If the system starts no thread, the channel closes.
         let _ = std::thread::Builder::new().name("plait-sync".to_owned()).spawn(work);
         self.syncing = Some(syncing);
         false
     }
 }
 
-/// The files of a transfer that are there.
+/// Summary of the completely received files of a transfer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kept {
     pub(crate) files: usize,
     pub(crate) bytes: u64,
     pub(crate) resumed: u64,
-    /// The file, if there is one alone.
+    /// The file, if it is the only one.
     pub(crate) only: Option<Arrived>,
-    /// The path of the first entry.
+    /// Path of the first entry.
     pub(crate) path: Vec<u8>,
 }
 
-/// Why a path leads to no place in the folder.
+/// Explains why a path cannot be used in the folder. Returns `None` if it can.
 pub(super) fn path_trouble(path: &[u8]) -> Option<String> {
     let names = names(path);
     let wrong = |name: &&[u8]| Some(format!("its name cannot be kept: {}", trouble(name)?));
@@ -155,12 +161,12 @@ pub(super) fn path_trouble(path: &[u8]) -> Option<String> {
     }
 }
 
-/// The names of a path.
+/// Splits a path into its names.
 pub(super) fn names(path: &[u8]) -> Vec<&[u8]> {
     path.split(|byte| *byte == b'/').collect()
 }
 
-/// When the sender's file was modified; a stream was not.
+/// Returns the modification time of the sender's file; `None` for a stream.
 pub(super) fn time_of(entry: &Entry) -> Option<SystemTime> {
     let (seconds, nanos) = entry.modified;
     if entry.size == UNKNOWN {
@@ -174,7 +180,7 @@ pub(super) fn time_of(entry: &Entry) -> Option<SystemTime> {
     base?.checked_add(part)
 }
 
-/// Another file has the name.
+/// The error for a name that another file has.
 pub(super) fn taken(path: &[u8]) -> io::Error {
     let name = shown_name(path);
     let text = format!(

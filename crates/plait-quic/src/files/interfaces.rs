@@ -1,4 +1,4 @@
-//! Which ways there are from here: the interfaces that are up, and the address that each sends from.
+//! Interfaces of this machine that may reach the peer, and the local address of each.
 
 use super::Local;
 use super::aims::{Aim, Aims, interface_of, is_link_local, written};
@@ -9,10 +9,10 @@ use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-/// Up, with a carrier.
+/// The interface is up and has a carrier.
 const WORKS: InterfaceFlags = InterfaceFlags::IFF_UP.union(InterfaceFlags::IFF_RUNNING);
 
-/// An address of this machine.
+/// A local address of this machine.
 struct Own {
     interface: String,
     flags: InterfaceFlags,
@@ -29,12 +29,12 @@ fn own() -> io::Result<Vec<Own>> {
     Ok(found.collect())
 }
 
-/// The addresses of this machine.
+/// Returns the addresses of this machine.
 pub(crate) fn own_addresses() -> Vec<IpAddr> {
     own().unwrap_or_default().into_iter().map(|one| one.address).collect()
 }
 
-/// The addresses of this machine at a moment, as far as they may lead to a peer.
+/// The addresses of this machine at one moment, and the addresses of a peer.
 pub(super) struct Snapshot {
     own: Vec<Own>,
     /// The peer's addresses.
@@ -42,24 +42,26 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Where the system lists none, it still knows a way.
+    /// Reads the addresses of this machine. The list is empty if the system gives none.
     pub(super) fn take(remotes: &[SocketAddr]) -> Self {
         Self { own: own().unwrap_or_default(), remotes: remotes.to_vec() }
     }
 
-    /// Nothing is known.
+    /// True if the system listed no address.
     pub(super) fn is_empty(&self) -> bool {
         self.own.is_empty()
     }
 
-    /// Packets never leave this machine.
+    /// True if the peer is on this machine, so that packets never leave it.
     pub(super) fn is_here(&self) -> bool {
         let is_own = |remote: &SocketAddr| self.own.iter().any(|one| one.address == remote.ip());
         self.remotes.iter().all(|remote| remote.ip().is_loopback() || is_own(remote))
     }
 
-    /// A path from every interface that is up, has a carrier and a route to the peer; none to this machine. The address is
-    /// of the peer's family and good for more than its link. There are [`MAX_LINKS`] at most, in the system's order.
+    /// Returns a path from each interface that is up and has a carrier and a route to the peer, but
+    /// none if the peer is on this machine. The local address has the peer's family and is not
+    /// link-local, unless the peer's is too. Returns at most [`MAX_LINKS`] paths, in the system's
+    /// order.
     pub(super) fn usable(&self) -> Vec<Aims> {
         let here = self.is_here();
         let mut found: Vec<Aims> = Vec::new();
@@ -73,48 +75,49 @@ impl Snapshot {
         found
     }
 
-    /// Whether an interface has an address from which the peer may be reached.
+    /// Whether an interface has an address that may reach the peer.
     fn serves(&self, name: &str, remote: SocketAddr) -> bool {
         self.own.iter().any(|one| one.interface == name && one.serves(remote))
     }
 
-    /// Whether there is a route.
+    /// Whether a route leads through the interface of this pair.
     fn leads(&self, aim: &Aim) -> bool {
         let name = aim.local.interface.as_deref();
         name.is_none_or(|name| leads(aim.local.address, number(name), aim.remote))
     }
 
-    /// The ways to the peer through an interface.
+    /// Returns the address pairs through an interface.
     fn through(&self, name: &str) -> impl Iterator<Item = Aim> {
         let aim =
             |remote: &SocketAddr| Some(Aim { local: through(name, &self.own, *remote)?, remote: *remote });
         self.remotes.iter().filter_map(aim)
     }
 
-    /// The path through an interface that somebody has named: it is tried without a route, too.
+    /// Returns the path through an interface that the user named. It is returned even without a
+    /// route.
     pub(super) fn named(&self, name: &str) -> Option<Aims> {
         let all: Vec<Aim> = self.through(name).collect();
         let routed: Vec<Aim> = all.iter().filter(|aim| self.leads(aim)).cloned().collect();
         Aims::new(if routed.is_empty() { all } else { routed })
     }
 
-    /// Likewise, of one that is up and has a carrier.
+    /// Returns the path through a named interface that is up and has a carrier.
     pub(super) fn working(&self, name: &str) -> Option<Aims> {
         let up = |one: &Own| one.interface == name && one.flags.contains(WORKS);
         self.named(name).filter(|_| self.own.iter().any(up))
     }
 
-    /// The path from an address that somebody has named.
+    /// Returns the path from a local address that the user named.
     pub(super) fn from(&self, local: &Local) -> Option<Aims> {
         let suits = |remote: &&SocketAddr| remote.is_ipv4() == local.address.is_ipv4();
         let aim = |remote: &SocketAddr| Aim { local: local.clone(), remote: *remote };
         Aims::new(self.remotes.iter().filter(suits).map(aim).collect())
     }
 
-    /// The path that the system chooses.
+    /// Returns the path that the system chooses.
     ///
     /// # Errors
-    /// Says why there is none, and which interfaces there are.
+    /// Returns a text with the reason, and the names of the interfaces.
     pub(super) fn chosen(&self) -> Result<Aims, String> {
         let (mut all, mut refused) = (Vec::new(), String::new());
         for remote in &self.remotes {
@@ -126,7 +129,8 @@ impl Snapshot {
         Aims::new(all).ok_or(refused)
     }
 
-    /// Why the system chooses no path to an address of the peer. Some of these name their interface.
+    /// Explains why the system chooses no path to an address of the peer. A link-local address
+    /// names its interface.
     fn refusal(&self, remote: SocketAddr, error: &io::Error) -> String {
         let written = written(remote);
         let Some(name) = interface_of(remote) else {
@@ -134,7 +138,8 @@ impl Snapshot {
         };
         let suits = |one: &&Own| one.interface == name && one.address.is_ipv4() == remote.is_ipv4();
         match self.own.iter().find(suits) {
-            // An address is tentative until nobody on the link has claimed it (RFC 4862 §5.4).
+            // An address is tentative until duplicate address detection has finished (RFC 4862
+            // §5.4).
             Some(one) if error.kind() == io::ErrorKind::AddrNotAvailable => {
                 format!("{written}: the address {} of {name} is not ready yet: try again", one.address)
             }
@@ -143,39 +148,40 @@ impl Snapshot {
         }
     }
 
-    /// Whether there is a route from a path's address.
+    /// Whether a route leads through the interface of the path's current pair.
     pub(super) fn is_routed(&self, aims: &Aims) -> bool {
         self.leads(aims.now())
     }
 
-    /// Whether an address is one of an interface that is up.
+    /// Whether an address belongs to an interface that is up.
     pub(super) fn has(&self, address: IpAddr) -> bool {
         self.own.iter().any(|one| one.address == address && one.flags.contains(InterfaceFlags::IFF_UP))
     }
 
-    /// The interfaces that there are, in words.
+    /// Formats the names of the interfaces for an error message.
     pub(super) fn choices(&self) -> String {
         let mut known: Vec<&str> = self.own.iter().map(|one| one.interface.as_str()).collect();
         known.dedup();
         if known.is_empty() { "there are none".to_owned() } else { format!("choose {}", known.join(", ")) }
     }
 
-    /// Why a path through an interface is not to be had.
+    /// Explains why an interface gives no path.
     pub(super) fn missing(&self, name: &str) -> String {
         let remotes: Vec<String> = self.remotes.iter().copied().map(written).collect();
         format!("interface {name}: no address that leads to {}", remotes.join(" or "))
     }
 }
 
-/// The number that the system gave to an interface; 0 if there is none. One that comes anew has another, whatever its name.
+/// Returns the index of an interface, or 0 if it does not exist. An interface that is removed and
+/// added again gets a new index, even under the same name.
 pub(super) fn number(name: &str) -> u32 {
     if_nametoindex(name).unwrap_or(0)
 }
 
-/// The path through an interface, with the address that the system takes there.
+/// Returns the local end through an interface, with the address that the system chooses for it.
 fn through(name: &str, own: &[Own], remote: SocketAddr) -> Option<Local> {
     let belongs = |address: &IpAddr| own.iter().any(|one| one.interface == name && one.address == *address);
-    // Systems that bind no socket to an interface leave the way to the routes.
+    // Systems that cannot bind a socket to an interface choose it by the routing table.
     let bound = chosen(remote, Some(name)).ok().filter(belongs);
     let first = || {
         own.iter()
@@ -198,12 +204,12 @@ impl Own {
     }
 }
 
-/// Whether an address is good for more than its link; private ones are.
+/// Whether an address is valid beyond its link. Private addresses are.
 fn is_global(address: IpAddr) -> bool {
     !(is_link_local(address) || address.is_loopback() || address.is_unspecified() || address.is_multicast())
 }
 
-/// The local address that the system would take, through an interface if one is named.
+/// Returns the local address that the system would choose, through an interface if one is given.
 fn chosen(remote: SocketAddr, interface: Option<&str>) -> io::Result<IpAddr> {
     let any: IpAddr =
         if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
@@ -212,7 +218,7 @@ fn chosen(remote: SocketAddr, interface: Option<&str>) -> io::Result<IpAddr> {
     super::sockets::bind_interface(&socket, interface)?;
     socket.bind(&SocketAddr::new(any, 0).into())?;
     let socket: UdpSocket = socket.into();
-    // Nothing is sent by that.
+    // Connecting a UDP socket sends nothing.
     socket.connect(remote)?;
     Ok(socket.local_addr()?.ip())
 }

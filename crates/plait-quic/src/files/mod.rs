@@ -1,7 +1,10 @@
-//! The ends with files, sockets and a clock around them, for the program and the Python package.
+//! Sending and receiving ends with files, sockets and a clock, for the program and the Python
+//! package.
 //!
-//! [`Sending`] and [`Receiving`] are made, which binds sockets, and then run on the thread that calls. While they run they call what
-//! watches them ([`ControlFlow`](std::ops::ControlFlow)): in every turn, and twice a second with how things stand ([`Status`]).
+//! [`Sending::open`] and [`Receiving::open`] bind the sockets. [`Sending::run`] and
+//! [`Receiving::run`] then run on the calling thread. They call a watcher, which returns a
+//! [`ControlFlow`](std::ops::ControlFlow), in every turn of the loop, and twice a second with a
+//! [`Status`].
 
 #[cfg(feature = "simulation")]
 mod advisor;
@@ -50,18 +53,19 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Between two looks at how things stand.
+/// Interval between two status reports.
 pub(crate) const STEP: Duration = Duration::from_millis(500);
 
 /// The longest sleep, and the longest time between two calls of a watcher.
 pub(crate) const NAP: Duration = Duration::from_millis(100);
 
-/// A local address to send from, and perhaps the interface that its packets leave on: a path.
+/// The local end of a path: an address to send from, and optionally the interface for its packets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Local {
-    /// The address.
+    /// The local address.
     pub address: IpAddr,
-    /// The interface that is used against the routes' preference (Linux); `None` leaves it to the routes.
+    /// The interface for the packets, regardless of the routing table (Linux). With `None` the
+    /// routing table chooses it.
     pub interface: Option<String>,
 }
 
@@ -85,41 +89,42 @@ impl fmt::Display for Local {
     }
 }
 
-/// How a transfer stands.
+/// Progress of a transfer.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// The file's name.
+    /// Name of the file.
     pub name: String,
-    /// Bytes of it that the receiver has, as far as this end knows.
+    /// Bytes that the receiver has, as far as this end knows.
     pub bytes: u64,
-    /// Bytes of it in all.
+    /// Total bytes.
     pub size: u64,
-    /// Since the transfer began.
+    /// Time since the transfer began.
     pub elapsed: Duration,
-    /// Its paths.
+    /// The paths of the transfer.
     pub paths: Vec<PathStatus>,
-    /// Schedulers that were put in the place of others since the status before, at the end that sends.
+    /// Changes of the scheduler since the last status, at the sender.
     pub changes: Vec<Change>,
 }
 
-/// How a path stands.
+/// State of a path.
 #[derive(Clone, Debug)]
 pub struct PathStatus {
-    /// The local address at the sender; the path's number at the receiver.
+    /// The local address at the sender; the path number at the receiver.
     pub name: String,
-    /// Whether it carries data now.
+    /// Whether the path carries data now.
     pub usable: bool,
-    /// Payload bytes so far: at the sender those that left, copies included; at the receiver those that came first on this path.
+    /// Payload bytes so far. The sender counts transmitted bytes, including copies. The receiver
+    /// counts bytes that arrived first on this path.
     pub bytes: u64,
-    /// The same since the last status, in bit/s.
+    /// Growth of `bytes` since the last status, in bit/s.
     pub rate_bps: f64,
-    /// Its smoothed round trip, once there is one; the sender knows it.
+    /// Smoothed round-trip time, known to the sender only and after the first sample.
     pub srtt: Option<Duration>,
-    /// Why it carries nothing, where that is known.
+    /// Why the path carries no data, if the reason is known.
     pub trouble: Option<String>,
 }
 
-/// Rates from counters.
+/// Computes rates from counters.
 #[derive(Debug)]
 pub(crate) struct Meter {
     at: Instant,
@@ -135,7 +140,7 @@ impl Meter {
         now.saturating_duration_since(self.at) >= STEP
     }
 
-    /// The growth of each counter since the last call, in bit/s.
+    /// Returns the growth of each counter since the last call, in bit/s.
     pub(crate) fn rates(&mut self, now: Instant, counts: &[u64]) -> Vec<f64> {
         let over = now.saturating_duration_since(self.at).as_secs_f64().max(1e-9);
         self.before.resize(counts.len(), 0);
@@ -152,7 +157,7 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// The time of day, for files and logs.
+/// Returns the time of day, for files and logs.
 #[expect(clippy::disallowed_methods, reason = "here is where the clock is")]
 pub(crate) fn system_now() -> SystemTime {
     SystemTime::now()

@@ -1,5 +1,7 @@
-//! The system's word that interfaces, addresses or routes have changed (Linux: rtnetlink(7)): a reason to look at once. The change itself is not read: the next
-//! look at the interfaces shows it, and there is one now and then anyway.
+//! Notices of the system that interfaces, addresses or routes have changed (Linux: rtnetlink(7)).
+//!
+//! A notice only triggers an early scan of the interfaces. Its content is not read, because the
+//! scan finds the change. Scans also happen periodically without notices.
 
 use mio::{Registry, Token};
 use std::io;
@@ -27,11 +29,11 @@ mod linux {
         | libc::RTMGRP_IPV4_ROUTE
         | libc::RTMGRP_IPV6_ROUTE;
 
-    /// A socket that has something to read when something has changed.
+    /// A netlink socket that becomes readable after a change.
     pub(crate) struct Notices(OwnedFd);
 
     impl Notices {
-        /// Registers it.
+        /// Opens the socket and registers it with the poll.
         pub(crate) fn open(registry: &Registry, token: Token) -> io::Result<Self> {
             let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
             let fd = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkRoute)?;
@@ -40,10 +42,11 @@ mod linux {
             Ok(Self(fd))
         }
 
-        /// Takes all present notices, so that the next one is told.
+        /// Discards all pending notices, so that the next one is signalled again.
         pub(crate) fn clear(&mut self) {
             let mut buffer = [0; 4_096];
-            // More than the socket keeps is an error, too, and the next one has the rest.
+            // An overflow of the socket's buffer is an error here; the next `recv` gets the
+            // remaining notices.
             while !matches!(
                 recv(self.0.as_raw_fd(), &mut buffer, MsgFlags::MSG_DONTWAIT),
                 Ok(0) | Err(nix::Error::EAGAIN)
@@ -56,7 +59,7 @@ mod linux {
 mod nothing {
     use super::{Registry, Token, io};
 
-    /// Nobody says anything.
+    /// A substitute for systems without notices: nothing is ever signalled.
     pub(crate) struct Notices;
 
     impl Notices {

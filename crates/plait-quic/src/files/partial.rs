@@ -1,5 +1,5 @@
-//! Files that are not whole yet: `.plait-HASH.part` in the receiver's folder, by the SHA-256 of their path. An
-//! interrupted transfer leaves its part for the next one of the same name.
+//! Incomplete files: `.plait-HASH.part` in the receiver's folder, where HASH comes from the SHA-256
+//! of the path. An interrupted transfer leaves its part for the next transfer of the same path.
 
 use super::folder::Folder;
 use crate::identity::hexadecimal;
@@ -14,25 +14,25 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// The end of a part's name.
+/// Suffix of the name of a part.
 const END: &str = ".part";
 
-/// A part that was not written for so long is removed.
+/// Parts that were not written for this long are removed.
 pub(super) const EXPIRES: Duration = Duration::from_secs(14 * 24 * 3_600);
 
 /// Bytes that are written at once: those of one turn of the loop, which may be hundreds of packets.
 const CHUNK: usize = 256 << 10;
 
-/// The name of the part of the file at this path.
+/// Returns the name of the part for the file at this path.
 pub(super) fn name_of(path: &[u8]) -> Vec<u8> {
     let digest: [u8; 32] = Sha256::digest(path).into();
     format!("{PART}{}{END}", hexadecimal(&digest[..16])).into_bytes()
 }
 
-/// Refuses more bytes than are free in a folder.
+/// Returns an error if the folder has less free space than the missing bytes.
 pub(super) fn check_room(folder: &Folder, missing: u64) -> io::Result<()> {
     let space = fstatvfs(folder.file())?;
-    // Their types differ between systems.
+    // The types of these values differ between systems.
     let free = space.blocks_available() as u64 * space.fragment_size() as u64;
     if missing > free {
         let text = format!("there is room for {free} of {missing} bytes");
@@ -41,16 +41,16 @@ pub(super) fn check_room(folder: &Folder, missing: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// A file that arrives. It is locked, so that nobody else writes it.
+/// A file that is arriving. Its lock keeps other processes from writing it.
 pub(super) struct Partial {
     file: Flock<File>,
     name: Vec<u8>,
-    /// The bytes of the next [`Partial::flush`].
+    /// Bytes for the next [`Partial::flush`].
     buffer: Vec<u8>,
 }
 
 impl Partial {
-    /// The part of this name, of which the first `bytes` are of use.
+    /// Opens the part of this name and truncates it to the first `bytes`.
     pub(super) fn open(folder: &Folder, name: Vec<u8>, bytes: u64) -> io::Result<Self> {
         let file = folder.own_file(&name, true)?.ok_or(io::ErrorKind::NotFound)?;
         let file = Flock::lock(file, FlockArg::LockExclusiveNonblock)
@@ -63,21 +63,22 @@ impl Partial {
         self.file.metadata().map_or(0, |metadata| metadata.len())
     }
 
-    /// More of it, which is in the file after [`Partial::flush`] at the latest.
+    /// Appends bytes. They reach the file with the next [`Partial::flush`] at the latest.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.buffer.extend_from_slice(bytes);
         if self.buffer.len() < CHUNK { Ok(()) } else { self.flush() }
     }
 
-    /// Puts all written data into the file.
+    /// Writes all buffered bytes to the file.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         let written = self.file.write_all(&self.buffer);
-        // Data without room now would miss its place later, too.
+        // After an error, a later write would put the bytes at a wrong offset, so they are dropped.
         self.buffer.clear();
         written
     }
 
-    /// The whole file gets its permissions and time of modification; `syncs`: and is on the disk.
+    /// Writes the rest of the file and sets its permissions and modification time. With `syncs`,
+    /// also forces it to the disk.
     pub(super) fn complete(
         &mut self,
         mode: u32,
@@ -92,19 +93,20 @@ impl Partial {
         if syncs { self.file.sync_all() } else { Ok(()) }
     }
 
-    /// Gives the complete file its name in a folder. `replaces`: another file may have it.
+    /// Moves the complete file to its name in a folder. With `replaces`, it may replace a file
+    /// there.
     pub(super) fn keep(self, folder: &Folder, place: (&Folder, &[u8]), replaces: bool) -> io::Result<()> {
         folder.rename(&self.name, place.0, place.1, replaces)
     }
 
-    /// It is wrong, or empty.
+    /// Removes a part that is wrong or empty.
     pub(super) fn discard(self, folder: &Folder) {
         let _ = folder.remove(&self.name);
     }
 
-    /// It stays for another transfer; how much that is.
+    /// Keeps the part for a later transfer. Returns its length in bytes.
     pub(super) fn leave(mut self, folder: &Folder) -> u64 {
-        // Data that cannot be written is not kept.
+        // Bytes that cannot be written are lost.
         let _ = self.flush();
         let length = self.length();
         if length == 0 {
@@ -114,7 +116,7 @@ impl Partial {
     }
 }
 
-/// Removes the parts that expired by `now`. One that arrives at the moment is locked, and stays.
+/// Removes parts that have expired by `now`. A part that is arriving is locked and stays.
 pub(super) fn expire(place: &Path, folder: &Folder, now: SystemTime) {
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
         let name = entry.file_name();

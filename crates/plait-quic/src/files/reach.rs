@@ -1,12 +1,13 @@
-//! Whether the routing table leads to the peer through an interface.
+//! Whether the routing table has a route to the peer through an interface.
 //!
-//! A socket that is bound to an interface is no test in IPv4: Linux takes a peer without a route for one on the link. So
-//! the routing table is asked for the route itself (rtnetlink(7): `RTM_GETROUTE` with `RTM_F_FIB_MATCH`). In IPv6, and on
-//! other systems, connecting a socket is a test.
+//! In IPv4, binding a socket to the interface is no test: Linux assumes that a peer without a route
+//! is on the link. So this module queries the routing table itself (rtnetlink(7): `RTM_GETROUTE`
+//! with `RTM_F_FIB_MATCH`). In IPv6, and on other systems, connecting a socket is a test.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// Whether a route leads there from this address, through the interface of this number; true without an answer.
+/// Whether a route leads to `remote` from this address through the interface of this index. Returns
+/// true if the system gives no answer.
 pub(super) fn leads(local: IpAddr, interface: u32, remote: SocketAddr) -> bool {
     match (local, remote) {
         #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -26,21 +27,24 @@ mod linux {
     };
     use std::os::fd::AsRawFd;
 
-    /// Asks for the route itself, without the guess that replaces a missing one (linux/rtnetlink.h).
+    /// Asks for the route in the table, without the kernel's substitute for a missing one
+    /// (linux/rtnetlink.h).
     const RTM_F_FIB_MATCH: u32 = 0x2000;
 
-    /// Bytes of the message, and of its header.
+    /// Length of the message and of its header, in bytes.
     const LENGTH: usize = HEADER + 12 + 3 * 8;
     const HEADER: usize = 16;
 
-    /// The question (linux/netlink.h, linux/rtnetlink.h): header, rtmsg, three attributes of four bytes.
+    /// Encodes the query (linux/netlink.h, linux/rtnetlink.h): header, rtmsg, three attributes of
+    /// four bytes.
     fn question(local: [u8; 4], interface: u32, remote: [u8; 4]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(LENGTH);
         bytes.extend((LENGTH as u32).to_ne_bytes());
         bytes.extend(libc::RTM_GETROUTE.to_ne_bytes());
         bytes.extend((libc::NLM_F_REQUEST as u16).to_ne_bytes());
         bytes.extend([0; 8]);
-        // Family, bits of the destination and of the source; type of service, table, protocol, scope and type are open.
+        // Family, prefix lengths of destination and source. Type of service, table, protocol, scope
+        // and type are unspecified.
         bytes.extend([libc::AF_INET as u8, 32, 32, 0, 0, 0, 0, 0]);
         bytes.extend(RTM_F_FIB_MATCH.to_ne_bytes());
         let attributes =
@@ -53,7 +57,7 @@ mod linux {
         bytes
     }
 
-    /// `None` if there is no answer.
+    /// Returns `None` if there is no answer.
     pub(super) fn ask(local: [u8; 4], interface: u32, remote: [u8; 4]) -> Option<bool> {
         let flags = SockFlag::SOCK_CLOEXEC;
         let fd = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkRoute).ok()?;

@@ -1,4 +1,4 @@
-//! Receiving files into a folder, or one to standard output.
+//! Receives files into a folder, or one file to standard output.
 
 use super::download::Download;
 use super::inbox::{Arrived, Kept, Modes, Shared};
@@ -17,89 +17,90 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// After the end: for so long senders may still have to be told.
+/// How long the end keeps running after a stop, so that senders hear of it.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Where files are taken.
+/// Settings of a receiving end.
 #[derive(Clone, Debug)]
 pub struct Inbox {
-    /// The folder in which they are kept; made if it is not there. `None`: the first file goes to standard output.
+    /// The folder for received files, created if it is missing. With `None`, the first file goes to
+    /// standard output.
     pub folder: Option<PathBuf>,
     /// Permissions of received files and folders.
     pub modes: Modes,
-    /// Whether a file may take the place of another one of its name.
+    /// Whether a file may replace another file of the same name.
     pub replaces: bool,
     /// The listening end.
     pub listen: Listen,
 }
 
-/// A transfer that arrived as a whole.
+/// A transfer that arrived completely.
 #[derive(Clone, Debug)]
 pub struct Transferred {
-    /// Where it is: the file, or the folder.
+    /// Path of the file or folder.
     pub path: PathBuf,
-    /// How many files.
+    /// Number of files.
     pub files: usize,
-    /// Their bytes, and how many of these were there before.
+    /// Size of the files in bytes.
     pub bytes: u64,
-    /// See above.
+    /// Bytes of these that were present before the transfer.
     pub resumed: u64,
-    /// The SHA-256 of a single file.
+    /// The SHA-256, if the transfer is a single file.
     pub digest: Option<[u8; 32]>,
-    /// In numbers.
+    /// Statistics of the connection.
     pub summary: Summary,
 }
 
-/// What happened.
+/// An event that the watcher receives.
 #[derive(Debug)]
 pub enum News<'a> {
     /// A transfer begins.
     Begun {
         /// The offered files.
         offer: &'a Offer,
-        /// Its client.
+        /// The client that sends them.
         from: &'a Guest,
     },
-    /// How one stands: twice a second.
+    /// Progress of a transfer, twice a second.
     Status(&'a Status),
-    /// A file of several is there, or is not.
+    /// One of several files arrived or failed.
     File {
-        /// Its path in the folder, as it is shown.
+        /// Its path in the folder, in printable form.
         path: &'a str,
-        /// Its size, or why it did not arrive.
+        /// The received file, or the reason for its failure.
         outcome: Result<&'a Arrived, &'a Error>,
     },
-    /// All of it is there, and its sender was told.
+    /// A transfer arrived completely, and its sender was told.
     Kept {
         /// The offered files.
         offer: &'a Offer,
-        /// Its client.
+        /// The client that sent them.
         from: &'a Guest,
         /// The received files.
         transferred: &'a Transferred,
     },
-    /// Somebody has said a wrong secret.
+    /// A client used a wrong secret.
     Rejected {
-        /// From where.
+        /// Address of the client.
         remote: SocketAddr,
     },
-    /// It is not there, or not all of it.
+    /// A transfer failed, at least in part.
     Failed {
         /// The offered files.
         offer: &'a Offer,
-        /// Its client.
+        /// The client that sent them.
         from: &'a Guest,
-        /// Why not.
+        /// The reason.
         error: &'a Error,
-        /// Bytes of parts that are kept, for a transfer of the same files to go on from.
+        /// Bytes of kept parts, from which a later transfer of the same files continues.
         left: u64,
     },
 }
 
-/// Who is asked in each turn, and told what happened; breaking ends it.
+/// The watcher, called in each turn and for each event. Returning `Break` ends receiving.
 type Watch<'a> = dyn FnMut(Instant, Option<&News<'_>>) -> ControlFlow<()> + 'a;
 
-/// A transfer that arrives.
+/// A transfer in progress.
 struct Arriving {
     offer: Offer,
     download: Download,
@@ -107,7 +108,7 @@ struct Arriving {
     meter: Meter,
 }
 
-/// An end that is ready to receive: its socket is bound.
+/// A receiving end with a bound socket.
 pub struct Receiving {
     shared: Shared,
     secret: String,
@@ -116,15 +117,16 @@ pub struct Receiving {
     receiver: Receiver,
     sockets: Sockets,
     transfers: BTreeMap<Id, Arriving>,
-    /// The kept bytes of refused transfers.
+    /// Bytes of kept parts, by refused transfer.
     left: BTreeMap<Id, u64>,
 }
 
 impl Receiving {
-    /// Makes the folder and a certificate, and binds the socket.
+    /// Creates the folder and a certificate, and binds the socket.
     ///
     /// # Errors
-    /// [`Error::Setting`] says what cannot be had.
+    /// Returns [`Error::Setting`] for the folder or address that cannot be used, and errors of the
+    /// settings.
     pub fn open(inbox: Inbox) -> Result<Self, Error> {
         let Inbox { folder, modes, replaces, listen } = inbox;
         let settings = listen.settings;
@@ -139,25 +141,26 @@ impl Receiving {
         Ok(Self { shared, secret, address, fingerprint, receiver, sockets, transfers, left })
     }
 
-    /// Where it listens.
+    /// Returns the local address of the listening socket.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What senders have to be told of its certificate.
+    /// Returns the fingerprint of the certificate, which senders need.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// The secret of senders; empty if each client has its own.
+    /// Returns the secret for senders. It is empty if each client has its own.
     pub fn secret(&self) -> &str {
         &self.secret
     }
 
-    /// Receives until `watch` breaks: then what is under way is refused, and who sent it told.
+    /// Receives until `watch` returns `Break`. Transfers in progress are then refused, and their
+    /// senders are told.
     ///
     /// # Errors
-    /// If the system will not wait for sockets any more.
+    /// Returns the system's error if waiting for the sockets fails.
     pub fn run(&mut self, watch: &mut Watch<'_>) -> Result<(), Error> {
         let mut out = Vec::new();
         let mut ended: Option<Instant> = None;
@@ -196,7 +199,7 @@ impl Receiving {
         }
     }
 
-    /// Handles an event.
+    /// Handles an event of the receiver.
     fn handle(&mut self, moment: Instant, event: Event, watch: &mut Watch<'_>) -> ControlFlow<()> {
         match event {
             Event::Begun { id, offer, from } => {
@@ -233,7 +236,7 @@ impl Receiving {
         ControlFlow::Continue(())
     }
 
-    /// A transfer as a whole.
+    /// Describes a completely received transfer.
     fn transferred(&self, kept: Kept, summary: Summary) -> Transferred {
         let Kept { files, bytes, resumed, only, path } = kept;
         let digest = only.map(|only| only.digest);
@@ -241,7 +244,7 @@ impl Receiving {
         Transferred { path, files, bytes, resumed, digest, summary }
     }
 
-    /// A transfer ends before its end. Its parts stay.
+    /// Refuses a transfer before its end. Its parts stay.
     fn refuse(&mut self, moment: Instant, id: Id, reason: &str) {
         if let Some(mut arriving) = self.transfers.remove(&id) {
             self.left.insert(id, arriving.download.leave());
@@ -249,7 +252,7 @@ impl Receiving {
         }
     }
 
-    /// Lets transfers work without new bytes, and tells their news.
+    /// Advances all transfers, and reports the files that arrived or failed.
     fn advance(&mut self, moment: Instant, watch: &mut Watch<'_>) -> ControlFlow<()> {
         let mut refused = Vec::new();
         let mut flow = ControlFlow::Continue(());
@@ -279,7 +282,7 @@ impl Receiving {
         flow
     }
 
-    /// How those stand that it is time to tell of.
+    /// Reports the progress of each transfer whose report is due.
     fn report(&mut self, moment: Instant, watch: &mut Watch<'_>) -> ControlFlow<()> {
         for (id, arriving) in &mut self.transfers {
             if !arriving.meter.is_due(moment) {
@@ -310,7 +313,7 @@ impl Receiving {
     }
 }
 
-/// The reason for a sender.
+/// Returns the reason that the sender is told.
 fn reason(error: &Error) -> String {
     match error {
         Error::NotKept(reason) => reason.clone(),

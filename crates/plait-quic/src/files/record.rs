@@ -1,4 +1,4 @@
-//! A recording that is wanted, and its file.
+//! Settings of a recording, and the creation of its file.
 
 use super::Local;
 use crate::error::Error;
@@ -7,20 +7,21 @@ use crate::settings::Settings;
 use std::fs::File;
 use std::path::PathBuf;
 
-/// The name of data on streams in a recording, which has none of its own.
+/// Name in a recording for data on streams, which has no name of its own.
 pub(crate) const STREAMS: &str = "streams";
 
-/// A recording that is wanted.
+/// Settings of a recording.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// The recording's place; a file that is there is replaced.
+    /// Path of the recording. An existing file is replaced.
     pub place: PathBuf,
     /// The scheduler as the user named it.
     pub scheduler: String,
 }
 
 impl Record {
-    /// Makes its file. `name` is that of the data; the paths of an end that is connected to are not known yet.
+    /// Creates the file and begins the recording. `name` is the name of the data. A listening end
+    /// does not know its paths yet.
     pub(crate) fn begin(&self, name: &str, settings: &Settings, paths: &[Local]) -> Result<Recording, Error> {
         let refused = |error| Error::Setting(format!("{}: {error}", self.place.display()));
         let file = File::create(&self.place).map_err(refused)?;
@@ -34,7 +35,7 @@ impl Record {
     }
 }
 
-/// Refuses a recording where schedulers are changed.
+/// Refuses a recording if the scheduler may change.
 pub(crate) fn check(is_recorded: bool, is_changed: bool) -> Result<(), Error> {
     if is_recorded && is_changed {
         let text =

@@ -1,4 +1,5 @@
-//! Records of a transfer, in both directions, on one ordered stream of bytes each. Numbers are in the network's order.
+//! Records of a transfer, one ordered byte stream in each direction. Numbers are in network byte
+//! order.
 //!
 //! ```text
 //! sender    entry    1 · kind 1 · permissions 4 · modified: seconds 8, nanoseconds 4 · size 8 · length 2 · path
@@ -12,18 +13,18 @@
 //!           finished 4: every entry has its verdict
 //! ```
 //!
-//! Entries are numbered in their order from 0. A zero byte in the place of a record is padding: the transport carries
-//! full segments only, so each end fills up its last one.
+//! Entries are numbered from 0 in the order of their records. A zero byte in place of a record is
+//! padding. It fills the last segment, because the transport carries full segments only.
 
 use crate::error::Error;
 
-/// Entries without a verdict at most.
+/// Largest number of entries without a verdict.
 pub const MAX_OPEN: usize = 1_024;
 
-/// Bytes of a path at most, with the slashes.
+/// Largest length of a path in bytes, with slashes.
 pub const MAX_PATH: usize = 4_096;
 
-/// Bytes of a reason that are read.
+/// Largest length of a reason in bytes; a receiver of the record drops the rest.
 const MAX_REASON: usize = 1_000;
 
 /// The size of an entry whose end is not known yet.
@@ -41,29 +42,30 @@ pub enum Kind {
     Folder,
 }
 
-/// A file or folder that is offered.
+/// An offered file or folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// File or folder.
+    /// Whether the entry is a file or a folder.
     pub kind: Kind,
     /// Permissions, as in `st_mode`.
     pub mode: u32,
-    /// When it was modified: seconds since 1970, and nanoseconds.
+    /// Modification time: seconds since 1970, and nanoseconds.
     pub modified: (i64, u32),
-    /// Bytes of a file; [`UNKNOWN`] of a stream.
+    /// Size of a file in bytes; [`UNKNOWN`] for a stream.
     pub size: u64,
-    /// Names of folders and its own, with slashes between. Most are UTF-8, and none has to be.
+    /// Names of the parent folders and of the entry, separated by slashes. Names are usually UTF-8,
+    /// but need not be.
     pub path: Vec<u8>,
 }
 
-/// The last word of a receiver about an entry.
+/// The receiver's final result for an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It is there, and both ends have the same SHA-256 of it.
+    /// The receiver has the entry, and both ends have the same SHA-256 of it.
     Kept,
     /// The received file has another SHA-256.
     Differs,
-    /// It was not wanted, or could not be written.
+    /// The receiver did not want the entry, or could not write it.
     NotKept,
 }
 
@@ -71,15 +73,15 @@ pub enum Verdict {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the module's documentation has every field")]
 pub enum Offered {
-    /// A file or folder is offered.
+    /// Offers a file or folder.
     Entry(Entry),
-    /// The SHA-256 of the bytes that the receiver has.
+    /// The SHA-256 of the bytes that the receiver already has.
     Prefix { entry: u32, digest: Digest },
-    /// So many bytes of the file follow.
+    /// Announces that `length` bytes of the file follow.
     Data { entry: u32, length: u64 },
-    /// All of a file was sent.
+    /// The end of a file.
     End { entry: u32, sound: bool, digest: Digest },
-    /// No more entries follow.
+    /// Announces that no more entries follow.
     Finish { count: u32 },
 }
 
@@ -87,20 +89,20 @@ pub enum Offered {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the module's documentation has every field")]
 pub enum Answer {
-    /// The file is to be sent.
+    /// Asks for the file from an offset on.
     Want { entry: u32, from: u64 },
-    /// The SHA-256 of so many first bytes is asked for.
+    /// Asks for the SHA-256 of the first `bytes`.
     Have { entry: u32, bytes: u64 },
-    /// The last word about an entry.
+    /// The final result for an entry.
     Verdict { entry: u32, verdict: Verdict, digest: Digest, reason: String },
-    /// Every entry has its verdict.
+    /// Announces that every entry has its verdict.
     Finished,
 }
 
 const MALFORMED: Error = Error::Malformed("record");
 
 impl Offered {
-    /// Appends its bytes.
+    /// Appends the encoded record to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Entry(entry) => {
@@ -135,7 +137,7 @@ impl Offered {
         }
     }
 
-    /// Bytes that a record has at least, by those that are there.
+    /// Returns the length of the record, or a lower bound while its length field is missing.
     fn length(bytes: &[u8]) -> Result<usize, Error> {
         Ok(match bytes[0] {
             1 => {
@@ -165,7 +167,7 @@ impl Offered {
                 let size = reader.number()?;
                 let _length = reader.take::<2>()?;
                 let path = reader.0.to_vec();
-                // QUIC's offsets have 62 bits.
+                // Offsets in QUIC have 62 bits.
                 let sized = size == UNKNOWN || size < 1 << 60;
                 if path.len() > MAX_PATH || modified.1 >= 1_000_000_000 || !sized {
                     return Err(MALFORMED);
@@ -184,7 +186,7 @@ impl Offered {
 }
 
 impl Answer {
-    /// Appends its bytes.
+    /// Appends the encoded record to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Want { entry, from } => {
@@ -269,12 +271,12 @@ impl Reader<'_> {
     }
 }
 
-/// The bytes of a record that is not complete.
+/// The bytes of an incomplete record.
 #[derive(Debug, Default)]
 struct Pending(Vec<u8>);
 
 impl Pending {
-    /// Takes the next record off `input`; `None` if more bytes are needed, which it keeps.
+    /// Takes the next record off `input`. If it is incomplete, keeps its bytes and returns `None`.
     fn take(
         &mut self,
         input: &mut &[u8],
@@ -300,14 +302,14 @@ impl Pending {
     }
 }
 
-/// The next part of a sender's stream.
+/// A piece of a sender's stream.
 #[derive(Debug)]
 pub enum Piece<'a> {
     /// A record.
     Record(Offered),
     /// Bytes of a file.
     Bytes {
-        /// Which.
+        /// Number of the entry.
         entry: u32,
         /// The bytes.
         bytes: &'a [u8],
@@ -318,15 +320,15 @@ pub enum Piece<'a> {
 #[derive(Debug, Default)]
 pub struct OfferedReader {
     pending: Pending,
-    /// The file whose bytes are next, and how many.
+    /// The entry whose bytes follow, and their number.
     data: (u32, u64),
 }
 
 impl OfferedReader {
-    /// Takes the next piece off `input`; `None` if more bytes are needed.
+    /// Takes the next piece off `input`. Returns `None` if more bytes are needed.
     ///
     /// # Errors
-    /// [`Error::Malformed`].
+    /// Returns [`Error::Malformed`] for an invalid record.
     pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Piece<'a>>, Error> {
         let (entry, left) = &mut self.data;
         if *left > 0 {
@@ -350,10 +352,10 @@ impl OfferedReader {
 pub struct AnswerReader(Pending);
 
 impl AnswerReader {
-    /// Takes the next record off `input`; `None` if more bytes are needed.
+    /// Takes the next record off `input`. Returns `None` if more bytes are needed.
     ///
     /// # Errors
-    /// [`Error::Malformed`].
+    /// Returns [`Error::Malformed`] for an invalid record.
     pub fn next(&mut self, input: &mut &[u8]) -> Result<Option<Answer>, Error> {
         self.0.take(input, Answer::length)?.map(|bytes| Answer::decode(&bytes)).transpose()
     }
@@ -381,7 +383,7 @@ mod tests {
         ]
     }
 
-    /// All pieces of a stream that comes in pieces of so many bytes.
+    /// Reads a stream in chunks of `step` bytes and returns its records and file bytes.
     fn read(bytes: &[u8], step: usize) -> Result<(Vec<Offered>, Vec<u8>), Error> {
         let (mut reader, mut records, mut data) = (OfferedReader::default(), Vec::new(), Vec::new());
         for mut input in bytes.chunks(step) {

@@ -1,4 +1,5 @@
-//! The paths of the end that opens them: local addresses, the terms of each, a socket for each, and interfaces that come, go and change.
+//! The paths of the connecting end: local addresses, terms and sockets, and interfaces that appear,
+//! disappear and change.
 
 use super::aims::{Aims, resolve};
 use super::changes::{Change, Place, changes, is_taken, place_for_another};
@@ -18,27 +19,27 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// Between two looks at the addresses of interfaces, also without notices of the system.
+/// Interval between two scans of the interfaces without a notice of the system.
 const RESCAN: Duration = Duration::from_secs(1);
 
-/// Between two looks at least: the notices of one change come in pieces.
+/// Shortest interval between two scans, because one change causes several notices.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Nothing listens at the peer, by the word of one path: the others have so long to say otherwise.
+/// After one path reports a refused connection, other paths may still get an answer for this long.
 const DOUBT: Duration = Duration::from_secs(3);
 
-/// One of a path's terms; see [`Terms`].
+/// A single term of a path; see [`Terms`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Term {
-    /// Its cost.
+    /// The cost of the path.
     Cost(u32),
-    /// Payload bytes that it may carry.
+    /// Number of payload bytes that the path may carry.
     Budget(u64),
-    /// Only while no other path works.
+    /// The path is used only while no other path works.
     Backup,
 }
 
-/// A path that is wanted and not to be had yet.
+/// A path that the user named and that cannot be opened yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Awaited {
     Local(Local),
@@ -47,34 +48,36 @@ enum Awaited {
 
 /// All paths to one peer.
 pub(crate) struct Routes {
-    /// The peer, as it was named.
+    /// The peer as the user named it.
     to: String,
-    /// Its addresses.
+    /// Addresses of the peer.
     remotes: Vec<SocketAddr>,
-    /// It has answered once.
+    /// Whether the peer has ever answered.
     answered: bool,
     pub(crate) terms: Vec<Terms>,
     pub(crate) sockets: Sockets,
     places: Vec<Place>,
     given: Vec<(String, Term)>,
     awaited: Vec<Awaited>,
-    /// Nothing was named: every interface that appears is a path.
+    /// True if the user named no path: every interface that appears becomes one.
     every: bool,
     may_grow: bool,
-    /// Where the system says nothing, looks alone have to do.
+    /// `None` if the system gives no notices; then only periodic scans find changes.
     notices: Option<Notices>,
     looked_at: Instant,
     look_at: Instant,
 }
 
 impl Routes {
-    /// Binds a socket for each path. Addresses and interfaces that are missing are awaited, if there is one path at least.
+    /// Binds a socket for each path. If at least one path can be opened, the other named paths are
+    /// awaited.
     ///
     /// # Errors
-    /// [`Error::Setting`] says which is not to be had, if none is.
+    /// Returns [`Error::Setting`] if no path can be opened. With a recording, a single missing path
+    /// is enough.
     pub(crate) fn open(now: Instant, wanted: &Connect) -> Result<Self, Error> {
         let remotes = resolve(&wanted.to)?;
-        // A recording is of the paths that it began with.
+        // A recording covers only the paths that exist at its beginning.
         let may_grow = wanted.record.is_none();
         let found = Snapshot::take(&remotes);
         let mut sockets = Sockets::new()?;
@@ -141,22 +144,23 @@ impl Routes {
         })
     }
 
-    /// Where the paths begin.
+    /// Returns the local end of each path.
     pub(crate) fn locals(&self) -> Vec<Local> {
         self.places.iter().map(|place| place.local().clone()).collect()
     }
 
-    /// Their addresses.
+    /// Returns the local address of each path.
     pub(crate) fn addresses(&self) -> Vec<IpAddr> {
         self.places.iter().map(|place| place.local().address).collect()
     }
 
-    /// Where the first path leads to.
+    /// Returns the peer's address on the first path.
     pub(crate) fn remote(&self) -> SocketAddr {
         self.places.first().map_or(self.remotes[0], |place| place.aims.now().remote)
     }
 
-    /// Where the other paths lead to, if that is another address than the first one's. The peer is looked for from now on.
+    /// Starts the search for the peer. Returns the paths whose peer address differs from that of
+    /// the first path.
     pub(crate) fn aim(&mut self) -> Vec<Reroute> {
         self.places.iter_mut().for_each(|place| place.aims.restart());
         let remote = self.remote();
@@ -169,8 +173,8 @@ impl Routes {
         Reroute::Aimed(path, aim.local.address, aim.remote)
     }
 
-    /// The network's reason for a missing peer: nothing listens at any of its addresses. A peer that answered once is looked
-    /// for until patience ends.
+    /// Returns the error for an unreachable peer, if no socket listens on any of its addresses. A
+    /// peer that has answered once is not refused; the sender's patience limits the search.
     pub(crate) fn refusal(&self, now: Instant) -> Option<String> {
         let refused = || self.places.iter().filter_map(|place| place.aims.refused_at());
         let first = refused().min().filter(|_| !self.answered)?;
@@ -180,12 +184,13 @@ impl Routes {
         (!waits).then(|| format!("{}: nothing listens there (connection refused)", self.to))
     }
 
-    /// The addresses and interfaces that are waited for.
+    /// Returns the awaited addresses and interfaces.
     pub(crate) fn awaited(&self) -> Vec<String> {
         self.awaited.iter().map(ToString::to_string).collect()
     }
 
-    /// The datagrams that came: on which path, from where, and several that came together with the size of each but the last.
+    /// Receives datagrams. `take` gets the path, the peer's address, one or more datagrams in a
+    /// row, and the size of each datagram except the last.
     pub(crate) fn receive(&mut self, mut take: impl FnMut(usize, SocketAddr, &[u8], usize)) {
         let Self { sockets, places, answered, .. } = self;
         for (path, place) in places.iter_mut().enumerate() {
@@ -197,7 +202,8 @@ impl Routes {
         }
     }
 
-    /// Now and then, and after notices of the system: the changes of the paths. Those that need another socket have it.
+    /// Handles errors and peer addresses, and scans the interfaces when a scan is due. Returns the
+    /// changes of the paths. A path that needs another socket already has it.
     pub(crate) fn rescan(&mut self, now: Instant) -> Vec<Reroute> {
         let mut reroutes = Vec::new();
         self.hear(now, &mut reroutes);
@@ -236,7 +242,7 @@ impl Routes {
         reroutes
     }
 
-    /// Takes the errors of packets.
+    /// Reads the queued errors of sent packets.
     fn hear(&mut self, now: Instant, reroutes: &mut Vec<Reroute>) {
         for (path, place) in self.places.iter_mut().enumerate() {
             let headers = if place.local().address.is_ipv4() { 28 } else { 48 };
@@ -253,7 +259,7 @@ impl Routes {
         }
     }
 
-    /// Paths that nobody has answered try the peer's next address.
+    /// Moves each path without an answer on to the peer's next address, if its time is over.
     fn advance(&mut self, now: Instant, reroutes: &mut Vec<Reroute>) {
         let answered = self.places.iter().find(|place| place.aims.has_answered());
         let known = answered.map(|place| place.aims.now().remote);
@@ -295,7 +301,7 @@ impl Routes {
         }
     }
 
-    /// Interfaces without a path get one.
+    /// Opens paths for new interfaces and for awaited ones.
     fn take_up(&mut self, found: &Snapshot, reroutes: &mut Vec<Reroute>) {
         for aims in if self.every { found.usable() } else { Vec::new() } {
             self.add(aims, reroutes);
@@ -311,14 +317,14 @@ impl Routes {
         }
     }
 
-    /// Another path, if there is a place for it; whether there is one from there now.
+    /// Adds a path, if a place is free. Returns whether a path from this local end exists now.
     fn add(&mut self, aims: Aims, reroutes: &mut Vec<Reroute>) -> bool {
         let local = aims.now().local.clone();
         if is_taken(&self.places, &local) {
             return true;
         }
         let Some(path) = place_for_another(&self.places) else { return false };
-        // An address that is not ready is there at the next look.
+        // An address that is not ready yet is tried again at the next scan.
         if bind(&mut self.sockets, path, &local).is_err() {
             return false;
         }
@@ -339,7 +345,8 @@ impl Routes {
         true
     }
 
-    /// Sends these datagrams, and those that waited. Reports paths that take none, and the effect on the path.
+    /// Sends these datagrams after the queued ones. Calls `failed` for each path that refuses a
+    /// datagram, with the change of the path.
     pub(crate) fn send(
         &mut self,
         now: Instant,
@@ -351,7 +358,7 @@ impl Routes {
         }
         for outgoing in out.drain(..) {
             let path = outgoing.path;
-            // The system keeps this error together with the limit (see `hear`).
+            // The error queue reports this error together with the size limit (see `hear`).
             let told = |error: &io::Error| cfg!(target_os = "linux") && errno(error) == Some(Errno::EMSGSIZE);
             if let Some(trouble) = self.sockets.send(path, Some(outgoing)).filter(|error| !told(error)) {
                 let place = &mut self.places[path];
@@ -365,7 +372,7 @@ impl Routes {
         }
     }
 
-    /// How the paths stand.
+    /// Returns the state of each path.
     pub(crate) fn status(&self, progress: Vec<Progress>, meter: &mut Meter, now: Instant) -> Vec<PathStatus> {
         let rates = meter.rates(now, &progress.iter().map(|path| path.sent).collect::<Vec<_>>());
         let path = |((path, place), rate_bps): ((Progress, &Place), f64)| PathStatus {
@@ -396,7 +403,8 @@ impl fmt::Display for Awaited {
     }
 }
 
-/// Whether the system says of a packet that there is no way any more, rather than that this packet is none.
+/// Whether the error means that the path has no route any more, rather than that this packet is
+/// invalid.
 fn is_gone(error: &io::Error) -> bool {
     let gone = [Errno::ENETDOWN, Errno::ENETUNREACH, Errno::EADDRNOTAVAIL, Errno::ENODEV, Errno::ENXIO];
     errno(error).is_some_and(|number| gone.contains(&number))
@@ -406,7 +414,7 @@ fn errno(error: &io::Error) -> Option<Errno> {
     error.raw_os_error().map(Errno::from_raw)
 }
 
-/// A path's socket, perhaps in the place of another one.
+/// Opens or replaces the socket of a path.
 fn bind(sockets: &mut Sockets, path: usize, local: &Local) -> io::Result<()> {
     let (address, interface) = (SocketAddr::new(local.address, 0), local.interface.as_deref());
     if path < sockets.len() {
@@ -418,12 +426,13 @@ fn bind(sockets: &mut Sockets, path: usize, local: &Local) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a name is that of a path.
+/// Whether `name` is the name of this local end.
 fn means(name: &str, local: &Local) -> bool {
     local.interface.as_deref() == Some(name) || local.address.to_string() == name || local.to_string() == name
 }
 
-/// Every name has to be that of a path that is there, or may come: of one that is waited for, or of an interface that there is, where all are paths.
+/// Returns an error for a name without a path. Valid names are those of existing paths and awaited
+/// paths. If every interface is used, the name of any existing interface is valid too.
 fn check(given: &[(String, Term)], places: &[Place], awaited: &[Awaited], every: bool) -> Result<(), Error> {
     let may_come = |name: &str| {
         let waits = |one: &Awaited| match one {
@@ -442,12 +451,12 @@ fn check(given: &[(String, Term)], places: &[Place], awaited: &[Awaited], every:
     Ok(())
 }
 
-/// Whether a name is that of a path, whichever of its addresses it uses.
+/// Whether `name` is the name of a path, under any of its local addresses.
 fn is_named(name: &str, aims: &Aims) -> bool {
     aims.locals().any(|local| means(name, local))
 }
 
-/// The terms of a path.
+/// Returns the terms of a path.
 fn terms_of(given: &[(String, Term)], aims: &Aims) -> Terms {
     let mut terms = Terms::default();
     for (_, term) in given.iter().filter(|(name, _)| is_named(name, aims)) {

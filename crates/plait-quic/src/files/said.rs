@@ -1,17 +1,18 @@
-//! The system's and the network's word about packets that were sent: ICMP errors, and packets that the system itself
+//! Errors about sent packets: ICMP errors from the network, and packets that the system itself
 //! refused (Linux: ip(7), `IP_RECVERR`).
 
 use mio::net::UdpSocket;
 use std::net::SocketAddr;
 
-/// Why a packet did not get through.
+/// Why a packet was not delivered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Said {
-    /// Nothing listens at this port of the host.
+    /// No socket listens on this port of the host.
     Refused(SocketAddr),
-    /// No larger IP packet fits; `own` if this machine says so, and not a router.
+    /// The IP packet is larger than the limit in `bytes`. `own` is true if this machine reports it,
+    /// not a router.
     TooLarge { bytes: u32, own: bool },
-    /// There is no way to the host.
+    /// There is no route to the host.
     NoRoute,
 }
 
@@ -37,16 +38,17 @@ mod linux {
     use std::net::{SocketAddrV4, SocketAddrV6};
     use std::os::fd::AsRawFd;
 
-    /// From now on errors are kept until they are taken.
+    /// Makes the system queue errors on the socket until [`take`] reads them.
     pub(in crate::files) fn ask(socket: &UdpSocket) {
-        // Without that there is less to tell.
+        // If this fails, fewer errors are reported.
         let _ = match socket.local_addr() {
             Ok(SocketAddr::V4(_)) => setsockopt(socket, Ipv4RecvErr, &true),
             _ => setsockopt(socket, Ipv6RecvErr, &true),
         };
     }
 
-    /// The next error that was kept, if there is one; `Some(None)` is one that means nothing here.
+    /// Takes the next queued error. Returns `None` if the queue is empty, and `Some(None)` for an
+    /// error without a meaning here.
     pub(in crate::files) fn take(socket: &UdpSocket) -> Option<Option<Said>> {
         let mut quoted = [0; 64];
         let mut slices = [IoSliceMut::new(&mut quoted)];

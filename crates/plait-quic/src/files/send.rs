@@ -1,4 +1,4 @@
-//! Sending files and folders.
+//! Sends files and folders.
 
 use super::record::{self, Record};
 use super::records::{Kind, UNKNOWN};
@@ -22,21 +22,22 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Files and folders, and their receiver.
+/// Files and folders to send, and their receiver.
 #[derive(Clone, Debug)]
 pub struct Shipment {
-    /// Files, folders, and `-` for standard input; without any, the receiver is asked whether it would take some
-    /// ([`Offer::QUESTION`]).
+    /// Files, folders, and `-` for standard input. If empty, the receiver is only asked whether it
+    /// would accept files ([`Offer::QUESTION`]).
     pub paths: Vec<PathBuf>,
-    /// The name of the only one at the receiver; `None` is its own.
+    /// Name of the only file or folder at the receiver. With `None`, it keeps its own name.
     pub name: Option<String>,
-    /// The receiver, and the paths.
+    /// The receiver and the paths.
     pub connect: Connect,
-    /// One QUIC connection with QUIC's own multipath, and an ordinary stream: see [`interop`](crate::interop).
+    /// Whether to use a single QUIC connection with QUIC's own multipath and an ordinary stream;
+    /// see [`interop`](crate::interop).
     pub interop: bool,
 }
 
-/// Files that are ready to be sent: sockets are bound.
+/// Files that are ready to be sent, with bound sockets.
 pub struct Sending {
     shipment: Shipment,
     routes: Routes,
@@ -47,42 +48,43 @@ pub struct Sending {
 /// The result of a transfer.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// The name for people.
+    /// Name of the transfer, for display.
     pub name: String,
-    /// Files that the receiver has.
+    /// Number of files that the receiver has.
     pub files: usize,
-    /// Their size in bytes.
+    /// Size of these files in bytes.
     pub bytes: u64,
-    /// Of these, bytes that the receiver had before.
+    /// Bytes of these that the receiver had before.
     pub resumed: u64,
-    /// The SHA-256 of a single file, which the receiver has confirmed.
+    /// The SHA-256 of a single file, confirmed by the receiver.
     pub digest: Option<[u8; 32]>,
     /// Missing files and folders, each with the reason.
     pub failed: Vec<(String, String)>,
-    /// Links, devices and pipes.
+    /// Links, devices and pipes, which are not sent.
     pub skipped: Vec<String>,
-    /// From the first packet of the first handshake to the last verdict.
+    /// Time from the first packet of the first handshake to the last verdict.
     pub duration: Duration,
     /// The paths, with their interfaces.
     pub paths: Vec<(Local, Progress)>,
-    /// The schedulers that were put in the place of others.
+    /// Changes of the scheduler.
     pub changes: Vec<Change>,
-    /// The transport's counters.
+    /// Counters of the transport.
     pub counters: Counters,
-    /// Packets that did not fit into QUIC's datagrams, which has to be none.
+    /// Packets that did not fit into QUIC datagrams. This must be 0.
     pub oversized: u64,
-    /// Why the recording is not whole, if it is not.
+    /// Why the recording is incomplete, if it is.
     pub unrecorded: Option<String>,
 }
 
-/// Called in each turn, now and then with the status; breaking ends the transfer.
+/// The watcher, called in each turn, and with a status twice a second. Returning `Break` ends the
+/// transfer.
 type Watch<'a> = dyn FnMut(Instant, Option<&Status>) -> ControlFlow<()> + 'a;
 
 impl Sending {
-    /// Looks at the files and binds a socket for each path.
+    /// Reads the list of files and binds a socket for each path.
     ///
     /// # Errors
-    /// [`Error::Setting`] names the file, address or option that cannot be used.
+    /// Returns [`Error::Setting`] with the file, address or option that cannot be used.
     pub fn open(shipment: Shipment) -> Result<Self, Error> {
         let Shipment { paths, name, connect, interop } = &shipment;
         connect.settings.check()?;
@@ -97,29 +99,30 @@ impl Sending {
         Ok(Self { shipment, routes, tree, recording })
     }
 
-    /// The paths, in the order in which schedulers see them.
+    /// Returns the paths, in the order of the scheduler's path numbers.
     pub fn paths(&self) -> Vec<Local> {
         self.routes.locals()
     }
 
-    /// The addresses and interfaces that are not there, and become paths when they are.
+    /// Returns the addresses and interfaces that are missing. They become paths when they appear.
     pub fn awaited(&self) -> Vec<String> {
         self.routes.awaited()
     }
 
-    /// Sends it.
+    /// Sends the files.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if `watch` broke; why the receiver does not have the only file, as far as that is known. Of
-    /// several, [`Sent::failed`] tells.
+    /// Returns [`Error::Stopped`] if `watch` returned `Break`. For a single file, returns the
+    /// reason why the receiver does not have it, if the reason is known. With several files,
+    /// [`Sent::failed`] has the reasons.
     pub fn run<W: Scheduler>(self, scheduler: W, watch: &mut Watch<'_>) -> Result<Sent, Error> {
         self.run_piloted(scheduler, None, watch)
     }
 
-    /// Sends with a pilot, which may replace the scheduler.
+    /// Sends the files with a pilot, which may replace the scheduler.
     ///
     /// # Errors
-    /// As [`Sending::run`]'s.
+    /// Returns the errors of [`Sending::run`].
     pub fn run_piloted<W: Scheduler>(
         mut self,
         scheduler: W,
@@ -217,7 +220,7 @@ impl Sending {
         Ok(Offer { name: self.tree.name(), size: sizes.sum(), identity: self.tree.identity()? })
     }
 
-    /// Until there is an outcome.
+    /// Runs the sender until it has an outcome.
     fn drive(
         &mut self,
         sender: &mut impl Ship,

@@ -1,4 +1,4 @@
-//! An end that sends a file, as the loop around sockets sees it, in both modes.
+//! The sender in both modes, as seen by the socket loop.
 
 use super::upload::Upload;
 use crate::error::Error;
@@ -34,23 +34,23 @@ pub(super) trait Ship {
     fn progress(&self) -> Vec<Progress>;
     fn counters(&self) -> Counters;
 
-    /// Ends a recording, where there may be one.
+    /// Ends the recording, if there is one.
     fn end_recording(&mut self, _now: Instant) -> io::Result<()> {
         Ok(())
     }
 
-    /// The changes of its scheduler, where it can change.
+    /// Returns the changes of the scheduler, if it can change.
     fn changes(&self) -> &[Change] {
         &[]
     }
 
-    /// Packets that did not fit into QUIC's datagrams, where there are such.
+    /// Returns the number of packets that did not fit into QUIC datagrams.
     fn oversized(&self) -> u64 {
         0
     }
 }
 
-/// Both have the same functions, but for the part behind the type.
+/// Implements `Ship` by the type's own methods of the same names, plus the given items.
 macro_rules! ship {
     ($sender:ty $(, $more:item)*) => {
         impl<W: Scheduler> Ship for $sender {

@@ -10,13 +10,13 @@ use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// Bytes asked of the system for each direction; it may give less.
+/// Requested size of each socket buffer in bytes; the system may give less.
 const BUFFER: usize = 4 << 20;
 
-/// Bytes that the system hands over at once: several datagrams of one sender (GRO).
+/// Largest size of one receive call in bytes: several datagrams from one peer (GRO).
 const PIECE: usize = 64 << 10;
 
-/// Calls for datagrams between two looks at timers.
+/// Largest number of receive calls before timers are checked again.
 const ROUNDS: usize = 8;
 
 /// The first token of sources other than these sockets.
@@ -25,15 +25,15 @@ pub(crate) const OTHERS: usize = 1 << 16;
 /// The token of notices about interfaces.
 pub(super) const NOTICE: Token = Token(OTHERS - 1);
 
-/// Batches that wait for a socket; further ones are lost, as in any queue.
+/// Largest number of batches in the send queue of a socket. Further batches are dropped.
 const WAITING: usize = 4_096;
 
-/// Readiness of a socket of another kind.
+/// Readiness of a source other than these sockets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ready {
     pub(crate) readable: bool,
     pub(crate) writable: bool,
-    /// Its peer sends nothing more, or it was broken off.
+    /// The peer sends no more data, or the connection is broken.
     pub(crate) closing: bool,
 }
 
@@ -43,15 +43,15 @@ struct Socket {
     waiting: VecDeque<Outgoing>,
 }
 
-/// Some sockets, by their number.
+/// UDP sockets by their index.
 pub(crate) struct Sockets {
     poll: Poll,
     events: Events,
     sockets: Vec<Socket>,
     buffer: Vec<u8>,
-    /// A socket may have more datagrams than were taken.
+    /// True if a socket may have more datagrams to read.
     more: bool,
-    /// Sockets whose errors are to be taken, by their bits.
+    /// Bit mask of sockets with errors to read.
     erred: u32,
 }
 
@@ -67,7 +67,7 @@ impl Sockets {
         })
     }
 
-    /// Another socket; where it is.
+    /// Opens another socket. Returns its local address.
     pub(crate) fn add(&mut self, local: SocketAddr, interface: Option<&str>) -> io::Result<SocketAddr> {
         let socket = self.open(self.sockets.len(), local, interface)?;
         let address = socket.io.local_addr()?;
@@ -75,7 +75,7 @@ impl Sockets {
         Ok(address)
     }
 
-    /// Replaces a socket; the batches that waited there are lost.
+    /// Replaces a socket. Its queued batches are lost.
     pub(crate) fn replace(
         &mut self,
         index: usize,
@@ -94,11 +94,11 @@ impl Sockets {
         bind_interface(&socket, interface)?;
         socket.set_nonblocking(true)?;
         if local.is_ipv6() && local.ip().is_unspecified() {
-            // Of both families, as far as the system can.
+            // Accept both families, if the system supports it.
             let _ = socket.set_only_v6(false);
         }
         socket.bind(&local.into())?;
-        // The system's limits may be lower.
+        // The limits of the system may be lower.
         let _ = socket.set_send_buffer_size(BUFFER);
         let _ = socket.set_recv_buffer_size(BUFFER);
         let mut io = UdpSocket::from_std(socket.into());
@@ -108,12 +108,12 @@ impl Sockets {
         Ok(Socket { io, state, waiting: VecDeque::new() })
     }
 
-    /// Keeps the errors of sent packets from now on, for [`Sockets::said`].
+    /// Makes the system queue errors about sent packets, for [`Sockets::said`].
     pub(super) fn ask(&self, index: usize) {
         said::ask(&self.sockets[index].io);
     }
 
-    /// Takes the errors of packets that a socket has sent.
+    /// Takes the queued errors about packets of a socket.
     pub(super) fn said(&mut self, index: usize) -> Vec<Said> {
         let bit = 1_u32.checked_shl(index as u32).unwrap_or(0);
         let mut found = Vec::new();
@@ -126,12 +126,12 @@ impl Sockets {
         found
     }
 
-    /// For further sources of events, with tokens from [`OTHERS`] on.
+    /// Returns the registry for further event sources, with tokens from [`OTHERS`] on.
     pub(crate) fn registry(&self) -> &Registry {
         self.poll.registry()
     }
 
-    /// Tokens and readiness of these, since the last wait.
+    /// Returns tokens and readiness of these sources since the last wait.
     pub(crate) fn others(&self) -> impl Iterator<Item = (usize, Ready)> {
         let others = self.events.iter().filter(|event| event.token().0 >= OTHERS);
         others.map(|event| {
@@ -151,7 +151,7 @@ impl Sockets {
         self.sockets.len()
     }
 
-    /// Waits until something can be read or written, or the time is over.
+    /// Waits until a source is ready, or `most` has passed.
     pub(crate) fn wait(&mut self, most: Duration) -> io::Result<()> {
         let most = if std::mem::take(&mut self.more) { Duration::ZERO } else { most };
         match self.poll.poll(&mut self.events, Some(most)) {
@@ -165,7 +165,8 @@ impl Sockets {
         Ok(())
     }
 
-    /// The datagrams that came to a socket: from where, to which address, and several that came together with the size of each but the last.
+    /// Receives datagrams of a socket. `take` gets the remote address, the local address, one or
+    /// more datagrams in a row, and the size of each datagram except the last.
     pub(crate) fn receive(
         &mut self,
         index: usize,
@@ -176,7 +177,7 @@ impl Sockets {
         for round in 0..ROUNDS {
             let mut slices: Vec<IoSliceMut<'_>> =
                 self.buffer.chunks_mut(PIECE).map(IoSliceMut::new).collect();
-            // Other errors are those of packets that left before (ICMP): see `said`.
+            // Other errors come from packets sent earlier (ICMP); see `said`.
             let count = match state.recv(UdpSockRef::from(io), &mut slices, &mut metas) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
@@ -189,7 +190,8 @@ impl Sockets {
         }
     }
 
-    /// Sends on a socket, now or as soon as there is room. Refused datagrams are lost, and the system's reason is returned.
+    /// Sends on a socket, at once or as soon as its buffer has room. A refused datagram is lost,
+    /// and the system's error is returned.
     pub(crate) fn send(&mut self, index: usize, outgoing: Option<Outgoing>) -> Option<io::Error> {
         let socket = &mut self.sockets[index];
         if socket.waiting.len() < WAITING {
@@ -209,9 +211,11 @@ impl Sockets {
             };
             match socket.state.try_send(UdpSockRef::from(&socket.io), &transmit) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                // A full queue of the interface, which IP_RECVERR makes an error: the packet is lost, as in any queue.
+                // The queue of the interface is full, which is an error with IP_RECVERR. The packet
+                // is lost, as in any queue.
                 Err(error) if error.raw_os_error() == Some(nix::libc::ENOBUFS) => {}
-                // It may be the error of a packet that left before (IP_RECVERR), and nothing has left now.
+                // The error may be about an earlier packet (IP_RECVERR). Then this packet was not
+                // sent, so try once more.
                 Err(_) if !std::mem::replace(&mut again, true) => continue,
                 Err(error) => trouble = Some(error),
                 Ok(()) => {}
@@ -230,7 +234,7 @@ impl Sockets {
     }
 }
 
-/// Packets leave on this interface, against the routes' preference.
+/// Binds a socket to an interface, regardless of the routing table.
 pub(crate) fn bind_interface(socket: &socket2::Socket, interface: Option<&str>) -> io::Result<()> {
     let Some(interface) = interface else { return Ok(()) };
     #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -1,8 +1,9 @@
-//! The stream of a sender, from the first byte that is not acknowledged on: records, small files, and places of large
-//! files. A retransmission looks its bytes up again.
+//! The sender's stream, from the first unacknowledged byte: records, small files, and references to
+//! large files. A retransmission reads its bytes again.
 //!
-//! A large file is hashed as it leaves. Bytes mostly leave in order; a scheduler that assigns packets ahead may send
-//! later ones first. So the hash follows at a distance and reads missed bytes again.
+//! A large file is hashed while it is sent. Bytes mostly leave in order, but a scheduler that
+//! assigns packets ahead may send later bytes first. So the hash follows at a distance and reads
+//! skipped bytes again.
 
 use super::hashing::Content;
 use super::records::{Digest, Offered};
@@ -11,23 +12,23 @@ use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
-/// The distance at which the hash follows.
+/// Distance in bytes at which the hash follows the highest offset read.
 const LAG: u64 = 1 << 20;
 
-/// Bytes of an end record.
+/// Length of an end record in bytes.
 const END: u64 = 38;
 
-/// A large file while it is sent.
+/// A large file that is being sent.
 struct Large {
     content: Ahead<Content>,
-    /// Bytes in all.
+    /// Size in bytes.
     size: u64,
     hash: Sha256,
-    /// Bytes that are hashed.
+    /// Number of bytes hashed so far.
     hashed: u64,
-    /// It could not be read, so zeros were sent in its place.
+    /// The first read error. Zeros are sent in place of unreadable bytes.
     failed: Option<io::Error>,
-    /// The end record, once it was asked for.
+    /// The encoded end record, after its first use.
     end: Option<Vec<u8>>,
 }
 
@@ -47,7 +48,7 @@ impl Large {
         }
     }
 
-    /// Hashes up to this place.
+    /// Hashes the file up to this offset.
     fn follow(&mut self, until: u64) {
         let mut buffer = vec![0; 1 << 16];
         while self.hashed < until && self.failed.is_none() {
@@ -60,7 +61,7 @@ impl Large {
         }
     }
 
-    /// Once all of it has left.
+    /// Returns the digest or the read error, once the whole file has been sent.
     fn outcome(&self) -> Option<Result<Digest, String>> {
         self.end.as_ref()?;
         let failed = self.failed.as_ref().map(|error| format!("it cannot be read: {error}"));
@@ -80,36 +81,36 @@ impl Large {
 }
 
 enum Matter {
-    /// These.
+    /// Bytes in memory.
     Bytes(Vec<u8>),
-    /// Zeros.
+    /// Zeros that fill a segment.
     Padding,
-    /// The bytes of a large file from this place on.
+    /// Bytes of a large file, by its entry and the offset in it.
     Large(u32, u64),
-    /// Its end record.
+    /// The end record of a large file, by its entry.
     End(u32),
 }
 
 struct Span {
     start: u64,
     length: u64,
-    /// Whether they are bytes of files.
+    /// Whether the span holds bytes of a file.
     content: bool,
     matter: Matter,
 }
 
-/// The stream.
+/// The sender's stream.
 #[derive(Default)]
 pub(super) struct Spans {
     spans: VecDeque<Span>,
     larges: BTreeMap<u32, Large>,
-    /// Results of large files after their acknowledgement.
+    /// Results of large files whose end record is acknowledged.
     read: BTreeMap<u32, Result<Digest, String>>,
-    /// Bytes in all.
+    /// Length of the stream so far, in bytes.
     end: u64,
-    /// Of these, those that are acknowledged.
+    /// Acknowledged bytes.
     acknowledged: u64,
-    /// Bytes of files in spans that are acknowledged as a whole.
+    /// File bytes in fully acknowledged spans.
     carried: u64,
 }
 
@@ -118,18 +119,19 @@ impl Spans {
         self.end
     }
 
-    /// Bytes that are not acknowledged.
+    /// Returns the number of unacknowledged bytes.
     pub(super) fn under_way(&self) -> u64 {
         self.end - self.acknowledged
     }
 
-    /// Bytes of files that are acknowledged.
+    /// Returns the number of acknowledged file bytes.
     pub(super) fn carried(&self) -> u64 {
         let first = self.spans.front().filter(|span| span.content);
         self.carried + first.map_or(0, |span| self.acknowledged.saturating_sub(span.start))
     }
 
-    /// The peer has so many bytes.
+    /// Handles an acknowledgement of the first `bytes` of the stream and drops fully acknowledged
+    /// spans.
     pub(super) fn acknowledge(&mut self, bytes: u64) {
         self.acknowledged = bytes.clamp(self.acknowledged, self.end);
         while self.spans.front().is_some_and(|span| span.start + span.length <= bytes) {
@@ -151,7 +153,7 @@ impl Spans {
     }
 
     pub(super) fn push_record(&mut self, record: &Offered) {
-        // Records that follow each other are one span.
+        // Consecutive records share one span.
         let mut bytes = Vec::new();
         record.encode(&mut bytes);
         let length = bytes.len() as u64;
@@ -167,7 +169,7 @@ impl Spans {
         }
     }
 
-    /// Bytes of a file that are in memory.
+    /// Appends file bytes that are in memory.
     pub(super) fn push_bytes(&mut self, entry: u32, bytes: Vec<u8>) {
         let length = bytes.len() as u64;
         if length > 0 {
@@ -176,7 +178,8 @@ impl Spans {
         }
     }
 
-    /// A large file from a place on, whose first bytes have this hash, with its end record.
+    /// Appends a large file from an offset on, and its end record. `from` has the offset and the
+    /// hash of the bytes before it.
     pub(super) fn push_large(&mut self, entry: u32, content: Content, size: u64, from: (u64, Sha256)) {
         let (from, hash) = from;
         let content = Ahead::new(content, size);
@@ -186,17 +189,18 @@ impl Spans {
         self.push(END, false, Matter::End(entry));
     }
 
-    /// Fills the last segment of so many bytes.
+    /// Pads the stream to a multiple of `unit` bytes, so that its last segment is full.
     pub(super) fn pad(&mut self, unit: u64) {
         self.push(self.end.next_multiple_of(unit) - self.end, false, Matter::Padding);
     }
 
-    /// Another segment without meaning.
+    /// Appends a segment of padding.
     pub(super) fn push_padding(&mut self, bytes: u64) {
         self.push(bytes, false, Matter::Padding);
     }
 
-    /// Takes the SHA-256 of a large file, or its read error. `None` until all of it has left.
+    /// Takes the SHA-256 of a large file, or its read error. Returns `None` until all of the file
+    /// has been sent.
     pub(super) fn take_read(&mut self, entry: u32) -> Option<Result<Digest, String>> {
         self.read.remove(&entry).or_else(|| self.larges.get(&entry)?.outcome())
     }
@@ -240,7 +244,7 @@ mod tests {
         (0..bytes as u32).map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect()
     }
 
-    /// Reads segments in an order as schedulers that assign ahead have it.
+    /// Reads segments out of order, as schedulers that assign packets ahead do.
     #[test]
     fn the_hash_is_that_of_the_whole_file_in_whichever_order_it_leaves() {
         let file = content(5_000_000);

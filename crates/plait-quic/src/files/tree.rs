@@ -1,4 +1,4 @@
-//! The user's files and folders as entries, with all files inside of folders; standard input.
+//! The user's files and folders as entries, including all files inside folders, and standard input.
 
 use super::records::{Digest, Entry, Kind, UNKNOWN};
 use super::upload::Place;
@@ -12,27 +12,28 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The name of standard input.
+/// Path and name that stand for standard input.
 pub const STREAM: &str = "-";
 
-/// Entries of a transfer at most.
+/// Largest number of entries in a transfer.
 const MAX_ENTRIES: usize = 4_000_000;
 
-/// Everything to send.
+/// All files and folders to send.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     pub(super) entries: Vec<(Entry, Place)>,
-    /// Links, devices and pipes: not sent.
+    /// Links, devices and pipes, which are not sent.
     pub(super) skipped: Vec<String>,
-    /// Unreadable files, and files with names that cannot be sent, each with the reason.
+    /// Unreadable files and files with invalid names, each with the reason.
     pub(super) failed: Vec<(String, String)>,
 }
 
 impl Tree {
-    /// Finds all of it. `name`: the receiver's name for the only path.
+    /// Collects the entries of all paths. `name` replaces the name of a single path at the
+    /// receiver.
     ///
     /// # Errors
-    /// [`Error::Setting`] if a path that the user named cannot be sent.
+    /// Returns [`Error::Setting`] if a path that the user named cannot be sent.
     pub(super) fn of(paths: &[PathBuf], name: Option<&str>) -> Result<Self, Error> {
         let (mut tree, mut names) = (Self::default(), BTreeSet::new());
         if let Some(name) = name.filter(|_| paths.len() > 1) {
@@ -68,7 +69,7 @@ impl Tree {
                 ));
             }
             if found.is_file() {
-                // An unreadable file that the user named is an error at once.
+                // A file that the user named must be readable now.
                 std::fs::File::open(path).map_err(|error| refused(error.to_string()))?;
             }
             tree.add(path, name, &found, true)?;
@@ -118,7 +119,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Equal for equal, unchanged files. A stream is like no other.
+    /// Returns a hash that is equal for equal, unchanged files. A stream gets a random one.
     pub(super) fn identity(&self) -> Result<Digest, Error> {
         let mut hash = Sha256::new();
         for (entry, _) in &self.entries {
@@ -132,19 +133,19 @@ impl Tree {
         Ok(hash.finalize().into())
     }
 
-    /// A name for people: the first one's, and how many more there are.
+    /// Returns a name for display: the name of the first path, and the number of further ones.
     pub(super) fn name(&self) -> String {
         let tops: Vec<&Entry> =
             self.entries.iter().map(|(entry, _)| entry).filter(|entry| !entry.path.contains(&b'/')).collect();
         let first = tops.first().map_or(String::new(), |entry| shown_name(&entry.path));
         let more = if tops.len() > 1 { format!(" and {} more", tops.len() - 1) } else { String::new() };
-        // A name of a Hello has 255 bytes at most.
+        // A name in a Hello message has at most 255 bytes.
         let most = (0..=255 - more.len()).rev().find(|length| first.is_char_boundary(*length)).unwrap_or(0);
         format!("{}{more}", first.get(..most).unwrap_or(&first))
     }
 }
 
-/// The last name of a path, which `.` and `..` have elsewhere.
+/// Returns the last name of a path. For `.` and `..` it is the name of the resolved path.
 fn own_name(path: &Path) -> Result<Vec<u8>, String> {
     if path.as_os_str() == STREAM {
         return Err("standard input needs a name: --as NAME".to_owned());

@@ -1,7 +1,8 @@
-//! The sender's side of a transfer's [records](super::records): which files are offered, wanted and sent.
+//! The sender's side of a transfer's [records](super::records): the offered, wanted and sent files.
 //!
-//! All entries are offered ahead, so a small file costs no round trip of its own. The receiver asks for a file from an
-//! offset on. If it has a file of the same name, or a part, it asks for the SHA-256 of as many bytes first.
+//! All entries are offered ahead, so a small file costs no round trip of its own. The receiver asks
+//! for a file from an offset on. If it already has a file of the same name, or a part, it first
+//! asks for the SHA-256 of as many bytes.
 
 use super::hashing::{Content, Hasher};
 use super::records::{Answer, AnswerReader, Digest, Entry, Kind, MAX_OPEN, Offered, UNKNOWN, Verdict};
@@ -21,61 +22,62 @@ use std::time::{Duration, Instant};
 /// Files up to this size are read as a whole.
 const SMALL: u64 = 256 << 10;
 
-/// Bytes that are written before they are acknowledged: more than the largest window of paths that are common.
+/// Limit of unacknowledged bytes in the stream, larger than the windows of common paths.
 const AHEAD: u64 = 32 << 20;
 
-/// An end that has nothing to send for so long sends a segment without meaning, so that both ends hear of each other.
+/// After this time without data, an end sends a segment of padding, so that both ends hear of each
+/// other.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// Bytes that are read at once of standard input, and how often ahead.
+/// Size in bytes of one read from standard input, and number of such reads ahead.
 const PIECE: usize = 256 << 10;
 const PIECES: usize = 16;
 
-/// Where an entry's content is.
+/// Where the content of an entry is.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// A file; a symbolic link only if the user named it.
+    /// A file. It may be a symbolic link only if the user named it.
     File {
-        /// Its path here.
+        /// The local path of the file.
         path: PathBuf,
-        /// Whether the user named it.
+        /// Whether the user named the file.
         named: bool,
     },
     /// Standard input.
     Input,
-    /// In memory.
+    /// Content in memory.
     Memory(Vec<u8>),
-    /// A folder has none.
+    /// No content, for a folder.
     Nowhere,
 }
 
 /// The outcome of an entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Settled {
-    /// The receiver has it, with this SHA-256.
+    /// The receiver has the entry, with this SHA-256.
     Kept(Digest),
-    /// It has another content there.
+    /// The receiver has other content at this path.
     Differs,
-    /// It does not have it, and why.
+    /// The receiver does not have the entry, for this reason.
     Failed(String),
 }
 
 struct Item {
     entry: Entry,
     place: Place,
-    /// The offset from which the receiver wants it.
+    /// The offset from which the receiver wants the file.
     from: Option<u64>,
-    /// How many of its first bytes the receiver asked about, and their hash.
+    /// Number of first bytes whose hash the receiver asked for, and this hash.
     asked: u64,
     prefix: Option<Sha256>,
     /// The SHA-256 of the sent file.
     digest: Option<Digest>,
-    /// Why it could not be read.
+    /// The read error, if there was one.
     trouble: Option<String>,
     settled: Option<Settled>,
 }
 
-/// Standard input, which a thread reads.
+/// Standard input, read by a thread.
 struct Input {
     entry: u32,
     pieces: mpsc::Receiver<io::Result<Vec<u8>>>,
@@ -86,27 +88,27 @@ struct Input {
 pub struct Upload {
     items: Vec<Item>,
     spans: Spans,
-    /// Entries that were offered, and those that have a verdict.
+    /// Number of offered entries, and number of entries with a verdict.
     offered: usize,
     settled: usize,
     finished: bool,
-    /// The receiver has said its last.
+    /// True after the receiver's `finished` record.
     over: bool,
-    /// Files that are wanted, in the order in which they are sent.
+    /// Wanted files, in the order of sending.
     turns: VecDeque<u32>,
     hasher: Hasher,
     input: Option<Input>,
     reader: AnswerReader,
-    /// Bytes of standard input.
+    /// Bytes read from standard input.
     streamed: u64,
-    /// Bytes that the receiver had before, and of the files that it has.
+    /// Bytes that the receiver had before, and bytes of the files that it has kept.
     resumed: u64,
     kept: u64,
     wrote_at: Option<Instant>,
 }
 
 impl Upload {
-    /// Offers these.
+    /// Prepares the upload of these entries.
     pub fn new(items: Vec<(Entry, Place)>) -> Self {
         let item = |(entry, place)| Item {
             entry,
@@ -136,12 +138,12 @@ impl Upload {
         }
     }
 
-    /// The outcome of each entry, in their order.
+    /// Returns each entry with its outcome, in the order of the entries.
     pub fn settled(&self) -> impl Iterator<Item = (&Entry, Option<&Settled>)> {
         self.items.iter().map(|item| (&item.entry, item.settled.as_ref()))
     }
 
-    /// Bytes of the files that the receiver has.
+    /// Returns the size in bytes of the files that the receiver has kept.
     pub fn kept(&self) -> u64 {
         self.kept
     }
@@ -186,7 +188,7 @@ impl Upload {
                 let (unasked, is_file) = (item.from.is_none(), item.entry.kind == Kind::File);
                 let read = self.spans.take_read(entry);
                 let trouble = item.trouble.take().or(read.as_ref().and_then(|read| read.clone().err()));
-                // A file that was there is compared by its prefix, which is all of it.
+                // A file that the receiver already had was compared by a prefix of its full length.
                 let prefix = item.prefix.take().map(|hash| hash.finalize().into());
                 let own = item.digest.or(read.and_then(Result::ok)).or(prefix);
                 let same = !is_file || own == Some(digest);
@@ -207,13 +209,13 @@ impl Upload {
         Ok(())
     }
 
-    /// A file cannot be read: the receiver is told.
+    /// Tells the receiver that a file cannot be read.
     fn give_up(&mut self, entry: u32, error: &io::Error) {
         self.items[entry as usize].trouble.get_or_insert_with(|| format!("it cannot be read: {error}"));
         self.spans.push_record(&Offered::End { entry, sound: false, digest: [0; 32] });
     }
 
-    /// Offers the next entries.
+    /// Offers further entries.
     fn offer(&mut self) {
         while self.offered - self.settled < MAX_OPEN
             && let Some(item) = self.items.get(self.offered)
@@ -227,7 +229,7 @@ impl Upload {
         }
     }
 
-    /// The hashes that the receiver asked for.
+    /// Sends completed hashes that the receiver asked for.
     fn hash(&mut self) {
         for (entry, hash) in self.hasher.poll() {
             match hash {
@@ -241,7 +243,7 @@ impl Upload {
         }
     }
 
-    /// Sends the next file that is wanted.
+    /// Sends a wanted file.
     fn send(&mut self, entry: u32) {
         let item = &mut self.items[entry as usize];
         if item.settled.is_some() {
@@ -349,7 +351,7 @@ impl Application for Upload {
         if !self.over {
             return None;
         }
-        // Of several, each has its own.
+        // With several entries, each has its own outcome.
         let only = self.items.first().filter(|_| self.items.len() == 1);
         Some(match only.and_then(|item| item.settled.as_ref()) {
             Some(Settled::Differs) => Err(Error::Differs),
@@ -371,7 +373,7 @@ impl Application for Upload {
     }
 }
 
-/// Opens an entry's content, on which nothing waits.
+/// Opens the content of an entry without blocking.
 fn open(place: &Place) -> io::Result<Content> {
     match place {
         Place::File { path, named } => {
@@ -387,7 +389,8 @@ fn open(place: &Place) -> io::Result<Content> {
     }
 }
 
-/// Reads standard input on a thread, in pieces. The thread ends with its input or its reader.
+/// Reads standard input in pieces on a thread. The thread ends at the end of the input, or when its
+/// receiver is dropped.
 fn read_input() -> mpsc::Receiver<io::Result<Vec<u8>>> {
     let (pieces, read) = mpsc::sync_channel(PIECES);
     let work = move || {
@@ -408,7 +411,7 @@ fn read_input() -> mpsc::Receiver<io::Result<Vec<u8>>> {
             }
         }
     };
-    // A system that has no thread for it closes the channel, which ends the file.
+    // If the system starts no thread, the channel closes, which ends the file.
     let _ = std::thread::Builder::new().name("plait-input".to_owned()).spawn(work);
     read
 }

@@ -6,9 +6,9 @@ use super::target::Scope;
 use crate::clients::Guest;
 use crate::streams::far::Id;
 
-/// A stream's other side.
+/// State of the TCP connection.
 pub(super) enum Outward {
-    /// Its target's addresses are looked up.
+    /// The addresses of the target are being looked up.
     Looking,
     Connecting(Connecting),
     Joined(Pipe),
@@ -35,7 +35,7 @@ impl Connection {
     pub(super) fn break_off(self) {
         match self.outward {
             Outward::Looking => {}
-            // The target may have taken it, and has not been heard yet.
+            // The target may have accepted the connection already.
             Outward::Connecting(connecting) => connecting.break_off(),
             Outward::Joined(pipe) => pipe.socket.break_off(),
         }

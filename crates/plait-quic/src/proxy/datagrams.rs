@@ -6,22 +6,22 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-/// A flow is forgotten after so long without a datagram (RFC 4787 REQ-5: two minutes at least).
+/// Time without datagrams after which a flow is forgotten (RFC 4787 REQ-5: at least two minutes).
 pub(super) const IDLE: Duration = Duration::from_secs(120);
 
-/// Flows are looked through for that so often.
+/// Interval between two searches for idle flows.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
 
-/// Datagrams that are taken from a socket before others get their turn.
+/// Largest number of datagrams taken from one socket in a turn.
 pub(super) const ROUNDS: usize = 256;
 
-/// The longest datagram that a socket can hand on.
+/// Largest datagram in bytes that a socket can deliver.
 pub(super) const LONGEST: usize = 64 << 10;
 
-/// Bytes of a socket's buffer for each direction. The system may give less.
+/// Requested size of each socket buffer in bytes. The system may give less.
 const BUFFER: usize = 2 << 20;
 
-/// One socket.
+/// A UDP socket.
 #[derive(Debug)]
 pub(super) struct Port {
     io: UdpSocket,
@@ -29,18 +29,18 @@ pub(super) struct Port {
 }
 
 impl Port {
-    /// One that is bound there.
+    /// Opens a socket that is bound to this local address.
     pub(super) fn bind(registry: &Registry, address: SocketAddr, token: usize) -> io::Result<Self> {
         let mut io = UdpSocket::bind(address)?;
         let socket = socket2::SockRef::from(&io);
-        // The system's limits may be lower.
+        // The limits of the system may be lower.
         let _ = socket.set_recv_buffer_size(BUFFER);
         let _ = socket.set_send_buffer_size(BUFFER);
         registry.register(&mut io, Token(token), Interest::READABLE)?;
         Ok(Self { io, readable: true })
     }
 
-    /// One that only hears this address.
+    /// Opens a socket that only receives datagrams from this address.
     pub(super) fn connect(registry: &Registry, address: SocketAddr, token: usize) -> io::Result<Self> {
         let any: SocketAddr = match address {
             SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -55,7 +55,7 @@ impl Port {
         self.io.local_addr()
     }
 
-    /// The next datagram: its bytes, and from where it is.
+    /// Receives the next datagram. Returns its length and its source.
     pub(super) fn receive(&mut self, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
         for _ in 0..ROUNDS {
             if !self.readable {
@@ -71,7 +71,8 @@ impl Port {
         None
     }
 
-    /// Sends a datagram to this address, or to the connected one. A full buffer loses it, as any queue does.
+    /// Sends a datagram to this address, or to the connected one. If the buffer is full, the
+    /// datagram is lost, as in any queue.
     pub(super) fn send(&self, bytes: &[u8], to: Option<SocketAddr>) {
         let _ = match to {
             Some(to) => self.io.send_to(bytes, to),

@@ -26,26 +26,27 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// A client of SOCKS has so long to say where it wants to go.
+/// Time for a SOCKS client to send its target.
 const GREETING: Duration = Duration::from_secs(10);
 
-/// Before the far end is looked for again: longer each time, as long as it is not there.
+/// Pause before the next search for a lost far end. It doubles with each failure, up to
+/// `LONGEST_PAUSE`.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// Connections that are taken from a listener before others get their turn.
+/// Largest number of connections accepted from one listener in a turn.
 const ACCEPTED: usize = 64;
 
-/// Who is asked in each turn, and told what happened; breaking ends it.
+/// The watcher, called in each turn and for each event. Returning `Break` ends the run.
 type Watch<'a> = dyn FnMut(Instant, Option<&Told<'_>>) -> ControlFlow<()> + 'a;
 
-/// Where a listener's connections lead to.
+/// The target of a listener's connections.
 enum Door {
     Socks,
     Forward(Target),
 }
 
-/// A near end whose sockets are bound.
+/// A near end with bound sockets.
 pub struct Entrance {
     plan: Plan,
     routes: Routes,
@@ -57,11 +58,11 @@ pub struct Entrance {
     clients: BTreeMap<usize, Client>,
     by_stream: BTreeMap<u32, usize>,
     tokens: Tokens,
-    /// Clients with something to do.
+    /// Tokens of clients with pending work.
     due: BTreeSet<usize>,
     buffer: Vec<u8>,
     recording: Option<Recording>,
-    /// When the far end was lost.
+    /// Time at which the far end was lost.
     lost_at: Option<Instant>,
 }
 
@@ -69,7 +70,7 @@ impl Entrance {
     /// Binds a socket for each path, and the listeners.
     ///
     /// # Errors
-    /// [`Error::Setting`] says which of them is not to be had.
+    /// Returns [`Error::Setting`] with the path or listener that cannot be opened.
     pub fn open(plan: Plan) -> Result<Self, Error> {
         plan.connect.settings.check()?;
         if plan.socks.is_none() && plan.forwards.is_empty() && plan.udp.is_empty() {
@@ -120,35 +121,36 @@ impl Entrance {
         Ok(bound)
     }
 
-    /// Where SOCKS5 is spoken.
+    /// Returns the address of the SOCKS5 listener.
     pub fn socks(&self) -> Option<SocketAddr> {
         self.socks
     }
 
-    /// The other listeners.
+    /// Returns the other listeners.
     pub fn forwards(&self) -> &[Forward] {
         &self.forwards
     }
 
-    /// The ports whose datagrams are carried.
+    /// Returns the UDP ports whose datagrams are carried.
     pub fn udp(&self) -> &[Forward] {
         &self.udp
     }
 
-    /// The paths, in the order in which schedulers see them.
+    /// Returns the paths, in the order of the scheduler's path numbers.
     pub fn paths(&self) -> Vec<Local> {
         self.routes.locals()
     }
 
-    /// Addresses and interfaces that become paths when they are there.
+    /// Returns the addresses and interfaces that become paths when they appear.
     pub fn awaited(&self) -> Vec<String> {
         self.routes.awaited()
     }
 
-    /// Carries until `watch` breaks. `maker` makes who decides which path carries what: once, and again if the far end was lost.
+    /// Carries connections and datagrams until `watch` returns `Break`. `maker` makes the
+    /// scheduler: once, and again after each loss of the far end.
     ///
     /// # Errors
-    /// Why the far end does not carry anything.
+    /// Returns the error with which the far end refuses to carry anything.
     pub fn run<W: Scheduler>(
         self,
         maker: impl FnMut() -> Result<W, Error>,
@@ -157,10 +159,10 @@ impl Entrance {
         self.run_piloted(maker, || None, watch)
     }
 
-    /// Likewise; `pilots` makes who may put another scheduler in the place of the one that decides.
+    /// Runs like [`Entrance::run`], with a pilot that may replace the scheduler. `pilots` makes it.
     ///
     /// # Errors
-    /// As [`Entrance::run`]'s.
+    /// Returns the errors of [`Entrance::run`].
     pub fn run_piloted<W: Scheduler>(
         mut self,
         mut maker: impl FnMut() -> Result<W, Error>,
@@ -199,7 +201,7 @@ impl Entrance {
             let refused = near.is_refused();
             match near.into_outcome() {
                 None | Some(Error::Stopped) => return Ok(()),
-                // This may pass: the far end is silent, was started anew, or has no room.
+                // These errors may pass: the far end is silent, was restarted, or has no room.
                 Some(
                     error @ (Error::Silent(_) | Error::Refused(_) | Error::Away(_) | Error::TooSmall(_)),
                 ) if !refused => {
@@ -221,7 +223,7 @@ impl Entrance {
         }
     }
 
-    /// Waits before the far end is looked for again; a change of the paths ends that.
+    /// Waits before the next search for the far end. A change of the paths ends the wait early.
     fn rest(&mut self, pause: Duration, watch: &mut Watch<'_>) -> Result<ControlFlow<()>, Error> {
         let until = now() + pause;
         loop {
@@ -235,7 +237,7 @@ impl Entrance {
         }
     }
 
-    /// Until there is an outcome.
+    /// Runs the near end until it has an outcome.
     fn drive<W: Scheduler>(
         &mut self,
         near: &mut Near<W>,
@@ -290,7 +292,7 @@ impl Entrance {
         }
     }
 
-    /// Ends connections on which nothing moves.
+    /// Ends idle connections.
     fn expire<W: Scheduler>(
         &mut self,
         moment: Instant,
@@ -310,14 +312,14 @@ impl Entrance {
         ControlFlow::Continue(())
     }
 
-    /// What left has made room, and what came is for someone.
+    /// Marks the clients of streams that have new data or new room.
     fn wake<W: Scheduler>(&mut self, near: &mut Near<W>) {
         while let Some(stream) = near.streams().woken() {
             self.due.extend(self.by_stream.get(&stream));
         }
     }
 
-    /// Listeners and clients.
+    /// Serves listeners, clients and UDP ports.
     fn serve<W: Scheduler>(
         &mut self,
         moment: Instant,
@@ -331,7 +333,8 @@ impl Entrance {
             }
             self.ports.wake(token);
         }
-        // Readiness is told once, and what was not taken then waits: so all are looked at in every turn.
+        // Readiness is reported only once, and some connections may not have been accepted then. So
+        // every listener is checked in every turn.
         for token in self.listeners.keys().copied().collect::<Vec<_>>() {
             self.meet(moment, token, near);
         }
@@ -354,11 +357,12 @@ impl Entrance {
         flow
     }
 
-    /// Those who have come to a listener.
+    /// Accepts connections of a listener.
     fn meet<W: Scheduler>(&mut self, moment: Instant, token: usize, near: &mut Near<W>) {
         for _ in 0..ACCEPTED {
             let Some((listener, door)) = self.listeners.get(&token) else { return };
-            // Others than that there is nobody: this one is gone already, or the system has no room, which passes.
+            // Errors other than an empty queue pass: the client is gone already, or the system has
+            // no room.
             let Ok((io, _)) = listener.accept() else { return };
             let number = self.tokens.next();
             let Ok(socket) = Socket::new(self.routes.sockets.registry(), io, number) else { continue };
@@ -386,7 +390,7 @@ impl Entrance {
         }
     }
 
-    /// What the far end says of streams.
+    /// Handles events of streams.
     fn hear<W: Scheduler>(&mut self, near: &mut Near<W>, watch: &mut Watch<'_>) -> ControlFlow<()> {
         let mut flow = ControlFlow::Continue(());
         while let Some(event) = near.streams().poll() {
@@ -395,7 +399,7 @@ impl Entrance {
                 Event::Accepted { stream } => {
                     let Some(&token) = self.by_stream.get(&stream) else { continue };
                     if let Some(Client::Asked { mut socket, stream, target, rest }) = self.take_asked(token) {
-                        // Twelve bytes go into an empty buffer at once.
+                        // An empty buffer takes these few bytes at once.
                         let _ = socket.write(&socks::granted());
                         near.streams().write(stream, &rest);
                         self.clients
@@ -426,7 +430,7 @@ impl Entrance {
         matches!(self.clients.get(&token), Some(Client::Asked { .. })).then(|| self.clients.remove(&token))?
     }
 
-    /// One client.
+    /// Does the pending work of a client.
     fn work<W: Scheduler>(
         &mut self,
         token: usize,
@@ -444,7 +448,8 @@ impl Entrance {
                 (!over).then_some(Client::Associated { socket, relay })
             }
             Client::Asked { mut socket, stream, target, mut rest } => {
-                // What it says before it is answered waits; much of it with the system.
+                // Bytes that the client sends before the answer are buffered, most of them by the
+                // system.
                 let mut gone = false;
                 while socket.readable && rest.len() < socks::MOST && !gone {
                     match socket.read(&mut self.buffer[..socks::MOST]) {

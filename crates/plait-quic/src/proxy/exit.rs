@@ -1,4 +1,4 @@
-//! The far end: who connects, what is allowed, and connections to targets.
+//! The far end: its peers, their permissions, and connections to targets.
 
 use super::connection::{Connection, Outward};
 use super::lookup::Lookups;
@@ -22,25 +22,25 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// After the end: for so long peers may still have to be told.
+/// How long the end keeps running after a stop, so that peers hear of it.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Where connections are taken, and where they may lead.
+/// Settings of a far end: where it listens, and which targets it allows.
 #[derive(Clone, Debug)]
 pub struct Hosting {
     /// The listening end.
     pub listen: Listen,
-    /// Targets that are allowed: none but these.
+    /// Allowed targets; all others are refused.
     pub allowed: Vec<Allowed>,
-    /// Those of clients that have targets of their own, by their names.
+    /// Allowed targets of clients with their own list, by client name.
     pub allowed_of: BTreeMap<String, Vec<Allowed>>,
-    /// A connection on which nothing moves is ended after so long: see [`IDLE`](super::IDLE).
+    /// Time after which an idle connection is ended; see [`IDLE`](super::IDLE).
     pub idle: Duration,
-    /// Where to write down what the first peer is sent.
+    /// Recording of the packets sent to the first peer.
     pub record: Option<Record>,
 }
 
-/// What happened.
+/// An event that the watcher receives.
 #[derive(Debug)]
 pub enum Tidings<'a> {
     /// A client has connected.
@@ -48,56 +48,56 @@ pub enum Tidings<'a> {
         /// The client.
         from: &'a Guest,
     },
-    /// Somebody has said a wrong secret.
+    /// A client used a wrong secret.
     Rejected {
-        /// From where.
+        /// Address of the client.
         remote: SocketAddr,
     },
-    /// It is gone.
+    /// A client has left.
     Left {
-        /// How it stood.
+        /// Its last state.
         standing: &'a Standing,
-        /// Why: [`Error::Stopped`] if it wanted to.
+        /// The reason; [`Error::Stopped`] if the client ended the connection itself.
         error: &'a Error,
     },
-    /// Another scheduler decides what goes back to one who has connected.
+    /// The scheduler for data to a client was replaced.
     Changed {
         /// The client.
         from: &'a Guest,
-        /// Which, and why.
+        /// The new scheduler and the reason.
         change: &'a Change,
     },
-    /// How all that are connected stand: twice a second.
+    /// State of all connected clients, twice a second.
     Status(&'a [Standing]),
-    /// A connection is there.
+    /// A connection to a target is established.
     Connected {
         /// The client.
         from: &'a Guest,
-        /// Where it leads to.
+        /// The target.
         target: &'a str,
     },
-    /// A connection on which nothing moved for too long was ended.
+    /// A connection was ended because it was idle for too long.
     Idle {
         /// The client.
         from: &'a Guest,
-        /// Where it led to.
+        /// The target.
         target: &'a str,
     },
-    /// A connection came to nothing.
+    /// A connection was refused.
     Refused {
         /// The client.
         from: &'a Guest,
-        /// Where it was to lead to.
+        /// The target.
         target: &'a str,
-        /// Why it does not.
+        /// The reason.
         reason: Reason,
     },
 }
 
-/// Who is asked in each turn, and told what happened; breaking ends it.
+/// The watcher, called in each turn and for each event. Returning `Break` ends the run.
 type Watch<'a> = dyn FnMut(Instant, Option<&Tidings<'_>>) -> ControlFlow<()> + 'a;
 
-/// A far end whose socket is bound.
+/// A far end with a bound socket.
 pub struct Exit<W> {
     secret: String,
     address: SocketAddr,
@@ -105,11 +105,11 @@ pub struct Exit<W> {
     allowed: Vec<Allowed>,
     allowed_of: BTreeMap<String, Vec<Allowed>>,
     idle: Duration,
-    /// Limits of clients that have one, by their places.
+    /// Rate limits of clients, by client number.
     rates: BTreeMap<usize, Rate>,
-    /// Connections that wait for their client's rate.
+    /// Tokens of connections that wait for their client's rate limit.
     limited: BTreeSet<usize>,
-    /// When things were told, and looked at, last.
+    /// Time of the last status report and the last check for idle connections.
     told_at: Instant,
     far: Far<W>,
     sockets: Sockets,
@@ -118,16 +118,17 @@ pub struct Exit<W> {
     by_stream: BTreeMap<(Id, u32), usize>,
     outlets: Outlets,
     tokens: Tokens,
-    /// Connections with something to do.
+    /// Tokens of connections with pending work.
     due: BTreeSet<usize>,
     buffer: Vec<u8>,
 }
 
 impl<W: Scheduler> Exit<W> {
-    /// Makes a certificate, and binds the socket. `maker` makes who decides which path carries what goes back, for each peer.
+    /// Makes a certificate and binds the socket. `maker` makes a scheduler for the data to each
+    /// peer.
     ///
     /// # Errors
-    /// [`Error::Setting`] says what cannot be had.
+    /// Returns [`Error::Setting`] with the setting that cannot be used.
     pub fn open(
         hosting: Hosting,
         maker: impl FnMut() -> Result<W, Error> + Send + 'static,
@@ -162,30 +163,31 @@ impl<W: Scheduler> Exit<W> {
         })
     }
 
-    /// `pilots` makes who may put another scheduler in the place of the one that decides, for each peer.
+    /// Sets the maker of pilots. The pilot of a peer may replace its scheduler.
     pub fn set_pilots(&mut self, pilots: impl FnMut() -> Box<dyn Pilot<W>> + Send + 'static) {
         self.far.set_pilots(pilots);
     }
 
-    /// Where it listens.
+    /// Returns the local address of the listening socket.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What peers have to be told of its certificate.
+    /// Returns the fingerprint of the certificate, which peers need.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// The secret of near ends; empty if each client has its own.
+    /// Returns the secret of near ends. It is empty if each client has its own.
     pub fn secret(&self) -> &str {
         &self.secret
     }
 
-    /// Carries until `watch` breaks: then connections are broken off, and peers told.
+    /// Carries connections and datagrams until `watch` returns `Break`. Connections are then reset,
+    /// and peers are told.
     ///
     /// # Errors
-    /// If the system will not wait for sockets any more.
+    /// Returns the system's error if waiting for the sockets fails.
     pub fn run(&mut self, watch: &mut Watch<'_>) -> Result<(), Error> {
         let (mut out, mut ended) = (Vec::new(), None::<Instant>);
         loop {
@@ -215,7 +217,7 @@ impl<W: Scheduler> Exit<W> {
         }
     }
 
-    /// What left has made room, and what came is for someone.
+    /// Marks the connections of streams that have new data or new room.
     fn wake(&mut self) {
         for id in self.far.ids() {
             let Some(streams) = self.far.streams(&id) else { continue };
@@ -225,7 +227,7 @@ impl<W: Scheduler> Exit<W> {
         }
     }
 
-    /// Peers, streams and connections.
+    /// Serves peers, streams and connections.
     fn serve(&mut self, moment: Instant, watch: &mut Watch<'_>) -> ControlFlow<()> {
         for (token, ready) in self.sockets.others().collect::<Vec<_>>() {
             if let Some(socket) = self.connections.get_mut(&token).and_then(Connection::socket) {
@@ -275,7 +277,8 @@ impl<W: Scheduler> Exit<W> {
             }
         }
         self.wake();
-        // Who does not answer is noticed by looking.
+        // A connection attempt without an answer causes no event, so its timeout is checked in
+        // every turn.
         let connecting = |one: &Connection| matches!(one.outward, Outward::Connecting(_));
         self.due.extend(self.connections.iter().filter(|(_, one)| connecting(one)).map(|(token, _)| *token));
         self.due.append(&mut self.limited);
@@ -291,7 +294,7 @@ impl<W: Scheduler> Exit<W> {
         self.tell(moment, watch)
     }
 
-    /// Ends connections on which nothing moves, and tells how things stand.
+    /// Ends idle connections and reports the state of all clients.
     fn tell(&mut self, moment: Instant, watch: &mut Watch<'_>) -> ControlFlow<()> {
         if moment.duration_since(self.told_at) < STEP {
             return ControlFlow::Continue(());
@@ -327,7 +330,7 @@ impl<W: Scheduler> Exit<W> {
         Some(connection)
     }
 
-    /// What a peer says of streams.
+    /// Handles the events of a peer's streams and flows.
     fn hear(&mut self, moment: Instant, id: &Id, watch: &mut Watch<'_>) -> ControlFlow<()> {
         while let Some(event) = self.far.streams(id).and_then(Streams::poll) {
             match event {
@@ -382,26 +385,27 @@ impl<W: Scheduler> Exit<W> {
         ControlFlow::Continue(())
     }
 
-    /// Whether a peer has as many connections and flows of datagrams as its client may.
+    /// Whether a peer has as many connections and flows of datagrams as its client is allowed.
     fn is_full(&self, id: &Id, from: &Guest) -> bool {
         let connections = self.by_stream.range((*id, 0)..=(*id, u32::MAX)).count();
         let most = self.far.limits(from).streams;
         most.is_some_and(|most| connections + self.outlets.count(id) >= most)
     }
 
-    /// Targets that a client may connect to.
+    /// Returns the targets that a client may connect to.
     fn allowed(&self, from: &Guest) -> &[Allowed] {
         self.allowed_of.get(&*from.client).unwrap_or(&self.allowed)
     }
 
-    /// The target by this name, if it is one, and the scope of its addresses, if it is allowed.
+    /// Parses a target. Returns `None` for an invalid one. The second value is the scope of its
+    /// addresses, or `None` if the target is not allowed.
     fn asked(&self, from: &Guest, target: &str) -> (Option<Target>, Option<Scope>) {
         let asked = target.parse::<Target>().ok();
         let allowed = asked.as_ref().and_then(|target| scope(self.allowed(from), target));
         (asked, allowed)
     }
 
-    /// A flow leads nowhere.
+    /// Refuses a flow of datagrams.
     fn refuse_flow(
         &mut self,
         moment: Instant,
@@ -416,7 +420,7 @@ impl<W: Scheduler> Exit<W> {
         watch(moment, Some(&Tidings::Refused { from: &from, target: &target, reason }))
     }
 
-    /// A stream leads nowhere.
+    /// Refuses a stream.
     fn refuse(
         &mut self,
         moment: Instant,
@@ -433,7 +437,8 @@ impl<W: Scheduler> Exit<W> {
         watch(moment, Some(&Tidings::Refused { from: &from, target: &target, reason }))
     }
 
-    /// One connection.
+    /// Does the pending work of a connection. `clients` counts the pending connections of each
+    /// client, which share its rate.
     fn work(
         &mut self,
         moment: Instant,

@@ -1,4 +1,4 @@
-//! Addresses of names: asked of the system on threads, since it answers when it likes.
+//! Name resolution on threads, because the system's resolver blocks.
 
 use super::Target;
 use crate::files::sockets::OTHERS;
@@ -7,12 +7,12 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, mpsc};
 
-/// Threads at once. More names are not looked up.
+/// Largest number of concurrent threads. Further lookups are refused.
 const THREADS: usize = 64;
 
 type Answer<K> = (K, Vec<SocketAddr>);
 
-/// Lookups, each known by a key.
+/// Lookups, each identified by a key.
 pub(super) struct Lookups<K> {
     sender: mpsc::Sender<Answer<K>>,
     answers: mpsc::Receiver<Answer<K>>,
@@ -26,7 +26,8 @@ impl<K: Send + 'static> Lookups<K> {
         Ok(Self { sender, answers, waker: Arc::new(Waker::new(registry, Token(OTHERS))?), running: 0 })
     }
 
-    /// Looks for the addresses of a target; [`Lookups::next`] tells them. False if there is too much to look for.
+    /// Starts the lookup of a target; [`Lookups::next`] returns its result. Returns false if too
+    /// many lookups are running.
     pub(super) fn begin(&mut self, key: K, target: &Target) -> bool {
         if let Ok(address) = target.host.parse::<IpAddr>() {
             let _ = self.sender.send((key, vec![SocketAddr::new(address, target.port)]));
@@ -47,7 +48,7 @@ impl<K: Send + 'static> Lookups<K> {
         looked_up.is_ok()
     }
 
-    /// The next answer: none of these addresses if there is none.
+    /// Returns the next result. Its list of addresses is empty if the lookup failed.
     pub(super) fn next(&mut self) -> Option<Answer<K>> {
         let answer = self.answers.try_recv().ok()?;
         self.running -= 1;

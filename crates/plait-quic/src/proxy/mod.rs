@@ -1,12 +1,14 @@
-//! TCP connections and UDP datagrams over one connection of many paths, from the near end to the far end.
+//! TCP connections and UDP datagrams over one multipath connection, from the near end to the far
+//! end.
 //!
 //! ```text
 //! program ─► listener or SOCKS5 ─► stream of Near ═► paths ═► Far ─► is it allowed? which address? ─► TCP connection
 //! program ─► UDP port or relay ─► flow of Near ═► paths ═► Far ─► allowed? address? ─► UDP socket
 //! ```
 //!
-//! [`Entrance`] and [`Exit`] are made, which binds sockets, and then run on the thread that calls, each in one loop. While they run they call what
-//! watches them ([`ControlFlow`](std::ops::ControlFlow)): in every turn, and twice a second with how things stand ([`Status`]).
+//! [`Entrance::open`] and [`Exit::open`] bind the sockets. [`Entrance::run`] and [`Exit::run`] then
+//! run on the calling thread, each in one loop. They call a watcher, which returns a
+//! [`ControlFlow`](std::ops::ControlFlow), in every turn, and twice a second with a [`Status`].
 
 mod connection;
 mod datagrams;
@@ -29,7 +31,7 @@ pub use pipe::IDLE;
 pub use plan::{Forward, Plan, Status, Told};
 pub use target::{Allowed, Target};
 
-/// Numbers of sockets that are not of paths.
+/// Allocates tokens for sockets that do not belong to paths.
 #[derive(Debug)]
 struct Tokens(usize);
 

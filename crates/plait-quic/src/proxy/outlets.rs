@@ -1,4 +1,4 @@
-//! UDP at the far end: a socket for each flow, which hears its target alone.
+//! UDP at the far end: a socket for each flow, which only receives from its target.
 
 use super::datagrams::{IDLE, LONGEST, LOOK, Port, ROUNDS};
 use super::rate::Rate;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-/// Datagrams that wait while a target's address is looked for.
+/// Largest number of datagrams that are buffered while the target's address is looked up.
 const MOST_EARLY: usize = 64;
 
 #[derive(Debug)]
@@ -24,13 +24,13 @@ struct Outlet {
     from: Guest,
     target: String,
     scope: Scope,
-    /// Once the address is known.
+    /// The socket, once the address is known.
     port: Option<Port>,
     early: Vec<Bytes>,
     used: Instant,
 }
 
-/// The client and target of a flow that is connected, or the flow that is not, and why.
+/// The client and target of a connected flow, or the flow that cannot be connected and the reason.
 type Connected<'a> = Result<(&'a Guest, &'a str), (Id, u32, Reason)>;
 
 /// All flows of all peers.
@@ -48,7 +48,7 @@ impl Outlets {
         Self { outlets, by_flow, looked: None, buffer: vec![0; LONGEST] }
     }
 
-    /// A peer opens a flow, whose address is looked for under that number.
+    /// Opens a flow of a peer. `token` identifies the lookup of its target.
     pub(super) fn open(
         &mut self,
         moment: Instant,
@@ -62,8 +62,7 @@ impl Outlets {
         self.outlets.insert(token, Outlet { peer, flow, from, target, scope, port, early, used: moment });
     }
 
-    /// The lookup of a target has ended. `Ok` names the connected target, `Err` the flow without one, and the reason.
-    /// `None` if no flow has this token.
+    /// Connects a flow after the lookup of its target. Returns `None` if no flow has this token.
     pub(super) fn connect(
         &mut self,
         registry: &Registry,
@@ -85,7 +84,7 @@ impl Outlets {
         Some(Ok((&outlet.from, &outlet.target)))
     }
 
-    /// Ends a flow: its client and its target.
+    /// Removes a flow. Returns its client and its target.
     pub(super) fn forget(&mut self, peer: Id, flow: u32) -> Option<(Guest, String)> {
         let token = self.by_flow.remove(&(peer, flow))?;
         self.outlets.remove(&token).map(|outlet| (outlet.from, outlet.target))
@@ -98,24 +97,25 @@ impl Outlets {
         }
     }
 
-    /// A flow's socket is readable.
+    /// Marks a flow's socket as readable.
     pub(super) fn wake(&mut self, token: usize) {
         if let Some(port) = self.outlets.get_mut(&token).and_then(|outlet| outlet.port.as_mut()) {
             port.readable = true;
         }
     }
 
-    /// There is more to be read than was taken.
+    /// Whether a socket may have more datagrams to read.
     pub(super) fn has_more(&self) -> bool {
         self.outlets.values().any(|outlet| outlet.port.as_ref().is_some_and(|port| port.readable))
     }
 
-    /// Flows of a peer.
+    /// Returns the number of flows of a peer.
     pub(super) fn count(&self, id: &Id) -> usize {
         self.by_flow.range((*id, 0)..=(*id, u32::MAX)).count()
     }
 
-    /// Carries datagrams both ways, and forgets idle flows. Datagrams beyond their client's rate are lost.
+    /// Carries datagrams in both directions and removes idle flows. Datagrams beyond their client's
+    /// rate are dropped.
     pub(super) fn carry<W: Scheduler>(
         &mut self,
         moment: Instant,

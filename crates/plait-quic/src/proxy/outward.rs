@@ -1,4 +1,4 @@
-//! A connection to a target: its addresses one after the other, until one takes it.
+//! A TCP connection to a target. Its addresses are tried one after the other until one accepts.
 
 use super::pipe::Socket;
 use crate::streams::Reason;
@@ -8,13 +8,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// An address has so long to answer.
+/// Time for one address to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Addresses of a name that are tried.
+/// Largest number of addresses that are tried.
 const MOST: usize = 4;
 
-/// One that is being made.
+/// A connection that is being established.
 #[derive(Debug)]
 pub(super) struct Connecting {
     left: Vec<SocketAddr>,
@@ -39,7 +39,8 @@ impl Connecting {
         }
     }
 
-    /// Goes on: the connection once it is there; why there is none once no address is left.
+    /// Continues connecting. Returns the established connection, or the reason of the last failure
+    /// when no address is left.
     pub(super) fn step(
         &mut self,
         now: Instant,

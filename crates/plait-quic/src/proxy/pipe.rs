@@ -8,54 +8,57 @@ use socket2::TcpKeepalive;
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
-/// Bytes that are read from a connection at once.
+/// Size in bytes of one read from a connection.
 pub(super) const PIECE: usize = 64 << 10;
 
-/// A connection on which nothing moves is ended after so long, unless the user sets another time (RFC 5382 REQ-5: no sooner
-/// than 2 hours and 4 minutes).
+/// Default time after which an idle connection is ended (RFC 5382 REQ-5: at least 2 hours and 4
+/// minutes).
 pub const IDLE: Duration = Duration::from_secs(2 * 3_600 + 4 * 60);
 
-/// One of which an end has said its last is ended sooner (RFC 5382 REQ-5: no sooner than 4 minutes).
+/// Time after which an idle connection is ended if one direction has ended (RFC 5382 REQ-5: at
+/// least 4 minutes).
 const CLOSING: Duration = Duration::from_secs(4 * 60);
 
-/// The system asks a peer that is silent for so long whether it is there, and gives it up without answers.
+/// Idle time before the system probes the peer, and interval of the probes. A peer without answers
+/// is given up.
 const PROBE: Duration = Duration::from_secs(300);
 const AGAIN: Duration = Duration::from_secs(30);
 
-/// A connection, and what the system has said of it.
+/// A TCP connection and its readiness as reported by the system.
 #[derive(Debug)]
 pub(super) struct Socket {
     io: TcpStream,
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// Its peer sends nothing more. Its last bytes may not be read yet.
+    /// True if the peer sends no more data. Its last bytes may still be unread.
     pub(super) closing: bool,
 }
 
 impl Socket {
-    /// One that the system tells of from now on.
+    /// Registers a connection for readiness events.
     pub(super) fn new(registry: &Registry, mut io: TcpStream, token: usize) -> io::Result<Self> {
         registry.register(&mut io, Token(token), Interest::READABLE | Interest::WRITABLE)?;
-        // Data is in segments of our own already: waiting for more of it helps nobody.
+        // Data arrives in segments of the transport already, so Nagle's algorithm would only delay
+        // it.
         let _ = io.set_nodelay(true);
         let probes = TcpKeepalive::new().with_time(PROBE).with_interval(AGAIN);
         let _ = socket2::SockRef::from(&io).set_tcp_keepalive(&probes);
         Ok(Self { io, readable: false, writable: false, closing: false })
     }
 
-    /// Adds readiness that the system has told.
+    /// Adds reported readiness.
     pub(super) fn note(&mut self, ready: Ready) {
         self.readable |= ready.readable;
         self.writable |= ready.writable;
         self.closing |= ready.closing;
     }
 
-    /// What came: `None` if nothing has, 0 if nothing more will.
+    /// Reads bytes. Returns `None` if there are none now, and 0 at the end of the data.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         retried(&mut self.readable, || self.io.read(buffer))
     }
 
-    /// Reads and drops all bytes. True at the end of the connection.
+    /// Reads and drops all bytes. Returns true at the end of the connection.
     pub(super) fn skip(&mut self, buffer: &mut [u8]) -> bool {
         while self.readable {
             if let Ok(Some(0)) | Err(_) = self.read(buffer) {
@@ -65,12 +68,12 @@ impl Socket {
         false
     }
 
-    /// How much the system took; `None` if it takes none now.
+    /// Writes bytes. Returns the number written, or `None` if the system takes none now.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
         retried(&mut self.writable, || self.io.write(bytes))
     }
 
-    /// What became of connecting: `None` as long as it is not known.
+    /// Returns the result of connecting, or `None` while it is unknown.
     pub(super) fn connected(&self) -> Option<io::Result<()>> {
         match (self.io.take_error(), self.io.peer_addr()) {
             (Ok(Some(error)) | Err(error), _) => Some(Err(error)),
@@ -80,22 +83,22 @@ impl Socket {
         }
     }
 
-    /// Its own address, and the peer's.
+    /// Returns the local address and the peer's address.
     pub(super) fn addresses(&self) -> io::Result<[std::net::SocketAddr; 2]> {
         Ok([self.io.local_addr()?, self.io.peer_addr()?])
     }
 
-    /// The error that broke it off, once.
+    /// Returns the error that broke the connection, once.
     fn broken(&self) -> io::Result<()> {
         self.io.take_error()?.map_or(Ok(()), Err)
     }
 
-    /// To be dropped so that its peer sees that it was broken off (RST), not ended.
+    /// Closes the socket with RST, so that the peer sees an abort instead of an end of the data.
     pub(super) fn break_off(self) {
         self.set_breaks(true);
     }
 
-    /// Sets whether its peer sees RST when the socket closes, with the end of this program as well.
+    /// Sets whether the peer gets RST when the socket closes, including when this process ends.
     fn set_breaks(&self, breaks: bool) {
         let _ = socket2::SockRef::from(&self.io).set_linger(breaks.then_some(Duration::ZERO));
     }
@@ -105,7 +108,7 @@ impl Socket {
     }
 }
 
-/// Calls until it was not interrupted; a call that would wait says that the socket is not ready.
+/// Repeats an interrupted call. If the call would block, clears `ready` and returns `None`.
 fn retried(ready: &mut bool, mut call: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
     loop {
         return match call() {
@@ -120,26 +123,27 @@ fn retried(ready: &mut bool, mut call: impl FnMut() -> io::Result<usize>) -> io:
     }
 }
 
-/// What became of it.
+/// State of a pipe after some work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Flow {
-    /// It goes on.
+    /// Still open.
     Open,
-    /// Both ways are at their ends.
+    /// Both directions have ended.
     Over,
-    /// The connection was broken off, and so is the stream.
+    /// The TCP connection broke, and its stream was reset.
     Broken,
 }
 
-/// Both, joined. A connection that is dropped before both ways are at their ends is broken off: a program
-/// at its other end would take the end of this program for the end of the data.
+/// A TCP connection joined with its stream. If it is dropped before both directions have ended, the
+/// TCP connection is reset. Otherwise the program at the other end would take the exit of this
+/// process for the end of the data.
 #[derive(Debug)]
 pub(super) struct Pipe {
     pub(super) socket: Socket,
     pub(super) stream: u32,
     heard_all: bool,
     said_all: bool,
-    /// When something moved last.
+    /// Time of the last progress.
     moved_at: Instant,
 }
 
@@ -149,7 +153,8 @@ impl Pipe {
         Self { socket, stream, heard_all: false, said_all: false, moved_at: now }
     }
 
-    /// Carries bytes both ways as far as there is room, `most` in all, which it counts down.
+    /// Carries bytes in both directions as far as there is room, at most `most` in total. `most` is
+    /// reduced by that number.
     pub(super) fn pump(
         &mut self,
         now: Instant,
@@ -175,7 +180,8 @@ impl Pipe {
         }
     }
 
-    /// Whether nothing has moved for so long that it is ended; sooner if an end has said its last.
+    /// Whether the pipe has been idle for too long. The limit is shorter if one direction has
+    /// ended.
     pub(super) fn is_idle(&self, now: Instant, idle: Duration) -> bool {
         let closing = self.heard_all || self.said_all || self.socket.closing;
         let most = if closing { idle.min(CLOSING) } else { idle };
@@ -184,7 +190,7 @@ impl Pipe {
 
     fn carry(&mut self, streams: &mut Streams, buffer: &mut [u8], most: &mut usize) -> io::Result<()> {
         if self.socket.closing {
-            // Without room nothing is read, so that an error would not show.
+            // Without room nothing is read, and the error would stay unnoticed.
             self.socket.broken()?;
         }
         while self.socket.readable && !self.heard_all {
@@ -225,7 +231,7 @@ mod tests {
     use crate::files::now;
     use std::net::TcpListener;
 
-    /// A client is gone and its last bytes are not read: that ends sooner than silence.
+    /// The client is gone and its last bytes are unread. The shorter idle time applies.
     #[test]
     fn what_is_half_over_ends_sooner() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -1,4 +1,4 @@
-//! What a near end is to do, and what it tells.
+//! Settings and events of a near end.
 
 use super::Target;
 use crate::error::Error;
@@ -11,12 +11,12 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A listener whose connections all lead to one target.
+/// A listener whose connections all have the same target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Forward {
-    /// Where to listen.
+    /// Local address of the listener.
     pub listen: SocketAddr,
-    /// Where the far end connects to.
+    /// Target to which the far end connects.
     pub target: Target,
 }
 
@@ -36,24 +36,24 @@ impl FromStr for Forward {
 /// Connections to carry, and the far end.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The far end, and the paths. A recording ends when the far end is lost for the first time.
+    /// The far end and the paths. A recording ends with the first loss of the far end.
     pub connect: Connect,
-    /// Where SOCKS5 is spoken.
+    /// Address of the SOCKS5 listener.
     pub socks: Option<SocketAddr>,
-    /// Listeners that lead to one target each.
+    /// TCP listeners with one target each.
     pub forwards: Vec<Forward>,
-    /// UDP ports whose datagrams lead to one target each.
+    /// UDP ports with one target each.
     pub udp: Vec<Forward>,
-    /// Connections and datagrams to these ports go before others.
+    /// Target ports whose connections and datagrams are sent before others.
     pub interactive: Vec<u16>,
-    /// Connections and datagrams to these ports go before all others, and on every path.
+    /// Target ports whose connections and datagrams are sent before all others, and on every path.
     pub redundant: Vec<u16>,
-    /// A connection on which nothing moves is ended after so long: see [`IDLE`](super::IDLE).
+    /// Time after which an idle connection is ended; see [`IDLE`](super::IDLE).
     pub idle: Duration,
 }
 
 impl Plan {
-    /// The class of connections and datagrams to a target.
+    /// Returns the class of connections and datagrams to a target.
     pub(super) fn class(&self, target: &Target) -> Class {
         match &target.port {
             port if self.redundant.contains(port) => Class::Redundant,
@@ -63,61 +63,62 @@ impl Plan {
     }
 }
 
-/// What happened.
+/// An event that the watcher receives.
 #[derive(Debug)]
 pub enum Told<'a> {
-    /// A path to the far end is there.
+    /// A path to the far end is open.
     Open {
-        /// How long there was none, if there was one before.
+        /// Duration of the interruption, if the far end was lost before.
         after: Option<Duration>,
     },
-    /// How things stand: twice a second.
+    /// State of the connection, twice a second.
     Status(&'a Status),
-    /// Another scheduler decides from now on.
+    /// The scheduler was replaced.
     Changed(&'a Change),
-    /// A connection came to nothing.
+    /// A connection was refused.
     Refused {
-        /// Where it was to lead to.
+        /// The target.
         target: &'a Target,
-        /// Why it does not.
+        /// The reason.
         reason: Reason,
     },
-    /// A connection on which nothing moved for too long was ended.
+    /// A connection was ended because it was idle for too long.
     Idle {
-        /// Where it led to.
+        /// The target.
         target: &'a Target,
     },
-    /// Why the recording is not whole.
+    /// The recording is incomplete for this reason.
     Unrecorded(&'a std::io::Error),
-    /// The far end is lost, or was not there: connections are broken off, and it is looked for anew.
+    /// The far end is lost or was never reached. Connections are reset, and the search for it
+    /// starts again.
     Lost {
-        /// Why.
+        /// The reason.
         error: &'a Error,
-        /// When that begins.
+        /// Time until the next search.
         pause: Duration,
     },
 }
 
-/// How a connection stands.
+/// State of a connection to the far end.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// TCP connections at the moment, and ever.
+    /// Number of open TCP connections.
     pub streams: usize,
-    /// How many there ever were.
+    /// Number of TCP connections opened so far.
     pub opened: u32,
-    /// Bytes that were sent to the far end, and got from it.
+    /// Bytes sent to the far end.
     pub sent: u64,
-    /// Bytes that came from there.
+    /// Bytes received from the far end.
     pub received: u64,
-    /// Flows of datagrams at the moment.
+    /// Number of open flows of datagrams.
     pub flows: usize,
-    /// Counts of their datagrams.
+    /// Counters of datagrams.
     pub datagrams: Datagrams,
-    /// Since the connection began.
+    /// Time since the connection began.
     pub elapsed: Duration,
-    /// Its paths.
+    /// The paths of the connection.
     pub paths: Vec<PathStatus>,
-    /// Their counters since the far end is there.
+    /// Counters of the paths since the far end was reached.
     pub counts: Vec<PathCounts>,
 }
 

@@ -1,4 +1,4 @@
-//! UDP at the near end: ports whose datagrams lead to one target, and relays of SOCKS5's UDP ASSOCIATE.
+//! UDP at the near end: ports with one target each, and relays of SOCKS5's UDP ASSOCIATE.
 
 use super::Target;
 use super::datagrams::{IDLE, LONGEST, LOOK, Port, ROUNDS};
@@ -11,32 +11,33 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// A flow that was refused is not asked for again for so long.
+/// Time after which a refused flow may be requested again.
 const REFUSED: Duration = Duration::from_secs(10);
 
-/// Clients in memory at most, with those of refused flows.
+/// Largest number of clients in memory, including those of refused flows.
 const MOST_CLIENTS: usize = 4 * MAX_FLOWS;
 
 /// The target of a port's datagrams.
 #[derive(Debug)]
 pub(super) enum Leads {
-    /// All to one target.
+    /// One target for all datagrams.
     To(Target),
-    /// Each to the target in its header (RFC 1928 §7). One client is served: its address, and its port once known.
+    /// The target in the header of each datagram (RFC 1928 §7). A single client is served, known by
+    /// its address, and by its port after the first datagram.
     Anywhere { client: IpAddr, port: Option<u16> },
 }
 
-/// A port, a sender, and a target.
+/// A port, the source of the datagrams, and their target.
 type Key = (usize, SocketAddr, Target);
 
 #[derive(Debug)]
 struct Client {
-    /// `None` if it was refused.
+    /// `None` if the flow was refused.
     flow: Option<u32>,
     used: Instant,
 }
 
-/// All ports.
+/// All UDP ports of a near end.
 #[derive(Debug)]
 pub(super) struct Ports {
     ports: BTreeMap<usize, (Port, Leads)>,
@@ -52,7 +53,7 @@ impl Ports {
         Self { ports, clients, by_flow, looked: None, buffer: vec![0; LONGEST] }
     }
 
-    /// Another one: where it is bound.
+    /// Adds a port. Returns its bound address.
     pub(super) fn add(
         &mut self,
         registry: &Registry,
@@ -66,32 +67,32 @@ impl Ports {
         Ok(bound)
     }
 
-    /// A port is closed, and its flows end.
+    /// Closes a port and ends its flows.
     pub(super) fn remove<W: Scheduler>(&mut self, token: usize, near: &mut Near<W>) {
         self.ports.remove(&token);
         self.end(near, |key, _| key.0 == token);
     }
 
-    /// A port is readable.
+    /// Marks a port as readable.
     pub(super) fn wake(&mut self, token: usize) {
         if let Some((port, _)) = self.ports.get_mut(&token) {
             port.readable = true;
         }
     }
 
-    /// There is more to be read than was taken.
+    /// Whether a port may have more datagrams to read.
     pub(super) fn has_more(&self) -> bool {
         self.ports.values().any(|(port, _)| port.readable)
     }
 
-    /// The far end is another one from now on, and clients of SOCKS are broken off.
+    /// Forgets all flows after the loss of the far end, and closes the relays of SOCKS clients.
     pub(super) fn forget_flows(&mut self) {
         self.ports.retain(|_, (_, leads)| matches!(leads, Leads::To(_)));
         self.clients.clear();
         self.by_flow.clear();
     }
 
-    /// The far end has ended a flow: where that led to, if there was one.
+    /// Handles the end of a flow by the far end. Returns the target of the flow, if it exists.
     pub(super) fn reset(&mut self, moment: Instant, flow: u32, reason: Reason) -> Option<Target> {
         let key = self.by_flow.remove(&flow)?;
         let target = key.2.clone();
@@ -103,7 +104,7 @@ impl Ports {
         Some(target)
     }
 
-    /// Carries datagrams both ways. Flows beyond the limit are `refused`.
+    /// Carries datagrams in both directions. Calls `refused` for flows beyond the limit.
     pub(super) fn carry<W: Scheduler>(
         &mut self,
         moment: Instant,
@@ -148,7 +149,7 @@ impl Ports {
         }
     }
 
-    /// Forgets clients; the far end is told of their flows.
+    /// Forgets the clients for which `over` is true, and resets their flows.
     fn end<W: Scheduler>(&mut self, near: &mut Near<W>, over: impl Fn(&Key, &Client) -> bool) {
         let Self { clients, by_flow, .. } = self;
         clients.retain(|key, client| {
@@ -161,7 +162,8 @@ impl Ports {
         });
     }
 
-    /// The next datagram that came to a port: whose it is, and where it is in the buffer.
+    /// Receives the next datagram of a port. Returns its key, and the range of its payload in the
+    /// buffer.
     fn next(&mut self, token: usize) -> Option<(Key, usize, usize)> {
         let (port, leads) = self.ports.get_mut(&token)?;
         for _ in 0..ROUNDS {
@@ -183,7 +185,7 @@ impl Ports {
         None
     }
 
-    /// A datagram came back.
+    /// Sends a datagram from the far end to its client.
     fn hand_on(&mut self, moment: Instant, flow: u32, bytes: &[u8]) {
         let Some(key) = self.by_flow.get(&flow) else { return };
         if let Some(client) = self.clients.get_mut(key) {
@@ -286,7 +288,7 @@ mod tests {
         one.send(b"a").expect("it is taken");
         assert_eq!(world.carry(begun), 1);
         let flow = *world.ports.by_flow.keys().next().expect("there is one");
-        // As the far end says it.
+        // The far end resets the flow.
         world.near.streams().reset(flow, Reason::Denied);
         let target = world.ports.reset(begun, flow, Reason::Denied).expect("it led there");
         assert_eq!(target.to_string(), "example.org:53");

@@ -1,14 +1,14 @@
-//! A client's limit of bytes per second.
+//! Rate limit of a client in bytes per second.
 
 use std::time::{Duration, Instant};
 
-/// Bytes of so long may come at once: more than the loop ever sleeps.
+/// Length of a burst at the full rate. It is longer than any sleep of the loop.
 const BURST: Duration = Duration::from_millis(250);
 
-/// Bytes that are worth a call of the system.
+/// Smallest number of bytes that is worth a system call.
 const LEAST: f64 = 1_024.0;
 
-/// Bytes that may move now, which grow with time up to a burst; without a rate all may.
+/// A token bucket of bytes, limited to one burst. Without a rate, everything passes.
 #[derive(Debug)]
 pub(super) struct Rate {
     /// Bytes per second.
@@ -18,25 +18,26 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// Of so many bits per second.
+    /// Makes a limit of this many bits per second, with one burst available.
     pub(super) fn new(now: Instant, bits: Option<u64>) -> Self {
         let rate = bits.map(|bits| bits as f64 / 8.0);
         Self { rate, left: rate.unwrap_or(0.0) * BURST.as_secs_f64(), at: now }
     }
 
-    /// Bytes that the next of so many streams may move now: its share of the rest.
+    /// Returns the number of bytes that one of `streams` waiting streams may move now: its share of
+    /// the available bytes.
     pub(super) fn share(&mut self, now: Instant, streams: usize) -> usize {
         let Some(rate) = self.rate else { return usize::MAX };
         let burst = rate * BURST.as_secs_f64();
         let grown = rate * now.saturating_duration_since(self.at).as_secs_f64();
         (self.left, self.at) = ((self.left + grown).min(burst), now);
         let share = self.left / streams.max(1) as f64;
-        // Little is moved later, together with more.
+        // Small shares wait until they have grown.
         if share < LEAST.min(burst / 2.0) { 0 } else { share as usize }
     }
 
-    /// Whether a datagram may pass, which cannot wait. It counts as moved then, up to a burst ahead of its time.
-    /// Streams wait until that time has come.
+    /// Whether a datagram may pass. It cannot wait, so it may overdraw the bucket by up to one
+    /// burst. Streams wait until the bucket has refilled.
     pub(super) fn pass(&mut self, now: Instant, bytes: usize) -> bool {
         self.share(now, 1);
         let Some(rate) = self.rate else { return true };
@@ -47,7 +48,7 @@ impl Rate {
         passes
     }
 
-    /// So many have moved.
+    /// Counts moved bytes.
     pub(super) fn take(&mut self, bytes: usize) {
         self.left -= bytes as f64;
     }
@@ -72,7 +73,7 @@ mod tests {
             }
         }
         let all: usize = moved.iter().sum();
-        // Ten seconds, and the burst of the beginning.
+        // Ten seconds at the full rate, and the initial burst.
         assert!((9_900_000..=10_250_000).contains(&all), "{all}");
         assert!(moved.iter().all(|bytes| (2_400_000..2_600_000).contains(bytes)), "{moved:?}");
         assert_eq!(Rate::new(start, None).share(start, 4), usize::MAX);
@@ -86,7 +87,7 @@ mod tests {
             let (mut datagrams, mut streams) = (0, 0);
             for step in 0..=100_000_u64 {
                 let at = start + Duration::from_micros(100 * step);
-                // One at each step is ten times the rate, one at each twentieth half of it.
+                // One datagram per step is ten times the rate; one per twenty steps is half of it.
                 if step % every == 0 && rate.pass(at, 1_000) {
                     datagrams += 1_000;
                 }

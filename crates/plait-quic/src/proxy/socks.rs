@@ -1,4 +1,5 @@
-//! SOCKS5 (RFC 1928), the server's side, as far as it is needed to be told a target: CONNECT and UDP ASSOCIATE, without authentication. No I/O.
+//! SOCKS5 (RFC 1928), the server's side, without I/O. Supports CONNECT and UDP ASSOCIATE, without
+//! authentication.
 
 use super::target::Target;
 use crate::streams::Reason;
@@ -6,25 +7,26 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 const VERSION: u8 = 5;
 
-/// Bytes that may be said before the target is known, and behind it before that is answered.
+/// Largest number of bytes that a client may send before its target is known, and again before its
+/// request is answered.
 pub(super) const MOST: usize = 2 << 10;
 
-/// What is to be done next.
+/// The next action for the caller.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Step {
-    /// More has to come.
+    /// Wait for more bytes.
     Wait,
-    /// This is to be said, then it goes on.
+    /// Send this reply and continue.
     Say([u8; 2]),
-    /// It wants to be connected to there.
+    /// Connect to this target.
     Connect(Target),
-    /// It wants a relay for datagrams, which it sends from this port, if it says one.
+    /// Open a relay for datagrams. The client sends them from this port, if it gives one.
     Associate(Option<u16>),
-    /// This is to be said, and that was all; empty if whoever it is does not speak SOCKS5.
+    /// Send this reply and close. The reply is empty if the client does not use SOCKS5.
     Refuse(Vec<u8>),
 }
 
-/// A client that has not been connected yet.
+/// A client whose request is not complete.
 #[derive(Debug, Default)]
 pub(super) struct Client {
     heard: Vec<u8>,
@@ -32,13 +34,13 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// More was said. False if it is too much.
+    /// Adds received bytes. Returns false if there are too many.
     pub(super) fn hear(&mut self, bytes: &[u8]) -> bool {
         self.heard.extend_from_slice(bytes);
         self.heard.len() <= MOST
     }
 
-    /// Call until it waits.
+    /// Returns the next action. Call it until it returns [`Step::Wait`].
     pub(super) fn step(&mut self) -> Step {
         if self.heard.first().is_some_and(|version| *version != VERSION) {
             return Step::Refuse(Vec::new());
@@ -47,7 +49,7 @@ impl Client {
         step.unwrap_or(Step::Wait)
     }
 
-    /// What was said behind the target.
+    /// Returns the bytes that followed the request.
     pub(super) fn into_rest(self) -> Vec<u8> {
         self.heard
     }
@@ -56,7 +58,7 @@ impl Client {
         let count = usize::from(*self.heard.get(1)?);
         let methods = self.heard.get(2..2 + count)?;
         if !methods.contains(&0) {
-            // No method is acceptable.
+            // Reply: no acceptable method.
             return Some(Step::Refuse(vec![VERSION, 0xff]));
         }
         self.heard.drain(..2 + count);
@@ -68,14 +70,14 @@ impl Client {
         let [_, command, _, ..] = self.heard[..] else { return None };
         let (target, length) = match destination(&self.heard[3..])? {
             Ok(destination) => destination,
-            // Address type not supported.
+            // Reply: address type not supported.
             Err(()) => return Some(Step::Refuse(reply(8))),
         };
         let port = u16::from_be_bytes([self.heard[1 + length], self.heard[2 + length]]);
         match command {
             1 => {}
             3 => return Some(Step::Associate(Some(port).filter(|port| *port != 0))),
-            // Command not supported.
+            // Reply: command not supported.
             _ => return Some(Step::Refuse(reply(7))),
         }
         self.heard.drain(..3 + length);
@@ -83,10 +85,11 @@ impl Client {
     }
 }
 
-/// A target, `None` if it is none, and how many bytes it took, from its type to its port.
+/// A target (`None` if invalid), and the number of bytes from its type to the end of its port.
 type Destination = (Option<Target>, usize);
 
-/// Reads type, address and port; `None` as long as they are not all there, `Err` for an unknown type.
+/// Reads type, address and port. Returns `None` if bytes are missing, and `Err` for an unknown
+/// type.
 fn destination(bytes: &[u8]) -> Option<Result<Destination, ()>> {
     let (&kind, rest) = bytes.split_first()?;
     let length = match kind {
@@ -124,14 +127,15 @@ fn written(target: &Target, out: &mut Vec<u8>) {
     out.extend(target.port.to_be_bytes());
 }
 
-/// Where a client's datagram is to go, and where its bytes begin (RFC 1928 §7). Fragments are not taken.
+/// Parses a client's datagram (RFC 1928 §7). Returns its target and the offset of its payload.
+/// Fragments are not supported.
 pub(super) fn datagram(bytes: &[u8]) -> Option<(Target, usize)> {
     let [_, _, 0, rest @ ..] = bytes else { return None };
     let (target, length) = destination(rest)?.ok()?;
     Some((target?, 3 + length))
 }
 
-/// A datagram for a client, from this target.
+/// Encodes a datagram for a client, from this target.
 pub(super) fn wrapped(target: &Target, bytes: &[u8]) -> Vec<u8> {
     let mut out = vec![0; 3];
     written(target, &mut out);
@@ -139,7 +143,7 @@ pub(super) fn wrapped(target: &Target, bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A relay is bound there.
+/// Encodes the reply for a relay that is bound to this address.
 pub(super) fn associated(address: SocketAddr) -> Vec<u8> {
     let mut out = vec![VERSION, 0, 0];
     let host = address.ip().to_canonical().to_string();
@@ -147,12 +151,12 @@ pub(super) fn associated(address: SocketAddr) -> Vec<u8> {
     out
 }
 
-/// The target is there: data follows.
+/// Encodes the reply for an established connection. Data follows it.
 pub(super) fn granted() -> Vec<u8> {
     reply(0)
 }
 
-/// It is not.
+/// Encodes the reply for a refused connection.
 pub(super) fn refusal(reason: Reason) -> Vec<u8> {
     reply(match reason {
         Reason::Broken | Reason::Busy => 1,
@@ -163,7 +167,7 @@ pub(super) fn refusal(reason: Reason) -> Vec<u8> {
     })
 }
 
-/// The address that it is reached from is not told.
+/// Encodes a reply. It does not disclose the address of the outgoing connection.
 fn reply(code: u8) -> Vec<u8> {
     vec![VERSION, code, 0, 1, 0, 0, 0, 0, 0, 0]
 }
@@ -175,7 +179,7 @@ mod tests {
 
     const GREETING: &[u8] = &[5, 2, 0, 2];
 
-    /// All steps until it waits, or is done.
+    /// Returns all steps until the client waits or is done.
     fn steps(client: &mut Client, bytes: &[u8]) -> Vec<Step> {
         assert!(client.hear(bytes));
         let mut steps = Vec::new();
@@ -216,7 +220,7 @@ mod tests {
             let all = [GREETING, &request].concat();
             let expected = vec![Step::Say([5, 0]), expected];
             assert_eq!(steps(&mut Client::default(), &all), expected, "{request:?}");
-            // Byte by byte it is the same.
+            // Single bytes give the same steps.
             let mut client = Client::default();
             let slowly: Vec<Step> = all
                 .iter()

@@ -1,11 +1,11 @@
-//! Where connections lead to, and where they may.
+//! Targets of connections, and the rules that allow them.
 
 use crate::error::Error;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// A host, by name or address, and a port.
+/// A host, given by name or address, and a port.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Target {
     /// A name, or an address without brackets.
@@ -15,7 +15,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// `None` if the host is no name and no address.
+    /// Returns `None` if the host is neither a name nor an address.
     pub fn new(host: &str, port: u16) -> Option<Self> {
         let is_address = host.parse::<IpAddr>().is_ok();
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte) || byte >= 0x80;
@@ -24,7 +24,8 @@ impl Target {
     }
 }
 
-/// A host, which has brackets where it has colons, and what stands behind the last colon.
+/// Splits a text at its last colon into host and port. A host with colons needs brackets, which are
+/// removed.
 fn halves(text: &str) -> Option<(&str, &str)> {
     let (host, port) = text.rsplit_once(':')?;
     match host.strip_prefix('[') {
@@ -52,19 +53,20 @@ impl fmt::Display for Target {
     }
 }
 
-/// Targets that are allowed: a host or all, a port or all.
+/// A rule that allows targets: one host or all hosts, and one port or all ports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Allowed {
     host: Option<String>,
     port: Option<u16>,
 }
 
-/// Which addresses a target may turn out to have.
+/// Addresses to which an allowed target may resolve.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Scope {
-    /// Its host was named.
+    /// Any address, because the rule names the host.
     All,
-    /// It was not: none of the machine itself, nor of what only its own link knows.
+    /// Any address except those of this machine, and link-local, multicast, broadcast and
+    /// unspecified ones. This applies to rules for all hosts.
     Others,
 }
 
@@ -94,7 +96,7 @@ impl Allowed {
     }
 }
 
-/// What one of these allows of a target; `None` if it is not allowed.
+/// Returns the widest scope that these rules give to a target, or `None` if no rule allows it.
 pub(super) fn scope(allowed: &[Allowed], target: &Target) -> Option<Scope> {
     let found: Vec<Scope> = allowed.iter().filter_map(|one| one.scope(target)).collect();
     found.iter().find(|scope| **scope == Scope::All).or(found.first()).copied()
@@ -109,7 +111,7 @@ fn is_same(one: &str, other: &str) -> bool {
 }
 
 impl Scope {
-    /// Whether a target may have this address, on a machine that has these.
+    /// Whether a target may have this address. `machine` has the addresses of this machine.
     pub(super) fn admits(self, address: IpAddr, machine: &[IpAddr]) -> bool {
         let address = address.to_canonical();
         let own = machine.contains(&address)
@@ -183,7 +185,8 @@ mod tests {
         }
     }
 
-    /// Or a proxy that is open to all targets would open its own machine, and what believes its address.
+    /// Without this, a proxy for all targets would give access to its own machine, and to services
+    /// that trust its address.
     #[test]
     fn all_hosts_are_all_others() {
         let own = [

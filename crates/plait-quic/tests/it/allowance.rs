@@ -24,7 +24,8 @@ struct Limited {
     place: PathBuf,
     out: PathBuf,
     service: Service,
-    /// Sessions of lying senders; one that is over is not begun again.
+    /// Number of sessions of lying senders. Each has its own identifier, because a finished session
+    /// cannot restart.
     lies: u8,
 }
 
@@ -45,19 +46,19 @@ impl Limited {
         PathBuf::from(private(&self.place, name, &"x".repeat(bytes)))
     }
 
-    /// Sends with the program; what `input` has goes to its standard input.
+    /// Sends with the program. `input` goes to its standard input.
     fn send(&self, files: &[&Path], more: &[&str], input: &[u8]) -> Output {
         let mut command = Command::new(PROGRAM);
         command.arg("send").args(files).arg(self.service.word("address"));
         command.args(["--quiet", "--fingerprint", &self.service.word("fingerprint")]).args(more);
         command.env("PLAIT_SECRET", SECRET).stdin(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.stdout(Stdio::null()).spawn().expect("it starts");
-        // It ends before it has read all.
+        // The program may end before it has read all of the input.
         let _ = child.stdin.take().expect("it is piped").write_all(input);
         child.wait_with_output().expect("it ends")
     }
 
-    /// Sends with an application of the test, which offers nothing in its greeting. Returns the error.
+    /// Sends with an application of the test, whose greeting offers nothing. Returns the error.
     fn lie(&mut self, interop: bool, application: impl Application) -> String {
         self.lies += 1;
         let remote: SocketAddr = self.service.word("address").parse().expect("an address");
@@ -93,7 +94,7 @@ impl Limited {
         sender.into_outcome().expect("it has ended").expect_err("it is too much").to_string()
     }
 
-    /// The words of the limit, in the receiver's log.
+    /// Returns the error in the receiver's log.
     fn failure(&mut self) -> String {
         let failed = self.service.event("failed");
         let from = failed["from"].as_str().unwrap_or_default();
@@ -112,7 +113,7 @@ fn entry(name: &str, size: u64) -> Entry {
     Entry { kind: Kind::File, mode: 0o100_644, modified, size, path: name.as_bytes().to_vec() }
 }
 
-/// Records that nobody has asked for, and then bytes of an entry without an end.
+/// Records that the receiver has not asked for, followed by endless bytes of an entry.
 struct Flood {
     records: Vec<u8>,
     written: u64,
@@ -166,7 +167,7 @@ impl Application for Flood {
     }
 }
 
-/// One file, several, a folder and standard input have the same limit, up to the last byte.
+/// One file, several files, a folder and standard input have the same limit, exact to the byte.
 #[test]
 fn a_transfer_has_no_more_bytes_than_its_client_may_send() {
     let mut receiver = Limited::new();
@@ -198,7 +199,8 @@ fn a_transfer_has_no_more_bytes_than_its_client_may_send() {
     assert_eq!(count(), 2);
 }
 
-/// The sizes of a greeting are not believed: neither those of files, nor of parts that are there, nor of streams.
+/// The receiver does not trust the sizes in a greeting: neither for files, nor for parts that it
+/// has, nor for streams.
 #[test]
 fn a_sender_that_offers_less_than_it_has_is_ended() {
     let file = |name: &str, size: usize| (entry(name, size as u64), Place::Memory(vec![7; size]));
@@ -224,7 +226,7 @@ fn a_sender_that_offers_less_than_it_has_is_ended() {
         let mut records = Vec::new();
         Offered::Entry(entry("endless", UNKNOWN)).encode(&mut records);
         endless.records = [records, endless.records].concat();
-        // Bytes of an entry that nobody has offered are bytes, too.
+        // Bytes of an entry without an offer count, too.
         for flood in [endless, Flood::of(9)] {
             let words = receiver.lie(interop, flood);
             assert!(words.contains("1000000 are allowed to this client"), "{words}");

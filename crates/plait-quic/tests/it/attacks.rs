@@ -1,4 +1,5 @@
-//! Attacks and accidents over real sockets that have a table in `docs/real-links-threats.md`, beside those of other modules.
+//! Attacks and accidents over real sockets that are listed in `docs/real-links-threats.md`. Other
+//! modules have further ones.
 
 use crate::service::{PROGRAM, Service, connect, private, until};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -6,7 +7,8 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
-/// A sender that was killed says nothing. The same command goes on as soon as its silence shows.
+/// A killed sender does not say that it ends. The same command continues the transfer as soon as
+/// the receiver notices the silence.
 #[test]
 fn the_next_sender_takes_over_from_a_silent_one() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -54,7 +56,7 @@ fn socks_for_everyone_is_asked_for() {
     open.wait().expect("it ends");
 }
 
-/// All hosts are not this machine, whatever its addresses are; by its name it may be allowed.
+/// A rule for all hosts excludes every address of this machine. A rule with its name may allow it.
 #[test]
 fn stars_lead_to_no_address_of_the_machine() {
     let own = nix::ifaddrs::getifaddrs().expect("there are interfaces").filter_map(|one| {

@@ -1,11 +1,13 @@
-//! `--scheduler auto` in virtual time: what is measured is what the links are, what is said is what was found, and it helps where there is something to gain.
+//! Tests of `--scheduler auto` in virtual time: the measurements match the links, the report
+//! matches the measurements, and a change of the scheduler helps if there is something to gain.
 
 use crate::network::{Case, FAST, Path, Run, SLOW, content, run};
 use plait_quic::Settings;
 use plait_quic::auto::FIRST;
 use std::time::Duration;
 
-/// A quick path and one with thirty times its round trip, and a window that the slow one can fill: whoever gives it too much holds up the quick one.
+/// A fast path, and a slow path with thirty times its round-trip time. The window is small enough
+/// for the slow path to fill, so too much data on the slow path blocks the fast one.
 const UNEQUAL: [Path; 2] = [
     Path { delay: Duration::from_millis(5), queue: 60_000, ..FAST },
     Path { megabits: 4.0, delay: Duration::from_millis(150), queue: 100_000, ..FAST },
@@ -31,9 +33,9 @@ fn it_changes_where_that_helps_and_says_why() {
     let change = auto.changes.first().expect("there is much to gain");
     assert_eq!(change.from, FIRST);
     assert_ne!(change.to, FIRST);
-    // The slow path has to show four rounds, and has a packet now and then.
+    // The slow path needs four round trips to be measured, and seldom carries a packet.
     assert!(change.at.as_secs_f64() < 5.0, "{change}");
-    // What was measured is what the links are.
+    // The measurements match the links.
     for (measured, link) in change.paths.iter().zip(UNEQUAL) {
         let megabits = measured.rate_bps / 1e6;
         assert!((0.8..1.1).contains(&(megabits / link.megabits)) || !measured.busy, "{measured:?}");
@@ -44,7 +46,7 @@ fn it_changes_where_that_helps_and_says_why() {
         );
         assert!(measured.loss < 0.002, "{measured:?}");
     }
-    // The sentence says what the numbers are.
+    // The text matches the numbers.
     let gain = change.gain;
     assert!(gain.low >= 1.0 && gain.percent >= 3.0 && gain.low <= gain.percent && gain.percent <= gain.high);
     let told = change.to_json(&["dsl".to_owned()]);
@@ -90,7 +92,7 @@ fn one_path_is_no_question() {
     assert!(run.changes.is_empty(), "{:?}", run.changes);
 }
 
-/// Paths that lose packets, fail, come back and change their address, while schedulers are changed.
+/// Paths lose packets, fail, recover and change their address, while the scheduler changes.
 #[test]
 fn whatever_happens_meanwhile_every_byte_arrives() {
     for seed in 0..12 {

@@ -1,4 +1,4 @@
-//! Links that are cut for good in the middle of a transfer: how long nothing is handed on in order.
+//! Links that are cut permanently in the middle of a transfer: the time without in-order data.
 
 use crate::network::{Case, Path, content, run};
 use rand_core::{Rng as _, SeedableRng as _};
@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::ops::Range;
 use std::time::Duration;
 
-/// A line, and LTE with a long queue.
+/// A DSL line, and LTE with a long queue.
 const DSL: Path = Path {
     megabits: 40.0,
     delay: Duration::from_micros(12_500),
@@ -20,7 +20,7 @@ const LTE: Path = Path { megabits: 20.0, delay: Duration::from_millis(30), queue
 
 const BYTES: usize = 10_000_000;
 
-/// The longest time without anything in order, where one of the paths is cut at this millisecond.
+/// Returns the longest time without in-order data, if one of the paths is cut at this millisecond.
 fn gap(seed: u64, mut paths: [Path; 2], bytes: usize, cut: u64) -> Duration {
     paths[seed as usize % 2].outage = Some([Duration::from_millis(cut), Duration::from_secs(1_000)]);
     let scheduler = ["lowest-rtt", "blest", "ecf"][seed as usize / 2 % 3];
@@ -31,7 +31,8 @@ fn gap(seed: u64, mut paths: [Path; 2], bytes: usize, cut: u64) -> Duration {
     ended.expect("it is whole").longest_gap
 }
 
-/// Of so many draws, or of as many as `CUTS` says; what came of them, the longest last.
+/// Runs the usual seeds, or `CUTS` seeds if this variable is set. Returns the gaps in ascending
+/// order.
 fn gaps(usual: Range<u64>, gap: impl Fn(u64) -> Duration) -> Vec<(Duration, u64)> {
     let drawn = std::env::var("CUTS").ok().and_then(|count| count.parse().ok());
     let seeds = drawn.map_or(usual, |count| 0..count);
@@ -50,7 +51,7 @@ fn a_cut_link_stops_a_transfer_for_less_than_half_a_second() {
     assert!(gaps.iter().all(|(gap, _)| *gap < Duration::from_millis(500)), "{gaps:?}");
 }
 
-/// Any links, with queues of up to 300 ms, in which what is sent again waits, or is lost.
+/// Random links with queues of up to 300 ms, in which retransmissions wait or are lost.
 #[test]
 fn cut_links_of_any_kind_stop_no_transfer() {
     let gaps = gaps(0..24, |seed| {
@@ -64,7 +65,7 @@ fn cut_links_of_any_kind_stop_no_transfer() {
             let lost = [0, 0, 1, 10][between(0.0, 4.0) as usize];
             Path { megabits, delay, lost, queue: queue as u64, ..DSL }
         });
-        // For some three seconds over both.
+        // Enough data for about three seconds over both paths.
         let bytes = paths.iter().map(|path| path.megabits).sum::<f64>() * 3.0 * 1e6 / 8.0;
         gap(seed, paths, bytes as usize, between(100.0, 2_500.0) as u64)
     });

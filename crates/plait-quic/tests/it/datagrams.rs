@@ -7,7 +7,7 @@ use plait_sched::Time;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// One that is sent so often.
+/// A flow with a datagram every `every` nanoseconds.
 #[derive(Clone, Copy)]
 struct Sending {
     class: Class,
@@ -23,7 +23,7 @@ const CALL: Sending =
 #[derive(Default)]
 struct Came {
     sent: usize,
-    /// How long each took that came, in nanoseconds, ascending.
+    /// Delays of the received datagrams in nanoseconds, ascending.
     waits: Vec<u64>,
     /// Numbers by order of arrival.
     order: Vec<u64>,
@@ -40,7 +40,8 @@ impl Came {
     }
 }
 
-/// Sends datagrams with their numbers in them. All that come are whole, and come once.
+/// Sends datagrams that contain their numbers. Checks that each received one is complete and
+/// arrives once.
 fn run(net: &mut Net<'_>, sending: Sending, upload: bool) -> Came {
     let flow = net.ends[0].streams.open_flow("echo:1", sending.class).expect("there is room");
     let bulk = upload.then(|| net.ends[0].streams.open("bulk:1", Class::Bulk).expect("there is room"));
@@ -85,7 +86,8 @@ fn run(net: &mut Net<'_>, sending: Sending, upload: bool) -> Came {
 #[test]
 fn datagrams_come_over_all_paths_whatever_the_scheduler() {
     for scheduler in ["lowest-rtt", "blest", "ecf", "round-robin", "redundant"] {
-        // 20 and 28 Mbit/s over two paths of 20 Mbit/s; less where each datagram is on both.
+        // 20 and 28 Mbit/s over two paths of 20 Mbit/s; less if each datagram is sent on both
+        // paths.
         let every = if scheduler == "redundant" { 1_100_000 } else { 400_000 };
         for bytes in [1_000, 1_420] {
             let paths = [FAST, FAST];
@@ -94,7 +96,7 @@ fn datagrams_come_over_all_paths_whatever_the_scheduler() {
             let carried = net.ends[0].session.carried().0.to_vec();
             println!("{scheduler}, {bytes}: {:.4} lost, {carried:?}, p99 {:.0} ms", came.lost(), came.at(99));
             assert!(carried.iter().all(|bytes| *bytes > 1_000_000), "{scheduler}: {carried:?}");
-            // The first windows are small: some datagrams wait for more than 100 ms.
+            // The initial windows are small, so some datagrams wait for more than 100 ms.
             assert!(came.lost() < 0.05, "{scheduler}: {}", came.lost());
         }
     }
@@ -108,7 +110,7 @@ fn datagrams_of_every_size_come_whole_both_ways() {
     let (mut sent, mut came) = (0, [0; 2]);
     while came[0] < 1_500 && net.now < 20 * SECOND {
         while net.ends[1].streams.poll().is_some() {}
-        // Several at once, so that they share segments.
+        // Several datagrams at once, so that they share segments.
         while sent < 1_500 && net.now >= (sent / 5) as u64 * 5 * MILLISECOND {
             sent += 1;
             net.ends[0].streams.send_datagram(Time::from_nanos(net.now), flow, &content(sent, sent as u64));
@@ -135,7 +137,7 @@ fn what_is_lost_is_not_sent_again() {
     let mut net = Net::new("round-robin", &paths, 3);
     let came = run(&mut net, CALL, false);
     assert!((0.02..0.09).contains(&came.lost()), "{}", came.lost());
-    // The slow path's 40 ms, and 100 ms of waiting for room.
+    // 40 ms of delay on the slow path, and 100 ms of waiting for room.
     assert!(came.at(100) < 145.0, "{}", came.at(100));
     assert!(
         came.order.iter().zip(&came.order[1..]).any(|(one, other)| one > other),
@@ -149,7 +151,8 @@ fn what_is_lost_is_not_sent_again() {
     assert!(net.ends[0].session.is_drained() && net.ends[0].streams.memory() == 0, "nothing is kept");
 }
 
-/// A segment that was overtaken is told to be over on the other path, and comes after that.
+/// The sender declares a reordered segment lost and signals on the other path that it is over. The
+/// segment arrives later, and its datagrams are still read.
 #[test]
 fn late_datagrams_are_read() {
     let paths = [Path { jitter: 90, ..FAST }, FAST];
@@ -195,7 +198,7 @@ fn a_call_goes_before_an_upload() {
     for class in [Class::Interactive, Class::Redundant] {
         let beside = run(&mut Net::new("lowest-rtt", &paths, 1), Sending { class, ..CALL }, true);
         println!("{class:?}: p99 {:.0} ms alone, {:.0} beside", alone.at(99), beside.at(99));
-        // The paths' queues are as full as the upload keeps them: 60 kB are 24 and 48 ms.
+        // The upload keeps the paths' queues full: 60 kB are 24 and 48 ms.
         assert!(beside.lost() < 0.02 && beside.at(99) < 110.0, "{} {}", beside.lost(), beside.at(99));
         assert!(beside.uploaded > 8_000_000, "{}", beside.uploaded);
     }
@@ -205,7 +208,7 @@ fn a_call_goes_before_an_upload() {
 fn what_no_path_carries_in_time_is_dropped_here_the_oldest_first() {
     let paths = [Path { kilobits: 1_000, ..FAST }];
     let mut net = Net::new("lowest-rtt", &paths, 1);
-    // 4 Mbit/s for 1.
+    // 4 Mbit/s over a path of 1 Mbit/s.
     let came = run(&mut net, Sending { bytes: 1_000, every: 2 * MILLISECOND, ..CALL }, false);
     let counts = net.ends[0].streams.datagrams();
     println!("{counts:?}, p99 {} ms", came.at(99));
@@ -215,7 +218,7 @@ fn what_no_path_carries_in_time_is_dropped_here_the_oldest_first() {
     let again = net.ends[0].session.counters().retransmissions;
     assert!(left < counts.sent + again + 100, "{left} packets");
     assert!((0.6..0.8).contains(&came.lost()), "{}", came.lost());
-    // 100 ms here, and the queue's 480 ms.
+    // 100 ms of waiting in the flow, and 480 ms in the path's queue.
     assert!(came.at(100) < 700.0, "{}", came.at(100));
     let last = *came.order.last().expect("some came");
     assert!(last as usize > came.sent - 100, "the newest came");

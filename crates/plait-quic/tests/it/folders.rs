@@ -1,4 +1,4 @@
-//! Several files, folders, standard input and output, by the program over loopback.
+//! Several files, folders, standard input and output, sent by the program over loopback.
 
 use crate::program::{PROGRAM, Receiver, line};
 use std::fs::{create_dir_all, read, symlink_metadata, write};
@@ -12,7 +12,7 @@ fn sent(output: &Output) -> serde_json::Value {
     line(&mut output.stdout.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty()).unwrap_or_default())
 }
 
-/// All files and folders below a folder, with content, permissions and time of modification.
+/// Lists all files and folders below a folder, with content, permissions and modification time.
 fn listing(top: &Path) -> Vec<(PathBuf, Vec<u8>, u32, i64)> {
     let mut found = Vec::new();
     let mut waiting = vec![top.to_owned()];
@@ -36,7 +36,7 @@ fn listing(top: &Path) -> Vec<(PathBuf, Vec<u8>, u32, i64)> {
     found
 }
 
-/// A folder with everything that there can be in one.
+/// Makes a folder with all kinds of entries.
 fn tree(place: &Path) -> PathBuf {
     let top = place.join("photos");
     create_dir_all(top.join("2024/empty")).expect("it is new");
@@ -141,7 +141,7 @@ fn what_does_not_arrive_is_told_and_all_else_does() {
     assert!(!out.join("top/link").exists());
 }
 
-/// Another user of the folder cannot lead files elsewhere.
+/// Another user of the folder cannot redirect files to another place.
 #[test]
 fn links_in_the_inbox_lead_nowhere() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -226,7 +226,7 @@ fn standard_input_and_output_are_files() {
     assert!(output.status.success() && output.stdout == content);
 }
 
-/// One of two senders is told before anything of its file is carried.
+/// The second of two senders is refused before any byte of its file is sent.
 #[test]
 fn a_second_file_of_the_same_name_is_refused_before_it_is_carried() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -250,7 +250,7 @@ fn a_second_file_of_the_same_name_is_refused_before_it_is_carried() {
     assert_eq!(read(out.join("x")).expect("it is there"), [1; 300_000]);
 }
 
-/// The receiver's JSON tells the kept bytes of a failed transfer.
+/// The receiver's JSON reports the kept bytes of a failed transfer.
 #[test]
 fn bytes_that_are_kept_are_told() {
     let folder = tempfile::tempdir().expect("a folder");

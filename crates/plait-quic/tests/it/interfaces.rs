@@ -1,9 +1,11 @@
-//! The program over interfaces that come and go, in network namespaces of a user's own: needs `timeout`, `unshare`, `ip`, `tc` and a kernel that lets users have them.
+//! The program over interfaces that appear and disappear, in unprivileged network namespaces. Needs
+//! `timeout`, `unshare`, `ip`, `tc` and a kernel that lets users create namespaces.
 
 use std::process::Command;
 
-/// Two namespaces; links of 20 Mbit/s between them, of which the first is there all the time, the second is down at the beginning and removed later, and the third comes
-/// last. What the sender says in the end is the only output.
+/// Sets up two namespaces with links of 20 Mbit/s. The first link is always up. The second is down
+/// at the beginning and removed later. The third appears last. The only output is the sender's
+/// result.
 const SCRIPT: &str = r#"
 set -eu
 unshare -n sleep 120 > /dev/null 2>&1 &
@@ -38,7 +40,7 @@ fingerprint=$(sed -n 's/.*"fingerprint":"\([0-9a-f]*\)".*/\1/p' "$FOLDER/recv")
 "$PROGRAM" send "$FOLDER/file" 10.77.9.9:4433 --secret told --fingerprint "$fingerprint" --json --quiet $MORE
 "#;
 
-/// Whether there are such namespaces here, and shaped links.
+/// Whether this machine allows such namespaces and shaped links.
 fn is_possible() -> bool {
     let words = "ip link add here type veth peer name there && tc qdisc add dev here root tbf rate 1mbit burst 16kb latency 50ms";
     let tried = Command::new("unshare").args(["-rn", "sh", "-c", words]).output();

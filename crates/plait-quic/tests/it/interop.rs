@@ -1,4 +1,4 @@
-//! Mode interop against a peer that is none of ours, in virtual time.
+//! Mode interop with an independent peer, in virtual time.
 
 use crate::network::links::{FAST, Path, SLOW};
 use crate::peer::{Case, run};
@@ -16,7 +16,7 @@ fn every_scheduler_that_can_decide_carries_every_byte() {
     for scheduler in schedulers {
         let run = run(&Case { scheduler, ..Case::default() });
         assert!(run.got == run.sent, "{scheduler}: {} bytes arrived", run.got.len());
-        // 30 Mbit/s for 2 MB are 0.53 s; the windows have to open first.
+        // At 30 Mbit/s, 2 MB take 0.53 s; the windows must open first.
         assert!(run.duration < Duration::from_secs(3), "{scheduler}: {:?}", run.duration);
     }
 }
@@ -49,7 +49,7 @@ fn what_cannot_be_expressed_is_refused_by_name() {
     assert_eq!(made(Case::default()), None);
 }
 
-/// A turn each: of as much as the window takes, or of so many packets.
+/// Round-robin changes the path after a window of data, or after a given number of packets.
 #[test]
 fn round_robin_takes_turns() {
     let order = |parameters: &[(&str, Value<'_>)]| {
@@ -71,7 +71,7 @@ fn round_robin_takes_turns() {
     assert_eq!(changes(&turns), turns.len() - 1, "{turns:?}");
 }
 
-/// Of what fits into its window, nothing leaves on the other.
+/// If all data fits into the window of the fast path, nothing leaves on the slow path.
 #[test]
 fn lowest_rtt_prefers_the_fast_path() {
     let few = run(&Case { bytes: 9_000, ..Case::default() });
@@ -128,7 +128,8 @@ fn a_peer_without_multipath_gets_it_over_one_path() {
     assert_eq!((run.progress[1].opened, trouble), (0, Some("the peer has no multipath")));
 }
 
-/// What the peer needs to be told, such as that there is room again, waits for no decision.
+/// Control frames for the peer, such as new flow control credit, do not wait for a scheduling
+/// decision.
 #[test]
 fn data_goes_both_ways_through_small_windows() {
     let run = run(&Case { echoes: true, window: 50_000, bytes: 3_000_000, ..Case::default() });
@@ -147,14 +148,14 @@ fn losses_are_mended_by_quic() {
     assert!(run.got == run.sent);
 }
 
-/// A path in reserve carries nothing while another one works, but what shows that it does: a packet a second.
+/// A backup path carries only probes while another path works: one packet per second.
 #[test]
 fn a_backup_path_stands_by() {
     let terms = [Terms { backup: true, ..Terms::default() }, Terms::default()];
     let run = run(&Case { terms: &terms, ..Case::default() });
     let others = run.order.iter().filter(|path| **path == 0).count();
     assert!(run.got == run.sent && others as f64 <= run.duration.as_secs_f64(), "{:?}", run.progress);
-    // The first path is noq's 0. Of the other nothing else is said than what holds anyway.
+    // The first path is noq's path 0. For the other one the peer hears at most its default status.
     assert_eq!(run.told.get(&PathId::ZERO), Some(&(PathStatus::Backup, 1)), "{:?}", run.told);
     assert!(
         run.told.get(&PathId::from(1u8)).is_none_or(|told| *told == (PathStatus::Available, 0)),
@@ -163,7 +164,8 @@ fn a_backup_path_stands_by() {
     );
 }
 
-/// It takes over as fast as another path would, and stands by again afterwards; the peer is told each time.
+/// A backup path takes over as fast as an ordinary path, and stands by again afterwards. The peer
+/// hears of each change.
 #[test]
 fn a_backup_path_stands_in() {
     let dead =
@@ -179,7 +181,7 @@ fn a_backup_path_stands_in() {
     }
 }
 
-/// What the peer wants of a path is what the scheduler sees.
+/// The scheduler sees a path as backup if the peer asks for that.
 #[test]
 fn a_path_that_the_peer_sets_back_stands_by() {
     for scheduler in ["lowest-rtt", "round-robin"] {

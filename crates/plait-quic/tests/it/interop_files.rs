@@ -1,4 +1,4 @@
-//! Files in mode interop, to the receiver that takes both, in virtual time.
+//! Files in mode interop, in virtual time. The receiver accepts both modes.
 
 use crate::network::{Case, FAST, Path, SLOW, content, run};
 use plait_quic::{Error, Fingerprint, interop};
@@ -32,7 +32,7 @@ fn two_paths_carry_more_than_the_better_one() {
     assert!(goodput(&both) > 22.0 && goodput(&both) < 30.0, "{}", goodput(&both));
     assert!(both.sent.iter().all(|&bytes| bytes > 1_000_000), "{:?}", both.sent);
     assert_eq!((both.opened, both.oversized), (vec![1, 1], 0));
-    // What is reckoned of packets' sizes is near to what they carry.
+    // The payload that is estimated from packet sizes is close to the real one.
     let [sent, bytes] = [both.sent.iter().sum::<u64>() as f64, case.bytes as f64];
     assert!((0.99..1.05).contains(&(sent / bytes)), "{sent} of {bytes}");
 }
@@ -93,7 +93,7 @@ fn a_silent_receiver_is_given_up() {
     assert!(matches!(run.received, Some((_, Err(_)))), "the receiver gives up, too");
 }
 
-/// noq keeps 2,048 packets of a stream at most that wait for a missing one, and these paths have room for more.
+/// noq keeps at most 2,048 packets of a stream behind a gap, and these paths have room for more.
 #[test]
 fn no_more_is_under_way_than_noq_keeps() {
     let long = Path { megabits: 300.0, delay: Duration::from_millis(80), queue: 10_000_000, ..FAST };

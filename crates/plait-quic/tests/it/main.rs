@@ -1,4 +1,5 @@
-//! Transfers, streams and proxies, in one program: `cargo test -p plait-quic --test it cuts` runs the tests of one module.
+//! Transfers, streams and proxies, in one test program. `cargo test -p plait-quic --test it cuts`
+//! runs the tests of one module.
 
 mod allowance;
 mod attacks;

@@ -1,4 +1,5 @@
-//! What both ends of a session keep, while links fail again and again: not more with every byte that is sent.
+//! Memory of both ends of a session while links fail repeatedly. It must not grow with every byte
+//! sent.
 
 use bytes::Bytes;
 use plait_quic::Settings;
@@ -17,22 +18,23 @@ thread_local! {
     static LIVE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Counts the bytes that each thread has allocated and not freed. The count wraps where one thread frees
+/// Counts the bytes that each thread has allocated and not freed. The count wraps if one thread
+/// frees another's memory; the measured session has a single thread.
 /// another's memory; the session measured here has one thread.
 struct Counting;
 
 #[expect(unsafe_code, reason = "a global allocator is the only way to see allocations")]
-// SAFETY: all is done by the system's allocator; the number beside changes nothing of it.
+// SAFETY: the system's allocator does all the work; counting does not affect it.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.with(|live| live.set(live.get().wrapping_add(layout.size())));
-        // SAFETY: as it is called.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         LIVE.with(|live| live.set(live.get().wrapping_sub(layout.size())));
-        // SAFETY: as it is called.
+        // SAFETY: the caller upholds the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -50,18 +52,18 @@ impl Source for Zeros {
     }
 }
 
-/// A direction of a path: a queue, a rate, a delay, and times in which nothing gets through.
+/// One direction of a path: a queue, a rate, a delay, and outages.
 struct Lane {
     bytes_per_second: u64,
     delay: Duration,
     free_at: Time,
-    /// When it changes between working and not.
+    /// Time of the next change between working and failed.
     turns_at: Time,
     dark: bool,
 }
 
 impl Lane {
-    /// When a packet arrives, if it does.
+    /// Returns the arrival time of a packet, or `None` if it is lost.
     fn pass(&mut self, now: Time, bytes: usize, chance: &mut Xoshiro256PlusPlus) -> Option<Time> {
         while self.turns_at <= now {
             self.dark = !self.dark;
@@ -79,7 +81,7 @@ impl Lane {
     }
 }
 
-/// Two sessions over two such paths.
+/// Two sessions over two paths of such lanes.
 struct Pair {
     ends: [Session; 2],
     lanes: [[Lane; 2]; 2],
@@ -118,7 +120,7 @@ impl Pair {
         }
     }
 
-    /// All that happens at a moment; the next one, if there is any.
+    /// Handles all events of a moment. Returns the time of the next event, if there is one.
     fn step(&mut self, now: Time) -> Option<Time> {
         while self.under_way.first_key_value().is_some_and(|((at, _), _)| *at <= now) {
             let (_, (to, path, packet)) = self.under_way.pop_first().expect("it is there");
@@ -157,8 +159,8 @@ fn what_is_kept_does_not_grow_with_what_was_sent() {
         }
         let [first, second, last] = most.map(|bytes| bytes / 1_000);
         println!("{scheduler}: {first}, {second}, {last} kB after {} s", now.as_nanos() / 1_000_000_000);
-        // Windows and outages make it rise and fall. A book of what was sent has 16 bytes for each of 78,000 segments: 800 kB more in the
-        // last third than in the first.
+        // Memory varies with windows and outages. A record of every sent segment would take 16
+        // bytes for each of 78,000 segments: 800 kB more in the last third than in the first.
         assert!(last < first.max(second) + 300, "{scheduler}: {first}, {second}, {last} kB");
     }
 }

@@ -1,11 +1,11 @@
-//! Paths that do not carry full datagrams, from the beginning or later.
+//! Paths that carry no full datagrams, from the beginning or later.
 
 use crate::network::{Case, FAST, Path, Run, SLOW, content, run};
 use plait_quic::sender::Reroute;
 use plait_quic::{Error, Settings};
 use std::time::Duration;
 
-/// Bytes of a UDP datagram's payload over Ethernet (IPv4).
+/// UDP payload in bytes of a full Ethernet frame (IPv4).
 const ETHERNET: u16 = 1472;
 
 fn narrow(path: Path, from: u64, bytes: usize) -> Path {
@@ -17,7 +17,7 @@ fn send(paths: &[Path], mtu: u16, seed: u64) -> Run {
     run(&Case { paths, settings, seed, bytes: 4_000_000, ..Case::default() })
 }
 
-/// The longest time in which nothing came in order, of a file that is whole.
+/// Returns the longest time without in-order data, for a complete file.
 fn gap(run: &Run, seed: u64) -> Duration {
     assert!(run.outcome.is_ok(), "{:?}", run.outcome);
     let (bytes, outcome) = run.received.as_ref().expect("it has come");

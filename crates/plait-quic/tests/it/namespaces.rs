@@ -1,12 +1,14 @@
-//! The program between network namespaces of a user's own: addresses of both families, interfaces without a route, MTUs,
-//! ports at which nothing listens. Needs `timeout`, `unshare`, `ip` and a kernel that lets users have them.
+//! The program between unprivileged network namespaces: addresses of both families, interfaces
+//! without a route, MTUs, closed ports. Needs `timeout`, `unshare`, `ip`, and a kernel that lets
+//! users create namespaces.
 
 use serde_json::Value;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-/// Two namespaces. `link N` joins them; the receiver's own addresses are 10.77.9.9 and fd77:9::9, of which `both.test` is
-/// the name. Then come the case's `$LINKS`, a receiver with `$LISTEN` and a sender to `$TO` with `$MORE`.
+/// Sets up two namespaces. `link N` joins them. The receiver's own addresses are 10.77.9.9 and
+/// fd77:9::9, with the name `both.test`. Then the script runs the case's `$LINKS`, a receiver with
+/// `$LISTEN`, and a sender to `$TO` with `$MORE`.
 const SCRIPT: &str = r#"
 set -eu
 unshare -n sleep 120 > /dev/null 2>&1 &
@@ -58,10 +60,10 @@ to=$(eval "echo $TO")
 "$PROGRAM" send "$FOLDER/file" "$to" --secret told --fingerprint "$fingerprint" --json --quiet $MORE
 "#;
 
-/// Any port, of both families.
+/// Listens on port 4433 of both families. Not empty, because the script then starts no receiver.
 const DEFAULT: &str = "--mode 600";
 
-/// Whether there are such namespaces here.
+/// Whether this machine allows such namespaces.
 fn is_possible() -> bool {
     let words = "ip link add here type veth peer name there && mount --bind /etc/hosts /etc/hosts \
         && tc qdisc add dev here root tbf rate 20mbit burst 16kb latency 50ms";
@@ -85,7 +87,8 @@ fn send(links: &str, listen: &str, to: &str, more: &str) -> Output {
     command.env("TO", to).env("MORE", more).output().expect("it starts")
 }
 
-/// The interfaces of the paths, with the bytes that each has sent of a whole file.
+/// Sends a file and checks its success. Returns the interfaces of the paths, with the bytes that
+/// each has sent.
 fn carried(links: &str, listen: &str, to: &str, more: &str) -> Vec<(String, u64)> {
     let output = send(links, listen, to, more);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -99,7 +102,7 @@ fn carried(links: &str, listen: &str, to: &str, more: &str) -> Vec<(String, u64)
     told["paths"].as_array().expect("paths").iter().map(one).collect()
 }
 
-/// The message of a sender that fails, and its duration.
+/// Returns the message of a failing sender, and its duration.
 fn failure(links: &str, listen: &str, to: &str, more: &str) -> (String, Duration) {
     #[expect(clippy::disallowed_methods, reason = "what is tried is how soon the program gives up")]
     let begun = Instant::now();
@@ -109,7 +112,7 @@ fn failure(links: &str, listen: &str, to: &str, more: &str) -> (String, Duration
     (String::from_utf8_lossy(&said).into_owned(), begun.elapsed())
 }
 
-/// The message names the interface as the user did, and its tentative address.
+/// The message has the interface as the user wrote it, and its tentative address.
 #[test]
 fn an_address_that_is_not_ready_is_named_with_its_interface() {
     if !is_possible() {
@@ -141,7 +144,7 @@ fn every_address_of_a_name_is_tried() {
     if !is_possible() {
         return;
     }
-    // Nobody answers, or a port is closed, at the address of the family that comes first.
+    // At the address of the first family, there is no answer, or the port is closed.
     for links in ["link 1; v4 1; v6 1; far ip addr del fd77:9::9/128 dev lo", "link 1; v4 1; v6 1"] {
         let carried = carried(links, "--listen 0.0.0.0:4433", "both.test:4433", "");
         assert_eq!(carried.len(), 1, "{links}: {carried:?}");
@@ -189,7 +192,7 @@ fn a_link_that_drops_full_datagrams_carries_nothing_and_one_path_of_it_is_an_err
     if !is_possible() {
         return;
     }
-    // The far end of a veth drops packets above its MTU without a word; the near end refuses them.
+    // The far end of a veth silently drops packets above its MTU; the near end refuses them.
     for narrow in ["far ip link set far1 mtu 1400", "ip link set net1 mtu 1400"] {
         let links = format!("link 1; v4 1; {narrow}");
         let two = format!("{links}; link 2; v4 2");

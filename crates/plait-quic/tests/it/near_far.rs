@@ -42,7 +42,7 @@ fn start() -> Instant {
     Instant::now()
 }
 
-/// What is said on a stream, and comes back.
+/// Data that is sent on a stream and echoed.
 struct Talk {
     stream: u32,
     says: Vec<u8>,
@@ -55,7 +55,7 @@ impl<'a> World<'a> {
         Self::with(paths, paths.len(), secret, terms, settings())
     }
 
-    /// Likewise, with so many of the paths at the beginning, and a far end that has settings of its own.
+    /// Makes a world that begins with `locals` of the paths. The far end has its own settings.
     fn with(paths: &'a [Path], locals: usize, secret: &str, terms: &[Terms], far: Settings) -> Self {
         let (start, identity) = (start(), Identity::generate().expect("a key"));
         let order = Order {
@@ -81,7 +81,7 @@ impl<'a> World<'a> {
         self.now.duration_since(self.start)
     }
 
-    /// All that happens at this moment, then on to the next one.
+    /// Handles all events of this moment and moves on to the next event.
     fn step(&mut self) {
         let Self { now, near, far, network, .. } = self;
         near.handle_timeout(*now);
@@ -116,13 +116,13 @@ impl<'a> World<'a> {
             network.send(*now, 2 * outgoing.path + 1, &outgoing);
         }
         let arrival = network.under_way.first_key_value().map(|(key, _)| key.0);
-        // Who has an outcome has stopped.
+        // A near end with an outcome has stopped.
         let due = near.next_wakeup().filter(|_| near.outcome().is_none());
         let next = [arrival, due, far.next_wakeup()].into_iter().flatten().min();
         *now = next.unwrap_or(*now + Duration::from_secs(1)).max(*now);
     }
 
-    /// Until something holds, or so many seconds have passed: whether it holds.
+    /// Runs until `holds` is true or `seconds` have passed. Returns whether it became true.
     fn run_until(&mut self, seconds: u64, mut holds: impl FnMut(&mut Self) -> bool) -> bool {
         let until = self.now + Duration::from_secs(seconds);
         while self.now < until && self.near.outcome().is_none() {
@@ -134,7 +134,7 @@ impl<'a> World<'a> {
         false
     }
 
-    /// The far end sends back what comes on every stream, to its end.
+    /// Makes the far end echo the data of every stream to its end.
     fn echo(&mut self) {
         let Some(streams) = self.far.streams(&ID) else { return };
         while let Some(event) = streams.poll() {
@@ -152,7 +152,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// So many bytes there and back on each of some streams, all at once: how long it took.
+    /// Sends data on several streams at once and waits for its echo. Returns the duration.
     fn exchange(&mut self, streams: usize, bytes: usize) -> Duration {
         let begun = self.now;
         let content = |stream: u32| -> Vec<u8> {
@@ -200,8 +200,8 @@ fn streams_cross_both_paths_both_ways() {
     assert!(matches!(world.news[..], [News::Came { id: ID, .. }]), "{:?}", world.news);
 }
 
-/// The far end of a new path has a round trip from its handshake. A path without one would take the
-/// next replies: the scheduler wants to measure it.
+/// The far end takes the first round-trip sample of a new path from its handshake. Without a
+/// sample, the scheduler would measure the path with the next replies.
 #[test]
 fn a_slow_path_that_joins_delays_no_reply() {
     const OFTEN: Duration = Duration::from_millis(50);
@@ -266,7 +266,7 @@ fn a_path_that_appears_carries_streams_both_ways() {
     assert!(back[1] > 1_000_000 && there[1] > 1_000_000, "{back:?} {there:?}");
 }
 
-/// Paths are kept open while nobody says anything, and what is said then is answered at once.
+/// Paths stay open without traffic, and later data is answered at once.
 #[test]
 fn a_connection_without_streams_stays() {
     let mut world = World::new(&[FAST, SLOW], "told", &[]);
@@ -293,7 +293,8 @@ fn a_peer_that_is_gone_is_given_up_by_both() {
     assert!(matches!(world.news[1], News::Left { error: Error::Silent(30), .. }), "{:?}", world.news);
 }
 
-/// The far end has less patience: when the paths come back, the near end's connection is one that is over, and its program makes another one.
+/// The far end gives up first. When the paths recover, the near end's connection is over, and its
+/// program makes a new one.
 #[test]
 fn who_was_given_up_gives_up_too_and_is_not_refused() {
     let outage = Some([Duration::from_millis(700), Duration::from_secs(36)]);
@@ -309,7 +310,7 @@ fn who_was_given_up_gives_up_too_and_is_not_refused() {
     assert!(heard.contains("nothing was heard"), "{heard}");
 }
 
-/// Both ends live through the same darkness, and go on with their streams.
+/// Both ends survive an outage of all paths, and their streams continue.
 #[test]
 fn streams_outlive_a_darkness_of_all_paths() {
     let outage = Some([Duration::from_millis(300), Duration::from_secs(15)]);
@@ -361,7 +362,7 @@ fn each_end_tells_the_other_that_it_stops() {
     assert!(text.contains("the proxy was ended"), "{text}");
 }
 
-/// The second path greets when the near end has ended it all over the first one.
+/// The second path greets after the near end has ended the connection over the first one.
 #[test]
 fn a_path_that_comes_when_all_is_over_is_nobody_new() {
     let mut world = World::new(&[FAST, SLOW], "told", &[]);
@@ -388,11 +389,11 @@ fn a_budget_that_is_spent_ends_it() {
     });
     assert!(matches!(world.near.outcome(), Some(Error::Spent)), "{:?}", world.near.outcome());
     let both = world.near.progress()[0].sent + world.far.carried(&ID).map_or(0, |(back, _)| back[0]);
-    // What was on its way back when it was spent: 20 ms of 20 Mbit/s, and as much as was acknowledged meanwhile.
+    // In flight when the budget was spent: 20 ms at 20 Mbit/s, and all data acknowledged meanwhile.
     assert!((100_000..200_000).contains(&both), "{both}");
 }
 
-/// A receiver of files takes no streams, and says who does.
+/// A receiver of files refuses streams and names the program that accepts them.
 #[test]
 fn a_receiver_of_files_refuses_streams_by_name() {
     let (start, identity) = (start(), Identity::generate().expect("a key"));
@@ -428,7 +429,7 @@ fn a_receiver_of_files_refuses_streams_by_name() {
     assert!(text.contains("plait proxy --serve") && receiver.poll().is_none(), "{text}");
 }
 
-/// Each end records what it sends, and nobody notices.
+/// Each end records the packets that it sends. The recording does not affect the run.
 #[test]
 fn what_each_end_sends_is_recorded() {
     let plain = World::new(&[FAST, SLOW], "told", &[]).exchange(4, 300_000);
@@ -468,7 +469,7 @@ fn what_each_end_sends_is_recorded() {
     assert_eq!(recorded.start.subject.paths, ["path1", "path2"], "addresses may change at the other end");
 }
 
-/// What a path is for holds for what comes back, too: the other end is told.
+/// The terms of a path also apply to the return direction: the other end is told.
 #[test]
 fn a_backup_path_stands_by_at_both_ends() {
     let terms = [Terms::default(), Terms { backup: true, ..Terms::default() }];
@@ -477,7 +478,7 @@ fn a_backup_path_stands_by_at_both_ends() {
     let far = world.far.carried(&ID).expect("a peer").0.to_vec();
     assert!(far[0] >= 1_500_000 && far[1] == 0, "{far:?}");
     assert_eq!(world.near.progress()[1].sent, 0);
-    // While no other works it is used both ways.
+    // While no other path works, it is used in both directions.
     let paths =
         [Path { outage: Some([Duration::from_millis(300), Duration::from_secs(1_000)]), ..FAST }, SLOW];
     let mut world = World::new(&paths, "told", &terms);
@@ -486,7 +487,8 @@ fn a_backup_path_stands_by_at_both_ends() {
     assert!(far[1] > 1_000_000, "{far:?}");
 }
 
-/// What comes counts, and the other end stops when all is spent. By then so much may be on its way as the path and its queue have.
+/// Received bytes count, and the other end stops when the budget is spent. The path and its queue
+/// may still hold data then.
 #[test]
 fn a_budget_is_of_both_ways() {
     let terms = [Terms::default(), Terms { budget: Some(400_000), ..Terms::default() }];
@@ -495,7 +497,8 @@ fn a_budget_is_of_both_ways() {
     let there = world.near.progress()[1].sent;
     let back = world.far.carried(&ID).expect("a peer").0[1];
     println!("{there} bytes there, {back} back");
-    // On its way back are 60 kB in the queue and 50 in the air, and more leaves until the other end has heard: a round trip of both paths with their queues.
+    // In flight are 60 kB in the queue and 50 kB on the link. More leaves until the other end
+    // knows: a round trip over both paths with their queues.
     assert!((400_000..650_000).contains(&(there + back)), "{there} and {back} bytes");
     assert!(there > 50_000 && back > 50_000, "{there} and {back} bytes");
 }

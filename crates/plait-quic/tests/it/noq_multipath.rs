@@ -1,6 +1,8 @@
-//! Why every path is a QUIC connection of its own: what noq's multipath does, in virtual time. These tests hold faults, not
-//! promises: one that fails after an update says that noq has mended something, and that the reasons in the crate's documentation are to be
-//! looked at again.
+//! Behaviour of noq's multipath in virtual time: the reasons why every path is a separate QUIC
+//! connection.
+//!
+//! These tests record defects, not guarantees. If one fails after an update, noq has repaired
+//! something, and the reasons in the crate's documentation need a review.
 
 use bytes::BytesMut;
 use noq_proto::{
@@ -17,9 +19,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
-/// One way on each path.
+/// One-way delay of each path.
 const DELAYS: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];
-/// A path that is silent for so long is given up by noq.
+/// noq gives up a path after this time without a packet.
 const IDLE: Duration = Duration::from_secs(2);
 
 fn local(path: usize) -> SocketAddr {
@@ -30,7 +32,7 @@ fn remote() -> SocketAddr {
     (Ipv4Addr::new(10, 9, 9, 9), 4433).into()
 }
 
-/// One end: its endpoint, and its only connection once there is one.
+/// An end: its endpoint, and its only connection once it exists.
 struct End {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
@@ -91,7 +93,7 @@ impl End {
     }
 }
 
-/// A client that sends all the time, a server that takes it, and two paths between them, each of which may be cut.
+/// A client that sends continuously, its server, and two paths between them that can be cut.
 struct Pair {
     now: Instant,
     client: End,
@@ -103,7 +105,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// Connected, with both paths open.
+    /// Connects the two ends and opens both paths.
     fn new() -> Self {
         let identity = Identity::generate().expect("a key");
         let mut transport = TransportConfig::default();
@@ -170,7 +172,8 @@ impl Pair {
             let end = if up { &mut self.client } else { &mut self.server };
             let Some((_, connection)) = &mut end.connection else { continue };
             let mut bytes = Vec::new();
-            // One packet each millisecond and path at most is 10 Mbit/s; more at once would only be a queue.
+            // At most one packet per millisecond and path is 10 Mbit/s; more would only build a
+            // queue.
             for _ in 0..8 {
                 let Some(transmit) = connection.poll_transmit(self.now, NonZeroUsize::MIN, &mut bytes) else {
                     break;
@@ -199,7 +202,8 @@ fn second() -> PathId {
     PathId::ZERO.saturating_add(1_u8)
 }
 
-/// Round trips of the second path are its way there and the first one's way back.
+/// The measured round trip of the second path is its own forward delay plus the first path's return
+/// delay.
 #[test]
 fn all_paths_are_acknowledged_on_the_lowest() {
     let mut pair = Pair::new();
@@ -211,7 +215,7 @@ fn all_paths_are_acknowledged_on_the_lowest() {
     assert!(there.rtt > 45 * MS && there.rtt < 70 * MS, "it is 80 ms long: {:?}", there.rtt);
 }
 
-/// For want of anything that comes back on it.
+/// noq gives up a path on which nothing comes back.
 #[test]
 fn a_path_that_is_busy_in_one_direction_is_given_up() {
     let mut pair = Pair::new();
@@ -219,7 +223,7 @@ fn a_path_that_is_busy_in_one_direction_is_given_up() {
     assert_eq!(pair.client.abandoned, [second()]);
 }
 
-/// Though the other one works: until the idle timeout of the first.
+/// Data stops until the idle timeout of the first path, although the second one works.
 #[test]
 fn a_dead_first_path_stops_everything() {
     let got = |dead: usize| {
@@ -244,8 +248,9 @@ fn a_server_opens_no_paths() {
     assert!(matches!(opened, Err(PathError::ServerSideNotAllowed)), "{opened:?}");
 }
 
-/// A client that has refused the server's certificate, and so has keys for two packet number spaces, says that it closes in each of them; with room for one datagram at a time
-/// it never gets to the second one, and begins anew.
+/// A client that has refused the server's certificate has keys for two packet number spaces, and
+/// sends its close in both. With room for one datagram per call, it never reaches the second space
+/// and starts again.
 #[test]
 fn a_close_during_the_handshake_does_not_end_one_datagram_at_a_time() {
     let identity = Identity::generate().expect("a key");

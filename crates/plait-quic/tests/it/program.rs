@@ -85,7 +85,8 @@ fn a_file_crosses_several_addresses() {
     );
 }
 
-/// To this machine, without an address: one path. Progress is lines of JSON, the last one what came of it.
+/// A receiver on this machine is reached over one path without `--local`. Progress is lines of
+/// JSON; the last line is the result.
 #[test]
 fn schedulers_have_parameters_and_a_path_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -101,7 +102,7 @@ fn schedulers_have_parameters_and_a_path_is_found() {
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("interface wlan99: no address that leads to"));
 }
 
-/// One receiver takes both kinds, one after the other.
+/// One receiver accepts both modes, one after the other.
 #[test]
 fn a_file_crosses_several_addresses_with_multipath_of_quics_own() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -180,7 +181,8 @@ fn files_are_replaced_and_have_permissions_as_asked() {
     assert_eq!((mode & 0o777, std::fs::read_dir(&out).expect("it is there").count()), (0o640, 1));
 }
 
-/// A receiver that is started again is the same to its senders. One with a new key is another, and says so.
+/// Senders accept a receiver that restarts with its key. They refuse one with a new key and say
+/// why.
 #[test]
 fn a_kept_key_survives_a_restart() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -225,7 +227,8 @@ fn a_kept_key_survives_a_restart() {
     assert_eq!(std::fs::metadata(&key).expect("it is there").permissions().mode() & 0o777, 0o600);
 }
 
-/// A service manager ends programs by SIGTERM: the peer is told, and the same file can be sent again at once.
+/// A service manager ends programs by SIGTERM. The peer is told, and the same file can be sent
+/// again at once.
 #[test]
 fn a_sender_that_is_ended_says_so() {
     let folder = tempfile::tempdir().expect("a folder");

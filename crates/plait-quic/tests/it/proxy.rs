@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_plait-quic");
 
-/// No test waits longer for a byte.
+/// Longest time that a test waits for a byte.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Program {
@@ -37,7 +37,7 @@ impl Program {
         self.hello[key].as_str().unwrap_or_else(|| panic!("{key} in {}", self.hello)).to_owned()
     }
 
-    /// What it says at its end.
+    /// Returns the text on standard error after the end of the program.
     fn last_words(mut self) -> String {
         let mut words = String::new();
         self.child.stderr.take().expect("it is piped").read_to_string(&mut words).expect("it is text");
@@ -73,7 +73,7 @@ fn near(far: &Program, to: &str, more: &[&str]) -> Program {
     )
 }
 
-/// A server that says back what it hears, until it hears no more.
+/// Starts a server that echoes each connection to its end. Returns its address.
 fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("it has one");
@@ -100,7 +100,7 @@ fn content(seed: u32, bytes: u32) -> Vec<u8> {
     (0..bytes).map(|at| (at.wrapping_add(seed << 20).wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
 
-/// Says something, ends its way, and hears the same.
+/// Sends data, ends the sending direction, and expects the same data back.
 fn converse(mut socket: TcpStream, says: &[u8]) {
     let mut writer = socket.try_clone().expect("another handle");
     let written = says.to_vec();
@@ -114,7 +114,8 @@ fn converse(mut socket: TcpStream, says: &[u8]) {
     assert!(heard == says, "{} of {} bytes", heard.len(), says.len());
 }
 
-/// Between a near end's addresses and a far end. What it carries is counted by address; nothing passes of one that is cut.
+/// A relay between a near end's addresses and a far end. It counts the bytes of each address, and
+/// drops the packets of a cut one.
 struct Relay {
     address: SocketAddr,
     cut: Arc<AtomicBool>,
@@ -180,7 +181,7 @@ fn twenty_connections_outlive_a_path() {
                 let socket = connect(&entrance);
                 let says = content(seed, 1_000_000);
                 if seed == 0 {
-                    // While the others are under way.
+                    // Cuts the path while the other connections are in progress.
                     let (mut writer, mut reader) = (socket.try_clone().expect("another handle"), socket);
                     writer.write_all(&says[..1_000]).expect("it is taken");
                     reader.read_exact(&mut [0; 1_000]).expect("it comes back");
@@ -197,11 +198,11 @@ fn twenty_connections_outlive_a_path() {
     }
     let [other, cut] = [0, 1].map(|at| relay.carried[at].load(Ordering::Relaxed));
     assert!(cut > 2_000 && other > cut, "{cut} and {other} bytes");
-    // And it goes on.
+    // The proxy continues to work.
     converse(connect(&entrance), &content(99, 100_000));
 }
 
-/// What a SOCKS server answers to a request, by a client that may then go on.
+/// Sends a request to a SOCKS server. Returns the reply code and the connection.
 fn ask(socks: &str, kind: u8, address: &[u8], port: u16) -> (u8, TcpStream) {
     let mut socket = connect(socks);
     socket.write_all(&[5, 1, 0]).expect("it is taken");
@@ -242,7 +243,7 @@ fn socks_leads_where_it_is_allowed_and_says_why_not() {
         (1, vec![127, 0, 0, 1], echo.port() ^ 1, 2),
         (4, [&[0; 15][..], &[1]].concat(), echo.port(), 2),
         (3, name("example.org"), 80, 2),
-        // All hosts, but not this machine by another name.
+        // A rule for all hosts excludes this machine under any name.
         (1, vec![127, 0, 0, 1], 7, 2),
         (3, name("localhost"), 7, 2),
         (1, vec![127, 0, 0, 1], closed.port(), 5),
@@ -258,7 +259,7 @@ fn socks_leads_where_it_is_allowed_and_says_why_not() {
     assert!(other.read(&mut [0; 1]).is_ok_and(|count| count == 0) || other.peer_addr().is_err());
 }
 
-/// Many short ones after each other: nothing is left of them.
+/// Many short connections in sequence leave nothing behind.
 #[test]
 fn hundreds_of_connections_one_after_the_other() {
     let echo = echo();
@@ -270,7 +271,7 @@ fn hundreds_of_connections_one_after_the_other() {
     }
 }
 
-/// One that is broken off is broken off at the other end, too, and the others go on.
+/// A reset of one end of a connection resets the other end. Other connections continue.
 #[test]
 fn what_is_broken_off_is_broken_off_at_the_other_end() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

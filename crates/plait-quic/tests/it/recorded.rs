@@ -1,4 +1,4 @@
-//! Recordings of whole transfers, as results.
+//! Recordings of whole transfers, converted to results.
 
 use crate::network::{Case, FAST, Path, Run, SLOW, Tape, run};
 use plait_quic::recording::read::ReadError;
@@ -8,7 +8,7 @@ use plait_sim::result::{Engine, RunResult};
 use plait_sim::scenario::Scenario;
 use std::time::Duration;
 
-/// The bytes of a recording, and the run that it is of.
+/// Runs a case with a recording. Returns the bytes of the recording, and the run.
 fn recorded(case: &Case<'_>) -> (Vec<u8>, Run) {
     let tape = Tape::default();
     let run = run(&Case {
@@ -43,7 +43,7 @@ fn a_recording_has_everything_that_was_sent_and_what_became_of_it() {
     assert_eq!(run.trace, plain.trace, "who records changes nothing");
     let result = result_of(&bytes, case.bytes, 2);
     assert_eq!(result.engine, Engine::Sockets);
-    // Records, and the rest of the last segment.
+    // Records, and the padding of the last segment.
     let delivered = result.metrics.delivered_bytes;
     assert!((case.bytes as u64..case.bytes as u64 + 4_000).contains(&delivered), "{delivered}");
     let packets = result.packets.expect("they are recorded");
@@ -52,7 +52,8 @@ fn a_recording_has_everything_that_was_sent_and_what_became_of_it() {
         of_path.map(|(_, &bytes)| u64::from(bytes)).sum::<u64>()
     };
     assert_eq!([sent(0), sent(1)], run.sent[..]);
-    // Nothing was lost on the wire, so what was not sent again has arrived by the links' delays at least, and not before.
+    // Nothing was lost on the wire, so each packet that was not retransmitted arrived, and no
+    // earlier than the link's delay.
     for (path, least) in [(0, 10.0), (1, 40.0)] {
         let ways = packets.path.iter().zip(packets.sent.iter().zip(&packets.arrived));
         let ways: Vec<f64> = ways
@@ -61,7 +62,7 @@ fn a_recording_has_everything_that_was_sent_and_what_became_of_it() {
             .collect();
         let shortest = ways.iter().copied().fold(f64::INFINITY, f64::min);
         assert!(shortest > least && shortest < least + 3.0, "path {path}: {shortest} ms");
-        // The longest waits in a queue of 60 kB: 24 ms at 20 Mbit/s, 48 ms at 10.
+        // The longest delay includes a full queue of 60 kB: 24 ms at 20 Mbit/s, 48 ms at 10.
         let longest = ways.iter().copied().fold(0.0, f64::max);
         assert!(longest < 2.0 * least + 60.0, "path {path}: {longest} ms");
     }
@@ -103,7 +104,8 @@ fn a_path_that_is_cut_is_one_that_failed() {
         whole.transmissions.iter().zip(&arrivals).filter(|(sent, at)| sent.path.0 == 0 && **at < Time::MAX);
     let last =
         last.map(|(_, at)| at.as_nanos() + whole.start.opening.as_nanos()).max().expect("something arrived");
-    // What is in the queue then takes 24 ms, and 10 ms of delay; that it arrived is told over the other path, which takes 30 ms longer than its own would.
+    // The queue drains in 24 ms, plus 10 ms of delay. The acknowledgement comes over the other
+    // path, which takes 30 ms longer.
     assert!(last < 864_000_000, "{last}");
     assert!(!whole.full);
 }
@@ -129,7 +131,8 @@ fn one_that_breaks_off_anywhere_is_read_as_far_as_it_goes() {
     assert_eq!(least, whole.transmissions.len());
 }
 
-/// Any rows: a clock that stands still, receivers that wait longer than a round trip, packets that are all lost.
+/// Arbitrary rows: a stopped clock, receivers that delay longer than a round trip, and runs in
+/// which all packets are lost.
 mod values {
     use super::{Tape, result_of};
     use plait_quic::recording::result::Recorded;

@@ -1,4 +1,4 @@
-//! Both applications of a transfer, without a network: any entries, interrupted anywhere.
+//! Both applications of a transfer, without a network: arbitrary entries, interrupted anywhere.
 
 use plait_quic::files::records::{Entry, Kind};
 use plait_quic::files::{Download, Place, Settled, Upload};
@@ -30,7 +30,8 @@ fn folder(path: &[u8]) -> (Entry, Place) {
     (entry, Place::Nowhere)
 }
 
-/// Carries so many bytes at most from one end to the other, in pieces. Returns the outcome, if it ended.
+/// Carries at most this many bytes from one end to the other, in pieces. Returns the outcome, if
+/// the transfer ended.
 fn talk(
     upload: &mut Upload,
     download: &mut Download,
@@ -41,7 +42,7 @@ fn talk(
     #[expect(clippy::disallowed_methods, reason = "there is no other way to some moment")]
     let mut now = Instant::now();
     let mut read = 0;
-    // As many turns as a transfer of this size can need.
+    // A transfer of this size needs fewer turns.
     for _ in 0..2_000 {
         let end = upload.advance(now, read, unit);
         while read < end.min(most) {

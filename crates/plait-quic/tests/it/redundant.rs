@@ -1,24 +1,25 @@
-//! Class redundant: what it is worth where packets are lost, and what it costs. Virtual time.
+//! The class redundant: its gain with packet loss, and its cost. Virtual time.
 
 use crate::sessions::{FAST, MILLISECOND, Net, Path, SECOND, SLOW, content};
 use plait_quic::Terms;
 use plait_quic::streams::{Class, Event};
 use std::fmt;
 
-/// Of a remote shell or a voice: so many bytes so often, which the other end says back.
+/// Traffic of a remote shell or a voice call: `SAYS` bytes every `OFTEN` nanoseconds, which the
+/// other end echoes.
 const SAYS: usize = 100;
 const OFTEN: u64 = 20 * MILLISECOND;
 const FROM: u64 = SECOND;
 const UNTIL: u64 = 6 * SECOND;
 
-/// What came of an echo beside an upload.
+/// Results of an echo beside an upload.
 #[derive(Default)]
 struct Echo {
-    /// From saying something to having heard all of it back, in nanoseconds, ascending.
+    /// Times from sending to the complete echo, in nanoseconds, ascending.
     waits: Vec<u64>,
-    /// Payload bytes that left, copies included, both ways.
+    /// Payload bytes sent in both directions, copies included.
     left: u64,
-    /// Bytes of the upload that came while the echo went on.
+    /// Bytes of the upload that arrived during the echo.
     uploaded: u64,
 }
 
@@ -45,7 +46,7 @@ impl fmt::Display for Echo {
     }
 }
 
-/// An echo of this class, with or without an upload beside it.
+/// Runs an echo of this class, with or without an upload beside it.
 fn run(net: &mut Net<'_>, class: Class, upload: bool, every: u64, seed: u64) -> Echo {
     let bulk = upload.then(|| net.ends[0].streams.open("bulk:1", Class::Bulk).expect("there is room"));
     let stream = net.ends[0].streams.open("echo:1", class).expect("there is room");
@@ -81,7 +82,7 @@ fn run(net: &mut Net<'_>, class: Class, upload: bool, every: u64, seed: u64) -> 
             before = left(net);
         }
         let next = [due, FROM, UNTIL + SECOND].into_iter().filter(|next| *next > net.now).min();
-        // Nothing happens any more, or something does at this moment, or later.
+        // The step may find no event, or move the clock past `next`.
         let goes_on = net.step();
         net.now = next.map_or(net.now, |next| if goes_on { net.now.min(next) } else { next });
     }
@@ -100,7 +101,8 @@ fn echoes(scheduler: &str, paths: &[Path], class: Class, upload: bool) -> Echo {
     (1..=8).map(one).fold(Echo::default(), Echo::join)
 }
 
-/// Copies come over the other path what was lost on one, and the first path is whatever is free: so is the echo whoever schedules.
+/// A copy on the other path replaces a lost packet. The first copy uses any free path, so the gain
+/// does not depend on the scheduler.
 #[test]
 fn losses_cost_a_redundant_stream_less_time_whoever_schedules() {
     for scheduler in ["lowest-rtt", "blest", "ecf", "round-robin"] {
@@ -119,7 +121,7 @@ fn losses_cost_a_redundant_stream_less_time_whoever_schedules() {
     }
 }
 
-/// A packet of each is what it costs an upload, and nobody else.
+/// Copies cost an upload about one packet for each echo, and nothing else.
 #[test]
 fn what_copies_take_is_bounded() {
     let paths = [FAST, SLOW];
@@ -131,11 +133,12 @@ fn what_copies_take_is_bounded() {
     println!("no losses: {once}; redundant {twice}");
     let segments = (twice.waits.len() * 1_100) as u64;
     assert!(twice.uploaded + segments * 5 / 4 > once.uploaded, "{once} {twice}");
-    // A window's worth, where a copy waited for room.
+    // The gain without losses: the time that a copy waits for room in a window.
     assert!(twice.at(99) < once.at(99), "{once} {twice}");
 }
 
-/// Who sends a thing once on a path that is dark waits until that is noticed; a copy has come before.
+/// A single copy on a failed path waits until the failure is detected. With two copies, the other
+/// one has arrived before.
 #[test]
 fn a_redundant_stream_does_not_notice_that_a_path_goes_dark() {
     for dark in [0, 1] {
@@ -149,7 +152,7 @@ fn a_redundant_stream_does_not_notice_that_a_path_goes_dark() {
     }
 }
 
-/// Terms are kept: a path that stands by carries nothing, and a budget is of both ways.
+/// Copies respect the terms: a backup path carries nothing, and a budget counts both directions.
 #[test]
 fn copies_keep_to_what_paths_are_for() {
     for terms in
@@ -159,7 +162,7 @@ fn copies_keep_to_what_paths_are_for() {
         let echo = run(&mut net, Class::Redundant, false, OFTEN, 1);
         let carried = net.ends[0].session.spent()[1];
         println!("{terms:?}: {carried} bytes; {echo}");
-        // Both ways, with what was on its way: a round trip of 80 ms has four of the packets.
+        // The budget of both directions, and data in flight: four packets in a round trip of 80 ms.
         let least = terms.budget.unwrap_or(0);
         let most = terms.budget.map_or(0, |budget| budget + 5 * 115);
         assert!((least..=most).contains(&carried), "{carried} bytes");
@@ -181,7 +184,8 @@ fn a_slow_second_path_delays_no_thin_stream() {
         let once = thin(&paths, Class::Interactive);
         println!("{kilobits} kbit/s, {delay} ms: {once}; redundant {twice}; fast path alone {alone}");
         for percent in [50, 95, 99, 100] {
-            // A round trip of the fast path, within which percentiles of different losses lie.
+            // The margin is a round trip of the fast path: runs with different losses vary within
+            // it.
             assert!(twice.at(percent) < alone.at(percent) + 20.0, "percentile {percent}: {twice}; {alone}");
         }
     }

@@ -1,4 +1,5 @@
-//! The programs as services: clients, files of options, counters, logs, restarts, and the units of systemd.
+//! The programs as services: clients, configuration files, counters, logs, restarts, and systemd
+//! units.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_plait-quic");
 
-/// No test waits longer for anything.
+/// Longest time that a test waits.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 pub(crate) struct Service {
@@ -20,7 +21,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Starts a command that says with a line of JSON that it listens.
+    /// Starts a command and waits for its JSON line `listening`.
     pub(crate) fn start(arguments: &[&str], secret: Option<&str>) -> Self {
         let mut command = Command::new(PROGRAM);
         command.args(arguments).arg("--json").env_remove("PLAIT_SECRET");
@@ -36,7 +37,7 @@ impl Service {
         self.hello[key].as_str().unwrap_or_else(|| panic!("{key} in {}", self.hello)).to_owned()
     }
 
-    /// The next event of this name.
+    /// Returns the next event of this name.
     pub(crate) fn event(&mut self, name: &str) -> serde_json::Value {
         until(&mut self.lines, name)
     }
@@ -59,7 +60,7 @@ impl Drop for Service {
     }
 }
 
-/// Lines of JSON up to the event of this name.
+/// Reads lines of JSON up to the event of this name.
 pub(crate) fn until(lines: &mut impl BufRead, event: &str) -> serde_json::Value {
     loop {
         let mut text = String::new();
@@ -72,7 +73,7 @@ pub(crate) fn until(lines: &mut impl BufRead, event: &str) -> serde_json::Value 
     }
 }
 
-/// RFC 3339 in UTC: 2026-01-31T12:00:00.123Z, with or without the fraction.
+/// Whether a text is RFC 3339 in UTC: 2026-01-31T12:00:00.123Z, with or without the fraction.
 fn is_time(text: &str) -> bool {
     let shape: String = text.chars().map(|one| if one.is_ascii_digit() { '0' } else { one }).collect();
     ["0000-00-00T00:00:00Z", "0000-00-00T00:00:00.0Z", "0000-00-00T00:00:00.00Z", "0000-00-00T00:00:00.000Z"]
@@ -87,7 +88,7 @@ pub(crate) fn private(folder: &Path, name: &str, content: &str) -> String {
     file.to_str().expect("it is text").to_owned()
 }
 
-/// A server that sends back what it gets, and lets each connection end.
+/// Starts a server that echoes each connection to its end. Returns its address.
 fn echo() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("it has one").to_string();
@@ -108,19 +109,19 @@ pub(crate) fn connect(address: &str) -> TcpStream {
     socket
 }
 
-/// Whether what is said comes back.
+/// Whether an echo comes back.
 fn answers(address: &str) -> bool {
     let mut socket = connect(address);
     let mut heard = [0; 5];
     socket.write_all(b"hello").is_ok() && socket.read_exact(&mut heard).is_ok() && heard == *b"hello"
 }
 
-/// A port of UDP that is free.
+/// Returns a free UDP port.
 fn free_port() -> u16 {
     UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port()
 }
 
-/// The counters, each line of which is what the format allows.
+/// Reads the counters and checks the format of each line.
 fn counters(address: &str) -> Vec<(String, f64)> {
     let mut socket = connect(address);
     socket.write_all(b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n").expect("it is taken");
@@ -153,7 +154,7 @@ fn value(counters: &[(String, f64)], series: &str) -> f64 {
     found.unwrap_or_else(|| panic!("{series} in {counters:?}")).1
 }
 
-/// Two clients have their own secrets; events, counters and limits are theirs.
+/// Two clients have their own secrets. Events, counters and limits are separate.
 #[test]
 fn clients_of_a_receiver_are_told_apart() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -192,14 +193,14 @@ fn clients_of_a_receiver_are_told_apart() {
     let counted = counters(&metrics);
     assert_eq!(value(&counted, "plait_rejected_secrets_total"), 1.0);
     assert_eq!(value(&counted, "plait_transfers_kept_total{client=\"lab\"}"), 1.0);
-    // Records of the file and fillings of segments count, too.
+    // Records and padding of segments count, too.
     let received = value(&counted, "plait_received_bytes_total{client=\"lab\"}");
     assert!((5_000.0..10_000.0).contains(&received), "{received}");
     assert_eq!(value(&counted, "plait_transfers{client=\"lab\"}"), 0.0);
     service.end();
 }
 
-/// A far end with targets for each client; both ends count.
+/// A far end has targets for each client, and counts by client.
 #[test]
 fn clients_of_a_proxy_have_targets_of_their_own() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -239,12 +240,12 @@ fn clients_of_a_proxy_have_targets_of_their_own() {
     );
     assert!(!answers(&entrance(&van)), "it has no targets");
     assert_eq!(far.event("refused")["client"], "van");
-    // Counters of near ends are of the last half second.
+    // Counters of near ends are up to half a second old.
     (0..3).for_each(|_| drop(lab.event("progress")));
     let counted = counters(&metrics);
     assert_eq!(value(&counted, "plait_near_ends{client=\"lab\"}"), 1.0);
     assert_eq!(value(&counted, "plait_connections{client=\"lab\"}"), 1.0);
-    // What was said on the refused one may have come, too.
+    // Data on the refused connection may have arrived, too.
     assert!([5.0, 10.0].contains(&value(&counted, "plait_received_bytes_total{client=\"lab\"}")));
     assert_eq!(value(&counted, "plait_sent_bytes_total{client=\"lab\"}"), 5.0);
     assert!(value(&counted, "plait_path_received_bytes_total{client=\"lab\",path=\"0\"}") >= 5.0);
@@ -260,7 +261,7 @@ fn clients_of_a_proxy_have_targets_of_their_own() {
     far.end();
 }
 
-/// Datagrams have the rate and the places of their client.
+/// Datagrams count against the rate of their client, and their flows against its limit of streams.
 #[test]
 fn limits_of_a_client_hold_for_datagrams() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -298,9 +299,9 @@ fn limits_of_a_client_hold_for_datagrams() {
             came += count;
         }
     }
-    // Both directions have 50,000 bytes a second together; half of that, and one datagram, at once.
+    // Both directions share 50,000 bytes per second. The burst is half of that and one datagram.
     let most = 26_000.0 + 50_000.0 * begun.elapsed().as_secs_f64();
-    // Answers may starve: the flood takes what they would need.
+    // Replies may starve, because the flood uses their share.
     assert!(came > 0 && 2.0 * came as f64 <= most, "{came} of {most}");
     assert_eq!(far.event("connected")["client"], "lab");
     client().send(b"a second flow").expect("it is taken");
@@ -311,7 +312,8 @@ fn limits_of_a_client_hold_for_datagrams() {
     );
 }
 
-/// The far end restarts: killed or ended, with its key. Near ends come back by themselves, and say so.
+/// The far end restarts with its key, after SIGTERM and after SIGKILL. Near ends reconnect by
+/// themselves and report it.
 #[test]
 fn near_ends_come_back_after_a_restart_of_the_far_end() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -328,14 +330,14 @@ fn near_ends_come_back_after_a_restart_of_the_far_end() {
     let mut near = Service::start(&options, Some("a long secret of both"));
     let entrance = near.hello["forwards"][0]["listen"].as_str().expect("it is text").to_owned();
     assert!(answers(&entrance));
-    // It says goodbye.
+    // The far end announces its end.
     far.end();
     let lost = near.event("lost");
     assert!(lost["error"].as_str().is_some_and(|error| error.contains("the proxy was ended")), "{lost}");
     let mut far = start();
     assert!(near.event("open")["after_s"].as_f64().is_some());
     assert!(answers(&entrance));
-    // It is killed, and another one has its place: that does not know the connection, and says so.
+    // The far end is killed and replaced. The new one does not know the connection and says so.
     far.signal(nix::sys::signal::Signal::SIGKILL);
     far.child.wait().expect("it ends");
     let _far = start();
@@ -345,7 +347,8 @@ fn near_ends_come_back_after_a_restart_of_the_far_end() {
     assert!(answers(&entrance));
 }
 
-/// An end that is ended or killed resets its connections: an end of the data would be taken for all of it.
+/// An end that stops or is killed resets its connections. Otherwise programs would take the end of
+/// the data as regular.
 #[test]
 fn connections_of_an_end_that_ends_are_reset() {
     use nix::sys::signal::Signal;
@@ -369,7 +372,7 @@ fn connections_of_an_end_that_ends_are_reset() {
         server.write_all(b"world").expect("it is taken");
         client.read_exact(&mut heard).expect("it comes");
         (if ends_near { &near } else { &far }).signal(signal);
-        // The other end of one that is killed learns it later.
+        // After SIGKILL, the peer of the killed end learns it later.
         let met = if ends_near { [client, server] } else { [server, client] };
         let count = if signal == Signal::SIGTERM { 2 } else { 1 };
         for mut socket in met.into_iter().take(count) {
@@ -379,7 +382,8 @@ fn connections_of_an_end_that_ends_are_reset() {
     }
 }
 
-/// A near end that is started first waits for the far end; one beyond the limit waits for its turn.
+/// A near end that starts first waits for the far end. A near end beyond the limit waits for a free
+/// place.
 #[test]
 fn near_ends_wait_for_what_passes() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -409,7 +413,7 @@ fn near_ends_wait_for_what_passes() {
     assert!(!wrong.status.success() && String::from_utf8_lossy(&wrong.stderr).contains("the secret is not"));
 }
 
-/// The lines of a log have the time and who it was; nothing is told every half second.
+/// Lines of a log have the time and the address. A log has no periodic progress.
 #[test]
 fn a_log_has_times_and_addresses_and_no_progress() {
     let echo = echo();
@@ -452,7 +456,7 @@ fn a_log_has_times_and_addresses_and_no_progress() {
     assert_eq!(lines.len(), 5, "{log}");
 }
 
-/// Clients that are gone while their target does not read, and connections on which nothing moves, end.
+/// Connections end if they are idle, or if the client is gone and the target does not read.
 #[test]
 fn connections_on_which_nothing_moves_are_ended() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -471,7 +475,7 @@ fn connections_on_which_nothing_moves_are_ended() {
     let seen = server.read(&mut [0; 1]).map_err(|error| error.kind());
     assert_eq!(seen, Err(std::io::ErrorKind::ConnectionReset));
     drop(quiet);
-    // What is said fills all buffers; the client is gone before it is read.
+    // The data fills all buffers, and the client is gone before the target reads it.
     let client = connect(&entrance);
     let (server, _) = listener.accept().expect("it is connected to");
     client.set_write_timeout(Some(Duration::from_millis(300))).expect("it can be set");
@@ -482,7 +486,8 @@ fn connections_on_which_nothing_moves_are_ended() {
     near.end();
 }
 
-/// The units start what there is: every option of theirs exists, and the files of options beside them are right.
+/// The units start the program: all their options exist, and the configuration files beside them
+/// are valid.
 #[test]
 fn the_units_of_systemd_start_the_program() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");

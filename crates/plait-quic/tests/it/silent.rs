@@ -1,4 +1,5 @@
-//! Clients that connect and stay silent, in virtual time: they keep nobody out.
+//! Tests with clients that connect and stay silent, in virtual time: they do not block other
+//! clients.
 
 use bytes::BytesMut;
 use noq_proto::{
@@ -24,16 +25,16 @@ struct Client {
     endpoint: Endpoint,
     handle: ConnectionHandle,
     connection: Connection,
-    /// What it says once it is connected.
+    /// Bytes that it sends after connecting.
     says: Option<Vec<u8>>,
-    /// Datagrams that it sent.
+    /// Number of datagrams sent.
     sent: usize,
     lost: bool,
-    /// The far end has answered its greeting.
+    /// Whether the far end has answered its greeting.
     answered: bool,
 }
 
-/// A far end and its clients; datagrams arrive at once.
+/// A far end and its clients. Datagrams arrive at once.
 struct World {
     now: Instant,
     far: Far,
@@ -52,7 +53,7 @@ impl World {
         Self { now, far, fingerprint, clients: Vec::new(), news: Vec::new() }
     }
 
-    /// Somebody begins to connect, and will say the secret for a path of a session, or nothing.
+    /// Starts a client that sends the secret for a path of a session, or nothing.
     fn begin(&mut self, address: [u8; 4], says: Option<(u8, u8)>) {
         let config = ClientConfig::new(Arc::new(identity::client(self.fingerprint).expect("it is TLS")));
         let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), None, false);
@@ -75,7 +76,8 @@ impl World {
         });
     }
 
-    /// Somebody connects, and says the secret for a path of session 7, or nothing: how many datagrams that took.
+    /// Connects a client, which sends the secret for a path of session 7, or nothing. Returns the
+    /// number of its datagrams.
     fn connect(&mut self, address: [u8; 4], path: Option<u8>) -> usize {
         self.begin(address, path.map(|path| (7, path)));
         self.settle();
@@ -89,7 +91,7 @@ impl World {
         self.clients.last().map_or(0, |client| client.sent)
     }
 
-    /// So many steps of five milliseconds.
+    /// Runs this many steps of five milliseconds.
     fn wait(&mut self, steps: usize) {
         for _ in 0..steps {
             self.settle();
@@ -97,7 +99,7 @@ impl World {
         }
     }
 
-    /// Until nobody has anything to send at this moment.
+    /// Exchanges datagrams until no end has anything to send at this moment.
     fn settle(&mut self) {
         loop {
             let mut quiet = true;
@@ -130,7 +132,7 @@ impl World {
         }
     }
 
-    /// Connections that were answered.
+    /// Returns the number of answered connections.
     fn paths(&self) -> usize {
         self.clients.iter().filter(|client| client.answered && !client.lost).count()
     }
@@ -174,7 +176,8 @@ impl Client {
     }
 }
 
-/// An address begins few handshakes at once, and then ten each second. Other addresses are not concerned.
+/// An address may start a few handshakes at once, and then ten each second. Other addresses are not
+/// affected.
 #[test]
 fn an_address_has_few_handshakes_without_the_secret() {
     let mut world = World::new(Secret::new("told"));
@@ -187,13 +190,13 @@ fn an_address_has_few_handshakes_without_the_secret() {
     assert_eq!((finished(&world), world.far.connections()), (32, 32), "others are not answered");
     world.connect([10, 0, 0, 2], Some(0));
     assert!(matches!(world.news[..], [News::Came { .. }]), "{:?}", world.news);
-    // Somebody with the secret at the same address gets in, too, if not at once.
+    // A client with the secret at the same address also connects, but later.
     world.begin([10, 0, 0, 1], Some((7, 1)));
     world.wait(3_200);
     assert_eq!(world.paths(), 2);
 }
 
-/// Twenty near ends behind one address, with eight paths each, come back together.
+/// Twenty near ends behind one address, with eight paths each, reconnect at the same time.
 #[test]
 fn near_ends_of_one_address_come_back_together() {
     let limits = Limits { at_once: 20, ..Limits::default() };
@@ -210,26 +213,28 @@ fn near_ends_of_one_address_come_back_together() {
     assert_eq!(world.paths(), 160);
 }
 
-/// A hundred addresses take all places there are without the secret, and prove their addresses for it. Who says the
-/// secret gets in at once, and so does every further path.
+/// A hundred addresses take all places for connections without the secret, so later ones must prove
+/// their addresses. A client with the secret connects at once, and so does each of its further
+/// paths.
 #[test]
 fn many_addresses_keep_nobody_out() {
     let mut world = World::new(Secret::new("told"));
     let sent: Vec<usize> = (0..100).map(|last| world.connect([10, 0, 1, last], None)).collect();
     let open = world.clients.iter().filter(|client| !client.lost).count();
     assert_eq!(open, 64);
-    // The first ones are believed; later ones have to repeat what they said first, with a token (Retry).
+    // The first clients are accepted directly. Later ones must repeat their first packet with a
+    // token (Retry).
     assert_eq!(sent[99], sent[0] + 1);
     for path in 0..8 {
         world.connect([10, 0, 2, path], Some(path));
         assert_eq!(world.paths(), usize::from(path) + 1);
     }
-    // A flood behind it ends no path of those who are in.
+    // A later flood ends no path of connected clients.
     for last in 0..200 {
         world.connect([10, 0, 3, last], None);
     }
     assert_eq!(world.paths(), 8);
-    // Silence ends after ten seconds.
+    // Silent connections end after ten seconds.
     world.now += Duration::from_secs(11);
     world.settle();
     world.settle();

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 const LOSSY: [Path; 2] = [Path { lost: 20, jitter: 5, ..FAST }, Path { lost: 50, jitter: 20, ..SLOW }];
 
-/// What one side of one stream has to say, and what it has heard.
+/// Data to send on one side of a stream, and the data received there.
 #[derive(Default)]
 struct Talk {
     says: Vec<u8>,
@@ -36,7 +36,7 @@ impl Talk {
     }
 }
 
-/// Each stream says so many bytes each way, and ends. Opened at these milliseconds.
+/// Opens streams at these milliseconds. Each carries this many bytes in each direction and ends.
 fn exchange(net: &mut Net<'_>, sizes: &[(u64, Class, usize, usize)]) -> Vec<[Talk; 2]> {
     let talk = |bytes, seed| Talk { says: content(bytes, seed), ..Talk::default() };
     let mut talks: Vec<[Talk; 2]> = sizes
@@ -67,7 +67,7 @@ fn exchange(net: &mut Net<'_>, sizes: &[(u64, Class, usize, usize)]) -> Vec<[Tal
             }
         }
         let over = net.ends.iter().all(|end| end.streams.is_empty() && end.session.is_drained());
-        // Streams to come wake nobody.
+        // A stream that is not open yet causes no event.
         let next_open = sizes.get(opened).map(|size| size.0 * MILLISECOND);
         let before = net.now;
         if over && next_open.is_none() || !net.step() && next_open.is_none() {
@@ -141,7 +141,8 @@ fn an_outage_of_a_path_breaks_no_stream() {
     }
 }
 
-/// It waits for no megabytes of others: its round trip is that of the paths, their queues and a turn of each.
+/// A new stream does not wait for the backlog of others. Its round trip has the delay of the paths,
+/// their queues, and one turn of each stream.
 #[test]
 fn a_new_stream_does_not_wait_behind_others() {
     let mut sizes = vec![(0, Class::Bulk, 6_000_000, 0), (0, Class::Bulk, 6_000_000, 0)];
@@ -152,7 +153,8 @@ fn a_new_stream_does_not_wait_behind_others() {
     let bulk = talks[0][1].ended_at.expect("it has ended");
     for (at, stream) in [(1_500, 2), (1_700, 3)] {
         let round_trip = talks[stream][0].first_at.expect("it was answered") - at * MILLISECOND;
-        // 60 kB wait before each path, which are 24 and 48 ms; 80 ms is the longer round trip.
+        // The queue of each path holds 60 kB, which take 24 and 48 ms. The longer round trip is 80
+        // ms.
         assert!(round_trip < 180 * MILLISECOND, "stream {stream}: {round_trip} ns");
         assert!(at * MILLISECOND + round_trip < bulk, "the others are under way");
     }
@@ -183,7 +185,7 @@ fn interactive_streams_go_before_bulk() {
     assert!(ended(1) < 1_400 * MILLISECOND && ended(1) < ended(2) / 2, "{} {}", ended(1), ended(2));
 }
 
-/// Who does not read is sent no more than was promised, and stops nobody else.
+/// A stream without a reader gets no more data than its credit, and blocks no other stream.
 #[test]
 fn a_reader_that_stops_stops_its_stream_only() {
     let mut net = Net::new("lowest-rtt", &[FAST, SLOW], 1);
@@ -231,7 +233,8 @@ fn a_stream_that_is_reset_is_forgotten_by_both_and_the_others_go_on() {
     assert!(talks[0].heard == talks[1].says && talks[1].heard == talks[0].says);
 }
 
-/// What is lost of an upload is missing in the upload alone: small exchanges beside it wait for their own packets only.
+/// A loss in an upload delays the upload alone. Small exchanges beside it wait only for their own
+/// packets.
 #[test]
 fn losses_of_one_stream_hold_up_no_other() {
     let paths = [FAST, SLOW].map(|path| Path { lost: 10, ..path });

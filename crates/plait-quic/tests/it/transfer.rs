@@ -50,7 +50,8 @@ fn a_run_is_the_same_each_time() {
     assert_ne!(one.trace, another.trace);
 }
 
-/// The verdict is on its way when both paths go dark: the sender has heard it, is done, and its last word does not arrive. The file is there.
+/// Both paths fail just before the sender finishes. The sender already has the verdict, but its
+/// last packets are lost. The receiver has kept the file.
 #[test]
 fn a_file_that_is_kept_is_not_reported_as_failed_when_the_last_word_is_lost() {
     let whole = run(&Case::default());
@@ -81,11 +82,13 @@ fn a_path_that_comes_back_is_used_again() {
     let case = Case { bytes: 12_000_000, paths: &paths, ..Case::default() };
     let run = run(&case);
     assert_whole(&case, &run);
-    // On the slow one alone it takes ten seconds at least; and the fast one did less than two megabytes before.
+    // The slow path alone would take at least ten seconds. The fast path sent less than two
+    // megabytes before its outage.
     assert!(run.sent[0] > 4_000_000, "{:?}", run.sent);
 }
 
-/// Its connection goes on: the receiver answers where packets come from (RFC 9000 §9).
+/// The path's connection continues: the receiver replies to the latest source address (RFC 9000
+/// §9).
 #[test]
 fn a_translator_that_forgets_a_path_stops_nothing() {
     for paths in [&[FAST][..], &[FAST, SLOW]] {
@@ -152,7 +155,7 @@ fn more_paths_come_one_after_the_other_and_all_are_used() {
     assert!(run.sent.len() == 8 && run.sent.iter().all(|&bytes| bytes > 500_000), "{:?}", run.sent);
 }
 
-/// What the machine knows of an interface that is gone takes no probe timeout to find out.
+/// If the machine reports a lost interface, no probe timeout is needed to detect the loss.
 #[test]
 fn a_path_that_is_known_to_be_gone_stops_nothing() {
     let mut gaps = Vec::new();
@@ -170,7 +173,7 @@ fn a_path_that_is_known_to_be_gone_stops_nothing() {
         }
     }
     gaps.sort_unstable();
-    // Where the cut meets a loss on the other path, the gap is that of both.
+    // If a loss on the other path coincides with the cut, the gap includes both.
     assert!(gaps[10].0 < Duration::from_millis(150) && gaps[16].0 < Duration::from_millis(200), "{gaps:?}");
 }
 
@@ -201,7 +204,8 @@ fn a_path_whose_place_is_given_away_is_another_one_from_then_on() {
     }
 }
 
-/// So long that noq gives the path's connection up: it is opened anew, and takes its place.
+/// The outage is so long that noq closes the path's connection. The path is opened again in its old
+/// place.
 #[test]
 fn a_path_that_was_given_up_is_opened_anew() {
     let slow = Path { megabits: 1.0, ..SLOW };
@@ -223,7 +227,8 @@ fn the_first_path_need_not_work() {
     assert!(run.duration < Duration::from_secs(3), "{:?}", run.duration);
 }
 
-/// Also between its handshake and the transport's, when the others wait for it.
+/// The cut may also fall between the path's handshake and the transport's handshake, when other
+/// paths wait for it.
 #[test]
 fn a_path_that_is_cut_while_a_transfer_begins_stops_nothing() {
     for path in [0, 1] {
@@ -269,7 +274,8 @@ fn empty_and_small_files_arrive() {
     }
 }
 
-/// The second path greets when the file has been over the first one and all is said: it is no other offer, and nothing failed.
+/// The second path greets after the transfer has finished over the first one. It is neither a new
+/// offer nor a failure.
 #[test]
 fn a_path_that_comes_when_all_is_over_begins_nothing() {
     let slower = Path { delay: Duration::from_millis(50), ..SLOW };
@@ -306,7 +312,7 @@ fn a_path_carries_no_more_than_its_budget() {
     }
 }
 
-/// The last losses of a path, and data beyond its budget, leave on the other path at once.
+/// When a budget ends, the path's last losses and all further data leave on the other path at once.
 #[test]
 fn a_budget_that_ends_stops_nothing() {
     let longest_gap = |case: &Case<'_>| {
@@ -317,7 +323,8 @@ fn a_budget_that_ends_stops_nothing() {
     for paths in [[FAST, SLOW], LOSSY] {
         let bytes = 4_000_000;
         let alone = paths.map(|path| longest_gap(&Case { bytes, paths: &[path], ..Case::default() }));
-        // What a path lost last is found by its probe timeout. From then on it is as over the other path alone.
+        // The last losses of a path are found by its probe timeout. Then the transfer is as fast as
+        // on the other path alone.
         let most = alone[0].max(alone[1]) + Duration::from_millis(200);
         for path in [0, 1] {
             let gaps = (1..=8).map(|part| {

@@ -8,7 +8,7 @@ use plait_sim::scenario::Scenario;
 use plait_sim::simulation::{self, Control, RunError};
 use std::path::Path;
 
-/// Everything that can be recorded.
+/// All data that can be recorded.
 const ALL: RecordOptions = RecordOptions {
     packets: true,
     series: Some(plait_sched::Duration::from_millis(500)),

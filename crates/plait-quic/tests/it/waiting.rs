@@ -1,4 +1,4 @@
-//! Senders whose receiver comes later.
+//! Senders whose receiver starts later.
 
 use crate::program::line;
 use crate::service::{PROGRAM, Service, private};
@@ -6,7 +6,7 @@ use std::io::BufReader;
 use std::net::UdpSocket;
 use std::process::{Command, Stdio};
 
-/// Both modes find a receiver that is started later. Without one, waiting ends.
+/// Both modes find a receiver that starts later. Without one, waiting ends.
 #[test]
 fn a_sender_that_waits_finds_a_receiver_that_comes_later() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -18,7 +18,7 @@ fn a_sender_that_waits_finds_a_receiver_that_comes_later() {
     let (key, place) = (key.to_str().expect("text"), out.to_str().expect("text"));
     let receive = ["recv", "--listen", &address, "--key", key, "--out", place];
     let secret = Some("a long secret of both");
-    // The first receiver makes the key, and is gone.
+    // The first receiver makes the key and ends.
     let fingerprint = Service::start(&receive, secret).word("fingerprint");
     let send = |more: &[&str]| {
         let mut command = Command::new(PROGRAM);

@@ -1,5 +1,5 @@
-"""What runs inside the kernel: sets the network up, moves the data, observes.
+"""The code inside the kernel: sets up the network, moves the data, observes.
 
-These modules use the standard library alone and import each other relatively: the guest's Python starts with nothing
-else, so that it is up in a fraction of a second.
+These modules use the standard library alone and import each other relatively. The guest's Python
+loads nothing else, so that it starts in a fraction of a second.
 """

@@ -1,4 +1,4 @@
-"""The guest's first process: it carries out the plan, writes down what happened and turns the machine off."""
+"""The guest's first process: executes the plan, writes the observations, powers off the machine."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ from .stream import Reader, Writer
 from .system import FOLDER, Namespaces, mount, mount_all, power_off, unslack
 
 TICKS = 100
-"""How often a run reports its progress."""
+"""Number of progress reports of a run."""
 
 
 def main() -> None:
-    """Never returns: the kernel would panic."""
+    """Run the plan. Never return, because the kernel would panic."""
     try:
-        # Still through the host's files: the folder in which the host started this machine. So it need not be named
-        # on the kernel's command line, which is mixed into the random numbers.
+        # Here /proc is still the host's: the current folder is the one in which the host started
+        # this machine. So the kernel's command line, which is mixed into the random numbers, need
+        # not name it.
         mount_all(str(Path("/proc/self/cwd").readlink()))
         unslack()
         order = json.loads((FOLDER / "order.json").read_text(encoding="utf-8"))
@@ -52,7 +53,7 @@ def main() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """Counters of every path, every active queue and the scheduler at a moment."""
+    """Counters of every path, every active queue and the scheduler at one time."""
 
     paths: list[dict[str, int]]
     queues: list[dict[str, int]]
@@ -60,7 +61,10 @@ class Counts:
 
 
 def await_start() -> int:
-    """The scenario's time 0: a while after the machine started, whose timers are exact only after its first ticks."""
+    """Wait for the scenario's time 0, and return it.
+
+    It is a while after the machine's start, since timers are exact only after the first ticks.
+    """
     start_ns = (time.time_ns() // SECOND + 1) * SECOND
     sleep_until(start_ns)
     return time.time_ns()
@@ -86,11 +90,11 @@ class Run:
         self._warmup: Counts | None = None
         self._start_ns = 0
         self._sending: Callable[[], socket.socket | None] = lambda: None
-        """The end of the connection that sends the stream, once it is there."""
+        """Returns the socket that sends the stream, or None before the connection exists."""
         self._exchange: Exchange | None = None
 
     def carry_out(self) -> None:
-        """From the first packet to the last file."""
+        """Make the run, from the first packet to the last file."""
         plan = self.plan.connection
         hosts = {SENDER: plan.sender, RECEIVER: plan.receiver}
         client_address = hosts.pop(plan.opener)
@@ -132,7 +136,7 @@ class Run:
         self._conclude(writer, reader, end_ns)
 
     def _follow_schedule(self, reader: Reader | Clients) -> None:
-        """Does what is due at given moments until the end of the run, or until all has arrived."""
+        """Make the due actions until the end of the run, or until all data has arrived."""
         plan, order = self.plan, itertools.count()
         due: list[tuple[int, int, Callable[[], None]]] = []
 
@@ -177,11 +181,11 @@ class Run:
         (FOLDER / "progress").write_text(str(tick / TICKS), encoding="ascii")
 
     def _subflows(self) -> dict[str, sockets.Subflow]:
-        """By the address of the host that opens them; none before the connection is there."""
+        """Return the subflows by their address at the opener; none before the connection exists."""
         plan, connection = self.plan.connection, self._sending()
         if connection is None:
             return {}
-        # One of MPTCP that fell back answers like one of TCP.
+        # An MPTCP connection that fell back to TCP answers as a TCP connection.
         for protocol in dict.fromkeys((plan.protocol, "tcp")):
             try:
                 found = sockets.subflows(connection, protocol)
@@ -193,7 +197,7 @@ class Run:
         return {}
 
     def _ours(self, path: PathPlan) -> str:
-        """The address that tells a path from the others."""
+        """Return the address that distinguishes a path from the others."""
         return path.sender if self.plan.connection.opener == SENDER else path.receiver
 
     def _sample(self) -> None:
@@ -205,7 +209,7 @@ class Run:
                 self._series.write(observation.sample(now, index, subflow, queue))
 
     def _conclude(self, writer: Writer | Server, reader: Reader | Clients, end_ns: int) -> None:
-        """Counters and states as they are at the end; then everything stops."""
+        """Read the final counters and states, stop everything, and write the files."""
         plan = self.plan
         end, subflows = self._counts(), self._subflows()
         warmup = self._warmup or end
@@ -270,7 +274,7 @@ class Run:
             "scheduler": None
             if end.scheduler is None
             else {"warmup": warmup.scheduler, "end": end.scheduler},
-            # What came was written, though that may not have returned.
+            # Received data was written, even if its write has not returned yet.
             "written_bytes": max(writer.written, min(reader.received, writer.offered)),
             "flows": flows,
             "queues": [
@@ -294,5 +298,5 @@ class Run:
         }
         integrity = {"received_bytes": reader.received, "sha256": reader.sha256()}
         observation.write_json(FOLDER / "integrity.json", integrity)
-        # What must be seen from the host is there when this one is.
+        # observed.json comes last: when it exists, all other files exist too.
         observation.write_json(FOLDER / "observed.json", document)

@@ -1,4 +1,4 @@
-"""The captures of both hosts, which the kernel writes into the run's folder by itself."""
+"""The captures of both hosts, which the kernel itself writes into the run's folder."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from .plan import CLIENT_PORTS, RECEIVER, SENDER, Plan
 from .system import Namespaces
 
 CONTROL = Path("/sys/kernel/debug/capture")
-"""What the kernel takes its orders by: `arch/um/drivers/capture_kern.c`, in our patches."""
+"""Control file of the captures: `arch/um/drivers/capture_kern.c`, in Plait's patches."""
 FILES = {SENDER: "sender.pcap", RECEIVER: "receiver.pcap"}
-"""As the host's process opens them, whose current folder is the run's."""
+"""File names as the host's process opens them; its current folder is the run's."""
 DROPS = "drops.bin"
-"""What MPTCP dropped although the captures show that it arrived."""
+"""Packets that MPTCP dropped although the captures show their arrival."""
 
 
 class Captures:
-    """Everything that carries data, of the connection and of the flows: it goes to their ports."""
+    """Captures of all data of the connection and of the flows, selected by their ports."""
 
     def __init__(self, plan: Plan, namespaces: Namespaces) -> None:
         ports = [plan.connection.port, *(flow.port for flow in plan.flows)]
@@ -31,5 +31,5 @@ class Captures:
         CONTROL.write_text(f"drops {DROPS}", encoding="ascii")
 
     def close(self) -> None:
-        """Ends them; OSError if one could not be written whole."""
+        """End the captures; OSError if one is incomplete."""
         CONTROL.write_text("stop", encoding="ascii")

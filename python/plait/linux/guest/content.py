@@ -1,4 +1,4 @@
-"""The bytes of the stream: any part can be made anywhere, and no part looks like another."""
+"""The bytes of the stream: every part can be computed alone, and no two parts are equal."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ import random
 from collections.abc import Iterator
 
 CHUNK = 1 << 16
-"""Bytes that begin with their own number."""
+"""Bytes of a chunk, which starts with its own number."""
 _NUMBER = 8
 
 
 class Content:
     """An endless stream of chunks: a number, then random bytes that are the same in every chunk.
 
-    A byte that is lost, doubled or moved is noticed: within a chunk by the random bytes, by whole chunks by the number.
+    The content reveals lost, duplicated or moved bytes: within a chunk by the random bytes, and for
+    whole chunks by the number.
     """
 
     def __init__(self, seed: int) -> None:
         self._body = random.Random(seed).randbytes(CHUNK - _NUMBER)
 
     def chunk(self, number: int) -> bytes:
-        """Chunk `number` from 0."""
+        """Return chunk `number`, counted from 0."""
         return number.to_bytes(_NUMBER, "big") + self._body
 
     def chunks(self) -> Iterator[memoryview]:
-        """All chunks from the first on; each holds until the next one is asked for, for it is made in its place."""
+        """Return all chunks from the first on; each is valid only until the next one."""
         buffer = bytearray(self.chunk(0))
         view = memoryview(buffer).toreadonly()
         for number in itertools.count():
@@ -34,13 +35,13 @@ class Content:
             yield view
 
     def part(self, start: int, size: int) -> bytes:
-        """`size` bytes from offset `start` of the stream."""
+        """Return `size` bytes from offset `start` of the stream."""
         first, last = start // CHUNK, (start + size - 1) // CHUNK
         skipped = start - first * CHUNK
         return b"".join(map(self.chunk, range(first, last + 1)))[skipped : skipped + size]
 
     def sha256(self, size: int) -> str:
-        """The hash of the first `size` bytes, as hexadecimal digits."""
+        """Return the hash of the first `size` bytes, as hexadecimal digits."""
         digest = hashlib.sha256()
         for chunk in itertools.islice(self.chunks(), size // CHUNK):
             digest.update(chunk)

@@ -1,4 +1,4 @@
-"""Queueing disciplines: what waits and what was dropped, asked of the kernel without starting a program."""
+"""Reads queue lengths and drops of queueing disciplines from the kernel, without a program."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _TCMSG = struct.Struct("=BxxxiIII")
 _ATTRIBUTE = struct.Struct("=HH")
 _QUEUE = struct.Struct("=IIIII")
 _OWN = {
-    # struct tc_codel_xstats: its sixth and seventh numbers.
+    # struct tc_codel_xstats: the sixth and seventh numbers.
     "codel": struct.Struct("=20xII"),
-    # struct tc_fq_codel_xstats: the type, then the largest packet, then these.
+    # struct tc_fq_codel_xstats: type, largest packet, then these numbers.
     "fq_codel": struct.Struct("=8xII"),
 }
-"""Where disciplines count what they dropped because the queue was full, and what they marked."""
+"""Position of the disciplines' counters of drops because of a full queue, and of marks."""
 
 
 @dataclass(frozen=True)
 class Queue:
-    """Packets that wait, and packets dropped so far."""
+    """Packets in a queue, and packets dropped so far."""
 
     packets: int
     drops: int
@@ -42,7 +42,7 @@ class Queue:
 
 
 Queues = Mapping[str, Mapping[str, Queue]]
-"""By namespace and device."""
+"""Keys are namespace and device."""
 
 
 class _Namespace:
@@ -54,7 +54,7 @@ class _Namespace:
             self._devices = dict(socket.if_nameindex())
 
     def read(self) -> dict[str, Queue]:
-        """All of them, by device."""
+        """Return the queues of all devices."""
         body = _TCMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0)
         header = _HEADER.pack(_HEADER.size + len(body), RTM_GETQDISC, NLM_F_REQUEST_DUMP, 1, 0)
         self._socket.send(header + body)
@@ -70,7 +70,7 @@ class _Namespace:
                 if parent == TC_H_ROOT:
                     found[self._devices[index]] = queue
                 elif _kind(attributes) in _OWN:
-                    # What it is below only sets the rate.
+                    # The discipline above it only sets the rate.
                     active[self._devices[index]] = queue
 
 
@@ -105,12 +105,12 @@ def _queue(attributes: Mapping[int, bytes]) -> Queue:
 
 
 class Counters:
-    """All that a plan watches."""
+    """All queues that a plan watches."""
 
     def __init__(self, namespaces: Namespaces, watched: Sequence[Counter]) -> None:
         names = sorted({counter.namespace for counter in watched})
         self._namespaces = {name: _Namespace(namespaces, name) for name in names}
 
     def read(self) -> Queues:
-        """As they are now."""
+        """Return the present counters."""
         return {name: namespace.read() for name, namespace in self._namespaces.items()}

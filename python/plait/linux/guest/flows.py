@@ -16,12 +16,14 @@ from .stream import READ
 from .system import Namespaces
 
 RECEIVE_MEMORY = 26_600_000
-"""Of a stream, in bytes: a window of 16 MiB, more than any link holds, as the simulator's.
+"""Receive buffer of a stream in bytes: a window of 16 MiB, more than any link holds, as in the
+simulator.
 
-The scenario's receive buffer is that of its own connection.
+The scenario's receive buffer applies to its own connection only.
 """
 DATAGRAM_HEADERS = 36
-"""IP's, UDP's, and the datagram's number, by which the captures are compared."""
+"""Bytes of the IP header, the UDP header, and the datagram's number, which identifies it in
+captures."""
 
 
 class Flow(Protocol):
@@ -30,11 +32,11 @@ class Flow(Protocol):
     completed_ns: int | None
 
     def start(self, start_ns: int) -> None:
-        """The run begins at this moment of the clock."""
+        """Start the flow; the run begins at `start_ns` of the clock."""
 
 
 class TcpFlow:
-    """A stream over one path; it is silent from its stop on."""
+    """A stream over one path, which falls silent at its stop."""
 
     def __init__(self, plan: FlowPlan, namespaces: Namespaces) -> None:
         self._plan = plan
@@ -53,7 +55,7 @@ class TcpFlow:
         self._sender.bind((plan.sender, 0))
 
     def start(self, start_ns: int) -> None:
-        """Waits, connects and sends; reads."""
+        """Start the threads that connect and send, and that read."""
         threading.Thread(target=self._send, args=(start_ns,), daemon=True).start()
         threading.Thread(target=self._receive, daemon=True).start()
         if self._plan.source.stop_ns is not None:
@@ -73,7 +75,7 @@ class TcpFlow:
 
     def _stop(self, moment_ns: int) -> None:
         sleep_until(moment_ns)
-        # Without a word to the receiver: what is lost by now is not sent again.
+        # The receiver gets no FIN, and losses up to this time are not retransmitted.
         self._sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._sender.shutdown(socket.SHUT_RDWR)
         self._sender.close()
@@ -94,7 +96,7 @@ class TcpFlow:
 
 
 class DatagramFlow:
-    """Datagrams that nobody acknowledges, nor reads: the capture counts them."""
+    """Datagrams without acknowledgements and without a reader: the capture counts them."""
 
     def __init__(self, plan: FlowPlan, namespaces: Namespaces) -> None:
         self._plan = plan
@@ -108,7 +110,7 @@ class DatagramFlow:
         self._sender.connect((plan.receiver, plan.port))
 
     def start(self, start_ns: int) -> None:
-        """Sends each datagram when it is due."""
+        """Start the thread that sends each datagram when it is due."""
         threading.Thread(target=self._send, args=(start_ns,), daemon=True).start()
 
     def _send(self, start_ns: int) -> None:
@@ -120,5 +122,5 @@ class DatagramFlow:
 
 
 def make_flow(plan: FlowPlan, namespaces: Namespaces) -> Flow:
-    """The flow, ready to start."""
+    """Return the flow, ready to start."""
     return TcpFlow(plan, namespaces) if plan.kind == "tcp" else DatagramFlow(plan, namespaces)

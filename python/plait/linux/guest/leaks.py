@@ -1,4 +1,4 @@
-"""What a kernel that watches itself (linux/debug.config) says of memory that nobody holds any more."""
+"""The memory leaks that a self-checking kernel (linux/debug.config) reports."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 KMEMLEAK = Path("/sys/kernel/debug/kmemleak")
 AGE_SECONDS = 10
-"""Memory younger than five seconds is never called lost (mm/kmemleak.c)."""
+"""The kernel never reports memory younger than five seconds (mm/kmemleak.c)."""
 
 
 def look() -> None:
-    """Print what is lost to the console, if the kernel knows."""
+    """Print leaked memory to the console, if the kernel detects it."""
     if not KMEMLEAK.exists():
         return
     gc.collect()
-    # What was found once may still be on its way into a list: twice is sure.
+    # One finding may be memory on its way into a list. The second scan makes sure.
     for _ in range(2):
         time.sleep(AGE_SECONDS)
         KMEMLEAK.write_text("scan", encoding="ascii")

@@ -1,4 +1,4 @@
-"""The kernel's own counters of a host, those of its management information base (MIB), and what they tell."""
+"""The kernel's MIB counters of a host (management information base), and fallback reasons."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .system import Namespaces
 FILES = ("snmp", "netstat")
 GROUPS = ("Tcp", "TcpExt", "MPTcpExt")
 STATES = frozenset({"RtoAlgorithm", "RtoMin", "RtoMax", "MaxConn", "CurrEstab", "MPCurrEstab"})
-"""What is there among the counters and counts nothing."""
+"""Entries among the counters that are states and count nothing."""
 
 Counters = Mapping[str, Mapping[str, int]]
-"""By group and name, as the kernel calls them; those that are zero are left out."""
+"""Keys are group and name in the kernel's spelling; counters of zero are left out."""
 
 FALLBACKS: Mapping[str, str] = {
     "MPCapableFallbackSYNACK": "the SYN/ACK came without MP_CAPABLE",
@@ -25,11 +25,11 @@ FALLBACKS: Mapping[str, str] = {
     "MD5SigFallback": "MD5 signatures exclude MPTCP",
     "MPFallbackTokenInit": "no token was free",
 }
-"""Why the kernel gives up MPTCP: the counters of 6.12, in the order of a connection's life."""
+"""Reasons of a fallback to TCP: the counters of Linux 6.12, in the order of a connection's life."""
 
 
 def read(namespaces: Namespaces, host: str) -> Counters:
-    """All since the machine started."""
+    """Return all counters since the machine's start."""
     found: dict[str, dict[str, int]] = {}
     with namespaces.inside(host):
         texts = [Path("/proc/thread-self/net", file).read_text(encoding="ascii") for file in FILES]
@@ -45,7 +45,7 @@ def read(namespaces: Namespaces, host: str) -> Counters:
 
 
 def why_fallen_back(sender: Counters, receiver: Counters) -> str:
-    """Why a connection became one of TCP, and who found out."""
+    """Return the reason of a fallback to TCP, and the host that detected it."""
     reasons = [
         f"{host}: {reason} ({name})"
         for name, reason in FALLBACKS.items()

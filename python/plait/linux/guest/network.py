@@ -1,4 +1,4 @@
-"""Namespaces, devices, routes, queueing disciplines: what the plan lists, given to `ip` and `tc` in batches."""
+"""Sets up namespaces, devices, routes and queueing disciplines by batches of `ip` and `tc`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Tools = Mapping[str, str]
 
 
 def set_up(plan: Plan, namespaces: Namespaces, tools: Tools) -> None:
-    """The whole network."""
+    """Set up the whole network."""
     for name in plan.namespaces:
         namespaces.add(name)
     write_settings([one for one in plan.settings if not one.namespace], namespaces)
@@ -26,7 +26,7 @@ def set_up(plan: Plan, namespaces: Namespaces, tools: Tools) -> None:
 
 
 def write_settings(settings: Sequence[Setting], namespaces: Namespaces) -> None:
-    """Each into its file; OSError names the file that does not take it."""
+    """Write each setting into its file; an OSError names the file that refuses it."""
     for one in settings:
         with namespaces.inside(one.namespace):
             try:
@@ -37,7 +37,7 @@ def write_settings(settings: Sequence[Setting], namespaces: Namespaces) -> None:
 
 
 def run_batch(program: str, batch: Batch, namespaces: Namespaces) -> None:
-    """One call; OSError says which line was refused."""
+    """Run one batch; an OSError names the refused lines."""
     with namespaces.inside(batch.namespace):
         done = subprocess.run(
             [program, "-batch", "-"],
@@ -53,7 +53,7 @@ def run_batch(program: str, batch: Batch, namespaces: Namespaces) -> None:
 
 
 class Changer:
-    """Keeps a `tc` waiting in every namespace that changes during the run: starting one would take long."""
+    """Keeps a waiting `tc` in every namespace with changes: starting one would take too long."""
 
     def __init__(self, changes: Sequence[Change], namespaces: Namespaces, tools: Tools) -> None:
         self._waiting: dict[str, subprocess.Popen[bytes]] = {}
@@ -64,13 +64,13 @@ class Changer:
                 )
 
     def make(self, change: Change) -> None:
-        """One change, now."""
+        """Make one change now."""
         pipe = self._waiting[change.namespace].stdin
         assert pipe is not None
         pipe.write(change.line.encode() + b"\n")
 
     def close(self) -> None:
-        """Ends them; OSError if one had refused a line."""
+        """End the waiting programs; OSError if one refused a line."""
         for name, process in self._waiting.items():
             _, errors = process.communicate()
             if process.returncode != 0:

@@ -1,4 +1,4 @@
-"""When the next block or datagram is due: as the simulator computes it (simulation/pace.rs)."""
+"""Times of blocks and datagrams, computed as in the simulator (simulation/pace.rs)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SECOND = 1_000_000_000
 
 
 def moments(source: Source) -> Iterator[int]:
-    """Nanoseconds from the start of the run, in order, up to the source's stop; without one, for ever."""
+    """Yield nanoseconds from the run's start, in order, up to the source's stop if it has one."""
     assert source.block is not None
     assert source.rate_bps is not None
     bits, rate = source.block * 8, source.rate_bps
@@ -28,7 +28,7 @@ def moments(source: Source) -> Iterator[int]:
 
 
 def sleep_until(moment_ns: int) -> None:
-    """Returns at a moment of the wall clock, which is the run's."""
+    """Sleep until a time of the wall clock, which is the run's clock."""
     left = moment_ns - time.time_ns()
     if left > 0:
         time.sleep(left / SECOND)

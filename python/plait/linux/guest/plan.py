@@ -1,4 +1,4 @@
-"""What a run is to do, as the host decided: plain data that crosses into the guest as JSON."""
+"""The plan of a run: plain data that the host passes to the guest as JSON."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ SENDER = "snd"
 RECEIVER = "rcv"
 """The namespaces of the two hosts; all others are routers."""
 CLIENT_PORTS = (9001, 9128)
-"""From which to which port the receiver connects where it opens the connection: captures look at where packets go."""
+"""Range of the receiver's ports if it opens the connection. Captures select packets by destination
+port."""
 NAMESPACES = "/dev/netns"
-"""Where namespaces are files; `ip` takes them by their path."""
+"""Folder with a file per namespace; `ip` takes their paths."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +27,7 @@ class Batch:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A value to be written into a file below /proc/sys or /sys/module, seen from a namespace."""
+    """A value for a file below /proc/sys or /sys/module, as seen from a namespace."""
 
     namespace: str
     file: str
@@ -35,7 +36,7 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A line for `tc` at a moment of the run."""
+    """A line for `tc` at a time of the run."""
 
     at_ns: int
     namespace: str
@@ -44,14 +45,14 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """What an application writes.
+    """The writes of an application.
 
-    kind: bulk (without end), file (`size` bytes at once), blocks (`block` bytes each, `rate_bps` while on), requests
-        (of clients at the receiver, which the sender answers).
-    periods: when it is on, as beginnings and lengths; empty is always.
-    demands: of each client what it asks for, one after the other: bytes of the request, of the response, nanoseconds
-        of thinking.
-    count: after how many requests of all clients there are no more.
+    kind: bulk (endless), file (`size` bytes at once), blocks (`block` bytes each, `rate_bps` while
+        on), requests (from clients at the receiver, answered by the sender).
+    periods: starts and lengths of on periods; empty means always on.
+    demands: for each client its successive requests: bytes of the request, bytes of the response,
+        nanoseconds of thinking.
+    count: total number of requests of all clients.
     """
 
     kind: str
@@ -67,10 +68,10 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Connection:
-    """The scenario's own connection; `sender` and `receiver` are the addresses of the path that is opened first.
+    """The scenario's own connection; `sender` and `receiver` are the first path's addresses.
 
     opener: the host that connects, to `port` of the other one.
-    send_buffer: SO_SNDBUF's value in the kernel; None leaves it to the kernel.
+    send_buffer: value of SO_SNDBUF in the kernel; None leaves it to the kernel.
     """
 
     protocol: str
@@ -84,7 +85,7 @@ class Connection:
 
 @dataclass(frozen=True, kw_only=True)
 class Counter:
-    """The drops of the queueing discipline of a device."""
+    """A device whose queueing discipline counts drops."""
 
     namespace: str
     device: str
@@ -92,7 +93,7 @@ class Counter:
 
 @dataclass(frozen=True, kw_only=True)
 class PathPlan:
-    """A path: its addresses, and who counts what its links drop and lose, of whomever."""
+    """A path: its addresses, and the counters of its links' drops and losses, of any traffic."""
 
     name: str
     sender: str
@@ -103,7 +104,10 @@ class PathPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class QueuePlan:
-    """An active queue: one direction of the link or path `name`. What passes its router is captured in `capture`."""
+    """An active queue: one direction of the link or path `name`.
+
+    The file `capture` records the packets that pass its router.
+    """
 
     name: str
     direction: str
@@ -113,9 +117,9 @@ class QueuePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class FlowPlan:
-    """A competing flow; `sender` sends data to `receiver`, port `port`. kind: tcp, cbr, on-off.
+    """A competing flow; `sender` sends data to port `port` of `receiver`. kind: tcp, cbr, on-off.
 
-    congestion_control: the kernel's name of a connection's own; None is the host's.
+    congestion_control: the kernel's name of the flow's own; None means the host's.
     """
 
     name: str
@@ -147,10 +151,10 @@ class Plan:
     paths: list[PathPlan]
     flows: list[FlowPlan]
     queues: list[QueuePlan] = field(default_factory=list)
-    """Those that are not drop-tail; absent from the text where there are none."""
+    """Queues that are not drop-tail; absent from the JSON text if there are none."""
 
     def to_json(self) -> str:
-        """The plan as the guest reads it."""
+        """Return the plan as JSON for the guest."""
         table = asdict(self)
         if not self.queues:
             del table["queues"]
@@ -158,7 +162,7 @@ class Plan:
 
     @staticmethod
     def from_json(text: str) -> Plan:
-        """The plan as the host wrote it."""
+        """Parse the plan that the host wrote."""
         plan = _decode(Plan, json.loads(text))
         assert isinstance(plan, Plan)
         return plan

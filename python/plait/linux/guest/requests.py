@@ -1,4 +1,4 @@
-"""Requests and responses over the scenario's own connection: clients at the receiver ask, the sender answers."""
+"""Requests and responses over the scenario's connection, between receiver and sender."""
 
 from __future__ import annotations
 
@@ -29,11 +29,14 @@ class Exchange:
         self._next = [0, 0]
 
     def ask(self, moment_ns: int, request: int, response: int) -> None:
-        """A request was written that asks for a response, of these sizes."""
+        """Record a written request, with its size and the size of its response."""
         self._rows.append([moment_ns, NEVER, NEVER, request, response])
 
     def arrived(self, kind: int, moment_ns: int, total: int) -> int | None:
-        """The next request (0) or response (1) that is whole, by its number, when so many bytes have arrived."""
+        """Record the arrival of the next request (0) or response (1), and return its number.
+
+        `total` is the number of bytes that have arrived. The result is None if it is incomplete.
+        """
         number = self._next[kind]
         if number == len(self._rows) or self._ends[kind] + self._rows[number][3 + kind] > total:
             return None
@@ -43,16 +46,16 @@ class Exchange:
         return number
 
     def response(self, number: int) -> int:
-        """Bytes of the response to a request."""
+        """Return the bytes of the response to a request."""
         return self._rows[number][4]
 
     def write(self, file: Path) -> None:
-        """As records of five 64-bit numbers, little-endian."""
+        """Write the requests as records of five 64-bit numbers, little-endian."""
         file.write_bytes(array.array("q", [value for row in self._rows for value in row]).tobytes())
 
 
 class Server(threading.Thread):
-    """The sender: accepts the connection, and answers every request that has arrived whole."""
+    """The sender: accepts the connection, and answers every complete request."""
 
     def __init__(self, listener: socket.socket, plan: Connection, seed: int, exchange: Exchange) -> None:
         super().__init__(daemon=True)
@@ -69,16 +72,16 @@ class Server(threading.Thread):
 
     @property
     def connected(self) -> bool:
-        """Whether the connection is there."""
+        """Whether the connection exists."""
         return self.connection is not None
 
     @property
     def offered(self) -> int:
-        """What responses have in all, whether they were written or wait for that."""
+        """Total bytes of the responses, written or waiting."""
         return self.written
 
     def run(self) -> None:
-        """Ends when the connection does."""
+        """Read requests until the connection ends."""
         try:
             connection, _ = self._listener.accept()
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -97,7 +100,7 @@ class Server(threading.Thread):
             self.error = error
 
     def _answer(self, connection: socket.socket) -> None:
-        """Beside the reading: a full send buffer holds up responses, and no requests."""
+        """Write responses in their own thread: a full send buffer delays responses only."""
         sent = 0
         while True:
             self._more.acquire()
@@ -111,7 +114,7 @@ class Server(threading.Thread):
 
 
 class Clients(threading.Thread):
-    """The receiver: connects, and every client asks, reads the response, thinks and asks again."""
+    """The receiver: connects; every client asks, reads the response, thinks and asks again."""
 
     def __init__(
         self, connection: socket.socket, plan: Connection, start_ns: int, exchange: Exchange
@@ -137,7 +140,7 @@ class Clients(threading.Thread):
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Ends when all is answered, or the connection is shut down."""
+        """Read responses until all have arrived, or until the connection is shut down."""
         try:
             self._connection.connect(self._server)
             threading.Thread(target=self._ask, daemon=True).start()
@@ -161,7 +164,7 @@ class Clients(threading.Thread):
                 self.done.set()
 
     def _next(self) -> tuple[int, int] | None:
-        """Waits until a client asks, and tells when that was due; None if none does any more."""
+        """Wait for the next due request; return its time and client, or None after the last one."""
         with self._change:
             while self._left != 0:
                 left = self._due[0][0] - time.time_ns() if self._due else None
@@ -190,10 +193,10 @@ class Clients(threading.Thread):
             size -= self._connection.send(bytes(min(size, CHUNK)))
 
     def stop(self) -> None:
-        """Ends the reading with what has arrived."""
+        """End the reading with the data that has arrived."""
         self._connection.shutdown(socket.SHUT_RD)
         self.join()
 
     def sha256(self) -> str:
-        """The hash of what was received."""
+        """Return the hash of the received data."""
         return self._digest.hexdigest()

@@ -1,4 +1,4 @@
-"""Sockets of MPTCP and TCP: making them, and what they know of their paths."""
+"""MPTCP and TCP sockets: creation, and information about their subflows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SO_RCVBUFFORCE = 33
 _MOST_SUBFLOWS = 8
 _TCP_INFO_BYTES = 256
 _TOTAL_RTO = 240
-"""Where struct tcp_info counts timeouts, since Linux 6.7."""
+"""Offset of the timeout counter in struct tcp_info, since Linux 6.7."""
 _SUBFLOW_BYTES = 264
 """struct mptcp_subflow_info: an id, padding, and two addresses of 128 bytes."""
 
@@ -26,25 +26,25 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def stream_socket(protocol: str) -> socket.socket:
-    """A socket of `mptcp` or `tcp` that sends what it is given at once."""
+    """Return a socket of `mptcp` or `tcp` that sends data at once."""
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, MPTCP if protocol == "mptcp" else 0)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return made
 
 
 def limit_send_buffer(connection: socket.socket, size: int) -> None:
-    """The kernel doubles what it is told."""
+    """Set the send buffer to `size` bytes; the kernel doubles the given value."""
     connection.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, -(-size // 2))
 
 
 def set_receive_memory(listener: socket.socket, size: int) -> None:
-    """Of the connections that are accepted; the kernel doubles what it is told."""
+    """Set the receive buffer of accepted connections; the kernel doubles the given value."""
     listener.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, -(-size // 2))
 
 
 @dataclass(frozen=True)
 class Subflow:
-    """What the kernel tells of a subflow: its addresses here and at the peer; segments, bytes, microseconds."""
+    """Kernel information about a subflow: local and peer address; segments, bytes, µs."""
 
     here: str
     peer: str
@@ -57,7 +57,7 @@ class Subflow:
 
 
 def subflows(connection: socket.socket, protocol: str) -> list[Subflow]:
-    """All subflows of a connection; of TCP the only one."""
+    """Return all subflows of a connection; TCP has a single one."""
     if protocol == "tcp":
         info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
         return [_subflow(connection.getsockname()[0], connection.getpeername()[0], info)]
@@ -68,7 +68,7 @@ def subflows(connection: socket.socket, protocol: str) -> list[Subflow]:
         *(0, _TCP_INFO_BYTES, 0, _SUBFLOW_BYTES, 0, _MOST_SUBFLOWS),
         *(ctypes.addressof(addresses), ctypes.addressof(infos)),
     )
-    # What the kernel fills beyond the head is struct mptcp_info, whose length grows.
+    # Beyond the head the kernel fills in struct mptcp_info, whose length grows between versions.
     buffer = ctypes.create_string_buffer(head, 512)
     length = ctypes.c_uint32(len(buffer))
     number = connection.fileno()
@@ -87,7 +87,7 @@ def subflows(connection: socket.socket, protocol: str) -> list[Subflow]:
 
 
 def _subflow(here: str, peer: str, info: bytes) -> Subflow:
-    """From struct tcp_info, whose fields have never moved."""
+    """Parse struct tcp_info, whose fields have never moved."""
     info = info.ljust(_TCP_INFO_BYTES, b"\0")
     unacked, sacked, lost, retransmitted = struct.unpack_from("=4I", info, 24)
     srtt, _, ssthresh, cwnd = struct.unpack_from("=4I", info, 68)
@@ -106,7 +106,7 @@ def _subflow(here: str, peer: str, info: bytes) -> Subflow:
 
 
 def fell_back(connection: socket.socket) -> bool:
-    """Whether a connection of MPTCP has become one of TCP."""
+    """Return whether an MPTCP connection has fallen back to TCP."""
     try:
         info = connection.getsockopt(SOL_MPTCP, MPTCP_INFO, 32)
     except OSError:

@@ -1,4 +1,4 @@
-"""The scenario's own connection: who writes into it, who reads from it, and what they note down."""
+"""The scenario's own connection: its writer, its reader, and their logs."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from .pace import moments, sleep_until
 from .plan import Connection
 
 READ = 1 << 20
-"""Bytes that one call reads; it returns when they are there, or when the stream ends."""
+"""Bytes of one read call, which returns when they have arrived or when the stream ends."""
 
 
 class Log:
-    """Moments and cumulative bytes."""
+    """Times and cumulative bytes."""
 
     def __init__(self) -> None:
         self._times = array.array("q")
         self._bytes = array.array("Q")
 
     def add(self, moment_ns: int, total: int) -> None:
-        """`total` bytes so far."""
+        """Record `total` bytes so far."""
         self._times.append(moment_ns)
         self._bytes.append(total)
 
     def write(self, file: Path) -> None:
-        """As pairs of 64-bit numbers, little-endian like every machine that UML runs on."""
+        """Write pairs of 64-bit numbers, little-endian as all machines with UML."""
         both = array.array("q", bytes(16 * len(self._times)))
         both[0::2] = self._times
         both[1::2] = array.array("q", self._bytes.tobytes())
@@ -38,7 +38,7 @@ class Log:
 
 
 class Writer(threading.Thread):
-    """Connects, and writes what the plan's source says, from `start_ns` of the clock on."""
+    """Connects, and writes the data of the plan's source from `start_ns` of the clock on."""
 
     def __init__(self, connection: socket.socket, plan: Connection, seed: int, start_ns: int) -> None:
         super().__init__(daemon=True)
@@ -50,12 +50,13 @@ class Writer(threading.Thread):
         self.log = Log()
         self.written = 0
         self.offered = 0
-        """What is written, with a write that has not returned: the kernel may have taken, and sent, a part of it."""
+        """Written bytes plus those of the unfinished write: the kernel may have sent a part of it.
+        """
         self.connected = False
         self.error: OSError | None = None
 
     def run(self) -> None:
-        """Ends when all is written, or when the run is over."""
+        """Write until all data is written, or until the run ends."""
         try:
             self._connection.connect(self._receiver)
             self.connected = True
@@ -76,7 +77,7 @@ class Writer(threading.Thread):
             if size is not None and self.written >= size:
                 break
             self._send(chunk if size is None else chunk[: size - self.written])
-        # The connection stays open: after the last byte has been announced the kernel would open no more subflows.
+        # The connection stays open: after a DATA_FIN the kernel would open no more subflows.
 
     def _blocks(self) -> None:
         size = self._source.block
@@ -97,7 +98,7 @@ class Writer(threading.Thread):
 
 
 class Reader(threading.Thread):
-    """Accepts the connection and reads everything as it arrives; `done` is set when `expected` bytes have."""
+    """Accepts the connection and reads data on arrival; `done` is set after `expected` bytes."""
 
     def __init__(self, listener: socket.socket, expected: int | None, logs: bool) -> None:
         super().__init__(daemon=True)
@@ -112,12 +113,12 @@ class Reader(threading.Thread):
         self.done = threading.Event()
 
     def run(self) -> None:
-        """Ends when the stream does, or the connection is shut down."""
+        """Read until the stream ends, or until the connection is shut down."""
         connection, _ = self._listener.accept()
         self._connection = connection
         buffer = bytearray(READ)
-        # The kernel takes data out of the receive buffer as it arrives while it waits for the rest; only who notes
-        # down every arrival has to be woken by each.
+        # While it waits for the rest, the kernel removes arriving data from the receive buffer.
+        # Only a reader that logs every arrival has to wake up for each.
         flags = 0 if self.logs else socket.MSG_WAITALL
         while True:
             left = READ if self._expected is None else min(READ, self._expected - self.received)
@@ -134,11 +135,11 @@ class Reader(threading.Thread):
             self._digest.update(memoryview(buffer)[:size])
 
     def stop(self) -> None:
-        """Ends the reading with what has arrived."""
+        """End the reading with the data that has arrived."""
         if self._connection is not None:
             self._connection.shutdown(socket.SHUT_RD)
             self.join()
 
     def sha256(self) -> str:
-        """The hash of what was received."""
+        """Return the hash of the received data."""
         return self._digest.hexdigest()

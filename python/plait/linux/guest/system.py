@@ -1,4 +1,4 @@
-"""What Python's standard library has no words for: mounts, namespaces, power."""
+"""System calls that Python's standard library lacks: mounts, namespaces, power."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PR_SET_TIMERSLACK = 29
 POWER_OFF = 0x4321FEDC
 
 FOLDER = Path("/dev/plait")
-"""Where the run's folder on the host is mounted: in a file system of the guest's own, so that nothing of the host's is
-hidden. Python, programs and the run may be anywhere."""
+"""Mount point of the run's folder on the host, in a file system of the guest, so that it hides none
+of the host's files. Python, programs and the run may be anywhere."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -35,7 +35,7 @@ def mount(source: str, target: Path | str, kind: str, flags: int = 0, options: s
 
 
 def mount_all(folder: str) -> None:
-    """The usual file systems, and the host's `folder` where it can be written to."""
+    """Mount the usual file systems, and the host's `folder` in writable form."""
     mount("none", "/proc", "proc")
     mount("none", "/sys", "sysfs")
     mount("none", "/dev", "devtmpfs")
@@ -45,12 +45,12 @@ def mount_all(folder: str) -> None:
 
 
 def unslack() -> None:
-    """Timers that fire on time; what this process starts inherits it."""
+    """Make timers fire on time, also in processes that this one starts."""
     _check(_libc.prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0), "timer slack")
 
 
 def power_off() -> None:
-    """Ends the machine."""
+    """Power off the machine."""
     os.sync()
     _libc.reboot(POWER_OFF)
 
@@ -62,7 +62,7 @@ class Namespaces:
         self._open = {"": os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)}
 
     def add(self, name: str) -> None:
-        """Make one."""
+        """Create a namespace."""
         file = Path(NAMESPACES, name)
         file.touch()
         _check(_libc.unshare(CLONE_NEWNET), f"namespace {name}")
@@ -75,7 +75,7 @@ class Namespaces:
 
     @contextmanager
     def inside(self, name: str) -> Iterator[None]:
-        """What this thread opens or starts meanwhile is in that namespace."""
+        """Enter a namespace with this thread, for everything that it opens or starts meanwhile."""
         self._enter(name)
         try:
             yield

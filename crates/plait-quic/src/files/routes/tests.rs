@@ -35,7 +35,7 @@ fn an_interface_that_is_not_there_is_named_with_those_that_are() {
 
 #[test]
 fn what_is_not_there_is_waited_for_if_something_else_is() {
-    // TEST-NET-1 (RFC 5737): nobody's address.
+    // TEST-NET-1 (RFC 5737): assigned to no machine.
     let terms = [("wlan99".to_owned(), Term::Budget(5))];
     let routes = open("127.0.0.1:9", &["127.0.0.2", "192.0.2.77"], &["wlan99"], &terms);
     let routes = routes.unwrap_or_else(|error| panic!("{error}"));

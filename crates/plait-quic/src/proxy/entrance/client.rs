@@ -13,15 +13,16 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-/// A client.
+/// A client of a listener.
 pub(super) enum Client {
-    /// Says where it wants to go.
+    /// Has not sent its target yet.
     Greeting { socket: Socket, socks: socks::Client, since: Instant },
-    /// The far end looks for its target; what it said meanwhile is kept.
+    /// The far end is connecting to the target. `rest` has the bytes that the client has sent
+    /// meanwhile.
     Asked { socket: Socket, stream: u32, target: Target, rest: Vec<u8> },
-    /// It is joined with its stream.
+    /// Joined with its stream.
     Joined { pipe: Pipe, target: Target },
-    /// It has a relay for datagrams, which lasts as long as this connection.
+    /// Has a relay for datagrams, which lasts as long as this connection.
     Associated { socket: Socket, relay: usize },
 }
 
@@ -51,7 +52,7 @@ impl Client {
         }
     }
 
-    /// Its stream is none any more: who has asked for it is answered.
+    /// Handles the reset of its stream. A SOCKS client that still waits gets a reply.
     pub(super) fn refuse(self, reason: Reason) {
         match self {
             Self::Asked { mut socket, .. } => {
@@ -63,7 +64,7 @@ impl Client {
 }
 
 impl Entrance {
-    /// A client of SOCKS that has not said where it wants to go.
+    /// Continues the handshake of a SOCKS client.
     pub(super) fn greet<W: Scheduler>(
         &mut self,
         token: usize,
@@ -115,7 +116,7 @@ impl Entrance {
         ControlFlow::Continue(())
     }
 
-    /// A client of SOCKS gets a relay for datagrams at the address that it has connected to.
+    /// Opens a datagram relay for a SOCKS client, on the local address of its connection.
     pub(super) fn associate(&mut self, token: usize, mut socket: Socket, port: Option<u16>) {
         let (relay, registry) = (self.tokens.next(), self.routes.sockets.registry());
         let bound = socket.addresses().and_then(|[own, client]| {
@@ -124,7 +125,7 @@ impl Entrance {
         });
         match bound {
             Ok(address) => {
-                // Few bytes go into an empty buffer at once.
+                // An empty buffer takes these few bytes at once.
                 let _ = socket.write(&socks::associated(address));
                 self.clients.insert(token, Client::Associated { socket, relay });
                 self.due.insert(token);

@@ -4,7 +4,7 @@ use super::{World, settings};
 use crate::network::links::{FAST, Path, SLOW};
 use std::time::Duration;
 
-/// A translator gets another public address. The far end's datagrams stay within the near end's MTU.
+/// A translator gets another public address. The far end's datagrams still fit the near end's MTU.
 #[test]
 fn a_translator_with_another_address_closes_no_path() {
     let narrow = Some(([Duration::ZERO, Duration::MAX], settings().mtu.into()));

@@ -1,4 +1,4 @@
-//! The sending end of either mode.
+//! The sending end, in either mode.
 
 use plait_quic::files::Upload;
 use plait_quic::link::Outgoing;

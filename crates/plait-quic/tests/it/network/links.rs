@@ -1,4 +1,5 @@
-//! A network in memory and in virtual time: links with rates, delays, queues, random losses and reordering between some addresses and one.
+//! A network in memory and in virtual time. Links between several addresses and one server have
+//! rates, delays, queues, random losses and reordering.
 
 use plait_quic::link::Outgoing;
 use rand_core::{Rng, SeedableRng};
@@ -8,20 +9,20 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// A path, the same in both directions.
+/// A path with the same properties in both directions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
     pub(crate) megabits: f64,
     pub(crate) delay: Duration,
-    /// Lost at random, in parts of 1000.
+    /// Random losses, per 1000 packets.
     pub(crate) lost: u32,
-    /// Additional delay at random at most, so that packets overtake each other.
+    /// Largest random extra delay, which reorders packets.
     pub(crate) jitter: Duration,
-    /// Bytes that wait at most.
+    /// Size of the queue in bytes.
     pub(crate) queue: u64,
-    /// Nothing gets through between these moments.
+    /// Period in which nothing is delivered.
     pub(crate) outage: Option<[Duration; 2]>,
-    /// Datagrams of more bytes are lost between these moments.
+    /// Period in which datagrams of more than this many bytes are lost.
     pub(crate) narrow: Option<([Duration; 2], usize)>,
 }
 
@@ -42,15 +43,15 @@ struct Lane {
     random: Xoshiro256PlusPlus,
 }
 
-/// Where a path begins.
+/// Returns the local address of a path.
 pub(crate) fn address(path: usize) -> SocketAddr {
     (Ipv4Addr::new(10, 0, path as u8, 1), 40_000).into()
 }
 
-/// Where all paths lead to.
+/// The server's address on all paths.
 pub(crate) const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 9, 9, 9));
 
-/// The path whose address this is.
+/// Returns the path with this local address.
 pub(crate) fn path_to(remote: SocketAddr) -> usize {
     match remote.ip() {
         IpAddr::V4(ip) => ip.octets()[2].into(),
@@ -68,7 +69,8 @@ pub(crate) struct Network<'a> {
     paths: &'a [Path],
     lanes: Vec<Lane>,
     pub(crate) under_way: BTreeMap<(Instant, u64), To>,
-    /// The first byte of all addresses that the server sees; it changes with a translator's public address.
+    /// First byte of the client addresses that the server sees. It changes with the public address
+    /// of a translator.
     pub(crate) public: u8,
     count: u64,
     pub(crate) trace: Sha256,
@@ -84,12 +86,12 @@ impl<'a> Network<'a> {
         Self { start, paths, lanes, under_way: BTreeMap::new(), public: 10, count: 0, trace: Sha256::new() }
     }
 
-    /// The address of a path that the server sees.
+    /// Returns the client address of a path that the server sees.
     pub(crate) fn seen(&self, path: usize) -> SocketAddr {
         (Ipv4Addr::new(self.public, 0, path as u8, 1), 40_000).into()
     }
 
-    /// Lane `2 * path` leads to the server, the next one back.
+    /// Sends on a lane: lane `2 * path` leads to the server, lane `2 * path + 1` back.
     pub(crate) fn send(&mut self, now: Instant, lane: usize, outgoing: &Outgoing) {
         let path = self.paths[lane / 2];
         let step = outgoing.segment.unwrap_or(outgoing.bytes.len()).max(1);

@@ -26,55 +26,56 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 pub(crate) use tape::Tape;
 
-/// What a run leaves.
+/// Results of a run.
 pub(crate) struct Run {
     pub(crate) outcome: Result<(), Error>,
     pub(crate) received: Option<(Vec<u8>, Result<Summary, Error>)>,
     pub(crate) duration: Duration,
     /// SHA-256 of every datagram's time, path, direction and size.
     pub(crate) trace: [u8; 32],
-    /// Payload bytes that left on each path.
+    /// Payload bytes sent on each path.
     pub(crate) sent: Vec<u64>,
     pub(crate) opened: Vec<u32>,
     pub(crate) oversized: u64,
-    /// Bytes that were there before.
+    /// Bytes that the receiver had before.
     pub(crate) resumed: u64,
-    /// Schedulers that were put in the place of others.
+    /// Changes of the scheduler.
     pub(crate) changes: Vec<Change>,
 }
 
 /// A transfer.
 pub(crate) struct Case<'a> {
-    /// By its name; `auto` is found out in line.
+    /// Name of the scheduler. `auto` simulates on the same thread.
     pub(crate) scheduler: &'a str,
     pub(crate) paths: &'a [Path],
     pub(crate) bytes: usize,
     pub(crate) seed: u64,
     pub(crate) settings: Settings,
-    /// What the sender believes, where that is not the receiver's.
+    /// Fingerprint that the sender expects, if it differs from the receiver's.
     pub(crate) fingerprint: Option<Fingerprint>,
     pub(crate) secret: &'a str,
-    /// Whether the receiver is only asked if it would take a file.
+    /// Whether the sender only asks if the receiver would accept a file.
     pub(crate) asks: bool,
-    /// When a translator on the first path forgets its table: packets come from another port, and what is sent to the old one is lost.
+    /// Time at which a translator on the first path forgets its table. Packets then come from
+    /// another port, and packets to the old port are lost.
     pub(crate) rebound: Option<Duration>,
-    /// When the first path's interface gets another address.
+    /// Time at which the first path's interface gets another address.
     pub(crate) moved: Option<Duration>,
-    /// The first path's place is another's from then on: see [`Reroute::Replaced`].
+    /// Whether another path takes the first path's place at that time; see [`Reroute::Replaced`].
     pub(crate) replaced: bool,
-    /// How many of the paths there are at the beginning, where that is not all.
+    /// Number of paths at the beginning, if not all.
     pub(crate) begins_with: Option<usize>,
-    /// What the machine finds out of its addresses, and when.
+    /// Changes of addresses that the machine notices, with their times.
     pub(crate) reroutes: &'a [(Duration, Reroute)],
-    /// What the paths are for.
+    /// Terms of the paths.
     pub(crate) terms: &'a [Terms],
-    /// What the receiver has of the file.
+    /// First bytes of the file that the receiver already has.
     pub(crate) there: &'a [u8],
-    /// Where a byte of the stream is changed on its way.
+    /// Position of a stream byte that is changed on the way.
     pub(crate) damaged: Option<usize>,
-    /// What a recording is written to.
+    /// Destination of a recording.
     pub(crate) tape: Option<Tape>,
-    /// Mode interop.
+    /// Whether to use the mode interop.
     pub(crate) interop: bool,
 }
 
@@ -115,7 +116,7 @@ fn hex(bytes: &[u8]) -> String {
 
 const MOVED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 1, 0, 1)), 40_000);
 
-/// Runs a transfer to its end; five minutes of virtual time at most.
+/// Runs a transfer to its end, for at most five minutes of virtual time.
 pub(crate) fn run(case: &Case<'_>) -> Run {
     #[expect(
         clippy::disallowed_methods,
@@ -130,7 +131,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     let mut receiver = Receiver::new(settings, &identity, Secret::new("told")).expect("a receiver");
     let folder = tempfile::tempdir().expect("a folder");
     let mut download = Download::into_folder(folder.path().to_owned()).expect("it is there");
-    // The part of an interrupted transfer of this name.
+    // The part of an interrupted transfer of this file.
     let part = hex(&Sha256::digest(b"file")[..16]);
     let part = folder.path().join(format!(".plait-{part}.part"));
     if !case.there.is_empty() {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-/// Bytes that are written by one and read by another.
+/// Shared bytes: one owner writes them, another reads them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tape(pub(crate) Arc<Mutex<Vec<u8>>>);
 

@@ -1,4 +1,5 @@
-//! A peer that is none of ours: noq's own endpoint with a plain driver, which takes what streams bring and says it back if it is asked to. Virtual time.
+//! An independent peer: noq's own endpoint with a plain driver. It reads streams and echoes their
+//! data if asked to. Virtual time.
 
 use crate::network::links::{FAST, Network, Path, SERVER, SLOW, To, address, path_to};
 use bytes::BytesMut;
@@ -17,7 +18,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What the peer speaks.
+/// The application protocol of the peer (ALPN).
 const PROTOCOL: &[u8] = b"a peer's own/3";
 
 /// The peer.
@@ -25,12 +26,13 @@ struct Server {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Noq)>,
     got: BTreeMap<StreamId, Vec<u8>>,
-    /// What is not yet written of what was got.
+    /// Received bytes that are not echoed yet.
     owed: Vec<u8>,
     echoes: bool,
-    /// The path that it wants to stand by.
+    /// The path that the peer sets to backup.
     sets_back: Option<PathId>,
-    /// What it was told of paths last, by noq's numbers, and how often.
+    /// The last status that the client sent for each path, by noq's path number, and the number of
+    /// its changes.
     told: BTreeMap<PathId, (PathStatus, u32)>,
     came: Instant,
     gap: Duration,
@@ -129,22 +131,22 @@ impl Server {
     }
 }
 
-/// What is sent to the peer.
+/// A test case: the peer, the paths and the data.
 pub(crate) struct Case<'a> {
     pub(crate) scheduler: &'a str,
     pub(crate) parameters: &'a [(&'a str, Value<'a>)],
     pub(crate) paths: &'a [Path],
     pub(crate) bytes: usize,
     pub(crate) terms: &'a [Terms],
-    /// The peer says everything back.
+    /// Whether the peer echoes all data.
     pub(crate) echoes: bool,
-    /// Whether the peer has multipath.
+    /// Whether the peer supports multipath.
     pub(crate) multipath: bool,
-    /// Bytes that the peer takes before it has read them.
+    /// Receive window of the peer in bytes.
     pub(crate) window: u32,
-    /// The path that the peer wants to stand by, by noq's number.
+    /// The path that the peer sets to backup, by noq's path number.
     pub(crate) sets_back: Option<PathId>,
-    /// How long the client goes on when all has arrived.
+    /// How long the client continues after all data has arrived.
     pub(crate) linger: Duration,
 }
 
@@ -165,19 +167,20 @@ impl Default for Case<'_> {
     }
 }
 
-/// What came of it.
+/// Results of a run.
 pub(crate) struct Run {
     pub(crate) got: Vec<u8>,
     pub(crate) back: Vec<u8>,
     pub(crate) sent: Vec<u8>,
     pub(crate) duration: Duration,
-    /// The longest time without anything in order at the peer, once something had come.
+    /// The longest time without in-order data at the peer, after the first data.
     pub(crate) gap: Duration,
     pub(crate) progress: Vec<Progress>,
-    /// On which paths full packets left, in their order.
+    /// Path numbers of full packets, in the order of sending.
     pub(crate) order: Vec<usize>,
     pub(crate) trace: [u8; 32],
-    /// What the peer was told of paths last, by noq's numbers, and how often that changed.
+    /// The last status that the peer received for each path, by noq's path number, and the number
+    /// of its changes.
     pub(crate) told: BTreeMap<PathId, (PathStatus, u32)>,
 }
 
@@ -189,7 +192,7 @@ fn some_moment() -> Instant {
     Instant::now()
 }
 
-/// A connection to the peer, which is made when this returns.
+/// Makes a connection to the peer.
 pub(crate) fn connection(now: Instant, identity: &Identity, case: &Case<'_>) -> Result<Connection, Error> {
     let settings = Settings { seed: Some([3; 32]), ..Settings::default() };
     let peer = Peer {
@@ -202,7 +205,8 @@ pub(crate) fn connection(now: Instant, identity: &Identity, case: &Case<'_>) -> 
     Connection::new(now, settings, peer, Builtin::new(case.scheduler, case.parameters).expect("a scheduler"))
 }
 
-/// Sends so many bytes once all paths that will be are open and the peer knows it; two minutes of virtual time at most.
+/// Sends the data once all usable paths are open and the peer knows them. Runs for at most two
+/// minutes of virtual time.
 pub(crate) fn run(case: &Case<'_>) -> Run {
     let start = some_moment();
     let sent: Vec<u8> =
@@ -306,7 +310,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     }
 }
 
-/// What the peer has to say.
+/// Sends the peer's packets.
 fn answer(now: Instant, server: &mut Server, network: &mut Network<'_>) {
     let Some((_, connection)) = &mut server.connection else { return };
     let mut bytes = Vec::new();

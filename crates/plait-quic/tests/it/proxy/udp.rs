@@ -1,4 +1,4 @@
-//! UDP over the proxy: datagrams of ports and of SOCKS5's relays.
+//! UDP over the proxy: datagrams of forwarded ports and of SOCKS5 relays.
 
 use super::{PATIENCE, Program, connect, content, far, line, near, relay};
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-/// An echo server.
+/// Starts an echo server. Returns its address.
 fn echo() -> SocketAddr {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let address = socket.local_addr().expect("it has one");
@@ -28,7 +28,7 @@ fn client(to: &str) -> UdpSocket {
     socket
 }
 
-/// Says something until it comes back: datagrams may get lost.
+/// Sends a datagram until its echo arrives, because datagrams may be lost.
 fn converse(socket: &UdpSocket, says: &[u8]) {
     let mut buffer = [0; 65_536];
     for _ in 0..PATIENCE.as_millis() / 500 {
@@ -60,7 +60,7 @@ fn datagrams_of_any_size_come_back_over_two_paths() {
     }
     let [other, cut] = [0, 1].map(|at| relay.carried[at].load(Ordering::Relaxed));
     assert!(cut > 10_000 && other > 10_000, "{cut} and {other} bytes");
-    // And it goes on without one of them.
+    // The flows continue on the remaining path.
     relay.cut.store(true, Ordering::Relaxed);
     converse(&clients[0], &content(9, 1_452));
 }
@@ -102,7 +102,7 @@ fn what_is_not_allowed_is_refused() {
     assert!(refused["reason"].as_str().is_some_and(|reason| reason.contains("--allow")), "{refused}");
 }
 
-/// A relay's header: no fragment, IPv4.
+/// A SOCKS5 UDP header: no fragment, IPv4.
 fn header(to: SocketAddr) -> Vec<u8> {
     let SocketAddr::V4(to) = to else { panic!("{to}") };
     [&[0, 0, 0, 1], &to.ip().octets()[..], &to.port().to_be_bytes()].concat()
@@ -126,7 +126,7 @@ fn a_client_of_socks_has_a_relay_as_long_as_it_is_connected() {
     for to in [echo, other] {
         converse(&client, &[&header(to)[..], &content(1, 700)].concat());
     }
-    // Nobody else is served, and no fragments are taken.
+    // Other clients get no service, and fragments are dropped.
     let stranger = UdpSocket::bind("127.0.0.1:0").expect("a port");
     stranger.set_read_timeout(Some(Duration::from_millis(500))).expect("it can be set");
     stranger.send_to(&[&header(echo)[..], b"me too"].concat(), bound).expect("it is taken");

@@ -1,4 +1,5 @@
-//! Two sessions with streams in virtual time, over paths with rates, delays, losses, reordering and outages. No TLS: `transfer` has that.
+//! Two sessions with streams in virtual time, over paths with rates, delays, losses, reordering and
+//! outages. No TLS: module `transfer` tests that.
 
 use plait_quic::session::{Agreed, Extent, Session};
 use plait_quic::streams::Streams;
@@ -12,24 +13,24 @@ use std::collections::BTreeMap;
 pub(crate) const MILLISECOND: u64 = 1_000_000;
 pub(crate) const SECOND: u64 = 1_000 * MILLISECOND;
 
-/// A path, the same in both directions.
+/// A path with the same properties in both directions.
 #[derive(Clone, Copy)]
 pub(crate) struct Path {
     pub(crate) kilobits: u64,
-    /// One way, in milliseconds.
+    /// One-way delay in milliseconds.
     pub(crate) delay: u64,
-    /// Parts of 1000.
+    /// Random losses, per 1000 packets.
     pub(crate) lost: u32,
-    /// Additional delay at random at most, in milliseconds.
+    /// Largest random extra delay in milliseconds.
     pub(crate) jitter: u64,
-    /// Nothing gets through between these times.
+    /// Period in which nothing is delivered, in nanoseconds.
     pub(crate) outage: [u64; 2],
 }
 
 pub(crate) const FAST: Path = Path { kilobits: 20_000, delay: 10, lost: 0, jitter: 0, outage: [0; 2] };
 pub(crate) const SLOW: Path = Path { kilobits: 10_000, delay: 40, ..FAST };
 
-/// Bytes that wait for a path at most.
+/// Size of a path's queue in bytes.
 const QUEUE: u64 = 60_000;
 
 pub(crate) struct End {
@@ -38,7 +39,7 @@ pub(crate) struct End {
     pub(crate) failed: Option<Error>,
 }
 
-/// Both ends, and what is on its way between them.
+/// Both ends, and the packets in flight between them.
 pub(crate) struct Net<'a> {
     pub(crate) now: u64,
     pub(crate) ends: [End; 2],
@@ -47,7 +48,7 @@ pub(crate) struct Net<'a> {
     random: Xoshiro256PlusPlus,
     under_way: BTreeMap<(u64, u64), (usize, PathId, Vec<u8>)>,
     count: u64,
-    /// Of every packet's moment, path, direction and bytes.
+    /// Hash of every packet's time, path, direction and bytes.
     pub(crate) trace: u64,
     pub(crate) most_memory: u64,
 }
@@ -57,7 +58,7 @@ impl<'a> Net<'a> {
         Self::over(scheduler, paths, &vec![Terms::default(); paths.len()], seed)
     }
 
-    /// Over paths of which each has its terms, at both ends.
+    /// Makes two ends over paths with these terms, which apply at both ends.
     pub(crate) fn over(scheduler: &str, paths: &'a [Path], terms: &[Terms], seed: u64) -> Self {
         let agreed = Agreed {
             paths: paths.len(),
@@ -106,7 +107,8 @@ impl<'a> Net<'a> {
         self.under_way.insert((*free_at + delay * MILLISECOND + extra, self.count), (1 - from, path, packet));
     }
 
-    /// All that happens at this moment, then on to the next one. False if nothing will.
+    /// Handles all events of this moment and moves on to the next event. Returns false if there is
+    /// none.
     pub(crate) fn step(&mut self) -> bool {
         let time = Time::from_nanos(self.now);
         while let Some((&key, _)) = self.under_way.first_key_value().filter(|(key, _)| key.0 <= self.now) {
