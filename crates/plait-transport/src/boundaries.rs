@@ -1,28 +1,29 @@
-//! What comes from the network beside a protocol's bytes: the path and IP's mark, and where segments begin, which a byte stream does not tell.
+//! Context of a protocol's bytes: the path and the ECN mark of IP, and segment boundaries, which a
+//! byte stream does not contain.
 
 use crate::packet::SegmentEcn;
 use core::num::NonZeroU32;
 use plait_sched::PathId;
 use std::collections::VecDeque;
 
-/// A packet that comes from the network.
+/// A packet from the network.
 #[derive(Clone, Copy, Debug)]
 pub struct Arriving<'a> {
-    /// The path, which addresses and ports tell.
+    /// The path, derived from addresses and ports.
     pub path: PathId,
-    /// What the header of IP says of congestion.
+    /// ECN state of the IP header.
     pub ecn: SegmentEcn,
-    /// What follows that header.
+    /// The bytes after the IP header.
     pub bytes: &'a [u8],
 }
 
-/// Segments that are remembered below the acknowledged. Late copies of them still come, and late reports.
+/// Number of acknowledged segments that are kept. Late copies and late reports refer to them.
 const KEPT: u64 = 1 << 16;
 
-/// A segment's bytes; none as long as nobody has said.
+/// Bytes of a segment; `bytes` is 0 for a segment that is not yet known.
 #[derive(Clone, Copy, Debug, Default)]
 struct Piece {
-    /// Of one that nobody has told of: as the next that is known.
+    /// For an unknown segment: the start of the next known segment.
     start: u64,
     bytes: u32,
 }
@@ -33,20 +34,21 @@ impl Piece {
     }
 }
 
-/// The numbers of consecutive segments, and their places in bytes.
+/// The numbers of consecutive segments, and their byte ranges.
 #[derive(Clone, Debug, Default)]
 pub struct Segmentation {
     pieces: VecDeque<Piece>,
-    /// The number of the first piece.
+    /// Number of the first piece.
     first: u64,
-    /// Where that begins.
+    /// Start of the first piece.
     base: u64,
-    /// All have this many bytes, and only the last one may have fewer: then nobody has to tell of any.
+    /// Size of all segments; only the last one may be smaller. With this value no segment needs to
+    /// be noted.
     uniform: Option<NonZeroU32>,
 }
 
 impl Segmentation {
-    /// A segment has these bytes; of one that is forgotten, or was told of before, it says nothing new.
+    /// Records the byte range of a segment. Ignores a segment that is forgotten or already known.
     pub(crate) fn note(&mut self, number: u64, start: u64, bytes: u32) {
         let Some(place) = number.checked_sub(self.first) else { return };
         let place = place as usize;
@@ -60,7 +62,8 @@ impl Segmentation {
         }
     }
 
-    /// Where a segment begins: of the next one, where everything ends. `None` of one that nobody has told of.
+    /// Returns the start of a segment. The start of the next segment is the end of all known ones.
+    /// Returns `None` for an unknown segment.
     pub(crate) fn start(&self, number: u64) -> Option<u64> {
         let place = number.checked_sub(self.first)? as usize;
         match self.pieces.get(place) {
@@ -70,23 +73,24 @@ impl Segmentation {
         }
     }
 
-    /// Where a segment ends.
+    /// Returns the end of a segment.
     pub(crate) fn end_of(&self, number: u64) -> Option<u64> {
         let piece = self.pieces.get(number.checked_sub(self.first)? as usize)?;
         (piece.bytes > 0).then(|| piece.end())
     }
 
-    /// The number after all that are known.
+    /// Returns the number after all known segments.
     pub(crate) fn next(&self) -> u64 {
         self.first + self.pieces.len() as u64
     }
 
-    /// Where the last one ends.
+    /// Returns the end of the last segment.
     pub(crate) fn end(&self) -> u64 {
         self.pieces.back().map_or(self.base, Piece::end)
     }
 
-    /// The segment that begins at a position: behind everything, the next one.
+    /// Returns the segment that begins at a position. The end of all known segments is the start of
+    /// the next one.
     pub(crate) fn number_at(&self, position: u64) -> Option<u64> {
         if let Some(bytes) = self.uniform {
             let bytes = u64::from(bytes.get());
@@ -106,13 +110,13 @@ impl Segmentation {
         exact.or_else(before).map(|place| self.first + place as u64)
     }
 
-    /// It lies before what is remembered.
+    /// True if the position lies before the kept segments.
     pub(crate) fn is_forgotten(&self, position: u64) -> bool {
         (position.wrapping_sub(self.base) as i64) < 0
     }
 
-    /// As [`Segmentation::number_at`], also for old acknowledgements and late copies: a forgotten
-    /// position gives the oldest remembered segment, which was acknowledged, too.
+    /// Like [`Segmentation::number_at`], but also accepts old acknowledgements and late copies. A
+    /// forgotten position gives the oldest kept segment, which was also acknowledged.
     pub(crate) fn acknowledged_at(&self, position: u64) -> Option<u64> {
         if self.is_forgotten(position) && self.first > 0 {
             Some(self.first)
@@ -121,7 +125,7 @@ impl Segmentation {
         }
     }
 
-    /// Everything before `position` was acknowledged: most of it is forgotten.
+    /// Forgets most segments before `position`, all of which are acknowledged.
     pub(crate) fn settle(&mut self, position: u64) {
         while self.pieces.len() as u64 > KEPT
             && self.pieces[KEPT as usize].end() <= position
@@ -133,7 +137,8 @@ impl Segmentation {
     }
 }
 
-/// A subflow's own numbers, and what of the stream is at each: what a late copy carries may have been forgotten of the stream long since.
+/// A subflow's own segment numbers, and the segment of the stream at each number. The stream may
+/// have forgotten the data of a late copy long before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SubflowSegments {
     pub(crate) numbers: Segmentation,
@@ -144,12 +149,12 @@ pub(crate) struct SubflowSegments {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mapped {
     pub(crate) segment: u64,
-    /// Where it begins.
+    /// Offset of its first byte in the stream.
     pub(crate) offset: u64,
 }
 
 impl SubflowSegments {
-    /// The next number leaves with so many bytes.
+    /// Adds a segment of `bytes` bytes under the next number.
     pub(crate) fn push(&mut self, bytes: u32, mapped: Mapped) {
         self.numbers.note(self.numbers.next(), self.numbers.end(), bytes);
         self.mapped.push_back(mapped);
@@ -159,40 +164,41 @@ impl SubflowSegments {
         self.mapped.get(number.checked_sub(self.numbers.first)? as usize).copied()
     }
 
-    /// Everything before `position` was acknowledged.
+    /// Forgets most segments before `position`, all of which are acknowledged.
     pub(crate) fn settle(&mut self, position: u64) {
         self.numbers.settle(position);
         self.mapped.drain(..self.mapped.len() - self.numbers.pieces.len());
     }
 }
 
-/// Where the segments begin that an end has sent.
+/// Starts of the segments that an end has sent.
 #[derive(Clone, Debug, Default)]
 pub struct Boundaries {
     pub(crate) stream: Segmentation,
-    /// Of each subflow's own numbers, where a protocol has such.
+    /// Segments of each subflow, for protocols with a number space per subflow.
     pub(crate) subflows: Vec<SubflowSegments>,
 }
 
 impl Boundaries {
-    /// Of a protocol that names segments by their numbers.
+    /// Boundaries of a protocol that identifies segments by their numbers.
     pub(crate) const NONE: Self = Self {
         stream: Segmentation { pieces: VecDeque::new(), first: 0, base: 0, uniform: None },
         subflows: Vec::new(),
     };
 
-    /// Of a QUIC stream that is written in one piece, so that all segments but the last have `bytes` bytes: what a receiver needs to know that
-    /// sees nothing of its peer but packets.
+    /// Creates the boundaries of a QUIC stream that is written in one piece, so that all segments
+    /// but the last have `bytes` bytes. A receiver uses them if it sees only the peer's packets.
     pub fn uniform(bytes: NonZeroU32) -> Self {
         Self { stream: Segmentation { uniform: Some(bytes), ..Segmentation::default() }, ..Self::default() }
     }
 
-    /// Of a QUIC stream whose frames say segments' numbers in the place of bytes: see [`crate::mpquic::Image::numbered`].
+    /// Creates the boundaries of a QUIC stream whose frames contain segment numbers instead of byte
+    /// offsets: see [`crate::mpquic::Image::numbered`].
     pub fn numbered() -> Self {
         Self::uniform(NonZeroU32::MIN)
     }
 
-    /// For a protocol whose paths have numbers of their own.
+    /// Creates boundaries for a protocol with a number space per path.
     pub(crate) fn of_subflows(paths: usize) -> Self {
         Self { subflows: vec![SubflowSegments::default(); paths], ..Self::default() }
     }

@@ -1,16 +1,16 @@
-//! What can go wrong in a connection.
+//! Errors of a connection.
 
 use core::fmt;
 use plait_sched::{PathId, PathState, Time};
 
-/// Why a connection stopped.
+/// Reason why a connection stopped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Error {
     /// The scheduler broke its contract.
     Scheduler {
-        /// When.
+        /// Time of the fault.
         at: Time,
-        /// What it did.
+        /// The fault.
         fault: SchedulerFault,
     },
     /// The scheduler needs something that the transport does not offer.
@@ -18,26 +18,27 @@ pub enum Error {
         /// The missing capability.
         capability: &'static str,
     },
-    /// Segments are larger than any packet.
+    /// Segments exceed the largest packet.
     SegmentSize {
-        /// Bytes that a full one counts in windows.
+        /// Bytes of a full segment, as counted in windows.
         bytes: u64,
     },
-    /// Too many timeouts on all paths together (Association.Max.Retrans): the peer is given up.
+    /// Too many timeouts on all paths together (Association.Max.Retrans): the peer is considered
+    /// unreachable.
     PeerUnreachable {
-        /// When.
+        /// Time of the last timeout.
         at: Time,
     },
 }
 
-/// What a scheduler did wrong.
+/// Violation of the scheduler's contract.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SchedulerFault {
     /// Named a path that does not exist.
     UnknownPath {
-        /// The path that it named.
+        /// The named path.
         path: PathId,
-        /// How many paths there are, numbered from 0.
+        /// Number of paths, which are numbered from 0.
         paths: usize,
     },
     /// Gave data to a path that is not usable.
@@ -46,9 +47,9 @@ pub enum SchedulerFault {
     NothingAssigned(PathId),
     /// Assigned more segments than the data queue holds.
     OverAssigned {
-        /// Segments it wanted to assign.
+        /// Number of segments in the decision.
         wanted: u64,
-        /// Segments there were.
+        /// Number of unassigned segments.
         unassigned: u64,
     },
     /// Asked for a copy of a segment that was never sent.
@@ -57,7 +58,7 @@ pub enum SchedulerFault {
     Undeclared(&'static str),
     /// Limited a path to zero segments in flight.
     ClosedLimit(PathId),
-    /// Waited until a moment that is not in the future.
+    /// Waited until a time that is not in the future.
     PastWait(Time),
     /// Decided too often without waiting.
     NeverWaits,

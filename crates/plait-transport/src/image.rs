@@ -1,14 +1,17 @@
-//! Ends' packets as the bytes of their protocol, whichever that is: what leads from an endpoint to a real network and back.
+//! Encodes an endpoint's packets as the bytes of its protocol, and decodes them: the connection
+//! between an endpoint and a real network.
 //!
 //! ```text
 //! endpoint.transmit ─► Image::encode ─► network ─► Image::decode ─► endpoint.handle_packet
 //! ```
 //!
 //! # Segments and bytes
-//! Endpoints name data by the numbers of segments, and so do SCTP's TSNs. TCP and QUIC name it by its place in a stream of bytes, and
-//! nothing on their wire says where segments begin. A real receiver goes by bytes; ours go by segments. So an image takes the
-//! peer's [`Boundaries`] beside the bytes: where the segments begin that the peer has sent. They are all that does not go through
-//! the bytes, and what an end knows of its own segments it takes from its own.
+//! Endpoints identify data by segment numbers, and so do SCTP's TSNs. TCP and QUIC identify data by
+//! its offset in a byte stream, and their wire formats do not contain segment boundaries. A real
+//! receiver works with bytes; ours work with segments. An image therefore takes the peer's
+//! [`Boundaries`] in addition to the bytes: the starts of the segments that the peer has sent. No
+//! other information bypasses the bytes. An image takes the starts of its own segments from its own
+//! boundaries.
 
 pub use crate::boundaries::{Arriving, Boundaries, Segmentation};
 
@@ -19,22 +22,23 @@ use crate::sink::Transmit;
 use crate::wire::DecodeError;
 use crate::{cmt_sctp, mpquic, mptcp};
 
-/// Of a protocol that names segments by their numbers.
+/// Boundaries of a protocol that identifies segments by their numbers.
 static NONE: Boundaries = Boundaries::NONE;
 
-/// One end's view of the bytes: it writes what the end sends, and reads what its peer sends.
+/// One end's codec: encodes the packets of this end, and decodes those of its peer.
 #[derive(Clone, Debug)]
 pub enum Image {
-    /// Of CMT-SCTP.
+    /// Image of CMT-SCTP.
     CmtSctp(cmt_sctp::Image),
-    /// Of Multipath QUIC.
+    /// Image of Multipath QUIC.
     Mpquic(mpquic::Image),
-    /// Of MPTCP and TCP.
+    /// Image of MPTCP and TCP.
     Mptcp(mptcp::Image),
 }
 
 impl Image {
-    /// Those of both ends of a connection over `paths`; `initial` are the numbers that stand for the first byte or segment of each.
+    /// Creates the images of both ends of a connection over `paths` paths. `initial` holds the
+    /// numbers of each end's first byte or segment.
     pub fn pair(config: &Config, paths: usize, initial: [u32; 2]) -> [Self; 2] {
         match config {
             Config::CmtSctp(config) => {
@@ -50,7 +54,7 @@ impl Image {
                 [image(0), image(1)].map(Self::CmtSctp)
             }
             Config::Mpquic(config) => {
-                // Connection IDs of one end, one per path, are none of the other's.
+                // The ranges of connection IDs of both ends, with one ID per path, do not overlap.
                 let first_id = |end: usize| (u64::from(initial[end]) << 32) + 1_000 * end as u64;
                 let window = config.connection.receive_window;
                 let image = |own: usize| mpquic::Image::new(first_id(own), first_id(1 - own), window, paths);
@@ -63,7 +67,8 @@ impl Image {
         }
     }
 
-    /// Appends a packet as it leaves the end. `payload`: the bytes of its segment, if it carries one.
+    /// Appends a packet that leaves this end. `payload`: the bytes of its segment, if it carries
+    /// one.
     pub fn encode(&mut self, transmit: &Transmit<'_>, payload: &[u8], peer: &Boundaries, out: &mut Vec<u8>) {
         match self {
             Self::CmtSctp(image) => image.encode(transmit, payload, out),
@@ -72,10 +77,11 @@ impl Image {
         }
     }
 
-    /// Reads a packet of the peer's, and hands on what is for the endpoint, with its payload.
+    /// Decodes a packet of the peer, and passes the endpoint's packets to `take` with their
+    /// payload.
     ///
     /// # Errors
-    /// If it is damaged, not of this connection, cannot be read, or begins where no segment does.
+    /// If the packet is damaged, of another connection, malformed, or begins at no segment's start.
     pub fn decode(
         &mut self,
         arriving: &Arriving<'_>,
@@ -89,7 +95,7 @@ impl Image {
         }
     }
 
-    /// Where the segments begin that this end has sent.
+    /// Returns the starts of the segments that this end has sent.
     pub fn boundaries(&self) -> &Boundaries {
         match self {
             Self::CmtSctp(_) => &NONE,

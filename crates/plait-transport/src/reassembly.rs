@@ -1,4 +1,4 @@
-//! The receiver's side that every protocol shares: putting the stream back in order, and the buffer it takes.
+//! The protocol-independent receiver: restores the stream's order, and accounts the receive buffer.
 
 use crate::observer::Observer;
 use crate::packet::Data;
@@ -6,29 +6,29 @@ use crate::ring::Ring;
 use crate::run_set::RunSet;
 use plait_sched::{PathId, Time};
 
-/// What an arriving segment was.
+/// Result of an arriving segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
-    /// The next one of the stream: it and what waited for it were delivered.
+    /// The next segment of the stream. It was delivered with the segments that waited for it.
     InOrder,
-    /// Beyond a gap; it waits in the run `first..=last`.
+    /// A segment beyond a gap. It waits in the run `first..=last`.
     OutOfOrder {
         /// The run's first segment.
         first: u64,
         /// The run's last segment.
         last: u64,
     },
-    /// Had arrived before.
+    /// The segment had already arrived.
     Duplicate,
-    /// There is no room for it.
+    /// The buffer has no space for the segment.
     Refused,
 }
 
-/// Segments between their arrival and their delivery in order.
+/// Segments between their arrival and their in-order delivery.
 #[derive(Clone, Debug)]
 pub struct Reassembly {
     waiting: RunSet,
-    /// Payload bytes of the segments from the next expected one on; zero where nothing waits.
+    /// Payload bytes of the segments from the next expected one on; zero for missing segments.
     bytes: Ring<u32>,
     counted_overhead: u32,
     capacity: u64,
@@ -38,8 +38,8 @@ pub struct Reassembly {
 }
 
 impl Reassembly {
-    /// An empty buffer for `capacity` counted bytes (payload and `counted_overhead` per segment). Without
-    /// `enforce_capacity` it takes whatever comes.
+    /// Creates an empty buffer for `capacity` counted bytes (payload and `counted_overhead` per
+    /// segment). Without `enforce_capacity` the buffer accepts every segment.
     pub fn new(capacity: u64, counted_overhead: u32, enforce_capacity: bool) -> Self {
         Self {
             waiting: RunSet::new(),
@@ -52,42 +52,42 @@ impl Reassembly {
         }
     }
 
-    /// The first segment that has not arrived.
+    /// Returns the first segment that has not arrived.
     pub fn next_expected(&self) -> u64 {
         self.waiting.base()
     }
 
-    /// The segments that arrived beyond it.
+    /// Returns the segments that have arrived beyond the first missing one.
     pub fn waiting(&self) -> &RunSet {
         &self.waiting
     }
 
-    /// As [`Reassembly::waiting`], for looking where looking is remembered.
+    /// Mutable access to the waiting segments, because searches in the set shorten later searches.
     pub(crate) fn waiting_mut(&mut self) -> &mut RunSet {
         &mut self.waiting
     }
 
-    /// The first segment beyond everything that has arrived.
+    /// Returns the first segment beyond all that have arrived.
     pub fn end(&self) -> u64 {
         self.bytes.next().max(self.waiting.base())
     }
 
-    /// Counted bytes that wait for delivery.
+    /// Returns the number of counted bytes that wait for delivery.
     pub fn buffered(&self) -> u64 {
         self.buffered
     }
 
-    /// Payload bytes delivered in order.
+    /// Returns the number of payload bytes delivered in order.
     pub fn delivered_bytes(&self) -> u64 {
         self.delivered
     }
 
-    /// Counted bytes that the buffer has room for.
+    /// Returns the free space of the buffer in counted bytes.
     pub fn free(&self) -> u64 {
         self.capacity.saturating_sub(self.buffered)
     }
 
-    /// Counted bytes that the buffer holds at most.
+    /// Returns the capacity of the buffer in counted bytes.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -96,7 +96,7 @@ impl Reassembly {
         u64::from(bytes) + u64::from(self.counted_overhead)
     }
 
-    /// Takes a segment, and delivers what is in order.
+    /// Accepts a segment, and delivers all segments in order.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn accept(&mut self, now: Time, path: PathId, data: &Data, observer: &mut impl Observer) -> Arrival {
         let next = self.waiting.base();
@@ -124,7 +124,8 @@ impl Reassembly {
             return Arrival::InOrder;
         }
         let counted = self.counted(data.bytes);
-        // A segment absurdly far ahead can only come from a broken peer; it must not make the buffer huge.
+        // A segment very far ahead can only come from a broken peer; it must not make the buffer
+        // huge.
         let too_far = data.segment - next > crate::MAX_QUEUED as u64 * 4;
         if too_far || (self.enforce_capacity && counted > self.free()) {
             observer.refused(now, path, data.segment);

@@ -1,9 +1,11 @@
-//! Things that are numbered one after the other, from the oldest that is still needed on: what is in flight, what waits.
+//! Entries with consecutive numbers, from the oldest one still needed: packets in flight, waiting
+//! segments.
 
 /// Entries with consecutive numbers, in a ring of slots that grows by an eighth and never shrinks.
 ///
-/// Finding an entry by its number is what packets pay most often. A ring that doubled would find it by a mask, a little faster, and have
-/// some four tenths more slots than entries in the mean, all of which it passes through.
+/// The lookup of an entry by its number is the most frequent operation of packet processing. A ring
+/// with a power of two of slots would look up with a mask, slightly faster. It would have about
+/// four tenths more slots than entries on average, and cycle through all of them.
 ///
 /// ```
 /// use plait_transport::ring::Ring;
@@ -18,17 +20,18 @@
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     slots: Vec<T>,
-    /// The slots of the oldest entry and of the next one.
+    /// Slots of the oldest entry and of the next one.
     head: usize,
     tail: usize,
     first: u64,
     next: u64,
 }
 
-/// Slots that the first entry makes room for, and the fewest by which a ring grows.
+/// Initial number of slots, and the smallest growth of a ring.
 const ROOM: usize = 64;
 
-/// Has the memory at this address fetched while other work goes on; what is there, if anything, stays as it is.
+/// Prefetches the memory at this address while other work continues. Changes nothing, for any
+/// address.
 #[inline(always)]
 #[cfg_attr(
     not(target_arch = "x86_64"),
@@ -44,12 +47,12 @@ pub fn prefetch<T>(address: *const T) {
     }
 }
 
-/// Has fetched what lies behind this entry of a ring: long rings are passed through from one end to the other, and an entry's turn comes when
-/// caches have forgotten it.
+/// Prefetches entries behind this entry of a ring. Long rings are processed from one end to the
+/// other, so an entry is no longer in the caches when its turn comes.
 #[inline(always)]
 pub(crate) fn fetch_beyond<T>(entry: &T) {
-    // Not the very next one, for which it would be too late: it is often looked at at once. Where the ring wraps around this misses, which
-    // is harmless and seldom.
+    // Skips the next entry, which is often accessed at once, so that a prefetch would be too late.
+    // The address is wrong where the ring wraps around, which is harmless and rare.
     let ahead = (128 / size_of::<T>().max(1)).max(1);
     let entry: *const T = entry;
     let beyond = entry.wrapping_add(ahead);
@@ -66,39 +69,39 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T> Ring<T> {
-    /// An empty ring whose first entry will have the number `first`.
+    /// Creates an empty ring whose first entry will have the number `first`.
     pub const fn starting_at(first: u64) -> Self {
         Self { slots: Vec::new(), head: 0, tail: 0, first, next: first }
     }
 
-    /// The number of the oldest entry, or of the next one if there is none.
+    /// Returns the number of the oldest entry, or of the next one if the ring is empty.
     #[inline]
     pub const fn first(&self) -> u64 {
         self.first
     }
 
-    /// The number that the next entry will get.
+    /// Returns the number of the next entry.
     #[inline]
     pub const fn next(&self) -> u64 {
         self.next
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     #[inline]
     pub const fn len(&self) -> u64 {
         self.next - self.first
     }
 
-    /// True if there are none.
+    /// True if the ring is empty.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.next == self.first
     }
 
-    /// So many slots after one, which are no more than there are.
+    /// Returns the slot `places` after a slot. `places` must not exceed the number of slots.
     #[inline]
     fn after(&self, slot: usize, places: usize) -> usize {
-        // Before the end of the slots what is left wraps around to a large number.
+        // Before the end of the slots, the difference wraps around to a large number.
         let slot = slot + places;
         slot.min(slot.wrapping_sub(self.slots.len()))
     }
@@ -109,14 +112,14 @@ impl<T> Ring<T> {
         number.wrapping_sub(self.first) < self.len()
     }
 
-    /// The entry with this number.
+    /// Returns the entry with this number.
     #[inline]
     pub fn get(&self, number: u64) -> Option<&T> {
         let place = number.wrapping_sub(self.first);
         if place < self.len() { self.slots.get(self.after(self.head, place as usize)) } else { None }
     }
 
-    /// Likewise, to be changed.
+    /// Mutable access to the entry with this number.
     #[inline]
     pub fn get_mut(&mut self, number: u64) -> Option<&mut T> {
         let place = number.wrapping_sub(self.first);
@@ -127,24 +130,24 @@ impl<T> Ring<T> {
         self.slots.get_mut(slot)
     }
 
-    /// The oldest entry.
+    /// Returns the oldest entry.
     #[inline]
     pub fn front(&self) -> Option<&T> {
         if self.is_empty() { None } else { self.slots.get(self.head) }
     }
 
-    /// The newest entry.
+    /// Returns the newest entry.
     #[inline]
     pub fn back(&self) -> Option<&T> {
         self.get(self.next.wrapping_sub(1))
     }
 
-    /// All entries, the oldest first.
+    /// Returns all entries, the oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + '_ {
         (self.first..self.next).filter_map(|number| self.get(number))
     }
 
-    /// Takes the oldest entry out, and lends it where it lies.
+    /// Removes the oldest entry, and borrows it in its slot.
     #[inline]
     pub fn pass(&mut self) -> Option<&T> {
         if self.is_empty() {
@@ -158,7 +161,7 @@ impl<T> Ring<T> {
         Some(entry)
     }
 
-    /// Forgets the oldest entry, if there is one.
+    /// Removes the oldest entry, if there is one.
     #[inline]
     pub(crate) fn drop_front(&mut self) {
         if !self.is_empty() {
@@ -167,7 +170,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Forgets everything before `number`; what comes next has that number at least.
+    /// Removes all entries before `number`. The next entry will have at least this number.
     #[inline]
     pub fn forget_below(&mut self, number: u64) {
         if number <= self.first {
@@ -184,7 +187,7 @@ impl<T> Ring<T> {
 }
 
 impl<T: Copy> Ring<T> {
-    /// Takes the oldest entry out.
+    /// Removes and returns the oldest entry.
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
         self.pass().copied()
@@ -192,7 +195,7 @@ impl<T: Copy> Ring<T> {
 }
 
 impl<T: Copy + Default> Ring<T> {
-    /// Adds an entry; its number.
+    /// Adds an entry, and returns its number.
     #[inline]
     pub fn push(&mut self, entry: T) -> u64 {
         if self.len() == self.slots.len() as u64 {
@@ -208,7 +211,8 @@ impl<T: Copy + Default> Ring<T> {
         number
     }
 
-    /// Writes the entry of this number, and adds ones like `filler` before it; nothing if it is gone already.
+    /// Sets the entry of this number, and adds copies of `filler` before it. Does nothing if the
+    /// entry was already removed.
     #[inline]
     pub fn set(&mut self, number: u64, entry: T, filler: T) {
         if number == self.next {
@@ -218,7 +222,8 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
-    /// Adds entries like `filler` until there is one with this number, and answers it; `None` if it is gone already.
+    /// Adds copies of `filler` until there is an entry with this number, and returns it. Returns
+    /// `None` if the entry was already removed.
     #[inline]
     pub fn reach(&mut self, number: u64, filler: T) -> Option<&mut T> {
         while self.next <= number {
@@ -227,16 +232,16 @@ impl<T: Copy + Default> Ring<T> {
         self.get_mut(number)
     }
 
-    /// More slots, where they are: no second copy of them is ever there.
+    /// Adds slots in place, without a second copy of them.
     #[cold]
     fn grow(&mut self) {
         let slots = self.slots.len();
-        // All are taken.
+        // All slots are in use.
         self.slots.rotate_left(self.head);
         (self.head, self.tail) = (0, slots);
         let more = (slots / 8).max(ROOM);
         self.slots.reserve_exact(more);
-        // What no entry has been written to is never looked at.
+        // Slots without a written entry are never read.
         self.slots.resize(slots + more, T::default());
     }
 }
@@ -275,7 +280,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the standard library's queue.
+        /// Compares the ring with the standard library's queue.
         #[test]
         fn is_a_queue(operations in prop::collection::vec(operation(), 0..60)) {
             let (mut ring, mut model, mut first) = (Ring::default(), VecDeque::new(), 0_u64);

@@ -1,9 +1,10 @@
-//! A set of numbers above a moving base, kept as maximal runs: what arrived out of order, what is acknowledged.
+//! A set of numbers above a moving base, stored as maximal runs: segments received out of order, or
+//! acknowledged segments.
 
 use crate::effort::Effort;
 use crate::ring::prefetch;
 
-/// So far ahead numbers are asked for from memory before they are looked at: two cache lines.
+/// Distance at which numbers are prefetched before they are read: two cache lines.
 const AHEAD: u64 = 16;
 
 /// Marks an empty slot.
@@ -11,14 +12,16 @@ const ABSENT: u64 = u64::MAX;
 
 /// Numbers `>= base` that are present, in a ring of slots.
 ///
-/// A slot at the end of a run holds the other end, so that inserting, merging and finding a run's extent from its end take
-/// constant time however long the runs are. From inside a run its end is found by leaps that are remembered (path compression,
-/// as in a union-find structure): over many searches, a few looks each. Nothing here slows down as windows grow.
+/// A slot at the end of a run holds the other end. Insertion, merging and finding a run's extent
+/// from its end therefore take constant time for runs of any length. From inside a run, a search
+/// for its end leaps and remembers the leaps (path compression, as in a union-find structure): over
+/// many searches, each reads a few slots. No operation slows down as windows grow.
 #[derive(Clone, Debug)]
 pub struct RunSet {
     base: u64,
-    /// `other_end[n & mask]`: for the first number of a run its last, for the last its first; for numbers in between
-    /// an end that the run had earlier or some later number of it, along which [`RunSet::first_absent`] leaps.
+    /// `other_end[n & mask]`: for the first number of a run its last, for the last its first. For
+    /// other numbers, an earlier end of the run or a later number of it, along which
+    /// [`RunSet::first_absent`] leaps.
     other_end: Vec<u64>,
     mask: u64,
     runs: usize,
@@ -27,7 +30,7 @@ pub struct RunSet {
 }
 
 impl RunSet {
-    /// An empty set with base 0.
+    /// Creates an empty set with base 0.
     pub fn new() -> Self {
         let capacity = 64;
         Self {
@@ -40,22 +43,22 @@ impl RunSet {
         }
     }
 
-    /// The lowest number that can be in the set.
+    /// Returns the lowest number that can be in the set.
     pub fn base(&self) -> u64 {
         self.base
     }
 
-    /// How many maximal runs there are.
+    /// Returns the number of maximal runs.
     pub fn runs(&self) -> usize {
         self.runs
     }
 
-    /// How many numbers are present.
+    /// Returns the number of elements.
     pub fn len(&self) -> u64 {
         self.present
     }
 
-    /// True if no number is present.
+    /// True if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.present == 0
     }
@@ -64,7 +67,7 @@ impl RunSet {
         (number & self.mask) as usize
     }
 
-    /// How often a number was looked at; counted in builds with debug assertions only, for tests.
+    /// Returns how often a slot was read. Counted only in builds with debug assertions, for tests.
     pub fn looks(&self) -> u64 {
         self.effort.looks()
     }
@@ -76,13 +79,15 @@ impl RunSet {
         number.wrapping_sub(self.base) <= self.mask && self.other_end[self.slot(number)] != ABSENT
     }
 
-    /// True if `first..=last`, of which all numbers are present if `first` is, is a maximal run. `first` is above the base.
+    /// True if `first..=last` is a maximal run. Either all or none of its numbers must be present,
+    /// and `first` must be above the base.
     #[inline]
     pub fn is_run(&self, first: u64, last: u64) -> bool {
         !self.contains(first - 1) && !self.contains(last + 1)
     }
 
-    /// Adds `number`; the run that now contains it as `(first, last)`, or `None` if it was there or is below the base.
+    /// Adds `number`. Returns its run as `(first, last)`, or `None` if the number was present or is
+    /// below the base.
     pub fn insert(&mut self, number: u64) -> Option<(u64, u64)> {
         if number < self.base || self.contains(number) {
             return None;
@@ -108,18 +113,19 @@ impl RunSet {
         let slot = self.slot(last);
         self.other_end[slot] = first;
         self.present += 1;
-        // A long set is passed through once a window: the numbers after this one were last looked at then.
+        // Over a window, accesses to a long set pass all slots once. The numbers after this one
+        // were last read a window ago.
         prefetch(self.other_end.as_ptr().wrapping_add(self.slot(number + AHEAD)));
         Some((first, last))
     }
 
-    /// The lowest number `>= from` that is absent. `from` must not be below the base.
+    /// Returns the lowest number `>= from` that is absent. `from` must not be below the base.
     #[inline]
     pub fn first_absent(&mut self, from: u64) -> u64 {
         if !self.contains(from) {
             return from;
         }
-        // Most often an end of the run is known here.
+        // Most often an end of the run is stored here.
         let end = self.other_end[self.slot(from)];
         if end >= from && !self.contains(end + 1) {
             return end + 1;
@@ -127,14 +133,14 @@ impl RunSet {
         self.search_absent(from)
     }
 
-    /// As [`RunSet::first_absent`], of a number that is present.
+    /// Like [`RunSet::first_absent`], for a number that is present.
     #[inline(never)]
     fn search_absent(&mut self, from: u64) -> u64 {
         let mut last = from;
         while let Some(further) = self.leap(last) {
             last = further;
         }
-        // Whoever comes by here again leaps at once.
+        // Path compression: later searches leap at once.
         let mut number = from;
         while let Some(further) = self.leap(number).filter(|_| number < last) {
             let slot = self.slot(number);
@@ -144,14 +150,15 @@ impl RunSet {
         last + 1
     }
 
-    /// A later number of the run of `number`; `None` if that is its last.
+    /// Returns a later number of the run of `number`, or `None` if that is the run's last.
     fn leap(&self, number: u64) -> Option<u64> {
         self.effort.look();
         let end = self.other_end[self.slot(number)];
         if end > number {
             return Some(end);
         }
-        // It names the first number that the run had, which knows an end of it; unless the base has passed that one.
+        // The slot holds an earlier first number of the run, whose slot holds an end of the run,
+        // unless the base has passed it.
         if end >= self.base {
             let last = self.other_end[self.slot(end)];
             if last > number {
@@ -161,7 +168,8 @@ impl RunSet {
         self.contains(number + 1).then_some(number + 1)
     }
 
-    /// The lowest number `>= from` that is present, among the `count` numbers from there on. `from` must not be below the base.
+    /// Returns the lowest number present among the `count` numbers from `from` on. `from` must not
+    /// be below the base.
     pub(crate) fn next_present(&self, from: u64, count: u64) -> Option<u64> {
         let end = (from + count).min(self.base + self.mask + 1);
         (from..end).find(|&number| {
@@ -170,7 +178,8 @@ impl RunSet {
         })
     }
 
-    /// The runs as `(first, last)`, ascending. It looks at every number up to the last one that is present.
+    /// Returns the runs as `(first, last)`, ascending. Reads the slots of all numbers up to the
+    /// last one present.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut number = self.base;
         (0..self.runs).map(move |_| {
@@ -183,7 +192,7 @@ impl RunSet {
         })
     }
 
-    /// Moves the base up to `base`, forgetting what lies below.
+    /// Moves the base up to `base`, and removes the numbers below it.
     #[inline]
     pub fn advance(&mut self, base: u64) {
         if self.present > 0 {
@@ -192,12 +201,12 @@ impl RunSet {
         self.base = self.base.max(base);
     }
 
-    /// As [`RunSet::advance`], of a set that is not empty.
+    /// Removes the numbers below `base` from a set that is not empty.
     fn forget_below(&mut self, base: u64) {
         if base <= self.base {
             return;
         }
-        // Most often what goes is one run that begins at the base.
+        // Most often the removed numbers are one run that begins at the base.
         if self.contains(self.base) && self.other_end[self.slot(self.base)] + 1 == base {
             for number in self.base..base {
                 let slot = self.slot(number);
@@ -207,7 +216,8 @@ impl RunSet {
             self.runs -= 1;
             return;
         }
-        // A run that is cut by the new base keeps its upper part: its last number must name the new first one.
+        // A run that the new base cuts keeps its upper part: its last number must name the new
+        // first one.
         if self.contains(base) && self.contains(base - 1) {
             let last = self.first_absent(base) - 1;
             let slot = self.slot(last);
@@ -268,7 +278,7 @@ mod tests {
         assert_eq!((set.runs(), set.len()), (1, 3));
     }
 
-    /// Looks per search from everywhere in one long run, which came together in this order.
+    /// Returns the slots read per search from all places in one long run, inserted in this order.
     fn looks_per_search(order: impl Iterator<Item = u64>, searched: impl Iterator<Item = u64>) -> u64 {
         let mut set = RunSet::new();
         order.for_each(|number| {
@@ -297,7 +307,7 @@ mod tests {
                 |searched: &mut dyn Iterator<Item = u64>| looks_per_search(order.iter().copied(), searched);
             assert!(looks(&mut (1..COUNT)) <= 12);
             assert!(looks(&mut (1..COUNT).rev()) <= 12);
-            // The first search may be long, the next ones are not.
+            // The first search may be long, later ones are not.
             assert!(looks(&mut std::iter::repeat_n(1, 100_000)) <= 12);
             assert!(looks(&mut (0..COUNT).map(|number| 1 + number * 31_337 % (COUNT - 1))) <= 12);
         }

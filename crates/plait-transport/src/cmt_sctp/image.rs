@@ -1,12 +1,14 @@
-//! An end's packets as bytes: what leads from an endpoint to a real network and back.
+//! Encodes and decodes an endpoint's packets: the connection between an endpoint and a real
+//! network.
 //!
 //! ```text
 //! endpoint.transmit ─► Image::encode ─► network ─► Image::decode ─► endpoint.handle_packet
 //! ```
 //!
-//! Endpoints count segments from 0 and never wrap; here they become TSNs, and TSNs segments. A segment is a message of its own,
-//! in one DATA chunk. Opening and closing an association is not the endpoints' business and not this module's: what INIT and
-//! INIT ACK agree upon is an argument, and their chunks are passed over.
+//! Endpoints count segments from 0 and never wrap. This module converts segment numbers to TSNs,
+//! and back. A segment is a message of its own, in one DATA chunk. Neither endpoints nor this
+//! module open and close associations: the values that INIT and INIT ACK agree upon are arguments,
+//! and their chunks are skipped.
 
 use crate::packet::{Data, Packet, Sack};
 use crate::reassembly::Reassembly;
@@ -19,53 +21,54 @@ use plait_sched::Time;
 /// IPv4 header, common header, and a SACK without blocks.
 const AROUND_BLOCKS: usize = 20 + sctp::HEADER_BYTES + sctp::Sack::HEADER_BYTES;
 
-/// Where the first number of the first chunk is, which a decoder calls wrong.
+/// Offset of the first number of the first chunk, for errors.
 const FIRST_NUMBER: usize = sctp::HEADER_BYTES + 4;
 
-/// A counter from there on was negative: it is from before the first segment.
+/// Counters from here on are negative: from before the first segment.
 const BEFORE_THE_START: u64 = 1 << 63;
 
-/// What one end of an association chose as it opened.
+/// The values that one end of an association chose when it opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chosen {
-    /// Its port.
+    /// The end's port.
     pub port: u16,
-    /// What packets for it carry.
+    /// Verification tag of packets to this end.
     pub tag: u32,
-    /// The TSN of its first segment.
+    /// The TSN of the end's first segment.
     pub initial_tsn: u32,
 }
 
-/// What SACKs tell beyond RFC 9260.
+/// Optional contents of SACKs beyond RFC 9260.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Telling {
-    /// How many packets of data they answer (Iyengar et al. 2006, section 5).
+    /// Number of data packets that the SACK answers (Iyengar et al. 2006, section 5).
     pub packets: bool,
-    /// What of their blocks is news, in a chunk of our own that other peers skip ([`Changes`]).
+    /// New runs among the blocks, in a private chunk that other peers skip ([`Changes`]).
     pub changes: bool,
 }
 
 impl Telling {
-    /// Everything that our own ends can make use of.
+    /// All contents that our own endpoints use.
     pub const ALL: Self = Self { packets: true, changes: true };
 }
 
-/// One end's view of the bytes: it writes what the end sends, and reads what its peer sends.
+/// One end's codec: encodes the packets of this end, and decodes those of its peer.
 #[derive(Clone, Debug)]
 pub struct Image {
     own: Chosen,
     peer: Chosen,
     telling: Telling,
-    /// Room for what follows a SACK without blocks, in bytes.
+    /// Space after a SACK without blocks, in bytes.
     room: usize,
-    /// The highest segment of the peer's that was read.
+    /// Highest segment read from the peer.
     newest: u64,
-    /// The first of our segments that it misses, as far as was read.
+    /// First of our segments that the peer lacks, according to its acknowledgements.
     acknowledged: u64,
 }
 
 impl Image {
-    /// For an end that chose `own`, whose peer chose `peer`. `packet`: bytes of the largest packet, with IPv4's header.
+    /// Creates the image of an end that chose `own` and whose peer chose `peer`. `packet`: bytes of
+    /// the largest packet, IPv4 header included.
     pub const fn new(own: Chosen, peer: Chosen, packet: u32, telling: Telling) -> Self {
         let room = (packet as usize).saturating_sub(AROUND_BLOCKS);
         Self { own, peer, telling, room, newest: 0, acknowledged: 0 }
@@ -86,8 +89,9 @@ impl Image {
         self.header().encode(&[Chunk::Data(chunk)], out);
     }
 
-    /// Appends a packet as it leaves the end. `payload`: the bytes of its segment, if it carries one. A bundle is written as
-    /// one DATA chunk of the size of all, whose payload protocol identifier says how many bytes at its end stand for headers.
+    /// Appends a packet that leaves this end. `payload`: the bytes of its segment, if it carries
+    /// one. A bundle is encoded as one DATA chunk of the same size. Its payload protocol identifier
+    /// is the number of bytes at its end that stand for headers.
     pub fn encode(&self, transmit: &Transmit<'_>, payload: &[u8], out: &mut Vec<u8>) {
         let info = |sent_at: Time| {
             HeartbeatInfo { sent_at: sent_at.as_nanos(), path: transmit.path.0.into() }.encode()
@@ -108,7 +112,7 @@ impl Image {
                     Origin::Receiver(reassembly) => Some(reassembly),
                     Origin::Sender { .. } => None,
                 };
-                // Before the first change there is none to tell.
+                // Before the first change there is nothing to report.
                 let tells = self.telling.changes && sack.changes_end > 0;
                 let changes = if tells { changes(sack) } else { Changes::default() };
                 let room = self.room.saturating_sub(if tells { changes.chunk_bytes() } else { 0 });
@@ -125,17 +129,19 @@ impl Image {
         }
     }
 
-    /// Reads a packet of the peer's, and hands on what is for the endpoint: of bundled chunks each as a packet, with its payload.
+    /// Decodes a packet of the peer, and passes the endpoint's packets to `take`. Each of several
+    /// bundled chunks becomes a packet of its own, with its payload.
     ///
     /// # Errors
-    /// If it is damaged, not of this association, or its chunks cannot be read; what came before in it was handed on.
+    /// If the packet is damaged, of another association, or has malformed chunks. Earlier chunks of
+    /// the packet have been passed on.
     pub fn decode(&mut self, bytes: &[u8], mut take: impl FnMut(&Packet, &[u8])) -> Result<(), DecodeError> {
         let (header, chunks) = sctp::decode(bytes)?;
         if header.verification_tag != self.own.tag {
             let value = header.verification_tag.into();
             return Err(DecodeError::Value { field: "SCTP verification tag", at: 4, value });
         }
-        // A SACK waits for what the next chunk says of it.
+        // A SACK waits for the changes in the next chunk.
         let mut waiting: Option<Sack> = None;
         for chunk in chunks {
             let chunk = chunk?;
@@ -180,7 +186,7 @@ impl Image {
         Sequence { initial: self.peer.initial_tsn }
     }
 
-    /// The common header of what the end sends.
+    /// Returns the common header of this end's packets.
     pub const fn header(&self) -> Header {
         Header {
             source_port: self.own.port,
@@ -189,7 +195,8 @@ impl Image {
         }
     }
 
-    /// In memory a SACK has the runs that changed; on the wire it reports all that fit the packet and their numbers' 16 bits.
+    /// Converts a SACK to the wire. In memory it has the runs that changed; on the wire it reports
+    /// all that fit the packet and the 16 bits of their offsets.
     fn sack(&self, sack: &Sack, waiting: Option<&Reassembly>, room: usize) -> sctp::Sack {
         let duplicates = sack.duplicates();
         let room = (room / sctp::Sack::ITEM_BYTES).saturating_sub(duplicates.len());
@@ -197,7 +204,7 @@ impl Image {
         let runs = waiting.into_iter().flat_map(|reassembly| reassembly.waiting().iter());
         let blocks = runs.take(room).map_while(|(first, last)| {
             let offset = |segment: u64| u16::try_from(segment + 1 - sack.cumulative).ok();
-            // The part of a run that can be told is told.
+            // A run beyond 16 bits is reported in part.
             Some(GapBlock { start: offset(first)?, end: offset(last).unwrap_or(u16::MAX) })
         });
         let tsn = self.peer_tsn();
@@ -210,7 +217,7 @@ impl Image {
         }
     }
 
-    /// The peer's segment that a TSN stands for.
+    /// Returns the peer's segment of a TSN.
     fn segment(&mut self, tsn: u32) -> Result<u64, DecodeError> {
         let segment = self.peer_tsn().unwrap(tsn, self.newest);
         if segment >= BEFORE_THE_START {
@@ -220,8 +227,8 @@ impl Image {
         Ok(segment)
     }
 
-    /// A SACK of a peer that tells no changes: its first blocks, as many as there is room for in memory. Those that are left out
-    /// are of later segments, which then count as under way for longer.
+    /// Reads a SACK without changes: its first blocks, as many as fit in memory. The omitted blocks
+    /// are of later segments, which then count as in flight for longer.
     fn read_sack(&mut self, wire: &sctp::Sack) -> Result<Sack, DecodeError> {
         let tsn = self.own_tsn();
         let cumulative = tsn.unwrap(wire.cumulative.wrapping_add(1), self.acknowledged);
@@ -243,7 +250,8 @@ impl Image {
     }
 }
 
-/// On the wire offsets count from the last segment that arrived in order, in memory from the one after it, which is missing.
+/// Converts changes to the wire. Offsets on the wire count from the last segment in order; in
+/// memory they count from the one after it, which is missing.
 fn changes(sack: &Sack) -> Changes {
     let block = |block: &crate::packet::GapBlock| ChangedBlock {
         start: block.first.saturating_add(1),
@@ -256,20 +264,22 @@ fn changes(sack: &Sack) -> Changes {
     }
 }
 
-/// The blocks of the chunk of changes take the place of the SACK's.
+/// Replaces the SACK's blocks by those of the chunk of changes.
 fn tell_changes(sack: &mut Sack, changes: &Changes) {
     let mut told = Sack::new(sack.cumulative, sack.window, sack.packets);
     told.gap_blocks = sack.gap_blocks;
     sack.duplicates().iter().for_each(|&segment| told.push_duplicate(segment));
     (told.changes_from, told.changes_end) = (changes.from.min(changes.end), changes.end);
     if !changes.blocks.iter().all(|block| push(&mut told, block.start, block.end)) {
-        // More than we ever send: what there is no room for stays unknown.
+        // The peer reports more blocks than our endpoints send. Changes that do not fit stay
+        // unknown.
         told.changes_from = told.changes_end;
     }
     *sack = told;
 }
 
-/// Adds a block with the wire's offsets; false if there is no room. One that begins with the segment that is missing is none.
+/// Adds a block with the wire's offsets. Returns false without space for it. Skips a block that
+/// begins with the missing segment.
 fn push(sack: &mut Sack, start: u32, end: u32) -> bool {
     let number = |offset: u32| sack.cumulative + u64::from(offset) - 1;
     let (first, last) = (number(start), number(end));
@@ -287,7 +297,7 @@ mod tests {
         Chosen { port, tag: u32::from(port) << 8, initial_tsn }
     }
 
-    /// The images of two ends whose numbers wrap after a few segments.
+    /// Returns the images of two ends whose numbers wrap after a few segments.
     fn images(telling: Telling) -> [Image; 2] {
         let (one, other) = (chosen(1, u32::MAX - 2), chosen(2, u32::MAX));
         [Image::new(one, other, 1500, telling), Image::new(other, one, 1500, telling)]
@@ -305,7 +315,8 @@ mod tests {
         Ok(taken)
     }
 
-    /// A receiver's buffer with these segments, and a SACK of it that reports all runs as changes.
+    /// Returns a receiver's buffer with these segments, and a SACK of it that reports all runs as
+    /// changes.
     fn received(segments: impl IntoIterator<Item = u64>) -> (Reassembly, Sack) {
         let mut reassembly = Reassembly::new(1 << 30, 0, false);
         for segment in segments {

@@ -1,4 +1,4 @@
-//! The receiver: when to acknowledge, on which path, and what to report.
+//! The receiver: decides when to acknowledge and on which path, and reports received segments.
 
 use super::changes::Changes;
 use super::{Config, WindowAccounting};
@@ -8,7 +8,7 @@ use crate::reassembly::{Arrival, Reassembly};
 use crate::sink::{Origin, Sink, Transmit};
 use plait_sched::{PathId, Time};
 
-/// One end of a connection, receiving.
+/// The receiving half of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     reassembly: Reassembly,
@@ -16,23 +16,23 @@ pub struct Receiver {
     ack_every: u8,
     ack_delay: plait_sched::Duration,
     reordering_waits: bool,
-    /// Data packets since the last acknowledgement.
+    /// Number of data packets since the last acknowledgement.
     unacknowledged: u8,
-    /// When a delayed acknowledgement must leave at the latest.
+    /// Latest time for a delayed acknowledgement.
     deadline: Option<Time>,
-    /// The path of the newest data packet: acknowledgements take it back.
+    /// The path of the newest data packet, which also carries the acknowledgement.
     path: PathId,
     acknowledge: bool,
     duplicates: [Option<u64>; crate::packet::MAX_DUPLICATES],
     changes: Changes,
-    /// The acknowledgement that left last: the next one is written over it.
+    /// The last acknowledgement. The next one overwrites it.
     sack: Packet,
-    /// A heartbeat to be answered: its path, and when it was sent.
+    /// Path and transmission time of a heartbeat to be answered.
     reply: Option<(PathId, Time)>,
 }
 
 impl Receiver {
-    /// A receiver that has got nothing yet.
+    /// Creates a receiver that has received nothing yet.
     pub fn new(config: &Config) -> Self {
         let enforce = config.accounting == WindowAccounting::Buffer;
         let connection = &config.connection;
@@ -53,12 +53,12 @@ impl Receiver {
         }
     }
 
-    /// The buffer.
+    /// Returns the receive buffer.
     pub fn reassembly(&self) -> &Reassembly {
         &self.reassembly
     }
 
-    /// Takes a packet from the network; afterwards, call [`Receiver::transmit`].
+    /// Processes a packet from the network. Call [`Receiver::transmit`] afterwards.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         match packet {
@@ -76,7 +76,8 @@ impl Receiver {
         self.unacknowledged = self.unacknowledged.saturating_add(1);
         let arrival = self.reassembly.accept(now, path, data, observer);
         let at_once = match arrival {
-            // Filling a gap is news that a sender in recovery waits for; without reordering tolerance it is urgent too.
+            // A sender in recovery waits for filled gaps. Without tolerance of reordering a filled
+            // gap is acknowledged at once.
             Arrival::InOrder => !self.reordering_waits && !self.reassembly.waiting().is_empty(),
             Arrival::OutOfOrder { first, last } => {
                 self.changes.note(first, last);
@@ -97,14 +98,14 @@ impl Receiver {
         }
     }
 
-    /// Call when [`Receiver::poll_timeout`] has come.
+    /// Handles the timeout. Call at the time of [`Receiver::poll_timeout`].
     pub fn handle_timeout(&mut self, now: Time) {
         if self.deadline.is_some_and(|deadline| deadline <= now) {
             self.acknowledge = true;
         }
     }
 
-    /// Sends what there is to send: call after every input.
+    /// Sends pending packets. Call after every input.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn transmit(&mut self, sink: &mut impl Sink) {
         if let Some((path, sent_at)) = self.reply.take() {
@@ -133,7 +134,7 @@ impl Receiver {
         sink.send(&Transmit { path: self.path, packet, transmission: 0, origin });
     }
 
-    /// When [`Receiver::handle_timeout`] must be called next.
+    /// Returns the time of the next call of [`Receiver::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Time> {
         self.deadline
     }

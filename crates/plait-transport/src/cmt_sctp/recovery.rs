@@ -4,7 +4,7 @@ use super::Config;
 use super::heartbeat::Probing;
 use super::holes::Holes;
 use super::round_trip::RoundTrips;
-use crate::congestion::CongestionController;
+use crate::congestion::{CongestionController, CongestionEvent};
 use crate::core::PathSender;
 use crate::packet::Sack;
 use plait_sched::{Duration, Time};
@@ -55,7 +55,7 @@ impl PathSender<Recovery> {
     pub(super) fn reduce_for_losses(&mut self, now: Time, newest: u64) {
         if self.begins_recovery(newest) {
             let in_flight = self.flight.bytes();
-            self.control.on_congestion(now, in_flight);
+            self.control.on_event(now, CongestionEvent::Loss { outstanding: in_flight });
         }
         self.touch();
     }
@@ -74,7 +74,7 @@ impl PathSender<Recovery> {
     pub(super) fn time_out(&mut self, now: Time) {
         self.counters.timeouts += 1;
         let in_flight = self.flight.bytes();
-        self.control.on_timeout(now, in_flight);
+        self.control.on_event(now, CongestionEvent::Timeout { outstanding: in_flight, repairing: false });
         self.rtt.back_off();
         self.stop_timing();
         self.begin_recovery();

@@ -1,31 +1,35 @@
-//! Which of the receiver's reports have come, so that nothing counts as missing that only was not heard of yet.
+//! Tracks the receiver's reports, so that no segment counts as missing whose report is still on the
+//! way.
 //!
-//! On the wire every SACK reports all gap blocks. In memory each carries the runs that changed lately, as a range of changes
-//! in the receiver's count. SACKs of different paths overtake each other and some have no room for everything, so the ranges
-//! come in any order and with holes. A SACK tells what is missing only if there is no hole.
+//! On the wire every SACK reports all gap blocks. In memory each SACK carries the runs that changed
+//! lately, as a range of changes in the receiver's count. SACKs of different paths overtake each
+//! other, and some lack space for all changes. The ranges therefore come in any order and with
+//! holes. A SACK shows missing segments only if there is no hole.
 
 use crate::packet::{GapBlock, MAX_GAP_BLOCKS, Sack};
 use crate::run_set::RunSet;
 
-/// Changes beyond a hole that are remembered; a hole that stays longer ends with the cumulative acknowledgement.
+/// Number of remembered changes beyond a hole. A hole that lasts longer ends with the cumulative
+/// acknowledgement.
 const REMEMBERED: u64 = 1 << 16;
 
-/// What the sender knows of the receiver's changes of runs.
+/// The sender's knowledge of the receiver's changes of runs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reports {
     /// All changes below this number are known.
     known: u64,
-    /// Those beyond a hole.
+    /// Known changes beyond a hole.
     beyond: RunSet,
-    /// The receiver had counted so many changes when the newest SACK left that has come.
+    /// The receiver's count of changes in the newest SACK received.
     newest: u64,
-    /// The hole is about segments below this number, and ends before this change.
+    /// The hole concerns segments below the first number, and ends before the change of the second
+    /// number.
     doubt: Option<(u64, u64)>,
 }
 
 impl Reports {
-    /// Takes a SACK's range, once its blocks are read. `cumulative` and `sent_end`: the first segments that are not
-    /// cumulatively acknowledged and that were never sent.
+    /// Processes a SACK's range, after its blocks. `cumulative`: the first segment that is not
+    /// cumulatively acknowledged. `sent_end`: the first segment that was never sent.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn take(&mut self, sack: &Sack, cumulative: u64, sent_end: u64) {
         self.newest = self.newest.max(sack.changes_end);
@@ -38,7 +42,7 @@ impl Reports {
                 self.beyond.insert(change);
             }
         }
-        // What the hole was about has arrived, whatever it said.
+        // All segments that the hole concerned have arrived.
         if let Some((until, end)) = self.doubt
             && until <= cumulative
         {
@@ -51,8 +55,9 @@ impl Reports {
         }
     }
 
-    /// The blocks of a SACK that can be news: the first ones, which report the changes that are not known yet, and the last one, which
-    /// may be an older run in turn. One that counts no changes reports all its runs.
+    /// Returns the blocks of a SACK that may be new: the first ones, which report unknown changes,
+    /// and the last one, which may be an older run. A SACK without a count of changes reports all
+    /// its runs.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn news<'a>(&self, sack: &'a Sack) -> impl Iterator<Item = &'a GapBlock> + use<'a> {
         let blocks = sack.blocks();
@@ -74,13 +79,13 @@ impl Reports {
         }
     }
 
-    /// No SACK has come that left later than this one, as far as the changes of runs tell.
+    /// True if no received SACK left later than this one, as far as the changes of runs tell.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_newest(&self, sack: &Sack) -> bool {
         sack.changes_end >= self.newest
     }
 
-    /// Everything is known that had arrived when the newest SACK left.
+    /// True if all segments are known that had arrived when the newest SACK left.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_complete(&self) -> bool {
         self.known >= self.newest
@@ -91,7 +96,7 @@ impl Reports {
 mod tests {
     use super::*;
 
-    /// A report of the changes `from..end`, while `sent` segments have been sent.
+    /// Processes a report of the changes `from..end`, after `sent` segments were sent.
     fn take(reports: &mut Reports, (from, end): (u64, u64), cumulative: u64, sent: u64) -> bool {
         let mut sack = Sack::new(cumulative, 0, 1);
         (sack.changes_from, sack.changes_end) = (from, end);

@@ -59,6 +59,7 @@ impl Coupling for BaliaCoupling {
 mod tests {
     use super::super::fixtures::{SEGMENT, ack, config, segments, share};
     use super::*;
+    use crate::congestion::CongestionEvent;
     use crate::congestion::{Algorithm, CongestionController};
     use plait_sched::Time;
 
@@ -81,8 +82,8 @@ mod tests {
             control.reno.window = segments(20);
             control.reno.threshold = segments(20);
             let shares = [share(20, 100), share(other, 100)];
-            control.on_acknowledged(&ack(SEGMENT, segments(20)), &shares);
-            control.on_congestion(Time::ZERO, segments(20));
+            control.on_ack(&ack(SEGMENT, segments(20)), &shares);
+            control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: segments(20) });
             assert_eq!(control.window(), segments(left), "beside {other} segments");
         }
     }

@@ -5,7 +5,7 @@
 //! The gain is cut at 1 for all rules, so that no path takes more than TCP would there (RFC 6356 §2, goal 2). LIA says so
 //! itself (§3), BALIA never exceeds it; OLIA's draft does not cut, and may exceed it while it moves window to a better path.
 
-use super::{Acknowledged, CongestionConfig, CongestionController, Reno, Share};
+use super::{Acknowledged, CongestionConfig, CongestionController, CongestionEvent, Reno, Share};
 use plait_sched::Time;
 
 /// What distinguishes a coupled controller from TCP's.
@@ -46,49 +46,36 @@ impl<C: Coupling + Default> Coupled<C> {
 }
 
 impl<C: Coupling> CongestionController for Coupled<C> {
-    fn on_acknowledged(&mut self, acknowledged: &Acknowledged, shares: &[Share]) {
-        self.coupling.note_acknowledged(acknowledged.bytes);
+    fn on_ack(&mut self, ack: &Acknowledged, shares: &[Share]) {
+        self.coupling.note_acknowledged(ack.bytes);
+        if !ack.may_grow {
+            return;
+        }
         // A path of which nothing is known yet is TCP's alone.
-        let gain = match shares.get(acknowledged.path) {
+        let gain = match shares.get(ack.path) {
             Some(own) if own.counts() => self.coupling.gain(own, shares, self.reno.segment),
             _ => 1.0,
         };
-        self.reno.grow(acknowledged, gain);
+        self.reno.grow(ack, gain);
     }
 
-    fn on_repaired(&mut self, bytes: u64) {
-        self.coupling.note_acknowledged(bytes);
-    }
-
-    fn on_congestion(&mut self, _now: Time, outstanding: u64) {
-        self.coupling.note_loss();
-        let used = self.reno.used_window(outstanding);
-        self.reno.reduce(used - (used as f64 * self.coupling.decrease()) as u64);
-    }
-
-    fn on_timeout(&mut self, now: Time, outstanding: u64) {
-        self.coupling.note_loss();
-        self.reno.on_timeout(now, outstanding);
-    }
-
-    fn on_penalty(&mut self) {
-        self.reno.on_penalty();
+    fn on_event(&mut self, now: Time, event: CongestionEvent) {
+        match event {
+            CongestionEvent::Loss { outstanding } | CongestionEvent::Mark { outstanding } => {
+                self.coupling.note_loss();
+                let used = self.reno.used_window(outstanding);
+                self.reno.reduce(used - (used as f64 * self.coupling.decrease()) as u64);
+            }
+            CongestionEvent::Timeout { .. } => {
+                self.coupling.note_loss();
+                self.reno.on_event(now, event);
+            }
+            _ => self.reno.on_event(now, event),
+        }
     }
 
     fn loss_interval(&self) -> u64 {
         self.coupling.loss_interval()
-    }
-
-    fn on_idle(&mut self) {
-        self.reno.on_idle();
-    }
-
-    fn on_undone(&mut self, window: u64, threshold: u64) {
-        self.reno.on_undone(window, threshold);
-    }
-
-    fn set_window(&mut self, window: u64) {
-        self.reno.set_window(window);
     }
 
     fn window(&self) -> u64 {
@@ -130,7 +117,7 @@ mod tests {
 
     fn rounds(control: &mut Coupled<Fixed>, count: u64, shares: &[Share]) {
         for _ in 0..10 * count {
-            control.on_acknowledged(&ack(SEGMENT, segments(10)), shares);
+            control.on_ack(&ack(SEGMENT, segments(10)), shares);
         }
     }
 
@@ -159,13 +146,14 @@ mod tests {
     fn slow_start_and_timeouts_are_not_coupled_but_losses_may_be() {
         let mut control = avoiding(0.0);
         control.reno.threshold = u64::MAX;
-        control.on_acknowledged(&ack(SEGMENT, segments(10)), &[share(10, 20)]);
+        control.on_ack(&ack(SEGMENT, segments(10)), &[share(10, 20)]);
         assert_eq!(control.window(), segments(11));
         control.reno.window = segments(20);
-        control.on_congestion(Time::ZERO, segments(20));
+        control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: segments(20) });
         assert_eq!((control.window(), control.slow_start_threshold()), (segments(5), segments(5)));
         control.reno.window = segments(20);
-        control.on_timeout(Time::ZERO, segments(20));
+        control
+            .on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: segments(20), repairing: false });
         assert_eq!((control.window(), control.slow_start_threshold()), (SEGMENT, segments(10)));
     }
 

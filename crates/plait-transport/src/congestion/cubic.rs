@@ -17,7 +17,10 @@
 //! Slow start, idleness and the accounting of windows are those of [`Reno`]. Only operations that IEEE 754 specifies exactly are
 //! used, so that results are the same on all machines; the cube root is our own for this reason.
 
-use super::{Acknowledged, CongestionConfig, CongestionController, ControllerInfo, Family, Reno, Share};
+use super::{
+    Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family, Reno,
+    Share,
+};
 use plait_sched::Time;
 
 /// C of §4.1, in segments per cubic second (§5).
@@ -111,7 +114,10 @@ impl Cubic {
 }
 
 impl CongestionController for Cubic {
-    fn on_acknowledged(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
+    fn on_ack(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
+        if !acknowledged.may_grow {
+            return;
+        }
         let now = acknowledged.now;
         let bytes = self.reno.slow_start(acknowledged);
         if bytes == 0 {
@@ -144,41 +150,36 @@ impl CongestionController for Cubic {
         self.epoch = Some(epoch);
     }
 
-    fn on_congestion(&mut self, _now: Time, outstanding: u64) {
-        let remaining = self.remember_loss(outstanding);
-        self.reno.reduce(remaining);
-        self.after_timeout = false;
-    }
-
-    fn on_timeout(&mut self, _now: Time, outstanding: u64) {
-        let (prior, before) = (self.prior, self.before);
-        let remaining = self.remember_loss(outstanding);
-        if !self.reno.restart(remaining) {
-            (self.prior, self.before) = (prior, before);
+    fn on_event(&mut self, now: Time, event: CongestionEvent) {
+        match event {
+            CongestionEvent::Loss { outstanding } | CongestionEvent::Mark { outstanding } => {
+                let remaining = self.remember_loss(outstanding);
+                self.reno.reduce(remaining);
+                self.after_timeout = false;
+            }
+            CongestionEvent::Timeout { outstanding, .. } => {
+                let (prior, before) = (self.prior, self.before);
+                let remaining = self.remember_loss(outstanding);
+                if !self.reno.restart(remaining) {
+                    (self.prior, self.before) = (prior, before);
+                }
+                self.after_timeout = true;
+            }
+            CongestionEvent::Undone { .. } => {
+                self.reno.on_event(now, event);
+                if let Some(before) = self.before.take() {
+                    (self.maximum, self.prior, self.epoch) = before;
+                    self.after_timeout = false;
+                }
+            }
+            CongestionEvent::Penalty | CongestionEvent::Idle => {
+                self.epoch = None;
+                self.reno.on_event(now, event);
+            }
+            CongestionEvent::Collapse { .. } | CongestionEvent::Resumed { .. } | CongestionEvent::Drained => {
+                self.reno.on_event(now, event);
+            }
         }
-        self.after_timeout = true;
-    }
-
-    fn on_penalty(&mut self) {
-        self.epoch = None;
-        self.reno.on_penalty();
-    }
-
-    fn on_idle(&mut self) {
-        self.epoch = None;
-        self.reno.on_idle();
-    }
-
-    fn on_undone(&mut self, window: u64, threshold: u64) {
-        self.reno.on_undone(window, threshold);
-        if let Some(before) = self.before.take() {
-            (self.maximum, self.prior, self.epoch) = before;
-            self.after_timeout = false;
-        }
-    }
-
-    fn set_window(&mut self, window: u64) {
-        self.reno.set_window(window);
     }
 
     fn window(&self) -> u64 {
@@ -215,7 +216,7 @@ mod tests {
     fn after_loss(peak: u64) -> Cubic {
         let mut control = Cubic::new(&config(Algorithm::Cubic));
         control.reno.window = segments(peak);
-        control.on_congestion(Time::ZERO, segments(peak));
+        control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: segments(peak) });
         control
     }
 
@@ -232,7 +233,7 @@ mod tests {
         let mut micros = from * 1000;
         while micros < to * 1000 {
             let window = control.window();
-            control.on_acknowledged(&at(micros / 1000, window), &[]);
+            control.on_ack(&at(micros / 1000, window), &[]);
             micros += 100_000 * SEGMENT / window;
         }
     }
@@ -247,7 +248,7 @@ mod tests {
     #[test]
     fn fast_convergence_lowers_the_maximum_of_a_flow_that_did_not_get_back() {
         let mut control = after_loss(100);
-        control.on_congestion(Time::ZERO, segments(70));
+        control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: segments(70) });
         assert!((control.maximum - 59.5).abs() < 1e-9, "70 · 1.7 / 2");
         assert_eq!(control.window(), segments(49));
     }
@@ -255,7 +256,7 @@ mod tests {
     #[test]
     fn the_window_is_back_at_the_maximum_after_k_seconds() {
         let mut control = after_loss(1000);
-        control.on_acknowledged(&at(0, segments(700)), &[]);
+        control.on_ack(&at(0, segments(700)), &[]);
         let epoch = control.epoch.unwrap();
         // K = ∛(1000 · 0.3 / 0.4) = ∛750 = 9.0856 s.
         assert!((epoch.climb - 9.085_602_964_160_698).abs() < 1e-9);
@@ -272,9 +273,9 @@ mod tests {
     #[test]
     fn the_target_is_one_round_trip_ahead() {
         let mut control = after_loss(1000);
-        control.on_acknowledged(&at(0, segments(700)), &[]);
+        control.on_ack(&at(0, segments(700)), &[]);
         let before = control.epoch.unwrap().window;
-        control.on_acknowledged(&at(1000, segments(701)), &[]);
+        control.on_ack(&at(1000, segments(701)), &[]);
         // W_cubic(1.1 s) = 0.4 · (1.1 − 9.0856)³ + 1000 = 796.3: (796.3 − 700) / 700 = 0.1376 segments.
         let grown = control.epoch.unwrap().window - before;
         assert!((grown - 0.1376).abs() < 1e-4, "{grown}");
@@ -283,18 +284,19 @@ mod tests {
     #[test]
     fn timeouts_that_follow_each_other_keep_the_window_before_the_first() {
         let mut control = after_loss(100);
-        control.on_timeout(Time::ZERO, segments(70));
-        control.on_timeout(Time::ZERO, SEGMENT);
+        control
+            .on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: segments(70), repairing: false });
+        control.on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: SEGMENT, repairing: false });
         assert_eq!((control.prior, control.slow_start_threshold()), (70.0, segments(49)));
     }
 
     #[test]
     fn growth_per_round_is_at_most_one_half_of_the_window() {
         let mut control = after_loss(20);
-        control.on_acknowledged(&at(0, segments(14)), &[]);
+        control.on_ack(&at(0, segments(14)), &[]);
         let before = control.window();
         // W_cubic after 100 s is some 380 000 segments: one segment acknowledged adds half a segment.
-        control.on_acknowledged(&at(100_000, before), &[]);
+        control.on_ack(&at(100_000, before), &[]);
         assert_eq!(control.window() - before, SEGMENT / 2);
     }
 
@@ -307,7 +309,7 @@ mod tests {
             for _ in 0..7 {
                 let window = control.window();
                 let sample = Acknowledged { srtt: Duration::from_millis(10), ..at(now, window) };
-                control.on_acknowledged(&sample, &[]);
+                control.on_ack(&sample, &[]);
             }
             now += 10;
             let window = control.window() as f64 / SEGMENT as f64;
@@ -317,7 +319,7 @@ mod tests {
         // Once W_est has reached the window before the loss, one segment per window.
         control.epoch.as_mut().unwrap().estimate = 10.0;
         let window = control.window();
-        control.on_acknowledged(&at(now, window), &[]);
+        control.on_ack(&at(now, window), &[]);
         let epoch = control.epoch.unwrap();
         assert!(epoch.estimate > 10.09 && epoch.window == epoch.estimate, "{epoch:?}");
     }
@@ -326,7 +328,7 @@ mod tests {
     fn avoidance_without_a_loss_begins_flat_at_the_window() {
         let mut control = Cubic::new(&config(Algorithm::Cubic));
         control.reno.threshold = segments(10);
-        control.on_acknowledged(&at(500, segments(10)), &[]);
+        control.on_ack(&at(500, segments(10)), &[]);
         let epoch = control.epoch.unwrap();
         assert_eq!((epoch.climb, epoch.plateau), (0.0, 10.0));
     }
@@ -334,14 +336,15 @@ mod tests {
     #[test]
     fn after_a_timeout_avoidance_begins_flat_at_the_threshold() {
         let mut control = after_loss(100);
-        control.on_timeout(Time::ZERO, segments(70));
+        control
+            .on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: segments(70), repairing: false });
         assert_eq!((control.window(), control.slow_start_threshold()), (SEGMENT, segments(49)));
         for _ in 0..48 {
             let window = control.window();
-            control.on_acknowledged(&at(10, window), &[]);
+            control.on_ack(&at(10, window), &[]);
         }
         assert!(control.epoch.is_none(), "still slow start");
-        control.on_acknowledged(&at(20, segments(49)), &[]);
+        control.on_ack(&at(20, segments(49)), &[]);
         let epoch = control.epoch.unwrap();
         assert_eq!((epoch.climb, epoch.plateau), (0.0, 49.0));
     }
@@ -349,10 +352,10 @@ mod tests {
     #[test]
     fn time_stands_still_while_the_window_is_not_used() {
         let mut control = after_loss(100);
-        control.on_acknowledged(&at(0, segments(70)), &[]);
+        control.on_ack(&at(0, segments(70)), &[]);
         let (window, start) = (control.window(), control.epoch.unwrap().start);
-        control.on_acknowledged(&at(100, SEGMENT), &[]);
-        control.on_acknowledged(&at(900, SEGMENT), &[]);
+        control.on_ack(&at(100, SEGMENT), &[]);
+        control.on_ack(&at(900, SEGMENT), &[]);
         assert_eq!(control.window(), window);
         assert_eq!(control.epoch.unwrap().start, start + Duration::from_millis(900));
     }
@@ -360,13 +363,13 @@ mod tests {
     #[test]
     fn idleness_and_penalties_end_the_epoch() {
         let mut control = after_loss(100);
-        control.on_acknowledged(&at(0, segments(70)), &[]);
+        control.on_ack(&at(0, segments(70)), &[]);
         let mut penalized = control.clone();
-        control.on_idle();
+        control.on_event(Time::ZERO, CongestionEvent::Idle);
         assert!(control.epoch.is_none());
         assert_eq!(control.window(), segments(10));
-        penalized.on_penalty();
-        penalized.on_acknowledged(&at(1000, segments(50)), &[]);
+        penalized.on_event(Time::ZERO, CongestionEvent::Penalty);
+        penalized.on_ack(&at(1000, segments(50)), &[]);
         // From 35 segments back to 100: K = ∛(65 / 0.4), not from 70.
         let epoch = penalized.epoch.unwrap();
         assert!((epoch.climb - cube_root(65.0 / 0.4)).abs() < 1e-2, "{epoch:?}");

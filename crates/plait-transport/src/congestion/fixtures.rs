@@ -26,6 +26,7 @@ pub(super) const fn ack(bytes: u64, in_flight_before: u64) -> Acknowledged {
     Acknowledged {
         now: Time::ZERO,
         bytes,
+        may_grow: true,
         in_flight_before,
         used_before: in_flight_before,
         limited: false,

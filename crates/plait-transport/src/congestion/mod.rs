@@ -42,6 +42,8 @@ pub struct Acknowledged {
     pub now: Time,
     /// Bytes newly acknowledged.
     pub bytes: u64,
+    /// The window may grow: no losses are being repaired.
+    pub may_grow: bool,
     /// Bytes in flight on the path before the acknowledgement.
     pub in_flight_before: u64,
     /// What these took of the window: as many bytes, or more where whole segments are counted and small ones were sent.
@@ -113,61 +115,76 @@ impl Share {
     }
 }
 
+/// What happens to a path beside acknowledgements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CongestionEvent {
+    /// Later acknowledgements showed a loss. It comes once per window of data.
+    Loss {
+        /// Bytes sent and not cumulatively acknowledged (FlightSize of RFC 5681).
+        outstanding: u64,
+    },
+    /// The receiver reported marked packets (RFC 3168). It comes once per window of data.
+    Mark {
+        /// Bytes sent and not cumulatively acknowledged.
+        outstanding: u64,
+    },
+    /// The retransmission timer ran out.
+    Timeout {
+        /// Bytes sent and not cumulatively acknowledged.
+        outstanding: u64,
+        /// The losses of the last reduction were not repaired yet.
+        repairing: bool,
+    },
+    /// So many bytes may be in flight after a timeout or persistent congestion (RFC 9002 §7.6), instead of one segment.
+    Collapse {
+        /// The window in bytes.
+        window: u64,
+    },
+    /// The last reduction was needless: window and threshold are restored, unless they are larger already.
+    Undone {
+        /// The window before the reduction, in bytes.
+        window: u64,
+        /// The slow-start threshold before it, in bytes.
+        threshold: u64,
+    },
+    /// A scheduler wants the window halved, without a loss.
+    Penalty,
+    /// No packet was sent for one retransmission timeout.
+    Idle,
+    /// A packet leaves after no packet was in flight.
+    Resumed {
+        /// How long ago the packet before it left.
+        idle: Duration,
+    },
+    /// All data in flight was acknowledged.
+    Drained,
+}
+
 /// Decides how many bytes may be in flight on one path.
 pub trait CongestionController {
-    /// New data was acknowledged and the window may grow. `shares` are those of all paths of the connection if the
-    /// algorithm [is coupled](Algorithm::is_coupled), else nothing.
-    fn on_acknowledged(&mut self, acknowledged: &Acknowledged, shares: &[Share]);
+    /// Data was acknowledged; [`Acknowledged::may_grow`] says whether the window may grow for it. `shares` are those of all
+    /// paths of the connection if the algorithm [is coupled](Algorithm::is_coupled), else nothing.
+    fn on_ack(&mut self, ack: &Acknowledged, shares: &[Share]);
 
-    /// So many bytes were acknowledged while a loss is being repaired and the window may not grow.
-    fn on_repaired(&mut self, _bytes: u64) {}
+    /// Something else happened to the path.
+    fn on_event(&mut self, now: Time, event: CongestionEvent);
 
-    /// A loss was found from later acknowledgements; called once per window of data. `outstanding`: bytes sent and not
-    /// cumulatively acknowledged (FlightSize of RFC 5681).
-    fn on_congestion(&mut self, now: Time, outstanding: u64);
-
-    /// The retransmission timer ran out.
-    fn on_timeout(&mut self, now: Time, outstanding: u64);
-
-    /// The retransmission timer ran out before the losses were repaired for which the window was reduced last.
-    fn on_timeout_in_repair(&mut self, now: Time, outstanding: u64) {
-        self.on_timeout(now, outstanding);
-    }
-
-    /// A round trip was told, whether or not the window may grow.
-    fn on_round_trip(&mut self, _acknowledged: &Acknowledged) {}
-
-    /// The last reduction was needless: window and threshold, in bytes, are what they were unless they are more already.
-    fn on_undone(&mut self, _window: u64, _threshold: u64) {}
-
-    /// So many bytes may be in flight after a timeout, instead of one segment.
-    fn set_window(&mut self, _window: u64) {}
-
-    /// A scheduler wants the window halved, without a loss.
-    fn on_penalty(&mut self);
-
-    /// OLIA's l, see [`Share::loss_interval`].
-    fn loss_interval(&self) -> u64 {
-        0
-    }
+    /// A round trip was measured, before losses are looked for (`pkts_acked` of Linux' struct tcp_congestion_ops).
+    fn on_round_trip(&mut self, _ack: &Acknowledged) {}
 
     /// New data has left, or could not for lack of window.
     fn on_sent(&mut self, _used: &WindowUse) {}
-
-    /// Nothing was sent on the path for one retransmission timeout.
-    fn on_idle(&mut self) {}
-
-    /// Something is sent after nothing was in flight; the packet before it left so long ago.
-    fn on_resumed(&mut self, _now: Time, _idle: Duration) {}
-
-    /// Everything in flight was acknowledged.
-    fn on_drained(&mut self) {}
 
     /// The congestion window in bytes.
     fn window(&self) -> u64;
 
     /// The slow-start threshold in bytes; `u64::MAX` while unset.
     fn slow_start_threshold(&self) -> u64;
+
+    /// OLIA's l, see [`Share::loss_interval`].
+    fn loss_interval(&self) -> u64 {
+        0
+    }
 }
 
 /// Whose congestion windows a controller is for.
@@ -323,60 +340,20 @@ macro_rules! tell {
 }
 
 impl CongestionController for Controller {
-    fn on_acknowledged(&mut self, acknowledged: &Acknowledged, shares: &[Share]) {
-        tell!(self, it => it.on_acknowledged(acknowledged, shares));
+    fn on_ack(&mut self, ack: &Acknowledged, shares: &[Share]) {
+        tell!(self, it => it.on_ack(ack, shares));
     }
 
-    fn on_repaired(&mut self, bytes: u64) {
-        tell!(self, it => it.on_repaired(bytes));
+    fn on_event(&mut self, now: Time, event: CongestionEvent) {
+        tell!(self, it => it.on_event(now, event));
     }
 
-    fn on_congestion(&mut self, now: Time, outstanding: u64) {
-        tell!(self, it => it.on_congestion(now, outstanding));
-    }
-
-    fn on_timeout(&mut self, now: Time, outstanding: u64) {
-        tell!(self, it => it.on_timeout(now, outstanding));
-    }
-
-    fn on_timeout_in_repair(&mut self, now: Time, outstanding: u64) {
-        tell!(self, it => it.on_timeout_in_repair(now, outstanding));
-    }
-
-    fn on_round_trip(&mut self, acknowledged: &Acknowledged) {
-        tell!(self, it => it.on_round_trip(acknowledged));
-    }
-
-    fn on_undone(&mut self, window: u64, threshold: u64) {
-        tell!(self, it => it.on_undone(window, threshold));
-    }
-
-    fn set_window(&mut self, window: u64) {
-        tell!(self, it => it.set_window(window));
-    }
-
-    fn on_penalty(&mut self) {
-        tell!(self, it => it.on_penalty());
-    }
-
-    fn loss_interval(&self) -> u64 {
-        dispatch!(&self.kind, it => it.loss_interval())
+    fn on_round_trip(&mut self, ack: &Acknowledged) {
+        tell!(self, it => it.on_round_trip(ack));
     }
 
     fn on_sent(&mut self, used: &WindowUse) {
         tell!(self, it => it.on_sent(used));
-    }
-
-    fn on_idle(&mut self) {
-        tell!(self, it => it.on_idle());
-    }
-
-    fn on_resumed(&mut self, now: Time, idle: Duration) {
-        tell!(self, it => it.on_resumed(now, idle));
-    }
-
-    fn on_drained(&mut self) {
-        tell!(self, it => it.on_drained());
     }
 
     #[inline]
@@ -387,5 +364,9 @@ impl CongestionController for Controller {
     #[inline]
     fn slow_start_threshold(&self) -> u64 {
         self.threshold
+    }
+
+    fn loss_interval(&self) -> u64 {
+        dispatch!(&self.kind, it => it.loss_interval())
     }
 }

@@ -1,6 +1,8 @@
 //! SCTP's congestion control (RFC 9260 §7.2): slow start, congestion avoidance with `partial_bytes_acked`.
 
-use super::{Acknowledged, CongestionConfig, CongestionController, ControllerInfo, Family, Share};
+use super::{
+    Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family, Share,
+};
 use plait_sched::Time;
 
 /// The state of one path.
@@ -34,7 +36,10 @@ impl NewReno {
 }
 
 impl CongestionController for NewReno {
-    fn on_acknowledged(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
+    fn on_ack(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
+        if !acknowledged.may_grow {
+            return;
+        }
         let fully_used = acknowledged.used_before >= self.window;
         if self.window <= self.threshold {
             // §7.2.1: only a window that is fully used may grow, by at most one segment per acknowledgement.
@@ -55,32 +60,32 @@ impl CongestionController for NewReno {
         }
     }
 
-    fn on_congestion(&mut self, _now: Time, _outstanding: u64) {
-        self.threshold = self.halved();
-        self.window = self.threshold;
-        self.partial_bytes_acked = 0;
-    }
-
-    fn on_timeout(&mut self, _now: Time, _outstanding: u64) {
-        self.threshold = self.halved();
-        self.window = self.segment;
-        self.partial_bytes_acked = 0;
-    }
-
-    fn on_penalty(&mut self) {
-        if self.window > self.threshold {
-            self.threshold = self.halved();
+    fn on_event(&mut self, _now: Time, event: CongestionEvent) {
+        match event {
+            CongestionEvent::Loss { .. } | CongestionEvent::Mark { .. } => {
+                self.threshold = self.halved();
+                self.window = self.threshold;
+                self.partial_bytes_acked = 0;
+            }
+            CongestionEvent::Timeout { .. } => {
+                self.threshold = self.halved();
+                self.window = self.segment;
+                self.partial_bytes_acked = 0;
+            }
+            CongestionEvent::Penalty => {
+                if self.window > self.threshold {
+                    self.threshold = self.halved();
+                }
+                self.window = (self.window / 2).max(self.segment);
+            }
+            // §7.2.1: halve once per RTO without transmission. A window below four segments stays as it is.
+            CongestionEvent::Idle => self.window = self.window.min(self.halved()),
+            CongestionEvent::Drained => self.partial_bytes_acked = 0,
+            // SCTP takes no reduction back.
+            CongestionEvent::Collapse { .. }
+            | CongestionEvent::Undone { .. }
+            | CongestionEvent::Resumed { .. } => {}
         }
-        self.window = (self.window / 2).max(self.segment);
-    }
-
-    fn on_idle(&mut self) {
-        // §7.2.1: halve once per RTO without transmission. A window below four segments stays as it is.
-        self.window = self.window.min(self.halved());
-    }
-
-    fn on_drained(&mut self) {
-        self.partial_bytes_acked = 0;
     }
 
     fn window(&self) -> u64 {
@@ -116,9 +121,9 @@ mod tests {
     #[test]
     fn slow_start_grows_only_a_fully_used_window() {
         let mut control = start();
-        control.on_acknowledged(&ack(SEGMENT, 2 * SEGMENT), &[]);
+        control.on_ack(&ack(SEGMENT, 2 * SEGMENT), &[]);
         assert_eq!(control.window(), 4380);
-        control.on_acknowledged(&ack(3 * SEGMENT, 3 * SEGMENT), &[]);
+        control.on_ack(&ack(3 * SEGMENT, 3 * SEGMENT), &[]);
         assert_eq!(control.window(), 4380 + SEGMENT, "at most one segment per acknowledgement");
     }
 
@@ -126,25 +131,25 @@ mod tests {
     fn congestion_avoidance_adds_a_segment_per_window() {
         let mut control = start();
         control.window = 20 * SEGMENT;
-        control.on_congestion(Time::ZERO, 0);
+        control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: 0 });
         assert_eq!(control.window(), 10 * SEGMENT);
         // Equality still counts as slow start: the window must exceed the threshold first.
-        control.on_acknowledged(&ack(SEGMENT, 10 * SEGMENT), &[]);
+        control.on_ack(&ack(SEGMENT, 10 * SEGMENT), &[]);
         assert_eq!(control.window(), 11 * SEGMENT);
         for _ in 0..10 {
-            control.on_acknowledged(&ack(SEGMENT, 11 * SEGMENT), &[]);
+            control.on_ack(&ack(SEGMENT, 11 * SEGMENT), &[]);
         }
         assert_eq!(control.window(), 11 * SEGMENT);
-        control.on_acknowledged(&ack(SEGMENT, 11 * SEGMENT), &[]);
+        control.on_ack(&ack(SEGMENT, 11 * SEGMENT), &[]);
         assert_eq!(control.window(), 12 * SEGMENT);
     }
 
     #[test]
     fn a_timeout_leaves_one_segment_and_idleness_never_raises_the_window() {
         let mut control = start();
-        control.on_timeout(Time::ZERO, 0);
+        control.on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: 0, repairing: false });
         assert_eq!((control.window(), control.slow_start_threshold()), (SEGMENT, 4 * SEGMENT));
-        control.on_idle();
+        control.on_event(Time::ZERO, CongestionEvent::Idle);
         assert_eq!(control.window(), SEGMENT);
     }
 }

@@ -93,6 +93,7 @@ impl Coupling for OliaCoupling {
 mod tests {
     use super::super::fixtures::{SEGMENT, ack, config, segments, share};
     use super::*;
+    use crate::congestion::{Acknowledged, CongestionEvent};
     use crate::congestion::{Algorithm, CongestionController};
     use plait_sched::Time;
 
@@ -154,20 +155,20 @@ mod tests {
     fn the_loss_interval_is_the_longer_of_the_last_two() {
         let mut control = Olia::new(&config(Algorithm::Olia));
         let acknowledge = |control: &mut Olia, count| {
-            control.on_acknowledged(&ack(segments(count), segments(10)), &[]);
+            control.on_ack(&ack(segments(count), segments(10)), &[]);
         };
         acknowledge(&mut control, 8);
         assert_eq!(control.loss_interval(), segments(8), "no loss yet");
-        control.on_congestion(Time::ZERO, segments(10));
+        control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: segments(10) });
         acknowledge(&mut control, 5);
         assert_eq!(control.loss_interval(), segments(8));
         acknowledge(&mut control, 5);
         assert_eq!(control.loss_interval(), segments(10));
-        control.on_timeout(Time::ZERO, segments(5));
-        control.on_timeout(Time::ZERO, SEGMENT);
+        control.on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: segments(5), repairing: false });
+        control.on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: SEGMENT, repairing: false });
         assert_eq!(control.loss_interval(), segments(10), "a timeout after a timeout is no new loss");
         acknowledge(&mut control, 3);
-        control.on_congestion(Time::ZERO, segments(5));
+        control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: segments(5) });
         assert_eq!(control.loss_interval(), segments(3));
     }
 
@@ -176,10 +177,10 @@ mod tests {
     #[test]
     fn what_arrives_during_a_repair_belongs_to_the_loss_interval() {
         let mut control = Olia::new(&config(Algorithm::Olia));
-        control.on_congestion(Time::ZERO, segments(10));
-        control.on_repaired(segments(10));
+        control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: segments(10) });
+        control.on_ack(&Acknowledged { may_grow: false, ..ack(segments(10), 0) }, &[]);
         assert_eq!(control.window(), segments(5), "the window does not grow");
-        control.on_acknowledged(&ack(segments(5), segments(5)), &[]);
+        control.on_ack(&ack(segments(5), segments(5)), &[]);
         assert_eq!(control.loss_interval(), segments(15));
     }
 }

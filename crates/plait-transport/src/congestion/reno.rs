@@ -14,7 +14,9 @@
 //! [`Cubic`](super::Cubic) and the coupled controllers consist of this one and of their own rule.
 
 use super::hystart::{Growth, HyStart};
-use super::{Acknowledged, CongestionConfig, CongestionController, ControllerInfo, Family, Share};
+use super::{
+    Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family, Share,
+};
 use plait_sched::Time;
 
 /// L of RFC 3465: segments by which one acknowledgement may grow the window in slow start.
@@ -144,41 +146,41 @@ impl Reno {
         self.after_timeout = true;
         first
     }
-}
-
-impl CongestionController for Reno {
-    fn on_acknowledged(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
-        self.grow(acknowledged, 1.0);
-    }
-
-    fn on_congestion(&mut self, _now: Time, outstanding: u64) {
-        self.reduce(self.used_window(outstanding) / 2);
-    }
-
-    fn on_timeout(&mut self, _now: Time, outstanding: u64) {
-        self.restart(self.used_window(outstanding) / 2);
-    }
 
     /// As in Linux' opportunistic retransmission and penalization: a path in slow start keeps its threshold.
-    fn on_penalty(&mut self) {
+    fn penalize(&mut self) {
         if self.window >= self.threshold {
             self.threshold = (self.threshold / 2).max(2 * self.segment);
         }
         self.window = (self.window / 2).max(self.segment);
         self.credit = 0.0;
     }
+}
 
-    fn on_idle(&mut self) {
-        self.window = self.window.min(self.initial_window);
+impl CongestionController for Reno {
+    fn on_ack(&mut self, ack: &Acknowledged, _shares: &[Share]) {
+        if ack.may_grow {
+            self.grow(ack, 1.0);
+        }
     }
 
-    fn on_undone(&mut self, window: u64, threshold: u64) {
-        self.window = self.window.max(window);
-        self.threshold = self.threshold.max(threshold);
-    }
-
-    fn set_window(&mut self, window: u64) {
-        self.window = window.max(self.segment);
+    fn on_event(&mut self, _now: Time, event: CongestionEvent) {
+        match event {
+            CongestionEvent::Loss { outstanding } | CongestionEvent::Mark { outstanding } => {
+                self.reduce(self.used_window(outstanding) / 2);
+            }
+            CongestionEvent::Timeout { outstanding, .. } => {
+                self.restart(self.used_window(outstanding) / 2);
+            }
+            CongestionEvent::Collapse { window } => self.window = window.max(self.segment),
+            CongestionEvent::Undone { window, threshold } => {
+                self.window = self.window.max(window);
+                self.threshold = self.threshold.max(threshold);
+            }
+            CongestionEvent::Penalty => self.penalize(),
+            CongestionEvent::Idle => self.window = self.window.min(self.initial_window),
+            CongestionEvent::Resumed { .. } | CongestionEvent::Drained => {}
+        }
     }
 
     fn window(&self) -> u64 {
@@ -211,20 +213,20 @@ mod tests {
     #[test]
     fn slow_start_adds_what_was_acknowledged_but_two_segments_at_most() {
         let mut control = start();
-        control.on_acknowledged(&ack(SEGMENT, segments(10)), &[]);
+        control.on_ack(&ack(SEGMENT, segments(10)), &[]);
         assert_eq!(control.window(), segments(11));
-        control.on_acknowledged(&ack(SEGMENT / 2, segments(10)), &[]);
+        control.on_ack(&ack(SEGMENT / 2, segments(10)), &[]);
         assert_eq!(control.window(), segments(11) + SEGMENT / 2);
-        control.on_acknowledged(&ack(segments(5), segments(10)), &[]);
+        control.on_ack(&ack(segments(5), segments(10)), &[]);
         assert_eq!(control.window(), segments(13) + SEGMENT / 2);
     }
 
     #[test]
     fn slow_start_needs_half_the_window_in_flight() {
         let mut control = start();
-        control.on_acknowledged(&ack(SEGMENT, segments(5) - 1), &[]);
+        control.on_ack(&ack(SEGMENT, segments(5) - 1), &[]);
         assert_eq!(control.window(), segments(10));
-        control.on_acknowledged(&ack(SEGMENT, segments(5)), &[]);
+        control.on_ack(&ack(SEGMENT, segments(5)), &[]);
         assert_eq!(control.window(), segments(11));
     }
 
@@ -232,19 +234,19 @@ mod tests {
     fn slow_start_stops_at_the_threshold_and_gives_the_rest_to_avoidance() {
         let mut control = start();
         control.threshold = segments(11);
-        control.on_acknowledged(&ack(segments(2), segments(10)), &[]);
+        control.on_ack(&ack(segments(2), segments(10)), &[]);
         assert_eq!(control.window(), segments(11));
         assert!(!control.is_used(&ack(SEGMENT, segments(10))));
         for _ in 0..11 {
-            control.on_acknowledged(&ack(SEGMENT, segments(11)), &[]);
+            control.on_ack(&ack(SEGMENT, segments(11)), &[]);
         }
         assert_eq!(control.window(), segments(12));
         // Of two segments one reaches the threshold, the other is the first of the eleven.
         let mut control = start();
         control.threshold = segments(11);
-        control.on_acknowledged(&ack(segments(2), segments(11)), &[]);
+        control.on_ack(&ack(segments(2), segments(11)), &[]);
         for _ in 0..10 {
-            control.on_acknowledged(&ack(SEGMENT, segments(11)), &[]);
+            control.on_ack(&ack(SEGMENT, segments(11)), &[]);
         }
         assert_eq!(control.window(), segments(12));
     }
@@ -254,10 +256,10 @@ mod tests {
         let mut control = avoiding(10);
         // Acknowledgements of two segments count double: bytes are counted, not acknowledgements.
         for _ in 0..4 {
-            control.on_acknowledged(&ack(segments(2), segments(10)), &[]);
+            control.on_ack(&ack(segments(2), segments(10)), &[]);
         }
         assert_eq!(control.window(), segments(10));
-        control.on_acknowledged(&ack(segments(2), segments(10)), &[]);
+        control.on_ack(&ack(segments(2), segments(10)), &[]);
         assert_eq!(control.window(), segments(11));
     }
 
@@ -265,11 +267,11 @@ mod tests {
     fn avoidance_grows_only_a_window_without_room_for_a_segment() {
         let mut control = avoiding(10);
         for _ in 0..100 {
-            control.on_acknowledged(&ack(SEGMENT, segments(9)), &[]);
+            control.on_ack(&ack(SEGMENT, segments(9)), &[]);
         }
         assert_eq!(control.window(), segments(10));
         for _ in 0..10 {
-            control.on_acknowledged(&ack(SEGMENT, segments(9) + 1), &[]);
+            control.on_ack(&ack(SEGMENT, segments(9) + 1), &[]);
         }
         assert_eq!(control.window(), segments(11));
     }
@@ -277,64 +279,67 @@ mod tests {
     #[test]
     fn a_loss_halves_what_is_in_flight_but_leaves_two_segments() {
         let mut control = avoiding(20);
-        control.on_congestion(Time::ZERO, segments(16));
+        control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: segments(16) });
         assert_eq!((control.window(), control.slow_start_threshold()), (segments(8), segments(8)));
-        control.on_congestion(Time::ZERO, SEGMENT);
+        control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: SEGMENT });
         assert_eq!((control.window(), control.slow_start_threshold()), (segments(2), segments(2)));
     }
 
     #[test]
     fn a_loss_never_raises_a_window_of_more_than_two_segments() {
         let mut control = avoiding(20);
-        control.on_penalty();
-        control.on_penalty();
+        control.on_event(Time::ZERO, CongestionEvent::Penalty);
+        control.on_event(Time::ZERO, CongestionEvent::Penalty);
         assert_eq!(control.window(), segments(5));
-        control.on_congestion(Time::ZERO, segments(20));
+        control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: segments(20) });
         assert_eq!(control.window(), segments(5) / 2);
     }
 
     #[test]
     fn a_timeout_leaves_one_segment_and_slow_start_that_counts_one_per_acknowledgement() {
         let mut control = avoiding(20);
-        control.on_timeout(Time::ZERO, segments(20));
+        control
+            .on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: segments(20), repairing: false });
         assert_eq!((control.window(), control.slow_start_threshold()), (SEGMENT, segments(10)));
-        control.on_acknowledged(&ack(segments(5), SEGMENT), &[]);
+        control.on_ack(&ack(segments(5), SEGMENT), &[]);
         assert_eq!(control.window(), segments(2), "L = 1 after a timeout");
     }
 
     #[test]
     fn the_threshold_is_held_while_timeouts_follow_each_other() {
         let mut control = avoiding(20);
-        control.on_timeout(Time::ZERO, segments(20));
-        control.on_timeout(Time::ZERO, SEGMENT);
+        control
+            .on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: segments(20), repairing: false });
+        control.on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: SEGMENT, repairing: false });
         assert_eq!(control.slow_start_threshold(), segments(10));
-        control.on_acknowledged(&ack(SEGMENT, SEGMENT), &[]);
-        control.on_timeout(Time::ZERO, segments(2));
+        control.on_ack(&ack(SEGMENT, SEGMENT), &[]);
+        control.on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: segments(2), repairing: false });
         assert_eq!(control.slow_start_threshold(), segments(2));
     }
 
     #[test]
     fn idleness_leaves_the_initial_window_and_never_raises_it() {
         let mut control = avoiding(40);
-        control.on_idle();
+        control.on_event(Time::ZERO, CongestionEvent::Idle);
         assert_eq!((control.window(), control.slow_start_threshold()), (segments(10), segments(40)));
-        control.on_timeout(Time::ZERO, segments(10));
-        control.on_idle();
+        control
+            .on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: segments(10), repairing: false });
+        control.on_event(Time::ZERO, CongestionEvent::Idle);
         assert_eq!(control.window(), SEGMENT);
     }
 
     #[test]
     fn a_penalty_halves_the_threshold_only_outside_slow_start() {
         let mut control = avoiding(20);
-        control.on_penalty();
+        control.on_event(Time::ZERO, CongestionEvent::Penalty);
         assert_eq!((control.window(), control.slow_start_threshold()), (segments(10), segments(10)));
         let mut control = avoiding(3);
-        control.on_penalty();
+        control.on_event(Time::ZERO, CongestionEvent::Penalty);
         assert_eq!((control.window(), control.slow_start_threshold()), (segments(3) / 2, segments(2)));
         let mut control = start();
-        control.on_penalty();
+        control.on_event(Time::ZERO, CongestionEvent::Penalty);
         assert_eq!((control.window(), control.slow_start_threshold()), (segments(5), u64::MAX));
-        (0..5).for_each(|_| control.on_penalty());
+        (0..5).for_each(|_| control.on_event(Time::ZERO, CongestionEvent::Penalty));
         assert_eq!(control.window(), SEGMENT);
     }
 

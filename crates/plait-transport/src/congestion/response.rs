@@ -44,14 +44,14 @@ impl Flow {
     fn acknowledge(&mut self, path: usize, shares: &[Share]) {
         let window = self.control.window();
         let acknowledged = Acknowledged { now: self.next, srtt: self.rtt, path, ..ack(SEGMENT, window) };
-        self.control.on_acknowledged(&acknowledged, shares);
+        self.control.on_ack(&acknowledged, shares);
         self.packets += 1;
         self.since_loss += 1;
         self.next += Duration::from_nanos(self.rtt.as_nanos() * SEGMENT / window);
     }
 
     fn lose(&mut self) {
-        self.control.on_congestion(self.next, self.control.window());
+        self.control.on_event(self.next, CongestionEvent::Loss { outstanding: self.control.window() });
         self.since_loss = 0;
         self.losses += 1;
     }

@@ -4,7 +4,7 @@ use super::path::PathSender;
 use super::segment::StreamSegment;
 use super::transmission::{Transmission, TransmissionId};
 use super::{Core, SegmentState, TransmissionState};
-use crate::congestion::{Acknowledged, CongestionController, Share};
+use crate::congestion::{Acknowledged, CongestionController, CongestionEvent, Share};
 use crate::ring::fetch_beyond;
 use plait_sched::{Duration, Event, PathId, Scheduler, Time};
 
@@ -70,10 +70,12 @@ impl<R> PathSender<R> {
 
     /// An acknowledgement as congestion control sees it.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn acknowledged(&self, now: Time, news: &PathNews) -> Acknowledged {
+    pub(crate) fn acknowledged(&self, now: Time, may_grow: bool) -> Acknowledged {
+        let news = &self.news;
         Acknowledged {
             now,
             bytes: news.bytes,
+            may_grow,
             in_flight_before: news.in_flight_before,
             used_before: news.used_before,
             limited: news.limited,
@@ -87,11 +89,11 @@ impl<R> PathSender<R> {
         }
     }
 
-    /// Lets the window grow for what was acknowledged.
+    /// Congestion control hears of the acknowledgement; `may_grow` says whether the window may grow for it.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn grow_window(&mut self, now: Time, news: &PathNews, shares: &[Share]) {
-        let acknowledged = self.acknowledged(now, news);
-        self.control.on_acknowledged(&acknowledged, shares);
+    pub(crate) fn tell_controller(&mut self, now: Time, may_grow: bool, shares: &[Share]) {
+        let acknowledged = self.acknowledged(now, may_grow);
+        self.control.on_ack(&acknowledged, shares);
         self.touch();
     }
 }
@@ -429,13 +431,6 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// Lets the window of a path grow for what was acknowledged on it.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn grow_window(&mut self, now: Time, index: usize, news: &PathNews) {
-        let (path, shares) = self.path_and_shares(index);
-        path.grow_window(now, news, shares);
-    }
-
     /// A path, and the windows of all paths if congestion control is coupled.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn path_and_shares(&mut self, index: usize) -> (&mut PathSender<R>, &[Share]) {
@@ -466,12 +461,12 @@ impl<S: Scheduler, R> Core<S, R> {
             path.errors = 0;
             path.note_delivery(now, news.bytes);
             let recovering = path.flight.first() < path.recovery_end;
-            if grow(&news) && (!recovering || self.config.grow_in_recovery) {
-                self.grow_window(now, index, &news);
-            }
+            let may_grow = grow(&news) && (!recovering || self.config.grow_in_recovery);
+            let (path, shares) = self.path_and_shares(index);
+            path.tell_controller(now, may_grow, shares);
             let path = &mut self.paths[index];
             if path.flight.segments() == 0 {
-                path.control.on_drained();
+                path.control.on_event(now, CongestionEvent::Drained);
                 path.retransmission_timer = None;
             } else if news.oldest_acknowledged {
                 path.restart_timer(now);

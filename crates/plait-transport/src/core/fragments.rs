@@ -1,53 +1,56 @@
 //! Storage of written data in a connection of Linux' MPTCP.
 //!
-//! Sources: `mptcp_sendmsg`, `mptcp_carve_data_frag`, `mptcp_frag_can_collapse_to` and `__mptcp_clean_una` in
-//! net/mptcp/protocol.c; `skb_page_frag_refill` in net/core/sock.c.
+//! Sources: `mptcp_sendmsg`, `mptcp_carve_data_frag`, `mptcp_frag_can_collapse_to` and
+//! `__mptcp_clean_una` in net/mptcp/protocol.c; `skb_page_frag_refill` in net/core/sock.c.
 //!
-//! Data goes into pages of 32 KiB, each fragment of it behind a description. A write while other
-//! data waits for a subflow joins the last fragment. A write while none waits begins another one. A
-//! fragment ends with its page at the latest. A page that holds nothing any more is filled anew.
+//! Data goes into pages of 32 KiB, each fragment of it behind a descriptor. A write while other
+//! data waits for a subflow extends the last fragment. A write while no data waits begins another
+//! fragment. A fragment ends at the end of its page at the latest. A page without kept data is
+//! refilled.
 
 use std::collections::VecDeque;
 
 /// Bytes of a page (`SKB_FRAG_PAGE_ORDER`).
 const PAGE: u64 = 32_768;
-/// Bytes of a description: `struct mptcp_data_frag` on 64 bits.
+/// Bytes of a descriptor: `struct mptcp_data_frag` on 64 bits.
 const DESCRIPTION: u64 = 40;
-/// A description begins at a multiple of so many bytes.
+/// A descriptor begins at a multiple of this number of bytes.
 const ALIGNMENT: u64 = 8;
-/// A fragment begins where at least so many bytes are left (`mptcp_page_frag_refill`).
+/// Bytes that a page must have left for a new fragment (`mptcp_page_frag_refill`).
 const LEAST: u64 = 32 + DESCRIPTION;
 /// Payload of a fragment that has a page to itself.
 const FULL: u64 = PAGE - DESCRIPTION;
 
-/// Where the fragment ends, in the stream, that holds the byte at `offset`, if each has a page to itself.
+/// Returns the stream offset at which the fragment of the byte at `offset` ends, if each fragment
+/// has a page to itself.
 pub(crate) const fn full_fragment_end(offset: u64) -> u64 {
     (offset / FULL).saturating_add(1).saturating_mul(FULL)
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Fragment {
-    /// Where it ends in the stream.
+    /// Offset of its end in the stream.
     end: u64,
-    /// Memory that it takes beside its payload.
+    /// Memory of the fragment in addition to its payload.
     overhead: u64,
 }
 
-/// The fragments that are not wholly acknowledged.
+/// Fragments that are not wholly acknowledged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fragments {
     /// Oldest first.
     kept: VecDeque<Fragment>,
-    /// Memory that they take beside their payload.
+    /// Memory of these fragments in addition to their payload.
     overhead: u64,
-    /// Bytes that are taken of the last page.
+    /// Used bytes of the last page.
     taken: u64,
     written: u64,
     acknowledged: u64,
 }
 
 impl Fragments {
-    /// The application writes: `most` bytes, or less if the page ends before. `pending`: data waits that no subflow has been given.
+    /// Appends a write of `most` bytes, or less if the page ends before. `pending`: true if data
+    /// waits that no subflow has been given.
     pub(crate) fn append(&mut self, most: u64, pending: bool) {
         if !pending || self.taken == PAGE || self.kept.is_empty() {
             self.begin();
@@ -70,7 +73,7 @@ impl Fragments {
         self.kept.push_back(Fragment { end: self.written, overhead });
     }
 
-    /// All below `acknowledged` is acknowledged.
+    /// Releases the fragments below `acknowledged`.
     pub(crate) fn release(&mut self, acknowledged: u64) {
         self.acknowledged = acknowledged.min(self.written);
         while let Some(first) = self.kept.front().filter(|first| first.end <= acknowledged) {
@@ -79,23 +82,24 @@ impl Fragments {
         }
     }
 
-    /// Memory that they take. Of one that is acknowledged in part, the rest counts.
+    /// Returns the memory of the fragments. A partly acknowledged fragment counts with its rest.
     pub(crate) const fn held(&self) -> u64 {
         self.written - self.acknowledged + self.overhead
     }
 
-    /// Where the last one ends in the stream.
+    /// Returns the stream offset at which the last fragment ends.
     pub(crate) const fn end(&self) -> u64 {
         self.written
     }
 
-    /// Where the one ends that holds the byte at `offset`; `None` if there is none.
+    /// Returns the end of the fragment with the byte at `offset`, or `None` if there is no such
+    /// fragment.
     pub(crate) fn end_behind(&self, offset: u64) -> Option<u64> {
         let index = self.kept.partition_point(|fragment| fragment.end <= offset);
         self.kept.get(index).map(|fragment| fragment.end)
     }
 
-    /// Up to where in the stream a single write fills `size` bytes of memory.
+    /// Returns the stream offset up to which a single write fills `size` bytes of memory.
     pub(crate) fn filling(size: u64) -> u64 {
         size.div_ceil(PAGE) * FULL
     }
@@ -109,7 +113,7 @@ mod tests {
         fragments.kept.iter().map(|fragment| fragment.end).collect()
     }
 
-    /// Writes that are handed over at once, or not.
+    /// Writes data that goes to a subflow at once, or with `pending`, data behind waiting data.
     fn write(fragments: &mut Fragments, bytes: u64, mut pending: bool) {
         let end = fragments.end() + bytes;
         while fragments.end() < end {
@@ -121,7 +125,8 @@ mod tests {
     #[test]
     fn a_write_begins_a_fragment_if_nothing_waits() {
         let mut fragments = Fragments::default();
-        // As the kernel has it: three writes and their descriptions fill a page, and the third goes on in another.
+        // As in the kernel: three writes and their descriptors fill a page, and the third continues
+        // in another.
         (0..3).for_each(|_| write(&mut fragments, 11_000, false));
         assert_eq!(ends(&fragments), [11_000, 22_000, 32_648, 33_000]);
         write(&mut fragments, 11_000, false);

@@ -1,21 +1,22 @@
-//! What the application wrote in one piece, from then until all of it is acknowledged; and which stream's turn it is.
+//! Messages, from their writing until they are wholly acknowledged, and the order of streams.
 
 use crate::ring::Ring;
 use plait_sched::{Capabilities, Time};
 use std::collections::{BTreeSet, VecDeque};
 
-/// What the application says of a message beside its length.
+/// Properties of a message apart from its length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WriteOptions {
-    /// The stream that it is part of: messages of a stream keep their order. A protocol with one stream puts all into it.
+    /// The stream of the message. Messages of a stream keep their order. A protocol with one stream
+    /// puts all messages into it.
     pub stream: u32,
-    /// Higher goes first, between streams.
+    /// Streams of a higher priority go first.
     pub priority: u8,
-    /// When all of it should have arrived.
+    /// Time by which the whole message should have arrived.
     pub deadline: Option<Time>,
 }
 
-/// How much of it never ends.
+/// Length of a message without end.
 pub(super) const ENDLESS: u64 = u64::MAX;
 
 /// A message that is not wholly cut into segments.
@@ -23,7 +24,7 @@ pub(super) const ENDLESS: u64 = u64::MAX;
 pub(super) struct Writing {
     pub(super) number: u64,
     pub(super) options: WriteOptions,
-    /// Bytes that are not cut.
+    /// Bytes that are not cut yet.
     pub(super) left: u64,
 }
 
@@ -32,24 +33,25 @@ pub(super) struct Writing {
 pub(super) struct Ended {
     pub(super) number: u64,
     pub(super) options: WriteOptions,
-    /// The segment with its last byte, and where that ends in the stream of bytes.
+    /// The segment with the message's last byte, and the offset after this byte in the stream of
+    /// bytes.
     last_segment: u64,
     end: u64,
 }
 
-/// The order in which messages are cut.
+/// Order in which messages are cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
-    /// As they were written: there is one stream.
+    /// In the order of writing, for protocols with one stream.
     Written,
-    /// By priority, and as they were written.
+    /// By priority, then in the order of writing.
     Priority,
-    /// By priority, and the one with the least left first.
+    /// By priority, then the message with the fewest bytes left first.
     Shortest,
 }
 
 impl Order {
-    /// What a scheduler wants, where there are streams.
+    /// Returns the order that a scheduler needs, for protocols with several streams.
     pub(super) fn wanted(needs: Capabilities) -> Self {
         if needs.shortest_first { Self::Shortest } else { Self::Priority }
     }
@@ -59,22 +61,24 @@ impl Order {
 #[derive(Clone, Debug)]
 pub(super) struct Messages {
     order: Order,
-    /// In the order in which they are cut. Where there are streams: one of each, sorted by priority.
+    /// Messages in the order of cutting. With several streams: one message of each, sorted by
+    /// priority.
     waiting: VecDeque<Writing>,
-    /// Of the first of these: its number, and bytes that are not cut; 0 if there is none. Most segments need no more.
+    /// Number and uncut bytes of the first waiting message; 0 if there is none. Most segments need
+    /// no more.
     head: u64,
     left: u64,
-    /// Messages whose stream has one there, as they were written.
+    /// Messages behind another one of their stream in `waiting`, in the order of writing.
     behind: VecDeque<Writing>,
-    /// Those that are cut and not wholly acknowledged, in the order of their ends.
+    /// Messages that are cut and not wholly acknowledged, in the order of their ends.
     ended: VecDeque<Ended>,
-    /// The stream of the first message that was written.
+    /// The stream of the first written message.
     only: Option<u32>,
-    /// Messages of others were written, too, so that their segments may alternate.
+    /// True if messages of further streams were written, so that their segments may alternate.
     interleaved: bool,
-    /// Where they are: the message that each segment begins with.
+    /// With several streams: the message at the beginning of each segment.
     segments: Ring<u64>,
-    /// Of all that have one and are not wholly acknowledged, with their numbers.
+    /// Deadlines and numbers of all messages with a deadline that are not wholly acknowledged.
     deadlines: BTreeSet<(Time, u64)>,
     written: u64,
 }
@@ -96,12 +100,13 @@ impl Messages {
         }
     }
 
-    /// To be said before anything is written.
+    /// Sets the order. Must be called before the first message is written.
     pub(super) fn set_order(&mut self, order: Order) {
         self.order = order;
     }
 
-    /// Another order from now on, where there are streams; what was deferred goes where it belongs by that.
+    /// Changes the order from now on, if there are several streams. Deferred messages return to
+    /// their place in the new order.
     pub(super) fn reorder(&mut self, order: Order) {
         if self.order == Order::Written || self.order == order {
             return;
@@ -115,7 +120,7 @@ impl Messages {
         self.load();
     }
 
-    /// Adds one of so many bytes; its number.
+    /// Adds a message of `left` bytes, and returns its number.
     pub(super) fn write(&mut self, left: u64, options: &WriteOptions) -> u64 {
         let number = self.written;
         self.written += 1;
@@ -137,19 +142,19 @@ impl Messages {
         number
     }
 
-    /// What is known of the head goes back to it.
+    /// Writes the cached bytes of the head back to the head.
     fn store(&mut self) {
         if let Some(head) = self.waiting.front_mut() {
             head.left = self.left;
         }
     }
 
-    /// There may be another head.
+    /// Caches number and bytes of the head, after it may have changed.
     fn load(&mut self) {
         (self.head, self.left) = self.waiting.front().map_or((0, 0), |head| (head.number, head.left));
     }
 
-    /// Puts the message of a stream that has none waiting to its place.
+    /// Inserts a message whose stream has none waiting at its place.
     fn place(&mut self, writing: Writing) {
         let priority = writing.options.priority;
         let goes_first = |other: &Writing| match other.options.priority == priority {
@@ -160,19 +165,21 @@ impl Messages {
         self.waiting.insert(place, writing);
     }
 
-    /// Bytes of the message that is cut next; 0 if there is none.
+    /// Returns the uncut bytes of the next message; 0 if there is none.
     #[inline]
     pub(super) fn head_left(&self) -> u64 {
         self.left
     }
 
-    /// The message that is cut next, but for what is left of it.
+    /// Returns the message that is cut next. Its `left` may be out of date; see
+    /// [`Messages::head_left`].
     pub(super) fn head(&self) -> Option<&Writing> {
         self.waiting.front()
     }
 
-    /// Bytes of the next segment, if it may hold several messages, up to `most`; each further one takes a `header` more. With
-    /// headers, further messages are whole. Messages of several streams share no segment.
+    /// Returns the bytes of the next segment, up to `most`, if a segment may hold several messages.
+    /// Each further message takes `header` additional bytes. With headers, further messages are
+    /// whole. Messages of several streams share no segment.
     #[cold]
     pub(super) fn bytes_up_to(&self, most: u64, header: u32) -> u64 {
         let (mut bytes, mut room) = (self.left, most - self.left);
@@ -191,7 +198,7 @@ impl Messages {
         bytes
     }
 
-    /// The next `bytes`, which begin at `offset` of the stream of bytes, become `segment`.
+    /// Cuts the next `bytes`, which begin at `offset` of the stream of bytes, as `segment`.
     #[inline]
     pub(super) fn cut(&mut self, bytes: u32, segment: u64, offset: u64) {
         if self.interleaved {
@@ -207,19 +214,19 @@ impl Messages {
         }
     }
 
-    /// True if messages will alternate once one with these options is written, and have not so far: then each segment's message has to
-    /// be [noted](Messages::note), those of the past first.
+    /// True if a message with these options makes messages alternate for the first time. Each
+    /// segment's message must then be [noted](Messages::note), those of earlier segments first.
     pub(super) fn will_interleave(&self, options: &WriteOptions) -> bool {
         let another = self.only.is_some_and(|only| only != options.stream);
         another && !self.interleaved && self.order != Order::Written
     }
 
-    /// From now on messages may alternate.
+    /// Records that messages may alternate from now on.
     pub(super) fn interleave(&mut self) {
         self.interleaved = true;
     }
 
-    /// The segment begins with this message.
+    /// Records the message at the beginning of a segment.
     pub(super) fn note(&mut self, segment: u64, message: u64) {
         if self.segments.is_empty() {
             self.segments.forget_below(segment);
@@ -227,7 +234,8 @@ impl Messages {
         self.segments.push(message);
     }
 
-    /// The message that a segment begins with, which is not acknowledged, at `offset` of the stream of bytes.
+    /// Returns the message at the beginning of an unacknowledged segment at `offset` of the stream
+    /// of bytes.
     pub(super) fn of(&self, segment: u64, offset: u64) -> u64 {
         if self.interleaved {
             return self.segments.get(segment).copied().unwrap_or(self.head);
@@ -236,7 +244,7 @@ impl Messages {
         self.ended.get(place).map_or(self.head, |ended| ended.number)
     }
 
-    /// As [`Messages::cut`], where messages end.
+    /// Cuts bytes like [`Messages::cut`], where messages end.
     #[inline(never)]
     fn end(&mut self, mut bytes: u64, last_segment: u64, offset: u64) {
         let mut end = offset;
@@ -262,13 +270,13 @@ impl Messages {
         self.load();
     }
 
-    /// Whether there is something to be forgotten once it is acknowledged.
+    /// True if acknowledgements release state.
     #[inline]
     pub(super) fn hear_of_acknowledgements(&self) -> bool {
         !self.ended.is_empty() || !self.segments.is_empty()
     }
 
-    /// All segments before this one are acknowledged.
+    /// Forgets state, after all segments before this one were acknowledged.
     #[inline(never)]
     pub(super) fn acknowledged(&mut self, segment: u64) {
         if !self.segments.is_empty() {
@@ -284,7 +292,7 @@ impl Messages {
         }
     }
 
-    /// The stream that is cut next goes behind the others of its priority.
+    /// Moves the stream that is cut next behind the others of its priority.
     pub(super) fn defer(&mut self) {
         if self.order == Order::Written {
             return;
@@ -297,7 +305,7 @@ impl Messages {
         self.load();
     }
 
-    /// How many streams with something to cut have the highest priority.
+    /// Returns the number of streams with uncut data and the highest priority.
     pub(super) fn rivals(&self) -> usize {
         let Some(head) = self.waiting.front() else { return 0 };
         match self.order {
@@ -306,12 +314,12 @@ impl Messages {
         }
     }
 
-    /// The earliest deadline of all that is not wholly acknowledged.
+    /// Returns the earliest deadline of the messages that are not wholly acknowledged.
     pub(super) fn due(&self) -> Option<Time> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// What the application said of a message that is not wholly acknowledged, and bytes of it that are not cut.
+    /// Returns the options and the uncut bytes of a message that is not wholly acknowledged.
     pub(super) fn find(&self, number: u64) -> Option<(WriteOptions, u64)> {
         let ended = self.ended.iter().find(|ended| ended.number == number);
         let waiting = || self.waiting.iter().find(|writing| writing.number == number);
@@ -319,7 +327,8 @@ impl Messages {
         ended.map(|ended| (ended.options, 0)).or_else(|| waiting().map(|one| (one.options, left(one))))
     }
 
-    /// The messages that end beyond `from` bytes and within the first `to`, in that order, as far as they are not forgotten.
+    /// Returns the messages that end beyond `from` bytes and within the first `to`, in this order.
+    /// Excludes forgotten messages.
     pub(super) fn ended(&self, from: u64, to: u64) -> impl Iterator<Item = u64> {
         let begin = self.ended.partition_point(|ended| ended.end <= from);
         self.ended.iter().skip(begin).take_while(move |ended| ended.end <= to).map(|ended| ended.number)
@@ -340,7 +349,7 @@ mod tests {
         messages
     }
 
-    /// The numbers of the messages that segments of 100 bytes are of.
+    /// Returns the messages of segments of 100 bytes.
     fn cuts(messages: &mut Messages, most: usize) -> Vec<u64> {
         let (mut offset, mut numbers) = (0, Vec::new());
         while messages.head_left() > 0 && numbers.len() < most {
@@ -371,7 +380,7 @@ mod tests {
     fn the_least_left_goes_first_counting_what_has_been_cut() {
         let mut messages = streams(Order::Shortest, &[(500, 0, 0), (400, 1, 0)]);
         assert_eq!(cuts(&mut messages, 2), [1, 1]);
-        // 200 bytes are left of number 1: 300 wait, and 150 do not.
+        // 200 bytes are left of number 1: a message of 300 bytes waits, and one of 150 does not.
         messages.write(300, &WriteOptions { stream: 2, ..WriteOptions::default() });
         messages.write(150, &WriteOptions { stream: 3, ..WriteOptions::default() });
         assert_eq!(cuts(&mut messages, 20), [3, 3, 1, 1, 2, 2, 2, 0, 0, 0, 0, 0]);

@@ -3,7 +3,7 @@
 use super::{
     Core, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, PathSender, SegmentState, WindowRule, insert_ascending,
 };
-use crate::congestion::CongestionController;
+use crate::congestion::{CongestionController, CongestionEvent};
 use crate::error::{Error, SchedulerFault};
 use crate::observer::Observer;
 use plait_sched::{Connection, Decision, Message, Outstanding, PathId, Scheduler, Time};
@@ -223,7 +223,8 @@ impl<S: Scheduler, R> Core<S, R> {
         }
         self.counters.decisions += 1;
         let queued_before = self.queued_segments;
-        self.carry_out(&decision, &connection, alone).map_err(|fault| Error::Scheduler { at: now, fault })?;
+        self.carry_out(now, &decision, &connection, alone)
+            .map_err(|fault| Error::Scheduler { at: now, fault })?;
         self.backlog = self.commits && !self.hands_over() && self.queued_segments > 0;
         let queued = self.queued_segments + self.at_once.map_or(0, |leaving| u64::from(leaving.segments));
         self.asking = Some(Asking {
@@ -261,6 +262,7 @@ impl<S: Scheduler, R> Core<S, R> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn carry_out(
         &mut self,
+        now: Time,
         decision: &Decision,
         connection: &Connection,
         alone: bool,
@@ -329,7 +331,7 @@ impl<S: Scheduler, R> Core<S, R> {
                 if self.penalties_wait {
                     sender.penalty = true;
                 } else {
-                    sender.control.on_penalty();
+                    sender.control.on_event(now, CongestionEvent::Penalty);
                     self.touch(path.index());
                 }
                 Ok(())
@@ -457,7 +459,7 @@ impl<S: Scheduler, R> Core<S, R> {
             }
             // Each further halving stops at the same floor, so that a long pause needs few of them.
             for _ in 0..(now.since(path.idle_from).as_nanos() / rto.as_nanos().max(1)).min(32) {
-                path.control.on_idle();
+                path.control.on_event(now, CongestionEvent::Idle);
             }
             path.idle_from = now;
             self.touch(index);

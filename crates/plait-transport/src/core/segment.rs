@@ -3,31 +3,33 @@
 use super::transmission::TransmissionId;
 use plait_sched::{PathId, PathSet};
 
-/// Where a segment is.
+/// State of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum SegmentState {
-    /// Taken back from a path queue; will be assigned again.
+    /// Taken back from a path queue. Will be assigned again.
     #[default]
     Recalled,
     /// In the queue of a path, not sent yet.
     Queued,
     /// Sent; see [`StreamSegment::newest`].
     InFlight,
-    /// Considered lost; waits to be sent again.
+    /// Considered lost. Waits for its retransmission.
     Lost,
-    /// The receiver has it.
+    /// Received by the peer.
     Acknowledged,
 }
 
-/// A segment from its assignment to its cumulative acknowledgement. There is one for each packet in flight, so it is small.
+/// A segment from its assignment to its cumulative acknowledgement. There is one for each packet in
+/// flight, so it is small.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StreamSegment {
-    /// The newest transmission; before the first one only its path says something, in whose queue the segment is.
+    /// The newest transmission. Before the first one, only its path is valid: the path in whose
+    /// queue the segment is.
     pub(crate) newest: TransmissionId,
-    /// Payload bytes of the stream before it.
+    /// Offset of the segment in the stream, in payload bytes.
     pub(crate) offset: u64,
-    /// From the highest bit: payload bytes (16); one more than the path that it [waits on](StreamSegment::waits_on), or 0 (8); marks (5);
-    /// its state (3).
+    /// From the highest bit: payload bytes (16); the number plus one of the path that the segment
+    /// [waits on](StreamSegment::waits_on), or 0 (8); flags (5); its state (3).
     rest: u32,
 }
 
@@ -40,14 +42,15 @@ impl StreamSegment {
     const STATE: u32 = 7;
     const EVER_SENT: u32 = 8;
     const FAST_RETRANSMITTED: u32 = 16;
-    /// The path of the newest transmission carries it.
+    /// In flight on the path of the newest transmission.
     const CARRIED: u32 = 32;
-    /// Other paths have to do with it, too: which ones is known elsewhere.
+    /// Several paths are involved. The stream keeps these in [`Spread`].
     const SPREAD: u32 = 64;
-    /// Copied by hand: see [`crate::endpoint::Endpoint::copy`].
+    /// Copied by a call of [`crate::endpoint::Endpoint::copy`].
     const COPIED: u32 = 128;
 
-    /// One of so many bytes, where `offset` bytes are before it, of a path that sends it at once or has it in its queue.
+    /// Creates a segment of `bytes` bytes at `offset` of the stream. The path sends it at once, or
+    /// has it in its queue.
     #[inline]
     pub(super) fn new(newest: TransmissionId, offset: u64, bytes: u32, sent: bool) -> Self {
         debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
@@ -73,13 +76,13 @@ impl StreamSegment {
         self.rest = self.rest & !Self::STATE | state as u32;
     }
 
-    /// Payload bytes.
+    /// Returns the payload bytes.
     #[inline]
     pub(crate) fn bytes(&self) -> u32 {
         self.rest >> BYTES
     }
 
-    /// It has so many bytes more.
+    /// Adds payload bytes.
     pub(super) fn add(&mut self, bytes: u32) {
         debug_assert!(self.bytes() + bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes more");
         self.rest += bytes << BYTES;
@@ -95,7 +98,7 @@ impl StreamSegment {
         self.rest |= Self::EVER_SENT | Self::CARRIED;
     }
 
-    /// The paths that have to do with it, if that is the one of its newest transmission at most.
+    /// Returns the paths involved, if these are at most the path of the newest transmission.
     #[inline]
     pub(super) fn lone(&self) -> Option<Spread> {
         if self.rest & Self::SPREAD != 0 {
@@ -116,18 +119,19 @@ impl StreamSegment {
         })
     }
 
-    /// True if only this path has to do with it once it is sent there.
+    /// True if `path` is the only path involved once the segment is sent there.
     #[inline]
     pub(super) fn stays_alone(&self, path: PathId) -> bool {
         self.rest & Self::SPREAD == 0 && (!self.ever_sent() || self.newest.path() == path.0)
     }
 
-    /// What has to do with it is known elsewhere from now on.
+    /// Records that several paths are involved, which the stream's [`Spread`] lists.
     pub(super) fn mark_spread(&mut self) {
         self.rest |= Self::SPREAD;
     }
 
-    /// This path carries it no more. False if that is to be noted elsewhere.
+    /// Records that the segment is no longer in flight on `path`. Returns false if the stream's
+    /// [`Spread`] must record it.
     #[inline]
     pub(super) fn leave(&mut self, path: PathId) -> bool {
         let alone = self.rest & Self::SPREAD == 0;
@@ -137,7 +141,7 @@ impl StreamSegment {
         alone
     }
 
-    /// True if any path has fast retransmitted it.
+    /// True if any path has fast retransmitted the segment.
     #[inline]
     pub(super) fn fast_retransmitted(&self) -> bool {
         self.rest & Self::FAST_RETRANSMITTED != 0
@@ -147,7 +151,7 @@ impl StreamSegment {
         self.rest |= Self::FAST_RETRANSMITTED;
     }
 
-    /// True if it was ever copied by hand.
+    /// True if the segment was ever copied by a call.
     #[inline]
     pub(super) fn is_copied(&self) -> bool {
         self.rest & Self::COPIED != 0
@@ -157,7 +161,7 @@ impl StreamSegment {
         self.rest |= Self::COPIED;
     }
 
-    /// While it is lost: the path in whose queue it waits to be sent again, if only that one may.
+    /// For a lost segment: the only path that may retransmit it, if there is such a restriction.
     #[inline]
     pub(crate) fn waits_on(&self) -> Option<PathId> {
         ((self.rest >> WAITS_ON) as u8).checked_sub(1).map(PathId)
@@ -169,15 +173,15 @@ impl StreamSegment {
     }
 }
 
-/// The paths that have to do with a segment: most are sent once, and there is nothing to be known of them.
+/// The paths involved with a segment. Most segments are sent once and need no such entry.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spread {
-    /// Those on which it is in flight.
+    /// Paths on which the segment is in flight.
     pub(crate) carried: PathSet,
-    /// Those on which it was ever sent.
+    /// Paths on which the segment was ever sent.
     pub(crate) tried: PathSet,
-    /// Those in whose queue a copy of it waits.
+    /// Paths with a waiting copy of the segment in their queue.
     pub(crate) copies: PathSet,
-    /// Those that fast retransmitted it.
+    /// Paths that fast retransmitted the segment.
     pub(crate) fast_retransmitted: PathSet,
 }

@@ -1,31 +1,33 @@
-//! How much the application may have written: payload, or the memory that Linux reckons.
+//! The send buffer: limits the written data by payload, or by memory as Linux accounts it.
 
 use super::fragments::Fragments;
 use std::collections::VecDeque;
 
-/// Memory of a packet in a send queue beside its payload in Linux 6.12 on 64 bits: `struct sk_buff` (256 bytes, aligned), and its head
-/// with room for headers and `struct skb_shared_info`, which together are a power of two (192 + 320) and therefore take 64 more
-/// (`SKB_SMALL_HEAD_CACHE_SIZE` in net/core/skbuff.c). Its payload lies in pages of its own: each byte counts as one
-/// (`mptcp_sendmsg_frag`, `tcp_sendmsg_locked`: `sk_wmem_queued_add`).
+/// Memory of a packet in a send queue in addition to its payload, in Linux 6.12 on 64 bits. It
+/// consists of `struct sk_buff` (256 bytes, aligned) and of the packet's head with headers and
+/// `struct skb_shared_info`. The latter are a power of two (192 + 320) and therefore take 64 more
+/// (`SKB_SMALL_HEAD_CACHE_SIZE` in net/core/skbuff.c). The payload lies in separate pages: each
+/// byte counts as one (`mptcp_sendmsg_frag`, `tcp_sendmsg_locked`: `sk_wmem_queued_add`).
 pub(crate) const PACKET_MEMORY: u64 = 832;
 
-/// The least send buffer, `SOCK_MIN_SNDBUF` in include/net/sock.h.
+/// The smallest send buffer, `SOCK_MIN_SNDBUF` in include/net/sock.h.
 const LEAST: u64 = 4608;
 
-/// Bytes that the application hands over at once; it is not asked for more before the scheduler has had its turn (`mptcp_sendmsg` ends
-/// with `__mptcp_push_pending`).
+/// Bytes that the application hands over at once. The scheduler runs before the application hands
+/// over more (`mptcp_sendmsg` ends with `__mptcp_push_pending`).
 pub(crate) const WRITE: u64 = 1 << 16;
 
-/// Memory that is written before the writer waits, in a buffer without a limit: Linux has no such thing, and the kernel that results
-/// are compared with holds so much (`net.ipv4.tcp_wmem`).
+/// Memory that is written before the writer waits, in a buffer without a limit. Linux has no such
+/// buffer; the kernel used for comparisons has this size (`net.ipv4.tcp_wmem`).
 const UNLIMITED: u64 = 1 << 24;
 
-/// The packets of TCP, in which the application's data goes into the buffer's memory (`tcp_sendmsg_locked` in net/ipv4/tcp.c).
+/// TCP's packets, in which the buffer stores the application's data (`tcp_sendmsg_locked` in
+/// net/ipv4/tcp.c).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Packets {
     /// Payload of a packet.
     payload: u64,
-    /// Memory that it takes beside.
+    /// Memory of a packet in addition to its payload.
     overhead: u64,
 }
 
@@ -34,41 +36,44 @@ impl Packets {
         self.payload + self.overhead
     }
 
-    /// Memory of the stream up to `offset`, if packets are freed when the last byte of them is.
+    /// Returns the memory freed by acknowledgements up to `offset`. A packet is freed with its last
+    /// byte.
     fn freed(self, offset: u64) -> u64 {
         offset + self.overhead * (offset / self.payload)
     }
 
-    /// The offset up to which the stream takes so much memory.
+    /// Returns the stream offset up to which data fits the memory.
     fn payload_of(self, memory: u64) -> u64 {
         let begun = (memory % self.memory()).saturating_sub(self.overhead);
         memory / self.memory() * self.payload + begun
     }
 
-    /// Memory of the stream up to `offset`, where a packet that was begun has its overhead.
+    /// Returns the memory of the stream up to `offset`. An incomplete packet counts with its
+    /// overhead.
     fn taken(self, offset: u64) -> u64 {
         offset + self.overhead * offset.div_ceil(self.payload)
     }
 }
 
-/// How memory is reckoned.
+/// Accounting of memory.
 #[derive(Clone, Debug)]
 enum Memory {
-    /// It is not: payload counts.
+    /// Only payload counts.
     Payload,
-    /// There is no limit. In Linux, an application that blocks in `connect` writes its messages one by one
-    /// afterwards, so their writes are told apart.
+    /// No limit. In Linux, an application that blocks in `connect` writes its messages one by one
+    /// afterwards, so these writes are tracked.
     Unlimited,
     Packets {
         packets: Packets,
-        /// The stream's offset up to which there is room, rounded up to whole packets.
+        /// The stream offset up to which there is space, rounded up to whole packets.
         edge: u64,
-        /// Where the memory is all taken: the application begins no write from here on.
+        /// The stream offset at which all memory is used: no write begins from here on.
         full: u64,
     },
     Fragments {
         fragments: Fragments,
-        /// There was no room, or not enough since then for a writer that waits.
+        /// True if the buffer was full, and not enough memory is free since then to wake a waiting
+        /// writer.
         full: bool,
     },
 }
@@ -78,23 +83,25 @@ enum Memory {
 pub(crate) struct SendBuffer {
     size: u64,
     memory: Memory,
-    /// The application has a connection to write into.
+    /// True if the application has an open connection to write into.
     open: bool,
-    /// How far it has written.
+    /// Stream offset up to which the application has written.
     written: u64,
-    /// Where the message begins that it writes now. It hands over [`WRITE`] bytes of a message at once.
+    /// Start of the message that is being written. The application hands over [`WRITE`] bytes of a
+    /// message at once.
     begun: u64,
-    /// Where the messages end that are not wholly written.
+    /// Ends of the messages that are not wholly written.
     ends: VecDeque<u64>,
 }
 
 impl SendBuffer {
-    /// `size` bytes of payload; `u64::MAX` for no limit.
+    /// Creates a buffer of `size` bytes of payload; `u64::MAX` for no limit.
     pub(crate) fn of_payload(size: u64) -> Self {
         Self { written: size, ..Self::new(size, Memory::Payload) }
     }
 
-    /// `size` bytes of memory, as in Linux' TCP, whose packets have `payload` bytes; `u64::MAX` for no limit.
+    /// Creates a buffer of `size` bytes of memory, as in Linux' TCP, with packets of `payload`
+    /// bytes; `u64::MAX` for no limit.
     pub(crate) fn of_packets(size: u64, payload: u32) -> Self {
         Self::with_packets(size, Packets { payload: u64::from(payload.max(1)), overhead: PACKET_MEMORY })
     }
@@ -105,7 +112,7 @@ impl SendBuffer {
         buffer
     }
 
-    /// `size` bytes of memory, as in Linux' MPTCP; `u64::MAX` for no limit.
+    /// Creates a buffer of `size` bytes of memory, as in Linux' MPTCP; `u64::MAX` for no limit.
     pub(crate) fn of_fragments(size: u64) -> Self {
         Self::of_memory(size, Memory::Fragments { fragments: Fragments::default(), full: false })
     }
@@ -125,12 +132,13 @@ impl SendBuffer {
         !matches!(self.memory, Memory::Payload | Memory::Unlimited)
     }
 
-    /// Bytes of payload beyond `assigned` that are in the buffer, or may be.
+    /// Returns the bytes beyond `assigned` that are in the buffer or fit into it.
     pub(crate) fn left(&self, assigned: u64) -> u64 {
         self.written.saturating_sub(assigned)
     }
 
-    /// The same in segments of `bytes`. Each write ends with a short one.
+    /// Returns these bytes as a number of segments of `bytes` bytes. Each write ends with a short
+    /// one.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn segments_left(&self, assigned: u64, bytes: u64) -> u64 {
         let left = self.left(assigned);
@@ -140,18 +148,19 @@ impl SendBuffer {
         if self.size == u64::MAX { left } else { left / bytes }
     }
 
-    /// The application writes nothing before the connection is open.
+    /// Sets whether the connection is open. Before, the application writes nothing.
     pub(crate) fn set_open(&mut self, open: bool) {
         self.open = open;
     }
 
-    /// Its memory, which grows and shrinks.
+    /// Sets the size of the buffer's memory, which may grow and shrink.
     pub(crate) fn resize(&mut self, size: u64) {
         self.size = size.max(LEAST);
     }
 
-    /// The application has a message to write, up to `end`, behind those that it writes already. A path has been given the
-    /// stream up to `assigned`. True if the application writes some of the message now.
+    /// Adds a message up to stream offset `end` behind the messages that are being written. The
+    /// stream up to `assigned` is assigned to paths. Returns true if the application writes a part
+    /// of the message now.
     pub(crate) fn begin(&mut self, end: u64, assigned: u64) -> bool {
         match self.memory {
             Memory::Payload => return false,
@@ -163,7 +172,8 @@ impl SendBuffer {
         self.ends.len() == 1 && self.write_on(assigned)
     }
 
-    /// The application writes on, up to the end of a call; false if it has to wait, or has no more.
+    /// Continues writing, up to the end of a call. Returns false if the application must wait or
+    /// has no more data.
     pub(crate) fn write_on(&mut self, assigned: u64) -> bool {
         let Some(&end) = self.ends.front() else { return false };
         if !self.open || self.is_full() {
@@ -193,7 +203,8 @@ impl SendBuffer {
         true
     }
 
-    /// True if all memory is taken, or if less is free since then than a writer that waits is woken for.
+    /// True if the buffer was full, and not enough memory is free since then to wake a waiting
+    /// writer.
     const fn is_full(&self) -> bool {
         match &self.memory {
             Memory::Payload | Memory::Unlimited => false,
@@ -202,17 +213,19 @@ impl SendBuffer {
         }
     }
 
-    /// How far the application has written; `None` if its writes are not told apart.
+    /// Returns the offset up to which the application has written, or `None` if writes are not
+    /// tracked.
     pub(crate) fn written(&self) -> Option<u64> {
         self.tells_writes().then_some(self.written)
     }
 
-    /// True if the writes of the application are told apart.
+    /// True if the application's writes are tracked.
     fn tells_writes(&self) -> bool {
         self.is_of_memory() || !self.ends.is_empty()
     }
 
-    /// Where the fragment ends, in the stream, that holds the byte at `offset`; `None` if there is none.
+    /// Returns the stream offset at which the fragment of the byte at `offset` ends, or `None` if
+    /// there is no such fragment.
     pub(crate) fn fragment_end(&self, offset: u64) -> Option<u64> {
         match &self.memory {
             Memory::Fragments { fragments, .. } => fragments.end_behind(offset),
@@ -220,7 +233,8 @@ impl SendBuffer {
         }
     }
 
-    /// Up to where in the stream, in packets of `payload` bytes, the application writes before anything is acknowledged.
+    /// Returns the stream offset up to which the application writes before the first
+    /// acknowledgement, in packets of `payload` bytes.
     pub(crate) fn first_filling(&self, payload: u64) -> u64 {
         match &self.memory {
             _ if self.size == u64::MAX => UNLIMITED / (payload + PACKET_MEMORY) * payload,
@@ -230,22 +244,22 @@ impl SendBuffer {
         }
     }
 
-    /// True if all that the application has to write is in a buffer of memory.
+    /// True if all data of the application is in a buffer of memory.
     pub(crate) fn has_all(&self) -> bool {
         self.is_of_memory() && self.ends.is_empty()
     }
 
-    /// The size in bytes of memory, if it is reckoned so.
+    /// Returns the size of a buffer of memory, in bytes.
     pub(crate) fn memory(&self) -> Option<u64> {
         self.is_of_memory().then_some(self.size)
     }
 
-    /// True if the application waits for room in a buffer of memory.
+    /// True if the application waits for space in a buffer of memory.
     pub(crate) fn blocks(&self) -> bool {
         !self.ends.is_empty() && self.is_full()
     }
 
-    /// All below `acknowledged` is acknowledged.
+    /// Releases the data below `acknowledged`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn release(&mut self, acknowledged: u64) {
         if self.is_of_memory() {
@@ -255,7 +269,8 @@ impl SendBuffer {
         }
     }
 
-    /// The application looks for room, although nobody told it of some: a third need not be free.
+    /// Releases the data below `acknowledged`, and lets a waiting writer continue even if less than
+    /// a third is free.
     pub(crate) fn wake(&mut self, acknowledged: u64) {
         self.release_memory(acknowledged, true);
     }
@@ -263,16 +278,16 @@ impl SendBuffer {
     #[inline(never)]
     fn release_memory(&mut self, acknowledged: u64, woken: bool) {
         let blocks = self.blocks() && !woken;
-        // One that waits is woken when a third is free: `__sk_stream_is_writeable` in include/net/sock.h, which
-        // `sk_stream_write_space` in net/core/stream.c asks.
+        // A waiting writer is woken when a third is free: `__sk_stream_is_writeable` in
+        // include/net/sock.h, called by `sk_stream_write_space` in net/core/stream.c.
         let waits = |held: u64| blocks && self.size.saturating_sub(held) < held / 2;
         match &mut self.memory {
             Memory::Payload | Memory::Unlimited => {}
             Memory::Packets { packets, edge, full } => {
                 let freed = packets.freed(acknowledged);
                 if !waits(packets.taken(self.written).saturating_sub(freed)) {
-                    // Packets are written as long as less than the buffer is taken, so that the last one may go
-                    // beyond it (`sk_stream_memory_free`).
+                    // Packets are written as long as the used memory is smaller than the buffer, so
+                    // the last one may exceed it (`sk_stream_memory_free`).
                     let memory = self.size + freed;
                     *edge = (*edge).max(memory.div_ceil(packets.memory()) * packets.payload);
                     *full = (*full).max(packets.payload_of(memory));
@@ -306,7 +321,7 @@ mod tests {
         assert_eq!(buffer.written(), Some(12_000));
     }
 
-    /// All that there is room for of an endless message is written.
+    /// Returns a buffer filled with an endless message.
     fn filled(size: u64, packets: Packets) -> SendBuffer {
         let mut buffer = SendBuffer::with_packets(size, packets);
         buffer.begin(u64::MAX, 0);
@@ -350,7 +365,7 @@ mod tests {
         let mut buffer = SendBuffer::of_fragments(1 << 20);
         assert!(buffer.begin(50_000, 0));
         assert_eq!((buffer.left(0), buffer.has_all()), (50_000, true));
-        // Of a long message 64 KiB are handed over at once, from its beginning.
+        // Of a long message, 64 KiB are handed over at once, from its beginning.
         assert!(buffer.begin(150_000, 0));
         assert_eq!((buffer.left(50_000), buffer.has_all()), (65_536, false));
         // A message behind it waits.
@@ -369,7 +384,8 @@ mod tests {
             buffer.begin(end, 0);
             while buffer.write_on(0) {}
         }
-        // 6,500 bytes take 10,000 of memory: the message that begins before them is the last.
+        // 6,500 bytes take 10,000 of memory: the message that begins before this offset is the
+        // last.
         assert_eq!(buffer.left(0), 6_600);
         assert!(buffer.blocks());
     }

@@ -1,4 +1,5 @@
-//! The stream that the application writes, cut into numbered segments: the data queue and what became of its segments.
+//! The stream of the application, cut into numbered segments: the data queue, and the state of the
+//! segments.
 
 use super::messages::{ENDLESS, Messages, Order, WriteOptions};
 use super::segment::{SegmentState, Spread, StreamSegment};
@@ -13,32 +14,34 @@ use std::collections::VecDeque;
 pub(crate) struct Stream {
     /// Payload bytes of a full segment.
     segment_bytes: u32,
-    /// From the first one that is not cumulatively acknowledged on.
+    /// Segments from the first one that is not cumulatively acknowledged on.
     segments: Ring<StreamSegment>,
-    /// The paths that have to do with a segment, of segments that are marked as spread.
+    /// The paths involved with a segment, for segments that are marked as spread.
     spread: Ring<Spread>,
-    /// What was written. A segment never spans two messages, unless it may.
+    /// The written messages. A segment spans two messages only with `may_span`.
     messages: Messages,
     may_span: bool,
-    /// Bytes that each further message takes in a segment that holds several.
+    /// Bytes of the header of each further message in a segment.
     header: u32,
-    /// Full and partial segments of what is not cut yet, where a segment never spans two messages; [`ENDLESS`] for a stream without end.
+    /// Number of full and partial segments in the uncut data, if a segment never spans two
+    /// messages; [`ENDLESS`] for a stream without end.
     uncut_segments: u64,
     /// Segments taken back from path queues, ascending.
     recalled: VecDeque<u64>,
     finished: bool,
     /// Payload bytes that were cut into segments.
     frontier_offset: u64,
-    /// Payload bytes that the application has to write in all, so far.
+    /// Payload bytes that the application has to write so far.
     end: u64,
-    /// A segment ends here at the latest, in payload bytes of the stream.
+    /// Stream offset, in payload bytes, at which a segment must end.
     limit: u64,
     effort: Effort,
 }
 
 impl Stream {
-    /// `may_span`: a write joins data that waits, so that a segment may hold the end of one message and the beginning of the
-    /// next. With a `header` of more than zero bytes for each further message, messages that follow are added whole or not at all.
+    /// Creates an empty stream. With `may_span`, a write joins waiting data, so that a segment may
+    /// hold the end of one message and the beginning of the next. With a `header` of more than zero
+    /// bytes for each further message, a segment takes further messages only as a whole.
     pub(crate) fn new(segment_bytes: u32, may_span: bool, header: u32) -> Self {
         Self {
             may_span,
@@ -57,22 +60,23 @@ impl Stream {
         }
     }
 
-    /// True if the application writes as much as fits, for ever.
+    /// True if the application always has more data to write.
     pub(crate) fn is_endless(&self) -> bool {
         self.uncut_segments == ENDLESS
     }
 
-    /// In which order messages of several streams are cut; to be said before anything is written.
+    /// Sets the order in which messages of several streams are cut. Must be called before the first
+    /// message is written.
     pub(crate) fn set_order(&mut self, order: Order) {
         self.messages.set_order(order);
     }
 
-    /// Another order from now on, where there are several streams.
+    /// Changes the order from now on, if there are several streams.
     pub(crate) fn reorder(&mut self, order: Order) {
         self.messages.reorder(order);
     }
 
-    /// Appends what the application wrote in one piece; the number of the message.
+    /// Appends a message, and returns its number.
     pub(crate) fn write(&mut self, bytes: u64, options: &WriteOptions) -> Option<u64> {
         if bytes == 0 || self.uncut_segments == ENDLESS {
             return None;
@@ -85,7 +89,8 @@ impl Stream {
         Some(self.messages.write(bytes, options))
     }
 
-    /// Messages are going to alternate: which one a segment is of can be told from its offset for the last time.
+    /// Records the message of each segment before messages alternate. Afterwards the offset of a
+    /// segment no longer identifies its message.
     #[cold]
     fn note_messages(&mut self) {
         for segment in self.segments.first()..self.segments.next() {
@@ -97,7 +102,7 @@ impl Stream {
         self.messages.interleave();
     }
 
-    /// From now on there is always more to send.
+    /// Makes the stream endless: from now on there is always more to send.
     pub(crate) fn write_endlessly(&mut self) {
         let options = WriteOptions::default();
         if self.messages.will_interleave(&options) {
@@ -108,35 +113,35 @@ impl Stream {
         self.messages.write(ENDLESS, &options);
     }
 
-    /// The stream that is cut next lets the others of its priority go first.
+    /// Moves the stream that is cut next behind the others of its priority.
     pub(crate) fn defer(&mut self) {
         if self.recalled.is_empty() {
             self.messages.defer();
         }
     }
 
-    /// Streams of the highest priority that have something which is not cut.
+    /// Returns the number of streams with uncut data and the highest priority.
     pub(crate) fn rivals(&self) -> usize {
         self.messages.rivals()
     }
 
-    /// The earliest deadline of what is not wholly acknowledged.
+    /// Returns the earliest deadline of the messages that are not wholly acknowledged.
     pub(crate) fn due(&self) -> Option<Time> {
         self.messages.due()
     }
 
-    /// Bytes of the headers of the messages that begin within a segment, behind its first byte.
+    /// Returns the header bytes of the messages that begin within a segment, behind its first byte.
     pub(crate) fn further_headers(&self, offset: u64, bytes: u32) -> u32 {
         let last = (offset + u64::from(bytes)).saturating_sub(1);
         self.header * self.messages.ended(offset, last).count() as u32
     }
 
-    /// The messages that end beyond `from` bytes of the stream and within the first `to`.
+    /// Returns the messages that end beyond `from` bytes of the stream and within the first `to`.
     pub(crate) fn ended(&self, from: u64, to: u64) -> impl Iterator<Item = u64> {
         self.messages.ended(from, to)
     }
 
-    /// The message that the next segment begins with, as a scheduler sees it.
+    /// Returns the message at the beginning of the next segment, as the scheduler sees it.
     pub(crate) fn next_message(&self) -> Option<Message> {
         let (number, options, left, recalled) = match self.recalled.front() {
             None => {
@@ -160,17 +165,17 @@ impl Stream {
         })
     }
 
-    /// A segment that is cut ends at `offset` of the stream at the latest.
+    /// Sets the stream offset at which a segment must end.
     pub(crate) fn set_limit(&mut self, offset: u64) {
         self.limit = offset;
     }
 
-    /// Sets the limit of segments to `offset`, unless it is lower already.
+    /// Lowers the limit of segments to `offset`, unless it is already lower.
     pub(crate) fn lower_limit(&mut self, offset: u64) {
         self.limit = self.limit.min(offset);
     }
 
-    /// The application writes no more.
+    /// Records that the application writes no more.
     pub(crate) fn finish(&mut self) {
         self.finished = true;
     }
@@ -179,12 +184,13 @@ impl Stream {
         self.finished
     }
 
-    /// True once everything written is cumulatively acknowledged.
+    /// True once all written data is cumulatively acknowledged.
     pub(crate) fn is_drained(&self) -> bool {
         self.uncut() == 0 && self.segments.is_empty()
     }
 
-    /// Segments of the data queue that were never assigned; the fewest that it may take, where a segment holds several messages.
+    /// Returns the number of segments in the data queue that were never assigned. If a segment may
+    /// hold several messages, this is the smallest possible number.
     pub(crate) fn uncut(&self) -> u64 {
         if self.may_span && !self.is_endless() {
             (self.end - self.frontier_offset).div_ceil(u64::from(self.segment_bytes))
@@ -193,44 +199,45 @@ impl Stream {
         }
     }
 
-    /// Segments of the data queue that were taken back from path queues.
+    /// Returns the number of segments in the data queue that were taken back from path queues.
     pub(crate) fn recalled(&self) -> u64 {
         self.recalled.len() as u64
     }
 
-    /// The number of the next segment that an assignment hands out.
+    /// Returns the number of the next segment to be assigned.
     pub(crate) fn next_segment(&self) -> u64 {
         self.recalled.front().copied().unwrap_or_else(|| self.frontier())
     }
 
-    /// Payload bytes of the stream before the next segment that an assignment hands out.
+    /// Returns the stream offset, in payload bytes, of the next segment to be assigned.
     pub(crate) fn next_offset(&self) -> u64 {
         if self.recalled.is_empty() { self.frontier_offset } else { self.recalled_offset() }
     }
 
-    /// Payload bytes of the stream before the first recalled segment.
+    /// Returns the stream offset of the first recalled segment.
     #[cold]
     fn recalled_offset(&self) -> u64 {
         let recalled = self.recalled.front().and_then(|&segment| self.segments.get(segment));
         recalled.map_or(self.frontier_offset, |segment| segment.offset)
     }
 
-    /// The first segment that has not been cut yet.
+    /// Returns the number of the first uncut segment.
     pub(crate) fn frontier(&self) -> u64 {
         self.segments.next()
     }
 
-    /// Payload bytes of the stream before the first segment that has not been cut yet.
+    /// Returns the stream offset of the first uncut segment.
     pub(crate) fn frontier_offset(&self) -> u64 {
         self.frontier_offset
     }
 
-    /// Payload bytes that the application has to write in all, so far; `u64::MAX` if it never ends.
+    /// Returns the number of payload bytes that the application has to write so far; `u64::MAX`
+    /// without end.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
 
-    /// How many of the recalled segments end at `offset` or before.
+    /// Returns the number of recalled segments that end at `offset` or before.
     #[inline]
     pub(crate) fn recalled_up_to(&self, offset: u64) -> u64 {
         if self.recalled.is_empty() {
@@ -241,7 +248,7 @@ impl Stream {
         self.recalled.partition_point(fits) as u64
     }
 
-    /// The first segment that is not cumulatively acknowledged.
+    /// Returns the first segment that is not cumulatively acknowledged.
     pub(crate) fn first(&self) -> u64 {
         self.segments.first()
     }
@@ -256,12 +263,12 @@ impl Stream {
         self.segments.get_mut(segment)
     }
 
-    /// How often a segment was looked at, see [`Effort`].
+    /// Returns how often a segment was read; see [`Effort`].
     pub(crate) fn looks(&self) -> u64 {
         self.effort.looks()
     }
 
-    /// Moves the head of the data queue to the queue of `path`; its number.
+    /// Moves the head of the data queue to the queue of `path`, and returns its number.
     pub(crate) fn assign(&mut self, path: u8) -> Option<u64> {
         if let Some(segment) = self.recalled.pop_front() {
             let entry = self.get_mut(segment)?;
@@ -272,7 +279,7 @@ impl Stream {
         self.cut(TransmissionId::new(path, 0), false)
     }
 
-    /// Payload bytes of the next segment that was never assigned.
+    /// Returns the payload bytes of the next segment that was never assigned.
     #[inline]
     pub(crate) fn next_bytes(&self) -> Option<u32> {
         let (left, most) = (self.messages.head_left(), u64::from(self.segment_bytes));
@@ -290,27 +297,29 @@ impl Stream {
         }
     }
 
-    /// True if the next `segments` new segments are full. The time of the cut does not change such segments.
+    /// True if the next `segments` new segments are full. Such segments are the same whenever they
+    /// are cut.
     #[inline]
     pub(crate) fn holds_full(&self, segments: u64) -> bool {
         let left = self.messages.head_left().min(self.limit.saturating_sub(self.frontier_offset));
         left >= segments.saturating_mul(u64::from(self.segment_bytes))
     }
 
-    /// Payload bytes of the next segment that an assignment hands out.
+    /// Returns the payload bytes of the next segment to be assigned.
     #[inline]
     pub(crate) fn next_packet(&self) -> Option<u32> {
         if self.recalled.is_empty() { self.next_bytes() } else { self.recalled_bytes() }
     }
 
-    /// Payload bytes of the first recalled segment.
+    /// Returns the payload bytes of the first recalled segment.
     #[cold]
     fn recalled_bytes(&self) -> Option<u32> {
         let &segment = self.recalled.front()?;
         self.segments.get(segment).map(StreamSegment::bytes)
     }
 
-    /// Cuts the next segment, which leaves at once as a transmission of `path`; its number.
+    /// Cuts the next segment, which leaves at once as a transmission of `path`, and returns its
+    /// number.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn cut_and_send(&mut self, path: u8, transmission: u64) -> Option<u64> {
         self.cut(TransmissionId::new(path, transmission), true)
@@ -328,8 +337,8 @@ impl Stream {
         Some(number)
     }
 
-    /// Fills the last segment, if that is `segment`, is unsent and waits on one path only. Returns the
-    /// bytes that were added.
+    /// Fills the last segment if it is `segment`, is unsent, and waits on one path only. Returns
+    /// the number of added bytes.
     pub(crate) fn fill_last(&mut self, segment: u64) -> u32 {
         if segment + 1 != self.frontier() {
             return 0;
@@ -348,7 +357,7 @@ impl Stream {
         bytes
     }
 
-    /// Takes unsent segments, ascending, back into the data queue.
+    /// Takes unsent segments, in ascending order, back into the data queue.
     pub(crate) fn recall(&mut self, queue: &mut VecDeque<u64>) {
         for &segment in queue.iter() {
             if let Some(entry) = self.get_mut(segment) {
@@ -363,7 +372,7 @@ impl Stream {
         }
     }
 
-    /// The paths that have to do with a segment.
+    /// Returns the paths involved with a segment.
     #[inline]
     pub(crate) fn spread(&self, segment: u64) -> Spread {
         let Some(entry) = self.segments.get(segment) else { return Spread::default() };
@@ -371,19 +380,19 @@ impl Stream {
         entry.lone().unwrap_or_else(spread)
     }
 
-    /// Likewise, to be changed.
+    /// Mutable access to the paths involved with a segment.
     pub(crate) fn spread_mut(&mut self, segment: u64) -> Option<&mut Spread> {
         let entry = self.segments.get_mut(segment)?;
         if let Some(lone) = entry.lone() {
             entry.mark_spread();
-            // Lower ones may follow.
+            // Segments below this one may follow.
             self.spread.forget_below(self.segments.first());
             *self.spread.reach(segment, Spread::default())? = lone;
         }
         self.spread.get_mut(segment)
     }
 
-    /// True if the segment waits, or was sent, on another path than this one, too: there are copies of it.
+    /// True if the segment waits or was sent on another path too: there are copies of it.
     pub(crate) fn is_copied(&self, segment: u64, path: PathId) -> bool {
         let spread = self.spread(segment);
         [spread.carried, spread.copies, spread.tried]
@@ -391,7 +400,7 @@ impl Stream {
             .any(|paths| paths.iter().any(|other| other != path))
     }
 
-    /// A path fast retransmits a segment.
+    /// Records that a path fast retransmits a segment.
     pub(crate) fn mark_fast_retransmitted(&mut self, segment: u64, path: PathId) {
         let Some(entry) = self.segments.get_mut(segment) else { return };
         entry.mark_fast_retransmitted();
@@ -402,8 +411,8 @@ impl Stream {
         }
     }
 
-    /// A segment is fast retransmitted once; after that only the timer finds it lost (RFC 9260 §7.2.4). Where there are `copies` of
-    /// segments, once by each path.
+    /// True if a segment was fast retransmitted, which happens once. Afterwards only the timer
+    /// finds it lost (RFC 9260 §7.2.4). With `copies` of segments, each path does it once.
     #[inline]
     pub(crate) fn was_fast_retransmitted(&self, segment: u64, path: PathId, copies: bool) -> bool {
         let Some(entry) = self.segments.get(segment).filter(|entry| entry.fast_retransmitted()) else {
@@ -412,7 +421,8 @@ impl Stream {
         !copies || entry.lone().is_some() || self.spread(segment).fast_retransmitted.contains(path)
     }
 
-    /// A segment leaves as this transmission. True if it was sent on that path before.
+    /// Records that a segment leaves as this transmission. Returns true if it was sent on this path
+    /// before.
     pub(crate) fn note_sending(&mut self, segment: u64, newest: TransmissionId) -> bool {
         let Some(entry) = self.get_mut(segment) else { return false };
         let path = PathId(newest.path());
@@ -432,15 +442,15 @@ impl Stream {
         tried
     }
 
-    /// No copy of the segment waits on the path any more.
+    /// Records that no copy of the segment waits on the path.
     pub(crate) fn drop_copy(&mut self, segment: u64, path: PathId) {
-        // Where none waited there may be nothing.
+        // There may be no entry if no copy waited.
         if let Some(spread) = self.spread.get_mut(segment) {
             spread.copies.remove(path);
         }
     }
 
-    /// The path carries the segment no more.
+    /// Records that the segment is no longer in flight on the path.
     #[inline]
     pub(crate) fn note_gone(&mut self, segment: u64, path: PathId) {
         let Some(entry) = self.segments.get_mut(segment) else { return };
@@ -451,7 +461,7 @@ impl Stream {
         }
     }
 
-    /// Forgets the messages of which all segments are forgotten, and paths of such segments.
+    /// Forgets the messages and paths of forgotten segments.
     #[inline]
     pub(crate) fn forget_released(&mut self) {
         if !self.spread.is_empty() {
@@ -462,7 +472,7 @@ impl Stream {
         }
     }
 
-    /// Everything below `cumulative` has arrived: hands out the segments that are forgotten, lowest first.
+    /// Removes and returns the lowest segment below `cumulative`. Call until it returns `None`.
     pub(crate) fn pop_below(&mut self, cumulative: u64) -> Option<StreamSegment> {
         if self.segments.first() >= cumulative { None } else { self.segments.pop_front() }
     }

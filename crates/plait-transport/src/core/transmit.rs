@@ -4,7 +4,7 @@ use super::committed::Taken;
 use super::schedule::AtOnce;
 use super::transmission::{Transmission, TransmissionId};
 use super::{Core, SegmentState, WindowRule};
-use crate::congestion::CongestionController;
+use crate::congestion::{CongestionController, CongestionEvent};
 use crate::observer::{Observer, SendReason, Sent};
 use crate::packet::Data;
 use plait_sched::{Event, PathId, Scheduler, Time};
@@ -303,7 +303,7 @@ impl<S: Scheduler, R> Core<S, R> {
         if let Some((moment, times)) = path.restart
             && moment == now
         {
-            (0..times).for_each(|_| path.control.on_idle());
+            (0..times).for_each(|_| path.control.on_event(now, CongestionEvent::Idle));
             self.touch(index);
         }
     }
@@ -334,7 +334,8 @@ impl<S: Scheduler, R> Core<S, R> {
         let sender = &mut self.paths[path.index()];
         sender.sent += 1;
         if sender.flight.segments() == 1 {
-            sender.control.on_resumed(now, now.since(sender.last_sent));
+            let idle = now.since(sender.last_sent);
+            sender.control.on_event(now, CongestionEvent::Resumed { idle });
         }
         sender.last_sent = now;
         if sender.retransmission_timer.is_none() {

@@ -1,18 +1,19 @@
-//! What the receiver's window admits.
+//! The receiver's window at the sender.
 
 use super::{Core, stream::Stream};
 use plait_sched::Scheduler;
 
-/// How a protocol counts the receiver's window.
+/// Rule by which a protocol counts the receiver's window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum WindowRule {
-    /// SCTP: the advertised bytes are a credit for everything outstanding, wherever it lies in the stream; buffered
-    /// data may shrink it.
+    /// SCTP: the advertised bytes are a credit for all outstanding data, at any place in the
+    /// stream; buffered data may shrink the credit.
     Credit,
-    /// TCP: the window is relative to the cumulative (data) acknowledgement, so it ends at an offset of the stream.
+    /// TCP: the window is relative to the cumulative (data) acknowledgement, so it ends at a stream
+    /// offset.
     Offset,
-    /// QUIC: likewise, and it never shrinks; nothing may be sent beyond it, not even to ask whether it has moved
-    /// (RFC 9000 §4.1).
+    /// QUIC: the window ends at a stream offset and never shrinks. No data may be sent beyond it,
+    /// not even as a window probe (RFC 9000 §4.1).
     Limit,
 }
 
@@ -20,9 +21,9 @@ pub(crate) enum WindowRule {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendWindow {
     pub(super) rule: WindowRule,
-    /// Credit: the window that was advertised last. Offset: the stream's offset where it ends.
+    /// Credit: the last advertised window. Offset: the stream offset of the window's end.
     advertised: u64,
-    /// Counted bytes that were sent and not acknowledged (Offset: not cumulatively).
+    /// Counted bytes sent and not acknowledged (Offset: not cumulatively acknowledged).
     outstanding: u64,
 }
 
@@ -31,17 +32,18 @@ impl SendWindow {
         Self { rule, advertised, outstanding: 0 }
     }
 
-    /// So many counted bytes were sent for the first time.
+    /// Adds counted bytes that were sent for the first time.
     pub(crate) fn sent(&mut self, counted: u64) {
         self.outstanding += counted;
     }
 
-    /// So many counted bytes are no longer outstanding.
+    /// Removes counted bytes that are no longer outstanding.
     pub(crate) fn acknowledged(&mut self, counted: u64) {
         self.outstanding -= counted;
     }
 
-    /// True if it admits what was not sent yet: `bytes` from `offset` of the stream on, which count as `counted`.
+    /// True if the window admits unsent data: `bytes` bytes at stream offset `offset`, which count
+    /// as `counted`.
     #[inline]
     pub(super) fn admits(&self, offset: u64, bytes: u32, counted: u64) -> bool {
         match self.rule {
@@ -50,20 +52,20 @@ impl SendWindow {
         }
     }
 
-    /// True if a segment may leave whatever the window says, since nothing else would tell that it has opened: a window probe
-    /// (RFC 9260 §6.1 A).
+    /// True if a segment may leave regardless of the window, because otherwise the sender would not
+    /// learn that it has opened: a window probe (RFC 9260 §6.1 A).
     #[inline]
     pub(super) fn is_probed(&self) -> bool {
         self.is_idle() && self.rule != WindowRule::Limit
     }
 
-    /// The window that was advertised last: a credit, or where it ends.
+    /// Returns the last advertised window: a credit, or the offset of its end.
     #[inline]
     pub(crate) fn end(&self) -> u64 {
         self.advertised
     }
 
-    /// It is this now.
+    /// Sets the advertised window.
     #[inline]
     pub(crate) fn set(&mut self, advertised: u64) {
         self.advertised = advertised;
@@ -74,7 +76,8 @@ impl SendWindow {
         self.outstanding == 0
     }
 
-    /// The window ends at `offset`, unless it ended further on already: it never shrinks. True if it moved.
+    /// Moves the end of the window to `offset`, unless it already ends further on: it never
+    /// shrinks. Returns true if it moved.
     pub(crate) fn extend(&mut self, offset: u64) -> bool {
         let moves = self.advertised < offset;
         self.advertised = self.advertised.max(offset);
@@ -89,7 +92,8 @@ impl<S: Scheduler, R> Core<S, R> {
         self.window.admits(entry.offset, entry.bytes(), self.counted(entry.bytes()))
     }
 
-    /// Where the window ends, if that alone holds everything back: all that was sent is acknowledged, and the next segment lies beyond.
+    /// Returns the end of the window if only the window blocks the sender: all sent data is
+    /// acknowledged, and the next segment lies beyond the window.
     pub(crate) fn blocked_at(&self) -> Option<u64> {
         if !self.window.is_idle() {
             return None;
@@ -97,7 +101,8 @@ impl<S: Scheduler, R> Core<S, R> {
         (!self.admits_unsent(self.stream.first())?).then_some(self.window.advertised)
     }
 
-    /// Whether the window admits a segment that was not sent, and may not have been cut off yet; `None` if there is none.
+    /// Returns whether the window admits an unsent segment, which may still be uncut. Returns
+    /// `None` if there is no such segment.
     pub(super) fn admits_unsent(&self, segment: u64) -> Option<bool> {
         let cut = self.stream.get(segment).map(|entry| (entry.offset, entry.bytes()));
         let (offset, bytes) =
@@ -105,8 +110,9 @@ impl<S: Scheduler, R> Core<S, R> {
         Some(self.window.admits(offset, bytes, self.counted(bytes)))
     }
 
-    /// True if the window that the path itself was told admits `segment`. What others were told counts on it, too, from where
-    /// the segment lies (`mptcp_check_allowed_size` in net/mptcp/protocol.c).
+    /// True if the window that was advertised on this path admits `segment`. Windows of other paths
+    /// also count, from the segment's offset on (`mptcp_check_allowed_size` in
+    /// net/mptcp/protocol.c).
     pub(crate) fn admits_on(&self, index: usize, segment: u64) -> bool {
         let path = &self.paths[index];
         let span = path.flight.span_bytes();
@@ -118,15 +124,15 @@ impl<S: Scheduler, R> Core<S, R> {
         span + u64::from(entry.bytes()) <= path.own_window.max(left)
     }
 
-    /// True if a short segment may fill the rest of the receiver's window. A probe of a closed window is full, as is data
-    /// beyond the window.
+    /// True if a short segment may fill the rest of the receiver's window. Probes of a closed
+    /// window are full segments, as is data beyond the window.
     pub(super) fn fills_window(&self) -> bool {
         let is_closed = self.window.end() <= self.stream.frontier_offset();
         self.fills_window && !(is_closed && self.window.is_probed())
     }
 
-    /// Segments that the window still admits, less those in path queues. All are full, except one
-    /// that [fills](Core::fills_window) the window.
+    /// Returns the number of segments that the window still admits, less those in path queues. All
+    /// are full, except one that [fills](Core::fills_window) the window.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn window_segments(&self) -> u64 {
         let window = &self.window;
@@ -134,7 +140,7 @@ impl<S: Scheduler, R> Core<S, R> {
             WindowRule::Credit => (window.advertised.saturating_sub(window.outstanding)
                 / self.config.counted_segment())
             .saturating_sub(self.queued_segments),
-            // What waits in queues lies below what is not assigned yet, so its place is not counted twice.
+            // Queued segments lie below the unassigned data, so they are not counted twice.
             WindowRule::Offset | WindowRule::Limit => {
                 left_to(&self.stream, window.advertised, self.config.segment_bytes, self.fills_window())
             }
@@ -142,7 +148,7 @@ impl<S: Scheduler, R> Core<S, R> {
     }
 }
 
-/// Unassigned segments up to `offset`.
+/// Returns the number of unassigned segments up to `offset`.
 #[inline]
 fn left_to(stream: &Stream, offset: u64, segment_bytes: u32, fills: bool) -> u64 {
     let (left, full) = (offset.saturating_sub(stream.frontier_offset()), u64::from(segment_bytes));

@@ -5,7 +5,7 @@
 //! account for that does without from then on (§13.4.2.1). Not modelled: that marks are given up where all marked packets get lost.
 
 use super::space::Space;
-use crate::congestion::CongestionController;
+use crate::congestion::{CongestionController, CongestionEvent};
 use crate::core::PathSender;
 use crate::packet::{EcnCounts, PathAck, SegmentEcn};
 use plait_sched::Time;
@@ -52,7 +52,7 @@ impl PathSender<Space> {
         // RFC 9002 §7.3.2: what left before the last reduction is part of what that answered; once per round trip, be it by marks or losses.
         if self.begins_recovery(largest) {
             let window = self.control.window();
-            self.control.on_congestion(now, window);
+            self.control.on_event(now, CongestionEvent::Mark { outstanding: window });
         }
     }
 }

@@ -1,9 +1,10 @@
-//! An end's packets as bytes: QUIC packets without protection (`wire::quic`).
+//! Encodes and decodes an endpoint's packets: QUIC packets without protection (`wire::quic`).
 //!
-//! A connection ID names the end and the path, as the multipath extension has it: it is the end's own number plus the path's. Numbers
-//! of packets are truncated and recovered per path (RFC 9000 §17.1). Stream 0 carries both streams. What the handshake would say is not
-//! modelled: an Initial packet has the time at which the client's left, in place of the random number of a ClientHello, and its answer
-//! that of the client again.
+//! A connection ID identifies the end and the path, as in the multipath extension: it is the sum of
+//! the end's number and the path's. Packet numbers are truncated and recovered per path (RFC 9000
+//! §17.1). Stream 0 carries the data of both directions. The contents of the handshake are not
+//! modelled. An Initial packet of the client has its transmission time in place of the random
+//! number of a ClientHello, and the server's answer returns this time.
 
 use crate::boundaries::{Arriving, Boundaries};
 use crate::packet::{Challenge, Data, EcnCounts, OneRtt, Packet, PathAck, SegmentEcn, Stream};
@@ -16,7 +17,8 @@ use plait_sched::{Duration, PathId, Time};
 /// Bytes of a connection ID.
 const ID_BYTES: usize = 8;
 
-/// Bytes of a packet number at least: so many packets may overtake one before it is mistaken for another.
+/// Smallest length of a packet number in bytes. It limits the reordering of packets before a number
+/// becomes ambiguous.
 const LEAST_NUMBER_BYTES: u8 = 2;
 
 /// Bytes of a datagram with an Initial packet (RFC 9000 §14.1).
@@ -26,47 +28,48 @@ const INITIAL_BYTES: usize = 1200;
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
 
-/// Frames of stream 1 tell that a segment is over. Their data is the segment's size in bytes.
+/// Stream for abandoned segments. The data of its frames is the segment's size in bytes.
 const OVER: u32 = 1;
 
-/// Where frames begin in a packet of the short form at the earliest.
+/// Smallest offset of the frames in a packet of the short form.
 const FRAMES_AT: usize = 1 + ID_BYTES + 1;
 
-/// The numbers of one path's packets.
+/// Packet numbers of one path.
 #[derive(Clone, Copy, Debug, Default)]
 struct Numbers {
-    /// The largest of our own that the peer has acknowledged.
+    /// Largest of our numbers that the peer has acknowledged.
     acknowledged: Option<u64>,
-    /// The largest of the peer's that was read.
+    /// Largest number read from the peer.
     largest: Option<u64>,
 }
 
-/// One end's view of the bytes: it writes what the end sends, and reads what its peer sends.
+/// One end's codec: encodes the packets of this end, and decodes those of its peer.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// What packets for this end carry on path 0, and for the peer.
+    /// Connection IDs of path 0: this end's, and the peer's.
     own: u64,
     peer: u64,
     /// The peer's first limit (initial_max_data).
     window: u64,
     paths: Vec<Numbers>,
-    /// Initial packets that were sent.
+    /// Number of Initial packets sent.
     initials: u64,
     sent: Boundaries,
     numbered: bool,
-    /// Nobody is told where our segments begin.
+    /// True if the starts of our segments are not recorded.
     untold: bool,
 }
 
 impl Image {
-    /// `ack_delay_exponent`: delays are told in microseconds.
+    /// The `ack_delay_exponent`: delays are in microseconds.
     pub const ACK_DELAY_EXPONENT: u32 = 0;
 
-    /// Bytes of an acknowledgement's ranges behind the first one at most: of seven that are shorter than 16,384 packets, as
-    /// their gaps are.
+    /// Largest number of bytes for an acknowledgement's ranges after the first: seven ranges whose
+    /// lengths and gaps are below 16,384 packets.
     pub const FURTHER_RANGES: usize = 7 * 4;
 
-    /// For an end with connection IDs from `own` on, whose peer has them from `peer` on and takes `window` bytes at first.
+    /// Creates the image of an end with connection IDs from `own` on. The peer has IDs from `peer`
+    /// on, and `window` is its first limit.
     pub fn new(own: u64, peer: u64, window: u64, paths: usize) -> Self {
         let sent = Boundaries::default();
         Self {
@@ -81,31 +84,35 @@ impl Image {
         }
     }
 
-    /// There is another path.
+    /// Adds a path.
     pub fn add_path(&mut self) {
         self.paths.push(Numbers::default());
     }
 
-    /// STREAM frames say the segment's number where QUIC has the place of its first byte. So segments may have any length, and a peer that sees nothing but
-    /// packets reads them with [`Boundaries::numbered`]. A segment without payload is over: the peer counts it as arrived, and gets no bytes.
-    /// Both ends have to be told; nobody else understands it.
+    /// Puts segment numbers into STREAM frames, in place of QUIC's byte offsets. Segments may then
+    /// have any length, and a peer that sees only packets decodes them with
+    /// [`Boundaries::numbered`]. A segment without payload is abandoned: the peer counts it as
+    /// arrived, and gets no bytes. Both ends must use this form; other implementations do not
+    /// understand it.
     #[must_use]
     pub fn numbered(self) -> Self {
         Self { numbered: true, ..self }
     }
 
-    /// Where the segments begin that this end has sent.
+    /// Returns the starts of the segments that this end has sent.
     pub const fn boundaries(&self) -> &Boundaries {
         &self.sent
     }
 
-    /// Nothing is kept of where the segments begin that this end sends, because the peer reads them with [`Boundaries::uniform`]: [`Image::boundaries`] are none.
+    /// Records no starts of sent segments, because the peer decodes them with
+    /// [`Boundaries::uniform`]: [`Image::boundaries`] stays empty.
     #[must_use]
     pub fn untold(self) -> Self {
         Self { untold: true, ..self }
     }
 
-    /// Appends a packet as it leaves the end. `payload`: the bytes of its segment, if it carries one.
+    /// Appends a packet that leaves this end. `payload`: the bytes of its segment, if it carries
+    /// one.
     pub fn encode(&mut self, transmit: &Transmit<'_>, payload: &[u8], out: &mut Vec<u8>) {
         match transmit.packet {
             Packet::OneRtt(packet) => self.encode_one_rtt(transmit.path, packet, payload, out),
@@ -129,7 +136,7 @@ impl Image {
             Challenge::Answered(time) => Frame::PathResponse(time.as_nanos().to_be_bytes()),
         }));
         if packet.ping {
-            // With the number four bytes at least (RFC 9001 §5.4.2).
+            // At least four bytes together with the packet number (RFC 9001 §5.4.2).
             frames.extend([Frame::Ping, Frame::Padding(1)]);
         }
         let size = packet.stream.map_or(0, |stream| stream.data.bytes).to_be_bytes();
@@ -152,7 +159,8 @@ impl Image {
         let number = truncated(packet.number, acknowledged);
         let destination = connection_id(self.peer, path);
         let header = Header::Short(quic::Short { spin: false, key_phase: false, destination, number });
-        // Packets inside another connection's datagrams leave on paths that it has validated.
+        // Packets inside the datagrams of another connection leave on paths that this connection
+        // has validated.
         if packet.challenge.is_some() && !self.numbered {
             // RFC 9000 §8.2.1, §8.2.2
             let mut bare = Vec::new();
@@ -179,11 +187,11 @@ impl Image {
         header.encode(&[crypto, Frame::Padding(padding)], out);
     }
 
-    /// Reads a packet of the peer's, and hands it on with its payload.
+    /// Decodes a packet of the peer, and passes it on with its payload.
     ///
     /// # Errors
-    /// If it is not of this connection, cannot be read, has more than an endpoint takes in one packet, or data that begins where no
-    /// segment of the peer's does.
+    /// If the packet is of another connection, malformed, has more than an endpoint accepts in one
+    /// packet, or has data that does not begin at a segment of the peer.
     pub fn decode(
         &mut self,
         arriving: &Arriving<'_>,
@@ -206,7 +214,7 @@ impl Image {
             return Err(foreign(short.destination, 1));
         };
         let mut read = OneRtt::new(short.number.expand(numbers.largest));
-        // The mark is IP's; that a window was reduced is nothing that QUIC says.
+        // The mark comes from IP. QUIC does not signal a reduced window.
         read.ecn = SegmentEcn { reduced: false, ..ecn };
         let mut payload: &[u8] = &[];
         for frame in packet.frames {
@@ -238,14 +246,14 @@ impl Image {
         let numbers = &mut self.paths[path.index()];
         numbers.largest = numbers.largest.max(Some(read.number));
         if let Some(limit) = read.max_data {
-            // The limit is a window beyond what was delivered.
+            // The limit is a window beyond the delivered data.
             self.sent.stream.settle(limit.saturating_sub(self.window));
         }
         take(&Packet::OneRtt(read), payload);
         Ok(())
     }
 
-    /// The first ranges, as many as there is room for in memory.
+    /// Reads the first ranges, as many as fit in memory.
     fn read_ack(&mut self, path: u32, wire: &Ack) -> Result<PathAck, DecodeError> {
         let numbers = self.paths.get_mut(path as usize).filter(|_| path <= u8::MAX.into());
         let Some(numbers) = numbers else {
@@ -268,7 +276,7 @@ fn connection_id(first: u64, path: PathId) -> ConnectionId {
     ConnectionId::new(&first.wrapping_add(path.0.into()).to_be_bytes()).unwrap_or_default()
 }
 
-/// Counters stay below 2⁶².
+/// Converts a counter, which stays below 2⁶².
 fn integer(value: u64) -> VarInt {
     VarInt::new(value).unwrap_or(VarInt::MAX)
 }
@@ -290,7 +298,7 @@ fn path_ack(ack: &PathAck) -> Option<PathFrame> {
     for next in ack.ranges()[1..].iter().map(range) {
         let numbers = [ranges.smallest() - next.largest - 2, next.largest - next.smallest];
         let bytes = numbers.into_iter().map(|number| integer(number).encoded_bytes()).sum();
-        // The older ones were in earlier acknowledgements.
+        // Earlier acknowledgements contained the older ranges.
         let Some(left) = room.checked_sub(bytes) else { break };
         room = left;
         let fits = ranges.push(next);
@@ -306,7 +314,7 @@ fn path_ack(ack: &PathAck) -> Option<PathFrame> {
     Some(PathFrame::Ack { path: ack.path.0.into(), ack: ack_frame })
 }
 
-/// Takes what a packet has once for an endpoint.
+/// Sets a value. Fails if the packet has two of the kind, since an endpoint takes one.
 fn once<T>(place: &mut Option<T>, value: T, field: &'static str) -> Result<(), DecodeError> {
     match place.replace(value) {
         None => Ok(()),
@@ -314,7 +322,7 @@ fn once<T>(place: &mut Option<T>, value: T, field: &'static str) -> Result<(), D
     }
 }
 
-/// The peer's segment in a frame. A forgotten segment reads as the oldest remembered one: both were
+/// Returns the peer's segment in a frame. A forgotten segment gives the oldest kept one. Both were
 /// delivered, so the receiver finds a duplicate.
 fn segment(stream: &quic::Stream<'_>, peer: &Boundaries) -> Result<Stream, DecodeError> {
     if stream.id != VarInt::ZERO {
@@ -328,13 +336,13 @@ fn segment(stream: &quic::Stream<'_>, peer: &Boundaries) -> Result<Stream, Decod
     Ok(Stream { data, offset })
 }
 
-/// How many bytes a segment had of which a frame says that it is over.
+/// Returns the size of the abandoned segment that a frame announces, if it announces one.
 fn bytes_over(stream: &quic::Stream<'_>) -> Option<u32> {
     let bytes = stream.data.try_into().ok().filter(|_| stream.id == VarInt::from(OVER))?;
     Some(u32::from_be_bytes(bytes)).filter(|bytes| *bytes > 0)
 }
 
-/// What begins a connection, or its answer.
+/// Reads an Initial packet or its answer.
 fn read_hello(frames: quic::Frames<'_>, mut take: impl FnMut(&Packet)) -> Result<(), DecodeError> {
     for frame in frames {
         let Frame::Crypto { data, .. } = frame? else { continue };

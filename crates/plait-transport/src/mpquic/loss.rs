@@ -2,7 +2,7 @@
 
 use super::sender::Sender;
 use super::space::Space;
-use crate::congestion::CongestionController;
+use crate::congestion::{CongestionController, CongestionEvent};
 use crate::core::{ANY_PATH, PathSender, Transmission, TransmissionState};
 use crate::observer::Observer;
 use crate::rtt::RttEstimator;
@@ -68,12 +68,12 @@ impl PathSender<Space> {
         if self.begins_recovery(newest) {
             // RFC 9002 §7.3.2 halves the window, however much of it is used.
             let window = self.control.window();
-            self.control.on_congestion(now, window);
+            self.control.on_event(now, CongestionEvent::Loss { outstanding: window });
         }
         let variation = (self.rtt.variation() * 4).max(Duration::from_millis(1));
         let long = (self.rtt.smoothed() + variation + self.recovery.ack_delay) * u64::from(PERSISTENT);
         if contiguous && span > long {
-            self.control.set_window(2 * self.segment);
+            self.control.on_event(now, CongestionEvent::Collapse { window: 2 * self.segment });
         }
     }
 

@@ -1,4 +1,5 @@
-//! The receiving half: which packets of each path came, when to acknowledge them, and how much more may come.
+//! The receiving half: tracks each path's packets, and decides when to acknowledge them and how
+//! much the peer may send.
 
 use super::Config;
 use crate::observer::Observer;
@@ -7,38 +8,40 @@ use crate::reassembly::{Arrival, Reassembly};
 use plait_sched::{Duration, PathId, Time};
 use std::collections::VecDeque;
 
-/// Ranges of numbers that are remembered per path. What lies before them was reported often enough (RFC 9000 §13.2.3).
+/// Number of remembered ranges per path. Lower ranges were reported often enough (RFC 9000
+/// §13.2.3).
 const REMEMBERED: usize = 32;
 
-/// Where nothing comes on a path for so long while another one carries packets, what came there is acknowledged on that one, too.
+/// Silence on a path, while another one carries packets, after which its packets are also
+/// acknowledged on the other path.
 const SILENCE: Duration = Duration::from_millis(50);
 
-/// Acknowledgements that repeat a new limit: some get lost.
+/// Number of acknowledgements that carry a new limit, because some are lost.
 const REPEATED: u8 = 3;
 
-/// The packets of one path.
+/// Received packets of one path.
 #[derive(Clone, Debug, Default)]
 struct Arrivals {
-    /// Ranges of their numbers, the highest first.
+    /// Ranges of packet numbers, the highest first.
     ranges: VecDeque<(u64, u64)>,
-    /// When the one with the highest number came.
+    /// Arrival time of the packet with the highest number.
     newest_at: Time,
-    /// Packets that want to be acknowledged, since the last acknowledgement.
+    /// Number of ack-eliciting packets since the last acknowledgement.
     unacknowledged: u8,
-    /// When a delayed acknowledgement must leave at the latest.
+    /// Latest time for a delayed acknowledgement.
     deadline: Option<Time>,
-    /// An acknowledgement leaves now.
+    /// True if an acknowledgement leaves now.
     due: bool,
-    /// Something came since its acknowledgements left on another path, too.
+    /// True if packets arrived since acknowledgements of this path last left on another path.
     untold: bool,
-    /// They leave on this path now.
+    /// The other path on which an acknowledgement leaves now.
     elsewhere: Option<PathId>,
-    /// Packets by their marks; each packet once.
+    /// Packets by ECN mark, without duplicates.
     marks: EcnCounts,
 }
 
 impl Arrivals {
-    /// Notes a number; what it is among the others.
+    /// Records a packet number. Returns its place among the others.
     fn note(&mut self, number: u64) -> Place {
         let newest = self.ranges.front().map(|range| range.1);
         if newest.is_none_or(|newest| number > newest) {
@@ -50,11 +53,12 @@ impl Arrivals {
             self.ranges.truncate(REMEMBERED);
             return if number == next { Place::Next } else { Place::OutOfOrder };
         }
-        // The first range that begins at the number or before it.
+        // The first range that begins at or before the number.
         let at = self.ranges.iter().position(|range| range.0 <= number);
         match at {
             Some(at) if number <= self.ranges[at].1 => return Place::Known,
-            // Below all that is remembered: forgotten because it was reported, or overtaken by very many.
+            // The number is below all remembered ranges. Its range was removed after being
+            // reported, or the packet was overtaken by very many others.
             None if self.ranges.len() == REMEMBERED => return Place::Known,
             _ => {}
         }
@@ -77,9 +81,10 @@ impl Arrivals {
 }
 
 impl Arrivals {
-    /// What came, as it is told.
+    /// Returns the acknowledgement frame for the received packets.
     fn report(&self, now: Time, path: PathId) -> PathAck {
-        // The frame tells microseconds, and a little less makes no round trip shorter than it was.
+        // The frame has units of microseconds. Rounding down never makes a round-trip time shorter
+        // than it was.
         let waited = Duration::from_micros(now.since(self.newest_at).as_nanos() / 1_000);
         let mut ack = PathAck::new(path, waited);
         ack.marks = Some(self.marks).filter(|&marks| marks != EcnCounts::default());
@@ -97,16 +102,16 @@ enum Place {
     Known,
 }
 
-/// The receiving half of an end.
+/// The receiving half of an endpoint.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     reassembly: Reassembly,
     spaces: Vec<Arrivals>,
     ack_every: u8,
     ack_delay: Duration,
-    /// Whether what came on a path that is silent is acknowledged on another one.
+    /// Whether packets of a silent path are acknowledged on another path.
     tells_elsewhere: bool,
-    /// The limit that was told last, and how often it still is to be repeated.
+    /// The last announced limit, and the number of its remaining repetitions.
     announced: (u64, u8),
 }
 
@@ -123,7 +128,7 @@ impl Receiver {
         }
     }
 
-    /// There is another path.
+    /// Adds a path.
     pub(super) fn add_path(&mut self) {
         self.spaces.push(Arrivals::default());
     }
@@ -132,8 +137,9 @@ impl Receiver {
         &self.reassembly
     }
 
-    /// Notes a packet that wants no acknowledgement, so that the next packet is in order. One that does not follow the newest packet is not
-    /// noted, since each range takes room in every acknowledgement.
+    /// Records a packet that is not ack-eliciting, so that the next packet is in order. Only the
+    /// number after the newest packet is recorded, because each range takes space in every
+    /// acknowledgement.
     pub(super) fn note(&mut self, now: Time, path: PathId, number: u64) {
         let Some(space) = self.spaces.get_mut(path.index()) else { return };
         if let Some(newest) = space.ranges.front_mut().filter(|newest| newest.1 + 1 == number) {
@@ -142,11 +148,12 @@ impl Receiver {
         }
     }
 
-    /// Takes a packet that wants to be acknowledged.
+    /// Processes an ack-eliciting packet.
     pub(super) fn handle(&mut self, now: Time, path: PathId, packet: &OneRtt, observer: &mut impl Observer) {
         let Some(space) = self.spaces.get_mut(path.index()) else { return };
         if let Some(stream) = &packet.stream {
-            // What there is no room for has not arrived: its packet is not acknowledged. Within the limit that was told there is room.
+            // A segment without buffer space has not arrived, so its packet is not acknowledged.
+            // Within the announced limit there is space.
             if self.reassembly.accept(now, path, &stream.data, observer) == Arrival::Refused {
                 return;
             }
@@ -165,7 +172,7 @@ impl Receiver {
             let (limit, repeats) = &mut self.announced;
             *repeats = (*repeats).max(u8::from(known < *limit));
         }
-        // RFC 9000 §13.2.1: what is out of order, and what was marked, is acknowledged at once.
+        // RFC 9000 §13.2.1: reordered and marked packets are acknowledged at once.
         let urgent = place != Place::Next
             || packet.ecn.congested
             || packet.challenge.is_some()
@@ -178,7 +185,8 @@ impl Receiver {
         self.find_silent(now, path);
     }
 
-    /// Something came on `path`. Where nothing came for a while meanwhile, acknowledgements may have been lost with the path: the peer would take for lost, and send again, what is here.
+    /// Finds paths that are silent while a packet arrives on `path`. Acknowledgements may have been
+    /// lost with such a path. The peer would then declare received data lost and retransmit it.
     fn find_silent(&mut self, now: Time, path: PathId) {
         for space in self.spaces.iter_mut().filter(|space| space.untold) {
             if now.since(space.newest_at) >= SILENCE {
@@ -187,13 +195,14 @@ impl Receiver {
         }
     }
 
-    /// A path whose packets are to be acknowledged once more now, and on which one.
+    /// Returns a path whose packets must be acknowledged again now, and the path for this
+    /// acknowledgement.
     pub(super) fn silent(&self) -> Option<(PathId, PathId)> {
         let mut spaces = self.spaces.iter().enumerate();
         spaces.find_map(|(index, space)| Some((PathId(index as u8), space.elsewhere?)))
     }
 
-    /// The acknowledgement of what came on `path`, once more.
+    /// Returns the acknowledgement of the packets of `path` again.
     pub(super) fn repeat(&mut self, now: Time, path: PathId) -> Option<PathAck> {
         let space = self.spaces.get_mut(path.index())?;
         space.elsewhere = None;
@@ -206,17 +215,17 @@ impl Receiver {
         }
     }
 
-    /// When the first delayed acknowledgement leaves; [`Time::MAX`] for never.
+    /// Returns the time of the first delayed acknowledgement, or [`Time::MAX`] for never.
     pub(super) fn next_timer(&self) -> Time {
         self.spaces.iter().filter_map(|space| space.deadline).min().unwrap_or(Time::MAX)
     }
 
-    /// A path whose packets are to be acknowledged now.
+    /// Returns a path whose packets must be acknowledged now.
     pub(super) fn due(&self) -> Option<PathId> {
         self.spaces.iter().position(|space| space.due).map(|index| PathId(index as u8))
     }
 
-    /// The acknowledgement of what came on `path`, if there is anything new to acknowledge.
+    /// Returns the acknowledgement of the packets of `path`, if there are new ones.
     pub(super) fn acknowledge(&mut self, now: Time, path: PathId) -> Option<PathAck> {
         let space = self.spaces.get_mut(path.index()).filter(|space| space.unacknowledged > 0)?;
         space.unacknowledged = 0;
@@ -225,8 +234,10 @@ impl Receiver {
         Some(space.report(now, path))
     }
 
-    /// A new limit of flow control, to be told with an acknowledgement. RFC 9000 §4.2 leaves it open how often that is. With every one that
-    /// has something new, as TCP does: were it told in large steps, each would be scheduled at once, by what paths are like at that moment.
+    /// Returns a new limit of flow control, to be sent with an acknowledgement. RFC 9000 §4.2
+    /// leaves the frequency open. Here every acknowledgement with new data has a limit, as in TCP.
+    /// Otherwise limits would grow in large steps, and the scheduler would assign each step at
+    /// once, by the state of the paths at that time.
     pub(super) fn limit(&mut self) -> Option<u64> {
         let limit = self.reassembly.delivered_bytes().saturating_add(self.reassembly.capacity());
         if limit > self.announced.0 {

@@ -1,25 +1,26 @@
-//! How long an acknowledgement waits for another segment.
+//! Delay of acknowledgements.
 
 use super::Rules;
 use crate::rtt::{RtoConfig, RttEstimator};
 use plait_sched::{Duration, Time};
 
-/// What decides it, see [`Rules`].
+/// State of the delay; see [`Rules`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckDelay {
-    /// So many more are not delayed.
+    /// Number of further acknowledgements that are not delayed.
     pub(super) quick: u8,
-    /// How long one waits at least, and without Linux' rules (TCP_ATO_MIN, TCP_DELACK_MIN).
+    /// Smallest delay, and the constant delay without Linux' rules (TCP_ATO_MIN, TCP_DELACK_MIN).
     least: Duration,
-    /// How long one would wait (`icsk_ack.ato`).
+    /// Current delay (`icsk_ack.ato`).
     wait: Duration,
-    /// When the last segment arrived in order.
+    /// Arrival time of the last segment in order.
     last: Option<Time>,
-    /// When the SYN was answered, until that is confirmed.
+    /// Time of the SYN/ACK, until it is confirmed.
     answered: Option<Time>,
-    /// How long the confirmation took: all that the receiver of a stream knows of the round trip (`tcp_synack_rtt_meas`).
+    /// Time from the SYN/ACK to its confirmation: the only round-trip time that the receiver of a
+    /// stream knows (`tcp_synack_rtt_meas`).
     round_trip: Option<Duration>,
-    /// What would be the retransmission timeout if this end sent data.
+    /// The retransmission timeout that this end would have as a sender.
     timeout: Duration,
 }
 
@@ -36,14 +37,14 @@ impl AckDelay {
         }
     }
 
-    /// A SYN is answered.
+    /// Records that a SYN is answered.
     pub(super) fn note_answer(&mut self, now: Time) {
         if self.round_trip.is_none() {
             self.answered = Some(now);
         }
     }
 
-    /// Something came that only who got the answer sends.
+    /// Records a packet that only an end with the SYN/ACK sends.
     pub(super) fn note_confirmed(&mut self, now: Time, rto: &RtoConfig) {
         let Some(answered) = self.answered.take() else { return };
         let round_trip = now.since(answered);
@@ -55,9 +56,10 @@ impl AckDelay {
 }
 
 impl Rules {
-    /// A segment arrived in order. How long acknowledgements wait follows the spacing of such segments, as far as they come
-    /// closer together than that; after a longer pause than the timeout the sender starts anew (`tcp_event_data_recv` in
-    /// net/ipv4/tcp_input.c, which `tcp_data_queue` calls for what is in order alone: a gap that is long in being filled is a pause).
+    /// Records a segment in order. The delay follows the interval between such segments, if this is
+    /// shorter than the delay. After a pause longer than the timeout the sender restarts
+    /// (`tcp_event_data_recv` in net/ipv4/tcp_input.c). `tcp_data_queue` calls that function only
+    /// for segments in order, so the time to fill a gap counts as a pause.
     pub(super) fn adapt(&self, delay: &mut AckDelay, now: Time) {
         let (gap, least) = (delay.last.map(|last| now.since(last)), delay.least);
         delay.last = Some(now);
@@ -72,18 +74,20 @@ impl Rules {
         }
     }
 
-    /// What came shows that the sender waits in vain: the next acknowledgements are not delayed (tcp_enter_quickack_mode).
+    /// Stops delaying the next acknowledgements, after a packet that shows that the sender waits in
+    /// vain (tcp_enter_quickack_mode).
     pub(super) const fn hurry(&self, delay: &mut AckDelay) {
         (delay.quick, delay.wait) = (self.quick_acks, delay.least);
     }
 
-    /// So many acknowledgements are not delayed at least (tcp_enter_quickack_mode with that number).
+    /// Leaves at least `count` acknowledgements without delay (tcp_enter_quickack_mode with this
+    /// count).
     pub(super) fn hurry_for(&self, delay: &mut AckDelay, count: u8) {
         (delay.quick, delay.wait) = (delay.quick.max(count), delay.least);
     }
 
-    /// How long an acknowledgement waits that is put off now: not longer than a round trip, or what is least (tcp_send_delayed_ack in
-    /// net/ipv4/tcp_output.c).
+    /// Returns the delay of an acknowledgement: at most a round-trip time, but at least the
+    /// smallest delay (tcp_send_delayed_ack in net/ipv4/tcp_output.c).
     pub(super) fn ack_delay(&self, delay: &AckDelay) -> Duration {
         let Some(longest) = self.longest_ack_delay.filter(|_| delay.wait > delay.least) else {
             return delay.wait;
@@ -92,7 +96,8 @@ impl Rules {
         delay.wait.min(round_trip.max(delay.least)).min(longest)
     }
 
-    /// An acknowledgement waited in vain: others wait twice as long (tcp_delack_timer_handler in net/ipv4/tcp_timer.c).
+    /// Doubles the delay after an acknowledgement waited in vain for another segment
+    /// (tcp_delack_timer_handler in net/ipv4/tcp_timer.c).
     pub(super) fn note_waited(&self, delay: &mut AckDelay) {
         if let Some(longest) = self.longest_ack_delay {
             delay.wait = (delay.wait * 2).min(delay.timeout).min(longest);

@@ -9,7 +9,7 @@
 use super::ack_delay::AckDelay;
 use super::subflow::{Repair, Subflow};
 use super::{Losses, Rules};
-use crate::congestion::CongestionController;
+use crate::congestion::{CongestionController, CongestionEvent};
 use crate::core::PathSender;
 use crate::packet::{Ack, SegmentEcn, TcpSegment};
 use plait_sched::Time;
@@ -70,7 +70,7 @@ impl PathSender<Subflow> {
             return;
         }
         let outstanding = self.outstanding();
-        self.control.on_congestion(now, outstanding);
+        self.control.on_event(now, CongestionEvent::Mark { outstanding });
         let subflow = &mut self.recovery;
         subflow.ecn.note_reduced();
         subflow.ecn.reduced_until = Some(self.flight.next());

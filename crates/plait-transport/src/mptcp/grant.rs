@@ -1,135 +1,141 @@
-//! The receiver's window as Linux 6.12 reckons it: in memory, by each subflow for itself, with one edge for
-//! all of them.
+//! The receive window as Linux 6.12 computes it: in memory, per subflow, with one right edge for
+//! all subflows.
 //!
-//! What a window may be depends on how much memory packets take beside their payload, which Linux learns from
-//! those that arrive (the *scaling ratio*); on what waits; and on how far the subflow has opened
-//! (`rcv_ssthresh`). With MPTCP what waits is what the *connection* holds, out of order or unread: a
-//! subflow's own gaps hold nothing back. Subflows may take back what they granted ("mptcp: allow subflow rcv
-//! wnd to shrink", 6.12.94); only the edge, which is the furthest that any acknowledgement granted, never
-//! moves back. Sources: `__tcp_select_window` and `tcp_select_window` in net/ipv4/tcp_output.c,
-//! `tcp_measure_rcv_mss` and `tcp_grow_window` in net/ipv4/tcp_input.c, `tcp_cleanup_rbuf` in net/ipv4/tcp.c,
-//! `mptcp_established_options_dss` and `mptcp_set_rwin` in net/mptcp/options.c, `mptcp_cleanup_rbuf` and
-//! `mptcp_rcv_space_adjust` in net/mptcp/protocol.c.
+//! A window depends on three quantities. First, the memory of packets in addition to their payload,
+//! which Linux learns from arriving packets (the *scaling ratio*). Second, the data that waits in
+//! the buffer. Third, the limit to which the subflow has opened its window (`rcv_ssthresh`). With
+//! MPTCP, the waiting data is that of the *connection*, out of order or unread: a subflow's own
+//! gaps hold nothing back. Subflows may shrink windows that they granted ("mptcp: allow subflow rcv
+//! wnd to shrink", 6.12.94). Only the edge, which is the furthest that any acknowledgement granted,
+//! never moves back.
+//! Sources: `__tcp_select_window` and `tcp_select_window` in net/ipv4/tcp_output.c,
+//! `tcp_measure_rcv_mss` and `tcp_grow_window` in net/ipv4/tcp_input.c, `tcp_cleanup_rbuf` in
+//! net/ipv4/tcp.c, `mptcp_established_options_dss` and `mptcp_set_rwin` in net/mptcp/options.c,
+//! `mptcp_cleanup_rbuf` and `mptcp_rcv_space_adjust` in net/mptcp/protocol.c.
 //!
-//! Not modelled: the buffer does not grow by itself (`tcp_moderate_rcvbuf` is off in the lab), and memory is
+//! Not modelled: the buffer does not grow automatically (`tcp_moderate_rcvbuf` is off in the lab),
+//! and memory is never short.
 //! never short.
 
 use plait_sched::{Duration, Time};
 
-/// What a packet takes in the receive buffer beside its payload, in bytes: of one that was sent on the same
-/// machine. On real cards packets arrive merged, and windows are larger for the same buffer.
+/// Memory of a packet in the receive buffer in addition to its payload, in bytes, for a packet sent
+/// on the same machine. Real network cards merge packets, so the same buffer gives larger windows.
 pub(super) const PACKET_MEMORY: u64 = 832;
 
 /// Ratios are in parts of 256 (`TCP_RMEM_TO_WIN_SCALE`).
 const RATIO_BITS: u32 = 8;
-/// Before a subflow has seen a packet (`TCP_DEFAULT_SCALING_RATIO`).
+/// Ratio before a subflow has received a packet (`TCP_DEFAULT_SCALING_RATIO`).
 const DEFAULT_RATIO: u64 = 128;
-/// How large segments are thought to be before one has arrived (`TCP_MSS_DEFAULT`), in bytes.
+/// Assumed segment size before a segment has arrived (`TCP_MSS_DEFAULT`), in bytes.
 const DEFAULT_SEGMENT: u64 = 536;
-/// Smaller ones that arrive in order do not open the window (`tcp_event_data_recv`).
+/// Smaller segments in order do not open the window (`tcp_event_data_recv`).
 const SMALLEST_OPENING: u64 = 128;
-/// The least that the window's scale makes room for (`net.core.rmem_max`), in bytes.
+/// Smallest buffer for which the window scale is computed (`net.core.rmem_max`), in bytes.
 const SCALED_MEMORY: u64 = 212_992;
-/// Headers of IP and TCP without options, and the timestamps' option.
+/// Headers of IP and TCP without options, and the timestamps option.
 const PLAIN_HEADERS: u64 = 40;
 const TIMESTAMPS: u64 = 12;
-/// The largest window that a SYN's answer tells, which is not scaled.
+/// Largest window in a SYN/ACK, which is not scaled.
 const UNSCALED: u64 = 65_535;
 
-/// What a socket's memory grants by `ratio`.
+/// Returns the window for a socket's memory at `ratio`.
 const fn granted(memory: i64, ratio: u64) -> i64 {
     (memory * ratio as i64) >> RATIO_BITS
 }
 
-/// The buffer in memory whose window, full packets of `payload` bytes assumed, is `window` bytes when it is
-/// empty.
+/// Returns the size of the buffer, in memory, whose window is `window` bytes when it is empty and
+/// packets have `payload` bytes.
 pub(super) fn receive_memory(window: u64, payload: u64) -> u64 {
     let ratio = ((payload << RATIO_BITS) / (payload + PACKET_MEMORY)).max(1);
     (u128::from(window) << RATIO_BITS).div_ceil(u128::from(ratio)).clamp(4096, (1 << 30) - 1) as u64
 }
 
-/// The scale of windows of a buffer (`tcp_select_initial_window`).
+/// Returns the window scale of a buffer (`tcp_select_initial_window`).
 fn scale(memory: u64) -> u8 {
     (memory.max(SCALED_MEMORY).ilog2() - 15).min(14) as u8
 }
 
-/// Likewise, of one whose window is `window` bytes when full packets of `payload` bytes come.
+/// Returns the window scale of a buffer whose window is `window` bytes for full packets of
+/// `payload` bytes.
 pub(super) fn window_scale(window: u64, payload: u64) -> u8 {
     scale(receive_memory(window, payload))
 }
 
-/// One subflow's part.
+/// State of one subflow.
 #[derive(Clone, Debug)]
 struct SubflowGrant {
-    /// It takes part: its handshake is over.
+    /// True once the subflow's handshake is over.
     open: bool,
     ratio: u64,
     /// `window_clamp`.
     clamp: u64,
-    /// `rcv_ssthresh`: how far it has opened.
+    /// `rcv_ssthresh`: the limit to which the window has opened.
     threshold: u64,
-    /// `rcv_mss`: how large the peer's segments are.
+    /// `rcv_mss`: the estimated segment size of the peer.
     typical: u64,
-    /// `last_seg_size`: the last one that was smaller.
+    /// `last_seg_size`: size of the last segment that was smaller than the estimate.
     smaller: u64,
-    /// `rcv_wnd`: what it granted last, from `acknowledged` (`rcv_wup`) on, in bytes of the subflow.
+    /// `rcv_wnd`: the last granted window from `acknowledged` (`rcv_wup`) on, in bytes of the
+    /// subflow.
     window: u64,
     acknowledged: u64,
-    /// The edge that it knew then (`rcv_wnd_sent`).
+    /// The edge when that window was granted (`rcv_wnd_sent`).
     edge: u64,
-    /// The round trip as the receiver sees it, in eighths of microseconds; 0 if it has seen none
-    /// (`rcv_rtt_est`).
+    /// The receiver's estimate of the round-trip time, in eighths of microseconds; 0 without a
+    /// sample (`rcv_rtt_est`).
     round_trip: u64,
-    /// The last timestamp that told one.
+    /// The last echoed timestamp that gave a sample.
     echo: Option<u32>,
 }
 
 impl SubflowGrant {
-    /// The bytes of the subflow beyond `next` that it has granted (`tcp_receive_window`).
+    /// Returns the granted bytes of the subflow beyond `next` (`tcp_receive_window`).
     fn left(&self, next: u64) -> u64 {
         (self.acknowledged + self.window).saturating_sub(next)
     }
 }
 
-/// What an acknowledgement grants.
+/// The window of an acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Granted {
-    /// Bytes beyond the data acknowledgement, as the field says it.
+    /// Bytes beyond the data acknowledgement, as the window field expresses them.
     pub(super) window: u64,
-    /// Memory is scarce: acknowledgements are delayed again.
+    /// True if memory is scarce, so that acknowledgements are delayed again.
     pub(super) scarce: bool,
 }
 
-/// The buffer, and what was granted.
+/// The receive buffer and the granted windows.
 #[derive(Clone, Debug)]
 pub(super) struct Grants {
     multipath: bool,
     /// `sk_rcvbuf`, the same for the connection and each subflow.
     memory: u64,
-    /// Windows are multiples of this (two to the power of the window's scale).
+    /// Windows are multiples of this (two to the power of the window scale).
     unit: u64,
     /// `advmss`.
     segment: u64,
-    /// The connection's ratio: the least of the subflows'.
+    /// The connection's ratio: the smallest of the subflows.
     ratio: u64,
     subflows: Vec<SubflowGrant>,
-    /// The stream's offset up to which was granted (`rcv_wnd_sent`).
+    /// The stream offset up to which data was granted (`rcv_wnd_sent`).
     edge: u64,
-    /// The window that went out last, on any subflow (`old_wspace`).
+    /// The last advertised window, on any subflow (`old_wspace`).
     last: u64,
-    /// The longest round trip when the ratio was looked at, as those of the subflows.
+    /// The longest round-trip time of the subflows when the ratio was last updated, in the same
+    /// unit.
     round_trip: u64,
-    /// The beginning of the measurement during which it is not looked at again.
+    /// Start of the current interval, in which the ratio is not updated again.
     measured: Option<Time>,
 }
 
 impl Grants {
-    /// For a buffer of `memory` bytes and packets of at most `packet` bytes.
+    /// Creates the state for a buffer of `memory` bytes and packets of at most `packet` bytes.
     pub(super) fn new(memory: u64, packet: u64, paths: usize, multipath: bool) -> Self {
         let unit = 1 << scale(memory);
         let segment = packet.saturating_sub(PLAIN_HEADERS + TIMESTAMPS).max(1);
         let window = initial_window(memory, segment);
-        // tcp_init_buffer_space: a segment is kept back.
+        // tcp_init_buffer_space: a segment is held back.
         let full = granted(memory as i64, DEFAULT_RATIO) as u64;
         let clamp = if full > 2 * segment { (full - segment).max(2 * segment) } else { full };
         let subflow = SubflowGrant {
@@ -160,28 +166,29 @@ impl Grants {
         }
     }
 
-    /// A subflow's handshake is over.
+    /// Records that a subflow's handshake is over.
     pub(super) fn open(&mut self, index: usize) {
         self.subflows[index].open = true;
     }
 
-    /// The buffer, in bytes of memory.
+    /// Returns the size of the buffer, in bytes of memory.
     pub(super) const fn memory(&self) -> u64 {
         self.memory
     }
 
-    /// What the answer to a SYN tells.
+    /// Returns the window of a SYN/ACK.
     pub(super) fn first_window(&self) -> u64 {
         initial_window(self.memory, self.segment).min(UNSCALED)
     }
 
-    /// Up to where in the stream was granted.
+    /// Returns the stream offset up to which data was granted.
     pub(super) const fn edge(&self) -> u64 {
         self.edge
     }
 
-    /// True if the subflow may take a segment that begins `ahead` bytes beyond its first missing one, `next`
-    /// (`tcp_data_queue`). What other subflows granted meanwhile counts if it would not fit (`rwin_update`).
+    /// True if the subflow may accept a segment that begins `ahead` bytes beyond its first missing
+    /// one, `next` (`tcp_data_queue`). If the segment does not fit, windows granted by other
+    /// subflows since then count too (`rwin_update`).
     pub(super) fn admits(&mut self, index: usize, next: u64, ahead: u64, bytes: u64) -> bool {
         let (edge, multipath) = (self.edge, self.multipath);
         let subflow = &mut self.subflows[index];
@@ -192,8 +199,8 @@ impl Grants {
         ahead < subflow.left(next)
     }
 
-    /// A segment was queued on its subflow, which now holds `held` bytes of memory. True if its window
-    /// opened: the next acknowledgement is not delayed.
+    /// Records a segment queued on its subflow, which now holds `held` bytes of memory. Returns
+    /// true if the window opened; then the next acknowledgement is not delayed.
     pub(super) fn note_segment(&mut self, index: usize, bytes: u64, held: u64, in_order: bool) -> bool {
         let (memory, advertised) = (self.memory, self.segment);
         let subflow = &mut self.subflows[index];
@@ -206,14 +213,14 @@ impl Grants {
         if room <= 0 {
             return false;
         }
-        // truesize_adjust: in order, a packet counts without its description.
+        // truesize_adjust: in order, a packet counts without its descriptor.
         let taken = if in_order { bytes } else { bytes + PACKET_MEMORY };
         let increase = subflow.increase(bytes, taken, memory, advertised);
         subflow.threshold += (room as u64).min(increase);
         increase > 0
     }
 
-    /// `__tcp_select_window` with `used` bytes of memory taken.
+    /// Selects a window like `__tcp_select_window`, with `used` bytes of memory in use.
     fn select(&self, index: usize, used: u64) -> Granted {
         let subflow = &self.subflows[index];
         let ratio = if self.multipath { self.ratio } else { subflow.ratio };
@@ -232,14 +239,14 @@ impl Grants {
         Granted { window: window.next_multiple_of(self.unit), scarce }
     }
 
-    /// An acknowledgement leaves on a subflow whose first missing byte is `next`; that of the stream is
-    /// `data`.
+    /// Grants a window for an acknowledgement on a subflow. `next` is the first missing byte of the
+    /// subflow, and `data` that of the stream.
     pub(super) fn advertise(&mut self, index: usize, next: u64, data: u64, used: u64) -> Granted {
         let mut granted = self.select(index, used);
         let (unit, edge) = (self.unit, self.edge);
         let subflow = &mut self.subflows[index];
         if self.multipath {
-            // The edge is told, not the window, if another acknowledgement granted more.
+            // If another acknowledgement granted more, this one advertises the common edge.
             self.edge = edge.max(data + granted.window);
             granted.window = self.edge - data;
         } else {
@@ -253,20 +260,20 @@ impl Grants {
         Granted { window: granted.window / unit * unit, ..granted }
     }
 
-    /// True if a subflow's window would be at least as large as what it granted last: then two segments are
-    /// acknowledged even before the application has read them (`__tcp_ack_snd_check`).
+    /// True if a subflow's window would be at least as large as the last granted one. Then two
+    /// segments are acknowledged even before the application has read them (`__tcp_ack_snd_check`).
     pub(super) fn keeps_up(&self, index: usize, used: u64) -> bool {
         self.select(index, used).window >= self.subflows[index].window
     }
 
-    /// True if the application's reading gave so much memory back that every subflow is looked at
-    /// (`mptcp_cleanup_rbuf`); `used` is what is still taken.
+    /// True if the application's reading released enough memory to check every subflow
+    /// (`mptcp_cleanup_rbuf`). `used` is the memory still in use.
     pub(super) fn reopens(&self, used: u64) -> bool {
         let free = granted(self.memory as i64 - used as i64, self.ratio);
         !self.multipath || (free > 0 && free as u64 >= 2 * self.last)
     }
 
-    /// True if a subflow can grant at least twice what is left of its window (`__tcp_cleanup_rbuf`).
+    /// True if a subflow can grant at least twice the rest of its window (`__tcp_cleanup_rbuf`).
     pub(super) fn would_double(&self, index: usize, next: u64, used: u64) -> bool {
         let subflow = &self.subflows[index];
         let left = subflow.left(next);
@@ -277,18 +284,18 @@ impl Grants {
         window > 0 && window >= 2 * left
     }
 
-    /// More than a segment arrived in order since the last acknowledgement.
+    /// True if more than a segment arrived in order since the last acknowledgement.
     pub(super) fn owes(&self, index: usize, next: u64) -> bool {
         next - self.subflows[index].acknowledged > self.subflows[index].typical
     }
 
-    /// The round trip as the receiver sees it; zero if it has seen none.
+    /// Returns the receiver's estimate of the round-trip time; zero without a sample.
     pub(super) fn round_trip(&self, index: usize) -> Duration {
         Duration::from_nanos(self.subflows[index].round_trip * 1_000 / 8)
     }
 
-    /// A segment of `bytes` echoes the timestamp `echo`, `age` ago (`tcp_rcv_rtt_measure_ts`,
-    /// `tcp_rcv_rtt_update`).
+    /// Takes a sample from a segment of `bytes` that echoes the timestamp `echo` of `age` ago
+    /// (`tcp_rcv_rtt_measure_ts`, `tcp_rcv_rtt_update`).
     pub(super) fn note_echo(&mut self, index: usize, bytes: u64, echo: u32, age: Duration) {
         let subflow = &mut self.subflows[index];
         let sample = age.as_nanos() / 1_000;
@@ -300,16 +307,17 @@ impl Grants {
             if *known == 0 || sample << 3 < *known { sample << 3 } else { *known - (*known >> 3) + sample };
     }
 
-    /// The packet that ends the first handshake has come: the first measurement begins (`mptcp_sk_clone_init`).
+    /// Records the packet that ends the first handshake, which starts the first interval
+    /// (`mptcp_sk_clone_init`).
     pub(super) fn note_confirmed(&mut self, now: Time) {
         self.measured.get_or_insert(now);
     }
 
-    /// The application has read. The subflow with the least favourable packets decides how much memory a
-    /// window takes; one that has had none yet counts as at the start. That is looked at once in a round
-    /// trip.
+    /// Records that the application has read. The subflow with the least favourable packets
+    /// determines the memory of a window. A subflow without packets counts with the default ratio.
+    /// The update happens once per round-trip time.
     pub(super) fn note_read(&mut self, now: Time) {
-        // Without a handshake, or if its last packet got lost, the first data stands for it.
+        // Without a handshake, or if its last packet was lost, the first data starts the interval.
         let measured = *self.measured.get_or_insert(now);
         let passed = now.since(measured).as_nanos() / 1_000;
         if self.round_trip > 0 && passed < self.round_trip >> 3 {
@@ -325,7 +333,8 @@ impl Grants {
 }
 
 impl SubflowGrant {
-    /// Learns how large segments are, and what of a packet is payload (`tcp_measure_rcv_mss`).
+    /// Updates the estimated segment size, and the payload's share of a packet's memory
+    /// (`tcp_measure_rcv_mss`).
     fn measure(&mut self, bytes: u64, memory: u64, advertised: u64) {
         let before = core::mem::take(&mut self.smaller);
         if bytes < self.typical {
@@ -347,8 +356,8 @@ impl SubflowGrant {
         self.typical = bytes.min(advertised);
     }
 
-    /// By how much the window may open after a packet that takes so much memory (`tcp_grow_window`,
-    /// `__tcp_grow_window`).
+    /// Returns the growth of the window after a packet with `taken` bytes of memory
+    /// (`tcp_grow_window`, `__tcp_grow_window`).
     fn increase(&self, bytes: u64, taken: u64, memory: u64, advertised: u64) -> u64 {
         let taken = granted(taken as i64, self.ratio) as u64;
         if taken <= bytes {
@@ -365,14 +374,15 @@ impl SubflowGrant {
     }
 }
 
-/// What a passive socket is ready for before it has seen a packet (`tcp_select_initial_window`): half of its
-/// memory, in whole segments.
+/// Returns the window of a passive socket before its first packet (`tcp_select_initial_window`):
+/// half of its memory, in whole segments.
 fn initial_window(memory: u64, segment: u64) -> u64 {
     let space = granted(memory as i64, DEFAULT_RATIO) as u64;
     if space > segment { space / segment * segment } else { space }
 }
 
-/// The window that the sender knows when the handshake is over: the answer to its SYN tells no larger one.
+/// Returns the window that the sender knows after the handshake, limited by the unscaled field of
+/// the SYN/ACK.
 pub(super) fn first_window(window: u64, payload: u64, packet: u64) -> u64 {
     let segment = packet.saturating_sub(PLAIN_HEADERS + TIMESTAMPS).max(1);
     initial_window(receive_memory(window, payload), segment).min(UNSCALED)
@@ -386,12 +396,14 @@ mod tests {
     fn less_than_half_is_rounded_down_and_less_than_a_sixteenth_is_nothing() {
         let mut grants = Grants::new(458_904, 1_528, 1, true);
         grants.open(0);
-        // A full segment: 162 parts of 256 of the memory are payload, which is seen at the next reading.
+        // A full segment: 162 parts of 256 of the memory are payload, which the next read takes
+        // into account.
         grants.note_segment(0, 1_452, 2_284, true);
         grants.note_read(Time::ZERO + Duration::from_secs(1));
         grants.subflows[0].threshold = 290_400;
         let window = |used| grants.select(0, used).window;
-        // 358,904 · 162 / 256 = 227,118, up to a multiple of 8; 218,904 bytes are less than half, 17,904 less than a 16th.
+        // 358,904 · 162 / 256 = 227,118, rounded up to a multiple of 8. 218,904 bytes are less than
+        // half, 17,904 less than a 16th.
         assert_eq!(window(100_000), 227_120);
         assert_eq!(window(240_000), 138_520);
         assert_eq!(window(441_000), 0);
@@ -410,14 +422,14 @@ mod tests {
         // Out of order, 1,032 bytes of memory are too many for 200 bytes of payload.
         assert_eq!(open(200, true), (true, 2 * 1_476));
         assert_eq!(open(200, false), (false, 0));
-        // One below 128 bytes does not count.
+        // A segment below 128 bytes does not count.
         assert_eq!(open(127, true), (false, 0));
     }
 
     #[test]
     fn the_buffer_of_full_packets_has_the_window_that_was_asked_for() {
         assert_eq!(receive_memory(290_400, 1_452), 458_904);
-        // The least and the most that Linux takes.
+        // The smallest and the largest buffer that Linux accepts.
         assert_eq!(receive_memory(1, 1_452), 4_096);
         assert_eq!(receive_memory(u64::MAX / 2, 1_452), (1 << 30) - 1);
     }

@@ -1,4 +1,4 @@
-//! The receiving side of one subflow: its own order, and when what arrived is acknowledged.
+//! The receiving side of one subflow: its own order, and the state of its acknowledgements.
 
 use super::ack_delay::AckDelay;
 use super::ecn::Echoing;
@@ -9,23 +9,23 @@ use crate::run_set::RunSet;
 use plait_sched::Time;
 use std::collections::VecDeque;
 
-/// Runs beyond a gap that a receiver remembers to report (TCP_NUM_SACKS); an acknowledgement has room for fewer.
+/// Number of remembered runs beyond a gap (TCP_NUM_SACKS); an acknowledgement has space for fewer.
 const REMEMBERED_RUNS: usize = 4;
 
-/// So many of them an acknowledgement that was put off is trusted to report (TCP_SACK_BLOCKS_EXPECTED).
+/// Number of runs that a delayed acknowledgement is expected to report (TCP_SACK_BLOCKS_EXPECTED).
 const REPORTED_RUNS: usize = 2;
 
-/// What a segment was for its subflow.
+/// Place of an arriving segment on its subflow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
-    /// The next one.
+    /// The next segment in order.
     Next {
-        /// Others waited for it.
+        /// True if other segments waited for this one.
         fills_gap: bool,
     },
-    /// Beyond a gap.
+    /// A segment beyond a gap.
     Ahead,
-    /// Had arrived before.
+    /// A segment that had already arrived.
     Known,
 }
 
@@ -33,46 +33,46 @@ pub(super) enum Place {
 #[derive(Clone, Debug)]
 pub(super) struct Incoming {
     pub(super) arrived: RunSet,
-    /// Runs beyond a gap, the one that changed last first (RFC 2018 §4).
+    /// Runs beyond a gap, the most recently changed first (RFC 2018 §4).
     recent: [Option<(u64, u64)>; REMEMBERED_RUNS],
-    /// What waits beyond a gap, from the first missing segment on, if it is kept until then.
+    /// Segments beyond a gap, from the first missing segment on, if they are held back.
     held: VecDeque<Option<TcpSegment>>,
-    /// Bytes that waits there.
+    /// Bytes of the segments held back.
     held_bytes: u64,
-    /// Bytes that have arrived in order.
+    /// Bytes received in order.
     pub(super) bytes: u64,
-    /// Segments since the last acknowledgement.
+    /// Number of segments since the last acknowledgement.
     pub(super) unacknowledged: u8,
-    /// When a delayed acknowledgement must leave at the latest.
+    /// Latest time for a delayed acknowledgement.
     pub(super) deadline: Option<Time>,
-    /// One of those that were not acknowledged ended a burst.
+    /// True if an unacknowledged segment ended a burst.
     pub(super) pushed: bool,
-    /// A segment that arrived again.
+    /// Number of a duplicate segment.
     pub(super) duplicate: Option<u64>,
-    /// Acknowledgements of what arrived beyond a gap.
+    /// State of acknowledgements of segments beyond a gap.
     pub(super) beyond_gap: BeyondGap,
-    /// The timestamp to echo: that of the earliest segment in order that is not acknowledged (RFC 7323 §4.3).
+    /// The timestamp to echo: that of the earliest unacknowledged segment in order (RFC 7323 §4.3).
     pub(super) echo: u32,
-    /// When the last segment came.
+    /// Arrival time of the last segment.
     taken_at: Time,
     pub(super) delay: AckDelay,
     pub(super) ecn: Echoing,
 }
 
-/// How acknowledgements of what arrives beyond a gap are put together.
+/// Compression of acknowledgements of segments beyond a gap.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BeyondGap {
-    /// The first segment that was missing when the last of them was counted.
+    /// The first missing segment when the last of these segments was counted.
     next: u64,
-    /// So many left at once since that one is missing.
+    /// Number of acknowledgements sent at once while this segment is missing.
     at_once: u8,
-    /// Segments that wait for the next one.
+    /// Number of segments that wait for the next acknowledgement.
     waiting: u8,
 }
 
 impl BeyondGap {
-    /// Another segment arrived while `next` is missing. True if it is acknowledged at once (TCP_FASTRETRANS_THRESH,
-    /// tcp_comp_sack_nr).
+    /// Counts a segment that arrived while `next` is missing. Returns true if it is acknowledged at
+    /// once (TCP_FASTRETRANS_THRESH, tcp_comp_sack_nr).
     pub(super) fn leaves_at_once(&mut self, next: u64) -> bool {
         if self.waiting >= 44 {
             return true;
@@ -114,17 +114,17 @@ impl Incoming {
         }
     }
 
-    /// The first segment that has not arrived.
+    /// Returns the first segment that has not arrived.
     pub(super) fn next(&self) -> u64 {
         self.arrived.base()
     }
 
-    /// Memory that what waits beyond a gap takes.
+    /// Returns the memory of the segments beyond a gap.
     pub(super) fn held_memory(&self) -> u64 {
         self.arrived.len() * PACKET_MEMORY + self.held_bytes
     }
 
-    /// Where a segment belongs.
+    /// Returns a segment's place.
     pub(super) fn place(&self, number: u64) -> Place {
         if number < self.next() || self.arrived.contains(number) {
             Place::Known
@@ -135,18 +135,20 @@ impl Incoming {
         }
     }
 
-    /// A segment came that is not outdated.
+    /// Records the arrival time of a segment that is not outdated.
     pub(super) fn note_taken(&mut self, now: Time) {
         self.taken_at = now;
     }
 
-    /// Takes a segment at its `place`, and keeps it if others are to come before it.
+    /// Records a segment at its `place`. With `keep`, holds it back while earlier segments are
+    /// missing.
     pub(super) fn take(&mut self, place: Place, segment: &TcpSegment, keep: bool, rules: &Rules) {
         self.unacknowledged = self.unacknowledged.saturating_add(1);
         match place {
             Place::Known => {
                 self.report_again(segment.number, rules);
-                // What is older lies before the window, and is dropped before its timestamp is looked at.
+                // Older segments lie before the window, and are dropped before their timestamp is
+                // checked.
                 if segment.number + 1 == self.next() && !is_older(segment.timestamp, self.echo, 0) {
                     self.echo = segment.timestamp;
                 }
@@ -180,24 +182,26 @@ impl Incoming {
         }
     }
 
-    /// PAWS (RFC 7323 §5): a segment whose timestamp is older than the one that would be echoed counts as one of an earlier
-    /// round of sequence numbers. So what a retransmission overtook is lost for good.
-    /// After half a round of timestamps without a segment nothing can be said (§5.5).
+    /// PAWS (RFC 7323 §5): True if a segment's timestamp is older than the timestamp to echo, so
+    /// that the segment counts as one of an earlier cycle of sequence numbers. Data that a
+    /// retransmission overtakes is therefore lost for good. After half a cycle of timestamps
+    /// without a segment, nothing can be said (§5.5).
     pub(super) fn is_outdated(&self, now: Time, segment: &TcpSegment, config: &Config) -> bool {
         let half = config.clock.granularity.saturating_mul(1 << 31);
         let older = is_older(segment.timestamp, self.echo, config.rules.timestamp_tolerance);
         self.echo != 0 && older && now.since(self.taken_at) < half
     }
 
-    /// A segment that had arrived before came again.
+    /// Records a duplicate segment to report.
     pub(super) fn report_again(&mut self, number: u64, rules: &Rules) {
         self.duplicate = Some(number);
         rules.hurry(&mut self.delay);
     }
 
-    /// The next segment that waited for the one that was [taken](Self::take) in order. Call until it answers `None`.
+    /// Returns the next segment that waited for the one [taken](Self::take) in order. Call until it
+    /// returns `None`.
     pub(super) fn released(&mut self) -> Option<TcpSegment> {
-        // The first place is that of the one in order.
+        // The first place is that of the segment in order.
         let segment = self.held.get(1).copied().flatten();
         self.held.pop_front();
         let bytes = segment.map_or(0, |segment| u64::from(segment.data.bytes));
@@ -206,8 +210,8 @@ impl Incoming {
         segment
     }
 
-    /// True if an acknowledgement was put off that a segment about to be [taken](Self::take) `Ahead` would leave too much to
-    /// report: it is to leave first (tcp_sack_new_ofo_skb).
+    /// True if a delayed acknowledgement must leave before a segment is [taken](Self::take)
+    /// `Ahead`, because it could not report this segment's run too (tcp_sack_new_ofo_skb).
     pub(super) fn must_report_first(&self, number: u64) -> bool {
         let borders = |run: &(u64, u64)| run.1 + 1 == number || number + 1 == run.0;
         self.beyond_gap.waiting > 0
@@ -215,15 +219,14 @@ impl Incoming {
             && !self.recent[..REPORTED_RUNS].iter().flatten().any(borders)
     }
 
-    /// Notes the run that a segment now belongs to; runs that it swallowed or that are in order are
-    /// forgotten.
+    /// Records the run of a segment. Removes runs that are merged into it or are in order.
     fn note_run(&mut self, first: u64, last: u64) {
         self.keep_runs(|run| run.0 > last || run.1 < first);
         self.recent.rotate_right(1);
         self.recent[0] = Some((first, last));
     }
 
-    /// Forgets other runs; those that stay move up.
+    /// Removes the other runs. The remaining ones move up.
     fn keep_runs(&mut self, keep: impl Fn(&(u64, u64)) -> bool) {
         let mut kept = 0;
         for index in 0..REMEMBERED_RUNS {
@@ -234,10 +237,11 @@ impl Incoming {
         }
     }
 
-    /// Puts what arrived beyond a gap, and what arrived again, into at most so many `blocks`.
+    /// Adds runs beyond a gap and a duplicate to an acknowledgement, in at most `blocks` blocks.
     ///
-    /// A duplicate beyond the gap is told from other blocks by that of its run behind it (RFC 2883 §4); where there is room for one
-    /// block alone, it is one like others, as in Linux (`tcp_options_write`).
+    /// A duplicate beyond the gap is recognised by the block of its run, which follows its own (RFC
+    /// 2883 §4). With space for only one block, it looks like any other block, as in Linux
+    /// (`tcp_options_write`).
     pub(super) fn report(&mut self, ack: &mut Ack, blocks: usize) {
         let mut room = blocks;
         let mut first = None;
@@ -258,17 +262,17 @@ impl Incoming {
         }
     }
 
-    /// Runs beyond a gap, the one that changed last first.
+    /// Returns the runs beyond a gap, the most recently changed first.
     pub(super) fn runs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.recent.iter().flatten().copied()
     }
 
-    /// True if acknowledgements of what arrived beyond a gap wait to be put together.
+    /// True if acknowledgements of segments beyond a gap are delayed for compression.
     pub(super) fn is_compressing(&self) -> bool {
         self.beyond_gap.waiting > 0
     }
 
-    /// An acknowledgement leaves.
+    /// Resets the state after an acknowledgement.
     pub(super) fn note_acknowledgement(&mut self) {
         self.deadline = None;
         self.unacknowledged = 0;

@@ -1,26 +1,27 @@
-//! Memory of what waits out of order, in a receive buffer that merges packets with the one before.
+//! Memory of out-of-order packets in a receive buffer that merges each packet with its predecessor.
 //!
-//! A packet that follows directly what waits already gives its pages to it, and its own description goes; a
-//! description holds 17 pages at most (`skb_try_coalesce` in net/core/skbuff.c, `mptcp_try_coalesce` in
-//! net/mptcp/protocol.c). What arrives before its predecessor is not merged any more. That needs packets that
-//! the sender does not hold any more; those that a router has forwarded are copies.
+//! A packet that directly follows a waiting packet gives its pages to the latter, and its own
+//! descriptor is freed. A descriptor holds at most 17 pages (`skb_try_coalesce` in
+//! net/core/skbuff.c, `mptcp_try_coalesce` in net/mptcp/protocol.c). A packet that arrives before
+//! its predecessor is never merged. Merging requires packets that the sender no longer holds;
+//! packets forwarded by a router are copies.
 
 use super::grant::PACKET_MEMORY;
 use std::collections::VecDeque;
 
-/// Pages of a description (`MAX_SKB_FRAGS`).
+/// Pages of a descriptor (`MAX_SKB_FRAGS`).
 const PAGES: u8 = 17;
 
 /// Memory of packets in order that the application has not read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Queued {
     pub(super) memory: u64,
-    /// Pages of the last description.
+    /// Pages of the last descriptor.
     pages: u8,
 }
 
 impl Queued {
-    /// A packet is queued whose payload lies on so many pages.
+    /// Queues a packet whose payload occupies `pages` pages.
     pub(super) const fn push(&mut self, bytes: u64, pages: u8) {
         if self.pages == 0 || self.pages + pages > PAGES {
             (self.memory, self.pages) = (self.memory + PACKET_MEMORY, 0);
@@ -29,43 +30,43 @@ impl Queued {
     }
 }
 
-/// A packet that waits.
+/// A waiting packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
-    /// Pages of its description up to this packet; 0 if none waits here.
+    /// Pages of its descriptor up to this packet; 0 for a missing packet.
     pages: u8,
-    /// Bytes likewise.
+    /// Bytes of its descriptor up to this packet.
     merged: u64,
     bytes: u64,
-    /// It is the first of its description.
+    /// True for the first packet of its descriptor.
     begins: bool,
-    /// It is the last one so far.
+    /// True for the last packet of its descriptor so far.
     ends: bool,
 }
 
-/// What waits, by number.
+/// Waiting packets, by number.
 #[derive(Clone, Debug)]
 pub(super) struct Merging {
-    /// The number of the first place.
+    /// Number of the first place.
     first: u64,
     places: VecDeque<Waiting>,
-    /// A description has no more bytes than this.
+    /// Largest number of bytes per descriptor.
     longest: u64,
     memory: u64,
 }
 
 impl Merging {
-    /// Nothing waits; a description holds `longest` bytes at most.
+    /// Creates an empty state; a descriptor holds at most `longest` bytes.
     pub(super) const fn new(longest: u64) -> Self {
         Self { first: 0, places: VecDeque::new(), longest, memory: 0 }
     }
 
-    /// Memory that is taken.
+    /// Returns the memory in use.
     pub(super) const fn memory(&self) -> u64 {
         self.memory
     }
 
-    /// A packet waits as `number`, whose payload lies on so many pages.
+    /// Adds packet `number`, whose payload occupies `pages` pages.
     pub(super) fn insert(&mut self, number: u64, bytes: u64, pages: u8) {
         let Some(place) = number.checked_sub(self.first) else { return };
         let place = place as usize;
@@ -91,7 +92,7 @@ impl Merging {
         self.memory += bytes + if begins { PACKET_MEMORY } else { 0 };
     }
 
-    /// Nothing below `number` waits any more. Returns the memory that it took.
+    /// Removes all packets below `number`. Returns their memory.
     pub(super) fn advance(&mut self, number: u64) -> u64 {
         let mut given_back = 0;
         while self.first < number {
@@ -120,7 +121,7 @@ mod tests {
             merging.insert(number, 1_424, 1);
         }
         assert_eq!(merging.memory(), 35 * 1_424 + 3 * 832);
-        // Once more changes nothing.
+        // A repeated packet changes nothing.
         merging.insert(7, 1_424, 1);
         assert_eq!(merging.advance(36), 35 * 1_424 + 3 * 832);
         assert_eq!(merging.memory(), 0);
@@ -132,7 +133,7 @@ mod tests {
         for number in [5, 4, 3, 6] {
             merging.insert(number, 100, 1);
         }
-        // 6 follows 5; 4 follows 3 but came first.
+        // 6 follows 5; 4 follows 3 but arrived first.
         assert_eq!(merging.memory(), 4 * 100 + 3 * 832);
     }
 

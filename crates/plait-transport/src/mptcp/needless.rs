@@ -4,7 +4,7 @@
 
 use super::linux::Memory;
 use super::subflow::{Repair, Resent, Subflow};
-use crate::congestion::CongestionController;
+use crate::congestion::{CongestionController, CongestionEvent};
 use crate::core::{PathSender, TransmissionState};
 use crate::packet::Ack;
 use plait_sched::Time;
@@ -39,7 +39,13 @@ impl PathSender<Subflow> {
 
     /// Takes the last reduction back if this acknowledgement shows it to be needless. `original`: something arrived that was
     /// in flight when the repair began, and was sent once. Returns the segments that are in flight again, ascending.
-    pub(super) fn judge_reduction(&mut self, ack: &Ack, progress: bool, original: bool) -> Vec<u64> {
+    pub(super) fn judge_reduction(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        progress: bool,
+        original: bool,
+    ) -> Vec<u64> {
         let subflow = &self.recovery;
         let memory = &subflow.linux.memory;
         if memory.marker.is_none() || subflow.repair == Repair::None {
@@ -49,12 +55,12 @@ impl PathSender<Subflow> {
         let after_timeout = subflow.repair == Repair::Timeout && original;
         if memory.unreported == Some(0) || (progress && of_original) || after_timeout {
             self.counters.spurious_timeouts += u64::from(after_timeout);
-            return self.take_back();
+            return self.take_back(now);
         }
         Vec::new()
     }
 
-    fn take_back(&mut self) -> Vec<u64> {
+    fn take_back(&mut self, now: Time) -> Vec<u64> {
         let subflow = &mut self.recovery;
         let mut restored = Vec::new();
         for number in subflow.lost.drain(..) {
@@ -80,7 +86,7 @@ impl PathSender<Subflow> {
         // What seemed lost was late.
         subflow.linux.rack.reordered = true;
         if let Some((window, threshold)) = subflow.linux.memory.prior {
-            self.control.on_undone(window, threshold);
+            self.control.on_event(now, CongestionEvent::Undone { window, threshold });
         }
         (subflow.linux.memory.marker, subflow.linux.memory.prior) = (None, None);
         self.recovery_end = 0;

@@ -2,8 +2,8 @@
 
 use super::sender::Sender;
 use super::subflow::{Repair, Subflow};
-use crate::congestion::{CongestionController, Share};
-use crate::core::{PathNews, PathSender, TransmissionState};
+use crate::congestion::{CongestionController, CongestionEvent, Share};
+use crate::core::{PathSender, TransmissionState};
 use crate::observer::Observer;
 use crate::packet::Ack;
 use plait_sched::{Duration, Scheduler, Time};
@@ -73,7 +73,7 @@ impl PathSender<Subflow> {
         let (latest, original) = self.read_numbers(now, ack);
         self.recovery.linux.rack.adapt(latest, self.sent);
         let progress = self.flight.first() > before;
-        let restored = self.judge_reduction(ack, progress, original);
+        let restored = self.judge_reduction(now, ack, progress, original);
         if self.hears_congestion(ack) {
             self.react_to_echo(now);
         }
@@ -156,20 +156,18 @@ impl PathSender<Subflow> {
     /// they report grows it once an acknowledgement advances, if it was reordering and no loss.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn control_window(&mut self, now: Time, progress: bool, grow_in_recovery: bool, shares: &[Share]) {
-        let news = self.news;
-        if grow_in_recovery {
-            self.grow_window(now, &news, shares);
-        } else if self.recovery.repair == Repair::Fast {
-            let withheld = core::mem::take(&mut self.recovery.withheld);
-            self.control.on_repaired(news.bytes + withheld);
-        } else if progress {
-            let withheld = core::mem::take(&mut self.recovery.withheld);
-            self.grow_window(now, &PathNews { bytes: news.bytes + withheld, ..news }, shares);
+        let repairing = self.recovery.repair == Repair::Fast && !grow_in_recovery;
+        let bytes = self.news.bytes;
+        // Reported by duplicate acknowledgements: withheld until one advances.
+        self.news.bytes = if progress || repairing || grow_in_recovery {
+            bytes + if grow_in_recovery { 0 } else { core::mem::take(&mut self.recovery.withheld) }
         } else {
-            self.recovery.withheld += news.bytes;
-        }
+            self.recovery.withheld += bytes;
+            0
+        };
+        self.tell_controller(now, (progress || grow_in_recovery) && !repairing, shares);
         if self.flight.segments() == 0 {
-            self.control.on_drained();
+            self.control.on_event(now, CongestionEvent::Drained);
         }
         self.touch();
     }

@@ -1,4 +1,4 @@
-//! The receiver: subflows in their own order, the stream in its own, and when to acknowledge.
+//! The receiver: restores the order of subflows and of the stream, and decides when to acknowledge.
 
 mod due;
 
@@ -16,29 +16,29 @@ use crate::sink::{Origin, Sink, Transmit};
 use plait_sched::{PathId, Time};
 use std::collections::VecDeque;
 
-/// One end of a connection, receiving.
+/// The receiving half of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     pub(super) config: Config,
     reassembly: Reassembly,
     pub(super) subflows: Vec<Incoming>,
-    /// By [`Grant::Free`].
+    /// Present with [`Grant::Free`].
     pub(super) grants: Option<Grants>,
-    /// Memory of what waits out of order: of the connection, or of a single TCP subflow.
+    /// Memory of data out of order, of the connection or of a single TCP subflow.
     waiting: Merging,
-    /// Segments of the stream that have arrived on some subflow, and of which the observer knows.
+    /// Segments of the stream that have arrived on any subflow and were reported to the observer.
     announced: RunSet,
-    /// What leaves next.
+    /// Packets that leave next.
     pub(super) outgoing: VecDeque<(PathId, Answer)>,
-    /// Nothing has come since the SYN that proves that the peer speaks MPTCP.
+    /// True until a packet after the SYN proves that the peer uses MPTCP.
     pub(super) unproved: bool,
-    /// Where [`Receiver::grants`] are none: what acknowledgements tell.
+    /// The advertised window without [`Receiver::grants`].
     window: u64,
-    /// Data has come, so that there is something to acknowledge.
+    /// True if data has arrived, so that there is something to acknowledge.
     pub(super) heard: bool,
 }
 
-/// What the receiver sends.
+/// A packet of the receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Answer {
     Ack(Ack),
@@ -46,12 +46,12 @@ pub(super) enum Answer {
 }
 
 impl Receiver {
-    /// A receiver over `paths` subflows that has got nothing yet.
+    /// Creates a receiver over `paths` subflows that has received nothing yet.
     pub fn new(config: &Config, paths: usize) -> Self {
         Self::with_packets(config, paths, config.packet_bytes())
     }
 
-    /// Likewise, for packets of at most `packet` bytes.
+    /// Creates a receiver for packets of at most `packet` bytes.
     pub(super) fn with_packets(config: &Config, paths: usize, packet: u64) -> Self {
         let connection = &config.connection;
         let grants = (config.rules.grant == Grant::Free).then(|| {
@@ -81,24 +81,26 @@ impl Receiver {
         }
     }
 
-    /// Of the end that opens subflows: what it is answered proves all there is to prove.
+    /// Adapts the receiver to the end that opens subflows: the answers to its SYNs are sufficient
+    /// proof.
     pub(super) fn of_client(self) -> Self {
         Self { unproved: false, ..self }
     }
 
-    /// The peer has answered the SYN of a subflow, so it may carry data this way, too.
+    /// Records that the peer has answered the SYN of a subflow, which may now also carry data in
+    /// this direction.
     pub(super) fn note_opened(&mut self, path: PathId) {
         if let Some(grants) = self.grants.as_mut().filter(|_| path.index() < self.subflows.len()) {
             grants.open(path.index());
         }
     }
 
-    /// The buffer.
+    /// Returns the receive buffer.
     pub fn reassembly(&self) -> &Reassembly {
         &self.reassembly
     }
 
-    /// Takes a packet from the network; afterwards, call [`Receiver::transmit`].
+    /// Processes a packet from the network. Call [`Receiver::transmit`] afterwards.
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         if path.index() >= self.subflows.len() {
             return;
@@ -127,8 +129,8 @@ impl Receiver {
         self.outgoing.push_back((path, Answer::SynAck { timestamp, echo, window }));
     }
 
-    /// The third packet of a handshake. That of a join is answered by an acknowledgement as any other, with all that it tells
-    /// (RFC 8684 §3.2).
+    /// Processes the third packet of a handshake. That of a join is answered by a regular
+    /// acknowledgement (RFC 8684 §3.2).
     fn handle_confirmation(&mut self, now: Time, path: PathId) {
         let joins = path != self.config.initial_path;
         self.subflows[path.index()].delay.note_confirmed(now, &self.config.connection.rto);
@@ -155,7 +157,7 @@ impl Receiver {
     ) {
         let index = path.index();
         self.heard = true;
-        // A number absurdly far ahead can only come from a broken peer; it must not make the set huge.
+        // A number very far ahead can only come from a broken peer; it must not make the set huge.
         let beyond = |number: u64, next: u64| number > next.saturating_add(4 * crate::MAX_QUEUED as u64);
         let next = self.subflows[index].next();
         if beyond(segment.number, next) || beyond(segment.data.segment, self.reassembly.next_expected()) {
@@ -180,7 +182,7 @@ impl Receiver {
         }
     }
 
-    /// A segment that PAWS rejects is answered, and otherwise as if it had never come (tcp_send_dupack).
+    /// Answers a segment that PAWS rejects, and otherwise ignores it (tcp_send_dupack).
     fn reject_outdated(
         &mut self,
         now: Time,
@@ -198,12 +200,13 @@ impl Receiver {
         self.acknowledge(now, path.index(), 0);
     }
 
-    /// What arrives goes to the connection at once, whatever its subflow lacks.
+    /// Passes a segment to the connection at once, even if earlier segments of its subflow are
+    /// missing.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_at_once(&mut self, now: Time, path: PathId, segment: &TcpSegment, observer: &mut impl Observer) {
         let arrival = self.reassembly.accept(now, path, &segment.data, observer);
         let subflow = &mut self.subflows[path.index()];
-        // What the buffer had no room for has not arrived on its subflow either.
+        // A segment without buffer space has not arrived on its subflow either.
         if arrival == Arrival::Refused {
             self.acknowledge(now, path.index(), 0);
             return;
@@ -218,9 +221,9 @@ impl Receiver {
         }
     }
 
-    /// What arrives goes to the connection in the order of its subflow, and is acknowledged before the
-    /// application has read it (tcp_data_queue in net/ipv4/tcp_input.c, __mptcp_move_skbs_from_subflow in
-    /// net/mptcp/protocol.c).
+    /// Passes segments to the connection in the order of their subflow, and acknowledges them
+    /// before the application has read them (tcp_data_queue in net/ipv4/tcp_input.c,
+    /// __mptcp_move_skbs_from_subflow in net/mptcp/protocol.c).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_in_order(&mut self, now: Time, path: PathId, segment: &TcpSegment, observer: &mut impl Observer) {
         let Some(grants) = &mut self.grants else { return };
@@ -253,7 +256,7 @@ impl Receiver {
         }
         let subflow = &mut self.subflows[index];
         subflow.take(place, segment, true, &self.config.rules);
-        // A short one ends what was written (tcp_measure_rcv_mss).
+        // A short segment ends a write (tcp_measure_rcv_mss).
         subflow.pushed |= segment.push || bytes < self.config.segment_bytes();
         if place == Place::Ahead && !self.config.multipath {
             self.waiting.insert(segment.data.segment, bytes, pages(segment));
@@ -263,8 +266,9 @@ impl Receiver {
         } else {
             observer.arrived(now, path, segment.data.segment, segment.data.bytes);
         }
-        // That acknowledgement takes the place of this segment's own, which nothing asks for any more
-        // (`inet_csk_ack_scheduled` in tcp_ack_snd_check): its block is told if no other one comes before.
+        // That acknowledgement replaces the segment's own, which is no longer scheduled
+        // (`inet_csk_ack_scheduled` in tcp_ack_snd_check). The next acknowledgement reports the
+        // segment's block.
         if reports_first {
             return;
         }
@@ -285,8 +289,8 @@ impl Receiver {
         }
     }
 
-    /// A segment is the next one of its subflow: it and what waited for it go to the connection. Returns the
-    /// memory that is taken by what the application can read now.
+    /// Passes the next segment of a subflow, and those that waited for it, to the connection.
+    /// Returns the memory of the data that the application can now read.
     fn hand_up_all(
         &mut self,
         now: Time,
@@ -294,14 +298,16 @@ impl Receiver {
         segment: &TcpSegment,
         observer: &mut impl Observer,
     ) -> u64 {
-        // What becomes readable at once, in the memory of a queue that merges packets with the one before.
+        // Newly readable data, in the memory of a queue that merges each packet with its
+        // predecessor.
         let mut readable = Queued::default();
         let mut segment = Some(*segment);
         while let Some(current) = segment {
             let before = self.reassembly.next_expected();
             self.hand_up(now, path, &current, observer);
             let next = self.reassembly.next_expected();
-            // Plain TCP's own queue waits in `waiting`, with all but the one that came now.
+            // Plain TCP keeps its own queue in `waiting`, except for the segment that has just
+            // arrived.
             if next > before && (readable.memory == 0 || self.config.multipath) {
                 readable.push(u64::from(current.data.bytes), pages(&current));
             }
@@ -312,8 +318,8 @@ impl Receiver {
         readable.memory
     }
 
-    /// What lies beyond the edge is dropped, although its subflow has acknowledged it (mptcp_data_queue_ofo
-    /// in net/mptcp/protocol.c).
+    /// Passes a segment to the connection. Data beyond the edge is dropped, although its subflow
+    /// has acknowledged it (mptcp_data_queue_ofo in net/mptcp/protocol.c).
     fn hand_up(&mut self, now: Time, path: PathId, segment: &TcpSegment, observer: &mut impl Observer) {
         let edge = self.grants.as_ref().map_or(0, Grants::edge);
         let end = segment.offset.saturating_add(u64::from(segment.data.bytes));
@@ -328,13 +334,13 @@ impl Receiver {
         self.reassembly.accept(now, path, &segment.data, &mut Deliveries(observer));
     }
 
-    /// Memory that the window is reckoned with, but for what is unread.
+    /// Returns the memory in use for the computation of the window, without unread data.
     fn used(&self) -> u64 {
         self.waiting.memory()
     }
 
-    /// The application reads all there is, and who can grant much more than before says so
-    /// (mptcp_cleanup_rbuf, tcp_cleanup_rbuf).
+    /// The application reads all available data. Subflows that can grant much more than before send
+    /// an acknowledgement (mptcp_cleanup_rbuf, tcp_cleanup_rbuf).
     fn read(&mut self, now: Time) {
         let used = self.used();
         let Some(grants) = &mut self.grants else { return };
@@ -351,20 +357,22 @@ impl Receiver {
         }
     }
 
-    /// An acknowledgement leaves, while the application has not read `unread` bytes of memory.
+    /// Queues an acknowledgement, while `unread` bytes of memory are not yet read by the
+    /// application.
     fn acknowledge(&mut self, now: Time, index: usize, unread: u64) {
         let ack = self.compose(now, index, unread, self.config.ack_blocks());
         self.outgoing.push_back((PathId(index as u8), Answer::Ack(ack)));
     }
 
-    /// True if data has come.
+    /// True if data has arrived.
     #[inline]
     pub(super) fn has_heard(&self) -> bool {
         self.heard
     }
 
-    /// The acknowledgement that rides on a segment which leaves now on `path`. Beside a mapping there is no room for selective blocks;
-    /// one that would acknowledge nothing cannot be told from none.
+    /// Returns the acknowledgement to piggyback on a segment that leaves now on `path`. A segment
+    /// with a mapping has no space for selective blocks. Returns `None` if there is nothing to
+    /// acknowledge, because the peer could not tell such an acknowledgement from none.
     pub(super) fn ride(&mut self, now: Time, path: PathId) -> Option<Ack> {
         let room = if self.config.multipath { 0 } else { self.config.ack_blocks() };
         let subflow = &self.subflows[path.index()];
@@ -374,7 +382,7 @@ impl Receiver {
         tells.then(|| self.compose(now, path.index(), 0, room))
     }
 
-    /// What there is to acknowledge, with at most so many selective `blocks`.
+    /// Creates an acknowledgement with at most `blocks` selective blocks.
     fn compose(&mut self, now: Time, index: usize, unread: u64, blocks: usize) -> Ack {
         let used = self.used() + unread;
         let offset = self.reassembly.delivered_bytes();
@@ -401,7 +409,7 @@ impl Receiver {
         ack
     }
 
-    /// Call when [`Receiver::poll_timeout`] has come.
+    /// Handles the timeout. Call at the time of [`Receiver::poll_timeout`].
     pub fn handle_timeout(&mut self, now: Time) {
         for index in 0..self.subflows.len() {
             let subflow = &mut self.subflows[index];
@@ -414,7 +422,7 @@ impl Receiver {
         }
     }
 
-    /// Sends what there is to send: call after every input.
+    /// Sends pending packets. Call after every input.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn transmit(&mut self, sink: &mut impl Sink) {
         while let Some((path, answer)) = self.outgoing.pop_front() {
@@ -427,13 +435,13 @@ impl Receiver {
         }
     }
 
-    /// When [`Receiver::handle_timeout`] must be called next.
+    /// Returns the time of the next call of [`Receiver::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Time> {
         self.subflows.iter().filter_map(|subflow| subflow.deadline).min()
     }
 }
 
-/// Passes on what is delivered: arrivals and duplicates were told of when they came.
+/// Passes deliveries on to the observer. Arrivals and duplicates were reported when they happened.
 struct Deliveries<'a, O>(&'a mut O);
 
 impl<O: Observer> Observer for Deliveries<'_, O> {

@@ -3,7 +3,7 @@
 use super::rules::{Losses, Reinjection};
 use super::sender::Sender;
 use super::subflow::{Probe, Repair, Resent, Subflow};
-use crate::congestion::CongestionController;
+use crate::congestion::{CongestionController, CongestionEvent};
 use crate::core::{PathSender, TransmissionState, insert_ascending, merge_ascending};
 use crate::observer::Observer;
 use plait_sched::{Duration, Event, Path, PathId, PathState, Scheduler, Time};
@@ -128,13 +128,6 @@ impl PathSender<Subflow> {
         losses
     }
 
-    /// The timer of the second rule has come. Returns the number of losses.
-    pub(super) fn overdue(&mut self, now: Time) -> u32 {
-        let losses = self.find_lost(now);
-        self.touch();
-        losses
-    }
-
     /// How long something that was overtaken may still arrive; `None` if reordering was never seen, so that three later
     /// arrivals tell (RFC 8985 §6.2, step 4).
     fn reordering_window(&self) -> Option<Duration> {
@@ -161,7 +154,7 @@ impl PathSender<Subflow> {
         if self.recovery.ecn.has_reduced(self.flight.first()) {
             self.recovery.linux.memory.prior = None;
         } else {
-            self.control.on_congestion(now, outstanding);
+            self.control.on_event(now, CongestionEvent::Loss { outstanding });
             self.recovery.ecn.note_reduced();
         }
         self.begin_recovery();
@@ -238,11 +231,8 @@ impl PathSender<Subflow> {
             Repair::Timeout => {}
         }
         let repairing = self.flight.first() < self.recovery_end;
-        if repairing && (repair == Repair::Fast || self.errors() > 0) {
-            self.control.on_timeout_in_repair(now, outstanding);
-        } else {
-            self.control.on_timeout(now, outstanding);
-        }
+        let repairing = repairing && (repair == Repair::Fast || self.errors() > 0);
+        self.control.on_event(now, CongestionEvent::Timeout { outstanding, repairing });
         self.rtt.back_off();
         self.begin_recovery();
         self.note_timeout();

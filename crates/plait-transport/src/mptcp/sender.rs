@@ -6,7 +6,7 @@ use super::rules::Losses;
 use super::subflow::{Phase, Subflow};
 use super::window::Seen;
 use super::{CAPABILITIES, Config};
-use crate::congestion::CongestionController;
+use crate::congestion::{CongestionController, CongestionEvent};
 use crate::core::{Core, OneWayDelays, PathConfig, PathSender, moment};
 use crate::error::Error;
 use crate::observer::Observer;
@@ -149,16 +149,16 @@ impl<S: Scheduler> Sender<S> {
             self.config.clock.sample(&mut path.delays, now, ack.timestamp, ack.echo);
             path.touch();
         }
-        self.carry_out_penalty(index);
+        self.carry_out_penalty(now, index);
     }
 
     /// What the scheduler asked for since the last acknowledgement, once and not while losses are repaired (plait_acked and halve in
     /// linux/schedulers/subflow.c: the window is written under the subflow's lock).
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn carry_out_penalty(&mut self, index: usize) {
+    fn carry_out_penalty(&mut self, now: Time, index: usize) {
         let path = self.core.path_mut(index);
         if path.take_penalty() && !path.recovery.linux.is_repairing() {
-            path.control.on_penalty();
+            path.control.on_event(now, CongestionEvent::Penalty);
             path.touch();
         }
     }
@@ -190,10 +190,11 @@ impl<S: Scheduler> Sender<S> {
                 if by_time {
                     self.loss_timer_ran_out(now, index);
                 } else {
-                    let losses = self.core.path_mut(index).overdue(now);
+                    let losses = self.core.path_mut(index).find_lost(now);
                     if losses > 0 {
                         self.core.tell_lost(index, losses);
                     }
+                    self.core.touch(index);
                 }
             }
             if due(self.core.path(index).recovery.probe_timer) {

@@ -1,4 +1,4 @@
-//! What goes over the wire, without payload bytes: the stream is described by segment numbers and lengths.
+//! Packets without payload bytes: segment numbers and lengths describe the stream.
 
 mod quic;
 mod sctp;
@@ -10,23 +10,24 @@ pub use tcp::{Ack, MAX_ACK_BLOCKS, TcpSegment};
 
 use plait_sched::Time;
 
-/// A packet, as handed to and taken from the network.
+/// A packet, as exchanged with the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Packet {
     /// One segment of the stream.
     Data(Data),
-    /// One that holds several messages, and the bytes of the chunk headers of all but the first (RFC 9260 §6.10).
+    /// A segment with several messages, and the bytes of the chunk headers of all but the first
+    /// (RFC 9260 §6.10).
     Bundle(Data, u16),
     /// An acknowledgement.
     Sack(Sack),
-    /// Asks the other end to answer; carries the time it left (RFC 9260 §8.3).
+    /// Asks the peer for an answer; carries the transmission time (RFC 9260 §8.3).
     Heartbeat {
-        /// When it was sent.
+        /// Transmission time of the heartbeat.
         sent_at: Time,
     },
-    /// The answer, with the time copied.
+    /// Answers a heartbeat, with the time copied.
     HeartbeatAck {
-        /// When the heartbeat was sent.
+        /// Transmission time of the heartbeat.
         sent_at: Time,
     },
     /// A segment of a TCP subflow.
@@ -38,7 +39,7 @@ pub enum Packet {
         /// TSval.
         timestamp: u32,
     },
-    /// Accepts it (SYN/ACK).
+    /// Accepts a subflow (SYN/ACK).
     SynAck {
         /// TSval.
         timestamp: u32,
@@ -51,15 +52,16 @@ pub enum Packet {
     OneRtt(OneRtt),
     /// Begins a QUIC connection (RFC 9000 §17.2.2).
     Initial {
-        /// When it was sent.
+        /// Transmission time.
         sent_at: Time,
     },
-    /// The answer, after which both ends may send data; with the time copied.
+    /// Answers an Initial, with its time copied. Afterwards both ends may send data.
     InitialReply {
-        /// When the question was sent.
+        /// Transmission time of the Initial.
         sent_at: Time,
     },
-    /// Answers a SYN/ACK: ends the handshake of the first subflow, and authenticates a join, which is acknowledged.
+    /// Answers a SYN/ACK. Ends the handshake of the first subflow, or authenticates a join; the
+    /// peer acknowledges a join.
     Confirm {
         /// TSval.
         timestamp: u32,
@@ -67,7 +69,7 @@ pub enum Packet {
 }
 
 impl Packet {
-    /// Bytes of the stream that it carries.
+    /// Returns the bytes of the stream in the packet.
     pub fn payload_bytes(&self) -> u32 {
         match self {
             Self::Data(data) | Self::Bundle(data, _) | Self::Segment(TcpSegment { data, .. }) => data.bytes,
@@ -76,7 +78,7 @@ impl Packet {
         }
     }
 
-    /// Whether it carries data of the stream.
+    /// Whether the packet carries data of the stream.
     #[inline]
     pub const fn carries_data(&self) -> bool {
         match self {
@@ -86,7 +88,7 @@ impl Packet {
         }
     }
 
-    /// What its headers say of congestion, if they can say anything.
+    /// Returns the ECN state of the packet's headers, for packets that have one.
     #[inline]
     pub fn ecn(&self) -> Option<SegmentEcn> {
         match self {
@@ -96,7 +98,7 @@ impl Packet {
         }
     }
 
-    /// Likewise, to be marked on the way.
+    /// Returns mutable access to the ECN state, for marking on the way.
     #[inline]
     pub fn ecn_mut(&mut self) -> Option<&mut SegmentEcn> {
         match self {
@@ -107,27 +109,28 @@ impl Packet {
     }
 }
 
-/// What the headers of a packet say of congestion (RFC 3168).
+/// ECN state in the headers of a packet (RFC 3168).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SegmentEcn {
-    /// ECT(0): who met congestion may mark it.
+    /// ECT(0): a congested router may mark the packet.
     pub capable: bool,
-    /// CE: somebody did.
+    /// CE: a router has marked the packet.
     pub congested: bool,
-    /// CWR: its sender has reduced its window. Of TCP.
+    /// CWR: the sender has reduced its window. TCP only.
     pub reduced: bool,
 }
 
 /// A DATA chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Data {
-    /// The segment's number in the stream (the TSN, counted from 0 and never wrapping).
+    /// The segment's number in the stream: the TSN, counted from 0 and never wrapping.
     pub segment: u64,
     /// Payload bytes.
     pub bytes: u32,
 }
 
-/// A run of received segments above the cumulative acknowledgement, as offsets from [`Sack::cumulative`].
+/// A run of received segments above the cumulative acknowledgement, as offsets from
+/// [`Sack::cumulative`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GapBlock {
     /// Offset of the first received segment.
@@ -136,32 +139,33 @@ pub struct GapBlock {
     pub last: u32,
 }
 
-/// Bytes of headers around payload; what a packet occupies on the wire.
+/// Bytes of headers around payload, which determine a packet's size on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Overhead {
     /// Network and transport headers of every packet.
     pub packet: u32,
-    /// What comes with data on top: SCTP's DATA chunk header, which is counted in windows; MPTCP's DSS option.
+    /// Additional bytes of a packet with data: SCTP's DATA chunk header, which counts in windows;
+    /// MPTCP's DSS option.
     pub data: u32,
-    /// What comes with an acknowledgement: SCTP's SACK chunk without blocks; MPTCP's data ACK.
+    /// Additional bytes of an acknowledgement: SCTP's SACK chunk without blocks; MPTCP's data ACK.
     pub acknowledgement: u32,
-    /// What the first selective block takes on top of each one's own bytes.
+    /// Additional bytes of the first selective block.
     pub first_block: u32,
-    /// A selective block.
+    /// Bytes of each selective block.
     pub block: u32,
-    /// What comes with packets that open a path or probe it.
+    /// Additional bytes of packets that open or probe a path.
     pub control: u32,
-    /// What comes with the one that ends the first handshake: MPTCP's keys.
+    /// Additional bytes of the packet that ends the first handshake: MPTCP's keys.
     pub confirmation: u32,
 }
 
 impl Overhead {
-    /// Headers of a packet with data.
+    /// Returns the header bytes of a packet with data.
     pub const fn of_data(&self) -> u32 {
         self.packet + self.data
     }
 
-    /// The size of `packet` on the wire, in bytes.
+    /// Returns the size of `packet` on the wire, in bytes.
     #[inline]
     pub fn wire_bytes(&self, packet: &Packet) -> u32 {
         let blocks = |count: u32| if count == 0 { 0 } else { self.first_block + count * self.block };

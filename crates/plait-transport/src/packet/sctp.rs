@@ -2,27 +2,29 @@
 
 use super::{GapBlock, Overhead};
 
-/// Gap blocks that a [`Sack`] carries in memory; see [`Sack::blocks`].
+/// Largest number of gap blocks that a [`Sack`] holds in memory; see [`Sack::blocks`].
 pub const MAX_GAP_BLOCKS: usize = 32;
 
-/// Duplicate numbers that a [`Sack`] lists.
+/// Largest number of duplicates that a [`Sack`] lists.
 pub const MAX_DUPLICATES: usize = 2;
 
 /// A selective acknowledgement (RFC 9260 §3.3.4).
 #[derive(Clone, Copy, Debug)]
 pub struct Sack {
-    /// The first segment that has not arrived: everything below has (cumulative TSN + 1).
+    /// The first segment that has not arrived (cumulative TSN + 1); all earlier ones have.
     pub cumulative: u64,
     /// The advertised receiver window in bytes.
     pub window: u64,
-    /// How many gap blocks the chunk reports on the wire.
+    /// Number of gap blocks in the chunk on the wire.
     pub gap_blocks: u16,
-    /// Data packets that arrived since the last acknowledgement, as far as two bits can tell: [`Sack::MAX_PACKETS`] at most (delayed
-    /// acknowledgement for CMT).
+    /// Data packets received since the last acknowledgement, limited to two bits: at most
+    /// [`Sack::MAX_PACKETS`] (delayed acknowledgement for CMT).
     pub packets: u8,
-    /// The blocks in memory report the changes of runs from this one in the receiver's count; from 0 if they report all runs.
+    /// The first change, in the receiver's count, that the blocks in memory report; 0 if they
+    /// report all runs.
     pub changes_from: u64,
-    /// They report the changes before this one: so many there had been when the acknowledgement left.
+    /// The number after the last reported change: the receiver's count when the acknowledgement
+    /// left.
     pub changes_end: u64,
     blocks: [GapBlock; MAX_GAP_BLOCKS],
     block_count: u8,
@@ -30,7 +32,7 @@ pub struct Sack {
     pub(super) duplicate_count: u8,
 }
 
-/// What is reported counts, not what was reported before in the same place.
+/// Compares all fields, but only the used entries of arrays.
 impl PartialEq for Sack {
     fn eq(&self, other: &Self) -> bool {
         let numbers = |sack: &Self| (sack.cumulative, sack.window, sack.gap_blocks, sack.packets);
@@ -45,10 +47,11 @@ impl PartialEq for Sack {
 impl Eq for Sack {}
 
 impl Sack {
-    /// As many packets as an acknowledgement can say that it answers (Iyengar et al. 2006, section 5).
+    /// Largest number of packets that an acknowledgement can report (Iyengar et al. 2006, section
+    /// 5).
     pub const MAX_PACKETS: u8 = 3;
 
-    /// An acknowledgement without gap blocks and duplicates.
+    /// Creates an acknowledgement without gap blocks and duplicates.
     pub fn new(cumulative: u64, window: u64, packets: u8) -> Self {
         Self {
             cumulative,
@@ -64,7 +67,7 @@ impl Sack {
         }
     }
 
-    /// Becomes as `other`; what neither reports is not copied.
+    /// Copies `other`, except for unused array entries.
     pub fn overwrite(&mut self, other: &Self) {
         let Self { cumulative, window, gap_blocks, packets, changes_from, changes_end, .. } = *other;
         (self.cumulative, self.window, self.gap_blocks, self.packets) =
@@ -76,34 +79,36 @@ impl Sack {
         (self.duplicates, self.duplicate_count) = (other.duplicates, other.duplicate_count);
     }
 
-    /// Begins anew, without gap blocks and duplicates.
+    /// Resets to an acknowledgement without gap blocks and duplicates.
     pub fn restart(&mut self, cumulative: u64, window: u64, packets: u8) {
         (self.cumulative, self.window, self.packets) = (cumulative, window, packets);
         (self.gap_blocks, self.changes_from, self.changes_end) = (0, 0, 0);
         (self.block_count, self.duplicate_count) = (0, 0);
     }
 
-    /// The gap blocks that can be news to the sender. On the wire a SACK reports all of them; in memory it carries those
-    /// that changed since the last acknowledgements on its path, newest first, and one older block in turn, so that
-    /// handling one costs the same in every window. Each change is repeated in the following acknowledgements, as
-    /// RFC 2018 does for TCP.
+    /// Returns the gap blocks that may be new to the sender. On the wire a SACK reports all gap
+    /// blocks. In memory it carries those that changed since the last acknowledgements on its path,
+    /// newest first, and one older block in turn. The cost of processing a SACK is therefore the
+    /// same in every window. Each change is repeated in the following acknowledgements, as RFC 2018
+    /// does for TCP.
     pub fn blocks(&self) -> &[GapBlock] {
         &self.blocks[..usize::from(self.block_count)]
     }
 
-    /// True if `segment` is reported as arrived, by the cumulative number or by a block in memory.
+    /// True if the SACK reports `segment` as received, by the cumulative number or by a block in
+    /// memory.
     #[inline]
     pub fn covers(&self, segment: u64) -> bool {
         let Some(offset) = segment.checked_sub(self.cumulative) else { return true };
         self.blocks().iter().any(|block| u64::from(block.first) <= offset && offset <= u64::from(block.last))
     }
 
-    /// Segments that arrived again since the last acknowledgement.
+    /// Returns the duplicates received since the last acknowledgement.
     pub fn duplicates(&self) -> &[u64] {
         &self.duplicates[..usize::from(self.duplicate_count)]
     }
 
-    /// Adds a block; false if there is no room.
+    /// Adds a block. Returns false without space for it.
     pub fn push_block(&mut self, first: u64, last: u64) -> bool {
         let Some(place) = self.blocks.get_mut(usize::from(self.block_count)) else { return false };
         let offset = |number: u64| u32::try_from(number - self.cumulative).unwrap_or(u32::MAX);
@@ -112,7 +117,7 @@ impl Sack {
         true
     }
 
-    /// Adds a duplicate; ignored if there is no room.
+    /// Adds a duplicate. Ignores it without space for it.
     pub fn push_duplicate(&mut self, segment: u64) {
         if let Some(place) = self.duplicates.get_mut(usize::from(self.duplicate_count)) {
             *place = segment;

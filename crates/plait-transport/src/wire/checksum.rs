@@ -2,15 +2,18 @@
 
 use std::net::IpAddr;
 
-/// A sum of 16-bit words in one's complement arithmetic. It does not matter in which order words are added.
+/// A sum of 16-bit words in one's complement arithmetic. The order in which words are added does
+/// not matter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sum(u64);
 
 impl Sum {
-    /// With `bytes` added, which begin at an even place; the last one of an odd number is the upper half of a word.
+    /// Returns the sum with `bytes` added, which begin at an even offset. The last byte of an odd
+    /// number is the upper half of a word.
     #[must_use]
     pub fn with(self, bytes: &[u8]) -> Self {
-        // Sums of longer words fold to the same (RFC 1071 §2); 64 bits hold those of 2³² words.
+        // Sums of longer words fold to the same value (RFC 1071 §2); 64 bits hold those of 2³²
+        // words.
         let (words, rest) = bytes.as_chunks::<4>();
         let sum: u64 = words.iter().map(|&word| u64::from(u32::from_be_bytes(word))).sum();
         let mut last = [0; 4];
@@ -18,7 +21,7 @@ impl Sum {
         Self(self.folded() + sum + u64::from(u32::from_be_bytes(last)))
     }
 
-    /// With a 16-bit word added.
+    /// Returns the sum with a 16-bit word added.
     #[must_use]
     pub fn with_word(self, word: u16) -> Self {
         Self(self.folded() + u64::from(word))
@@ -32,23 +35,26 @@ impl Sum {
         sum
     }
 
-    /// What is stored: the complement. Over something that has its checksum in it, the complement is 0.
+    /// Returns the checksum to store: the complement of the sum. Over data that contains its
+    /// checksum, the complement is 0.
     pub fn checksum(self) -> u16 {
         !(self.folded() as u16)
     }
 }
 
-/// What a checksum covers of the network's header: the pseudo header (RFC 9293 §3.1, RFC 8200 §8.1).
+/// The part of the network header that a checksum covers: the pseudo header (RFC 9293 §3.1, RFC
+/// 8200 §8.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Addresses {
-    /// Where the packet comes from.
+    /// Source address of the packet.
     pub source: IpAddr,
-    /// Where it goes.
+    /// Destination address of the packet.
     pub destination: IpAddr,
 }
 
 impl Addresses {
-    /// The sum of the pseudo header of a packet of `protocol` with `length` bytes after the network's header.
+    /// Returns the sum of the pseudo header of a packet of `protocol` with `length` bytes after the
+    /// network header.
     pub fn pseudo_header(&self, protocol: u8, length: u32) -> Sum {
         let sum = Sum::default().with(&length.to_be_bytes()).with_word(protocol.into());
         [self.source, self.destination].into_iter().fold(sum, |sum, address| match address {

@@ -1,25 +1,26 @@
-//! Bytes that are not what they should be.
+//! Errors of malformed input.
 
 use core::fmt;
 
-/// Why bytes could not be decoded. Places are bytes from the start of what was decoded.
+/// Reason why bytes could not be decoded. Places are byte offsets from the start of the decoded
+/// input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The bytes end before a field does.
     Short {
-        /// What is cut off.
+        /// The truncated field.
         field: &'static str,
-        /// Where it begins.
+        /// Offset of its first byte.
         at: usize,
-        /// So many more bytes it would need.
+        /// Number of missing bytes.
         missing: usize,
     },
     /// A length or a count that the format does not allow.
     Length {
-        /// What has this length.
+        /// The field with this length.
         field: &'static str,
-        /// Where it begins.
+        /// Offset of its first byte.
         at: usize,
         /// The length, in the unit of its field.
         length: u64,
@@ -28,26 +29,27 @@ pub enum DecodeError {
     Value {
         /// The field.
         field: &'static str,
-        /// Where it begins.
+        /// Offset of its first byte.
         at: usize,
         /// The value.
         value: u64,
     },
-    /// The packet was damaged on its way, or is no packet of this protocol.
+    /// The packet was damaged on its way, or belongs to another protocol.
     Checksum {
-        /// Which checksum.
+        /// Name of the checksum.
         field: &'static str,
-        /// Where it is.
+        /// Offset of its first byte.
         at: usize,
-        /// What the packet says.
+        /// The checksum in the packet.
         stored: u32,
-        /// What its bytes amount to.
+        /// The checksum of the packet's bytes.
         computed: u32,
     },
 }
 
 impl DecodeError {
-    /// True if more bytes might have helped: what is read was cut, as captures are.
+    /// True if the input was cut off, like packets in captures, so that more bytes might have
+    /// helped.
     pub const fn is_short(&self) -> bool {
         matches!(self, Self::Short { .. })
     }

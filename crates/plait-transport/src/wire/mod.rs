@@ -1,14 +1,16 @@
-//! What goes over the wire, as bytes: one module per protocol, each the only place that knows its layouts.
+//! Wire formats as bytes. Each protocol has one module, and only this module knows the protocol's
+//! layouts.
 //!
-//! Structs here have the fields and the widths of the formats. They know nothing of connections: which number a segment has,
-//! what its neighbours carry and when it leaves is the endpoints' business. [`number`] leads from counters that never wrap to
-//! numbers that do, and back.
+//! Structs here have the fields and the widths of the formats, and no connection state. Sequence
+//! numbers, the contents of neighbouring packets and transmission times are the endpoints' task.
+//! [`number`] converts counters that never wrap to wire numbers that wrap, and back.
 //!
-//! - **Encoding** appends to a `Vec<u8>` and cannot fail; what a caller has to keep (payloads that a length field can tell) is
-//!   said where it matters.
-//! - **Decoding** takes bytes from anybody: it never panics, allocates no more than a fixed multiple of what it was given, and
-//!   says what was wrong and where ([`DecodeError`]). Payloads are borrowed. Lists (chunks, options, frames) are iterators over
-//!   their bytes; after an error they end.
+//! - **Encoding** appends to a `Vec<u8>` and cannot fail. Constraints on the caller, such as
+//!   payloads that must fit a length field, are documented at the function.
+//! - **Decoding** accepts arbitrary bytes. It never panics, and allocates no more than a fixed
+//!   multiple of its input. An error names the problem and its place ([`DecodeError`]). Payloads
+//!   are borrowed. Lists (chunks, options, frames) are iterators over their bytes; they end after
+//!   an error.
 //!
 //! ```
 //! use plait_transport::wire::sctp::{self, Chunk, Header};

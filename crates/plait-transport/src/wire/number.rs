@@ -1,49 +1,54 @@
-//! Counters that never wrap, and the numbers that stand for them on the wire.
+//! Conversion between counters that never wrap and their numbers on the wire.
 //!
-//! An endpoint counts in 64 bits. SCTP's TSN, TCP's sequence numbers and MPTCP's short data sequence numbers are the lower 32
-//! bits of such a counter plus where it began (serial numbers: RFC 1982, RFC 9293 §3.4, RFC 9260 §1.6); QUIC sends as many low
-//! bits as the receiver needs (RFC 9000 §17.1). Reading one takes an *expected* value: the answer is the counter nearest to it.
+//! An endpoint counts in 64 bits. SCTP's TSN, TCP's sequence numbers and MPTCP's short data
+//! sequence numbers are the lower 32 bits of the sum of such a counter and an initial number
+//! (serial numbers: RFC 1982, RFC 9293 §3.4, RFC 9260 §1.6). QUIC sends as many low bits as the
+//! receiver needs (RFC 9000 §17.1). Decoding takes an *expected* value, and returns the counter
+//! nearest to it.
 
-/// The number nearest to `expected` whose lower 32 bits are `low`; of two equally near ones the smaller.
+/// Returns the number nearest to `expected` with the lower 32 bits `low`. Of two equally near
+/// numbers, returns the smaller.
 ///
-/// Numbers wrap at 2⁶⁴ too: what would be below 0 is just below 2⁶⁴.
+/// Numbers also wrap at 2⁶⁴: a number below 0 becomes a number just below 2⁶⁴.
 pub const fn nearest(low: u32, expected: u64) -> u64 {
     let ahead = low.wrapping_sub(expected as u32) as i32;
     expected.wrapping_add_signed(ahead as i64)
 }
 
-/// A space of 32-bit numbers: a counter that starts at 0 and is `initial` on the wire then.
+/// A space of 32-bit numbers: a counter that starts at 0, where its number on the wire is
+/// `initial`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sequence {
-    /// What stands for 0: the initial TSN, or the initial sequence number.
+    /// Number of counter 0: the initial TSN, or the initial sequence number.
     pub initial: u32,
 }
 
 impl Sequence {
-    /// What stands for `counter` on the wire.
+    /// Returns the number of `counter` on the wire.
     pub const fn wrap(self, counter: u64) -> u32 {
         self.initial.wrapping_add(counter as u32)
     }
 
-    /// The counter nearest to `expected` for which `number` stands; just below 2⁶⁴ for one from before the start.
+    /// Returns the counter nearest to `expected` with the wire number `number`. A number from
+    /// before the start gives a counter just below 2⁶⁴.
     pub const fn unwrap(self, number: u32, expected: u64) -> u64 {
         nearest(number.wrapping_sub(self.initial), expected)
     }
 }
 
-/// A QUIC packet number as it is sent: its low bits (RFC 9000 §17.1).
+/// The low bits of a QUIC packet number, as sent (RFC 9000 §17.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Truncated {
     /// The low bits; others are 0.
     pub low: u32,
-    /// How many bytes of them, 1 to 4.
+    /// Number of bytes for the low bits, 1 to 4.
     pub bytes: u8,
 }
 
 impl Truncated {
-    /// As many bytes as tell `number` from all that the receiver may confuse it with: RFC 9000 A.2. `acknowledged` is the
-    /// largest number of the space that the receiver has acknowledged. From 2³¹ unacknowledged numbers on, four bytes do not
-    /// suffice; a sender has to stop before.
+    /// Truncates `number` to as many bytes as the receiver needs to expand it unambiguously: RFC
+    /// 9000 A.2. `acknowledged` is the largest acknowledged number of the space. From 2³¹
+    /// unacknowledged numbers on, four bytes do not suffice; a sender must stop before.
     pub const fn new(number: u64, acknowledged: Option<u64>) -> Self {
         let unacknowledged = match acknowledged {
             None => number.saturating_add(1),
@@ -55,7 +60,8 @@ impl Truncated {
         Self { low: (number & ((1 << (8 * bytes)) - 1)) as u32, bytes: bytes as u8 }
     }
 
-    /// The number that is meant where `largest` is the largest number that has arrived in the space: RFC 9000 A.3.
+    /// Returns the full packet number, where `largest` is the largest number received in the space:
+    /// RFC 9000 A.3.
     pub const fn expand(self, largest: Option<u64>) -> u64 {
         let expected = match largest {
             None => 0,
@@ -79,7 +85,8 @@ mod tests {
 
     #[test]
     fn the_examples_of_quic() {
-        // RFC 9000 A.2: with 0xabe8b3 acknowledged, 0xac5c02 takes 16 bits, and 0xace8fe 18, so three bytes.
+        // RFC 9000 A.2: with 0xabe8b3 acknowledged, 0xac5c02 takes 16 bits, and 0xace8fe 18, so
+        // three bytes.
         let acknowledged = Some(0xab_e8b3);
         assert_eq!(Truncated::new(0xac_5c02, acknowledged), Truncated { low: 0x5c02, bytes: 2 });
         assert_eq!(Truncated::new(0xac_e8fe, acknowledged), Truncated { low: 0xac_e8fe, bytes: 3 });

@@ -1,12 +1,12 @@
-//! Fields one after the other, with the place of each for errors.
+//! Reads fields in sequence, and keeps the offset of each for errors.
 
 use super::DecodeError;
 
-/// Bytes that are being read. It is copied to look ahead.
+/// Input of a decoder. A copy of the reader looks ahead.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
-    /// Bytes of what is decoded that lie before `rest`.
+    /// Bytes of the input before `rest`.
     at: usize,
 }
 
@@ -15,12 +15,12 @@ impl<'a> Reader<'a> {
         Self { rest: bytes, at: 0 }
     }
 
-    /// `bytes` that begin `at` bytes into what is decoded.
+    /// Creates a reader of `bytes` that begin at offset `at` of the input.
     pub(super) const fn starting_at(bytes: &'a [u8], at: usize) -> Self {
         Self { rest: bytes, at }
     }
 
-    /// Where the next field begins.
+    /// Returns the offset of the next field.
     pub(super) const fn at(&self) -> usize {
         self.at
     }
@@ -55,14 +55,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A reader of the next `length` bytes.
+    /// Returns a reader of the next `length` bytes.
     #[inline]
     pub(super) fn part(&mut self, length: usize, field: &'static str) -> Result<Self, DecodeError> {
         let at = self.at;
         self.bytes(length, field).map(|bytes| Self::starting_at(bytes, at))
     }
 
-    /// All that is left.
+    /// Takes all remaining bytes.
     #[inline]
     pub(super) fn rest(&mut self) -> &'a [u8] {
         let rest = core::mem::take(&mut self.rest);
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
         rest
     }
 
-    /// Passes over bytes that are `byte`; how many.
+    /// Skips consecutive bytes equal to `byte`. Returns their number.
     pub(super) fn skip(&mut self, byte: u8) -> usize {
         let length = self.rest.iter().take_while(|&&other| other == byte).count();
         (self.rest, self.at) = (&self.rest[length..], self.at + length);
@@ -97,13 +97,13 @@ impl<'a> Reader<'a> {
         self.array(field).map(u64::from_be_bytes)
     }
 
-    /// That `length` bytes are missing some, if they were to begin here.
+    /// Returns the error for `length` bytes from here on of which some are missing.
     #[cold]
     fn short(&self, field: &'static str, length: usize) -> DecodeError {
         DecodeError::Short { field, at: self.at, missing: length.saturating_sub(self.rest.len()) }
     }
 
-    /// A length of `field`, which begins here.
+    /// Returns the error for an invalid length of `field`, which begins here.
     #[cold]
     pub(super) fn length(&self, field: &'static str, length: impl TryInto<u64>) -> DecodeError {
         DecodeError::Length { field, at: self.at, length: length.try_into().unwrap_or(u64::MAX) }

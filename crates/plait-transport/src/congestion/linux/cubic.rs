@@ -9,7 +9,8 @@
 use super::PacketWindow;
 use super::hystart::HyStart;
 use crate::congestion::{
-    Acknowledged, CongestionConfig, CongestionController, ControllerInfo, Family, Share, WindowUse,
+    Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family, Share,
+    WindowUse,
 };
 use plait_sched::{Duration, Time};
 
@@ -168,7 +169,10 @@ impl Epoch {
 }
 
 impl CongestionController for LinuxCubic {
-    fn on_acknowledged(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
+    fn on_ack(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
+        if !acknowledged.may_grow {
+            return;
+        }
         self.window.note_progress(acknowledged.now);
         if !self.window.is_limited() {
             return;
@@ -184,52 +188,34 @@ impl CongestionController for LinuxCubic {
         self.window.avoid_congestion(self.state.per_packet, packets);
     }
 
-    fn on_congestion(&mut self, _now: Time, _outstanding: u64) {
-        self.remember_loss();
+    fn on_event(&mut self, now: Time, event: CongestionEvent) {
+        match event {
+            CongestionEvent::Loss { .. } | CongestionEvent::Mark { .. } => self.remember_loss(),
+            CongestionEvent::Timeout { repairing, .. } => {
+                if !repairing {
+                    self.remember_loss();
+                }
+                self.window.restart();
+                self.forget();
+            }
+            // Time without data in flight does not count for the function.
+            CongestionEvent::Resumed { idle } => {
+                if let Some(epoch) = &mut self.state.epoch {
+                    epoch.start = (epoch.start + milliseconds(Time::ZERO + idle)).min(milliseconds(now));
+                }
+            }
+            // The function of time knows nothing of a penalty: `halve` in linux/schedulers/subflow.c writes the window alone. A window
+            // far below the function grows by a packet with every second one acknowledged (`bictcp_update`).
+            _ => self.window.on_event(event),
+        }
     }
 
-    fn on_timeout(&mut self, _now: Time, _outstanding: u64) {
-        self.remember_loss();
-        self.window.restart();
-        self.forget();
-    }
-
-    fn on_timeout_in_repair(&mut self, _now: Time, _outstanding: u64) {
-        self.window.restart();
-        self.forget();
-    }
-
-    fn on_round_trip(&mut self, acknowledged: &Acknowledged) {
-        self.note_round_trip(acknowledged);
-    }
-
-    fn on_undone(&mut self, window: u64, threshold: u64) {
-        self.window.undo(window, threshold);
-    }
-
-    fn set_window(&mut self, window: u64) {
-        self.window.set(window);
-    }
-
-    fn on_penalty(&mut self) {
-        // The function of time knows nothing of it: `halve` in linux/schedulers/subflow.c writes the window alone, and one that is far
-        // below where the function is grows by a packet with every second one acknowledged (`bictcp_update`).
-        self.window.penalize();
+    fn on_round_trip(&mut self, ack: &Acknowledged) {
+        self.note_round_trip(ack);
     }
 
     fn on_sent(&mut self, used: &WindowUse) {
         self.window.note_use(used);
-    }
-
-    fn on_idle(&mut self) {
-        self.window.decay();
-    }
-
-    /// Time without data in flight does not count for the function.
-    fn on_resumed(&mut self, now: Time, idle: Duration) {
-        if let Some(epoch) = &mut self.state.epoch {
-            epoch.start = (epoch.start + milliseconds(Time::ZERO + idle)).min(milliseconds(now));
-        }
     }
 
     fn window(&self) -> u64 {
@@ -288,7 +274,7 @@ mod tests {
             let acknowledged = at(control, micros / 1000);
             control.on_sent(&WindowUse { full: true, ..used(control.window.window, micros / 1000) });
             control.on_round_trip(&acknowledged);
-            control.on_acknowledged(&acknowledged, &[]);
+            control.on_ack(&acknowledged, &[]);
             micros += 100_000 / control.window.window;
         }
     }
@@ -296,7 +282,7 @@ mod tests {
     fn after_loss(peak: u64) -> LinuxCubic {
         let mut control = start(false);
         control.window.window = peak;
-        control.on_congestion(Time::ZERO, 0);
+        control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: 0 });
         control
     }
 
@@ -305,7 +291,7 @@ mod tests {
         let mut control = after_loss(100);
         run(&mut control, 0, 1_000);
         let before = control.window.window;
-        control.on_penalty();
+        control.on_event(Time::ZERO, CongestionEvent::Penalty);
         let halved = control.window.window;
         assert_eq!(halved, before / 2);
         run(&mut control, 1_000, 1_100);
@@ -326,7 +312,7 @@ mod tests {
     fn a_loss_leaves_seven_tenths_and_a_second_one_lowers_the_maximum() {
         let mut control = after_loss(100);
         assert_eq!((control.window(), control.state.maximum), (segments(70), 100));
-        control.on_congestion(Time::ZERO, 0);
+        control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: 0 });
         assert_eq!((control.window(), control.state.maximum), (segments(49), 59));
     }
 
@@ -356,7 +342,7 @@ mod tests {
     #[test]
     fn a_timeout_forgets_the_maximum() {
         let mut control = after_loss(100);
-        control.on_timeout(Time::ZERO, 0);
+        control.on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: 0, repairing: false });
         assert_eq!((control.window(), control.state.maximum), (segments(1), 0));
         assert_eq!(control.slow_start_threshold(), segments(49));
     }
@@ -370,7 +356,7 @@ mod tests {
             let acknowledged = at(&control, millis);
             control.on_sent(&WindowUse { full: true, ..used(control.window.window, millis) });
             control.on_round_trip(&acknowledged);
-            control.on_acknowledged(&acknowledged, &[]);
+            control.on_ack(&acknowledged, &[]);
             control.slow_start_threshold() != u64::MAX
         });
         assert_eq!(end, Some(51), "a train of more than 50.5 ms");
@@ -382,7 +368,10 @@ mod tests {
     fn idle_time_does_not_count() {
         let mut control = after_loss(1000);
         run(&mut control, 0, 1000);
-        control.on_resumed(Time::ZERO + Duration::from_secs(61), Duration::from_secs(60));
+        control.on_event(
+            Time::ZERO + Duration::from_secs(61),
+            CongestionEvent::Resumed { idle: Duration::from_secs(60) },
+        );
         let target = control.state.epoch.map(|epoch| epoch.target(61_000));
         assert!(target.is_some_and(|target| target < 800), "{target:?}");
     }

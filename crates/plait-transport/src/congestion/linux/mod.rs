@@ -18,7 +18,7 @@ mod reno;
 pub use cubic::LinuxCubic;
 pub use reno::LinuxReno;
 
-use super::{CongestionConfig, WindowUse};
+use super::{CongestionConfig, CongestionEvent, WindowUse};
 use plait_sched::Time;
 
 /// A congestion window in packets, and how it is used.
@@ -145,6 +145,17 @@ impl PacketWindow {
         self.threshold = remaining.max(2);
         self.window = self.threshold;
         self.credit = 0;
+    }
+
+    /// Events that all of Linux' controllers answer alike.
+    fn on_event(&mut self, event: CongestionEvent) {
+        match event {
+            CongestionEvent::Collapse { window } => self.set(window),
+            CongestionEvent::Undone { window, threshold } => self.undo(window, threshold),
+            CongestionEvent::Penalty => self.penalize(),
+            CongestionEvent::Idle => self.decay(),
+            _ => {}
+        }
     }
 
     /// The last reduction was needless (tcp_undo_cwnd_reduction, tcp_reno_undo_cwnd).

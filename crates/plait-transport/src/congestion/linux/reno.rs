@@ -2,7 +2,8 @@
 
 use super::PacketWindow;
 use crate::congestion::{
-    Acknowledged, CongestionConfig, CongestionController, ControllerInfo, Family, Share, WindowUse,
+    Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family, Share,
+    WindowUse,
 };
 use plait_sched::Time;
 
@@ -24,7 +25,10 @@ impl LinuxReno {
 }
 
 impl CongestionController for LinuxReno {
-    fn on_acknowledged(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
+    fn on_ack(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
+        if !acknowledged.may_grow {
+            return;
+        }
         self.window.note_progress(acknowledged.now);
         if !self.window.is_limited() {
             return;
@@ -38,37 +42,23 @@ impl CongestionController for LinuxReno {
         }
     }
 
-    fn on_congestion(&mut self, _now: Time, _outstanding: u64) {
-        self.window.reduce(self.window.window / 2);
-    }
-
-    fn on_timeout(&mut self, now: Time, outstanding: u64) {
-        self.on_congestion(now, outstanding);
-        self.window.restart();
-    }
-
-    fn on_timeout_in_repair(&mut self, _now: Time, _outstanding: u64) {
-        self.window.restart();
-    }
-
-    fn on_undone(&mut self, window: u64, threshold: u64) {
-        self.window.undo(window, threshold);
-    }
-
-    fn set_window(&mut self, window: u64) {
-        self.window.set(window);
-    }
-
-    fn on_penalty(&mut self) {
-        self.window.penalize();
+    fn on_event(&mut self, _now: Time, event: CongestionEvent) {
+        match event {
+            CongestionEvent::Loss { .. } | CongestionEvent::Mark { .. } => {
+                self.window.reduce(self.window.window / 2);
+            }
+            CongestionEvent::Timeout { repairing, .. } => {
+                if !repairing {
+                    self.window.reduce(self.window.window / 2);
+                }
+                self.window.restart();
+            }
+            _ => self.window.on_event(event),
+        }
     }
 
     fn on_sent(&mut self, used: &WindowUse) {
         self.window.note_use(used);
-    }
-
-    fn on_idle(&mut self) {
-        self.window.decay();
     }
 
     fn window(&self) -> u64 {
@@ -90,10 +80,7 @@ mod tests {
     fn acknowledge(control: &mut LinuxReno, packets: u32) {
         let full = control.window();
         control.on_sent(&WindowUse { full: true, ..used(full / SEGMENT, 0) });
-        control.on_acknowledged(
-            &Acknowledged { segments: packets, ..ack(u64::from(packets) * SEGMENT, full) },
-            &[],
-        );
+        control.on_ack(&Acknowledged { segments: packets, ..ack(u64::from(packets) * SEGMENT, full) }, &[]);
     }
 
     #[test]
@@ -106,7 +93,7 @@ mod tests {
     #[test]
     fn a_loss_halves_the_window_whatever_is_in_flight() {
         let mut control = LinuxReno::new(&config(Algorithm::LinuxReno));
-        control.on_congestion(Time::ZERO, 0);
+        control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: 0 });
         assert_eq!((control.window(), control.slow_start_threshold()), (segments(5), segments(5)));
         (0..4).for_each(|_| acknowledge(&mut control, 1));
         assert_eq!(control.window(), segments(5));
@@ -117,7 +104,7 @@ mod tests {
     /// At so many milliseconds five packets are acknowledged.
     fn acknowledge_five(control: &mut LinuxReno, millis: u64) {
         let now = Time::ZERO + Duration::from_millis(millis);
-        control.on_acknowledged(&Acknowledged { now, segments: 5, ..ack(5 * SEGMENT, 5 * SEGMENT) }, &[]);
+        control.on_ack(&Acknowledged { now, segments: 5, ..ack(5 * SEGMENT, 5 * SEGMENT) }, &[]);
     }
 
     #[test]
@@ -135,8 +122,8 @@ mod tests {
     #[test]
     fn a_window_is_cut_after_a_pause_of_acknowledgements_only() {
         let mut control = LinuxReno::new(&config(Algorithm::LinuxReno));
-        control.on_congestion(Time::ZERO, 0);
-        control.set_window(segments(40));
+        control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: 0 });
+        control.on_event(Time::ZERO, CongestionEvent::Collapse { window: segments(40) });
         for millis in (0..1_000).step_by(20) {
             control.on_sent(&used(12, millis));
             acknowledge_five(&mut control, millis + 10);
@@ -149,10 +136,10 @@ mod tests {
     #[test]
     fn a_timeout_while_repairing_keeps_the_threshold() {
         let mut control = LinuxReno::new(&config(Algorithm::LinuxReno));
-        control.on_congestion(Time::ZERO, 0);
-        control.on_timeout_in_repair(Time::ZERO, 0);
+        control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: 0 });
+        control.on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: 0, repairing: true });
         assert_eq!((control.window(), control.slow_start_threshold()), (SEGMENT, segments(5)));
-        control.on_timeout(Time::ZERO, 0);
+        control.on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: 0, repairing: false });
         assert_eq!(control.slow_start_threshold(), segments(2));
     }
 }

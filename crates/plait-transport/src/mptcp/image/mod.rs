@@ -1,14 +1,16 @@
-//! An end's packets as bytes: segments of TCP (`wire::tcp`), with MPTCP's options (`wire::mptcp`).
+//! Encodes and decodes an endpoint's packets: TCP segments (`wire::tcp`) with MPTCP's options
+//! (`wire::mptcp`).
 //!
-//! Endpoints count segments of a subflow and of the stream; on the wire both are bytes. A subflow's bytes follow its SYN, and the
-//! stream's follow a number that comes from its sender's key. Plain TCP, and what fell back to it, has no mapping: a place on the
-//! subflow is one in the stream.
+//! Endpoints count the segments of a subflow and of the stream; on the wire both are byte
+//! sequences. A subflow's bytes follow its SYN. The stream's numbers begin with a number derived
+//! from its sender's key. Plain TCP, also after a fall-back, has no mapping: an offset on the
+//! subflow is an offset in the stream.
 //!
 //! # Not written
-//! - Linux repeats its key with the first segments until one is acknowledged (MP_CAPABLE with data); here that is the third packet of
-//!   the handshake alone, and a mapping says the rest.
-//! - A SYN that is sent again asks for ECN as the first one does.
-//! - No end closes: there are no FIN and DATA_FIN.
+//! - Linux repeats its key with the first segments until one is acknowledged (MP_CAPABLE with
+//!   data). Here only the third packet of the handshake has the keys, and segments have mappings.
+//! - A retransmitted SYN requests ECN as the first one does.
+//! - Neither end closes: there are no FIN and DATA_FIN.
 
 mod options;
 mod reading;
@@ -26,10 +28,10 @@ use options::Multipath;
 use plait_sched::PathId;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// The window of an end that has nothing to say of it: it got no data.
+/// Window field of an end that has received no data and therefore advertises no window.
 const NO_WINDOW: u16 = u16::MAX;
 
-/// What both ends of a connection know of it from the start.
+/// Values of a connection that both ends know from the start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Agreed {
     /// Addresses and ports of each path.
@@ -40,21 +42,21 @@ pub struct Agreed {
     pub initial: [u32; 2],
 }
 
-/// Where a path's ends are.
+/// Addresses and ports of a path's ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The client's address and the server's.
     pub addresses: [IpAddr; 2],
     /// The client's port and the server's.
     pub ports: [u16; 2],
-    /// The number of the addresses (RFC 8684 §3.2); those of the first subflow are 0.
+    /// Identifier of the addresses (RFC 8684 §3.2); 0 for the first subflow.
     pub number: u8,
-    /// The subflow is to be used only if there is no other.
+    /// True if the subflow is to be used only if there is no other.
     pub backup: bool,
 }
 
 impl Agreed {
-    /// Made up: addresses that are nobody's (RFC 6890), and keys and ports that are always the same.
+    /// Creates arbitrary values: addresses of private use (RFC 6890), and fixed keys and ports.
     pub fn made_up(config: &Config, paths: usize, initial: [u32; 2]) -> Self {
         let place = |path: usize| {
             let address = |end: u8| IpAddr::V4(Ipv4Addr::new(10, 0, path as u8, end));
@@ -69,59 +71,59 @@ impl Agreed {
         Self { paths: (0..paths).map(place).collect(), keys, initial }
     }
 
-    /// The number of a path's addresses.
+    /// Returns the address identifier of a path.
     pub fn number(initial: PathId, path: PathId) -> u8 {
         if path < initial { path.0 + 1 } else { path.0 }
     }
 }
 
-/// What a subflow is in a handshake.
+/// Role of a subflow in a handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Role {
-    /// There is no MPTCP.
+    /// Plain TCP without MPTCP.
     Plain,
     First,
     Join,
 }
 
-/// What is known of one subflow.
+/// Progress of one subflow or of the stream, as read from the peer's packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Heard {
-    /// Up to where the peer has sent, as far as was read.
+    /// Offset of the newest segment of the peer.
     newest: u64,
-    /// Up to where it has acknowledged ours.
+    /// Offset up to which the peer has acknowledged our data.
     acknowledged: u64,
-    /// The timestamp of the answer to the SYN.
+    /// Timestamp of the SYN/ACK.
     answer: u32,
 }
 
-/// One end's view of the bytes: it writes what the end sends, and reads what its peer sends.
+/// One end's codec: encodes the packets of this end, and decodes those of its peer.
 #[derive(Clone, Debug)]
 pub struct Image {
     side: Side,
     agreed: Agreed,
     multipath: bool,
-    /// The peer speaks TCP, as its acknowledgements said.
+    /// True if the peer's acknowledgements have shown that it uses plain TCP.
     fallen_back: bool,
     initial_path: PathId,
-    /// The largest segment, which is told without regard to options (RFC 6691).
+    /// Largest segment size, announced without regard to options (RFC 6691).
     segment: u16,
     scale: u8,
     ecn: bool,
     two_way: bool,
     options: Multipath,
-    /// The numbers of this end's first byte and of its peer's, in the stream.
+    /// Data sequence numbers of the first byte of this end and of the peer.
     origins: [u64; 2],
-    /// Up to where the peer has sent of the stream, and acknowledged ours, as far as was read.
+    /// Progress of the stream: the newest data of the peer, and its acknowledgement of our data.
     stream: Heard,
     heard: Vec<Heard>,
     sent: Boundaries,
 }
 
-/// What of a segment's header differs from packet to packet.
+/// The fields of a segment's header that differ from packet to packet.
 #[derive(Clone, Copy, Debug)]
 struct Fields {
-    /// The place of its first byte on the subflow.
+    /// Sequence number of the first byte.
     sequence: u32,
     acknowledgement: u32,
     flags: Flags,
@@ -130,7 +132,7 @@ struct Fields {
 }
 
 impl Image {
-    /// For one end of a connection.
+    /// Creates the image of one end of a connection.
     pub fn new(config: &Config, agreed: &Agreed, side: Side) -> Self {
         let order = |pair: [u64; 2]| match side {
             Side::Client => pair,
@@ -154,13 +156,13 @@ impl Image {
         }
     }
 
-    /// Where the segments begin that this end has sent.
+    /// Returns the starts of the segments that this end has sent.
     pub const fn boundaries(&self) -> &Boundaries {
         &self.sent
     }
 
-    /// Appends a packet as it leaves the end, on a path that was agreed upon. `payload`: the bytes of its segment, if it carries one.
-    /// `peer`: where the segments begin that the peer has sent.
+    /// Appends a packet that leaves this end on an agreed path. `payload`: the bytes of its
+    /// segment, if it carries one. `peer`: the starts of the segments that the peer has sent.
     pub fn encode(&mut self, transmit: &Transmit<'_>, payload: &[u8], peer: &Boundaries, out: &mut Vec<u8>) {
         let path = transmit.path;
         let fields = match transmit.packet {
@@ -183,7 +185,8 @@ impl Image {
         debug_assert_eq!(payload.len(), segment.data.bytes as usize, "the payload is the segment's");
         let bytes = segment.data.bytes;
         let subflow = &mut self.sent.subflows[path.index()];
-        // A retransmission keeps its number and its place, which the endpoint does not know any more of what the peer has acknowledged.
+        // A retransmission keeps its number and offset. The endpoint no longer knows the offset of
+        // data that the peer has acknowledged.
         if segment.number >= subflow.numbers.next() {
             let offset = segment.offset;
             subflow.push(bytes, Mapped { segment: segment.data.segment, offset });
@@ -232,7 +235,7 @@ impl Image {
     }
 
     fn syn(&self, path: PathId, timestamp: u32) -> Fields {
-        // Who gets no data tells of no window.
+        // An end that receives no data advertises no window.
         let scale = if self.two_way { self.scale } else { 0 };
         let mut options = options::of_syn(self.segment, timestamp, 0, scale);
         let option = self.options.syn(path, self.role(path), &self.agreed);
@@ -272,7 +275,7 @@ impl Image {
         }
     }
 
-    /// The number of what this end sends next on a subflow.
+    /// Returns the sequence number of this end's next byte on a subflow.
     fn next_of(&self, path: PathId) -> u32 {
         self.own_bytes().wrap(self.sent.subflows[path.index()].numbers.end())
     }
@@ -281,7 +284,7 @@ impl Image {
         self.peer_bytes().wrap(peer.subflows[path.index()].numbers.start(ack.cumulative).unwrap_or_default())
     }
 
-    /// RFC 2883 §4: what arrived again is reported first.
+    /// RFC 2883 §4: a duplicate is reported first.
     fn blocks<'a>(
         &self,
         path: PathId,
@@ -309,7 +312,7 @@ impl Image {
         }
     }
 
-    /// What is of the client and of the server, as own and the peer's.
+    /// Orders values of the client and the server as this end's and the peer's.
     const fn own_first<T: Copy>(&self, [client, server]: [T; 2]) -> [T; 2] {
         match self.side {
             Side::Client => [client, server],
@@ -317,7 +320,7 @@ impl Image {
         }
     }
 
-    /// Numbers of a subflow's bytes, which follow the SYN.
+    /// Returns the sequence numbers of this end's bytes on a subflow, which follow the SYN.
     const fn own_bytes(&self) -> Sequence {
         let [own, _] = self.own_first(self.agreed.initial);
         Sequence { initial: own.wrapping_add(1) }
@@ -328,7 +331,7 @@ impl Image {
         Sequence { initial: peer.wrapping_add(1) }
     }
 
-    /// Of a packet of this end's.
+    /// Returns the addresses of a packet of this end.
     fn addresses(&self, path: PathId) -> Addresses {
         let [source, destination] = self.own_first(self.agreed.paths[path.index()].addresses);
         Addresses { source, destination }
@@ -336,7 +339,8 @@ impl Image {
 }
 
 impl Config {
-    /// The window's scale (RFC 7323 §2.2): the least by which the header's field has room for the largest window.
+    /// Returns the window scale (RFC 7323 §2.2): the smallest one for which the largest window fits
+    /// the header's field.
     pub fn window_scale(&self) -> u8 {
         let window = self.connection.receive_window;
         match self.rules.grant {
@@ -345,7 +349,7 @@ impl Config {
         }
     }
 
-    /// The largest window up to `window` that the header's field can tell.
+    /// Returns the largest window up to `window` that the header's field can express.
     pub(super) fn tellable(&self, window: u64) -> u64 {
         let scale = self.window_scale();
         (window >> scale).min(FIELD) << scale
@@ -359,7 +363,7 @@ const MAX_SCALE: u8 = 14;
 /// The largest window field.
 const FIELD: u64 = u16::MAX as u64;
 
-/// Up to where an acknowledgement has got the stream, in bytes.
+/// Returns the stream offset of an acknowledgement, in bytes.
 const fn position(ack: &Ack) -> u64 {
     ack.window_end.saturating_sub(ack.window)
 }

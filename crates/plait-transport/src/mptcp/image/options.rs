@@ -1,4 +1,4 @@
-//! The options of an end's packets: which, and with what numbers.
+//! Selects the options of an endpoint's packets, and their values.
 
 use super::{Agreed, Role};
 use crate::protocol::Side;
@@ -10,7 +10,7 @@ use plait_sched::PathId;
 /// MPTCP of RFC 8684.
 const VERSION: u8 = 1;
 
-/// Puts the options of a packet together. In our packets no two of them need more room than there is.
+/// Collects the options of a packet. In our packets they always fit.
 fn all<const N: usize>(list: [TcpOption<'_>; N]) -> Options {
     let mut options = Options::new();
     list.iter().for_each(|option| push(&mut options, option));
@@ -22,7 +22,7 @@ fn push(options: &mut Options, option: &TcpOption<'_>) {
     debug_assert!(fits, "no room for {option:?} beside {options:?}");
 }
 
-/// Those of a SYN: largest segment, SACK permitted, timestamps, window scale.
+/// Options of a SYN: largest segment, SACK permitted, timestamps, window scale.
 pub(super) fn of_syn(segment: u16, value: u32, echo: u32, scale: u8) -> Options {
     all([
         TcpOption::MaximumSegmentSize(segment),
@@ -33,12 +33,12 @@ pub(super) fn of_syn(segment: u16, value: u32, echo: u32, scale: u8) -> Options 
     ])
 }
 
-/// Those of every other packet.
+/// Options of every other packet.
 pub(super) fn timestamps(value: u32, echo: u32) -> Options {
     all([TcpOption::NoOperation, TcpOption::NoOperation, TcpOption::Timestamps { value, echo }])
 }
 
-/// Adds selective blocks, as many as there is room for.
+/// Adds as many selective blocks as fit.
 pub(super) fn put_blocks(options: &mut Options, edges: impl Iterator<Item = SackBlock>) {
     const AROUND: usize = 4;
     const BLOCK: usize = 8;
@@ -57,17 +57,17 @@ pub(super) fn put_blocks(options: &mut Options, edges: impl Iterator<Item = Sack
 /// MPTCP's options of one end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Multipath {
-    /// Numbers of the stream have 64 bits, and there are no checksums.
+    /// True if numbers of the stream have 64 bits and there are no checksums.
     pub(super) long: bool,
     pub(super) side: Side,
-    /// The end's own key and its peer's.
+    /// The keys of this end and of its peer.
     pub(super) keys: [u64; 2],
 }
 
 impl Multipath {
     pub(super) fn put(self, options: &mut Options, option: MptcpOption<'_>) {
         push(options, &TcpOption::Mptcp(option));
-        // As Linux pads a mapping without a checksum.
+        // Linux pads a mapping without a checksum in the same way.
         if matches!(option, MptcpOption::DataSequence(DataSequence { mapping: Some(_), .. })) && self.long {
             push(options, &TcpOption::NoOperation);
             push(options, &TcpOption::NoOperation);
@@ -79,7 +79,8 @@ impl Multipath {
         MptcpOption::Capable(Capable { version: VERSION, flags, keys })
     }
 
-    /// Of a SYN: nothing of the keys, or the peer's token and a random number.
+    /// Returns the option of a SYN: MP_CAPABLE without a key, or MP_JOIN with the peer's token and
+    /// a random number.
     pub(super) fn syn(self, path: PathId, role: Role, agreed: &Agreed) -> Option<MptcpOption<'static>> {
         match role {
             Role::Plain => None,
@@ -93,7 +94,8 @@ impl Multipath {
         }
     }
 
-    /// Of its answer: the key, or a proof, cut, and a random number.
+    /// Returns the option of a SYN/ACK: MP_CAPABLE with the key, or MP_JOIN with a truncated proof
+    /// and a random number.
     pub(super) fn syn_ack(self, path: PathId, role: Role, agreed: &Agreed) -> Option<MptcpOption<'static>> {
         match role {
             Role::Plain => None,
@@ -107,7 +109,7 @@ impl Multipath {
         }
     }
 
-    /// Of the third packet: both keys, or a proof.
+    /// Returns the option of the third packet: MP_CAPABLE with both keys, or MP_JOIN with a proof.
     pub(super) fn confirmation(self, path: PathId, role: Role) -> Option<MptcpOption<'static>> {
         let [own, peer] = self.keys;
         match role {
@@ -120,8 +122,9 @@ impl Multipath {
         }
     }
 
-    /// A mapping of `payload` from `number` on, which begins at `start` on the subflow, and what has arrived of the other
-    /// direction, if the packet is to tell. It is of the size that [`Overhead`](crate::packet::Overhead) has for it.
+    /// Returns a mapping of `payload` from data sequence number `number` on, which begins at
+    /// `start` on the subflow. `got` is the data acknowledgement of the other direction, if the
+    /// packet carries one. The size is that in [`Overhead`](crate::packet::Overhead).
     pub(super) fn mapping(
         self,
         number: u64,
@@ -141,7 +144,7 @@ impl Multipath {
         MptcpOption::DataSequence(DataSequence { acknowledgement, mapping: Some(mapping), fin: false })
     }
 
-    /// A data acknowledgement.
+    /// Returns a data acknowledgement.
     pub(super) fn data_ack(self, number: u64) -> MptcpOption<'static> {
         let number = if self.long { Number::Long(number) } else { Number::Short(number as u32) };
         MptcpOption::DataSequence(DataSequence { acknowledgement: Some(number), ..DataSequence::default() })
@@ -160,7 +163,7 @@ impl Multipath {
     }
 }
 
-/// An end's random number in the join of a path.
+/// Returns an end's random number in the join of a path.
 fn nonce(side: Side, path: PathId) -> u32 {
     let first = match side {
         Side::Client => 0x706c_0100,

@@ -1,4 +1,4 @@
-//! What the peer's bytes say.
+//! Decodes the peer's packets.
 
 use super::{Heard, Image};
 use crate::boundaries::{Arriving, Boundaries, Segmentation};
@@ -10,24 +10,24 @@ use crate::wire::number::Sequence;
 use crate::wire::tcp::{self, Flags, Header, SackBlocks, TcpOption};
 use plait_sched::PathId;
 
-/// Where fields are in the header, for errors.
+/// Offsets of fields in the header, for errors.
 const PORTS_AT: usize = 0;
 const SEQUENCE_AT: usize = 4;
 const ACKNOWLEDGEMENT_AT: usize = 8;
 const OPTIONS_AT: usize = tcp::HEADER_BYTES;
 
-/// The options of a packet, as far as an end goes by them.
+/// The options of a packet that an endpoint uses.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
     value: u32,
     echo: u32,
     blocks: SackBlocks,
     sequence: Option<DataSequence>,
-    /// MP_CAPABLE or MP_JOIN.
+    /// True if the packet has MP_CAPABLE or MP_JOIN.
     opens: bool,
 }
 
-/// The space of one subflow's numbers, one way: what was sent, and up to where is known.
+/// Sequence number space of one subflow and direction: the sent segments, and the known progress.
 struct Space<'a> {
     segments: &'a Segmentation,
     bytes: Sequence,
@@ -39,7 +39,7 @@ impl Space<'_> {
         self.bytes.unwrap(number, self.known)
     }
 
-    /// The segment that begins there.
+    /// Returns the segment that begins at a sequence number.
     fn segment(&self, number: u32, field: &'static str, at: usize) -> Result<u64, DecodeError> {
         let found = self.segments.number_at(self.position(number));
         found.ok_or(DecodeError::Value { field, at, value: number.into() })
@@ -47,10 +47,11 @@ impl Space<'_> {
 }
 
 impl Image {
-    /// Reads a packet of the peer's, and hands it on with its payload.
+    /// Decodes a packet of the peer, and passes it on with its payload.
     ///
     /// # Errors
-    /// If it is damaged, not of this connection, cannot be read, or speaks of what begins where no segment does.
+    /// If the packet is damaged, of another connection, malformed, or refers to an offset at which
+    /// no segment begins.
     pub fn decode(
         &mut self,
         arriving: &Arriving<'_>,
@@ -100,7 +101,8 @@ impl Image {
         Ok(())
     }
 
-    /// The third packet of TCP's handshake looks as an acknowledgement of nothing: it is that as long as there is nothing to acknowledge.
+    /// The third packet of TCP's handshake looks like an acknowledgement without new data. It
+    /// counts as the handshake's as long as this end has sent nothing.
     fn is_confirmation(&self, path: PathId, header: &Header, found: &Found) -> bool {
         let nothing =
             header.acknowledgement == self.own_bytes().wrap(0) && found.blocks.as_slice().is_empty();
@@ -127,16 +129,17 @@ impl Image {
         heard.newest = heard.newest.max(start);
         let offset = match found.sequence.and_then(|sequence| sequence.mapping) {
             Some(mapping) => self.mapped(&mapping, payload)?,
-            // Plain TCP, or the rest of a mapping that a packet before had: here every packet has its own.
+            // Plain TCP, or a packet covered by an earlier packet's mapping. Our own packets each
+            // have a mapping.
             None => start,
         };
         self.stream.newest = self.stream.newest.max(offset);
-        // A mapping that is not the one that the peer sent.
+        // A mapping that differs from the one that the peer sent.
         let wrong = DecodeError::Value { field: "data sequence number", at: OPTIONS_AT, value: offset };
         let mapped = subflow.mapped(number).filter(|mapped| mapped.offset == offset).ok_or(wrong)?;
         let data = Data { segment: mapped.segment, bytes: payload.len() as u32 };
         let ack = self.read_ack(path, header, found)?;
-        // What acknowledges nothing tells nothing: no end rides so.
+        // An acknowledgement of nothing carries no information, and no end piggybacks one.
         let tells =
             ack.cumulative > 0 || ack.data > 0 || ack.blocks().next().is_some() || ack.duplicate.is_some();
         Ok(TcpSegment {
@@ -147,12 +150,12 @@ impl Image {
             echo: found.echo,
             push: header.flags.has(Flags::PSH),
             ack: tells.then_some(ack),
-            // The mark is IP's.
+            // The mark comes from IP.
             ecn: SegmentEcn { reduced: header.flags.has(Flags::CWR), ..ecn },
         })
     }
 
-    /// Where in the stream a mapping begins.
+    /// Returns the stream offset of a mapping.
     fn mapped(&self, mapping: &Mapping, payload: &[u8]) -> Result<u64, DecodeError> {
         let [_, origin] = self.origins;
         let whole = mapping.data.expand(origin.wrapping_add(self.stream.newest));
@@ -184,7 +187,7 @@ impl Image {
         let number = found.sequence.and_then(|sequence| sequence.acknowledgement);
         let position = match number {
             Some(number) => number.expand(own.wrapping_add(self.stream.acknowledged)).wrapping_sub(own),
-            // Without the option the subflow is the stream.
+            // Without the option, the subflow is the stream.
             None => acknowledged,
         };
         let wrong = DecodeError::Value { field: "data acknowledgement", at: OPTIONS_AT, value: position };
@@ -207,7 +210,8 @@ impl Image {
     }
 }
 
-/// Selective blocks, of which the first may be that of a duplicate (RFC 2883 §5): what is below the acknowledgement, or within the second.
+/// Reads selective blocks. The first may report a duplicate (RFC 2883 §5): it lies below the
+/// acknowledgement, or within the second block.
 fn read_blocks(space: &Space<'_>, blocks: &SackBlocks, ack: &mut Ack) -> Result<(), DecodeError> {
     const FIELD: &str = "SACK block";
     let blocks = blocks.as_slice();
@@ -219,7 +223,7 @@ fn read_blocks(space: &Space<'_>, blocks: &SackBlocks, ack: &mut Ack) -> Result<
         (first.0.wrapping_sub(space.known) as i64) < 0 || place(1).is_some_and(|second| within(first, second))
     });
     for (index, block) in blocks.iter().enumerate() {
-        // Of what is forgotten they say nothing new.
+        // Blocks of forgotten segments carry no new information.
         if space.segments.is_forgotten(space.position(block.left)) {
             continue;
         }

@@ -31,8 +31,8 @@ pub(super) use scoreboard::{Memory, Scoreboard};
 
 use super::sender::Sender;
 use super::subflow::Subflow;
-use crate::congestion::{CongestionController, Share, WindowUse};
-use crate::core::{PathNews, PathSender};
+use crate::congestion::{CongestionController, CongestionEvent, Share, WindowUse};
+use crate::core::PathSender;
 use crate::observer::Observer;
 use crate::packet::Ack;
 use plait_sched::{Duration, Scheduler, Time};
@@ -154,7 +154,7 @@ impl PathSender<Subflow> {
             self.recovery.linux.rack.adapt(report.latest, self.sent);
             // The controller hears of a round trip whether or not its window may grow (pkts_acked of struct tcp_congestion_ops).
             if self.news.newest_rtt.is_some() {
-                let acknowledged = self.acknowledged(now, &self.news);
+                let acknowledged = self.acknowledged(now, false);
                 self.control.on_round_trip(&acknowledged);
             }
         }
@@ -173,15 +173,19 @@ impl PathSender<Subflow> {
         }
         if report.outstanding && report.delivered > 0 {
             let board = &self.recovery.linux;
-            if matches!(board.state, State::Reducing | State::Recovery) {
+            let reducing = matches!(board.state, State::Reducing | State::Recovery);
+            // tcp_may_raise_cwnd
+            let may_raise = report.progress || (report.selective && board.expects_reordering());
+            if reducing {
                 let advanced = report.progress && report.losses == 0;
                 self.reduce_further(report.delivered, advanced);
-            } else if report.progress || (report.selective && board.expects_reordering()) {
-                self.grow_window(now, &PathNews { segments: report.delivered, ..self.news }, shares);
             }
+            let segments = core::mem::replace(&mut self.news.segments, report.delivered);
+            self.tell_controller(now, may_raise && !reducing, shares);
+            self.news.segments = segments;
         }
         if self.flight.segments() == 0 {
-            self.control.on_drained();
+            self.control.on_event(now, CongestionEvent::Drained);
         }
     }
 

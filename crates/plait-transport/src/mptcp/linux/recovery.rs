@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::scoreboard::{Memory, State};
-use crate::congestion::CongestionController;
+use crate::congestion::{CongestionController, CongestionEvent};
 use crate::core::{PathSender, TransmissionState};
 use crate::mptcp::subflow::{Repair, Subflow};
 use plait_sched::Time;
@@ -26,7 +26,7 @@ impl PathSender<Subflow> {
                 board.state = State::Open;
                 self.end_reduction();
             }
-            State::Recovery if first >= board.high => self.end_recovery(report),
+            State::Recovery if first >= board.high => self.end_recovery(now, report),
             _ => {}
         }
         self.act(now, unassigned, report);
@@ -37,11 +37,11 @@ impl PathSender<Subflow> {
             State::Recovery => {
                 // The hole was filled by the original, late (tcp_try_undo_partial). While retransmissions are under way nobody can tell
                 // what else is late, so nothing more counts as lost and nothing is sent again for now.
-                if report.progress && self.undo_partially(report) {
+                if report.progress && self.undo_partially(now, report) {
                     self.recovery.linux.withheld = true;
                     return;
                 }
-                if self.undo_by_duplicates() {
+                if self.undo_by_duplicates(now) {
                     self.try_to_open(now, report);
                 }
                 self.identify_losses(now, report);
@@ -51,7 +51,7 @@ impl PathSender<Subflow> {
                 }
             }
             State::Loss => {
-                self.process_loss(unassigned, report);
+                self.process_loss(now, unassigned, report);
                 self.identify_losses(now, report);
                 // Usually a timeout has marked all there is, and nothing more follows from losses. But the state may have been left
                 // just now, or a retransmission of this very state was lost, which calls for another reduction (FLAG_LOST_RETRANS).
@@ -65,7 +65,7 @@ impl PathSender<Subflow> {
 
     fn act_openly(&mut self, now: Time, report: &mut Report) {
         if self.recovery.linux.state <= State::Disorder {
-            self.undo_by_duplicates();
+            self.undo_by_duplicates(now);
         }
         self.identify_losses(now, report);
         if self.recovery.linux.lost > 0 {
@@ -116,16 +116,16 @@ impl PathSender<Subflow> {
     }
 
     /// tcp_process_loss: was the timeout needless? The steps are those of F-RTO with selective acknowledgements (RFC 5682 §3.1).
-    fn process_loss(&mut self, unassigned: bool, report: &Report) {
+    fn process_loss(&mut self, now: Time, unassigned: bool, report: &Report) {
         let flight = &self.flight;
         let (first, next) = (flight.first(), flight.next());
         let recovered = first >= self.recovery.linux.high;
-        if report.progress && self.undo_timeout(report, false) {
+        if report.progress && self.undo_timeout(now, report, false) {
             return;
         }
         if self.recovery.linux.examines_timeout {
             // Step 3.b: something arrived that was never sent again, so the path was slow and not empty.
-            if report.original && self.undo_timeout(report, true) {
+            if report.original && self.undo_timeout(now, report, true) {
                 return;
             }
             let has_new = self.has_new_data(unassigned);
@@ -146,7 +146,7 @@ impl PathSender<Subflow> {
             }
         }
         if recovered {
-            self.end_recovery(report);
+            self.end_recovery(now, report);
         }
     }
 
@@ -207,7 +207,7 @@ impl PathSender<Subflow> {
     /// tcp_init_cwnd_reduction.
     pub(super) fn reduce_as_linux(&mut self, now: Time) {
         let outstanding = self.flight.bytes();
-        self.control.on_congestion(now, outstanding);
+        self.control.on_event(now, CongestionEvent::Loss { outstanding });
         let board = &mut self.recovery.linux;
         board.high = self.flight.next();
         board.probe = None;
@@ -226,16 +226,14 @@ impl PathSender<Subflow> {
         let anew = state <= State::Disorder
             || first >= subflow.linux.high
             || (state == State::Loss && subflow.linux.timeouts == 0);
+        self.control.on_event(now, CongestionEvent::Timeout { outstanding, repairing: !anew });
         if anew {
-            self.control.on_timeout(now, outstanding);
             self.remember(Some(prior));
-        } else {
-            self.control.on_timeout_in_repair(now, outstanding);
         }
         // Room for the one segment that is sent again, on top of what tcp_timeout_mark_lost left in flight: with RACK that need not be
         // nothing.
         let window = (u64::from(self.flight.segments()) + 1) * self.segment;
-        self.control.set_window(window);
+        self.control.on_event(now, CongestionEvent::Collapse { window });
         self.reduced_window = None;
         let subflow = &mut self.recovery;
         subflow.reduction = None;

@@ -4,9 +4,10 @@
 
 use super::Report;
 use super::scoreboard::State;
-use crate::congestion::CongestionController;
+use crate::congestion::{CongestionController, CongestionEvent};
 use crate::core::{PathSender, TransmissionState};
 use crate::mptcp::subflow::Subflow;
+use plait_sched::Time;
 
 impl PathSender<Subflow> {
     /// The original was acknowledged, and not the first retransmission (tcp_packet_delayed).
@@ -29,7 +30,7 @@ impl PathSender<Subflow> {
     }
 
     /// tcp_undo_cwnd_reduction; `unmark`: what counts as lost is in flight after all.
-    fn undo(&mut self, unmark: bool) {
+    fn undo(&mut self, now: Time, unmark: bool) {
         let subflow = &mut self.recovery;
         if unmark {
             let mut restored = Vec::new();
@@ -50,7 +51,7 @@ impl PathSender<Subflow> {
             subflow.lost.clear();
         }
         if let Some((window, threshold)) = subflow.linux.memory.prior {
-            self.control.on_undone(window, threshold);
+            self.control.on_event(now, CongestionEvent::Undone { window, threshold });
             subflow.ecn.withdraw();
         }
         subflow.reduction = None;
@@ -61,9 +62,9 @@ impl PathSender<Subflow> {
     }
 
     /// Everything that was in flight when the repair began has arrived (tcp_try_undo_recovery).
-    pub(super) fn end_recovery(&mut self, report: &Report) {
+    pub(super) fn end_recovery(&mut self, now: Time, report: &Report) {
         if self.was_needless(report) {
-            self.undo(false);
+            self.undo(now, false);
         } else {
             self.recovery.linux.rack.note_recovered();
         }
@@ -71,19 +72,19 @@ impl PathSender<Subflow> {
     }
 
     /// Every retransmission was needless (tcp_try_undo_dsack).
-    pub(super) fn undo_by_duplicates(&mut self) -> bool {
+    pub(super) fn undo_by_duplicates(&mut self, now: Time) -> bool {
         let memory = &self.recovery.linux.memory;
         if memory.marker.is_none() || memory.unreported != Some(0) {
             return false;
         }
         self.recovery.linux.rack.note_needless();
-        self.undo(false);
+        self.undo(now, false);
         true
     }
 
     /// The acknowledgement advanced within a repair (tcp_try_undo_partial). True if nothing is to be marked or sent again
     /// now.
-    pub(super) fn undo_partially(&mut self, report: &Report) -> bool {
+    pub(super) fn undo_partially(&mut self, now: Time, report: &Report) -> bool {
         if self.recovery.linux.memory.marker.is_none() || !self.was_delayed(report) {
             return false;
         }
@@ -94,17 +95,17 @@ impl PathSender<Subflow> {
         if !self.any_resent() {
             self.recovery.linux.memory.stamp = None;
         }
-        self.undo(true);
+        self.undo(now, true);
         self.keep_open();
         false
     }
 
     /// The timeout was needless (tcp_try_undo_loss); `by_original`: by F-RTO.
-    pub(super) fn undo_timeout(&mut self, report: &Report, by_original: bool) -> bool {
+    pub(super) fn undo_timeout(&mut self, now: Time, report: &Report, by_original: bool) -> bool {
         if !by_original && !self.was_needless(report) {
             return false;
         }
-        self.undo(true);
+        self.undo(now, true);
         self.counters.spurious_timeouts += u64::from(by_original);
         self.recovery.linux.timeouts = 0;
         self.recovery.linux.state = State::Open;

@@ -1,11 +1,11 @@
-//! Decides when a segment is acknowledged: now, soon together with others, or later.
+//! Decides when a segment is acknowledged: at once, soon together with others, or later.
 
 use super::{Place, Receiver};
 use crate::mptcp::{Losses, wheel};
 use plait_sched::Time;
 
 impl Receiver {
-    /// True if a segment is acknowledged now.
+    /// True if a segment must be acknowledged at once.
     pub(super) fn is_due(&self, index: usize, place: Place) -> bool {
         let subflow = &self.subflows[index];
         let enough = match &self.grants {
@@ -15,7 +15,8 @@ impl Receiver {
         enough || self.is_hasty(index, place)
     }
 
-    /// True if it is, with any window. A segment that fills a gap is, too (RFC 5681 §4.2).
+    /// True if a segment must be acknowledged at once, for any window. This includes segments that
+    /// fill a gap (RFC 5681 §4.2).
     pub(super) fn is_hasty(&self, index: usize, place: Place) -> bool {
         let subflow = &self.subflows[index];
         let by_place = match place {
@@ -30,8 +31,9 @@ impl Receiver {
         self.grants.is_some() && self.config.rules.longest_compression.is_some()
     }
 
-    /// True if a segment beyond a gap is acknowledged at once. Otherwise a deadline is set, for this segment
-    /// and others together (SACK compression, `__tcp_ack_snd_check` in net/ipv4/tcp_input.c).
+    /// True if a segment beyond a gap is acknowledged at once. If compression applies instead, sets
+    /// a deadline for a common acknowledgement of this segment and others (SACK compression,
+    /// `__tcp_ack_snd_check` in net/ipv4/tcp_input.c).
     pub(super) fn compresses(&mut self, now: Time, index: usize) -> bool {
         let subflow = &mut self.subflows[index];
         let (Some(longest), Some(grants)) = (self.config.rules.longest_compression, &self.grants) else {
@@ -46,14 +48,16 @@ impl Receiver {
         false
     }
 
-    /// True if the window stays as large unread, or if MPTCP has nothing to read (`subflow_data_ready`).
+    /// True if the window does not shrink by unread data, or if MPTCP has nothing to read
+    /// (`subflow_data_ready`).
     pub(super) fn keeps_up(&self, index: usize, unread: u64) -> bool {
         self.config.multipath && unread == 0
             || self.grants.as_ref().is_none_or(|grants| grants.keeps_up(index, self.used() + unread))
     }
 
-    /// Delays an acknowledgement. By Linux' rules a delayed one leaves now if it is due soon, and the new
-    /// deadline is never later than the old one (`tcp_send_delayed_ack` in net/ipv4/tcp_output.c).
+    /// Delays an acknowledgement. By Linux' rules, one that is already delayed leaves now if it is
+    /// due soon, and a new deadline is never later than the old one (`tcp_send_delayed_ack` in
+    /// net/ipv4/tcp_output.c).
     pub(super) fn delay_acknowledgement(&mut self, now: Time, index: usize) {
         let rules = &self.config.rules;
         let subflow = &mut self.subflows[index];

@@ -12,18 +12,19 @@ const IPV6: usize = 16;
 const PORT: usize = 2;
 const PROOF: usize = 8;
 
-/// Another address of the sender. The option's length tells what it has.
+/// Another address of the sender. The option's length tells which fields it has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AddAddress {
-    /// The receiver of the announcement sends it back: it has got it.
+    /// True if the receiver of the announcement echoes it as a confirmation.
     pub echo: bool,
-    /// The address' number.
+    /// The address identifier.
     pub id: u8,
     /// The address.
     pub address: IpAddr,
-    /// The port to connect to, if it is not that of the first subflow.
+    /// The port to connect to, if it differs from that of the first subflow.
     pub port: Option<u16>,
-    /// The lower 64 bits of the HMAC over all that; an echo has none, and version 0 (RFC 6824) never has.
+    /// The lower 64 bits of the HMAC over these fields. An echo has none, and version 0 (RFC 6824)
+    /// never has one.
     pub proof: Option<u64>,
 }
 

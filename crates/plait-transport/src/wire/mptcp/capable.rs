@@ -1,4 +1,4 @@
-//! MP_CAPABLE (RFC 8684 §3.1), and that of version 0 (RFC 6824), which differs in what its SYN has.
+//! MP_CAPABLE (RFC 8684 §3.1), and that of version 0 (RFC 6824), whose SYN has different contents.
 
 use super::{CAPABLE, length};
 use crate::wire::DecodeError;
@@ -12,39 +12,40 @@ pub struct Capable {
     pub version: u8,
     /// Flags A to H.
     pub flags: u8,
-    /// What the sender knows of the keys.
+    /// The keys that the sender includes.
     pub keys: Keys,
 }
 
-/// The keys of an MP_CAPABLE: their number tells which packet of the handshake it is.
+/// The keys of an MP_CAPABLE. Their number identifies the packet of the handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keys {
     /// A SYN of version 1.
     None,
-    /// A SYN/ACK, and a SYN of version 0: the sender's.
+    /// A SYN/ACK, or a SYN of version 0: the sender's key.
     Sender(u64),
-    /// What follows: the sender's, the receiver's, and the beginning of the stream if the packet has it.
+    /// Later packets: the sender's key, the receiver's key, and the mapping of the first data if
+    /// the packet has data.
     Both(u64, u64, Option<FirstData>),
 }
 
-/// The mapping of the first data, which begins where the stream does.
+/// The mapping of the first data, which begins at the start of the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FirstData {
-    /// Bytes of it.
+    /// Length of the data in bytes.
     pub length: u16,
-    /// Its checksum, if these are used; see [`super::Mapping::checksum`].
+    /// The mapping's checksum, if checksums are used; see [`super::Mapping::checksum`].
     pub checksum: Option<u16>,
 }
 
 impl Capable {
     /// The flag A: mappings have checksums.
     pub const CHECKSUMS: u8 = 0x80;
-    /// The flag C: no subflow is to be opened to the address that this is sent to.
+    /// The flag C: the peer must not open a subflow to the source address of this packet.
     pub const NO_FURTHER_SUBFLOWS: u8 = 0x20;
     /// The flag H: HMAC-SHA256.
     pub const HMAC_SHA256: u8 = 0x01;
 
-    /// The sender's key, where it is there.
+    /// Returns the sender's key, if the option has it.
     pub const fn sender_key(&self) -> Option<u64> {
         match self.keys {
             Keys::None => None,

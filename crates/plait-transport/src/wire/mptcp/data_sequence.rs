@@ -13,18 +13,18 @@ const MAPPING: u8 = 4;
 const LONG_MAPPING: u8 = 8;
 const FIN: u8 = 16;
 
-/// What of the stream a packet has, and what has arrived of the other direction.
+/// The data-level acknowledgement and the mapping of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DataSequence {
-    /// The next data sequence number that is expected (Data ACK, §3.3.2).
+    /// The next expected data sequence number (Data ACK, §3.3.2).
     pub acknowledgement: Option<Number>,
-    /// Which bytes of the stream are where on the subflow.
+    /// Maps bytes of the subflow to bytes of the stream.
     pub mapping: Option<Mapping>,
-    /// The stream ends with the mapping (DATA_FIN, §3.3.3).
+    /// True if the stream ends with the mapping (DATA_FIN, §3.3.3).
     pub fin: bool,
 }
 
-/// A data sequence number as it is sent: whole, or its lower half.
+/// A data sequence number as sent: whole, or its lower half.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Number {
     /// The lower 32 bits.
@@ -34,7 +34,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// The whole number, the one nearest to `expected`.
+    /// Returns the whole number nearest to `expected`.
     pub const fn expand(self, expected: u64) -> u64 {
         match self {
             Self::Long(number) => number,
@@ -61,21 +61,24 @@ impl Number {
     }
 }
 
-/// Bytes of the stream on a subflow (§3.3.1).
+/// A range of the stream's bytes on a subflow (§3.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mapping {
     /// The first byte's data sequence number.
     pub data: Number,
-    /// The first byte's number on the subflow; 1 is the first one after the SYN.
+    /// The first byte's number on the subflow, relative to the SYN: the first byte after the SYN
+    /// has 1.
     pub subflow: u32,
-    /// How many bytes, with a DATA_FIN as one; 0 is the mapping without end of a connection that falls back.
+    /// Length in bytes, with a DATA_FIN counted as one. A length of 0 is the infinite mapping of a
+    /// connection that falls back.
     pub length: u16,
-    /// The checksum, if these are used.
+    /// The checksum, if checksums are used.
     pub checksum: Option<u16>,
 }
 
 impl Mapping {
-    /// The checksum of a mapping of `payload` that begins at the whole number `data`, whatever size the option has for it.
+    /// Returns the checksum of a mapping of `payload` that begins at the whole number `data`, for
+    /// either size of the number in the option.
     pub fn checksum(data: u64, subflow: u32, length: u16, payload: &[u8]) -> u16 {
         let fields = Sum::default().with(&data.to_be_bytes()).with(&subflow.to_be_bytes()).with_word(length);
         fields.with(payload).checksum()
@@ -128,7 +131,7 @@ impl DataSequence {
                 data: Number::decode(has(LONG_MAPPING), FIELD, value)?,
                 subflow: value.u32(FIELD)?,
                 length: value.u16(FIELD)?,
-                // The option's length says whether there is one.
+                // The option's length tells whether there is a checksum.
                 checksum: (!value.is_empty()).then(|| value.u16(FIELD)).transpose()?,
             })
         } else {

@@ -1,38 +1,39 @@
-//! MP_JOIN (RFC 8684 §3.2): its length tells which packet of the handshake it is.
+//! MP_JOIN (RFC 8684 §3.2). Its length identifies the packet of the handshake.
 
 use super::{BACKUP, JOIN, length};
 use crate::wire::DecodeError;
 use crate::wire::reader::Reader;
 use bytes::BufMut;
 
-/// Opens a subflow of a connection that is there. What proves that both ends know the keys is in [`super::key`].
+/// Opens a subflow of an existing connection. The module [`super::key`] computes the proof that
+/// both ends know the keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Join {
-    /// Of a SYN.
+    /// MP_JOIN in a SYN.
     Syn {
-        /// The subflow is to be used only if there is no other.
+        /// True if the subflow is to be used only if there is no other.
         backup: bool,
-        /// The number of the sender's address.
+        /// Identifier of the sender's address.
         address: u8,
-        /// Which connection: the receiver's token.
+        /// The receiver's token, which identifies the connection.
         token: u32,
         /// The sender's random number.
         nonce: u32,
     },
-    /// Of a SYN/ACK.
+    /// MP_JOIN in a SYN/ACK.
     SynAck {
-        /// The subflow is to be used only if there is no other.
+        /// True if the subflow is to be used only if there is no other.
         backup: bool,
-        /// The number of the sender's address.
+        /// Identifier of the sender's address.
         address: u8,
-        /// The upper 64 bits of its proof.
+        /// The upper 64 bits of the sender's proof.
         proof: u64,
         /// The sender's random number.
         nonce: u32,
     },
-    /// Of the third packet.
+    /// MP_JOIN in the third packet.
     Ack {
-        /// The upper 160 bits of its proof.
+        /// The upper 160 bits of the sender's proof.
         proof: [u8; 20],
     },
 }

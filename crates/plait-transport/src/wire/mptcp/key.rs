@@ -1,16 +1,17 @@
-//! What follows from the keys of a connection (RFC 8684 §3.1, §3.2). All of it is SHA-256.
+//! Values derived from the keys of a connection (RFC 8684 §3.1, §3.2), all with SHA-256.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
-/// What names a connection of the end with this key: the upper 32 bits of its hash.
+/// Returns the token of the end with this key: the upper 32 bits of the key's hash. The token
+/// identifies a connection.
 pub fn token(key: u64) -> u32 {
     let [a, b, c, d, ..] = hash(key);
     u32::from_be_bytes([a, b, c, d])
 }
 
-/// The initial data sequence number of the end with this key: the lower 64 bits of its hash. The stream's first byte has the
-/// number after it.
+/// Returns the initial data sequence number of the end with this key: the lower 64 bits of the
+/// key's hash. The stream's first byte has the number after it.
 pub fn initial_data_number(key: u64) -> u64 {
     let [.., a, b, c, d, e, f, g, h] = hash(key);
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
@@ -20,16 +21,17 @@ fn hash(key: u64) -> [u8; 32] {
     Sha256::digest(key.to_be_bytes()).into()
 }
 
-/// What an end of a connection knows in a join.
+/// The secrets of one end in a join.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct End {
-    /// Its key.
+    /// The end's key.
     pub key: u64,
-    /// Its random number in the join.
+    /// The end's random number in the join.
     pub nonce: u32,
 }
 
-/// What proves in a join that `prover` knows both keys: an HMAC whose key and message begin with its own (§3.2).
+/// Returns the proof, in a join, that `prover` knows both keys. It is an HMAC; its key and its
+/// message begin with the values of `prover` (§3.2).
 pub fn proof(prover: End, peer: End) -> [u8; 32] {
     let keys = [prover.key, peer.key].map(u64::to_be_bytes).concat();
     let mut hmac = Hmac::<Sha256>::new_from_slice(&keys).unwrap_or_else(|_| unreachable!("any key will do"));
@@ -38,13 +40,13 @@ pub fn proof(prover: End, peer: End) -> [u8; 32] {
     hmac.finalize().into_bytes().into()
 }
 
-/// What an MP_JOIN in a SYN/ACK has of a proof: its upper 64 bits.
+/// Returns the part of a proof in the MP_JOIN of a SYN/ACK: its upper 64 bits.
 pub fn truncated(proof: &[u8; 32]) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = *proof;
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// What an MP_JOIN in the third packet has of a proof: its upper 160 bits.
+/// Returns the part of a proof in the MP_JOIN of the third packet: its upper 160 bits.
 pub fn shortened(proof: &[u8; 32]) -> [u8; 20] {
     let mut upper = [0; 20];
     upper.copy_from_slice(&proof[..20]);
@@ -55,7 +57,8 @@ pub fn shortened(proof: &[u8; 32]) -> [u8; 20] {
 mod tests {
     use super::*;
 
-    /// The first proof of Linux' own test (net/mptcp/crypto_test.c in 6.12), whose keys and numbers are these letters.
+    /// Proofs from Linux' own test (net/mptcp/crypto_test.c in 6.12); keys and nonces are given as
+    /// letters.
     #[test]
     fn proofs_are_those_of_linux() {
         let key = |text: &[u8; 8]| u64::from_be_bytes(*text);

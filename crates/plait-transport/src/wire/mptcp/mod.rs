@@ -31,29 +31,30 @@ const HEADER: usize = 2;
 /// The flag B of MP_JOIN and MP_PRIO.
 const BACKUP: u8 = 1;
 
-/// One of MPTCP's options, by its subtype. Reserved bits are sent as 0 and ignored.
+/// An MPTCP option, by its subtype. Reserved bits are sent as 0 and ignored on receipt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MptcpOption<'a> {
     /// MP_CAPABLE: opens a connection.
     Capable(Capable),
     /// MP_JOIN: opens a further subflow.
     Join(Join),
-    /// DSS: what of the stream is here, and what has arrived.
+    /// DSS: a data acknowledgement and a mapping.
     DataSequence(DataSequence),
     /// ADD_ADDR: another address of the sender.
     AddAddress(AddAddress),
-    /// REMOVE_ADDR (§3.4.2): the numbers of addresses that are gone, one at least.
+    /// REMOVE_ADDR (§3.4.2): the identifiers of removed addresses, at least one.
     RemoveAddress(&'a [u8]),
-    /// MP_PRIO (§3.3.8): what the sender wants of the subflow.
+    /// MP_PRIO (§3.3.8): the priority that the sender wants for the subflow.
     Priority {
-        /// To be used only if there is no other.
+        /// True if the subflow is to be used only if there is no other.
         backup: bool,
-        /// The number of the address that is meant, which version 0 has (RFC 6824 §3.3.8).
+        /// Identifier of the address that the option is about. Only version 0 has it (RFC 6824
+        /// §3.3.8).
         address: Option<u8>,
     },
-    /// MP_FAIL (§3.7): a checksum did not fit.
+    /// MP_FAIL (§3.7): a checksum did not match.
     Fail {
-        /// The data sequence number from which on the stream is to be sent again.
+        /// The data sequence number from which the stream must be retransmitted.
         sequence: u64,
     },
     /// MP_FASTCLOSE (§3.5): the whole connection ends at once.
@@ -61,26 +62,26 @@ pub enum MptcpOption<'a> {
         /// The receiver's key.
         key: u64,
     },
-    /// MP_TCPRST (§3.6): why the subflow is reset.
+    /// MP_TCPRST (§3.6): the reason of a subflow's reset.
     Reset {
-        /// It may be opened again: the condition passes (flag T).
+        /// True if the condition is transient, so that the subflow may be opened again (flag T).
         transient: bool,
-        /// The reason, of the registry in §7.3.
+        /// The reason, from the registry in §7.3.
         reason: u8,
     },
-    /// One of a subtype that is not known here.
+    /// An option of an unknown subtype.
     Unknown {
         /// The upper four bits.
         subtype: u8,
         /// The four bits beside the subtype.
         flags: u8,
-        /// What follows them.
+        /// The bytes after these.
         value: &'a [u8],
     },
 }
 
 impl<'a> MptcpOption<'a> {
-    /// Bytes of the option's value on the wire: without TCP's kind and length.
+    /// Returns the bytes of the option's value on the wire, without TCP's kind and length.
     pub(super) fn encoded_bytes(&self) -> usize {
         match self {
             Self::Capable(capable) => capable.encoded_bytes(),
@@ -127,7 +128,7 @@ impl<'a> MptcpOption<'a> {
         }
     }
 
-    /// Reads an option's value. What is left of it belongs to no field.
+    /// Reads an option's value. Bytes left in `value` belong to no field.
     #[inline]
     pub(super) fn decode(value: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let whole = *value;
@@ -158,7 +159,7 @@ impl<'a> MptcpOption<'a> {
     }
 }
 
-/// That an option cannot be as long as it is; `whole` is its value.
+/// Returns the error for an invalid length of an option; `whole` is its value.
 fn length(whole: &Reader<'_>, field: &'static str) -> DecodeError {
     whole.length(field, HEADER + whole.left())
 }

@@ -5,53 +5,55 @@ use crate::wire::DecodeError;
 use crate::wire::reader::Reader;
 use bytes::BufMut;
 
-/// What has arrived in a packet number space.
+/// Received packets of a packet number space.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ack {
-    /// How long the packet with the largest number waited for its acknowledgement: microseconds, shifted to the right by the
-    /// sender's `ack_delay_exponent`.
+    /// Delay of the acknowledgement for the packet with the largest number: microseconds, shifted
+    /// to the right by the sender's `ack_delay_exponent`.
     pub delay: VarInt,
-    /// What has arrived.
+    /// Received packet numbers.
     pub ranges: AckRanges,
-    /// How many packets of the space came with which ECN mark so far.
+    /// Number of packets of the space received so far with each ECN mark.
     pub ecn: Option<EcnCounts>,
 }
 
-/// Packets by their ECN codepoint (RFC 9000 §19.3.2).
+/// Numbers of packets by their ECN codepoint (RFC 9000 §19.3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EcnCounts {
-    /// With ECT(0).
+    /// Packets with ECT(0).
     pub ect0: VarInt,
-    /// With ECT(1).
+    /// Packets with ECT(1).
     pub ect1: VarInt,
-    /// With CE: congestion was experienced.
+    /// Packets with CE: congestion was experienced.
     pub ce: VarInt,
 }
 
-/// Packet numbers that arrived: ranges from the largest down, each with a gap below it. There is one at least.
+/// Received packet numbers: ranges from the largest down, each with a gap below it. There is at
+/// least one range.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AckRanges {
     ranges: Vec<AckRange>,
 }
 
-/// Packet numbers without a gap.
+/// Consecutive packet numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AckRange {
-    /// The first one.
+    /// The smallest number of the range.
     pub smallest: u64,
-    /// The last one.
+    /// The largest number of the range.
     pub largest: u64,
 }
 
 impl AckRanges {
-    /// The range with the largest numbers; `None` if it is empty or exceeds 62 bits.
+    /// Creates a list with the range of the largest numbers. Returns `None` if the range is empty
+    /// or exceeds 62 bits.
     pub fn new(range: AckRange) -> Option<Self> {
         let valid = range.smallest <= range.largest && range.largest <= VarInt::MAX.get();
         valid.then(|| Self { ranges: vec![range] })
     }
 
-    /// Adds a range below all others; false, and nothing happens, if it is empty, or not below them with a gap of one number
-    /// at least.
+    /// Adds a range below all others. Returns false and does nothing if the range is empty, or if
+    /// there is no gap of at least one number above it.
     pub fn push(&mut self, range: AckRange) -> bool {
         let valid = range.smallest <= range.largest && range.largest + 1 < self.smallest();
         if valid {
@@ -60,22 +62,22 @@ impl AckRanges {
         valid
     }
 
-    /// The ranges from the largest down.
+    /// Returns the ranges from the largest down.
     pub fn as_slice(&self) -> &[AckRange] {
         &self.ranges
     }
 
-    /// The largest number.
+    /// Returns the largest number.
     pub fn largest(&self) -> u64 {
         self.ranges[0].largest
     }
 
-    /// The smallest number.
+    /// Returns the smallest number.
     pub fn smallest(&self) -> u64 {
         self.ranges[self.ranges.len() - 1].smallest
     }
 
-    /// Appends them with the delay, which stands between the largest number and the ranges.
+    /// Appends the ranges with the delay, which stands between the largest number and the ranges.
     fn encode(&self, delay: VarInt, out: &mut impl BufMut) {
         let put = |number: u64, out: &mut _| VarInt::new(number).unwrap_or(VarInt::MAX).encode(out);
         put(self.largest(), out);
@@ -84,7 +86,7 @@ impl AckRanges {
         let mut above: Option<AckRange> = None;
         for range in &self.ranges {
             if let Some(above) = above {
-                // RFC 9000 §19.3.1: one less than the numbers that are missing.
+                // RFC 9000 §19.3.1: the count of missing numbers minus one.
                 put(above.smallest - range.largest - 2, out);
             }
             put(range.largest - range.smallest, out);
@@ -106,7 +108,8 @@ impl AckRanges {
         let lengths = *reader;
         let first = reader.varint(FIELD)?;
         let smallest = largest.checked_sub(first.get()).ok_or_else(|| wrong(&lengths, first))?;
-        // Before anything is allocated: each has two integers of one byte at least.
+        // Checks the count before anything is allocated: each range has two integers of at least
+        // one byte.
         let room = reader.left() / 2;
         let count = usize::try_from(announced).ok().filter(|count| *count <= room);
         let count = count.ok_or_else(|| before.length("ACK's number of ranges", announced))?;

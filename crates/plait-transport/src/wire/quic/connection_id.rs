@@ -5,19 +5,19 @@ use crate::wire::reader::Reader;
 use bytes::BufMut;
 use core::fmt;
 
-/// Bytes by which the receiver of a packet finds its connection, and with multipath the path.
+/// Identifies the connection of a packet to its receiver, and with multipath also the path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ConnectionId {
-    /// Zeros behind what is there.
+    /// The identifier, followed by zeros.
     bytes: [u8; Self::MOST],
     length: u8,
 }
 
 impl ConnectionId {
-    /// Bytes that one has at most in version 1.
+    /// Largest length in version 1.
     pub const MOST: usize = 20;
 
-    /// That of these bytes; `None` if they are too many.
+    /// Creates a connection ID. Returns `None` if `bytes` is too long.
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let mut id = Self::default();
         id.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
@@ -25,18 +25,18 @@ impl ConnectionId {
         Some(id)
     }
 
-    /// Its bytes.
+    /// Returns the identifier's bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }
 
-    /// Appends a byte with its length, and its bytes.
+    /// Appends a length byte and the identifier.
     pub(super) fn encode(&self, out: &mut impl BufMut) {
         out.put_u8(self.length);
         out.put_slice(self.as_bytes());
     }
 
-    /// Reads one after its length; `least` bytes it has to have.
+    /// Reads a length byte and a connection ID of at least `least` bytes.
     pub(super) fn decode(
         reader: &mut Reader<'_>,
         least: u8,
@@ -50,7 +50,7 @@ impl ConnectionId {
         Self::read(reader, length.into(), field)
     }
 
-    /// Reads one of `length` bytes, at most [`Self::MOST`].
+    /// Reads a connection ID of `length` bytes, at most [`Self::MOST`].
     pub(super) fn read(
         reader: &mut Reader<'_>,
         length: usize,

@@ -38,13 +38,13 @@ const MOST_STREAMS: u64 = 1 << 60;
 /// A frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Frame<'a> {
-    /// So many bytes of nothing, one at least: each of them is a frame by itself.
+    /// At least one byte of padding. Each byte is a frame of its own.
     Padding(usize),
     /// Asks for an acknowledgement.
     Ping,
-    /// What has arrived; with multipath, on path 0.
+    /// Received packets; with multipath, those of path 0.
     Ack(Ack),
-    /// The sender gives up a stream.
+    /// The sender abandons a stream.
     ResetStream {
         /// The stream.
         id: VarInt,
@@ -53,102 +53,102 @@ pub enum Frame<'a> {
         /// Bytes of the stream that count in flow control.
         final_size: VarInt,
     },
-    /// The receiver gives up a stream.
+    /// The receiver abandons a stream.
     StopSending {
         /// The stream.
         id: VarInt,
         /// The application's reason.
         error: VarInt,
     },
-    /// A piece of the handshake.
+    /// Data of the handshake.
     Crypto {
-        /// Where it begins, in bytes.
+        /// Offset of the data in bytes.
         offset: VarInt,
-        /// The piece.
+        /// The data.
         data: &'a [u8],
     },
-    /// A token for another connection; one byte at least.
+    /// A token for another connection, at least one byte.
     NewToken(&'a [u8]),
-    /// A piece of a stream.
+    /// Data of a stream.
     Stream(Stream<'a>),
-    /// How many bytes the receiver takes on all streams together.
+    /// Largest number of bytes that the receiver accepts on all streams together.
     MaxData(VarInt),
-    /// How many bytes the receiver takes on a stream.
+    /// Largest number of bytes that the receiver accepts on a stream.
     MaxStreamData {
         /// The stream.
         id: VarInt,
         /// Bytes from its start.
         limit: VarInt,
     },
-    /// How many streams the peer may open, at most 2⁶⁰.
+    /// Largest number of streams that the peer may open, at most 2⁶⁰.
     MaxStreams {
-        /// Of which kind.
+        /// Kind of the streams.
         directions: Directions,
-        /// From the start of the connection.
+        /// Limit, counted from the start of the connection.
         limit: VarInt,
     },
-    /// The sender has more data than MAX_DATA lets it send.
+    /// The sender has more data than MAX_DATA permits.
     DataBlocked(VarInt),
-    /// Likewise of a stream.
+    /// The sender has more data for a stream than MAX_STREAM_DATA permits.
     StreamDataBlocked {
         /// The stream.
         id: VarInt,
-        /// The limit that it met.
+        /// The limit that blocks the sender.
         limit: VarInt,
     },
-    /// The sender would open more streams.
+    /// The sender wants to open more streams than permitted.
     StreamsBlocked {
-        /// Of which kind.
+        /// Kind of the streams.
         directions: Directions,
-        /// The limit that it met, at most 2⁶⁰.
+        /// The limit that blocks the sender, at most 2⁶⁰.
         limit: VarInt,
     },
     /// Another connection ID; with multipath, for path 0.
     NewConnectionId(NewConnectionId),
-    /// The connection ID with this number is not used any more.
+    /// The connection ID with this number is no longer used.
     RetireConnectionId(VarInt),
-    /// To be sent back, over the same path.
+    /// Data that the peer must return over the same path.
     PathChallenge([u8; 8]),
-    /// Sent back.
+    /// Data of a PATH_CHALLENGE, returned.
     PathResponse([u8; 8]),
     /// The connection ends.
     ConnectionClose(Close<'a>),
     /// The server has finished the handshake.
     HandshakeDone,
-    /// One of the multipath extension.
+    /// A frame of the multipath extension.
     Path(PathFrame),
 }
 
 /// The two kinds of streams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Directions {
-    /// Data goes both ways.
+    /// Data flows in both directions.
     Both,
-    /// Data comes from the opener only.
+    /// Data flows only from the stream's initiator.
     One,
 }
 
 /// A connection ID that the peer may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NewConnectionId {
-    /// Its number.
+    /// The number.
     pub sequence: VarInt,
-    /// Those with lower numbers are to be retired; not larger than its own.
+    /// Connection IDs with smaller numbers must be retired. Not larger than `sequence`.
     pub retire_prior_to: VarInt,
-    /// The connection ID, of one byte at least.
+    /// The connection ID, at least one byte.
     pub id: ConnectionId,
-    /// What a stateless reset will end with.
+    /// The token at the end of a stateless reset.
     pub reset_token: [u8; 16],
 }
 
-/// Why a connection ends.
+/// Reason why a connection ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Close<'a> {
-    /// A code of QUIC's (§20.1), or of the application.
+    /// An error code of QUIC (§20.1), or of the application.
     pub error: VarInt,
-    /// The type of the frame at fault, 0 if it is not known; `None` if the application closes.
+    /// Type of the faulty frame, 0 if unknown; `None` if the application closes.
     pub frame: Option<VarInt>,
-    /// For people.
+    /// A text for humans.
     pub reason: &'a [u8],
 }
 
@@ -175,7 +175,7 @@ impl NewConnectionId {
 }
 
 impl<'a> Frame<'a> {
-    /// Appends it.
+    /// Appends the frame.
     pub fn encode(&self, out: &mut impl BufMut) {
         let put = |out: &mut _, kind: u8, numbers: &[VarInt]| {
             let kind = VarInt::from_u32(kind.into());
@@ -327,14 +327,15 @@ impl Directions {
     }
 }
 
-/// The frames of a packet. It ends after the first one that cannot be read: what follows it cannot be found (RFC 9000 §12.4).
+/// An iterator over the frames of a packet. It ends after the first malformed frame, because the
+/// next frame's start is unknown (RFC 9000 §12.4).
 #[derive(Clone, Debug)]
 pub struct Frames<'a> {
     reader: Reader<'a>,
 }
 
 impl<'a> Frames<'a> {
-    /// Those that `payload` holds.
+    /// Creates an iterator over the frames of `payload`.
     pub fn new(payload: &'a [u8]) -> Self {
         Self::of(Reader::new(payload))
     }

@@ -1,9 +1,11 @@
-//! QUIC packets and frames (RFC 9000 §17, §19) with the multipath extension (draft-ietf-quic-multipath-21).
+//! QUIC packets and frames (RFC 9000 §17, §19) with the multipath extension
+//! (draft-ietf-quic-multipath-21).
 //!
-//! Packets are not encrypted here: headers have no protection, and where the AEAD's tag would be there is room for its
-//! [`TAG_BYTES`], so that sizes are those of real packets. What a sealed packet needs beside that is outside of this module: a
-//! nonce with the path's identifier (draft, "Nonce Calculation"), and a number and payload of four bytes together at least, which
-//! its sender pads (RFC 9001 §5.4.2). Version negotiation and Retry packets are not known.
+//! Packets are not encrypted: headers have no protection, and the [`TAG_BYTES`] of the AEAD's tag
+//! are left empty, so that packets have their real sizes. This module lacks the other requirements
+//! of a sealed packet. One is a nonce with the path's identifier (draft, "Nonce Calculation"). The
+//! other is padding by the sender: packet number and payload together have at least four bytes
+//! (RFC 9001 §5.4.2). Version negotiation and Retry packets are not supported.
 
 mod ack;
 mod connection_id;

@@ -10,48 +10,49 @@ use bytes::BufMut as _;
 /// QUIC's version, that of RFC 9000.
 pub const VERSION: u32 = 1;
 
-/// Bytes at the end of a packet that an AEAD's tag takes (RFC 9001 §5.3). They are zeros, and nothing reads them.
+/// Bytes of an AEAD's tag at the end of a packet (RFC 9001 §5.3). They are zeros, and are ignored
+/// on receipt.
 pub const TAG_BYTES: usize = 16;
 
-/// The first byte's upper bits: the long form, and the one that is always set.
+/// The first byte's upper bits: the long form, and the bit that is always set.
 const LONG: u8 = 0x80;
 const FIXED: u8 = 0x40;
 
-/// Bits that are 0, of either form.
+/// Reserved bits of either form, always 0.
 const RESERVED_LONG: u8 = 0x0c;
 const RESERVED_SHORT: u8 = 0x18;
 const SPIN: u8 = 0x20;
 const KEY_PHASE: u8 = 0x04;
 
-/// Bytes of the length of a long packet: always two, so that it can be filled in.
+/// Bytes of a long packet's length field: always two, so that the length can be filled in later.
 const LENGTH_BYTES: usize = 2;
 
 const INITIAL: u8 = 0;
 const ZERO_RTT: u8 = 1;
 const HANDSHAKE: u8 = 2;
 
-/// A packet that was read.
+/// A decoded packet.
 #[derive(Clone, Debug)]
 pub struct Packet<'a> {
-    /// Its header.
+    /// The header.
     pub header: Header<'a>,
-    /// Its frames, read as the iterator goes.
+    /// The frames, decoded as the iterator advances.
     pub frames: Frames<'a>,
 }
 
 /// The header of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Header<'a> {
-    /// While there is a handshake.
+    /// Long form, used during the handshake.
     Long(Long<'a>),
-    /// 1-RTT.
+    /// Short form, for 1-RTT packets.
     Short(Short),
 }
 
 /// A header of the long form (§17.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Long<'a> {
-    /// Which of them.
+    /// The packet type.
     pub kind: LongKind<'a>,
     /// The receiver's connection ID.
     pub destination: ConnectionId,
@@ -61,17 +62,17 @@ pub struct Long<'a> {
     pub number: Truncated,
 }
 
-/// Packets with the long form that are known.
+/// The supported packet types of the long form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LongKind<'a> {
-    /// The first ones of either end (§17.2.2).
+    /// The first packets of either end (§17.2.2).
     Initial {
-        /// A token that the server gave out, or nothing.
+        /// A token that the server issued, or empty.
         token: &'a [u8],
     },
-    /// Data that comes with the first ones (§17.2.3).
+    /// Early data of the client (§17.2.3).
     ZeroRtt,
-    /// Others of the handshake (§17.2.4).
+    /// Other packets of the handshake (§17.2.4).
     Handshake,
 }
 
@@ -80,16 +81,16 @@ pub enum LongKind<'a> {
 pub struct Short {
     /// The latency spin bit.
     pub spin: bool,
-    /// Which of two keys.
+    /// Selects one of two keys.
     pub key_phase: bool,
-    /// The receiver's connection ID; with multipath it tells the path, too.
+    /// The receiver's connection ID; with multipath it also identifies the path.
     pub destination: ConnectionId,
-    /// The packet's number in its space: with multipath, that of the path.
+    /// The packet's number in its space; with multipath, in the path's space.
     pub number: Truncated,
 }
 
 impl Header<'_> {
-    /// The packet's number as it is sent.
+    /// Returns the packet's number as sent.
     pub const fn number(&self) -> Truncated {
         match self {
             Self::Long(long) => long.number,
@@ -97,8 +98,9 @@ impl Header<'_> {
         }
     }
 
-    /// Appends a packet with these frames, of which one is there at least, and with the tag's room. Those of the long form
-    /// have less than 2¹⁴ bytes; one of the short form is the last one of its datagram.
+    /// Appends a packet with these frames, at least one, and with space for the tag. Packets of the
+    /// long form must be smaller than 2¹⁴ bytes. A packet of the short form must be the last of its
+    /// datagram.
     pub fn encode(&self, frames: &[Frame<'_>], out: &mut Vec<u8>) {
         let length_at = match self {
             Self::Long(long) => Some(long.encode(out)),
@@ -121,11 +123,13 @@ impl Header<'_> {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads the first packet of a datagram, and tells what follows it there (§12.2). `id_bytes` is how long the connection
-    /// IDs are that the receiver gave out: the short form does not say.
+    /// Decodes the first packet of a datagram. Returns the packet and the rest of the datagram
+    /// (§12.2). `id_bytes` is the length of the connection IDs that the receiver issued, because
+    /// the short form does not include a length.
     ///
     /// # Errors
-    /// If it is cut off, of another version, of a kind that is not known, or has bits that version 1 forbids.
+    /// If the packet is cut off, of another version or an unknown type, or has bits that version 1
+    /// forbids.
     pub fn decode(datagram: &'a [u8], id_bytes: usize) -> Result<(Self, &'a [u8]), DecodeError> {
         let mut reader = Reader::new(datagram);
         let first = reader.u8("first byte")?;
@@ -170,7 +174,8 @@ impl<'a> Packet<'a> {
 }
 
 impl Long<'_> {
-    /// Appends it up to its length, which is filled in later; where that is.
+    /// Appends the header up to its length field, which is filled in later. Returns the offset of
+    /// this field.
     fn encode(&self, out: &mut Vec<u8>) -> usize {
         let kind = match self.kind {
             LongKind::Initial { .. } => INITIAL,
@@ -208,7 +213,7 @@ fn number(bytes: u8, reader: &mut Reader<'_>) -> Result<Truncated, DecodeError> 
     Ok(Truncated { low: low.iter().fold(0, |number, &byte| number << 8 | u32::from(byte)), bytes })
 }
 
-/// What is before the tag.
+/// Reads the frames before the tag.
 fn frames<'a>(reader: &mut Reader<'a>) -> Result<Frames<'a>, DecodeError> {
     let Some(bytes) = reader.left().checked_sub(TAG_BYTES) else {
         let missing = TAG_BYTES - reader.left();

@@ -21,43 +21,45 @@ const CONNECTION_ID_LIMIT: u64 = 0x0e;
 const INITIAL_SOURCE: u64 = 0x0f;
 const MAX_PATH_ID: u64 = 0x3e;
 
-/// What an end says of itself in the handshake. What is `None` is not said; the defaults are RFC 9000's (§18.2).
+/// The transport parameters that an end sends in the handshake. `None` stands for an absent
+/// parameter, with the default of RFC 9000 (§18.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TransportParameters {
-    /// The destination connection ID of the client's first packet; servers say it.
+    /// The destination connection ID of the client's first packet. Only servers send it.
     pub original_destination: Option<ConnectionId>,
-    /// Milliseconds of silence after which the connection is given up; none or 0: never.
+    /// Idle time in milliseconds after which the connection is closed. Absent or 0: never.
     pub max_idle_timeout: Option<VarInt>,
-    /// The largest UDP payload it takes, in bytes, 1200 or more; default 65,527.
+    /// Largest UDP payload that the end accepts, in bytes, at least 1200; default 65,527.
     pub max_udp_payload: Option<VarInt>,
-    /// Bytes that it takes on all streams together at first; default 0.
+    /// Initial limit for the bytes on all streams together; default 0.
     pub max_data: Option<VarInt>,
-    /// Bytes that it takes at first on a stream of both directions that it opens itself; default 0.
+    /// Initial limit for the bytes on a bidirectional stream that the end itself opens; default 0.
     pub max_stream_data_local: Option<VarInt>,
-    /// Likewise on one that its peer opens.
+    /// Initial limit for the bytes on a bidirectional stream that the peer opens; default 0.
     pub max_stream_data_remote: Option<VarInt>,
-    /// Likewise on one of one direction.
+    /// Initial limit for the bytes on a unidirectional stream; default 0.
     pub max_stream_data_one_way: Option<VarInt>,
-    /// Streams of both directions that its peer may open at first, at most 2⁶⁰; default 0.
+    /// Initial limit for bidirectional streams of the peer, at most 2⁶⁰; default 0.
     pub max_streams: Option<VarInt>,
-    /// Likewise of one direction.
+    /// Initial limit for unidirectional streams of the peer, at most 2⁶⁰; default 0.
     pub max_streams_one_way: Option<VarInt>,
-    /// By how many bits the delays in its ACK frames are shifted, at most 20; default 3.
+    /// Number of bits by which delays in the end's ACK frames are shifted, at most 20; default 3.
     pub ack_delay_exponent: Option<VarInt>,
-    /// Milliseconds by which it delays acknowledgements at most, below 2¹⁴; default 25.
+    /// Largest delay of the end's acknowledgements in milliseconds, below 2¹⁴; default 25.
     pub max_ack_delay: Option<VarInt>,
-    /// Its peer is to stay at its address.
+    /// True if the peer must not migrate to another address.
     pub no_migration: bool,
-    /// Connection IDs that it stores, 2 or more; default 2.
+    /// Number of connection IDs that the end stores, at least 2; default 2.
     pub connection_id_limit: Option<VarInt>,
-    /// The source connection ID of its first packet.
+    /// The source connection ID of the end's first packet.
     pub initial_source: Option<ConnectionId>,
-    /// The largest path identifier that it accepts at first (multipath draft); without it there is no multipath.
+    /// Initial limit for path identifiers (multipath draft). Without this parameter there is no
+    /// multipath.
     pub max_path_id: Option<u32>,
 }
 
 impl TransportParameters {
-    /// The integers by their numbers, with the values that they may have.
+    /// Returns the integer parameters with their identifiers and valid ranges.
     fn integers(&mut self) -> [(u64, &mut Option<VarInt>, core::ops::RangeInclusive<u64>); 11] {
         const ANY: core::ops::RangeInclusive<u64> = 0..=VarInt::MAX.get();
         const STREAMS: core::ops::RangeInclusive<u64> = 0..=1 << 60;
@@ -76,7 +78,7 @@ impl TransportParameters {
         ]
     }
 
-    /// Appends them, as the TLS extension `quic_transport_parameters` carries them.
+    /// Appends the parameters as in the TLS extension `quic_transport_parameters`.
     pub fn encode(&self, out: &mut impl BufMut) {
         let number = |number: u64, out: &mut _| VarInt::new(number).unwrap_or(VarInt::MAX).encode(out);
         for (id, value, _) in self.clone().integers() {
@@ -105,10 +107,10 @@ impl TransportParameters {
         }
     }
 
-    /// Reads them all; those that are not known here are skipped.
+    /// Decodes the parameters. Unknown ones are skipped.
     ///
     /// # Errors
-    /// If one is cut off, given twice, or has a value that it must not have (TRANSPORT_PARAMETER_ERROR).
+    /// If a parameter is cut off, repeated, or has an invalid value (TRANSPORT_PARAMETER_ERROR).
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         const FIELD: &str = "transport parameter";
         let mut reader = Reader::new(bytes);
@@ -146,7 +148,7 @@ impl TransportParameters {
     }
 }
 
-/// Sets what should not be set yet; true if it was.
+/// Sets a value. Returns true if it was already set.
 fn replace<T>(place: &mut Option<T>, value: T) -> bool {
     place.replace(value).is_some()
 }

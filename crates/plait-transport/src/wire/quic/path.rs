@@ -1,4 +1,5 @@
-//! The frames of the multipath extension (draft-ietf-quic-multipath-21, "New Frames"). They are sent in 1-RTT packets only.
+//! The frames of the multipath extension (draft-ietf-quic-multipath-21, "New Frames"). Only 1-RTT
+//! packets carry them.
 
 use super::varint::VarInt;
 use super::{Ack, NewConnectionId};
@@ -17,66 +18,67 @@ const MAX_PATH_ID: u64 = 0x3e7a;
 const PATHS_BLOCKED: u64 = 0x3e7b;
 const CONNECTION_IDS_BLOCKED: u64 = 0x3e7c;
 
-/// A frame about a path, which a number of 32 bits names (draft, "initial_max_path_id Transport Parameter").
+/// A frame about a path, identified by a number of 32 bits (draft, "initial_max_path_id Transport
+/// Parameter").
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PathFrame {
-    /// PATH_ACK: what has arrived in the path's number space.
+    /// PATH_ACK: received packets of the path's number space.
     Ack {
         /// The path.
         path: u32,
-        /// What has arrived.
+        /// The received packets.
         ack: Ack,
     },
-    /// PATH_ABANDON: the path is not used any more.
+    /// PATH_ABANDON: the path is no longer used.
     Abandon {
         /// The path.
         path: u32,
-        /// Why: see [`AbandonReason`].
+        /// The reason: see [`AbandonReason`].
         error: VarInt,
     },
-    /// PATH_STATUS_AVAILABLE and PATH_STATUS_BACKUP: what the sender wants of the path.
+    /// PATH_STATUS_AVAILABLE and PATH_STATUS_BACKUP: the status that the sender wants for the path.
     Status {
         /// The path.
         path: u32,
-        /// Frames of a lower number are out of date; the numbers are the path's own.
+        /// Number of the status, per path. Frames with smaller numbers are out of date.
         sequence: VarInt,
-        /// It is not to be used while there is another one.
+        /// True if the path is to be used only if there is no other.
         backup: bool,
     },
     /// PATH_NEW_CONNECTION_ID.
     NewConnectionId {
-        /// The path that it is for.
+        /// The path of the connection ID.
         path: u32,
-        /// As in the frame for the first path.
+        /// The same contents as in NEW_CONNECTION_ID.
         id: NewConnectionId,
     },
     /// PATH_RETIRE_CONNECTION_ID.
     RetireConnectionId {
-        /// The path that it is for.
+        /// The path of the connection ID.
         path: u32,
         /// The connection ID's number on that path.
         sequence: VarInt,
     },
-    /// MAX_PATH_ID: the largest number of a path that the sender accepts.
+    /// MAX_PATH_ID: the largest path identifier that the sender accepts.
     MaxPathId(u32),
-    /// PATHS_BLOCKED: the sender would open another path than this largest one.
+    /// PATHS_BLOCKED: the sender wants a path beyond this largest identifier.
     PathsBlocked(u32),
     /// PATH_CIDS_BLOCKED: the sender has no connection ID left for the path.
     ConnectionIdsBlocked {
         /// The path.
         path: u32,
-        /// The number of the next connection ID that the peer is expected to issue.
+        /// Number of the next connection ID that the peer should issue.
         next: VarInt,
     },
 }
 
-/// Errors of PATH_ABANDON beside those of QUIC (draft, "Error Codes").
+/// Errors of PATH_ABANDON, in addition to those of QUIC (draft, "Error Codes").
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u16)]
 pub enum AbandonReason {
     /// NO_ERROR.
     None = 0,
-    /// The application asked for it.
+    /// The application requested it.
     Application = 0x3e,
     /// Resources are short.
     ResourceLimit = 0x3e75,
@@ -130,7 +132,7 @@ impl PathFrame {
         }
     }
 
-    /// Reads what follows the type; `None` if that is no frame of the extension.
+    /// Reads a frame after its type. Returns `None` if the type is not of the extension.
     pub(super) fn decode(kind: u64, reader: &mut Reader<'_>) -> Result<Option<Self>, DecodeError> {
         if !matches!(kind, ACK..=ACK_ECN | ABANDON..=CONNECTION_IDS_BLOCKED) {
             return Ok(None);

@@ -6,29 +6,29 @@ use crate::wire::DecodeError;
 use crate::wire::reader::Reader;
 use bytes::BufMut;
 
-/// The types are 0x08 to 0x0f: these bits tell what is there.
+/// The types are 0x08 to 0x0f; these bits tell which fields the frame has.
 pub(super) const TYPE: u8 = 0x08;
 const FIN: u8 = 1;
 const LENGTH: u8 = 2;
 const OFFSET: u8 = 4;
 
-/// A piece of a stream.
+/// Data of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stream<'a> {
     /// The stream.
     pub id: VarInt,
-    /// Where the piece begins in it, in bytes. The piece ends within 62 bits.
+    /// Offset of the data in the stream, in bytes. The data ends within 62 bits.
     pub offset: VarInt,
-    /// The piece.
+    /// The data.
     pub data: &'a [u8],
-    /// The stream ends with it.
+    /// True if the stream ends with this data.
     pub fin: bool,
-    /// It is the packet's last frame, and has no length.
+    /// True if the frame is the packet's last one, and has no length.
     pub to_end: bool,
 }
 
 impl<'a> Stream<'a> {
-    /// Bytes of the frame before its data.
+    /// Returns the bytes of the frame before its data.
     pub fn header_bytes(&self) -> usize {
         let length = VarInt::new(self.data.len() as u64).map_or(0, VarInt::encoded_bytes);
         1 + self.id.encoded_bytes()
@@ -47,7 +47,7 @@ impl<'a> Stream<'a> {
         if self.to_end { out.put_slice(self.data) } else { put_counted(self.data, out) }
     }
 
-    /// Reads what follows a type that is one of a STREAM frame.
+    /// Reads a STREAM frame after its type.
     pub(super) fn decode(kind: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let id = reader.varint("STREAM's identifier")?;
         let before = *reader;
@@ -59,7 +59,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// RFC 9000 §19.6, §19.8: what a frame carries ends within 62 bits.
+/// RFC 9000 §19.6, §19.8: the data of a frame must end within 62 bits.
 pub(super) fn ends_within(
     offset: VarInt,
     data: &[u8],

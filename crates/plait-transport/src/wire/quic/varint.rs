@@ -1,36 +1,36 @@
-//! Integers of variable length (RFC 9000 §16).
+//! Variable-length integers (RFC 9000 §16).
 
 use crate::wire::DecodeError;
 use crate::wire::reader::Reader;
 use bytes::BufMut;
 use core::fmt;
 
-/// An integer of 62 bits; its two uppermost bits on the wire tell how many bytes it takes.
+/// An integer of 62 bits. On the wire, its two uppermost bits tell its length.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct VarInt(u64);
 
 impl VarInt {
     /// 0.
     pub const ZERO: Self = Self(0);
-    /// The largest.
+    /// The largest value.
     pub const MAX: Self = Self((1 << 62) - 1);
 
-    /// That integer; `None` from 2⁶² on.
+    /// Creates an integer. Returns `None` from 2⁶² on.
     pub const fn new(value: u64) -> Option<Self> {
         if value <= Self::MAX.0 { Some(Self(value)) } else { None }
     }
 
-    /// An integer that 32 bits hold.
+    /// Creates an integer from 32 bits.
     pub const fn from_u32(value: u32) -> Self {
         Self(value as u64)
     }
 
-    /// Its value.
+    /// Returns the value.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The sum, if 62 bits hold it.
+    /// Returns the sum if it fits 62 bits.
     pub const fn checked_add(self, other: u64) -> Option<Self> {
         match self.0.checked_add(other) {
             Some(sum) => Self::new(sum),
@@ -38,7 +38,7 @@ impl VarInt {
         }
     }
 
-    /// Bytes on the wire, in the shortest way: 1, 2, 4 or 8.
+    /// Returns the length of the shortest encoding: 1, 2, 4 or 8 bytes.
     pub const fn encoded_bytes(self) -> usize {
         match self.0 {
             0..0x40 => 1,
@@ -48,7 +48,7 @@ impl VarInt {
         }
     }
 
-    /// Appends it in the shortest way.
+    /// Appends the shortest encoding.
     pub fn encode(self, out: &mut impl BufMut) {
         match self.encoded_bytes() {
             1 => out.put_u8(self.0 as u8),
@@ -58,10 +58,11 @@ impl VarInt {
         }
     }
 
-    /// Reads one from the start of `bytes`, however long it is; and how many bytes it took.
+    /// Decodes an integer of any encoding at the start of `bytes`. Returns the integer and its
+    /// length in bytes.
     ///
     /// # Errors
-    /// If it is cut off.
+    /// If the integer is cut off.
     pub fn decode(bytes: &[u8]) -> Result<(Self, usize), DecodeError> {
         let mut reader = Reader::new(bytes);
         let value = reader.varint("integer")?;
@@ -98,14 +99,14 @@ impl<'a> Reader<'a> {
         }))
     }
 
-    /// As many bytes as an integer before them says.
+    /// Reads an integer, and as many bytes as it tells.
     pub(super) fn counted(&mut self, field: &'static str) -> Result<&'a [u8], DecodeError> {
         let length = self.varint(field)?.get();
         self.bytes(usize::try_from(length).unwrap_or(usize::MAX), field)
     }
 }
 
-/// Appends how many bytes there are, and then these.
+/// Appends the number of bytes, and then the bytes.
 pub(super) fn put_counted(bytes: &[u8], out: &mut impl BufMut) {
     VarInt(bytes.len() as u64).encode(out);
     out.put_slice(bytes);
@@ -123,7 +124,7 @@ mod tests {
             (&[0x9d, 0x7f, 0x3e, 0x7d], 494_878_333),
             (&[0x7b, 0xbd], 15_293),
             (&[0x25], 37),
-            // Not in the shortest way, but read.
+            // Not the shortest encoding, but valid.
             (&[0x40, 0x25], 37),
         ];
         for (place, (bytes, value)) in cases.into_iter().enumerate() {

@@ -11,20 +11,20 @@ const IPV4_ADDRESS: u16 = 5;
 const IPV6_ADDRESS: u16 = 6;
 const STATE_COOKIE: u16 = 7;
 
-/// What an end says of itself as the association opens.
+/// The fields that an end announces when the association opens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Init<'a> {
-    /// The verification tag that its peer is to use.
+    /// The verification tag that the peer must use.
     pub tag: u32,
     /// The advertised receiver window, in bytes.
     pub window: u32,
-    /// Streams that it wants to send on.
+    /// Number of streams on which the sender wants to send.
     pub outbound_streams: u16,
-    /// Streams that it accepts, at most.
+    /// Largest number of streams that the sender accepts.
     pub inbound_streams: u16,
-    /// The TSN of its first DATA chunk.
+    /// The TSN of the sender's first DATA chunk.
     pub initial_tsn: u32,
-    /// Addresses, the cookie, and what else there is.
+    /// Addresses, the cookie, and further parameters.
     pub parameters: Vec<Parameter<'a>>,
 }
 
@@ -35,13 +35,13 @@ pub enum Parameter<'a> {
     Ipv4Address(Ipv4Addr),
     /// An address of the sender.
     Ipv6Address(Ipv6Addr),
-    /// What the peer has to echo.
+    /// The cookie that the peer must echo.
     StateCookie(&'a [u8]),
-    /// Another one.
+    /// An unknown parameter.
     Unknown {
-        /// Its type.
+        /// The type.
         kind: u16,
-        /// Its value, without padding.
+        /// The value, without padding.
         value: &'a [u8],
     },
 }
@@ -79,7 +79,7 @@ impl<'a> Init<'a> {
 }
 
 impl<'a> Parameter<'a> {
-    /// What is to be done about it if it is not known (RFC 9260 §3.2.1).
+    /// Returns the action for an unknown parameter (RFC 9260 §3.2.1).
     pub const fn action(&self) -> Option<Unrecognized> {
         match self {
             Self::Unknown { kind, .. } => Some(Unrecognized::of((*kind >> 14) as u8)),

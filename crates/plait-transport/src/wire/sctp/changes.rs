@@ -1,32 +1,37 @@
-//! A chunk of our own: which runs in a SACK's wake are news. It makes reading a SACK cost the same in every window.
+//! A private chunk that lists the new runs of a SACK. It makes the cost of processing a SACK
+//! independent of the window.
 
 use crate::wire::DecodeError;
 use crate::wire::reader::Reader;
 use bytes::BufMut as _;
 
-/// What changed at the receiver, for the sender that got earlier SACKs: it stands behind the SACK in the packet.
+/// Changes at the receiver since earlier SACKs. The chunk follows the SACK in the packet.
 ///
-/// A SACK reports all gap blocks, hundreds of them in large windows; a sender that reads this chunk looks at those only that it
-/// names. Its type has the upper bits 10: a peer that does not know it skips it without a word (RFC 9260 §3.2), and nothing
-/// relies on it. Blocks have offsets of 32 bits, so that they may also be such as the SACK has no room for.
+/// A SACK reports all gap blocks, hundreds of them in large windows. A sender that supports this
+/// chunk processes only those gap blocks that the chunk names. Its type has the upper bits 10: a
+/// peer that does not know the chunk skips it silently (RFC 9260 §3.2), and nothing relies on it.
+/// Blocks have offsets of 32 bits, so that they can also report runs for which the SACK has no
+/// space.
 ///
 /// Value: 64 bits of `from`, 64 bits of `end`, then 32 and 32 bits of each block.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Changes {
-    /// The first change, in the receiver's count of them, that the blocks report; with 0 they are all there are.
+    /// The first change that the blocks report, in the receiver's count of changes. With 0, the
+    /// blocks are all existing runs.
     pub from: u64,
-    /// The change behind the last one.
+    /// The number after the last reported change.
     pub end: u64,
-    /// Runs that arrived beyond a gap and are news, the newest first.
+    /// New runs beyond a gap, the newest first.
     pub blocks: Vec<ChangedBlock>,
 }
 
-/// A run of TSNs that arrived, as offsets from the SACK's cumulative TSN, like [`GapBlock`](super::GapBlock).
+/// A run of received TSNs, as offsets from the SACK's cumulative TSN, like
+/// [`GapBlock`](super::GapBlock).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChangedBlock {
-    /// Of the first one.
+    /// Offset of the first TSN.
     pub start: u32,
-    /// Of the last one.
+    /// Offset of the last TSN.
     pub end: u32,
 }
 

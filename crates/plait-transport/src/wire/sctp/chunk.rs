@@ -22,7 +22,7 @@ const SHUTDOWN_COMPLETE: u8 = 14;
 /// Bytes before a chunk's or a parameter's value.
 const HEADER: usize = 4;
 
-/// A parameter or chunk is padded with zeros to a multiple of this.
+/// A parameter or chunk is padded with zeros to a multiple of this size.
 const WORD: usize = 4;
 
 /// The flag T: the verification tag is the receiver's own (RFC 9260 §8.5.1).
@@ -31,77 +31,79 @@ const REFLECTED: u8 = 1;
 /// A chunk of an SCTP packet (RFC 9260 §3.3).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Chunk<'a> {
-    /// A piece of the stream.
+    /// Data of the stream.
     Data(Data<'a>),
     /// Opens an association.
     Init(Init<'a>),
-    /// Answers that.
+    /// Answers an INIT.
     InitAck(Init<'a>),
     /// A selective acknowledgement.
     Sack(Sack),
     /// Asks the peer to send the same information back (§3.3.6).
     Heartbeat(&'a [u8]),
-    /// Does so.
+    /// Returns the information of a HEARTBEAT.
     HeartbeatAck(&'a [u8]),
     /// Ends the association at once (§3.3.7).
     Abort {
-        /// The verification tag is the receiver's own.
+        /// True if the verification tag is the receiver's own.
         reflected: bool,
-        /// Error causes, as they are.
+        /// Error causes, undecoded.
         causes: &'a [u8],
     },
-    /// No data follows (§3.3.8).
+    /// The sender has no more data (§3.3.8).
     Shutdown {
-        /// The last TSN up to which everything has arrived.
+        /// The last TSN up to which all data has arrived.
         cumulative: u32,
     },
-    /// Answers that.
+    /// Answers a SHUTDOWN.
     ShutdownAck,
     /// Reports errors that do not end the association (§3.3.10).
     Error(&'a [u8]),
-    /// The cookie of an INIT ACK, sent back.
+    /// Returns the cookie of an INIT ACK.
     CookieEcho(&'a [u8]),
     /// Ends the handshake.
     CookieAck,
-    /// Ends the association.
+    /// Ends the association after a SHUTDOWN ACK.
     ShutdownComplete {
-        /// The verification tag is the receiver's own.
+        /// True if the verification tag is the receiver's own.
         reflected: bool,
     },
-    /// What is news in the SACK beside it: ours, and ignored by others.
+    /// The changes in the SACK of the same packet. A private chunk that other implementations
+    /// ignore.
     Changes(Changes),
-    /// One of a type that is not known here.
+    /// A chunk of an unknown type.
     Unknown(Unknown<'a>),
 }
 
-/// A chunk that is not known, as it is.
+/// An unknown chunk, undecoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unknown<'a> {
-    /// Its type.
+    /// The type.
     pub kind: u8,
-    /// Its flags.
+    /// The flags.
     pub flags: u8,
-    /// What follows.
+    /// The bytes after the header.
     pub value: &'a [u8],
 }
 
 impl Unknown<'_> {
-    /// What is to be done about it.
+    /// Returns the action for this chunk.
     pub const fn action(&self) -> Unrecognized {
         Unrecognized::of(self.kind >> 6)
     }
 }
 
-/// What to do about a chunk or parameter that is not known, by the upper two bits of its type (RFC 9260 §3.2, §3.2.1).
+/// The action for an unknown chunk or parameter, by the upper two bits of its type (RFC 9260 §3.2,
+/// §3.2.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unrecognized {
-    /// 00: what follows in the packet is not processed either.
+    /// 00: the rest of the packet is not processed.
     Stop,
-    /// 01: likewise, and it is reported.
+    /// 01: the rest of the packet is not processed, and the type is reported.
     StopAndReport,
-    /// 10: it is skipped.
+    /// 10: the chunk or parameter is skipped.
     Skip,
-    /// 11: it is skipped and reported.
+    /// 11: the chunk or parameter is skipped and reported.
     SkipAndReport,
 }
 
@@ -115,19 +117,19 @@ impl Unrecognized {
         }
     }
 
-    /// True if nothing that follows is processed.
+    /// True if the rest is not processed.
     pub const fn stops(self) -> bool {
         matches!(self, Self::Stop | Self::StopAndReport)
     }
 
-    /// True if the peer is to be told.
+    /// True if the type must be reported to the peer.
     pub const fn reports(self) -> bool {
         matches!(self, Self::StopAndReport | Self::SkipAndReport)
     }
 }
 
 impl<'a> Chunk<'a> {
-    /// Appends it with its padding.
+    /// Appends the chunk with its padding.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Data(data) => put(out, DATA, data.flags(), |out| data.encode(out)),
@@ -182,7 +184,8 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// The chunks of a packet. It ends after the first one that cannot be read, and after one that is not known and says so.
+/// An iterator over the chunks of a packet. It ends after the first malformed chunk, and after an
+/// unknown one whose type stops processing.
 #[derive(Clone, Debug)]
 pub struct Chunks<'a> {
     reader: Reader<'a>,
@@ -219,7 +222,8 @@ fn put(out: &mut Vec<u8>, kind: u8, flags: u8, value: impl FnOnce(&mut Vec<u8>))
     put_value(out, value);
 }
 
-/// Appends a length, which includes what is before it, a value, and padding, which it does not include.
+/// Appends a length, a value and padding. The length includes the bytes before it, but not the
+/// padding.
 pub(super) fn put_value(out: &mut Vec<u8>, value: impl FnOnce(&mut Vec<u8>)) {
     let place = out.len();
     out.put_u16(0);
@@ -230,13 +234,13 @@ pub(super) fn put_value(out: &mut Vec<u8>, value: impl FnOnce(&mut Vec<u8>)) {
     out.put_bytes(0, length.next_multiple_of(WORD) - length);
 }
 
-/// Reads a length and what is announced by it: the value and, if it is there, the padding.
+/// Reads a length, the value of that length, and the padding if it is there.
 pub(super) fn value<'a>(reader: &mut Reader<'a>, field: &'static str) -> Result<Reader<'a>, DecodeError> {
     let before = *reader;
     let length = usize::from(reader.u16(field)?);
     let bytes = length.checked_sub(HEADER).ok_or_else(|| before.length(field, length))?;
     let value = reader.part(bytes, field)?;
-    // The last one's padding may be missing: nothing is lost with it.
+    // The padding of the last chunk may be missing; no information is lost.
     let padding = (length.next_multiple_of(WORD) - length).min(reader.left());
     reader.bytes(padding, field)?;
     Ok(value)

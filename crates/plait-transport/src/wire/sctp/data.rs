@@ -9,26 +9,27 @@ const BEGINNING: u8 = 2;
 const UNORDERED: u8 = 4;
 const IMMEDIATE: u8 = 8;
 
-/// A piece of a message.
+/// A fragment of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Data<'a> {
-    /// Its number in the association.
+    /// The fragment's number in the association.
     pub tsn: u32,
     /// The stream.
     pub stream: u16,
     /// The message's number in the stream.
     pub sequence: u16,
-    /// What the application says that it is; for nobody else (the payload protocol identifier).
+    /// The payload protocol identifier, which only applications interpret.
     pub protocol: u32,
-    /// The first piece of its message.
+    /// True for the first fragment of a message.
     pub beginning: bool,
-    /// The last one.
+    /// True for the last fragment of a message.
     pub ending: bool,
-    /// It may be delivered before what comes before it.
+    /// True if the message may be delivered before earlier messages.
     pub unordered: bool,
-    /// The receiver should acknowledge it at once (RFC 7053).
+    /// True if the receiver should acknowledge the chunk at once (RFC 7053).
     pub immediate: bool,
-    /// The piece: one byte at least, and as many as fit 16 bits with the chunk's header.
+    /// The fragment's data: at least one byte, and at most as many as fit 16 bits with the chunk's
+    /// header.
     pub payload: &'a [u8],
 }
 
@@ -64,7 +65,7 @@ impl<'a> Data<'a> {
             immediate: flags & IMMEDIATE != 0,
             payload: value.rest(),
         };
-        // Without user data it is an error (RFC 9260 §3.3.1: an ABORT is due).
+        // A chunk without user data is an error (RFC 9260 §3.3.1 requires an ABORT).
         if data.payload.is_empty() { Err(value.length("DATA's payload", 0u8)) } else { Ok(data) }
     }
 }

@@ -1,4 +1,4 @@
-//! HEARTBEAT and its answer: one parameter that only its sender understands (RFC 9260 §3.3.6).
+//! HEARTBEAT and HEARTBEAT ACK: one parameter that only its sender interprets (RFC 9260 §3.3.6).
 
 use super::chunk::{put_value, value};
 use crate::wire::DecodeError;
@@ -8,17 +8,17 @@ use bytes::BufMut as _;
 /// The type of the Heartbeat Info parameter.
 const INFO: u16 = 1;
 
-/// What our heartbeats carry.
+/// The information in our heartbeats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HeartbeatInfo {
-    /// When it left, in nanoseconds of the sender's clock.
+    /// Transmission time, in nanoseconds of the sender's clock.
     pub sent_at: u64,
-    /// On which path, counted from 0.
+    /// Index of the path, from 0.
     pub path: u64,
 }
 
 impl HeartbeatInfo {
-    /// As the parameter's value.
+    /// Encodes the parameter's value.
     pub fn encode(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&self.sent_at.to_be_bytes());
@@ -26,10 +26,10 @@ impl HeartbeatInfo {
         bytes
     }
 
-    /// Reads what came back.
+    /// Decodes the information in a HEARTBEAT ACK.
     ///
     /// # Errors
-    /// If it has another length: it was not ours.
+    /// If the length differs: the information is not from this implementation.
     pub fn decode(info: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(info);
         let decoded =

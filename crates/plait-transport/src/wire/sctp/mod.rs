@@ -18,13 +18,13 @@ use super::DecodeError;
 use super::reader::Reader;
 use bytes::BufMut as _;
 
-/// IP's number of the protocol.
+/// IP protocol number of SCTP.
 pub const PROTOCOL: u8 = 132;
 
 /// Bytes of the common header.
 pub const HEADER_BYTES: usize = 12;
 
-/// Where the checksum is in the common header.
+/// Offset of the checksum in the common header.
 const CHECKSUM_AT: usize = 8;
 
 /// The common header (RFC 9260 §3.1), without its checksum.
@@ -34,12 +34,12 @@ pub struct Header {
     pub source_port: u16,
     /// The receiver's port.
     pub destination_port: u16,
-    /// What the receiver chose in its INIT or INIT ACK; 0 before a packet with INIT.
+    /// The tag that the receiver chose in its INIT or INIT ACK; 0 in a packet with INIT.
     pub verification_tag: u32,
 }
 
 impl Header {
-    /// Appends a packet with these chunks, whose lengths leave room in 16 bits.
+    /// Appends a packet with these chunks, whose lengths together must fit 16 bits.
     pub fn encode(&self, chunks: &[Chunk<'_>], out: &mut Vec<u8>) {
         let start = out.len();
         out.put_u16(self.source_port);
@@ -54,10 +54,10 @@ impl Header {
     }
 }
 
-/// Reads a packet. Chunks are read as the iterator goes.
+/// Decodes a packet. Chunks are decoded as the iterator advances.
 ///
 /// # Errors
-/// If the common header is cut off, or the checksum does not fit.
+/// If the common header is cut off, or the checksum does not match.
 pub fn decode(packet: &[u8]) -> Result<(Header, Chunks<'_>), DecodeError> {
     let mut reader = Reader::new(packet);
     let header = Header {
@@ -73,7 +73,8 @@ pub fn decode(packet: &[u8]) -> Result<(Header, Chunks<'_>), DecodeError> {
     Ok((header, Chunks::new(reader)))
 }
 
-/// The CRC32c of a packet as if its checksum were 0 (RFC 9260 §6.8, appendix A). `packet` has a common header.
+/// Returns the CRC32c of a packet with a checksum of 0 (RFC 9260 §6.8, appendix A). `packet` must
+/// contain the common header.
 fn checksum(packet: &[u8]) -> u32 {
     let sum = crc32c::crc32c_append(crc32c::crc32c(&packet[..CHECKSUM_AT]), &[0; 4]);
     crc32c::crc32c_append(sum, &packet[HEADER_BYTES..])

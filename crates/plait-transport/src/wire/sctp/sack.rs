@@ -7,30 +7,31 @@ use bytes::BufMut as _;
 /// A selective acknowledgement.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sack {
-    /// The last TSN up to which everything has arrived.
+    /// The last TSN up to which all data has arrived.
     pub cumulative: u32,
     /// The advertised receiver window, in bytes.
     pub window: u32,
-    /// How many packets of data it answers: 1 to 3, or 0 if that is not told. In the upper two bits of the flags, as delayed
-    /// acknowledgement for CMT has it (Iyengar et al. 2006, section 5); RFC 9260 leaves them unused.
+    /// Number of data packets that the SACK answers: 1 to 3, or 0 if unknown. The upper two bits of
+    /// the flags hold it, as in delayed acknowledgement for CMT (Iyengar et al. 2006, section 5);
+    /// RFC 9260 leaves these bits unused.
     pub packets: u8,
-    /// What has arrived beyond a gap, at most 65,535 of them.
+    /// Runs received beyond a gap, at most 65,535.
     pub blocks: Vec<GapBlock>,
-    /// What arrived again since the last one, at most 65,535 of them.
+    /// Duplicates received since the last SACK, at most 65,535.
     pub duplicates: Vec<u32>,
 }
 
-/// A run of TSNs that arrived, as offsets from the cumulative one.
+/// A run of received TSNs, as offsets from the cumulative TSN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GapBlock {
-    /// Of the first one.
+    /// Offset of the first TSN.
     pub start: u16,
-    /// Of the last one.
+    /// Offset of the last TSN.
     pub end: u16,
 }
 
 impl Sack {
-    /// Bytes of the chunk without blocks and duplicates, which are as long each.
+    /// Bytes of the chunk without blocks and duplicates.
     pub const HEADER_BYTES: usize = 16;
     /// Bytes of a block or duplicate.
     pub const ITEM_BYTES: usize = 4;
@@ -59,7 +60,8 @@ impl Sack {
         let window = value.u32("SACK's window")?;
         let blocks = usize::from(value.u16("SACK's number of gap blocks")?);
         let duplicates = usize::from(value.u16("SACK's number of duplicates")?);
-        // Before anything is allocated: both are there, and nothing else.
+        // Checks the length before anything is allocated: the chunk holds exactly the announced
+        // blocks and duplicates.
         let announced = (blocks + duplicates) * Self::ITEM_BYTES;
         if announced != value.left() {
             return Err(value.length("SACK's gap blocks and duplicates", announced));

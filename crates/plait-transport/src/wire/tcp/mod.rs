@@ -9,13 +9,13 @@ use super::checksum::Addresses;
 use super::reader::Reader;
 use bytes::BufMut as _;
 
-/// IP's number of the protocol.
+/// IP protocol number of TCP.
 pub const PROTOCOL: u8 = 6;
 
 /// Bytes of a header without options.
 pub const HEADER_BYTES: usize = 20;
 
-/// Where the checksum is in the header.
+/// Offset of the checksum in the header.
 const CHECKSUM_AT: usize = 16;
 
 /// A segment's header, without its options and its checksum.
@@ -25,15 +25,15 @@ pub struct Header {
     pub source_port: u16,
     /// The receiver's port.
     pub destination_port: u16,
-    /// The number of the first byte of the payload, or of the SYN.
+    /// Sequence number of the first byte of the payload, or of the SYN.
     pub sequence: u32,
-    /// The next number that is expected, if the flag ACK is set.
+    /// Next expected sequence number, if the flag ACK is set.
     pub acknowledgement: u32,
     /// Control bits.
     pub flags: Flags,
     /// The window field, in units of the window scale.
     pub window: u16,
-    /// Where urgent data ends, if the flag URG is set.
+    /// End of urgent data, if the flag URG is set.
     pub urgent: u16,
 }
 
@@ -48,11 +48,11 @@ impl Flags {
     pub const SYN: Self = Self(2);
     /// Resets the connection.
     pub const RST: Self = Self(4);
-    /// Data is to be pushed.
+    /// The receiver shall pass the data on at once.
     pub const PSH: Self = Self(8);
-    /// The acknowledgement means something.
+    /// The acknowledgement number is valid.
     pub const ACK: Self = Self(16);
-    /// The urgent pointer means something.
+    /// The urgent pointer is valid.
     pub const URG: Self = Self(32);
     /// ECN-Echo: congestion was experienced.
     pub const ECE: Self = Self(64);
@@ -74,8 +74,9 @@ impl core::ops::BitOr for Flags {
 }
 
 impl Header {
-    /// Appends the header of a segment with these options and this payload, which the caller appends then. The checksum covers
-    /// all of them, and the addresses of the packet; their lengths together leave room in 16 bits.
+    /// Appends the header of a segment with these options and this payload, which the caller
+    /// appends afterwards. The checksum covers all three, and the addresses of the packet. Their
+    /// lengths together must fit 16 bits.
     pub fn encode(&self, options: &Options, addresses: &Addresses, payload: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         let options = options.padded();
@@ -96,24 +97,25 @@ impl Header {
     }
 }
 
-/// A segment that was read.
+/// A decoded segment.
 #[derive(Clone, Debug)]
 pub struct Segment<'a> {
-    /// Its header.
+    /// The header.
     pub header: Header,
-    /// Its options, read as the iterator goes.
+    /// The options, decoded as the iterator advances.
     pub options: OptionIter<'a>,
     /// Bytes of header and options.
     pub header_bytes: usize,
-    /// Its payload, as far as it is there.
+    /// The payload, as far as it was captured.
     pub payload: &'a [u8],
 }
 
 impl<'a> Segment<'a> {
-    /// Reads a segment. The checksum is not looked at, since captures cut what it covers; [`verify`] does.
+    /// Decodes a segment without checking the checksum, since captures truncate the data that it
+    /// covers; [`verify`] checks it.
     ///
     /// # Errors
-    /// If the header is cut off, or shorter than a header is.
+    /// If the header is cut off, or shorter than the minimum.
     #[inline]
     pub fn decode(segment: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(segment);
@@ -136,10 +138,10 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// Checks the checksum of a whole segment that came with these addresses.
+/// Verifies the checksum of a whole segment that arrived with these addresses.
 ///
 /// # Errors
-/// If the segment was damaged, or is none.
+/// If the segment is damaged or too short.
 pub fn verify(addresses: &Addresses, segment: &[u8]) -> Result<(), DecodeError> {
     let mut reader = Reader::new(segment);
     let before = reader.bytes(CHECKSUM_AT, "TCP header")?;

@@ -1,11 +1,12 @@
-//! TCP's options (RFC 9293 §3.2): of RFC 7323 (timestamps, window scale), RFC 2018 (selective acknowledgements) and MPTCP.
+//! TCP's options (RFC 9293 §3.2), with those of RFC 7323 (timestamps, window scale), RFC 2018
+//! (selective acknowledgements) and MPTCP.
 
 use crate::wire::DecodeError;
 use crate::wire::mptcp::MptcpOption;
 use crate::wire::reader::Reader;
 use bytes::BufMut;
 
-/// Bytes that options have room for: what a data offset of four bits leaves beside the header itself.
+/// Space for options: the largest header of a four-bit data offset, without the fixed header.
 pub const OPTION_BYTES: usize = 40;
 
 /// Bytes of the header before the options.
@@ -28,11 +29,11 @@ const MULTIPATH: u8 = 30;
 pub enum TcpOption<'a> {
     /// One byte of padding between options.
     NoOperation,
-    /// The largest segment that the sender of a SYN takes, in bytes without headers.
+    /// The largest segment that the sender of a SYN accepts, in bytes without headers.
     MaximumSegmentSize(u16),
-    /// By how many bits the window fields of its sender are shifted (RFC 7323 §2.2).
+    /// Number of bits by which the sender's window fields are shifted (RFC 7323 §2.2).
     WindowScale(u8),
-    /// The sender of a SYN reads selective acknowledgements (RFC 2018 §2).
+    /// The sender of a SYN supports selective acknowledgements (RFC 2018 §2).
     SackPermitted,
     /// Selective acknowledgements (RFC 2018 §3, RFC 2883).
     Sack(SackBlocks),
@@ -40,30 +41,30 @@ pub enum TcpOption<'a> {
     Timestamps {
         /// TSval: the sender's clock.
         value: u32,
-        /// TSecr: a timestamp of the receiver's that the sender got.
+        /// TSecr: the latest timestamp that the sender received from its peer.
         echo: u32,
     },
-    /// One of MPTCP's (RFC 8684 §3).
+    /// An option of MPTCP (RFC 8684 §3).
     Mptcp(MptcpOption<'a>),
-    /// Another one.
+    /// An option of another kind.
     Unknown {
-        /// Its kind.
+        /// The kind.
         kind: u8,
-        /// What follows its length.
+        /// The bytes after its length.
         value: &'a [u8],
     },
 }
 
-/// A run of bytes that arrived.
+/// A range of received bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SackBlock {
-    /// The number of its first byte.
+    /// Sequence number of its first byte.
     pub left: u32,
-    /// The number behind its last byte.
+    /// Sequence number after its last byte.
     pub right: u32,
 }
 
-/// As many blocks as a header has room for.
+/// SACK blocks, as many as fit a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SackBlocks {
     blocks: [SackBlock; Self::MOST],
@@ -71,7 +72,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// Blocks that an option has at most.
+    /// Largest number of blocks in an option.
     pub const MOST: usize = 4;
     /// Bytes of a block.
     const BLOCK: usize = 8;
@@ -81,7 +82,7 @@ impl SackBlocks {
         &self.blocks[..usize::from(self.count)]
     }
 
-    /// Adds a block; false if there is no room.
+    /// Adds a block. Returns false without space for it.
     pub fn push(&mut self, block: SackBlock) -> bool {
         let Some(place) = self.blocks.get_mut(usize::from(self.count)) else { return false };
         *place = block;
@@ -91,7 +92,7 @@ impl SackBlocks {
 }
 
 impl<'a> TcpOption<'a> {
-    /// Its bytes on the wire.
+    /// Returns the option's bytes on the wire.
     pub fn encoded_bytes(&self) -> usize {
         let value = match self {
             Self::NoOperation => return 1,
@@ -106,7 +107,7 @@ impl<'a> TcpOption<'a> {
         KIND_AND_LENGTH + value
     }
 
-    /// Appends it. One that is longer than [`OPTION_BYTES`] is none.
+    /// Appends the option. An option longer than [`OPTION_BYTES`] is invalid.
     pub fn encode(&self, out: &mut impl BufMut) {
         let kind = match self {
             Self::NoOperation => return out.put_u8(NO_OPERATION),
@@ -139,7 +140,8 @@ impl<'a> TcpOption<'a> {
         }
     }
 
-    /// The next option; `None` at the end of the list. Inlined, so that who looks for a few of them moves none.
+    /// Reads the next option. Returns `None` at the end of the list. Inlined, so that a caller that
+    /// looks for a few options moves none.
     #[inline]
     fn decode(reader: &mut Reader<'a>) -> Result<Option<Self>, DecodeError> {
         let kind = reader.u8("TCP option")?;
@@ -181,21 +183,21 @@ fn sack_blocks(value: &mut Reader<'_>) -> Result<SackBlocks, DecodeError> {
     Ok(blocks)
 }
 
-/// The options of one header in the making, as bytes in their order.
+/// The options of a header under construction, as bytes in their order.
 #[derive(Clone, Copy)]
 pub struct Options {
-    /// Zeros behind what is there.
+    /// The encoded options, followed by zeros.
     bytes: [u8; OPTION_BYTES],
     length: u8,
 }
 
 impl Options {
-    /// None yet.
+    /// Creates an empty list.
     pub const fn new() -> Self {
         Self { bytes: [0; OPTION_BYTES], length: 0 }
     }
 
-    /// Adds an option; false if there is no room.
+    /// Adds an option. Returns false without space for it.
     pub fn push(&mut self, option: &TcpOption<'_>) -> bool {
         let start = usize::from(self.length);
         let end = start + option.encoded_bytes();
@@ -205,12 +207,13 @@ impl Options {
         true
     }
 
-    /// As they are in a header: whole words, with the end of the list (RFC 9293 §3.2, kind 0) as padding.
+    /// Returns the options as in a header: whole words, padded with the end of the list (RFC 9293
+    /// §3.2, kind 0).
     pub fn padded(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length).next_multiple_of(4)]
     }
 
-    /// The options that are there.
+    /// Returns an iterator over the options.
     pub fn iter(&self) -> OptionIter<'_> {
         OptionIter::of(Reader::starting_at(&self.bytes[..self.length.into()], BEFORE))
     }
@@ -237,7 +240,8 @@ impl<'a> IntoIterator for &'a Options {
     }
 }
 
-/// The options of a header. It ends at the end of the list, and after the first one that cannot be read.
+/// An iterator over the options of a header. It ends at the end of the list, and after the first
+/// malformed option.
 #[derive(Clone, Debug)]
 pub struct OptionIter<'a> {
     reader: Reader<'a>,

@@ -1,4 +1,4 @@
-//! RFC 9260's numbers, and windows in segments.
+//! Configurations with the numbers of RFC 9260, and windows in segments.
 
 use plait_sched::{Duration, PathId};
 use plait_transport::cmt_sctp::{Config, RetransmissionPolicy, WindowAccounting};
@@ -9,15 +9,16 @@ use plait_transport::{ConnectionConfig, mpquic, mptcp};
 /// Payload bytes of a full segment: 1500 − 48.
 const PAYLOAD: u64 = 1452;
 
-/// What a full segment counts in windows: its DATA chunk.
+/// Bytes that a full segment counts in windows: its DATA chunk.
 pub(crate) const COUNTED: u64 = 1468;
 
-/// So many full segments, in counted bytes.
+/// Returns the counted bytes of `count` full segments.
 pub(crate) const fn segments(count: u64) -> u64 {
     count * COUNTED
 }
 
-/// An initial window of three segments, a large receive buffer, each packet acknowledged.
+/// CMT-SCTP with an initial window of three segments, a large receive buffer, and an
+/// acknowledgement for each packet.
 pub(crate) fn config() -> Config {
     Config {
         connection: ConnectionConfig {
@@ -52,8 +53,8 @@ pub(crate) fn config() -> Config {
     }
 }
 
-/// MPTCP over subflows that are open from the start: segments of 1452 bytes too, an initial window of ten, a receive
-/// window of 200.
+/// MPTCP over subflows that are open from the start. Segments have 1452 bytes, the initial window
+/// is ten segments, and the receive window 200.
 pub(crate) fn mptcp_config() -> mptcp::Config {
     let connection = config().connection;
     mptcp::Config {
@@ -84,7 +85,8 @@ pub(crate) fn mptcp_config() -> mptcp::Config {
     }
 }
 
-/// Multipath QUIC over paths that are open from the start, likewise; every packet is acknowledged.
+/// Multipath QUIC over paths that are open from the start, with the same windows. Every packet is
+/// acknowledged.
 pub(crate) fn mpquic_config() -> mpquic::Config {
     let connection = mptcp_config().connection;
     mpquic::Config {

@@ -1,9 +1,9 @@
-//! What happened, in order.
+//! A log of a connection's events, in order.
 
 use plait_sched::{PathId, PathState, Time};
 use plait_transport::{Observer, SendReason, Sent};
 
-/// Everything that an observer is told.
+/// All reports to an observer.
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) sent: Vec<(Time, Sent)>,
@@ -13,23 +13,23 @@ pub(crate) struct Log {
     pub(crate) duplicates: Vec<(Time, u64)>,
     pub(crate) refused: Vec<(Time, u64)>,
     pub(crate) states: Vec<(Time, PathId, PathState)>,
-    /// The most that the receiver's buffer held, in counted bytes.
+    /// Largest contents of the receive buffer, in counted bytes.
     pub(crate) most_buffered: u64,
 }
 
 impl Log {
-    /// When and on which path `segment` was sent, each time.
+    /// Returns the time and the path of each transmission of `segment`.
     pub(crate) fn sent_times(&self, segment: u64) -> Vec<(Time, u8)> {
         self.of(segment).map(|(time, sent)| (*time, sent.path.0)).collect()
     }
 
-    /// The segments sent again because they were considered lost, in order.
+    /// Returns the segments retransmitted after a loss, in order.
     pub(crate) fn retransmitted(&self) -> Vec<u64> {
         let again = |(_, sent): &&(Time, Sent)| sent.reason == SendReason::Retransmission;
         self.sent.iter().filter(again).map(|(_, sent)| sent.segment).collect()
     }
 
-    /// How many data packets left on `path` at or after `from`.
+    /// Returns the number of data packets that left on `path` at or after `from`.
     pub(crate) fn sent_on(&self, path: u8, from: Time) -> usize {
         self.sent.iter().filter(|(time, sent)| *time >= from && sent.path.0 == path).count()
     }

@@ -1,7 +1,7 @@
-//! A sender and a receiver in virtual time, with pipes between them on which a script decides what happens.
+//! A sender and a receiver in virtual time, connected by pipes whose packets a script controls.
 //!
-//! A pipe has a delay each way and, if wanted, a spacing between packets, nothing else: no queue, no limit. What a script
-//! does not say does not happen.
+//! A pipe has a delay in each direction and an optional spacing between packets. It has no queue
+//! and no limit. Only the script causes further events.
 
 mod config;
 mod log;
@@ -25,7 +25,7 @@ pub(crate) fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// Which way a packet goes.
+/// Direction of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Way {
     /// To the receiver.
@@ -34,38 +34,38 @@ pub(crate) enum Way {
     Backward,
 }
 
-/// What a script does to a packet.
+/// Action of a script on a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
-    /// It takes the pipe's delay.
+    /// The packet takes the pipe's delay.
     Pass,
-    /// It is lost.
+    /// The packet is lost.
     Drop,
-    /// It takes this much longer.
+    /// The packet takes this much longer.
     Late(Duration),
-    /// It is marked on the way, if its sender understands that.
+    /// The packet is marked on the way if it is ECN-capable.
     Mark,
-    /// Its marks are cleared on the way, and that it may be marked.
+    /// The packet loses its mark and its ECN capability on the way.
     Clear,
 }
 
-/// A packet that a script judges.
+/// A packet before the script's decision.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judged<'a> {
-    /// When it is sent.
+    /// Transmission time.
     pub(crate) now: Time,
-    /// Which way.
+    /// Direction of the packet.
     pub(crate) way: Way,
-    /// On which path.
+    /// Path of the packet.
     pub(crate) path: usize,
-    /// What it is.
+    /// The packet.
     pub(crate) packet: &'a Packet,
-    /// For data: how often its segment was sent before.
+    /// For data: number of earlier transmissions of its segment.
     pub(crate) sent_before: u32,
 }
 
 impl Judged<'_> {
-    /// The segment, if it is data.
+    /// Returns the segment of a data packet.
     pub(crate) fn segment(&self) -> Option<u64> {
         match self.packet {
             Packet::Data(data) | Packet::Bundle(data, _) => Some(data.segment),
@@ -75,7 +75,7 @@ impl Judged<'_> {
         }
     }
 
-    /// True if it is an acknowledgement.
+    /// True if the packet contains an acknowledgement.
     pub(crate) fn is_sack(&self) -> bool {
         match self.packet {
             Packet::Sack(_) | Packet::Ack(_) => true,
@@ -89,31 +89,31 @@ type Script = Box<dyn FnMut(&Judged<'_>) -> Fate>;
 
 struct Pipe {
     delay: Duration,
-    /// Between two packets in the same direction.
+    /// Interval between two packets in the same direction.
     spacing: Duration,
-    /// When the next packet can leave: forward, backward.
+    /// Earliest time of the next packet: forward, backward.
     free: [Time; 2],
 }
 
-/// Both ends and what is between them.
+/// Both endpoints and the pipes between them.
 pub(crate) struct Pair<S> {
     pub(crate) now: Time,
     pub(crate) sender: Endpoint<S>,
     pub(crate) receiver: Endpoint<Builtin>,
     pub(crate) log: Log,
     pipes: Vec<Pipe>,
-    /// By arrival and first-in-first-out number.
+    /// Packets in flight by arrival time and first-in-first-out number.
     under_way: BTreeMap<(Time, u64), (Way, PathId, Packet)>,
     order: u64,
     sent: BTreeMap<u64, u32>,
     script: Script,
     error: Option<Error>,
-    /// Somebody handed in packets that no pipe carried: the ends need not agree any more.
+    /// True after packets that no pipe carried: the endpoints need not agree any more.
     pub(crate) tampered: bool,
 }
 
 impl<S: Scheduler> Pair<S> {
-    /// Over paths with these round-trip times in milliseconds.
+    /// Connects two endpoints over paths with these round-trip times in milliseconds.
     pub(crate) fn new(config: impl Into<Config>, round_trips: &[u64], scheduler: S) -> Self {
         let paths = vec![PathConfig::default(); round_trips.len()];
         Self::with_paths(config, round_trips, &paths, scheduler)
@@ -143,13 +143,13 @@ impl<S: Scheduler> Pair<S> {
         }
     }
 
-    /// Packets leave every pipe at least this far apart, each direction by itself.
+    /// Sets the smallest interval between packets of a pipe, per direction.
     pub(crate) fn spaced(mut self, spacing: Duration) -> Self {
         self.pipes.iter_mut().for_each(|pipe| pipe.spacing = spacing);
         self
     }
 
-    /// From now on `script` judges every packet.
+    /// Lets `script` decide about every packet from now on.
     pub(crate) fn script(&mut self, script: impl FnMut(&Judged<'_>) -> Fate + 'static) {
         self.script = Box::new(script);
     }
@@ -162,14 +162,14 @@ impl<S: Scheduler> Pair<S> {
         });
     }
 
-    /// Loses everything on `path`, both ways, from `from` up to `to`.
+    /// Loses all packets on `path` in both directions, from `from` up to `to`.
     pub(crate) fn cut(&mut self, path: usize, from: Time, to: Time) {
         self.script(move |judged| {
             if judged.path == path && (from..to).contains(&judged.now) { Fate::Drop } else { Fate::Pass }
         });
     }
 
-    /// Everything that happens up to and including `until`.
+    /// Runs the connection up to and including `until`.
     pub(crate) fn run_until(&mut self, until: Time) {
         self.drain();
         while self.error.is_none() {
@@ -185,12 +185,12 @@ impl<S: Scheduler> Pair<S> {
         self.now = self.now.max(until);
     }
 
-    /// As [`Pair::run_until`], in milliseconds from now.
+    /// Runs the connection for a number of milliseconds.
     pub(crate) fn run_for(&mut self, millis: u64) {
         self.run_until(self.now + ms(millis));
     }
 
-    /// What broke the connection.
+    /// Returns the error that stopped the connection.
     pub(crate) fn error(&self) -> Option<&Error> {
         self.error.as_ref()
     }
@@ -201,12 +201,12 @@ impl<S: Scheduler> Pair<S> {
         self.sender.finish();
     }
 
-    /// A path's window in segments, rounded down.
+    /// Returns a path's congestion window in segments, rounded down.
     pub(crate) fn window(&self, path: u8) -> u64 {
         self.sender.window(PathId(path)).0 / COUNTED
     }
 
-    /// The facts of a path.
+    /// Returns the facts of a path.
     pub(crate) fn path(&self, path: usize) -> Path {
         self.sender.paths().swap_remove(path)
     }
@@ -223,13 +223,13 @@ impl<S: Scheduler> Pair<S> {
         self.drain();
     }
 
-    /// An end takes a packet that nobody sent.
+    /// Delivers a packet that the peer did not send.
     pub(crate) fn tamper(&mut self, way: Way, path: u8, packet: &Packet) {
         self.hand(way, PathId(path), packet);
         self.tampered = true;
     }
 
-    /// An end takes a packet. What becomes of data that runs the other way is not logged.
+    /// Delivers a packet to an endpoint. Events of data in the backward direction are not logged.
     fn hand(&mut self, way: Way, path: PathId, packet: &Packet) {
         match (way, packet) {
             (Way::Forward, _) => self.receiver.handle_packet(self.now, path, packet, &mut self.log),
@@ -287,7 +287,7 @@ impl<S: Scheduler> Pair<S> {
         self.order += 1;
     }
 
-    /// What holds at every moment, whatever the script.
+    /// Checks invariants that hold for every script.
     fn check(&self) {
         if self.tampered {
             return;
@@ -307,14 +307,14 @@ impl<S: Scheduler> Pair<S> {
     }
 }
 
-/// What an end sends now.
+/// Returns the packets that an endpoint sends now.
 pub(crate) fn sent_by(transmit: impl FnOnce(&mut Vec<(PathId, Packet)>)) -> Vec<(PathId, Packet)> {
     let mut sent = Vec::new();
     transmit(&mut sent);
     sent
 }
 
-/// A scheduler made of a closure, with everything a transport can offer.
+/// A scheduler made of a closure, with all capabilities of a transport.
 pub(crate) struct By<F>(pub F);
 
 impl<F: FnMut(Time, &Connection, &[Path]) -> Decision> Scheduler for By<F> {
@@ -327,7 +327,7 @@ impl<F: FnMut(Time, &Connection, &[Path]) -> Decision> Scheduler for By<F> {
     }
 }
 
-/// One segment at a time on the open path that `key` makes smallest.
+/// Assigns one segment at a time to the open path with the smallest `key`.
 pub(crate) fn by_key(key: impl Fn(&Path) -> u64) -> impl Scheduler {
     By(move |_, connection: &Connection, paths: &[Path]| {
         let open = plait_sched::usable(paths).filter(|path| path.is_open());
@@ -338,7 +338,7 @@ pub(crate) fn by_key(key: impl Fn(&Path) -> u64) -> impl Scheduler {
     })
 }
 
-/// The paths take turns, one segment each, as long as they are open.
+/// Assigns one segment to each open path in turn.
 pub(crate) fn in_turns() -> plait_sched::Builtin {
     let given = [("cwnd_limited", plait_sched::Value::Boolean(false))];
     plait_sched::Builtin::new("round-robin", &given).expect("a built-in scheduler")

@@ -1,4 +1,5 @@
-//! What takes windows: small segments, what is lost and waits, whatever the scheduler declares.
+//! Accounting of windows: small segments, lost and waiting segments, independence of the
+//! scheduler's declarations.
 
 use crate::common::{By, Pair, at, config, in_turns, mptcp_config, segments};
 use plait_sched::{Capabilities, Connection, Decision, Event, Path, Scheduler, Time};
@@ -6,7 +7,7 @@ use plait_transport::PathConfig;
 use plait_transport::cmt_sctp::RetransmissionPolicy;
 use plait_transport::endpoint::Config;
 
-/// The same scheduler with other needs.
+/// A scheduler with other declared needs.
 struct Declaring<S>(S, Capabilities);
 
 impl<S: Scheduler> Scheduler for Declaring<S> {
@@ -23,7 +24,7 @@ impl<S: Scheduler> Scheduler for Declaring<S> {
     }
 }
 
-/// When which segment left on which path, if blocks of `bytes` are written every 5 ms.
+/// Returns time, segment and path of each transmission if blocks of `bytes` are written every 5 ms.
 fn run(config: Config, needs: Capabilities, bytes: u64) -> Vec<(Time, u64, u8)> {
     let mut pair = Pair::new(config, &[50, 120], Declaring(in_turns(), needs));
     for block in 0..400 {
@@ -35,7 +36,7 @@ fn run(config: Config, needs: Capabilities, bytes: u64) -> Vec<(Time, u64, u8)> 
     pair.log.sent.iter().map(|(time, sent)| (*time, sent.segment, sent.path.0)).collect()
 }
 
-/// Which capabilities a scheduler declares and does not use decides nothing.
+/// Declared but unused capabilities have no effect.
 #[test]
 fn small_segments_count_the_same_whatever_a_scheduler_declares() {
     let ahead = Capabilities { assign_ahead: true, ..Capabilities::NONE };
@@ -50,7 +51,8 @@ fn small_segments_count_the_same_whatever_a_scheduler_declares() {
     }
 }
 
-/// Windows count bytes (RFC 9260 §7.2, RFC 5681): many small segments fit into one of three or ten full ones, in one round trip.
+/// Windows count bytes (RFC 9260 §7.2, RFC 5681): a window of three or ten full segments admits
+/// many small ones in one round trip.
 #[test]
 fn windows_hold_as_many_small_segments_as_their_bytes() {
     for (config, window) in [(Config::from(config()), 3 * 1468), (mptcp_config().into(), 10 * 1452)] {
@@ -62,13 +64,13 @@ fn windows_hold_as_many_small_segments_as_their_bytes() {
         let bytes: u64 = pair.log.sent.iter().map(|(_, sent)| u64::from(sent.bytes)).sum();
         let most: u64 = window / if pair.path(0).cwnd == 3 { 116 } else { 100 };
         let count = pair.log.sent.len() as u64;
-        // SCTP may overshoot its window by one packet; TCP keeps room for a full segment.
+        // SCTP may overshoot its window by one packet; TCP keeps space for a full segment.
         assert!((most.saturating_sub(15)..=most + 1).contains(&count), "{count} segments, {bytes} bytes");
         assert!(pair.path(0).in_flight <= pair.path(0).cwnd && pair.path(0).in_flight > 0);
     }
 }
 
-/// Linux' windows count packets, however small.
+/// Linux' windows count packets of any size.
 #[test]
 fn windows_in_packets_hold_as_many_small_segments_as_full_ones() {
     let mut config = mptcp_config();
@@ -81,7 +83,8 @@ fn windows_in_packets_hold_as_many_small_segments_as_full_ones() {
     assert_eq!((pair.log.sent.len(), pair.path(0).in_flight, pair.path(0).room()), (10, 10, 0));
 }
 
-/// RFC 9260 §6.2.1 C: what is to be sent again takes nothing of the receiver's window until it is.
+/// RFC 9260 §6.2.1 C: a lost segment takes no space of the receiver's window until its
+/// retransmission.
 #[test]
 fn what_is_lost_leaves_the_receivers_window_until_it_is_sent_again() {
     let mut config = config();
@@ -101,8 +104,8 @@ fn what_is_lost_leaves_the_receivers_window_until_it_is_sent_again() {
     assert!(pair.log.delivered.len() > 1_000 && pair.log.refused.is_empty());
 }
 
-/// Eight segments of a window are lost at once. Their retransmissions take what the halved window has room for, so nothing new
-/// may be put into the path's queue, where it would wait behind them.
+/// Eight segments of a window are lost at once. Their retransmissions fill the halved window, so no
+/// new data may be put into the path's queue, where it would wait behind them.
 #[test]
 fn retransmissions_that_wait_leave_no_room_for_new_data() {
     let same = || {

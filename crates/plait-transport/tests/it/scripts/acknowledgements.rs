@@ -1,4 +1,4 @@
-//! The receiver by itself: when it acknowledges, on which path, and what it reports.
+//! Tests of the receiver alone: when it acknowledges, on which path, and which segments it reports.
 
 use crate::common::{Fate, Pair, at, config, in_turns, ms, segments, sent_by};
 use plait_sched::{PathId, Time};
@@ -9,7 +9,7 @@ fn data(segment: u64) -> Packet {
     Packet::Data(Data { segment, bytes: 1452 })
 }
 
-/// Takes one data packet; the acknowledgement that it causes, and the path of that.
+/// Delivers one data packet. Returns the resulting acknowledgement and its path.
 fn take(receiver: &mut Receiver, now: Time, path: u8, segment: u64) -> Option<(u8, Sack)> {
     receiver.handle_packet(now, PathId(path), &data(segment), &mut ());
     sack(receiver)
@@ -136,7 +136,8 @@ fn one_acknowledgement_of_two_packets_counts_as_two_reports() {
     pair.send_file(12 * 1452);
     pair.lose_once(&[4]);
     pair.run_until(at(500));
-    // Acknowledged in pairs: 0 1 | 2 3 | 5 6 | 7 8. The third one reports 4 missing twice, the fourth makes it four times.
+    // Acknowledged in pairs: 0 1 | 2 3 | 5 6 | 7 8. The third pair makes two reports of 4 as
+    // missing, the fourth makes four.
     let place_of_8 = 8;
     assert_eq!(pair.log.sent_times(4)[1].0, at(place_of_8 + 10 + 11));
     assert_eq!(pair.log.retransmitted(), [4]);
@@ -155,6 +156,7 @@ fn a_bracketed_segment_is_reported_once_per_acknowledgement() {
         _ => Fate::Pass,
     });
     pair.run_until(at(500));
-    // Arrivals: 0 1 | 2 4 | 3 5 |: the second acknowledgement brings 2 and 4, which bracket 3: one report, not two.
+    // Arrivals: 0 1 | 2 4 | 3 5 |. The second acknowledgement reports 2 and 4, which bracket 3: one
+    // report, not two.
     assert!(pair.log.retransmitted().is_empty());
 }

@@ -1,4 +1,5 @@
-//! Copies of segments on several paths of CMT-SCTP: which one arrived, and what becomes of the others.
+//! Copies of segments on several paths of CMT-SCTP: the copy that arrives, and the state of the
+//! others.
 
 use crate::common::{Fate, Pair, Way, at, config, ms, segments};
 use plait_sched::{Builtin, Duration};
@@ -7,7 +8,8 @@ fn redundant() -> Builtin {
     Builtin::new("redundant", &[]).expect("a built-in scheduler")
 }
 
-/// The fast path's acknowledgements come long before the slow path's copies arrive. They must not make room for more of them.
+/// The fast path's acknowledgements come long before the slow path's copies arrive. They must not
+/// make space for more copies.
 #[test]
 fn copies_on_a_slow_path_stay_in_flight_until_they_arrive() {
     let mut config = config();
@@ -21,7 +23,8 @@ fn copies_on_a_slow_path_stay_in_flight_until_they_arrive() {
     assert_eq!(pair.path(1).in_flight as usize, on_slow);
 }
 
-/// A copy's own acknowledgement, which reports it as a duplicate on its own path, tells that path's round trip.
+/// A copy's own acknowledgement reports it as a duplicate on its own path, which gives that path a
+/// round-trip sample.
 #[test]
 fn a_reported_copy_tells_its_paths_round_trip() {
     let mut config = config();
@@ -35,8 +38,8 @@ fn a_reported_copy_tells_its_paths_round_trip() {
     assert_eq!(pair.sender.counters().timeouts, 0);
 }
 
-/// Lost copies of segments that have arrived leave the flight, and are not sent again. Their loss may go unnoticed, as in real SCTP,
-/// where an acknowledged TSN is not outstanding.
+/// Lost copies of segments that have arrived leave the data in flight, and are not retransmitted.
+/// Their loss may stay unnoticed, as in real SCTP, where an acknowledged TSN is not outstanding.
 #[test]
 fn lost_copies_are_not_sent_again() {
     let mut config = config();
@@ -56,8 +59,8 @@ fn lost_copies_are_not_sent_again() {
     assert_eq!((pair.log.retransmitted(), pair.sender.counters().timeouts), (vec![], 0));
 }
 
-/// The slow path is ahead at times, since the fast one has losses and small windows. SACKs of the
-/// fast path tell of its new data sooner than its own SACKs tell of its duplicates before that.
+/// The slow path is ahead at times, since the fast path has losses and small windows. SACKs of the
+/// fast path report its new data sooner than its own SACKs report its earlier duplicates.
 #[test]
 fn duplicates_that_were_not_reported_yet_are_not_missing() {
     let mut config = config();
@@ -77,7 +80,7 @@ fn duplicates_that_were_not_reported_yet_are_not_missing() {
 }
 
 /// SACKs of a narrow path with a short way back report several packets of a wide path at once. A
-/// window grows by one packet per SACK at most. The wide path's slow start must not suffer.
+/// window grows by at most one packet per SACK. The wide path's slow start must not suffer.
 #[test]
 fn beside_copies_a_path_starts_as_fast_as_alone() {
     let mut config = config();
@@ -89,7 +92,7 @@ fn beside_copies_a_path_starts_as_fast_as_alone() {
             if judged.path == 0 || judged.way == Way::Backward {
                 return Fate::Pass;
             }
-            // One packet in 60 ms, from the moment on when the wide path's first one arrives.
+            // One packet in 60 ms, from the arrival of the wide path's first packet on.
             on_narrow += 1;
             Fate::Late(at(145 + 60 * on_narrow).since(judged.now))
         });

@@ -1,5 +1,5 @@
-//! What packets and acknowledgements cost under loss, in looks at the sender's books: as much in a large window as in a
-//! small one.
+//! Cost of packets and acknowledgements under loss, measured by reads of the sender's state. It
+//! must not depend on the size of the window.
 
 use crate::common::{COUNTED, Fate, Pair, config, in_turns, mpquic_config, mptcp_config, ms};
 use plait_sched::Duration;
@@ -7,8 +7,8 @@ use plait_transport::endpoint::Config;
 
 const PAYLOAD: u64 = 1452;
 
-/// Looks per packet sent, and packets sent, of a transfer that begins with a window of so many segments on each of two paths;
-/// `lose` says of a segment how often it is lost.
+/// Returns the reads per sent packet, and the number of sent packets. The transfer begins with a
+/// window of `window` segments on each of two paths. `lose` returns how often a segment is lost.
 fn looks(config: Config, window: u64, lose: fn(u64) -> u32) -> (f64, u64) {
     let mut config = config;
     let connection = match &mut config {
@@ -18,7 +18,7 @@ fn looks(config: Config, window: u64, lose: fn(u64) -> u32) -> (f64, u64) {
     };
     connection.congestion.initial_window = window * COUNTED;
     connection.receive_window = 100 * window * COUNTED;
-    // 2 · window packets take 100 ms, as long as the longer round trip.
+    // 2 · window packets take 100 ms, as long as the longer round-trip time.
     let mut pair =
         Pair::new(config, &[20, 100], in_turns()).spaced(Duration::from_nanos(100_000_000 / window));
     pair.script(move |judged| match judged.segment() {
@@ -33,8 +33,9 @@ fn looks(config: Config, window: u64, lose: fn(u64) -> u32) -> (f64, u64) {
     (pair.sender.looks() as f64 / packets as f64, packets)
 }
 
-/// Each packet of a window of 1600 segments may cost half as much again as one of a window of 100, and neither more than a hundred
-/// looks: without losses it is some forty for SCTP, on its way out and when it is acknowledged.
+/// Asserts that a packet of a window of 1600 segments costs at most 1.5 times one of a window of
+/// 100, and that neither costs more than a hundred reads. Without losses SCTP needs some forty, for
+/// transmission and acknowledgement.
 #[expect(clippy::assertions_on_constants, reason = "tests can be built without debug assertions")]
 fn assert_constant(config: impl Fn() -> Config, lose: fn(u64) -> u32, what: &str) {
     assert!(cfg!(debug_assertions), "looks are counted in builds with debug assertions only");
@@ -79,7 +80,8 @@ fn with_losses_here_and_there() {
     assert_constant(quic, lose, "Multipath QUIC");
 }
 
-/// The retransmission is lost too: with SCTP only the timer finds that, and everything else is acknowledged meanwhile.
+/// The retransmission is lost too. With SCTP only the timer detects that; all other data is
+/// acknowledged before.
 #[test]
 fn with_a_retransmission_that_is_lost() {
     let lose = |segment| if segment % 1_000 == 150 { 2 } else { 0 };
@@ -89,7 +91,7 @@ fn with_a_retransmission_that_is_lost() {
     assert_constant(quic, lose, "Multipath QUIC");
 }
 
-/// A burst, and some of it again: many holes at once.
+/// Bursts of losses, some of them repeated: many holes at once.
 #[test]
 fn with_bursts_of_losses() {
     let lose = |segment| match segment % 2_000 {

@@ -1,4 +1,4 @@
-//! Data both ways in one connection.
+//! Data in both directions of one connection.
 
 use crate::common::{Fate, Pair, Way, at, config, in_turns, mpquic_config, mptcp_config, ms};
 use plait_transport::endpoint::Config;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 const SEGMENT: u64 = 1452;
 
-/// MPTCP with handshakes, of which the server learns that it may send, too.
+/// MPTCP with handshakes, by which the server learns that it may send too.
 fn opened(rules: Rules) -> mptcp::Config {
     mptcp::Config { handshake: true, two_way: true, rules, ..mptcp_config() }
 }
@@ -29,7 +29,7 @@ fn protocols() -> [(&'static str, Config); 6] {
     ]
 }
 
-/// Both ends send, every 17th packet of either way is lost, and everything arrives once.
+/// Both ends send, every 17th packet of either direction is lost, and all data arrives once.
 #[test]
 fn both_ends_deliver_all_they_send() {
     for (name, protocol) in protocols() {
@@ -56,7 +56,7 @@ fn end_bytes(reassembly: &plait_transport::reassembly::Reassembly) -> u64 {
     reassembly.delivered_bytes()
 }
 
-/// An end that only receives opens nothing, probes nothing and sends nothing but acknowledgements.
+/// An end that only receives opens no paths, sends no probes, and sends only acknowledgements.
 #[test]
 fn who_has_nothing_to_send_only_acknowledges() {
     for (name, protocol) in protocols() {
@@ -86,7 +86,8 @@ fn who_has_nothing_to_send_only_acknowledges() {
     }
 }
 
-/// RFC 9293 §3.10.4: a segment carries an acknowledgement, so one that was put off does not leave by itself.
+/// RFC 9293 §3.10.4: a segment carries an acknowledgement, so a delayed one does not leave
+/// separately.
 #[test]
 fn an_answer_carries_the_acknowledgement_of_what_it_answers() {
     let delayed = mptcp::Config { ack_every: 2, ack_delay: ms(40), ..mptcp_config() };
@@ -113,7 +114,8 @@ fn an_answer_carries_the_acknowledgement_of_what_it_answers() {
     assert_eq!(pair.path(0).srtt, ms(20), "the answer came at once");
 }
 
-/// Both ends' clocks are their own: each end sees the other way's delay with the offset of the other sign.
+/// The ends' clocks are independent: each end sees the delay of the other direction with the
+/// opposite offset.
 #[test]
 fn each_end_measures_its_own_direction() {
     let mut protocol = mptcp_config();

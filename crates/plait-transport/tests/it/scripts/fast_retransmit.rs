@@ -1,4 +1,4 @@
-//! Split fast retransmit: what is lost is found from what arrived later on the same path, and only from that.
+//! Split fast retransmit: a loss is detected by later arrivals on the same path only.
 
 use crate::common::{Fate, Pair, at, config, in_turns, ms, segments};
 use plait_sched::Duration;
@@ -16,8 +16,8 @@ fn a_loss_is_sent_again_at_the_third_report() {
     pair.send_file(10 * 1452);
     pair.lose_once(&[3]);
     pair.run_until(at(500));
-    // Segments 4, 5 and 6 take places 4, 5 and 6 on the wire. The acknowledgement of place n leaves at n + 10 ms and
-    // arrives 1 + 10 ms later.
+    // Segments 4, 5 and 6 take places 4, 5 and 6 on the wire. The acknowledgement of place n leaves
+    // at n + 10 ms and arrives 1 + 10 ms later.
     assert_eq!(pair.log.sent_times(3), [(at(0), 0), (at(6 + 10 + 11), 0)]);
     assert_eq!(pair.log.retransmitted(), [3]);
     assert_eq!(pair.window(0), 5);
@@ -58,7 +58,7 @@ fn reordering_between_paths_is_no_loss() {
 
 #[test]
 fn a_loss_on_one_path_is_not_reported_by_another() {
-    // Path 1 carries segments 1 and 3; 1 is lost, and 3 is the only later one of its path.
+    // Path 1 carries segments 1 and 3; 1 is lost, and 3 is the only later segment of its path.
     let mut pair = Pair::new(config(), &[20, 20], in_turns()).spaced(ms(1));
     pair.send_file(6 * 1452);
     pair.script(
@@ -94,7 +94,8 @@ fn a_second_loss_of_a_segment_waits_for_the_timer() {
     let times = pair.log.sent_times(3);
     let second = at(6 + 10 + 11);
     assert_eq!((times.len(), times[1].0), (3, second));
-    // The timer was last set when the older transmissions were acknowledged, at most a round trip later.
+    // The timer was last set when the older transmissions were acknowledged, at most a round trip
+    // later.
     let wait = times[2].0.since(second);
     assert!((ms(1_000)..=ms(1_040)).contains(&wait), "{wait}");
     assert_eq!(pair.sender.counters().timeouts, 1);
@@ -112,7 +113,8 @@ fn the_window_does_not_hold_back_the_first_retransmission() {
 
 #[test]
 fn the_timer_starts_anew_with_the_retransmission() {
-    // With a steady round trip of 200 ms the timeout nears 200 ms; a retransmission after one round trip needs another.
+    // With a steady round trip of 200 ms the timeout approaches 200 ms; a retransmission after one
+    // round trip needs another.
     let mut config = with_window(10);
     config.connection.rto.min = ms(1);
     let mut pair = Pair::new(config, &[200], in_turns());
@@ -137,7 +139,7 @@ fn a_window_grows_again_only_after_the_losses_are_repaired() {
         let mut pair = Pair::new(config, &[100], in_turns()).spaced(ms(1));
         pair.sender.write_endlessly();
         pair.lose_once(&[0, 20, 39]);
-        // Found lost at about 104, 124 and 143 ms; repaired a round trip later.
+        // Detected as lost at about 104, 124 and 143 ms; repaired a round trip later.
         pair.run_until(at(200));
         pair.window(0)
     };

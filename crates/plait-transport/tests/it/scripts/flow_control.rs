@@ -1,4 +1,4 @@
-//! The receiver's window: tiny buffers, closed windows, both accountings.
+//! The receiver's window: tiny buffers, closed windows, both accounting rules.
 
 use crate::common::{By, COUNTED, Fate, Log, Pair, at, config, in_turns, ms, segments};
 use plait_sched::{Connection, Decision, Path, PathId, Time};
@@ -12,7 +12,7 @@ fn with_buffer(bytes: u64, accounting: WindowAccounting) -> Config {
     config
 }
 
-/// A file over two unequal paths through a small buffer, with a loss now and then.
+/// Sends a file over two unequal paths through a small buffer, with occasional losses.
 fn through(bytes: u64, accounting: WindowAccounting) -> Pair<impl plait_sched::Scheduler> {
     let mut pair = Pair::new(with_buffer(bytes, accounting), &[20, 150], in_turns()).spaced(ms(1));
     pair.send_file(400 * 1452);
@@ -64,7 +64,8 @@ fn without_charging_it_buffered_data_exceeds_the_window_but_what_is_outstanding_
 fn a_full_buffer_stops_the_fast_path_until_the_gap_is_filled() {
     let mut pair = Pair::new(with_buffer(segments(10), WindowAccounting::Buffer), &[20, 400], in_turns());
     pair.sender.write_endlessly();
-    // Path 1 has 1, 3 and 5 in flight. Path 0 can have 0, 2, 4 and 6 to 12: seven wait, the three are outstanding.
+    // Path 1 has 1, 3 and 5 in flight. Path 0 can have 0, 2, 4 and 6 to 12: seven wait, and three
+    // are outstanding.
     pair.run_until(at(190));
     assert_eq!(pair.receiver.reassembly().next_expected(), 1);
     assert_eq!(pair.sender.connection().window_left, 0);
@@ -78,7 +79,7 @@ fn a_full_buffer_stops_the_fast_path_until_the_gap_is_filled() {
 
 #[test]
 fn a_closed_window_is_probed_with_one_segment() {
-    // The receiver claims that it has no room at all.
+    // The receiver claims that it has no space at all.
     let mut pair = Pair::new(config(), &[20], in_turns());
     pair.sender.handle_packet(Time::ZERO, PathId(0), &Packet::Sack(Sack::new(0, 0, 1)), &mut ());
     pair.sender.write(5 * 1452);
@@ -117,7 +118,8 @@ fn an_older_acknowledgement_does_not_close_the_window() {
 
 #[test]
 fn a_window_update_that_was_overtaken_does_not_open_the_window() {
-    // An acknowledgement from before the buffer filled comes late: same cumulative number, larger window.
+    // An acknowledgement from before the buffer was full arrives late: same cumulative number,
+    // larger window.
     let mut pair =
         Pair::new(with_buffer(segments(6), WindowAccounting::Buffer), &[20, 400], in_turns()).spaced(ms(1));
     pair.sender.write_endlessly();
@@ -131,8 +133,8 @@ fn a_window_update_that_was_overtaken_does_not_open_the_window() {
     assert!(pair.log.most_buffered <= segments(6));
 }
 
-/// Segment `low` was recalled while a later one waits ahead on the other path and the window is closed: the next segment
-/// that the receiver needs must still get through.
+/// Segment `low` was recalled while a later one waits on the other path and the window is closed.
+/// The next segment that the receiver needs must still leave.
 #[test]
 fn a_recalled_segment_that_the_receiver_waits_for_passes_a_closed_window() {
     let mut turn = 0;
@@ -156,8 +158,8 @@ fn a_recalled_segment_that_the_receiver_waits_for_passes_a_closed_window() {
     assert_eq!(pair.log.delivered.len(), 20);
 }
 
-/// As above, but the later segment leaves as a window probe before the recalled one is assigned: it is refused and sent
-/// again and again, and stays outstanding all the time.
+/// The later segment leaves as a window probe before the recalled segment `low` is assigned. The
+/// probe is refused and retransmitted repeatedly, and stays outstanding all the time.
 #[test]
 fn a_refused_segment_does_not_keep_the_awaited_one_back() {
     let mut turn = 0;
@@ -204,7 +206,8 @@ fn what_is_assigned_ahead_leaves_only_as_the_window_admits() {
 
 #[test]
 fn the_window_opens_with_each_advance_although_gaps_remain() {
-    // Segment 100 nearly fills the buffer behind it. After that each fifth one is late: there is always a gap, and it moves.
+    // Segment 100 nearly fills the buffer behind it. After that each fifth segment is late: there
+    // is always a gap, and it moves.
     let mut config = with_buffer(segments(400), WindowAccounting::Buffer);
     config.fast_retransmit_threshold = 255;
     config.connection.congestion.initial_window = segments(40);
@@ -216,7 +219,7 @@ fn the_window_opens_with_each_advance_although_gaps_remain() {
         _ => Fate::Pass,
     });
     pair.run_until(at(10_000));
-    // One packet per millisecond is what the pipe carries.
+    // The pipe carries one packet per millisecond.
     let delivered = pair.log.delivered.len();
     assert!(delivered > 9_000, "{delivered}");
 }

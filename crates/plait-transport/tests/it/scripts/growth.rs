@@ -3,7 +3,7 @@
 use crate::common::{Pair, at, by_key, config, in_turns, ms, segments};
 use plait_sched::Time;
 
-/// A window at the end of each round trip.
+/// Returns the window at the end of each round trip.
 fn rounds(pair: &mut Pair<impl plait_sched::Scheduler>, count: u64, round_trip: u64) -> Vec<u64> {
     (1..=count)
         .map(|round| {
@@ -36,7 +36,7 @@ fn congestion_avoidance_adds_one_segment_per_round_trip() {
     config.connection.congestion.initial_threshold = segments(10);
     let mut pair = Pair::new(config, &[20], in_turns());
     pair.sender.write_endlessly();
-    // Equality with the threshold is still slow start.
+    // At the threshold, slow start still applies.
     assert_eq!(rounds(&mut pair, 6, 20), [6, 11, 12, 13, 14, 15]);
 }
 
@@ -59,8 +59,8 @@ fn a_window_that_is_not_used_does_not_grow() {
     assert_eq!(pair.window(0), 3);
 }
 
-/// Five of them are in flight, which a window of three full segments lets out: they are two thirds of full ones. It is full then,
-/// and grows until it is not.
+/// Five segments are in flight, which a window of three full segments admits: each has two thirds
+/// of a full segment. The window is full then, and grows until it is not.
 #[test]
 fn small_segments_grow_a_window_that_their_bytes_fill_and_no_further() {
     let mut pair = Pair::new(config(), &[20], in_turns());
@@ -81,8 +81,8 @@ fn a_loss_halves_the_window_once_per_window_of_data() {
     pair.run_until(at(1_000));
     assert_eq!(pair.log.retransmitted(), [100, 103, 108]);
     let threshold = pair.sender.window(plait_sched::PathId(0)).1;
-    // 100 was sent in the round of segments 93–188 and found lost once 101, 102 and 104 had arrived: the window was then
-    // between 96 and 192 segments.
+    // 100 was sent in the round of segments 93–188, and detected as lost once 101, 102 and 104 had
+    // arrived. The window was then between 96 and 192 segments.
     assert!((segments(48)..segments(97)).contains(&threshold), "{threshold}");
 }
 
@@ -113,7 +113,7 @@ fn idleness_halves_the_window_once_per_timeout_down_to_four_segments() {
         pair.run_until(at(60 + pause));
         pair.window(0)
     };
-    // Data was sent last at 60 ms, and the timeout is RTO.min, 1 s.
+    // Data was last sent at 60 ms, and the timeout is RTO.min, 1 s.
     assert_eq!(after_a_pause(999), 25);
     assert_eq!(after_a_pause(1_000), 12);
     assert_eq!(after_a_pause(2_500), 6);

@@ -1,4 +1,4 @@
-//! Packets that no honest peer sends: nothing panics, nothing hangs, and the honest part goes on.
+//! Packets that no honest peer sends: nothing panics or hangs, and the connection continues.
 
 use crate::common::{Pair, Way, at, config, in_turns, ms, segments, sent_by};
 use plait_sched::{PathId, Time};
@@ -28,7 +28,8 @@ fn hand_in(pair: &mut Pair<plait_sched::Builtin>, sack: Sack) {
 #[test]
 fn an_acknowledgement_of_what_was_never_sent_is_ignored() {
     for cumulative in [7, 50, 101, u64::MAX - 1, u64::MAX] {
-        // What it claims has arrived is lost: whoever believes it waits for ever.
+        // The segments that it claims as received are lost: a sender that believes it would wait
+        // forever.
         let mut pair = Pair::new(config(), &[20, 30], in_turns());
         pair.send_file(100 * 1452);
         pair.lose_once(&[0, 1, 2, 3, 4, 5]);
@@ -66,7 +67,8 @@ fn absurd_gap_blocks_are_cut_to_what_was_sent() {
         let mut pair = busy();
         let mut sack = Sack::new(0, segments(10), 255);
         assert!(sack.push_block(first, last));
-        // It may acknowledge what did not arrive; then the receiver really lacks it. So: only no panic and no hang.
+        // The SACK may acknowledge data that did not arrive, which the receiver then lacks. The
+        // test only checks for panics and hangs.
         hand_in(&mut pair, sack);
         pair.run_until(at(60_000));
     }
@@ -78,7 +80,8 @@ fn a_gap_block_about_unsent_data_does_not_acknowledge_it_later() {
     let mut sack = Sack::new(0, segments(100), 1);
     sack.push_block(50, 99);
     hand_in(&mut pair, sack);
-    // The loss of 50 is found from those after it, which therefore must count as new when they really arrive.
+    // The loss of 50 is detected by later segments, which must therefore count as new when they
+    // really arrive.
     pair.lose_once(&[50]);
     pair.run_until(at(900));
     assert_eq!((pair.log.retransmitted(), pair.sender.counters().timeouts), (vec![50], 0));
@@ -161,7 +164,7 @@ fn any_packet() -> impl Strategy<Value = Packet> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any packets at any time, among honest ones: neither end panics or hangs.
+    /// Arbitrary packets at any time, among honest ones: neither end panics or hangs.
     #[test]
     fn no_sequence_of_packets_panics(
         packets in prop::collection::vec((0_u64..40, any::<bool>(), 0_u8..2, any_packet()), 1..60),
@@ -173,7 +176,8 @@ proptest! {
         pair.send_file(60 * 1452);
         for (wait, forward, path, packet) in packets {
             pair.run_for(wait);
-            // The ends need not agree on what was delivered any more: what counts from here is that they go on.
+            // The ends need not agree on delivered data any more. From here on they only have to
+            // continue.
             pair.tamper(if forward { Way::Forward } else { Way::Backward }, path, &packet);
         }
         pair.run_for(3_000);

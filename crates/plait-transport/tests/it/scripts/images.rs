@@ -1,4 +1,5 @@
-//! Packets of MPTCP and TCP as bytes and back, without a network: what is written is read, and what is not ours is refused.
+//! Encodes packets of MPTCP and TCP and decodes them, without a network. Foreign packets are
+//! refused.
 
 use crate::common::mptcp_config;
 use plait_sched::PathId;
@@ -23,7 +24,7 @@ fn configs() -> [(&'static str, Config); 3] {
     [("RFCs", config), ("Linux", Config { rules: Rules::LINUX, ..config }), ("TCP", tcp)]
 }
 
-/// Both ends, with numbers that wrap at once.
+/// Returns the images of both ends, with numbers that wrap at once.
 fn images(config: &Config) -> [Image; 2] {
     let agreed = Agreed::made_up(config, 2, [u32::MAX - 6, u32::MAX]);
     [Side::Client, Side::Server].map(|side| Image::new(config, &agreed, side))
@@ -50,7 +51,7 @@ fn comes_back(from: &mut Image, to: &mut Image, packet: Packet) {
     assert_eq!(decode(to, &bytes, from.boundaries()), Ok(packet));
 }
 
-/// A segment of the subflow, whose place in the stream is the same.
+/// A segment of the subflow with the same number in the stream.
 fn segment(number: u64, ack: Option<Ack>) -> Packet {
     Packet::Segment(TcpSegment {
         data: Data { segment: number, bytes: PAYLOAD.len() as u32 },
@@ -84,7 +85,7 @@ fn every_packet_comes_back_as_it_was_sent() {
             encode(&mut client, &server, &before);
             comes_back(&mut client, &mut server, segment(number, None));
         }
-        // A retransmission keeps its number; the endpoint does not know its place any more.
+        // A retransmission keeps its number; the endpoint no longer knows its offset.
         let Packet::Segment(first) = segment(0, None) else { unreachable!() };
         let bytes = encode(&mut client, &server, &Packet::Segment(TcpSegment { offset: 0, ..first }));
         assert_eq!(decode(&mut server, &bytes, client.boundaries()), Ok(segment(0, None)));
@@ -100,8 +101,9 @@ fn every_packet_comes_back_as_it_was_sent() {
     }
 }
 
-/// A segment with an acknowledgement as an endpoint lets it ride: beside a mapping there is no room for blocks, one that acknowledges
-/// nothing does not ride, and a packet has one echo and one clock.
+/// A segment with a piggybacked acknowledgement as sent by an endpoint. A segment with a mapping
+/// has no space for blocks, an acknowledgement of nothing is not piggybacked, and a packet has one
+/// echo and one clock.
 fn riding(config: &Config, number: u64, mut ack: Ack) -> Packet {
     if config.multipath {
         let bare = Ack::new(ack.cumulative, ack.data, ack.timestamp, ack.echo);
@@ -114,7 +116,7 @@ fn riding(config: &Config, number: u64, mut ack: Ack) -> Packet {
     Packet::Segment(TcpSegment { timestamp: ack.timestamp, ..segment })
 }
 
-/// A duplicate beyond the acknowledgement is told by the block of its run behind it.
+/// A duplicate beyond the acknowledgement is recognised by the block of its run, which follows.
 #[test]
 fn what_arrived_again_is_told_from_what_arrived() {
     let [_, _, (_, config)] = configs();
@@ -196,7 +198,7 @@ proptest! {
     }
 }
 
-/// Gives bytes the checksum that they ought to have, so that what is behind it is read.
+/// Sets the correct checksum, so that the rest of the packet is decoded.
 fn mend(config: &Config, bytes: &mut [u8]) {
     use plait_transport::wire::checksum::Addresses;
     let [source, destination] = Agreed::made_up(config, 2, [0, 0]).paths[PATH.index()].addresses;

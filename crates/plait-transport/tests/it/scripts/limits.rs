@@ -1,9 +1,10 @@
-//! What a scheduler may set below the congestion window.
+//! Limits that a scheduler sets below the congestion window.
 
 use crate::common::{By, Fate, Pair, at, config, segments};
 use plait_sched::{Connection, Decision, Path, PathId, Time};
 
-/// Limits path 0 to `most` in flight at the start, lifts that at 500 ms, and gives everything to path 0.
+/// Limits path 0 to `most` segments in flight at the start, lifts the limit at 500 ms, and assigns
+/// everything to path 0.
 fn limited(most: u32) -> Pair<impl plait_sched::Scheduler> {
     let mut limits = vec![(at(500), u32::MAX), (at(0), most)];
     let scheduler = By(move |now: Time, connection: &Connection, _: &[Path]| {

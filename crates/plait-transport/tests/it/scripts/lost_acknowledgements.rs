@@ -1,4 +1,5 @@
-//! Acknowledgements get lost too: what they said is said again, and nothing is sent again in vain.
+//! Lost acknowledgements: later ones repeat their information, and no data is retransmitted
+//! needlessly.
 
 use crate::common::{Fate, Pair, at, config, in_turns, ms, segments};
 
@@ -18,7 +19,7 @@ fn the_next_acknowledgement_makes_up_for_a_lost_one() {
     assert_eq!(pair.sender.counters().retransmissions, 0);
 }
 
-/// Many holes, and of the acknowledgements that report the runs between them only every `n`-th arrives.
+/// Many holes, while only every `n`-th acknowledgement of the runs between them arrives.
 fn holes_and_few_acknowledgements(n: u32) -> (Vec<u64>, u64) {
     let mut config = config();
     config.connection.congestion.initial_window = segments(200);

@@ -1,4 +1,4 @@
-//! Messages: where they end, what schedulers see of them, and which stream goes first.
+//! Messages: their ends, the facts that schedulers see, and the order of streams.
 
 use crate::common::{By, Pair, at, config, mpquic_config, mptcp_config};
 use plait_sched::{Builtin, Capabilities, Connection, Decision, Message, Path, PathId, Scheduler, Time};
@@ -7,7 +7,7 @@ use plait_transport::endpoint::Config;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A scheduler that needs no more than this.
+/// A scheduler with these needs only.
 struct Needy<S> {
     needs: Capabilities,
     decide: S,
@@ -40,7 +40,7 @@ fn on(stream: u32, priority: u8) -> WriteOptions {
 
 type Seen = Rc<RefCell<Vec<(Message, u32, Option<Time>)>>>;
 
-/// Gives single segments to whatever is open, and notes what it sees of messages.
+/// Assigns single segments to any open path, and records the facts about messages.
 fn watching(seen: &Seen, needs: Capabilities) -> impl Scheduler + use<> {
     let seen = Rc::clone(seen);
     let decide = move |_, connection: &Connection, paths: &[Path]| {
@@ -115,7 +115,8 @@ fn ends_are_known_until_they_are_acknowledged() {
     }
 }
 
-/// The first segment of each message that was sent, by the number of the message, in the order of sending.
+/// Returns the first sent segment of each message, by the message's number, in the order of
+/// sending.
 fn order(protocol: Config, shortest: bool, written: &[(u64, u32, u8)]) -> Vec<u64> {
     let seen = Seen::default();
     let needs = Capabilities { shortest_first: shortest, ..NEEDS };
@@ -136,7 +137,7 @@ fn order(protocol: Config, shortest: bool, written: &[(u64, u32, u8)]) -> Vec<u6
 fn streams_go_by_priority_where_there_are_streams() {
     let written = [(3, 0, 0), (2, 1, 5), (1, 1, 9), (2, 2, 7), (1, 3, 0)];
     let [sctp, quic, mptcp] = protocols();
-    // The third is of a stream whose first message has to go before it.
+    // The third message is of a stream whose first message must go before it.
     assert_eq!(order(sctp, false, &written), [3, 1, 2, 0, 4]);
     assert_eq!(order(quic, false, &written), [3, 1, 2, 0, 4]);
     assert_eq!(order(mptcp, false, &written), [0, 1, 2, 3, 4], "there is one stream");
@@ -152,7 +153,7 @@ fn the_shortest_goes_first_for_a_scheduler_that_wants_it() {
     assert_eq!(order(mptcp, true, &written), [0, 1, 2, 3]);
 }
 
-/// Two streams in turn, by deferring after each segment.
+/// Alternates between two streams by deferring after each segment.
 fn in_turns() -> impl Scheduler {
     let mut served = false;
     let decide = move |_, connection: &Connection, paths: &[Path]| {
@@ -229,7 +230,8 @@ fn what_is_taken_back_from_a_path_is_of_its_message() {
     pair.sender.write_message(3 * 1452, &on(0, 0));
     pair.sender.write_message(4 * 1452, &WriteOptions { deadline: Some(at(77)), ..on(4, 0) });
     pair.run_until(at(1));
-    // Of the second message, the third segment was sent; two were taken back, and one was never assigned.
+    // Of the second message, the third segment was sent, two were taken back, and one was never
+    // assigned.
     let facts: Vec<_> =
         seen.borrow().iter().map(|(message, ..)| (message.number, message.segments_left)).collect();
     assert_eq!(facts, [(0, 3), (1, 3)]);

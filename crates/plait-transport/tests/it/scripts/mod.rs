@@ -1,4 +1,5 @@
-//! CMT-SCTP as short scripts in virtual time: each test says what happens to which packet, and what both ends do about it.
+//! CMT-SCTP as short scripts in virtual time: each test controls some packets, and checks the
+//! reaction of both ends.
 
 mod accounting;
 mod acknowledgements;

@@ -15,7 +15,7 @@ fn quic(packet: &Packet) -> Option<&OneRtt> {
     if let Packet::OneRtt(packet) = packet { Some(packet) } else { None }
 }
 
-/// RFC 9000 §12.3: a number is used once in a number space, and each path has one of its own.
+/// RFC 9000 §12.3: a number is used once in a number space, and each path has a space of its own.
 #[test]
 fn numbers_never_repeat() {
     let mut pair = Pair::new(mpquic_config(), &[20, 50], in_turns()).spaced(ms(1));
@@ -45,13 +45,16 @@ fn three_later_packets_of_the_path_make_one_lost() {
     pair.run_until(at(1_000));
     let again: Vec<_> =
         pair.log.sent.iter().filter(|(_, sent)| sent.reason == SendReason::Retransmission).collect();
-    // Of what is not lost the nth leaves after n ms and arrives ten later; its acknowledgement takes another eleven. Segment 7 is the seventh.
+    // The nth packet that is not lost leaves after n ms and arrives ten later; its acknowledgement
+    // takes another eleven. Segment 7 is the seventh.
     assert_eq!(again.iter().map(|(now, sent)| (*now, sent.segment)).collect::<Vec<_>>(), [(at(28), 4)]);
-    // The first four acknowledgements had let the window grow from ten to fourteen; then less than half of it was used.
+    // The first four acknowledgements let the window grow from ten to fourteen; afterwards less
+    // than half of the window was used.
     assert_eq!((pair.sender.counters().timeouts, pair.window(0)), (0, 7), "one reduction");
 }
 
-/// RFC 9002 §6.1.2: with fewer than three later packets, 9/8 of a round trip after it left.
+/// RFC 9002 §6.1.2: with fewer than three later packets, a packet is lost 9/8 of a round trip after
+/// its transmission.
 #[test]
 fn a_packet_that_fewer_overtook_is_lost_by_time() {
     let mut pair = Pair::new(mpquic_config(), &[80], in_turns()).spaced(ms(1));
@@ -61,12 +64,14 @@ fn a_packet_that_fewer_overtook_is_lost_by_time() {
     let again = pair.log.sent.iter().find(|(_, sent)| sent.reason == SendReason::Retransmission);
     let (now, sent) = again.expect("it is sent again");
     assert_eq!(sent.segment, 8);
-    // All leave at once, and the acknowledgement of the last one comes after some 90 ms; the probe timeout would be later.
+    // All leave at once, and the acknowledgement of the last one comes after some 90 ms. The probe
+    // timeout would be later.
     assert!((at(91)..at(110)).contains(now), "{now:?}");
     assert_eq!(pair.sender.counters().timeouts, 0);
 }
 
-/// RFC 9002 §6.2: a lost tail is probed; that is no loss to the window until the probe's acknowledgement shows one.
+/// RFC 9002 §6.2: a lost tail is probed. The window is reduced only when the probe's
+/// acknowledgement shows a loss.
 #[test]
 fn a_tail_is_probed_and_probes_leave_the_window_alone() {
     let mut pair = Pair::new(mpquic_config(), &[40], in_turns());
@@ -75,7 +80,8 @@ fn a_tail_is_probed_and_probes_leave_the_window_alone() {
     let before = pair.window(0);
     pair.script(|judged| if judged.way == Way::Forward { Fate::Drop } else { Fate::Pass });
     pair.send_file(2 * SEGMENT);
-    // Smoothed round trip 40 ms, variation below 20 ms, and 25 ms of delay: the timer runs out before 150 ms.
+    // Smoothed round-trip time 40 ms, variation below 20 ms, and 25 ms of delay: the timer expires
+    // before 150 ms.
     pair.run_for(150);
     let counters = pair.sender.counters();
     assert_eq!((counters.timeouts, counters.tail_probes, pair.window(0)), (1, 2, before));
@@ -84,7 +90,7 @@ fn a_tail_is_probed_and_probes_leave_the_window_alone() {
     assert_eq!((pair.error(), pair.log.delivered.len()), (None, 6));
 }
 
-/// RFC 9002 §5.3: what the peer lets an acknowledgement wait is no part of the round trip.
+/// RFC 9002 §5.3: the peer's delay of an acknowledgement is no part of the round-trip time.
 #[test]
 fn the_delay_of_acknowledgements_is_taken_off() {
     let delayed = Config { ack_every: 2, ..mpquic_config() };
@@ -98,7 +104,7 @@ fn the_delay_of_acknowledgements_is_taken_off() {
     assert_eq!(pair.path(0).srtt, ms(40), "each waited 25 ms");
 }
 
-/// The first path opens with the handshake, the other one is validated when that is done.
+/// The first path opens with the handshake, the other one is validated afterwards.
 #[test]
 fn paths_open_one_after_the_other() {
     let opening = Config { handshake: true, ..mpquic_config() };
@@ -115,8 +121,9 @@ fn paths_open_one_after_the_other() {
     assert_eq!(pair.log.delivered.len(), 5);
 }
 
-/// RFC 9000 §4.1: nothing leaves beyond the limit that was told, not even a probe. Where what told of more room got lost, and nothing is
-/// under way that would be acknowledged, DATA_BLOCKED asks, and is repeated until the answer comes.
+/// RFC 9000 §4.1: nothing leaves beyond the announced limit, not even a probe. If a new limit is
+/// lost and no ack-eliciting packet is in flight, DATA_BLOCKED asks for it, and is repeated until
+/// the answer arrives.
 #[test]
 fn a_limit_that_got_lost_is_asked_for() {
     let window = 10 * SEGMENT;
@@ -152,7 +159,7 @@ fn a_limit_that_got_lost_is_asked_for() {
     assert_eq!((pair.error(), pair.log.delivered.len()), (None, 40));
 }
 
-/// What opens a path is repeated until it is answered.
+/// Packets that open a path are repeated until they are answered.
 #[test]
 fn a_lost_handshake_is_repeated() {
     let opening = Config { handshake: true, ..mpquic_config() };
@@ -167,7 +174,8 @@ fn a_lost_handshake_is_repeated() {
     assert_eq!((pair.error(), pair.log.delivered.len()), (None, 5));
 }
 
-/// A path that is cut takes nothing new after some probes in vain; what was on it goes elsewhere, and it is used again once it answers.
+/// A cut path takes no new data after some probes without answer. Its data is sent on other paths,
+/// and the path is used again once it answers.
 #[test]
 fn a_dead_path_is_set_aside_and_comes_back() {
     let mut pair = Pair::new(mpquic_config(), &[20, 40], by_key(|path| u64::from(path.id.0))).spaced(ms(2));
@@ -182,7 +190,7 @@ fn a_dead_path_is_set_aside_and_comes_back() {
     assert_eq!(pair.path(0).state, PathState::Active);
 }
 
-/// A peer that never answers is given up.
+/// A peer that never answers is considered unreachable.
 #[test]
 fn a_connection_without_any_answer_is_given_up() {
     for handshake in [false, true] {

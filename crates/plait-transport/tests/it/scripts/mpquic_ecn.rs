@@ -1,5 +1,5 @@
-//! Explicit congestion notification of Multipath QUIC (RFC 9000 §13.4, RFC 9002 §7.1): who may be marked, how marks are counted, and what
-//! they cost.
+//! Explicit congestion notification of Multipath QUIC (RFC 9000 §13.4, RFC 9002 §7.1): ECN-capable
+//! packets, counts of marks, and the reaction to marks.
 
 use crate::common::{Fate, Judged, Pair, Way, at, in_turns, mpquic_config, ms};
 use plait_sched::{Builtin, PathId, Time};
@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 const SEGMENT: u64 = 1452;
 
-/// What was seen of data (path, number, headers) and of acknowledgements, when they were sent.
+/// Data packets (path, number, headers) and acknowledgements, as seen at transmission.
 #[derive(Default)]
 struct Seen {
     data: Vec<(usize, u64, SegmentEcn)>,
@@ -54,7 +54,8 @@ fn who_does_without_is_neither_capable_nor_counted() {
     assert!(seen.acks.iter().all(|(_, ack)| ack.marks.is_none()));
 }
 
-/// RFC 9000 §13.4.1 and §19.3.2: counts are those of a path, of all packets since its beginning, each once.
+/// RFC 9000 §13.4.1 and §19.3.2: counts are those of a path, of all packets since its start, each
+/// packet once.
 #[test]
 fn marks_are_counted_by_path() {
     let (mut pair, seen) = watched(true, &[20, 50], |path, number| match (path, number) {
@@ -83,7 +84,7 @@ fn a_mark_is_told_at_once() {
     assert!(pair.sender.is_drained(), "it waits for 25 ms otherwise");
 }
 
-/// RFC 9002 §7.1, §7.3.2: the window is halved as by a loss, and nothing is sent again.
+/// RFC 9002 §7.1, §7.3.2: a mark halves the window like a loss, and nothing is retransmitted.
 #[test]
 fn a_mark_halves_the_window() {
     let (mut pair, _) = watched(true, &[20], |_, number| if number == 30 { Fate::Mark } else { Fate::Pass });
@@ -99,7 +100,8 @@ fn a_mark_halves_the_window() {
     assert_eq!(pair.log.retransmitted(), []);
 }
 
-/// However many marks come back within a round trip: one reduction. If they go on, one per round trip.
+/// Several marks within a round trip cause one reduction. Continuing marks cause one per round
+/// trip.
 #[test]
 fn there_is_one_reduction_per_round_trip() {
     let marked = |_, number| if (20..=400).contains(&number) { Fate::Mark } else { Fate::Pass };
@@ -135,7 +137,7 @@ fn a_loss_in_a_round_trip_that_was_answered_costs_nothing_more() {
     assert_eq!(run(false), run(true), "the threshold");
 }
 
-/// What is sent again leaves in a new packet, which may be marked as any other.
+/// Retransmissions leave in new packets, which may be marked like any other.
 #[test]
 fn retransmissions_are_capable_too() {
     let (mut pair, seen) =
@@ -146,7 +148,8 @@ fn retransmissions_are_capable_too() {
     assert!(seen.borrow().data.iter().all(|(_, _, ecn)| ecn.capable));
 }
 
-/// RFC 9000 §13.4.2.1: acknowledgements that do not account for what left as capable end it, on that path alone.
+/// RFC 9000 §13.4.2.1: acknowledgements that do not account for ECN-capable packets end ECN, only
+/// on that path.
 #[test]
 fn a_path_that_clears_marks_does_without() {
     let (mut pair, seen) = watched(true, &[20, 20], |path, number| match (path, number) {

@@ -1,11 +1,11 @@
-//! Paths that fail and return, and peers that do not.
+//! Paths that fail and return, and unreachable peers.
 
 use crate::common::{By, Fate, Pair, at, by_key, config, in_turns, ms};
 use plait_sched::{Connection, Decision, Path, PathId, PathState, Time};
 use plait_transport::cmt_sctp::{Config, RetransmissionPolicy};
 use plait_transport::{Error, PathConfig};
 
-/// Fails at the third timeout in a row, probes each second.
+/// Fails at the third consecutive timeout, probes each second.
 fn impatient() -> Config {
     let mut config = config();
     config.connection.path_max_retransmissions = 2;
@@ -35,7 +35,8 @@ fn a_path_fails_after_too_many_timeouts_and_returns_with_a_heartbeat() {
 
 #[test]
 fn what_waits_on_a_failing_path_is_taken_back() {
-    // Everything is put on path 1 at once, far ahead of its window; when it fails, path 0 gets it.
+    // All data is assigned to path 1 at once, far ahead of its window; when path 1 fails, path 0
+    // gets the data.
     let greedy = By(|_, connection: &Connection, paths: &[Path]| {
         let path = plait_sched::usable(paths).last().map(|path| path.id);
         match path {
@@ -181,7 +182,8 @@ fn retransmissions_that_wait_for_a_path_leave_it_when_it_fails() {
     assert_eq!(pair.log.delivered.len(), 20);
 }
 
-/// The dead path is probed once per timeout, the idle one hardly ever, and no data brings an acknowledgement in between.
+/// The dead path is probed once per timeout, the idle one hardly ever, and no data is acknowledged
+/// in between.
 #[test]
 fn a_dead_path_does_not_end_an_idle_association() {
     let mut config = config();

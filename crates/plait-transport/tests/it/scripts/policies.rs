@@ -1,4 +1,5 @@
-//! Where a lost segment is sent again: each policy from the loss to the arrival.
+//! Retransmission policies: the path of a lost segment's retransmission, from the loss to the
+//! arrival.
 
 use crate::common::{By, Fate, Judged, Pair, at, config, in_turns, ms, segments};
 use plait_sched::{Connection, Decision, Path, PathId};
@@ -14,7 +15,8 @@ fn lose(segment: u64) -> impl FnMut(&Judged<'_>) -> Fate {
     }
 }
 
-/// Loses the first segment that leaves on `path` after `from`; the path that carries it the second time.
+/// Loses the first segment that leaves on `path` after `from`. Returns the path of its
+/// retransmission.
 fn second_path(pair: &mut Pair<impl plait_sched::Scheduler>, path: usize, from: u64) -> u8 {
     pair.run_until(at(from));
     let lost = std::rc::Rc::new(std::cell::Cell::new(None));
@@ -36,7 +38,7 @@ fn second_path(pair: &mut Pair<impl plait_sched::Scheduler>, path: usize, from: 
     times[1].1
 }
 
-/// Path 0 is fast, so its window is large; path 1 slow.
+/// Path 0 is fast, so its window is large; path 1 is slow.
 fn fast_and_slow(policy: RetransmissionPolicy) -> Pair<impl plait_sched::Scheduler> {
     let mut config = with_policy(policy);
     config.connection.congestion.initial_threshold = segments(30);
@@ -61,7 +63,7 @@ fn cwnd_takes_the_largest_window() {
 
 #[test]
 fn ssthresh_takes_the_largest_threshold() {
-    // A first loss lowers the threshold of the path that has it; the other one keeps the initial one.
+    // A first loss lowers the threshold of its path; the other path keeps the initial one.
     let mut pair = fast_and_slow(RetransmissionPolicy::Ssthresh);
     assert_eq!(second_path(&mut pair, 1, 400), 0);
     let mut pair = fast_and_slow(RetransmissionPolicy::Ssthresh);
@@ -82,7 +84,8 @@ fn loss_rate_takes_the_path_that_lost_least() {
 
 #[test]
 fn asap_takes_the_open_path_with_the_shortest_round_trip() {
-    // Everything new goes to path 1; path 0 is always open, and its round trip was measured by one segment.
+    // All new data goes to path 1. Path 0 is always open, and one segment has measured its
+    // round-trip time.
     let only_the_second = By(|_, connection: &Connection, paths: &[Path]| {
         let path = if connection.next_segment == 0 { &paths[0] } else { &paths[1] };
         if path.is_open() && connection.sendable() > 0 {

@@ -1,10 +1,10 @@
-//! Taking unsent segments back: nothing is lost, nothing is sent out of turn.
+//! Recall of unsent segments: no segment is lost, and the order of sending is kept.
 
 use crate::common::{By, Pair, at, config, mptcp_config, ms};
 use plait_sched::{Builtin, Capabilities, Connection, Decision, Event, Path, PathId, Scheduler, Time, Value};
 use plait_transport::endpoint::Config;
 
-/// Carries out `plan` one decision per opportunity, then gives single segments to whatever is open.
+/// Returns the decisions of `plan`, one per call, then assigns single segments to any open path.
 fn planned(mut plan: Vec<Decision>) -> By<impl FnMut(plait_sched::Time, &Connection, &[Path]) -> Decision> {
     plan.reverse();
     By(move |_, connection: &Connection, paths: &[Path]| {
@@ -77,7 +77,7 @@ fn what_was_sent_is_not_recalled() {
     assert_eq!(segments, (0..10).collect::<Vec<_>>(), "each once");
 }
 
-/// Puts everything into the queue of path 1, and what comes back from there on path 0.
+/// Assigns everything to path 1, and segments taken back from there to path 0.
 struct Tail {
     timed_out: bool,
     recalls: u32,
@@ -108,7 +108,8 @@ fn both_protocols() -> [Config; 2] {
     [config().into(), mptcp_config().into()]
 }
 
-/// The end of the stream waits for a path that times out: the data queue is empty, and the scheduler asked all the same.
+/// The end of the stream waits for a path that times out. The data queue is empty, and the
+/// scheduler is called all the same.
 #[test]
 fn the_tail_is_taken_back_from_a_path_that_times_out() {
     for config in both_protocols() {
@@ -129,7 +130,8 @@ fn the_tail_is_taken_back_from_a_path_that_times_out() {
     }
 }
 
-/// The built-in schedulers that assign ahead and recall: the path falls silent when all has been assigned.
+/// The built-in schedulers that assign ahead and recall. The path fails after all segments are
+/// assigned.
 #[test]
 fn builtin_schedulers_take_the_tail_back() {
     let cases: [(&str, &[(&str, Value<'_>)]); 5] = [
@@ -149,7 +151,8 @@ fn builtin_schedulers_take_the_tail_back() {
                 pair.send_file(segments * 1452);
                 pair.run_until(at(900));
                 waited |= pair.path(1).queued > 0 && pair.sender.connection().unassigned == 0;
-                // One more segment may be sent on the silent path after each timeout: at 1, 3 and 7 seconds.
+                // One more segment may be sent on the silent path after each timeout: at 1, 3 and 7
+                // seconds.
                 pair.run_until(at(8_000));
                 let delivered = pair.log.delivered.len() as u64;
                 assert_eq!(delivered, segments, "{name} {given:?}, {:?}", pair.sender.paths());

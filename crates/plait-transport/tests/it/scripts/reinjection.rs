@@ -1,10 +1,12 @@
-//! Copies of what is in flight: whichever arrives first counts, and no account is left open.
+//! Copies of segments in flight: the first one to arrive counts, and all counters are balanced at
+//! the end.
 
 use crate::common::{By, Fate, Pair, at, by_key, config, in_turns, mpquic_config, ms, segments};
 use plait_sched::{Connection, Decision, Path, PathId, PathState, Scheduler, Time};
 use std::collections::BTreeSet;
 
-/// New data goes to path 0; as soon as it is the oldest in flight, every other open path gets a copy, once each.
+/// New data goes to path 0. Once it is the oldest in flight, every other open path gets a copy,
+/// once each.
 fn redundant() -> impl Scheduler {
     let mut copied = BTreeSet::new();
     By(move |_: Time, connection: &Connection, paths: &[Path]| {
@@ -99,7 +101,8 @@ fn an_answer_to_a_copy_is_no_round_trip_of_the_original() {
     assert_eq!((pair.path(1).srtt, pair.path(0).in_flight, pair.sender.counters().timeouts), (ms(20), 0, 0));
 }
 
-/// The original arrives after its copy. That it is a duplicate is told on its own path, which knows its round trip by that.
+/// The original arrives after its copy. Its own path reports it as a duplicate, which gives this
+/// path a round-trip sample.
 #[test]
 fn an_original_that_a_copy_overtook_tells_its_round_trip() {
     let mut pair = Pair::new(config(), &[500, 20], late_copy());
@@ -113,7 +116,8 @@ fn an_original_that_a_copy_overtook_tells_its_round_trip() {
 
 #[test]
 fn three_copies_leave_nothing_open_when_the_middle_one_is_lost() {
-    // The copies on path 1 are all lost and found lost by fast retransmit; those on paths 0 and 2 arrive.
+    // The copies on path 1 are all lost and detected by fast retransmit; those on paths 0 and 2
+    // arrive.
     let mut config = config();
     config.connection.congestion.initial_window = segments(20);
     let mut pair = Pair::new(config, &[3_000, 20, 2_000], three_ways());
@@ -125,14 +129,15 @@ fn three_copies_leave_nothing_open_when_the_middle_one_is_lost() {
     pair.run_until(at(2_999));
     assert_eq!(pair.log.delivered.len(), 8, "segment 0 came over path 2");
     assert!(pair.sender.is_drained());
-    // Path 0 has retransmitted it after its timeout, and waits for that.
+    // Path 0 has retransmitted it after its timeout, and waits for that retransmission.
     pair.run_until(at(4_500));
     for path in pair.sender.paths() {
         assert_eq!(path.in_flight, 0, "{path:?}");
     }
 }
 
-/// Segment 0 on path 0, with copies on path 1 and then on path 2; everything else on path 1.
+/// Segment 0 goes to path 0, with copies on path 1 and then on path 2. All other segments go to
+/// path 1.
 fn three_ways() -> impl Scheduler {
     let mut copies = vec![PathId(2), PathId(1)];
     By(move |_: Time, connection: &Connection, paths: &[Path]| {
@@ -167,7 +172,8 @@ fn redundancy_under_losses_delivers_everything_and_balances_all_accounts() {
     }
 }
 
-/// A copy that nobody but the end's owner asks for leaves before new data, once; what cannot be copied is told.
+/// A copy that the endpoint's owner requests leaves before new data, once. Impossible copies are
+/// reported.
 #[test]
 fn a_copy_by_hand_needs_no_scheduler_that_copies() {
     let mut pair = Pair::new(mpquic_config(), &[20, 60], by_key(|path| path.srtt.as_nanos())).spaced(ms(1));
@@ -190,7 +196,8 @@ fn a_copy_by_hand_needs_no_scheduler_that_copies() {
     assert!(pair.sender.is_drained() && pair.error().is_none());
 }
 
-/// A path that stands by from some moment on carries nothing new; what costs more is avoided by who looks at costs.
+/// A path that becomes a backup carries no new data. A scheduler that considers costs avoids a more
+/// expensive path.
 #[test]
 fn terms_of_paths_change_while_a_connection_runs() {
     let mut pair = Pair::new(mpquic_config(), &[20, 20], in_turns()).spaced(ms(1));

@@ -1,4 +1,5 @@
-//! Another scheduler in the middle of a connection: nothing is lost, nothing goes twice, and the new one has what it needs.
+//! Replacement of the scheduler during a connection: no data is lost or duplicated, and the new
+//! scheduler's needs are met.
 
 use crate::common::{By, Fate, Pair, at, config, mpquic_config, mptcp_config, ms};
 use plait_sched::{
@@ -17,7 +18,7 @@ fn builtin(name: &str) -> Builtin {
     Builtin::new(name, &[]).expect("it is built in")
 }
 
-/// A generator whose state is all there is to it.
+/// A random generator without other state.
 struct Random(u64);
 
 impl Random {
@@ -27,7 +28,7 @@ impl Random {
     }
 }
 
-/// A plan of what to do first, the path that takes all later on, and what it hears.
+/// Initial decisions, the path for all later segments, and the received events.
 struct Planned {
     plan: Vec<Decision>,
     then: Option<usize>,
@@ -43,7 +44,7 @@ impl Planned {
     }
 }
 
-/// All on the first path.
+/// Assigns all segments to the first path.
 fn on_the_first() -> Planned {
     Planned { then: Some(0), ..Planned::new(&[]) }
 }
@@ -181,7 +182,7 @@ fn streams_go_in_the_order_that_the_new_one_wants() {
     assert_eq!((next.stream, next.segments_left), (2, 2), "the first stream has five left");
 }
 
-/// A scheduler that needs no more than this.
+/// A scheduler with these needs only.
 struct Needy<S> {
     needs: Capabilities,
     decide: S,
@@ -204,7 +205,8 @@ fn names() -> Vec<String> {
     names.collect()
 }
 
-/// One connection whose scheduler is replaced again and again, while packets are lost and paths fail: every byte arrives, once and in order.
+/// Replaces the scheduler of a connection repeatedly, while packets are lost and paths fail. Every
+/// byte arrives, once and in order.
 fn replaced_at_random(seed: u64, names: &[String]) {
     let mut random = Random(seed);
     for _ in 0..8 {
@@ -255,7 +257,7 @@ fn replaced_at_random_moments_every_byte_arrives_once() {
     }
 }
 
-/// Each pair of schedulers, the second in the place of the first in the middle of a transfer.
+/// Each pair of schedulers, with the second one replacing the first during a transfer.
 #[test]
 fn every_scheduler_goes_on_from_every_other() {
     for before in SCHEDULERS {

@@ -1,17 +1,17 @@
-//! Which round-trip times schedulers see of a path.
+//! Round-trip times of a path, as schedulers see them.
 
 use crate::common::{Fate, Pair, at, config, in_turns, mptcp_config, ms, segments};
 use plait_transport::ConnectionConfig;
 use plait_transport::cmt_sctp::{Config, WindowAccounting};
 use plait_transport::endpoint;
 
-/// A receive window of eight segments: no queue delays anything by more than that many milliseconds.
+/// A receive window of eight segments: no queue delays any packet by more than eight milliseconds.
 fn narrow() -> Config {
     let connection = ConnectionConfig { receive_window: segments(8), ..config().connection };
     Config { connection, accounting: WindowAccounting::Outstanding, ..config() }
 }
 
-/// Both ends over 20 and 100 ms after three seconds, with packets in turns.
+/// Returns both ends over 20 and 100 ms after three seconds, with packets in turns.
 fn settled(config: impl Into<endpoint::Config>) -> Pair<impl plait_sched::Scheduler> {
     let mut pair = Pair::new(config, &[20, 100], in_turns()).spaced(ms(1));
     pair.sender.write_endlessly();
@@ -19,7 +19,8 @@ fn settled(config: impl Into<endpoint::Config>) -> Pair<impl plait_sched::Schedu
     pair
 }
 
-/// What the long path carries is acknowledged 10 ms after its arrival over the short path, and 50 ms after it over its own.
+/// Data of the long path is acknowledged 10 ms after its arrival over the short path, and 50 ms
+/// after it over its own.
 #[test]
 fn an_own_round_trip_goes_both_ways_over_the_path() {
     let pair = settled(narrow());
@@ -30,8 +31,8 @@ fn an_own_round_trip_goes_both_ways_over_the_path() {
     assert!((ms(100)..ms(104)).contains(&long.min_rtt), "{}", long.min_rtt);
 }
 
-/// Half of the acknowledgements of what the long path carries go back over the other one, as it is that path's packet which
-/// is the second.
+/// Half of the acknowledgements for the long path's data go back over the other path, because the
+/// second packet is one of that path.
 #[test]
 fn delayed_acknowledgements_do_not_lengthen_it() {
     let pair = settled(Config { ack_every: 2, delayed_ack_for_cmt: true, ..narrow() });
@@ -46,7 +47,8 @@ fn a_subflow_acknowledges_for_itself() {
     }
 }
 
-/// A copy that arrives over the short path before what was sent over the long one must not count as its arrival.
+/// A copy that arrives over the short path before its original on the long one must not count as
+/// the original's arrival.
 #[test]
 fn what_was_sent_again_never_shortens_it() {
     for every in 3..40 {

@@ -1,11 +1,11 @@
-//! A scheduler that breaks its contract is stopped, with a reason.
+//! A scheduler that violates its contract is stopped with an error.
 
 use crate::common::{By, Pair, at, config, in_turns};
 use plait_sched::{Capabilities, Connection, Decision, Path, PathId, PathState, Scheduler, Time};
 use plait_transport::endpoint::{Endpoint, Side};
 use plait_transport::{Error, MAX_QUEUED, PathConfig, SchedulerFault};
 
-/// What becomes of a scheduler that always gives the same answer, at time zero.
+/// Returns the fault of a scheduler with a constant decision, at time zero.
 fn fault_of(decision: Decision) -> Option<SchedulerFault> {
     fault_of_scheduler(By(move |_, _: &Connection, _: &[Path]| decision), &[PathConfig::default(); 2])
 }
@@ -64,7 +64,7 @@ fn more_than_there_is() {
     assert_eq!(fault_of(assign(0, 101)), Some(fault));
 }
 
-/// A queue that is full takes no more; the rest waits until some of it has left.
+/// A full queue takes no more segments; the rest waits until the queue has space.
 #[test]
 fn an_absurdly_long_queue_takes_no_more() {
     let greedy =
@@ -89,7 +89,8 @@ fn a_copy_of_what_was_never_sent() {
     }
 }
 
-/// Segment by segment over two paths in turn, more of them than decisions are allowed that come to nothing.
+/// Assigns single segments to two paths in turn, more of them than the allowed number of decisions
+/// without effect.
 #[test]
 fn as_many_decisions_as_segments() {
     let single = By(|_, connection: &Connection, _: &[Path]| match connection.next_segment {
@@ -136,7 +137,7 @@ fn a_limit_of_nothing() {
     assert_eq!(limit(2, 1), Some(SchedulerFault::UnknownPath { path: PathId(2), paths: 2 }));
 }
 
-/// Needs nothing, whatever it does.
+/// A scheduler without declared needs.
 struct Modest(Decision);
 
 impl Scheduler for Modest {

@@ -1,4 +1,4 @@
-//! What the application writes, and how it comes out.
+//! The application's writes, and their delivery.
 
 use crate::common::{Pair, at, config, in_turns};
 

@@ -47,7 +47,7 @@ fn a_timeout_leaves_one_segment_and_slow_start() {
 #[test]
 fn the_timer_is_that_of_the_oldest_segment_in_flight() {
     let mut pair = Pair::new(config(), &[20], in_turns());
-    // One segment every 400 ms; the one sent at 800 ms is lost for good.
+    // One segment every 400 ms; every transmission of the one sent at 800 ms is lost.
     pair.script(|judged| if judged.segment() == Some(2) { Fate::Drop } else { Fate::Pass });
     for block in 0..5 {
         pair.run_until(at(400 * block));

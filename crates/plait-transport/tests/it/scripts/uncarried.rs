@@ -1,4 +1,4 @@
-//! What paths do not carry of what is in flight: the fact, and copies that go by it.
+//! Segments in flight that a path does not carry: the fact, and copies based on it.
 
 use crate::common::{By, Fate, Pair, at, config, mpquic_config, mptcp_config};
 use plait_sched::{Builtin, Capabilities, Connection, Decision, Path, Scheduler, Time, Value};
@@ -46,13 +46,13 @@ fn a_tail_that_is_lost_is_there_by_its_copy() {
     }
 }
 
-/// Copies what paths lack whenever it is told of something; `decided` counts.
+/// Copies the segments that a path lacks after every event; `decided` counts.
 fn copying(decided: &Rc<Cell<u64>>) -> impl Scheduler + use<> {
     let decided = Rc::clone(decided);
     let mut last = Vec::new();
     By(move |_: Time, connection: &Connection, paths: &[Path]| {
         for path in paths {
-            // The oldest one is the only one of which carriers are told: both facts must agree there.
+            // Carriers are known only for the oldest segment: there both facts must agree.
             if let Some(oldest) = connection.oldest_unacked {
                 let lacks = path.uncarried == Some(oldest.segment);
                 let carries = oldest.carried.contains(path.id);
@@ -103,7 +103,7 @@ fn what_a_path_lacks_and_what_the_oldest_is_carried_by_agree() {
     }
 }
 
-/// Who does not declare it is not told.
+/// A scheduler that does not declare this need does not see the fact.
 #[test]
 fn others_are_told_nothing() {
     struct Silent;

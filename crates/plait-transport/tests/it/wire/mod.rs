@@ -1,4 +1,4 @@
-//! The wire formats: what is written is read again, whatever it is; what is cut or made up is refused.
+//! Wire formats: encoded packets are decoded again; truncated and invented ones are refused.
 
 mod number;
 mod quic;
@@ -7,12 +7,12 @@ mod tcp;
 
 use proptest::prelude::*;
 
-/// Bytes that live as long as the tests, since decoded structs borrow.
+/// Bytes with the lifetime of the tests, since decoded structs borrow.
 fn payload(length: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = &'static [u8]> {
     prop::collection::vec(any::<u8>(), length).prop_map(|bytes| &*bytes.leak())
 }
 
-/// True in one of four cases, more often than not false.
+/// True in one of four cases.
 fn rarely() -> impl Strategy<Value = bool> {
     prop::bool::weighted(0.25)
 }

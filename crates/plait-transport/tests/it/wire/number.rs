@@ -42,7 +42,8 @@ proptest! {
         let truncated = Truncated::new(number, acknowledged);
         prop_assert!((1..=4).contains(&truncated.bytes));
         prop_assert!(u64::from(truncated.low) < 1u64 << (8 * truncated.bytes));
-        // The receiver has got all that it acknowledged, and of the others any that were sent before, or a few sent later.
+        // The receiver has all packets that it acknowledged. Of the others it has any that were
+        // sent before, or a few sent later.
         let latest = first + arrived.index(ahead as usize + 1) as u64;
         let largest = if before { Some(number + 50) } else { latest.checked_sub(1) };
         prop_assert_eq!(truncated.expand(largest), number, "{:?} after {:?}", truncated, largest);

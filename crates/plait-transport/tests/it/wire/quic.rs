@@ -10,7 +10,7 @@ use plait_transport::wire::quic::{
 };
 use proptest::prelude::*;
 
-/// Of any length on the wire.
+/// An integer of any length on the wire.
 fn integer() -> impl Strategy<Value = VarInt> {
     (0u32..62, any::<u64>())
         .prop_map(|(bits, value)| VarInt::new(value & ((2 << bits) - 1)).unwrap_or(VarInt::MAX))
@@ -59,7 +59,7 @@ fn path_frame() -> impl Strategy<Value = PathFrame> {
     ]
 }
 
-/// An offset from which on a frame may carry a few bytes.
+/// An offset at which a frame may carry a few bytes.
 fn offset() -> impl Strategy<Value = VarInt> {
     integer().prop_map(|offset| VarInt::new(offset.get().min(VarInt::MAX.get() - 100)).unwrap())
 }
@@ -75,7 +75,7 @@ fn stream(to_end: bool) -> impl Strategy<Value = Stream<'static>> {
     })
 }
 
-/// Frames that may stand anywhere.
+/// Frames that may occur at any place.
 fn frame() -> impl Strategy<Value = Frame<'static>> {
     let directions = || any::<bool>().prop_map(|both| if both { Directions::Both } else { Directions::One });
     let streams = || (0u64..=1 << 60).prop_map(|limit| VarInt::new(limit).unwrap());
@@ -109,7 +109,7 @@ fn frame() -> impl Strategy<Value = Frame<'static>> {
     ]
 }
 
-/// A packet's frames: padding does not stand beside padding, what has no length is the last.
+/// A packet's frames: padding is not adjacent to padding, and a frame without a length is the last.
 fn frames() -> impl Strategy<Value = Vec<Frame<'static>>> {
     let last = prop_oneof![
         stream(true).prop_map(Frame::Stream),
@@ -145,7 +145,7 @@ fn header() -> impl Strategy<Value = Header<'static>> {
     ]
 }
 
-/// How long the connection ID is, where the packet does not say.
+/// Returns the length of the connection ID for packets that do not include it.
 fn id_bytes(header: &Header<'_>) -> usize {
     match header {
         Header::Long(_) => 0,
@@ -196,7 +196,7 @@ proptest! {
         let bytes = encoded(&header, &frames);
         let bound = match header {
             Header::Long(_) => bytes.len(),
-            // Its end is that of the datagram.
+            // The end of a short packet is that of the datagram.
             Header::Short(short) => 1 + id_bytes(&header) + usize::from(short.number.bytes) + TAG_BYTES,
         };
         for end in 0..bound {
@@ -212,7 +212,8 @@ proptest! {
         for end in 1..bytes.len() {
             match all(&bytes[..end]) {
                 Err(DecodeError::Short { .. }) => {}
-                // More ranges are announced than there is room for, which is seen before they are read.
+                // The announced ranges exceed the available bytes, which is detected before they
+                // are read.
                 Err(DecodeError::Length { field: "ACK's number of ranges", .. }) => {}
                 other => prop_assert!(false, "{}: {:?}", end, other),
             }
@@ -248,7 +249,7 @@ proptest! {
         let mut bytes = Vec::new();
         parameters.encode(&mut bytes);
         prop_assert_eq!(TransportParameters::decode(&bytes), Ok(parameters));
-        // One that nobody knows (RFC 9000 §18.1) is skipped.
+        // An unknown parameter (RFC 9000 §18.1) is skipped.
         let with_unknown = [&[0x1b, 2, 7, 7], &bytes[..]].concat();
         prop_assert_eq!(TransportParameters::decode(&with_unknown), Ok(parameters));
         for end in 0..bytes.len() {
@@ -265,7 +266,7 @@ fn integers<const N: usize>(values: [u32; N]) -> [VarInt; N] {
     values.map(VarInt::from_u32)
 }
 
-/// The code points of draft-ietf-quic-multipath-21, in two bytes but for PATH_ACK's.
+/// The code points of draft-ietf-quic-multipath-21, in two bytes except for PATH_ACK.
 #[test]
 fn frames_of_the_multipath_extension_by_hand() {
     let [one, two] = integers([1, 2]);
@@ -305,7 +306,7 @@ fn frames_of_the_multipath_extension_by_hand() {
     assert_eq!(parameters, [0x3e, 1, 3]);
 }
 
-/// A STREAM frame's type says what it has (RFC 9000 §19.8).
+/// A STREAM frame's type tells which fields it has (RFC 9000 §19.8).
 #[test]
 fn frames_of_streams_by_hand() {
     let [id, offset] = integers([3, 64]);
@@ -343,7 +344,7 @@ fn what_the_formats_forbid_is_refused() {
     assert_eq!(refused(&[0x1f]), "frame type at byte 0: 0x1f is not allowed");
     assert_eq!(refused(&[1, 0x40, 1]), "frame type at byte 1: 0x1 is not allowed", "not in the shortest way");
     assert_eq!(refused(&[0x7e, 0x7d]), "frame type at byte 0: 0x3e7d is not allowed");
-    // More ranges than there can be; a range and a gap that reach below 0.
+    // More ranges than possible; a range and a gap that reach below 0.
     let many = [2, 9, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0];
     assert_eq!(refused(&many), "ACK's number of ranges at byte 3: its length cannot be 4611686018427387903");
     assert_eq!(refused(&[2, 9, 0, 0, 10]), "ACK's range at byte 4: 0xa is not allowed");

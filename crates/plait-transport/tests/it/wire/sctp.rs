@@ -50,7 +50,7 @@ fn parameter() -> impl Strategy<Value = Parameter<'static>> {
         any::<Ipv4Addr>().prop_map(Parameter::Ipv4Address),
         any::<Ipv6Addr>().prop_map(Parameter::Ipv6Address),
         payload(0..30).prop_map(Parameter::StateCookie),
-        // One that is skipped; others end the chunk.
+        // A parameter that is skipped; other unknown ones end the chunk.
         (0xc001u16.., payload(0..10)).prop_map(|(kind, value)| Parameter::Unknown { kind, value }),
     ]
 }
@@ -95,7 +95,7 @@ fn encoded(header: &Header, chunks: &[Chunk<'_>]) -> Vec<u8> {
     bytes
 }
 
-/// Gives bytes from outside the checksum that lets them in.
+/// Sets a valid checksum, so that invented bytes are decoded.
 fn sealed(mut packet: Vec<u8>) -> Vec<u8> {
     packet[8..12].fill(0);
     let sum = crc32c::crc32c(&packet);
@@ -158,7 +158,7 @@ proptest! {
 
 const HEADER: Header = Header { source_port: 1, destination_port: 2, verification_tag: 3 };
 
-/// A packet with these bytes as its chunks.
+/// Returns a packet with these bytes as its chunks.
 fn packet(chunks: &[u8]) -> Vec<u8> {
     sealed([encoded(&HEADER, &[]), chunks.to_vec()].concat())
 }
@@ -177,7 +177,7 @@ fn a_sack_by_hand() {
     assert_eq!(bytes[12..], expected);
 }
 
-/// RFC 9260 §3.2: by the upper two bits of the type, what follows is processed or is not.
+/// RFC 9260 §3.2: the upper two bits of the type tell whether the rest is processed.
 #[test]
 fn unknown_chunks_are_skipped_or_end_the_packet() {
     let known = [11, 0, 0, 4];
@@ -188,14 +188,14 @@ fn unknown_chunks_are_skipped_or_end_the_packet() {
         assert_eq!(read[0], Chunk::Unknown(unknown));
         assert_eq!((read.len(), unknown.action().reports()), (chunks, reports), "{kind:#x}");
     }
-    // The same rule for parameters, whose types have 16 bits.
+    // The same rule holds for parameters, whose types have 16 bits.
     let parameters = [0x3f, 0xf0, 0, 4, 0, 7, 0, 4];
     let bytes = packet(&[&[1, 0, 0, 28][..], &[0; 16], &parameters].concat());
     let Chunk::Init(init) = &all(&bytes).unwrap()[0] else { panic!("an INIT") };
     assert_eq!(init.parameters, [Parameter::Unknown { kind: 0x3ff0, value: &[] }]);
 }
 
-/// A peer that does not know the chunk of our own reads what is around it.
+/// A peer that does not know our private chunk reads the chunks around it.
 #[test]
 fn our_own_chunk_is_one_that_peers_skip() {
     let bytes = encoded(&HEADER, &[Chunk::Changes(Changes::default())]);
@@ -209,7 +209,7 @@ fn lengths_that_contradict_are_refused() {
     assert_eq!(refused(&[11, 0, 0, 9, 0]), "chunk at byte 16: 4 bytes are missing");
     let data = [&[0, 3, 0, 16][..], &[0; 12]].concat();
     assert_eq!(refused(&data), "DATA's payload at byte 28: its length cannot be 0");
-    // As many blocks as can be announced, and none there.
+    // The largest announced numbers of blocks, and no block present.
     let sack = [&[3, 0, 0, 16][..], &[0; 8], &[0xff; 4]].concat();
     assert_eq!(refused(&sack), "SACK's gap blocks and duplicates at byte 28: its length cannot be 524280");
     let reversed = [&[3, 0, 0, 20][..], &[0; 8], &[0, 1, 0, 0, 0, 5, 0, 4]].concat();

@@ -96,7 +96,7 @@ fn option() -> impl Strategy<Value = TcpOption<'static>> {
     ]
 }
 
-/// Options as far as there is room.
+/// Options, as many as fit.
 fn options() -> impl Strategy<Value = (Options, Vec<TcpOption<'static>>)> {
     prop::collection::vec(option(), 0..6).prop_map(|mut list| {
         let mut options = Options::new();
@@ -163,7 +163,7 @@ proptest! {
         }
     }
 
-    /// An option that is cut is refused, or is another one that is as long as that.
+    /// A truncated option is refused, or decoded as another option of the shorter length.
     #[test]
     fn an_option_that_is_cut_anywhere_is_refused(option in option()) {
         let mut options = Options::new();
@@ -171,11 +171,11 @@ proptest! {
         let bytes = options.padded();
         let whole = option.encoded_bytes();
         for end in 1..whole {
-            // At the end of the options: its length tells more than there is.
+            // At the end of the options: its length exceeds the remaining bytes.
             let cut = segment(&[&vec![1; OPTION_BYTES - end][..], &bytes[..end]].concat());
             let error = all(&cut).unwrap_err();
             prop_assert!(error.is_short(), "{}: {}", end, error);
-            // With a length that fits: nothing breaks.
+            // With a matching length: nothing breaks.
             if end >= 2 {
                 let mut shorter = bytes[..end].to_vec();
                 shorter[1] = end as u8;
@@ -212,7 +212,7 @@ proptest! {
     }
 }
 
-/// A segment with these bytes as its options.
+/// Returns a segment with these bytes as its options.
 fn segment(options: &[u8]) -> Vec<u8> {
     let words = (20 + options.len()) / 4;
     [&[0; 12][..], &[(words as u8) << 4], &[0; 7], options].concat()
@@ -224,7 +224,7 @@ fn refused(options: &[u8]) -> String {
     all(&segment(&padded)).unwrap_err().to_string()
 }
 
-/// A SYN with the options that Linux sends, in its order.
+/// A SYN with Linux' options, in Linux' order.
 #[test]
 fn a_syn_by_hand() {
     let mut options = Options::new();
@@ -299,7 +299,8 @@ fn options_beyond_their_room_are_not_taken() {
     assert_eq!(options.padded().len(), OPTION_BYTES);
 }
 
-/// RFC 8684 §3.3.1: over the whole number, the subflow's number, the length, zeros, and the payload.
+/// RFC 8684 §3.3.1: over the whole number, the subflow's number, the length, zeros, and the
+/// payload.
 #[test]
 fn the_checksum_of_a_mapping() {
     let sum = Mapping::checksum(0x0001_0002_0003_0004, 0x0005_0006, 3, &[0x00, 0x07, 0x08]);

@@ -1,4 +1,5 @@
-//! By Linux' rules an acknowledgement waits for as long as the last ones waited in vain, but no longer than a round trip.
+//! Linux' rules for delayed acknowledgements: the delay grows with delays in vain, but not beyond a
+//! round-trip time.
 
 use super::linux::{PAYLOAD, linux};
 use crate::common::{Log, at, ms, sent_by};
@@ -16,7 +17,7 @@ struct Listener {
 }
 
 impl Listener {
-    /// Has answered a SYN, and heard `round_trip` later that the answer arrived.
+    /// A receiver that has answered a SYN and got the confirmation `round_trip` later.
     fn new(round_trip: Duration) -> Self {
         let mut config = Config { handshake: true, ..linux() };
         config.connection.receive_window = 30 * PAYLOAD;
@@ -28,13 +29,13 @@ impl Listener {
         listener
     }
 
-    /// Takes a packet; true if it is answered at once.
+    /// Processes a packet. Returns true if it is answered at once.
     fn take(&mut self, packet: &Packet) -> bool {
         self.receiver.handle_packet(self.now, PATH, packet, &mut self.log);
         !sent_by(|sink| self.receiver.transmit(sink)).is_empty()
     }
 
-    /// How long the acknowledgement of the next segment waits, which comes `later`.
+    /// Returns the delay of the acknowledgement for the next segment, which arrives `later`.
     fn wait(&mut self, later: Duration) -> Duration {
         self.now += later;
         let data = Data { segment: self.next, bytes: PAYLOAD as u32 };
@@ -60,8 +61,8 @@ impl Listener {
     }
 }
 
-/// What the first acknowledgements that wait at all wait; one segment each 150 ms. Those before them leave at once, also while the
-/// window still grows.
+/// Returns the first delays above zero, for one segment per 150 ms. Earlier acknowledgements leave
+/// at once, also while the window still grows.
 fn waits(listener: &mut Listener) -> Vec<Duration> {
     let first = (0..1_000).map(|_| listener.wait(ms(150))).find(|wait| *wait > Duration::ZERO);
     let mut waits = vec![first.expect("the window stops growing")];
@@ -69,7 +70,8 @@ fn waits(listener: &mut Listener) -> Vec<Duration> {
     waits
 }
 
-/// A timer of so many milliseconds runs out a tick late, one of more than 63 up to eight.
+/// A timer of `milliseconds` expires a tick late; one of more than 63 ms expires up to eight ms
+/// late.
 fn about(milliseconds: u64) -> impl Fn(&Duration) -> bool {
     move |wait| (ms(milliseconds)..=ms(milliseconds + 8)).contains(wait)
 }
@@ -103,7 +105,7 @@ fn what_comes_again_ends_the_waiting() {
 
 #[test]
 fn a_pause_of_more_than_a_timeout_ends_it_too() {
-    // The timeout is what the first round trip makes it: 20 ms and 200.
+    // The timeout follows from the first round-trip time: 20 ms plus 200.
     let after = |pause| {
         let mut listener = Listener::new(ms(20));
         waits(&mut listener);

@@ -1,4 +1,4 @@
-//! By Linux' rules what waits in the paths' queues goes before the next decision.
+//! By Linux' rules, segments in the paths' queues leave before the next decision.
 
 use super::linux::{PAYLOAD, linux};
 use crate::common::{By, Log, at, sent_by};
@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 const PATH: PathId = PathId(0);
 
-/// Segments that leave now on the first path.
+/// Returns the segments that leave now on the first path.
 fn sent(sender: &mut Endpoint<impl Scheduler>, now: Time) -> Vec<u64> {
     let packets = sent_by(|sink| sender.transmit(now, sink, &mut Log::default()).expect("no fault"));
     let segment = |packet| match packet {
@@ -22,8 +22,9 @@ fn sent(sender: &mut Endpoint<impl Scheduler>, now: Time) -> Vec<u64> {
     packets.into_iter().filter_map(segment).collect()
 }
 
-/// Six segments are for the path, of which four may be in flight, and later two, as soon as the scheduler says so. What leaves when
-/// the first two have arrived.
+/// Returns the segments that leave after the first two have arrived. Six segments are assigned to
+/// the path, of which four may be in flight. Later two may be in flight, once the scheduler says
+/// so.
 fn after_a_new_limit(rules: Rules, all_at_once: bool) -> Vec<u64> {
     let scheduler = By(move |now, connection: &Connection, paths: &[Path]| {
         let in_flight = if now == at(0) { 4 } else { 2 };
@@ -50,7 +51,7 @@ fn after_a_new_limit(rules: Rules, all_at_once: bool) -> Vec<u64> {
 #[test]
 fn a_queue_leaves_by_the_limit_of_before() {
     assert_eq!(after_a_new_limit(Rules::LINUX, false), [4, 5]);
-    // The scheduler is asked although it has nothing to assign, as something waits there.
+    // The scheduler is called although no data is unassigned, because the queue holds segments.
     assert_eq!(after_a_new_limit(Rules::LINUX, true), [4, 5]);
     assert_eq!(after_a_new_limit(Rules::STANDARD, false), []);
 }
@@ -83,7 +84,7 @@ fn the_first_path_that_may_send_goes_first() {
     assert!(left.is_sorted(), "{left:?}");
 }
 
-/// Gives all to the first path, and counts the calls without new data.
+/// Assigns all segments to the first path, and counts the calls without new data.
 struct Counting(Rc<Cell<u32>>);
 
 impl Scheduler for Counting {
@@ -98,7 +99,7 @@ impl Scheduler for Counting {
     }
 }
 
-/// The kernel learns by asking that no queue holds anything any more (`sched_backlog`).
+/// The kernel calls the scheduler once more to learn that all queues are empty (`sched_backlog`).
 #[test]
 fn the_scheduler_is_asked_once_more_when_the_last_queue_is_empty() {
     let asked = |rules: Rules| {

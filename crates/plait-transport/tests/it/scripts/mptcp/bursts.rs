@@ -1,4 +1,4 @@
-//! What Linux does at the beginning and at the end of a burst, and what it reports before it is too late.
+//! Linux' behaviour at the beginning and at the end of a burst, and its early reports.
 
 use super::linux::{PAYLOAD, linux};
 use crate::common::{By, Fate, Log, Pair, at, by_key, in_turns, mptcp_config, ms, sent_by};
@@ -11,8 +11,8 @@ use std::rc::Rc;
 
 const BEGIN: Time = Time::from_nanos(100_000_000);
 
-/// A receiver whose acknowledgements are not all at once any more, and the number of the next segment: all before are
-/// acknowledged.
+/// Returns a receiver that delays acknowledgements, and the number of the next segment. All earlier
+/// segments are acknowledged.
 fn settled() -> (Receiver, Log, u64) {
     let (mut receiver, mut log) = (Receiver::new(&linux(), 1), Log::default());
     let next = settle(&mut receiver, &mut log);
@@ -27,7 +27,7 @@ fn settle(receiver: &mut Receiver, log: &mut Log) -> u64 {
     next + 1
 }
 
-/// A segment arrives; the acknowledgements that leave at once.
+/// Delivers a segment. Returns the acknowledgements that leave at once.
 fn take(receiver: &mut Receiver, log: &mut Log, number: u64, push: bool) -> Vec<Ack> {
     take_at(receiver, log, number, push, BEGIN + ms(number))
 }
@@ -53,18 +53,18 @@ fn take_at(receiver: &mut Receiver, log: &mut Log, number: u64, push: bool, now:
 fn what_was_put_off_is_reported_before_another_run_would_hide_it() {
     let (mut receiver, mut log, next) = settled();
     let mut take = |number| take(&mut receiver, &mut log, next + number, false);
-    // 0 is missing. The first segment beyond it opens the window a last time, three more are acknowledged at once; then
-    // acknowledgements are put together.
+    // 0 is missing. The first segment beyond it opens the window a last time, and three more are
+    // acknowledged at once. Later acknowledgements are compressed.
     assert_eq!([1, 2, 5, 6].map(|number| take(number).len()), [1, 1, 1, 1]);
     assert_eq!(take(7).len(), 0);
-    // There is room for one run: 7 would never be heard of.
+    // There is space for one run: 7 would never be reported.
     let acks = take(10);
     assert_eq!(acks.len(), 1);
     assert_eq!(acks[0].blocks().collect::<Vec<_>>(), [(next + 5, next + 7)]);
-    // What goes on with one of the two newest runs hides nothing.
+    // A segment that extends one of the two newest runs hides nothing.
     assert_eq!([11, 8].map(|number| take(number).len()), [0, 0]);
     assert_eq!(take(13)[0].blocks().next(), Some((next + 5, next + 8)));
-    // The acknowledgement that 13 let out was its own, too: the next one tells of 15 alone.
+    // The acknowledgement caused by 13 was also its own: the next one reports only 15.
     assert_eq!(take(15).len(), 0);
     assert_eq!(take(17)[0].blocks().collect::<Vec<_>>(), [(next + 15, next + 15)]);
 }
@@ -77,10 +77,12 @@ fn the_end_of_a_burst_is_acknowledged_as_soon_as_everything_is_read() {
     assert_eq!([take(2, true), take(3, true)], [1, 1]);
 }
 
-/// A pause is what is longer than the receiver's own retransmission timeout: 1 s, or what a handshake's round trip makes of it.
+/// A pause is longer than the receiver's own retransmission timeout: 1 s, or the value from a
+/// handshake's round-trip time.
 #[test]
 fn a_gap_that_is_long_in_being_filled_is_a_pause() {
-    // Acknowledgements of six segments after a gap that was filled `wait` ms after the segment before it.
+    // Returns the number of acknowledgements for six segments after a gap that was filled `wait` ms
+    // after the segment before it.
     let after = |mut receiver: Receiver, wait: u64| {
         let mut log = Log::default();
         let first = settle(&mut receiver, &mut log);
@@ -88,7 +90,7 @@ fn a_gap_that_is_long_in_being_filled_is_a_pause() {
         let mut take = |number: u64, after: u64| {
             take_at(&mut receiver, &mut log, first + number, false, last + ms(after)).len()
         };
-        // What comes beyond the gap does not end the pause.
+        // Segments beyond the gap do not end the pause.
         (1..=5).for_each(|number| _ = take(number, number * wait / 6));
         take(0, wait);
         (6..12).map(|number| take(number, wait + number)).sum::<usize>()
@@ -106,7 +108,8 @@ fn a_gap_that_is_long_in_being_filled_is_a_pause() {
     assert_eq!([250, 270].map(|wait| after(opened(), wait)), [3, 6]);
 }
 
-/// Plain TCP's application writes 64 KiB at a time, all before the first acknowledgement tells more than the SYN's answer did.
+/// Plain TCP's application writes 64 KiB at a time, all before the first acknowledgement advertises
+/// more than the SYN/ACK did.
 #[test]
 fn plain_tcp_marks_what_ends_half_a_window_of_writing() {
     let marks = Rc::new(RefCell::new(Vec::new()));
@@ -120,7 +123,8 @@ fn plain_tcp_marks_what_ends_half_a_window_of_writing() {
     });
     pair.send_file(150 * PAYLOAD);
     pair.run_until(at(1_000));
-    // 22 * 1452 bytes are less than 65,535 / 2, 23 are more; likewise beyond 65,536 and 131,072. The last is the file's end.
+    // 22 * 1452 bytes are less than 65,535 / 2, 23 are more; equally beyond 65,536 and 131,072. The
+    // last mark is at the file's end.
     assert_eq!(*marks.borrow(), [22, 67, 112, 149]);
 }
 
@@ -155,7 +159,8 @@ fn the_first_burst_after_a_pause_begins_with_the_initial_window() {
     let before = pair.window(0);
     assert!(before > 40, "{before}");
     pair.sender.write(150 * PAYLOAD);
-    // A round trip and 200 ms is the timeout: one of them halves the window less often than there are packets.
+    // The timeout is a round-trip time and 200 ms. The window is halved fewer times than there are
+    // packets.
     pair.run_until(at(2_001));
     assert_eq!(pair.log.sent_on(0, at(2_000)), 10);
 }
@@ -164,7 +169,8 @@ fn the_first_burst_after_a_pause_begins_with_the_initial_window() {
 fn a_subflow_carries_no_more_than_the_window_that_it_was_told() {
     let config = linux();
     let connection = ConnectionConfig { receive_window: 60 * PAYLOAD, ..config.connection };
-    // What arrives over the slow path is acknowledged to the connection over the fast one long before it is on its own.
+    // Data of the slow path is acknowledged to the connection over the fast one long before it is
+    // acknowledged on its own.
     let mut pair =
         Pair::new(Config { connection, ..config }, &[20, 400], by_key(|path| u64::from(path.in_flight)));
     pair.sender.write_endlessly();
@@ -176,7 +182,8 @@ fn a_subflow_carries_no_more_than_the_window_that_it_was_told() {
     assert!((40..=61).contains(&most), "{most}");
 }
 
-/// Whatever is asked for between two acknowledgements is one penalty, and falls due with the second.
+/// Several penalties between two acknowledgements count as one, which is due with the second
+/// acknowledgement.
 #[test]
 fn a_penalty_waits_for_the_next_acknowledgement_and_counts_once() {
     let mut penalties = 0;

@@ -1,4 +1,4 @@
-//! By Linux' rules a subflow keeps what it was given although its own window is shut.
+//! By Linux' rules a subflow keeps its assigned segments although its own window is closed.
 
 use super::linux::{PAYLOAD, linux};
 use crate::common::{By, Log, at, ms, sent_by};
@@ -15,12 +15,12 @@ const SHUT: PathId = PathId(1);
 struct Hand<S> {
     sender: Endpoint<S>,
     log: Log,
-    /// What waits for the second path is to be taken back.
+    /// True to request a recall of the second path's queue.
     recall: Rc<Cell<bool>>,
 }
 
 impl<S: Scheduler> Hand<S> {
-    /// What leaves on the second path now.
+    /// Returns the segments that leave on the second path now.
     fn sent(&mut self, now: Time) -> Vec<TcpSegment> {
         let packets = sent_by(|sink| self.sender.transmit(now, sink, &mut self.log).expect("no fault"));
         let segment = |packet| match packet {
@@ -30,7 +30,8 @@ impl<S: Scheduler> Hand<S> {
         packets.into_iter().filter_map(segment).collect()
     }
 
-    /// `path` has got so many segments and the stream so many, and there is room for `window` more.
+    /// Delivers an acknowledgement on `path` with these numbers of received segments of the subflow
+    /// and of the stream, and a window of `window` segments.
     fn told(&mut self, now: Time, path: PathId, (subflow, data): (u64, u64), window: u64, echo: u32) {
         let ack = Ack::new(subflow, data, 0, echo).with_window(data * PAYLOAD, window * PAYLOAD);
         self.sender.handle_packet(now, path, &Packet::Ack(ack), &mut self.log);
@@ -41,7 +42,8 @@ fn numbers(segments: &[TcpSegment]) -> Vec<(u64, u64, u32)> {
     segments.iter().map(|sent| (sent.number, sent.data.segment, sent.data.bytes)).collect()
 }
 
-/// Ten of 14 segments, all of them for the second path, have left there; the window has room for so many.
+/// Returns a connection with 14 segments for the second path, of which ten have left. The receive
+/// window admits `window` segments.
 fn sending(window: u64) -> Hand<impl Scheduler> {
     let recall = Rc::new(Cell::new(false));
     let asked = Rc::clone(&recall);
@@ -62,8 +64,8 @@ fn sending(window: u64) -> Hand<impl Scheduler> {
     hand
 }
 
-/// The connection's window has room for all 14. Eight are on their way, the path's own window is that large, and its congestion window
-/// has room for the other four.
+/// Returns a connection whose window admits all 14. Eight segments are in flight, the path's own
+/// window has the same size, and its congestion window admits the other four.
 fn shut() -> Hand<impl Scheduler> {
     let mut hand = sending(19);
     hand.told(at(20), SHUT, (2, 2), 8, 0);
@@ -76,7 +78,7 @@ fn shut() -> Hand<impl Scheduler> {
 fn nobody_takes_back_what_only_the_subflows_own_window_holds_back() {
     let mut hand = shut();
     hand.recall.set(true);
-    // Copies of two of them have arrived by the other path.
+    // Copies of two of them have arrived over the other path.
     hand.told(at(21), OTHER, (0, 12), 2, 0);
     assert!(hand.sent(at(21)).is_empty());
     assert!(!hand.recall.get());
@@ -123,7 +125,7 @@ fn a_subflow_that_repairs_after_a_timeout_gets_nothing_of_its_queue() {
     assert_eq!(left, expected, "first what was lost, and nothing new");
 }
 
-/// Waits, and keeps the window that it was shown.
+/// Waits, and records the window.
 struct Seen {
     window: Rc<Cell<u64>>,
     /// See [`Scheduler::send_memory`], which only Linux' own scheduler has.
@@ -141,7 +143,8 @@ impl Scheduler for Seen {
     }
 }
 
-/// Segments that the window admits before anything was sent. The window of the handshake has no scale.
+/// Returns the number of segments that the window admits before anything was sent. The window of
+/// the handshake has no scale.
 fn admitted(memory: Option<u64>, send_buffer: u64) -> u64 {
     let window = Rc::new(Cell::new(0));
     let scheduler = Seen { window: Rc::clone(&window), memory };

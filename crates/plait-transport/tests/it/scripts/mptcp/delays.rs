@@ -12,7 +12,7 @@ fn is_ack(judged: &Judged<'_>) -> bool {
 #[test]
 fn the_estimate_is_the_forward_delay_within_a_tick() {
     let mut pair = Pair::new(mptcp_config(), &[20, 20], in_turns());
-    // Pipes of 10 ms each way; acknowledgements of the second path take 70 ms longer.
+    // Pipes of 10 ms in each direction; acknowledgements of the second path take 70 ms longer.
     pair.script(|judged| if judged.path == 1 && is_ack(judged) { Fate::Late(ms(70)) } else { Fate::Pass });
     for block in 0..200 {
         pair.run_until(at(block * 7));

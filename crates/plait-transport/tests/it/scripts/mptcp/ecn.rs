@@ -1,4 +1,5 @@
-//! Explicit congestion notification: who may be marked, how a mark comes back, and what it costs.
+//! Explicit congestion notification: ECN-capable packets, the echo of a mark, and the reaction to
+//! it.
 
 use super::linux::{PAYLOAD, linux};
 use crate::common::{Fate, Judged, Pair, at, in_turns, mptcp_config, ms};
@@ -8,7 +9,8 @@ use plait_transport::packet::{Packet, SegmentEcn};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What was seen of data (number on the subflow, headers) and of acknowledgements (ECE), when it was sent.
+/// Data packets (number on the subflow, headers) and acknowledgements (ECE), as seen at
+/// transmission.
 #[derive(Default)]
 struct Seen {
     data: Vec<(Time, u64, SegmentEcn)>,
@@ -65,7 +67,8 @@ fn who_has_not_agreed_is_neither_capable_nor_marked() {
     }
 }
 
-/// RFC 3168 §6.1.3: every acknowledgement tells from the mark on until the sender has answered it.
+/// RFC 3168 §6.1.3: from the mark on, every acknowledgement echoes it until the sender has
+/// answered.
 #[test]
 fn a_mark_is_echoed_until_the_sender_answers() {
     for config in [standard(), as_linux()] {
@@ -85,7 +88,8 @@ fn a_mark_is_echoed_until_the_sender_answers() {
     }
 }
 
-/// RFC 3168 §6.1.2: the window is halved as by a loss; §6.1.5: what is sent again may not be marked.
+/// RFC 3168 §6.1.2: a mark halves the window like a loss; §6.1.5: retransmissions are not
+/// ECN-capable.
 #[test]
 fn a_mark_halves_the_window_and_a_retransmission_is_not_capable() {
     let (mut pair, seen) = watched(standard(), |judged| match judged.segment() {
@@ -105,7 +109,8 @@ fn a_mark_halves_the_window_and_a_retransmission_is_not_capable() {
     assert_eq!(sent.iter().map(|ecn| ecn.capable).collect::<Vec<_>>(), [true, false]);
 }
 
-/// However many marks come back within a round trip: one reduction. If they go on, one per round trip.
+/// Several marks within a round trip cause one reduction. Continuing marks cause one per round
+/// trip.
 #[test]
 fn there_is_one_reduction_per_window_of_data() {
     for config in [standard(), as_linux()] {
@@ -117,7 +122,8 @@ fn there_is_one_reduction_per_window_of_data() {
         pair.run_until(at(1_500));
         let answers = seen.borrow().reduced();
         assert!(answers.len() > 4, "{answers:?}");
-        // Two answers are at least the window between them that was in flight at the first one: two segments.
+        // Two answers are at least a window apart, the window in flight at the first one: two
+        // segments.
         let times: Vec<Time> = answers
             .iter()
             .filter_map(|number| seen.borrow().data.iter().find(|sent| sent.1 == *number).map(|sent| sent.0))
@@ -145,8 +151,8 @@ fn a_loss_in_a_window_that_was_reduced_by_a_mark_costs_nothing_more() {
     }
 }
 
-/// tcp_enter_cwr: the window shrinks in proportion, so that packets keep leaving, and stays until something that was sent after it
-/// arrives.
+/// tcp_enter_cwr: the window shrinks in proportion, so that packets keep leaving. It stays until
+/// later data arrives.
 #[test]
 fn as_linux_packets_keep_leaving_while_the_window_shrinks() {
     let (mut pair, _) = watched(as_linux(), marks(60));
@@ -157,7 +163,7 @@ fn as_linux_packets_keep_leaving_while_the_window_shrinks() {
             break arrived.0;
         }
     };
-    // Heard 10 ms later.
+    // The sender learns of it 10 ms later.
     pair.run_until(marked + ms(10));
     let (before, _) = pair.sender.window(PathId(0));
     pair.run_until(marked + ms(15));

@@ -1,4 +1,4 @@
-//! Subflows that fall silent: reinjection, failure, return, backup.
+//! Silent subflows: reinjection, failure, return, backup.
 
 use crate::common::{By, Fate, Pair, at, by_key, in_turns, mptcp_config, ms};
 use plait_sched::{Connection, Decision, Path, PathState};
@@ -15,7 +15,7 @@ fn after_a_timeout_the_other_subflow_carries_what_the_silent_one_holds_back() {
     assert_eq!(pair.log.delivered.len(), 20, "{:?}", pair.log.delivered);
     let counters = pair.sender.counters();
     assert!(counters.reinjections > 0 && counters.timeouts > 0, "{counters:?}");
-    // At the level of the stream everything has arrived; the subflow still owes its numbers.
+    // The stream has arrived completely; the subflow still owes its numbers.
     assert!(pair.sender.is_drained());
 }
 
@@ -118,8 +118,8 @@ fn a_scheduler_that_queues_everything_on_a_silent_subflow_gets_it_back() {
     assert_eq!(pair.log.delivered.len(), 100);
 }
 
-/// A path that is cut for ever while the other one works, and an application that says nothing for long: the dead subflow
-/// counts timeouts without end, and no data brings an acknowledgement in between.
+/// One path is cut forever while the other works, and the application is idle for long. The dead
+/// subflow counts timeouts without end, and no data is acknowledged in between.
 #[test]
 fn a_dead_subflow_does_not_end_a_connection_that_the_other_one_carries() {
     let mut pair = Pair::new(mptcp_config(), &[20, 40], in_turns());
@@ -150,8 +150,8 @@ fn a_peer_that_no_subflow_reaches_is_given_up() {
     }
 }
 
-/// The second subflow is down when the first one falls silent for good. When it is back it takes over at once, and not when
-/// the first one's timer runs out once more.
+/// The second subflow is down when the first one fails for good. When the second returns it takes
+/// over at once, and not at the next timeout of the first.
 #[test]
 fn what_no_subflow_could_take_over_is_taken_over_by_the_first_that_returns() {
     let mut config = mptcp_config();

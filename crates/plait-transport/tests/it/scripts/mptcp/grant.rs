@@ -1,9 +1,9 @@
-//! The receiver's window by Linux' rules, against windows that were computed by hand from the kernel's
+//! The receive window by Linux' rules, compared with windows computed by hand from the kernel's
 //! formulas.
 //!
-//! Packets have 1,528 bytes and 1,452 of payload, and take 2,284 of memory: 162 parts of 256 are payload. A
-//! window of 200 such segments, 290,400 bytes, is a buffer of 290,400 · 256 / 162 = 458,904 bytes of memory.
-//! Windows are multiples of 8.
+//! Packets have 1,528 bytes and 1,452 of payload, and take 2,284 of memory: 162 parts of 256 are
+//! payload. A window of 200 such segments, 290,400 bytes, is a buffer of 290,400 · 256 / 162 =
+//! 458,904 bytes of memory. Windows are multiples of 8.
 
 use super::linux::{PAYLOAD, linux};
 use crate::common::{Log, Pair, at, in_turns, ms, sent_by};
@@ -14,11 +14,11 @@ use plait_transport::packet::{Ack, Data, Packet, SegmentEcn, TcpSegment};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What a packet takes.
+/// Memory of a packet.
 const TAKEN: u64 = PAYLOAD + 832;
 const MEMORY: u64 = 458_904;
 
-/// A receiver that is handed segments, and its acknowledgements.
+/// A receiver to which a test delivers segments, and its acknowledgements.
 struct Hand {
     receiver: Receiver,
     now: Time,
@@ -26,18 +26,18 @@ struct Hand {
 }
 
 impl Hand {
-    /// That acknowledges every segment.
+    /// Creates a receiver that acknowledges every segment.
     fn new(config: &Config, paths: usize) -> Self {
         Self::patient(&Config { ack_every: 1, ..*config }, paths)
     }
 
-    /// That acknowledges as often as the configuration says.
+    /// Creates a receiver that acknowledges as often as the configuration says.
     fn patient(config: &Config, paths: usize) -> Self {
         Self { receiver: Receiver::new(config, paths), now: Time::ZERO, log: Log::default() }
     }
 
-    /// Segment `segment` of the stream arrives as number `number` of a subflow; what is acknowledged, and
-    /// where.
+    /// Delivers segment `segment` of the stream as number `number` of a subflow. Returns the
+    /// acknowledgements and their paths.
     fn take(&mut self, path: u8, number: u64, segment: u64) -> Vec<(u8, Ack)> {
         self.now += ms(1);
         let data = Data { segment, bytes: PAYLOAD as u32 };
@@ -61,7 +61,8 @@ impl Hand {
             .collect()
     }
 
-    /// As [`take`](Self::take), with one acknowledgement on the subflow itself.
+    /// Like [`take`](Self::take), for a segment with one acknowledgement on its own subflow.
+    /// Returns the window.
     fn window(&mut self, path: u8, number: u64, segment: u64) -> u64 {
         let acks = self.take(path, number, segment);
         assert_eq!(acks.len(), 1, "{acks:?}");
@@ -77,9 +78,10 @@ fn up_to_eight(bytes: u64) -> u64 {
 #[test]
 fn a_subflow_begins_with_half_of_its_memory_and_opens_by_two_segments_with_each() {
     let mut hand = Hand::new(&linux(), 1);
-    // Nothing was read yet, so half of what is free counts, less the packet itself, which nobody has read.
+    // The application has read nothing yet, so half of the free memory counts, without the unread
+    // packet.
     assert_eq!(hand.window(0, 0, 0), up_to_eight((MEMORY - TAKEN) / 2));
-    // 229,452 less one segment of 1,476, and 2 · 1,476 more with each segment.
+    // 229,452 minus one segment of 1,476, and 2 · 1,476 more with each segment.
     let mut threshold = 229_452 - 1_476 + 2 * 1_476;
     for number in 1..200 {
         let free = (MEMORY - TAKEN) * 162 / 256;
@@ -110,12 +112,13 @@ fn while_it_opens_no_acknowledgement_is_delayed() {
     let full = acks.iter().position(|&(_, window)| window == open).expect("the whole buffer");
     assert!(full > 16, "{full}");
     assert!(acks[..full].iter().zip(1..).all(|(&(subflow, _), number)| subflow == number));
-    // After sixteen more, and but for the last one, which waits for a packet that never comes.
+    // After sixteen more, and without the last one, which waits for a packet that never arrives.
     let later = &acks[full + 18..acks.len() - 1];
     assert!(later.len() > 10 && later.windows(2).all(|pair| pair[1].0 - pair[0].0 == 2), "{acks:?}");
 }
 
-/// Segments in order on subflow 0 until it is open, and one on subflow 1 if there is one: how many.
+/// Delivers segments in order on subflow 0 until it is open, and one on subflow 1 with `second`.
+/// Returns their number.
 fn open(hand: &mut Hand, second: bool) -> u64 {
     for number in 0..60 {
         hand.take(0, number, number);
@@ -131,7 +134,7 @@ fn open(hand: &mut Hand, second: bool) -> u64 {
 fn a_subflow_without_data_counts_as_if_half_of_its_memory_were_payload() {
     let mut hand = Hand::new(&linux(), 2);
     open(&mut hand, false);
-    // Both in one: rounded to 229,456, less the unread packet.
+    // Both together: rounded to 229,456, minus the unread packet.
     assert_eq!(hand.window(0, 60, 60), up_to_eight((MEMORY - TAKEN) / 2));
     hand.take(1, 0, 61);
     assert_eq!(hand.window(0, 61, 62), up_to_eight((MEMORY - TAKEN) * 162 / 256));
@@ -141,22 +144,22 @@ fn a_subflow_without_data_counts_as_if_half_of_its_memory_were_payload() {
 fn what_waits_makes_windows_smaller_but_never_moves_the_edge_back() {
     let mut hand = Hand::new(&linux(), 2);
     let first = open(&mut hand, true);
-    // Subflow 0 goes on beyond a gap: the window shrinks by what waits; the edge stays where it was.
+    // Subflow 0 continues beyond a gap: the window shrinks by the waiting data; the edge stays.
     let before = hand.take(0, 60, first + 1)[0].1;
     for waiting in 2..100 {
         let ack = hand.take(0, 59 + waiting, first + waiting)[0].1;
         assert_eq!(ack.data, first);
         assert_eq!(ack.window_end, before.window_end, "{waiting} wait");
     }
-    // The first one comes on the other subflow: all that waits is in order, and is acknowledged before it is
-    // read. The 99 others share 7 descriptions.
+    // The first segment arrives on the other subflow: all waiting data is in order, and is
+    // acknowledged before it is read. The 99 other segments share 7 descriptors.
     let acks = hand.take(1, 1, first);
     let unread = 99 * PAYLOAD + 7 * 832 + TAKEN;
     assert_eq!(acks[0].1.data, first + 100);
     assert_eq!(acks[0].1.window, up_to_eight((MEMORY - unread) * 162 / 256));
 }
 
-/// Subflow 0 brings `count` segments beyond a gap at `first`.
+/// Delivers `count` segments beyond a gap at `first` on subflow 0.
 fn fill(hand: &mut Hand, first: u64, count: u64) -> Ack {
     let mut last = None;
     for waiting in 1..=count {
@@ -171,20 +174,22 @@ fn reading_reopens_the_window_of_subflows_that_know_only_a_small_one() {
     let first = open(&mut hand, true);
     fill(&mut hand, first, 195);
     let acks = hand.take(1, 1, first);
-    // Before all that is read, the edge is a few segments away; afterwards there is room for twice as much.
-    // Subflow 0 was granted the window that began below all that waited, and needs no word.
+    // Before the data is read, the edge is a few segments away; afterwards there is space for twice
+    // as much. Subflow 0 was granted a window that began below all waiting data, and needs no
+    // update.
     let paths: Vec<u8> = acks.iter().map(|(path, _)| *path).collect();
     assert_eq!(paths, [1, 1], "{acks:?}");
     assert_eq!(acks[0].1.data, first + 196);
-    // The 195 others share 12 descriptions; less than half is free, and is rounded down.
+    // The 195 other segments share 12 descriptors; less than half is free, and is rounded down.
     let unread = 195 * PAYLOAD + 12 * 832 + TAKEN;
     assert_eq!(acks[0].1.window, (MEMORY - unread) * 162 / 256 / 8 * 8);
-    // Two segments of 1,476 more than after the first one of subflow 1.
+    // Two segments of 1,476 more than after the first segment of subflow 1.
     let threshold = 229_452 - 1_476 + 2 * 2 * 1_476;
     assert_eq!(acks[1].1.window, up_to_eight(threshold));
 }
 
-/// A patient receiver whose subflows have both opened, and the first segment of the stream that is missing.
+/// Returns a patient receiver whose subflows are both open, and the first missing segment of the
+/// stream.
 fn open_patient() -> (Hand, u64) {
     let mut hand = Hand::patient(&linux(), 2);
     for number in 0..60 {
@@ -197,14 +202,16 @@ fn open_patient() -> (Hand, u64) {
 #[test]
 fn an_acknowledgement_that_would_grant_less_than_the_last_one_waits_for_the_application() {
     let (mut hand, first) = open_patient();
-    // Beyond a gap of the stream, in order on their subflows; on subflow 1 an acknowledgement is owed.
+    // Beyond a gap of the stream, but in order on their subflows; subflow 1 owes an
+    // acknowledgement.
     for waiting in 1..100 {
         hand.take(0, 59 + waiting, first + waiting);
     }
     hand.take(1, 60, 220);
     assert!(hand.take(1, 61, 221).is_empty());
-    // All 102 are unread when the missing one comes, so that the window would be smaller (`sk_rcvlowat` is 0
-    // in `__tcp_ack_snd_check`). The subflow's acknowledgement leaves when they are read.
+    // All 102 segments are unread when the missing one arrives, so that the window would be smaller
+    // (`sk_rcvlowat` is 0 in `__tcp_ack_snd_check`). The subflow's acknowledgement leaves when they
+    // are read.
     let acks = hand.take(1, 62, first);
     let (path, ack) = *acks.iter().find(|(path, _)| *path == 1).expect("owed");
     assert_eq!((path, ack.cumulative, ack.data), (1, 63, 222));
@@ -214,7 +221,7 @@ fn an_acknowledgement_that_would_grant_less_than_the_last_one_waits_for_the_appl
 #[test]
 fn an_acknowledgement_does_not_wait_if_there_is_nothing_to_read() {
     let (mut hand, first) = open_patient();
-    // Each second one is acknowledged at once, although the window shrinks by the waiting data.
+    // Each second segment is acknowledged at once, although the window shrinks by the waiting data.
     let acks = (1..100).filter(|waiting| !hand.take(0, 59 + waiting, first + waiting).is_empty());
     assert!((49..=50).contains(&acks.count()));
 }
@@ -234,8 +241,8 @@ fn what_a_filled_gap_releases_from_its_own_subflow_takes_memory_until_it_is_read
 #[test]
 fn a_subflow_holds_back_what_follows_its_gap() {
     let mut hand = Hand::new(&linux(), 2);
-    // Segment 0 is lost on subflow 0, 1 waits there; subflow 1 brings 0 again: 1 is not delivered before its
-    // own gap closes.
+    // Segment 0 is lost on subflow 0, and 1 waits there. Subflow 1 brings 0: 1 is not delivered
+    // before the gap of its own subflow closes.
     hand.take(0, 1, 1);
     hand.take(1, 0, 0);
     assert_eq!(hand.log.delivered.len(), 1);
@@ -254,7 +261,7 @@ fn what_lies_beyond_the_edge_is_acknowledged_on_its_subflow_and_dropped() {
     let ack = hand.take(1, 1, beyond)[0].1;
     assert_eq!((ack.cumulative, ack.data), (2, first));
     assert_eq!(hand.log.refused.len(), 1);
-    // What ends at the edge is taken.
+    // A segment that ends at the edge is accepted.
     hand.take(1, 2, beyond - 1);
     assert_eq!(hand.log.refused.len(), 1);
 }
@@ -263,8 +270,8 @@ fn what_lies_beyond_the_edge_is_acknowledged_on_its_subflow_and_dropped() {
 fn small_segments_leave_less_of_the_memory_to_payload() {
     let config = linux();
     let small = Config { connection: ConnectionConfig { segment_bytes: 300, ..config.connection }, ..config };
-    // 300 bytes are less than Linux takes segments for before it has seen one, so that half of the memory
-    // counts for ever: of a buffer for 300 of 1,132 bytes, that is 67 of 256.
+    // 300 bytes are less than Linux' initial estimate of segments, so that half of the memory
+    // always counts: 67 of 256 of a buffer for 300 of 1,132 bytes.
     let mut hand = Hand::new(&small, 1);
     let memory = (290_400u64 * 256).div_ceil(67);
     for number in 0..400 {
@@ -300,12 +307,14 @@ fn plain_tcp_never_takes_back_what_it_granted() {
         assert_eq!((last.data, last.window), (60, before.window));
     }
     assert_eq!(last.window_end, before.window_end);
-    // The gap closes: before anything is read, what is free. What waited shares 8 descriptions.
+    // The gap closes: before any data is read, the free memory counts. The waiting segments shared
+    // 8 descriptors.
     let acks = hand.take(0, 60, 60);
     let unread = 119 * PAYLOAD + 8 * 832 + TAKEN;
     assert_eq!(acks[0].1.data, 180);
     assert_eq!(acks[0].1.window, up_to_eight((MEMORY - unread) * 162 / 256));
-    // Reading does not double that: the next segment's acknowledgement tells that all is free.
+    // Reading does not double that: the next segment's acknowledgement advertises all the free
+    // memory.
     assert_eq!(acks.len(), 1);
     assert!(hand.window(0, 180, 180) > 190 * PAYLOAD);
 }

@@ -80,7 +80,8 @@ fn a_peer_that_never_answers_is_given_up() {
     assert!(matches!(pair.error(), Some(plait_transport::Error::PeerUnreachable { .. })));
 }
 
-/// Packets of the handshakes of both subflows, as they leave: what they are and whether the first of them gets lost.
+/// Returns the packets of both subflows' handshakes in the order of sending. Drops the first packet
+/// of the second subflow for which `lost` is true.
 fn handshakes(
     config: Config,
     lost: fn(&Packet) -> bool,
@@ -139,22 +140,25 @@ fn whatever_of_a_join_gets_lost_is_sent_again() {
 
 #[test]
 fn the_acknowledgement_of_a_join_moves_the_connection_on() {
-    // The first subflow's own acknowledgements are lost from 230 ms on: what it delivered only the join's fourth packet tells.
+    // The first subflow's own acknowledgements are lost from 230 ms on: only the join's fourth
+    // packet reports its deliveries.
     let mut pair = Pair::new(Config { handshake: true, ..linux() }, &[200, 200], in_turns());
     pair.script(|judged| {
         let own = matches!(judged.packet, Packet::Ack(ack) if ack.cumulative > 10) && judged.path == 0;
         if own { Fate::Drop } else { Fate::Pass }
     });
     pair.sender.write_endlessly();
-    // Ten segments are acknowledged at 400 ms, thirty have arrived at 500; the join is asked for at 400, confirmed at 600.
+    // Ten segments are acknowledged at 400 ms, thirty have arrived at 500. The join starts at 400,
+    // and is confirmed at 600.
     pair.run_until(at(799));
     assert_eq!(pair.sender.connection().oldest_unacked.map(|oldest| oldest.segment), Some(10));
     pair.run_until(at(800));
     assert_eq!(pair.sender.connection().oldest_unacked.map(|oldest| oldest.segment), Some(30));
 }
 
-/// A file over both paths by Linux' rules, unless `rules` says otherwise, with what a script does to the packets of the first path that
-/// end its handshake: to the confirmation, and to each of the first segments when it leaves first.
+/// Sends a file over both paths by `rules`. The script controls the packets of the first path that
+/// end its handshake: the confirmation, and the first transmission of each of the first two
+/// segments.
 fn ends(rules: Rules, confirmation: Fate, segments: [Fate; 2]) -> Pair<impl Scheduler> {
     let config = Config { handshake: true, rules, ..linux() };
     let mut pair = Pair::new(config, &[20, 30], in_turns());
@@ -179,7 +183,7 @@ fn linux_goes_on_as_tcp_if_the_second_segment_comes_first() {
     assert_eq!(pair.path(1).state, PathState::Failed, "nothing joins");
     assert_eq!(pair.log.sent_on(1, at(0)), 0);
 
-    // The segments before it and the confirmation may be lost as well.
+    // The segments before it and the confirmation may also be lost.
     let pair = ends(Rules::LINUX, Fate::Drop, [Fate::Drop, Fate::Pass]);
     assert!(pair.sender.fell_back());
     assert_eq!(pair.log.retransmitted(), [0]);
@@ -189,7 +193,7 @@ fn linux_goes_on_as_tcp_if_the_second_segment_comes_first() {
 fn one_proof_is_enough() {
     for (confirmation, segments) in [
         (Fate::Pass, [Fate::Pass, Fate::Pass]),
-        // The first segment has the option as well.
+        // The first segment also has the option.
         (Fate::Drop, [Fate::Pass, Fate::Pass]),
         (Fate::Late(ms(3)), [Fate::Pass, Fate::Pass]),
         (Fate::Pass, [Fate::Drop, Fate::Pass]),
@@ -203,7 +207,7 @@ fn one_proof_is_enough() {
 
 #[test]
 fn what_is_sent_again_first_proves_or_not() {
-    // The probe of the tail is the last segment, which is the first one as well if there is but one.
+    // The tail probe is the last segment, which is also the first one if there is only one.
     for (segments, falls_back) in [(1, false), (10, true)] {
         let config = Config { handshake: true, ..linux() };
         let mut pair = Pair::new(config, &[20, 30], in_turns());

@@ -73,7 +73,8 @@ fn packets_for_unknown_subflows_and_of_the_other_protocol_are_ignored() {
     assert!(pair.log.arrived.is_empty());
 }
 
-/// The scheduler gave the first subflow more than its window, so later segments are sent before earlier ones.
+/// The scheduler assigned more than a window to the first subflow, so later segments are sent
+/// before earlier ones.
 #[test]
 fn a_data_acknowledgement_of_what_only_waits_in_a_queue_frees_what_was_sent_before_it() {
     let ahead =
@@ -143,7 +144,7 @@ fn any_packet() -> impl Strategy<Value = Packet> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any packets at any time, among honest ones: neither end panics or hangs.
+    /// Arbitrary packets at any time, among honest ones: neither end panics or hangs.
     #[test]
     fn no_sequence_of_packets_panics(
         packets in prop::collection::vec((0_u64..40, any::<bool>(), 0_u8..2, any_packet()), 1..60),
@@ -161,7 +162,8 @@ proptest! {
         pair.send_file(60 * 1452);
         for (wait, forward, path, packet) in packets {
             pair.run_for(wait);
-            // The ends need not agree on what was delivered any more: what counts from here is that they go on.
+            // The ends need not agree on delivered data any more. From here on they only have to
+            // continue.
             pair.tamper(if forward { Way::Forward } else { Way::Backward }, path, &packet);
         }
         pair.run_for(3_000);

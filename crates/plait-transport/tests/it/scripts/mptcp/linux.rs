@@ -1,4 +1,5 @@
-//! What the rules of Linux change: who finds losses and what they cost, when acknowledgements leave, when subflows join.
+//! Effects of Linux' rules: detection and cost of losses, times of acknowledgements, times of
+//! joins.
 
 use crate::common::{Fate, Pair, at, in_turns, mptcp_config, ms};
 use plait_sched::PathState;
@@ -95,7 +96,8 @@ fn a_join_waits_for_acknowledged_data_and_for_its_confirmation() {
     assert_eq!(pair.log.sent_on(0, at(0)), 10);
     pair.run_until(at(239));
     assert_eq!(pair.path(1).state, PathState::Failed);
-    // 20 ms for the first handshake, 20 ms for data, 100 ms for the join and 100 ms for its confirmation.
+    // 20 ms for the first handshake, 20 ms for data, 100 ms for the join and 100 ms for its
+    // confirmation.
     pair.run_until(at(240));
     assert_eq!(pair.path(1).state, PathState::Active);
     assert!(pair.log.sent_on(1, at(0)) > 0);

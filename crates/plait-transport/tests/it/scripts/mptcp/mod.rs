@@ -1,4 +1,4 @@
-//! MPTCP, and TCP as its case of one path.
+//! MPTCP, and TCP as the special case of one path.
 
 mod ack_delay;
 mod asking;

@@ -1,4 +1,4 @@
-//! Losses on a subflow: who finds them, when, and what it costs (RFC 6675, RFC 6298, RFC 8985).
+//! Losses on a subflow: their detection, time and cost (RFC 6675, RFC 6298, RFC 8985).
 
 use crate::common::{Fate, Pair, at, in_turns, mptcp_config, ms};
 use plait_transport::packet::Packet;
@@ -24,7 +24,8 @@ fn two_later_arrivals_do_not_but_time_does() {
     pair.lose_once(&[7]);
     pair.send_file(10 * PAYLOAD);
     pair.run_until(at(200));
-    // Segment 7 left at 0; 8 and 9 arrive. A round trip of at most 30 ms and an eighth later it counts as lost.
+    // Segment 7 left at 0; 8 and 9 arrive. A round-trip time of at most 30 ms and an eighth later,
+    // 7 counts as lost.
     let again = pair.log.sent_times(7)[1].0;
     assert!((at(30)..at(36)).contains(&again), "{again}");
     assert_eq!(pair.sender.counters().timeouts, 0);
@@ -33,7 +34,7 @@ fn two_later_arrivals_do_not_but_time_does() {
 #[test]
 fn duplicate_acknowledgements_grow_the_window_only_if_nothing_was_lost() {
     let mut pair = Pair::new(mptcp_config(), &[20], in_turns()).spaced(ms(1));
-    // Segment 4 comes two late: reordering, and no loss.
+    // Segment 4 arrives two places late: reordering without loss.
     pair.script(|judged| match judged.segment() {
         Some(4) => Fate::Late(ms(2)),
         _ => Fate::Pass,
@@ -61,7 +62,7 @@ fn the_window_is_halved_once_for_the_losses_of_a_window() {
     let before = u64::from(pair.path(0).cwnd);
     pair.run_until(at(81));
     assert_eq!(pair.log.retransmitted().len(), 5);
-    // FlightSize was the window, which had grown a little until the loss was found.
+    // FlightSize was the window, which had grown a little until the loss was detected.
     let halved = u64::from(pair.path(0).cwnd);
     assert!((before / 2..before / 2 + 10).contains(&halved), "{before} -> {halved}");
     pair.run_until(at(99));
@@ -90,7 +91,8 @@ fn a_lost_tail_is_probed_after_two_round_trips() {
     pair.lose_once(&[9]);
     pair.send_file(10 * PAYLOAD);
     pair.run_until(at(500));
-    // 0 to 8 are acknowledged at 20 ms. One segment is in flight: its acknowledgement may be delayed by 200 ms.
+    // 0 to 8 are acknowledged at 20 ms. One segment is in flight: its acknowledgement may be
+    // delayed by 200 ms.
     assert_eq!(pair.log.sent_times(9), [(at(0), 0), (at(20 + 40 + 200), 0)]);
     assert_eq!(pair.sender.counters().timeouts, 0);
     assert_eq!(pair.log.delivered.len(), 10);
@@ -107,7 +109,7 @@ fn a_probe_of_two_lost_segments_brings_the_other_back() {
         [(at(0), 0), (at(60), 0)],
         "two are in flight: nobody waits for a delayed one"
     );
-    // Its acknowledgement, 20 ms later, overtakes 8, which left long ago.
+    // The probe's acknowledgement, 20 ms later, overtakes 8, which left long ago.
     assert_eq!(pair.log.sent_times(8), [(at(0), 0), (at(80), 0)]);
     assert_eq!(pair.sender.counters().timeouts, 0);
 }

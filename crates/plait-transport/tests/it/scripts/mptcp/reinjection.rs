@@ -1,4 +1,4 @@
-//! What the connection sends again by itself, by Linux' rules.
+//! Reinjections that the connection sends without the scheduler, by Linux' rules.
 
 use super::linux::{PAYLOAD, linux};
 use crate::common::{Fate, Pair, at, by_key, in_turns};
@@ -18,8 +18,8 @@ fn a_timeout_of_a_subflow_reinjects_nothing_by_itself() {
     let mut pair = Pair::new(linux(), &[20, 40], in_turns());
     pair.cut(1, at(500), at(60_000));
     pair.sender.write_endlessly();
-    // The first timeout of subflow 1 comes 200 ms and a round trip after the cut at the latest; subflow 0 is
-    // idle by then, its window being full, and the connection's timer has not run out.
+    // The first timeout of subflow 1 comes at most 200 ms and a round trip after the cut. Subflow 0
+    // is idle by then, because its window is full, and the connection's timer has not expired.
     pair.run_until(at(60_000));
     assert!(pair.sender.counters().timeouts > 0 && pair.error().is_none(), "{:?}", pair.error());
     let copies = reinjected(&pair);
@@ -39,14 +39,14 @@ fn an_idle_subflow_repeats_the_first_fragment() {
     pair.run_until(at(60_000));
     assert_eq!(pair.log.delivered.len(), 40);
     let copies = reinjected(&pair);
-    // The fragment's 32,728 bytes end in segment 22; what it holds is repeated whether subflow 0 delivered it
-    // or not.
+    // The fragment's 32,728 bytes end in segment 22. All of its segments are repeated, whether
+    // subflow 0 delivered them or not.
     let first = copies[0];
     assert_eq!((first.1, first.2), (0, 1));
     let at_first: Vec<u64> = copies.iter().take_while(|copy| copy.0 == first.0).map(|copy| copy.2).collect();
     assert!(at_first.len() >= 10 && at_first.iter().all(|&segment| segment <= 22), "{copies:?}");
     assert!(at_first.contains(&2), "{copies:?}");
-    // Before a timeout of its own the idle subflow repeats nothing: the period is 200 ms at least.
+    // Before a timeout of its own the idle subflow repeats nothing: the period is at least 200 ms.
     assert!(first.0 >= 200, "{copies:?}");
 }
 
@@ -78,15 +78,17 @@ fn what_the_timer_sends_does_not_set_it() {
     let mut rounds: Vec<u64> =
         reinjected(&pair).iter().filter(|copy| copy.1 == 0).map(|copy| copy.0).collect();
     rounds.dedup_by(|later, earlier| *later - *earlier < 60);
-    // Each round delivers a fragment, and the timer begins anew: with what the dead subflow's timer was when data was given
-    // last, not with that of the idle subflow, whose tail's probe is due after two round trips.
+    // Each round delivers a fragment, and the timer restarts with the dead subflow's timer as of
+    // the last assignment of data. It does not use that of the idle subflow, whose tail probe is
+    // due after two round trips.
     assert!(rounds.len() >= 2, "{rounds:?}");
     assert!(rounds.windows(2).all(|pair| pair[1] - pair[0] >= 400), "{rounds:?}");
 }
 
 #[test]
 fn what_was_dropped_beyond_the_edge_is_sent_again() {
-    // A slow subflow that stays idle remembers the largest window it ever saw. Whether that goes wrong depends on small things.
+    // A slow idle subflow remembers the largest window that it ever saw. Small differences decide
+    // whether data is dropped.
     let dropped = |window: u64, round_trip: u64| {
         let config = linux();
         let connection =

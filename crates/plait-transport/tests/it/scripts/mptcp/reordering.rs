@@ -1,7 +1,8 @@
-//! Late packets, under the rules of Linux and by the RFCs: how late one may be, what a needless retransmission teaches, and what is taken back.
+//! Late packets, under the rules of Linux and by the RFCs: tolerated delay, learning from a
+//! needless retransmission, and undone reductions.
 //!
-//! One path of 100 ms, a packet per millisecond, sixty in flight: so the round trip stays what it is, and the window for
-//! reordering is a quarter of it, 25 ms, and two more for the timer.
+//! One path of 100 ms, a packet per millisecond, sixty in flight: so the round-trip time is
+//! constant. The window for reordering is a quarter of it, 25 ms, and two more for the timer.
 
 use super::linux::linux;
 use crate::common::{Fate, Pair, at, in_turns, mptcp_config, ms};
@@ -20,14 +21,14 @@ fn config() -> Config {
     Config { connection, rules, multipath: false, ..linux }
 }
 
-/// The same by the RFCs.
+/// Returns the same configuration by the RFCs.
 fn standard() -> Config {
     let standard = mptcp_config();
     let connection = ConnectionConfig { receive_window: IN_FLIGHT * PAYLOAD, ..standard.connection };
     Config { connection, multipath: false, ..standard }
 }
 
-/// Each of these segments is late once, by so many milliseconds.
+/// Delays the first transmission of each segment by so many milliseconds.
 fn late(segments: &'static [(u64, u64)]) -> Pair<impl Scheduler> {
     late_with(config(), segments)
 }
@@ -95,7 +96,7 @@ fn a_true_loss_is_not_taken_back() {
     assert!(pair.window(0) < before, "{} of {before}", pair.window(0));
 }
 
-/// Nothing comes back for longer than the timeout, and then everything that was on its way.
+/// Nothing comes back for longer than the timeout, and then all packets in flight.
 #[test]
 fn a_timeout_that_was_needless_repeats_one_segment() {
     let mut pair = Pair::new(config(), &[100], in_turns()).spaced(ms(1));
@@ -116,13 +117,15 @@ fn a_timeout_that_was_needless_repeats_one_segment() {
     assert!(pair.window(0) >= before);
 }
 
-/// PAWS: what left before a retransmission and arrives after it has an older timestamp, and is rejected.
+/// PAWS: a packet that left before a retransmission and arrives after it has an older timestamp,
+/// and is rejected.
 #[test]
 fn what_a_retransmission_overtakes_is_lost() {
     let mut pair = Pair::new(config(), &[100], in_turns()).spaced(ms(1));
     pair.script(|judged| match judged.segment() {
         Some(300) if judged.sent_before == 0 => Fate::Drop,
-        // The last one to leave before 300 is repeated, so late that the repetition overtakes it.
+        // The last segment that left before the retransmission of 300 is so late that the
+        // retransmission overtakes it.
         Some(359) if judged.sent_before == 0 => Fate::Late(ms(10)),
         _ => Fate::Pass,
     });
@@ -134,7 +137,7 @@ fn what_a_retransmission_overtakes_is_lost() {
     assert!(pair.log.delivered.len() > 1_000);
 }
 
-/// The receiver names the segment that came twice, and only retransmissions of this sender may be meant.
+/// The receiver names the duplicate segment, and only retransmissions of this sender count.
 #[test]
 fn invented_duplicates_take_nothing_back() {
     let mut pair = Pair::new(config(), &[100], in_turns()).spaced(ms(1));

@@ -1,4 +1,4 @@
-//! A send buffer in memory, as Linux reckons it.
+//! A send buffer in memory, as Linux accounts it.
 
 use super::linux::{PAYLOAD, linux};
 use crate::common::{Pair, at, in_turns, ms};
@@ -8,7 +8,8 @@ use plait_transport::mptcp::{Config, Grant, Rules};
 /// Memory of a full packet.
 const PACKET: u64 = PAYLOAD + 832;
 
-/// Memory for a hundred full packets, windows for a thousand, and a second until anything is answered.
+/// Returns a connection with memory for a hundred full packets, windows for a thousand, and a
+/// second until the first answer.
 fn a_hundred_packets(rules: Rules, multipath: bool, scheduler: impl Scheduler) -> Pair<impl Scheduler> {
     // Linux' first window would admit no more than 64 KiB.
     let rules = Rules { grant: Grant::Buffer, ..rules };
@@ -28,8 +29,8 @@ fn a_subflow_stops_when_its_packets_take_the_buffer() {
     let mut pair = a_hundred_packets(Rules::LINUX, true, in_turns());
     pair.sender.write_endlessly();
     pair.run_until(at(500));
-    // Each write of 64 KiB ends with a short packet, which takes less memory. Two writes of 46 packets
-    // take 207,616 bytes of 228,400.
+    // Each write of 64 KiB ends with a short packet, which takes less memory. Two writes of 46
+    // packets take 207,616 bytes of 228,400.
     assert_eq!(pair.log.sent.len(), 46 + 46 + 10);
     assert!(pair.path(0).in_recovery, "to a scheduler it takes nothing");
     assert!(
@@ -46,7 +47,7 @@ fn a_subflow_stops_when_its_packets_take_the_buffer() {
 
 #[test]
 fn a_run_of_segments_is_not_cut_by_memory_but_the_next_write_is() {
-    // 46 segments are in 64 KiB, the last one short: the third write begins at less than a hundred.
+    // 64 KiB are 46 segments, the last one short: the third write begins at less than a hundred.
     let mut pair = a_hundred_packets(Rules::LINUX, true, lowest_rtt());
     pair.sender.write_endlessly();
     pair.run_until(at(500));
@@ -68,7 +69,8 @@ fn memory_is_freed_in_order() {
 
 #[test]
 fn a_writer_that_waits_is_woken_when_a_third_is_free() {
-    // Plain TCP, whose packets are its buffer's parts; each is acknowledged, a millisecond after the one before.
+    // Plain TCP, whose packets are the units of its buffer; each is acknowledged, one per
+    // millisecond.
     let mut pair = a_hundred_packets(Rules::LINUX, false, in_turns()).spaced(ms(1));
     pair.sender.write_endlessly();
     pair.run_until(at(999));
@@ -108,8 +110,8 @@ fn packets_end_where_writes_end_and_grow_where_they_wait() {
     assert_eq!(sizes(&pair)[10..], [whole, whole, whole, 5_000 - 3 * whole]);
 }
 
-/// An application that blocks in `connect` writes its messages one by one afterwards, while the first
-/// window has room. Later ones are merged.
+/// An application that blocks in `connect` writes its messages one by one afterwards, while the
+/// first window has space. Later ones are merged.
 #[test]
 fn writes_before_the_connection_is_open_leave_one_by_one() {
     let bytes = |handshake: bool| {

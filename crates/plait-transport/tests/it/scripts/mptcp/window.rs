@@ -1,4 +1,4 @@
-//! The receive window that all subflows share, and the send buffer.
+//! The receive window shared by all subflows, and the send buffer.
 
 use crate::common::{Fate, Pair, at, by_key, in_turns, mptcp_config};
 
@@ -12,7 +12,8 @@ fn the_window_ends_relative_to_the_data_acknowledgement() {
     pair.sender.write_endlessly();
     pair.run_until(at(0));
     assert_eq!(pair.log.sent.len(), 12);
-    // The slow subflow carries odd numbers: 1 arrives at 100 ms, so until then nothing beyond 12 may leave.
+    // The slow subflow carries odd numbers: 1 arrives at 100 ms, so until then nothing beyond 12
+    // may leave.
     pair.run_until(at(99));
     let highest = pair.log.sent.iter().map(|(_, sent)| sent.segment).max();
     assert_eq!(highest, Some(12), "0 was delivered: the window moved on by one segment");
