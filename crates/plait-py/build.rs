@@ -1,4 +1,5 @@
-//! A name for what makes metrics of runs: kept results of real networks hold as long as it is the same.
+//! Computes a hash of the code that turns runs into metrics. Stored results of real networks stay
+//! valid as long as the hash is unchanged.
 
 use std::io;
 use std::path::{Path, PathBuf};

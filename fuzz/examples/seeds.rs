@@ -1,5 +1,5 @@
-//! Writes every target's seeds into a folder of its name: `cargo run -p plait-fuzz --example seeds -- FOLDER`, and prints the
-//! targets' names.
+//! Writes every target's seeds into a folder of its name, and prints the targets' names:
+//! `cargo run -p plait-fuzz --example seeds -- FOLDER`.
 
 use plait_fuzz::TARGETS;
 use std::io;

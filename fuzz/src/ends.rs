@@ -1,7 +1,9 @@
-//! Whole ends behind their images: whatever a peer sends, who reads it neither panics nor sends what cannot be written.
+//! Fuzz targets for whole endpoints behind their images: for any input from a peer, an endpoint
+//! neither panics nor sends a packet that cannot be encoded.
 //!
-//! Two ends talk for a while, both ways. Then bytes come that pretend to be from one of them; their checksums are put right, so that
-//! what is behind those is reached.
+//! Two endpoints exchange data in both directions for a while. Then packets of the fuzzer arrive in
+//! the name of one endpoint. Their checksums are corrected, so that the code behind the checksums
+//! is reached.
 
 use plait_sched::{Builtin, Duration, PathId, Time};
 use plait_sim::scenario::Scenario;
@@ -17,11 +19,11 @@ use std::path::Path;
 use std::rc::Rc;
 
 const PATHS: usize = 2;
-/// Bytes of a packet in an input, as a number before it; with its path in front.
+/// Bytes in front of each packet in an input: its path, and its length.
 const HEAD: usize = 3;
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
-/// Both ends, and what the first of them sent.
+/// Both endpoints, and the packets that the first of them sent.
 #[derive(Clone)]
 struct Talk {
     now: Time,
@@ -44,47 +46,47 @@ thread_local! {
     static QUIC: Talk = Talk::begun(Protocol::Quic, "protocol = \"mpquic\"");
 }
 
-/// An end of CMT-SCTP.
+/// A CMT-SCTP endpoint.
 pub fn sctp(bytes: &[u8]) {
     SCTP.with(Talk::clone).hears(bytes);
 }
 
-/// What its peer really sent to it.
+/// Packets that its peer actually sent.
 pub fn sctp_seeds() -> Vec<Vec<u8>> {
     SCTP.with(|talk| talk.sent.to_vec())
 }
 
-/// An end of MPTCP by the RFCs.
+/// An MPTCP endpoint by the RFCs.
 pub fn mptcp(bytes: &[u8]) {
     MPTCP.with(Talk::clone).hears(bytes);
 }
 
-/// What its peer really sent to it.
+/// Packets that its peer actually sent.
 pub fn mptcp_seeds() -> Vec<Vec<u8>> {
     MPTCP.with(|talk| talk.sent.to_vec())
 }
 
-/// An end of MPTCP as Linux has it.
+/// An MPTCP endpoint as in Linux.
 pub fn linux(bytes: &[u8]) {
     LINUX.with(Talk::clone).hears(bytes);
 }
 
-/// What its peer really sent to it.
+/// Packets that its peer actually sent.
 pub fn linux_seeds() -> Vec<Vec<u8>> {
     LINUX.with(|talk| talk.sent.to_vec())
 }
 
-/// An end of Multipath QUIC.
+/// A Multipath QUIC endpoint.
 pub fn quic(bytes: &[u8]) {
     QUIC.with(Talk::clone).hears(bytes);
 }
 
-/// What its peer really sent to it.
+/// Packets that its peer actually sent.
 pub fn quic_seeds() -> Vec<Vec<u8>> {
     QUIC.with(|talk| talk.sent.to_vec())
 }
 
-/// Packets as bytes, with their paths.
+/// Encoded packets with their paths.
 struct Written<'a> {
     own: &'a mut Image,
     peer: &'a Image,
@@ -101,7 +103,7 @@ impl Sink for Written<'_> {
 }
 
 impl Talk {
-    /// After some round trips, in which some packets got lost.
+    /// Exchanges data for some round trips, with some packets lost.
     fn begun(protocol: Protocol, transport: &str) -> Self {
         let text = format!(
             "duration = \"9s\"\ntransport = {{ {transport}, receive_buffer = \"100kB\" }}\n\
@@ -140,7 +142,7 @@ impl Talk {
         talk
     }
 
-    /// What an end has to send.
+    /// Encodes the packets that an endpoint has to send.
     fn send(&mut self, from: usize) -> Vec<(PathId, Vec<u8>)> {
         let [near, far] = &mut self.ends;
         let ((end, own), (_, peer)) = if from == 0 { (near, far) } else { (far, near) };
@@ -152,7 +154,7 @@ impl Talk {
         written.packets
     }
 
-    /// Bytes come to an end.
+    /// Delivers a packet to an endpoint.
     fn arrive(&mut self, to: usize, path: PathId, bytes: &[u8]) -> Result<(), DecodeError> {
         let now = self.now;
         let [near, far] = &mut self.ends;
@@ -162,7 +164,7 @@ impl Talk {
         own.decode(&arriving, peer.boundaries(), take)
     }
 
-    /// Packets from anybody come to the far end.
+    /// Delivers the fuzzer's packets to the far endpoint.
     fn hears(mut self, mut bytes: &[u8]) {
         while let Some((&[path, high, low], rest)) = bytes.split_first_chunk::<HEAD>() {
             let length = usize::from(u16::from_be_bytes([high, low])).min(rest.len());
@@ -177,7 +179,7 @@ impl Talk {
         }
     }
 
-    /// Gives a packet the checksum that it ought to have.
+    /// Corrects the checksum of a packet.
     fn mend(&self, path: PathId, packet: &mut [u8]) {
         match self.protocol {
             Protocol::Sctp if packet.len() >= 12 => {

@@ -1,4 +1,5 @@
-//! Files over real paths: what is said around the data, and a receiving end whose peer knows the secret and sends anything.
+//! Fuzz targets for file transfers: the records around the data, and a receiver whose peer knows
+//! the secret and sends arbitrary packets.
 
 use plait_quic::files::records::{Answer, AnswerReader, Entry, Kind, Offered, OfferedReader, Piece, Verdict};
 use plait_quic::hello::{Hello, Offer, Reply};
@@ -10,10 +11,10 @@ use plait_transport::endpoint::Side;
 const WINDOW: u64 = 1 << 16;
 const SEGMENT: u16 = 500;
 
-/// Greetings and their answers.
+/// Decodes greetings and replies.
 ///
 /// # Panics
-/// If what was read is not written as the same bytes.
+/// If a decoded message is not encoded as the same bytes.
 pub fn greeting(bytes: &[u8]) {
     if let Ok(Some(hello)) = Hello::decode(bytes) {
         assert_eq!(hello.encode(), bytes);
@@ -23,10 +24,10 @@ pub fn greeting(bytes: &[u8]) {
     }
 }
 
-/// What both ends of a transfer say of files.
+/// Decodes the records of both ends of a transfer.
 ///
 /// # Panics
-/// If what was read is read differently after it was written again.
+/// If a decoded record differs after it was encoded and decoded again.
 pub fn records(bytes: &[u8]) {
     let (mut reader, mut input) = (OfferedReader::default(), bytes);
     while let Ok(Some(piece)) = reader.next(&mut input) {
@@ -63,7 +64,7 @@ pub fn records_seeds() -> Vec<Vec<u8>> {
     vec![offered, answered]
 }
 
-/// One of each.
+/// One greeting and one reply.
 pub fn greeting_seeds() -> Vec<Vec<u8>> {
     let offer = Offer { name: "a file".to_owned(), size: 1_000_000, identity: [3; 32] };
     let hello = Hello {
@@ -87,10 +88,10 @@ fn session(side: Side, sends: u64) -> Session {
     session
 }
 
-/// Packets for a receiver, each with two bytes of length and one that says the path.
+/// Sends packets to a receiver. Each packet has two bytes of length and one byte of path in front.
 ///
 /// # Panics
-/// If more waits than the window allows.
+/// If the receiver buffers more than the window allows.
 pub fn packets(bytes: &[u8]) {
     let (mut end, mut now, mut rest) = (session(Side::Server, SEGMENT.into()), Time::ZERO, bytes);
     let mut out = Vec::new();
@@ -106,7 +107,7 @@ pub fn packets(bytes: &[u8]) {
     }
 }
 
-/// What a sender really sends, all of it in one input and a packet in each.
+/// Packets that a sender actually sends: one input per packet, and one with all packets.
 pub fn packets_seeds() -> Vec<Vec<u8>> {
     let mut ends = [session(Side::Client, 20_000), session(Side::Server, SEGMENT.into())];
     let (mut sent, mut now) = (Vec::new(), Time::ZERO);

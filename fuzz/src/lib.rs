@@ -1,7 +1,8 @@
-//! What has to hold of any bytes that come from outside, one function per decoder.
+//! Properties that must hold for any external input, one function per decoder.
 //!
-//! A target takes bytes and panics if a decoder does, or if what was decoded is not the same after it was encoded and decoded
-//! again. `make fuzz` searches for such bytes, led by coverage; `tests/fixed.rs` does so blindly, the same way each time.
+//! A target takes bytes. It panics if a decoder panics, or if decoded data differs after it was
+//! encoded and decoded again. `make fuzz` searches for such bytes, guided by coverage;
+//! `tests/fixed.rs` does so without guidance, with the same inputs each time.
 //!
 //! A new target is a function and a line in [`TARGETS`], with seeds in [`mod@seeds`].
 
@@ -16,15 +17,15 @@ pub mod tcp;
 /// A fuzz target.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// What it is called.
+    /// The target's name.
     pub name: &'static str,
-    /// Checks any bytes.
+    /// Checks arbitrary bytes.
     pub check: fn(&[u8]),
-    /// Bytes to begin with: all kinds of what can be encoded.
+    /// Initial inputs: at least one of each kind that the encoders produce.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: [Target; 14] = [
     Target { name: "sctp", check: sctp::packet, seeds: seeds::sctp },
     Target { name: "tcp", check: tcp::segment, seeds: seeds::tcp },
@@ -42,7 +43,7 @@ pub const TARGETS: [Target; 14] = [
     Target { name: "stream-segments", check: streams::segments, seeds: streams::segments_seeds },
 ];
 
-/// The target of this name.
+/// Returns the target of this name.
 pub fn target(name: &str) -> Option<Target> {
     TARGETS.into_iter().find(|target| target.name == name)
 }

@@ -1,4 +1,5 @@
-//! libFuzzer's program: the environment's `PLAIT_FUZZ` names the target. `make fuzz` builds and runs it.
+//! The libFuzzer program: the environment variable `PLAIT_FUZZ` names the target. `make fuzz`
+//! builds and runs it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -3,10 +3,11 @@
 use plait_transport::wire::number::Truncated;
 use plait_transport::wire::quic::{Frame, Frames, Packet, TransportParameters};
 
-/// Beyond it a packet of the handshake has no length that two bytes hold.
+/// Largest datagram. A longer handshake packet has no length that fits two bytes.
 const LONGEST: usize = 16_000;
 
-/// A datagram, whose first byte tells how long the connection IDs are that its receiver gave out.
+/// Decodes a datagram. Its first byte determines the length of the connection IDs that its receiver
+/// issued.
 pub fn datagram(bytes: &[u8]) {
     let Some((&id_bytes, mut datagram)) = bytes.split_first() else { return };
     if datagram.len() > LONGEST {
@@ -26,7 +27,7 @@ pub fn datagram(bytes: &[u8]) {
     }
 }
 
-/// What a packet has in it.
+/// Decodes the frames of a packet.
 pub fn frames(payload: &[u8]) {
     let read: Vec<Frame<'_>> = Frames::new(payload).map_while(Result::ok).collect();
     let mut again = Vec::new();
@@ -35,7 +36,7 @@ pub fn frames(payload: &[u8]) {
     assert!(Frames::new(&again).eq(read.into_iter().map(Ok)), "read again");
 }
 
-/// The TLS extension.
+/// Decodes the TLS extension.
 pub fn parameters(bytes: &[u8]) {
     let Ok(read) = TransportParameters::decode(bytes) else { return };
     let mut again = Vec::new();
@@ -43,7 +44,8 @@ pub fn parameters(bytes: &[u8]) {
     assert_eq!(TransportParameters::decode(&again), Ok(read), "read again");
 }
 
-/// What was acknowledged, what has arrived since and which number is sent.
+/// Checks the expansion of a packet number from the largest acknowledged number and the number of
+/// packets ahead of it.
 pub fn numbers(bytes: &[u8]) {
     let Some((fields, _)) = bytes.split_first_chunk::<17>() else { return };
     let field = |at: usize| {
@@ -56,7 +58,8 @@ pub fn numbers(bytes: &[u8]) {
     let first = acknowledged.map_or(0, |acknowledged| acknowledged + 1);
     let number = first + ahead % ((1 << 31) - 1);
     let truncated = Truncated::new(number, acknowledged);
-    // All that arrived before, or nothing since the acknowledgement: the number is the same.
+    // The expansion is the same whether all earlier packets have arrived, or none since the
+    // acknowledgement.
     for largest in [number.checked_sub(1), acknowledged] {
         assert_eq!(truncated.expand(largest), number, "{truncated:?} after {largest:?}");
     }

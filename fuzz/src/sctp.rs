@@ -3,7 +3,7 @@
 use plait_transport::wire::DecodeError;
 use plait_transport::wire::sctp::{self, Chunk, HEADER_BYTES, Header, HeartbeatInfo};
 
-/// As they come, and with a checksum that lets them in.
+/// Decodes a packet as it is, and with a valid checksum.
 pub fn packet(bytes: &[u8]) {
     let _ = sctp::decode(bytes);
     if bytes.len() < HEADER_BYTES {
@@ -20,7 +20,7 @@ pub fn packet(bytes: &[u8]) {
     assert_eq!(all(&again), Ok((header, chunks)), "read again");
 }
 
-/// The chunks before the first one that is malformed.
+/// Returns the chunks before the first malformed one.
 fn all(packet: &[u8]) -> Result<(Header, Vec<Chunk<'_>>), DecodeError> {
     let (header, chunks) = sctp::decode(packet)?;
     let chunks: Vec<_> = chunks.map_while(Result::ok).collect();

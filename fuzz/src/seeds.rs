@@ -1,4 +1,4 @@
-//! Bytes to begin with: whatever our encoders make, once each.
+//! Initial inputs: one of each kind that our encoders produce.
 
 use plait_transport::wire::checksum::Addresses;
 use plait_transport::wire::mptcp::{
@@ -204,7 +204,7 @@ pub fn quic_frames() -> Vec<Vec<u8>> {
     frames.chunks(1).map(payload).chain([payload(&frames)]).collect()
 }
 
-/// Packets of every kind, with the byte that tells how long a connection ID is.
+/// Packets of every kind, with the byte that determines the length of a connection ID.
 pub fn quic_packets() -> Vec<Vec<u8>> {
     let destination = ConnectionId::new(&[1, 2, 3, 4]).expect("four bytes");
     let source = ConnectionId::new(&[5]).expect("one byte");
@@ -225,7 +225,7 @@ pub fn quic_packets() -> Vec<Vec<u8>> {
     headers.map(packet).into()
 }
 
-/// One with all parameters.
+/// An input with all parameters.
 pub fn quic_parameters() -> Vec<Vec<u8>> {
     let [id, some] = [ConnectionId::new(&[1, 2]), ConnectionId::new(&[])];
     let number = Some(VarInt::from_u32(1_200));
@@ -251,7 +251,7 @@ pub fn quic_parameters() -> Vec<Vec<u8>> {
     vec![bytes]
 }
 
-/// Numbers near and far.
+/// Small, medium and large numbers.
 pub fn quic_numbers() -> Vec<Vec<u8>> {
     vec![vec![0; 17], vec![1; 17], vec![0xff; 17]]
 }

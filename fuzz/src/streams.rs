@@ -1,4 +1,5 @@
-//! Streams: an end of either side whose peer knows the secret and says anything.
+//! Fuzz target for streams: an endpoint of either side whose peer knows the secret and sends
+//! arbitrary segments.
 
 use plait_quic::source::Source;
 use plait_quic::streams::{Class, Event, MOST_PROMISED, Reason, Streams};
@@ -6,11 +7,12 @@ use plait_sched::Time;
 
 const SEGMENT: u16 = 500;
 
-/// Segments, each with two bytes of length, for an end that opens streams if the first byte is odd; they overtake others if its next bit is set. What comes is
-/// taken, in part.
+/// Delivers segments to an endpoint. Each segment has two bytes of length in front. The endpoint
+/// opens streams if the first byte is odd. Segments are reordered if the byte's next bit is set.
+/// The endpoint reads part of the data that arrives.
 ///
 /// # Panics
-/// If more is promised than may be, or what is to be sent is not there.
+/// If the endpoint exceeds the limit of promises, or data to be sent is missing.
 pub fn segments(bytes: &[u8]) {
     let Some((&side, mut rest)) = bytes.split_first() else { return };
     let mut end = Streams::new(side % 2 == 1, SEGMENT);
@@ -53,7 +55,7 @@ pub fn segments(bytes: &[u8]) {
     }
 }
 
-/// The segments that an end has to send, from this place on.
+/// Returns the segments that an endpoint has to send, from this place on.
 fn collect(end: &mut Streams, place: &mut u64) -> Vec<Vec<u8>> {
     let mut segments = Vec::new();
     while let Some(bytes) = end.reserve() {
@@ -69,7 +71,7 @@ fn collect(end: &mut Streams, place: &mut u64) -> Vec<Vec<u8>> {
     segments
 }
 
-/// What two ends really say to each other.
+/// Segments that two endpoints actually send to each other.
 pub fn segments_seeds() -> Vec<Vec<u8>> {
     let mut ends = [Streams::new(true, SEGMENT), Streams::new(false, SEGMENT)];
     let mut places = [0; 2];
@@ -98,6 +100,6 @@ pub fn segments_seeds() -> Vec<Vec<u8>> {
             _ => {}
         }
     }
-    // The first byte says for whom the rest is.
+    // The first byte selects the endpoint that receives the segments.
     said.into()
 }

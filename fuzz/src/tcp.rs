@@ -9,11 +9,11 @@ const ADDRESSES: Addresses = Addresses {
     destination: std::net::IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)),
 };
 
-/// As they come, and with the checksum that fits.
+/// Decodes a segment as it is, and with the matching checksum.
 pub fn segment(bytes: &[u8]) {
     let _ = tcp::verify(&ADDRESSES, bytes);
     let Ok(segment) = Segment::decode(bytes) else { return };
-    // Option by option, up to the first one that is malformed.
+    // Options up to the first malformed one.
     let list: Vec<_> = segment.options.map_while(Result::ok).collect();
     let mut options = Options::new();
     for option in &list {

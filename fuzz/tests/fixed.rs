@@ -1,12 +1,13 @@
-//! A short pass over every target, the same one each time: seeds that are damaged here and there, and noise.
+//! A short pass over every target with the same inputs each time: seeds with a few damaged bytes,
+//! and noise.
 
 use plait_fuzz::{TARGETS, Target};
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Inputs of each target.
+/// Number of inputs per target.
 const INPUTS: usize = 100_000;
-/// Bytes that lengths and types are often compared with.
+/// Bytes that decoders often compare lengths and types with.
 const TELLING: [u8; 8] = [0, 1, 0x3f, 0x40, 0x7f, 0x80, 0xc0, 0xff];
 
 struct Damage(Xoshiro256PlusPlus);
@@ -20,7 +21,7 @@ impl Damage {
         if self.below(2) == 0 { TELLING[self.below(TELLING.len())] } else { self.below(256) as u8 }
     }
 
-    /// A seed, changed in up to four places.
+    /// Returns a seed with up to four changes, or sometimes noise.
     fn input(&mut self, seeds: &[Vec<u8>]) -> Vec<u8> {
         if self.below(16) == 0 {
             return (0..self.below(64)).map(|_| self.byte()).collect();

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* BLEST: a slower path is left alone where what it would carry holds the receiver's window for longer
- * than the fastest one needs to fill it.
+/* BLEST: a slower path stays unused while its segments would block the receiver's window for longer
+ * than the fastest path needs to fill it.
  *
  * Ferlin, Alay, Mehani, Boreli, BLEST: Blocking Estimation-based MPTCP Scheduler for Heterogeneous
- * Networks (IFIP Networking 2016), and its authors' code. While a segment is on its way on the slow
- * path, the fast one, which is full, could send X segments. "kernel" reckons them as the code does,
- * by rounds and slow start, with lambda from 1 to 1.3; "paper" by the formula of the text, with delta.
- * Both grow after a round trip in which the window was full while a path could send, and shrink else.
+ * Networks (IFIP Networking 2016), and its authors' code. While a segment is in flight on the slow
+ * path, the fast path, which is full, could send X segments. "kernel" estimates X as the code does,
+ * by rounds and slow start, with lambda from 1 to 1.3; "paper" uses the formula of the text, with
+ * delta. Both factors grow after a round trip in which the window was full while a path could send;
+ * otherwise they shrink.
  */
 #include "helpers.h"
 
 #define ONE		1000U
-#define LARGEST		1000000U	/* lambda and delta at most */
+#define LARGEST		1000000U	/* largest lambda and delta */
 #define MAX_ROUNDS	16U
 
 PLAIT_CHOICE(blest_reading, "what the fast path could send, as the authors' code reckons it or by the paper's formula",
@@ -29,7 +30,7 @@ struct extremes {
 };
 
 struct blest {
-	u64 changed;			/* when the factor was */
+	u64 changed;			/* time of the last change of the factor */
 	u32 factor;			/* lambda or delta, in thousandths */
 	u32 correction;
 	u32 suspects;
@@ -52,7 +53,7 @@ static void init(void *state)
 	blest->factor = blest->paper ? ONE : 1200;
 }
 
-/* The least and the largest round-trip time of a path, with that of now. */
+/* The least and the largest round-trip time of a path, including the present one. */
 static struct extremes extremes_of(struct blest *blest, const struct plait_path *path)
 {
 	struct extremes *known = &blest->round_trips[path->id];
@@ -82,7 +83,7 @@ static void adapt(struct blest *blest, u64 now, const struct plait_path *fast,
 	blest->blocked = false;
 }
 
-/* What the fast path could send while a segment is on its way on the slow one. */
+/* The segments that the fast path could send while a segment is in flight on the slow path. */
 static unsigned __int128 sent_meanwhile(struct blest *blest, const struct plait_path *fast,
 					const struct plait_path *slow, u32 fast_window)
 {
@@ -114,7 +115,7 @@ static bool blocks(struct blest *blest, const struct plait_path *fast,
 		   const struct plait_path *slow, u64 window)
 {
 	u64 carried = (u64)slow->in_flight + slow->queued + 1;
-	/* What is beyond 32 bits is beyond all reason. */
+	/* Values beyond 32 bits are unreasonable. */
 	u64 left = min_t(u64, window > carried ? window - carried : 0, U32_MAX);
 	u32 fast_window = max(fast->cwnd, 1U), fast_round, slow_round;
 	unsigned __int128 sent;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Cheapest first: the open path that costs least takes what its window lets out.
+/* Cheapest first: the open path with the lowest cost takes as many segments as its window admits.
  *
  * CPF of MP-DCCP, 3GPP's priority-based steering: the path of the highest priority that has room in
  * its window, among equals the one with the lowest smoothed round-trip time.

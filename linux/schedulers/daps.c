@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* DAPS, the literal algorithm: some segments on the fast path, then the next ones on the slow
- * one, so that they arrive in order.
+/* DAPS, the literal algorithm: some segments go on the fast path and the next ones on the slow
+ * path, so that they arrive in order.
  *
- * Kuhn et al., DAPS (IEEE ICC 2014), Algorithm 3 makes a schedule, Algorithm 2 transmits it:
- * - if no more than cwnd_f - unack_f segments are there to send, the fast path takes them all;
+ * Kuhn et al., DAPS (IEEE ICC 2014). Algorithm 3 makes a schedule, Algorithm 2 transmits it:
+ * - if at most cwnd_f - unack_f segments are left to send, the fast path takes them all;
  * - eta = floor(r_s / r_f); max_f = min(eta, cwnd_f - unack_f);
- * - the next max_f segments go on the fast path f, the cwnd_s - unack_s after them on the slow
- *   path s.
+ * - the next max_f segments go on the fast path f, the cwnd_s - unack_s after them on the slow path
+ *   s.
  *
- * daps_fast_limit: "literal" is the formula as printed, which limits one schedule; "outstanding"
- * is max_f = min(eta, cwnd_f) - unack_f: eta limits what is in flight on f; with "reserved" a
- * schedule puts min(eta, cwnd_f - unack_f) on f, of which at most eta are in flight and the
- * others keep their numbers and wait.
- * daps_schedule: "anew" makes one schedule per opportunity; "to-end" keeps it until the
- * receiver's window admits it.
+ * daps_fast_limit: "literal" is the formula as printed, which limits one schedule. "outstanding" is
+ * max_f = min(eta, cwnd_f) - unack_f: eta limits the segments in flight on f. With "reserved" a
+ * schedule puts min(eta, cwnd_f - unack_f) on f, of which at most eta are in flight; the others
+ * keep their numbers and wait.
+ *
+ * daps_schedule: "anew" makes one schedule per opportunity; "to-end" keeps it until the receiver's
+ * window admits it.
+ *
  * daps_round_trip: how r_s and r_f are measured (helpers.h).
  *
- * The inner `while` of Algorithm 2 is read as `if`: for want of a congestion window an element is
- * passed over. More than two paths: the slow ones by ascending RTT, each after the share of f
- * that its own eta gives.
+ * The inner `while` of Algorithm 2 is read as `if`: without a congestion window an element is
+ * skipped. With more than two paths, the slow ones follow by ascending RTT, each after the share of
+ * f that its own eta gives.
  */
 #include "helpers.h"
 
@@ -45,8 +47,8 @@ static struct plait_parameter *const parameters[] = {
 	&daps_guard_asymmetry_milli, NULL
 };
 
-/* S of the paper, as runs of elements that go on the same path. It names no segment numbers, as
- * the data queue hands them out in order.
+/* S of the paper, as runs of elements on the same path. It contains no segment numbers, because the
+ * data queue hands out the segments in order.
  */
 struct schedule {
 	struct leg {
@@ -87,7 +89,7 @@ static void init(void *state)
 	daps->guard.asymmetry_milli = plait_value(&daps_guard_asymmetry_milli);
 }
 
-/* Appends elements, no more than there are left to schedule. */
+/* Appends elements, at most those that are left to be scheduled. */
 static void append(struct schedule *schedule, u8 path, u32 segments, u64 *left)
 {
 	segments = clip(segments, *left);
@@ -96,7 +98,7 @@ static void append(struct schedule *schedule, u8 path, u32 segments, u64 *left)
 		schedule->legs[schedule->length++] = (struct leg){ segments, path };
 }
 
-/* How many segments max_f lets a schedule put on the fast path before those on a slow one. */
+/* max_f: the most segments of a schedule on the fast path before those on a slow one. */
 static u32 most_on_fast(u8 fast_limit, const struct plait_path *fast, u64 eta)
 {
 	u32 limited = clip(fast->cwnd, eta);
@@ -138,7 +140,7 @@ static void make_schedule(struct daps *daps, u64 unassigned, const struct plait_
 	}
 }
 
-/* Algorithm 2: the next elements that can be transmitted now, if any; something is sendable. */
+/* Algorithm 2: finds the next elements that can be transmitted now, if any; sendable is not 0. */
 static bool next_leg(struct schedule *schedule, u64 sendable, const struct plait_path *paths,
 		     unsigned int count, struct plait_decision *decision)
 {
@@ -151,7 +153,7 @@ static bool next_leg(struct schedule *schedule, u64 sendable, const struct plait
 		available = open & BIT(leg->path) ? room(&paths[leg->path]) : 0;
 		segments = clip(min(leg->segments, available), sendable);
 		leg->segments -= segments;
-		/* Only the receiver's window makes the rest of a leg wait. */
+		/* The rest of a leg waits only for the receiver's window. */
 		if (!leg->segments || segments == available)
 			schedule->at++;
 		if (segments) {
@@ -162,7 +164,7 @@ static bool next_leg(struct schedule *schedule, u64 sendable, const struct plait
 	return false;
 }
 
-/* With "reserved": the next limit that is not yet what eta says, if any. */
+/* With "reserved": finds the first limit that eta has to change, if any. */
 static bool hold_back(const struct daps *daps, const struct plait_path *paths, unsigned int count,
 		      struct plait_decision *decision)
 {
@@ -191,7 +193,9 @@ static bool hold_back(const struct daps *daps, const struct plait_path *paths, u
 
 static void begin(struct daps *daps, const struct plait_path *paths, unsigned int count)
 {
-	/* The guard looks even while paths are unmeasured: it compares with its last look. */
+	/* The guard also checks while paths are unmeasured, because it compares with its last
+	 * check.
+	 */
 	bool admitted = guard_admits(&daps->guard, paths, count);
 
 	daps->blind = !admitted || !all_measured(usable(paths, count), paths, count);
@@ -220,7 +224,9 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 		if (!daps->may_plan)
 			return opportunity_end(&daps->opportunity);
 		make_schedule(daps, connection->unassigned, paths, count);
-		/* It consists of room that is there now: its first element can be transmitted. */
+		/* The schedule consists of room that exists now: its first element can be
+		 * transmitted.
+		 */
 		daps->may_plan = daps->lifetime == TO_END && daps->schedule.length;
 	}
 	return decision;

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* DAPS in rounds: every path gets a window's worth of segments each time one of its forward
- * delays has passed.
+/* DAPS in rounds: every path gets a window of segments each time one of its forward delays has
+ * passed.
  *
  * Sarwar et al., Mitigating Receiver's Buffer Blocking by Delay Aware Packet Scheduling in
- * Multipath Data Transfer (IEEE WAINA 2013), in the form for n paths of Ferlin's MPTCP port: with
- * D_i = srtt_i / 2, walk t = D_min ... lcm(D_1 ... D_n); at each t every path with t mod D_i = 0,
- * by ascending D, gets the next cwnd_i segments, assigned ahead. The walk goes only as far as it
- * is needed: until no usable path has room that its queue does not cover.
+ * Multipath Data Transfer (IEEE WAINA 2013), in the form for n paths of Ferlin's MPTCP port. With
+ * D_i = srtt_i / 2, walk t = D_min ... lcm(D_1 ... D_n). At each t every path with t mod D_i = 0,
+ * by ascending D, gets the next cwnd_i segments, assigned ahead. The walk goes only as far as
+ * needed: until the queue of every usable path covers its room.
  *
- * daps_rounds_spacing: "one-way" is as printed. A window takes a path a whole round trip, and
- * what is in flight has left
- * already: "round-trip" gives the room that is there now at t = D_i and cwnd_i every 2 D_i after
- * that.
- * daps_rounds_replan: "always" recalls all queues and starts afresh at every opportunity at which
- * a path is open; "exhausted" when the period is over, or a path timed out, failed or came back.
+ * daps_rounds_spacing: "one-way" is as printed. A path needs a whole round trip for a window, and
+ * segments in flight have left already. So "round-trip" gives the present room at t = D_i and
+ * cwnd_i every 2 D_i after that.
  *
- * Real delays have no small common multiple: D_i is rounded to a multiple of D_min, and it and
- * the period are capped at daps_rounds_max_period. A path in loss recovery misses its rounds; one
- * that timed out gets what it can send at once.
+ * daps_rounds_replan: "always" recalls all queues and starts again at every opportunity with an
+ * open path; "exhausted" does when the period is over, or when a path timed out, failed or came
+ * back.
+ *
+ * Real delays have no small common multiple: D_i is rounded to a multiple of D_min, and both the
+ * multiple and the period are capped at daps_rounds_max_period. A path in loss recovery misses its
+ * rounds. A path that timed out gets only segments that it can send at once.
  */
 #include "helpers.h"
 
@@ -43,13 +44,13 @@ static struct plait_parameter *const parameters[] = {
 	&daps_rounds_guard, &daps_rounds_guard_asymmetry_milli, NULL
 };
 
-/* What a path does in a period; times are multiples of D_min. */
+/* The rounds of one path in a period; times are multiples of D_min. */
 struct round {
-	u32 due;		/* when its next round is */
+	u32 due;		/* time of the next round */
 	u32 every;		/* D_i */
-	u32 step;		/* how long after a round the next one is */
-	u32 first;		/* what the first round gets */
-	u32 segments;		/* cwnd_i when the period began */
+	u32 step;		/* time between two rounds */
+	u32 first;		/* segments of the first round */
+	u32 segments;		/* cwnd_i at the beginning of the period */
 	u8 path;
 };
 
@@ -65,8 +66,8 @@ struct daps_rounds {
 	bool blind;		/* round-robin for the rest of this opportunity */
 	bool overtaken;		/* a path timed out, failed or came back since the plan was made */
 	u32 max_period;
-	/* The queues that may still be recalled in this opportunity. Each at most once: what is
-	 * recalled is assigned again, and would be recalled for ever.
+	/* The queues that may still be recalled in this opportunity. Each is recalled at most once,
+	 * because recalled segments are assigned again and would be recalled forever.
 	 */
 	u32 recalls;
 	u32 suspects;
@@ -113,7 +114,7 @@ static u32 capped_lcm(u32 a, u32 b, u32 most)
 	return clip(most, (u64)(a / divisor) * b);
 }
 
-/* Begins a period with the delays and windows of this moment; all usable paths are measured. */
+/* Begins a period with the present delays and windows; all usable paths are measured. */
 static void start_walk(struct daps_rounds *daps, const struct plait_path *paths, unsigned int count)
 {
 	u32 candidates = usable(paths, count);
@@ -148,7 +149,7 @@ static void start_walk(struct daps_rounds *daps, const struct plait_path *paths,
 		walk->end *= 2;
 }
 
-/* Whose round is next: the first by time, then by ascending D, then by number. */
+/* The next round: the first by time, then by ascending D, then by number. */
 static struct round *next_round(struct walk *walk)
 {
 	struct round *round, *next = NULL;
@@ -160,8 +161,8 @@ static struct round *next_round(struct walk *walk)
 	return next;
 }
 
-/* The next step: a path that is due, and how many segments it gets. False, and no walk, after the
- * end of the period.
+/* Finds the next step: the path whose round is due, and its number of segments. At the end of the
+ * period it stops the walk and returns false.
  */
 static bool step(struct walk *walk, const struct plait_path *paths, unsigned int count,
 		 u64 unassigned, struct plait_decision *decision)
@@ -188,7 +189,9 @@ static bool step(struct walk *walk, const struct plait_path *paths, unsigned int
 
 static void begin(struct daps_rounds *daps, const struct plait_path *paths, unsigned int count)
 {
-	/* The guard looks even while paths are unmeasured: it compares with its last look. */
+	/* The guard also checks while paths are unmeasured, because it compares with its last
+	 * check.
+	 */
 	bool admitted = guard_admits(&daps->guard, paths, count);
 
 	daps->blind = !admitted || !all_measured(usable(paths, count), paths, count);
@@ -208,8 +211,8 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 		begin(daps, paths, count);
 	if (!open_paths(paths, count))
 		return opportunity_end(&daps->opportunity);
-	/* What the plan of before put into the queues is planned again, whether there is more to
-	 * plan or not.
+	/* Queued segments of the previous plan are planned again, even if there is no other data to
+	 * plan.
 	 */
 	if (daps->overtaken) {
 		path = next_recall(&daps->recalls, paths, count);
@@ -221,15 +224,15 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 		return opportunity_end(&daps->opportunity);
 	if (daps->blind)
 		return rotate(&daps->rotation, connection, paths, count);
-	/* A period that is over, or was never begun, has no next step. Some path is open, so a
-	 * new one has.
+	/* A period that is over, or was never begun, has no next step. Some path is open, so a new
+	 * period has one.
 	 */
 	while (!step(&daps->walk, paths, count, connection->unassigned, &decision)) {
 		path = next_recall(&daps->recalls, paths, count);
 		if (path)
 			return plait_recall(path->id);
-		/* Once a period is under way, what it assigned stays, however many this
-		 * opportunity takes.
+		/* Assignments of a period in progress stay, however many periods this opportunity
+		 * takes.
 		 */
 		daps->recalls = 0;
 		start_walk(daps, paths, count);

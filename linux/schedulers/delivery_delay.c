@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Delivery delay: the open path over which a segment reaches the receiver soonest takes what its
- * window lets out.
+/* Delivery delay: the open path with the shortest delay to the receiver takes as many segments as
+ * its window admits.
  *
  * Alam, Performance Evaluation of Minimum Delivery Delay Multipath TCP Scheduler Implemented in
  * Linux Kernel (University of Bremen, 2016): argmin of the delivery delay, the smoothed TSval -
- * TSecr, over the paths that are available. It leaves out the way back, and contains the
- * difference of the two clocks, the same on all paths. An unmeasured path beside measured ones
- * goes first. Without timestamps half the RTT stands in.
+ * TSecr, over the available paths. It leaves out the way back, and contains the difference of the
+ * two clocks, which is the same on all paths. An unmeasured path goes first if others are measured.
+ * Without timestamps half the RTT replaces the delay.
  */
 #include "helpers.h"
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* DQS: paths by ascending average time of a successful transmission, each filled to its send
- * window.
+/* DQS: fills each path to its send window, by ascending average time of a successful transmission.
  *
- * Huang and Zhang, A Data Scheduling Scheme Based on Double Queue and Send-window: segments are
- * dispatched to paths by ascending T_i = (1 - l^4) FT_i + (l + l^2 + l^3 - 3 l^4) RTO_i (eq. 9),
- * with l the loss rate, FT_i = RTT_i / 2 (eq. 1) and RTT_i <- 0.75 RTT_i + 0.25 sample (eq. 2);
- * so many that the path's window is filled. When a path fails or times out, what waits in its
- * queue returns to the data queue.
+ * Huang and Zhang, A Data Scheduling Scheme Based on Double Queue and Send-window. Segments are
+ * dispatched to paths by ascending T_i = (1 - l^4) FT_i + (l + l^2 + l^3 - 3 l^4) RTO_i (eq. 9), as
+ * many as fill the path's window. l is the loss rate, FT_i = RTT_i / 2 (eq. 1) and RTT_i <- 0.75
+ * RTT_i + 0.25 sample (eq. 2). When a path fails or times out, its queued segments return to the
+ * data queue.
  *
- * dqs_window: "free" is what the send window still admits; "whole", the letter of step 2, a
+ * dqs_window: "free" is the free part of the send window. "whole", step 2 read literally, is a
  * window of segments for each path whose queue is empty. Before its first sample a path has its
- * smoothed RTT, or zero: it goes first. A path that timed out comes last until it acknowledges
- * something: else its own segments might be dispatched to it again.
+ * smoothed RTT, or zero, so that it goes first. A path that timed out comes last until it
+ * acknowledges something. Otherwise its own segments might be dispatched to it again.
  */
 #include "helpers.h"
 
@@ -46,7 +45,7 @@ static void init(void *state)
 	dqs->whole = plait_value(&dqs_window) == WHOLE;
 }
 
-/* Eq. (9), for a loss rate in parts per million (more than all counts as all). */
+/* Eq. (9), for a loss rate in parts per million (larger ones count as the whole). */
 static u64 transmission_time(u64 forward, u64 rto, u32 loss_ppm)
 {
 	/* The factors have 18 decimals: the products of times and factors take 128 bits. */
@@ -60,8 +59,8 @@ static u64 transmission_time(u64 forward, u64 rto, u32 loss_ppm)
 	u64 lost = first * ppm * ppm + second * ppm + third - 3 * fourth;
 	u64 whole_forward = mul_u64_u64_div_u64(arrived, forward, one);
 	u64 whole_rto = mul_u64_u64_div_u64(lost, rto, one);
-	/* Both are rounded down; what was cut off may add up to one more. The remainders are the
-	 * differences modulo 2^64, as they are less than that.
+	/* Both are rounded down; the fractions may add up to one more. The remainders are the
+	 * differences modulo 2^64, because they are less than that.
 	 */
 	u64 rest = (arrived * forward - whole_forward * one) + (lost * rto - whole_rto * one);
 
@@ -73,11 +72,11 @@ static u64 average_time(const struct dqs *dqs, const struct plait_path *path)
 {
 	u64 rtt = dqs->rtt[path->id] ?: path->srtt;
 
-	/* Most paths lose nothing: this spares the divisions. */
+	/* Most paths have no losses: this check spares them the divisions. */
 	return path->loss_ppm ? transmission_time(rtt / 2, path->rto, path->loss_ppm) : rtt / 2;
 }
 
-/* n_i: how many segments the path takes now. */
+/* n_i: the number of segments that the path takes now. */
 static u32 amount(const struct dqs *dqs, const struct plait_connection *connection,
 		  const struct plait_path *path)
 {

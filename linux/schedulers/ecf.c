@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ECF, earliest completion first: a slower path is left alone while the fastest one, though full,
- * would be done earlier.
+/* ECF, earliest completion first: a slower path stays unused while the fastest one, though full,
+ * would complete earlier.
  *
  * Lim, Nahum, Towsley, Gibbens, ECF: An MPTCP Path Scheduler to Manage Heterogeneous Paths (ACM
- * CoNEXT 2017), Algorithm 1. With f the path of the lowest round-trip time, which is full, s the
- * one that lowest RTT would use, k segments that no path has, and d the larger variation: wait if
+ * CoNEXT 2017), Algorithm 1. Let f be the path with the lowest round-trip time, which is full, s
+ * the path that lowest RTT would use, k the number of unassigned segments, and d the larger
+ * variation. The scheduler waits if
  *   (1 + k/w_f) r_f < (1 + waiting beta) (r_s + d)  and  (k/w_s) r_s >= 2 r_f + d.
- * "clamped", as in the authors' code, takes a window at least for k. d is of RFC 6298's variation;
- * theirs was Linux' rttvar / 2, which is 100 ms at least, and their products were cut to 32 bits.
+ * "clamped", as in the authors' code, takes a window at least for k. d uses the variation of RFC
+ * 6298; the code uses Linux' rttvar / 2, which is 100 ms at least, and cuts its products to 32
+ * bits.
  */
 #include "helpers.h"
 
@@ -40,8 +42,8 @@ static void init(void *state)
 	ecf->fraction = plait_value(&ecf_rounds);
 }
 
-/* Whether slow is left alone with so many segments that no path has. Both inequalities are
- * multiplied by what they divide by.
+/* Whether slow stays unused with this many unassigned segments. Both inequalities are multiplied by
+ * their denominators.
  */
 static bool waits(struct ecf *ecf, const struct plait_path *fast, const struct plait_path *slow,
 		  u64 left)

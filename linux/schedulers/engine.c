@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The engine: Linux' MPTCP asks for a subflow, schedulers decide, and this carries it out.
+/* The engine: Linux' MPTCP asks for a subflow, a scheduler decides, and the engine carries it out.
  *
- * MPTCP asks whenever something waits to be sent: in sendmsg(), and for each acknowledgment; the
- * msk socket lock is held, in either case.
+ * MPTCP asks whenever data waits to be sent: in sendmsg(), and for each acknowledgment. The msk
+ * socket lock is held in both cases.
  *
  * assign	Moves data from the data queue to a path queue (queues.h). As soon as the subflow's
- *		congestion window and the receiver's window admit it, the subflow is given a range,
+ *		congestion window and the receiver's window admit it, the subflow gets a range,
  *		which it takes when MPTCP has its lock.
- * recall	Moves it back.
- * limit	Data of the path queue leaves while less is in flight than this.
+ * recall	Moves data from a path queue back to the data queue.
+ * limit	Data of the path queue leaves only while fewer segments than this are in flight.
  * penalize	Halves snd_cwnd, and ssthresh if the window is beyond it, when the subflow's next
  *		acknowledgment comes: its lock is held then.
- * reinject	Gives a subflow a range that another one carries.
+ * reinject	Gives a subflow a range that another subflow carries.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -23,7 +23,7 @@
 #include "engine.h"
 #include "options.h"
 
-/* Decisions at one moment; more would be a scheduler that never comes to an end. */
+/* Decisions at one moment at most: a scheduler that needs more never ends. */
 #define DECISIONS_MAX	4096
 
 static struct plait_decision decide(struct plait_socket *plait)
@@ -65,9 +65,7 @@ static int assign(struct plait_socket *plait, u8 path, u64 amount)
 	return error;
 }
 
-/* What is recalled from a path, and its limit, need no subflow: schedulers tidy up after one that
- * has gone.
- */
+/* Recalls and limits need no subflow: schedulers also use them for a path whose subflow is gone. */
 static bool possible(const struct plait_facts *facts, const struct plait_decision *decision)
 {
 	if (decision->kind == PLAIT_RECALL || decision->kind == PLAIT_LIMIT)
@@ -75,7 +73,7 @@ static bool possible(const struct plait_facts *facts, const struct plait_decisio
 	return decision->path < facts->count && facts->ssks[decision->path];
 }
 
-/* Changes the facts that the next decision sees. 0, or an error if nothing comes of it. */
+/* Carries out a decision and updates the facts for the next one. Returns 0, or an error. */
 static int carry_out(struct mptcp_sock *msk, const struct plait_decision *decision)
 {
 	struct plait_socket *plait = plait_of(msk);
@@ -102,7 +100,7 @@ static int carry_out(struct mptcp_sock *msk, const struct plait_decision *decisi
 	return error;
 }
 
-/* How much of the first range of a path queue may leave now. */
+/* Number of bytes of the first range of a path queue that may leave now. */
 static u64 sendable(const struct plait_facts *facts, const struct plait_path *path, u64 start,
 		    u64 end)
 {
@@ -122,12 +120,12 @@ static u64 sendable(const struct plait_facts *facts, const struct plait_path *pa
 	bytes = min3(end - start, room, facts->window - start);
 	if (bytes == end - start)
 		return bytes;
-	/* Full segments only, as long as there is more. */
+	/* Only full segments, as long as there is more data. */
 	div_u64_rem(bytes, path->mss, &rest);
 	return bytes - rest;
 }
 
-/* Lets a subflow take what its path queue may send; false if none may. */
+/* Lets a subflow take bytes that its path queue may send; false if none may. */
 static bool send_queued(struct plait_socket *plait)
 {
 	const struct plait_facts *facts = &plait->facts;
@@ -147,7 +145,7 @@ static bool send_queued(struct plait_socket *plait)
 	return false;
 }
 
-/* Lets a subflow take a segment that another one carries; false if that is of no use any more. */
+/* Lets a subflow take a segment that another one carries; false if the copy would be useless. */
 static bool send_copy(struct plait_socket *plait, const struct plait_decision *decision)
 {
 	const struct plait_facts *facts = &plait->facts;
@@ -163,7 +161,9 @@ static bool send_copy(struct plait_socket *plait, const struct plait_decision *d
 	return true;
 }
 
-/* With a closed window and nothing in flight nobody would tell that it opens: a byte probes it. */
+/* With a closed window and nothing in flight, no acknowledgment would report that the window opens.
+ * One byte probes it.
+ */
 static int probe_window(struct plait_socket *plait)
 {
 	const struct plait_facts *facts = &plait->facts;
@@ -215,7 +215,7 @@ static int get_send(struct mptcp_sock *msk)
 	return -EAGAIN;
 }
 
-/* When the timer has run out, what the core does for any scheduler. */
+/* Retransmissions after the timer has expired, as the core does for any scheduler. */
 static int get_retrans(struct mptcp_sock *msk)
 {
 	struct sock *ssk = mptcp_subflow_get_retrans(msk);
@@ -246,7 +246,7 @@ struct plait_scheduler {
 	const struct plait_algorithm *algorithm;
 };
 
-/* Accepted connections are made while a lock is held. */
+/* Accepted connections are created while a lock is held. */
 static int init_connection(struct mptcp_sock *msk)
 {
 	const struct plait_algorithm *algorithm;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the kernel side keeps of a connection, and what its files share. */
+/* The kernel's state of a connection, and the functions that its files share. */
 #ifndef PLAIT_ENGINE_H
 #define PLAIT_ENGINE_H
 
@@ -14,29 +14,29 @@ struct mptcp_sock;
 struct mptcp_subflow_context;
 struct sock;
 
-/* What was seen of a subflow when the scheduler was asked last: what differs now has happened
- * meanwhile.
+/* The state of a subflow when the scheduler was asked last. Differences show the events
+ * since then.
  */
 struct plait_subflow {
-	struct sock	*ssk;		/* to be compared, not to be used: it may be gone */
+	struct sock	*ssk;		/* for comparisons only: it may be gone */
 	u32	subflow_id;		/* tells a subflow from a later one at the same address */
 	bool	up;
 	bool	is_new;			/* since this look: several subflows may appear at once */
-	bool	again;			/* what it was given is a copy */
+	bool	again;			/* the given range is a copy */
 	u32	delivered;
 	u32	lost;
 	u32	retransmitted;
 	u32	timeouts;
 	u32	limit;
-	u64	given;			/* the range that it was told to take, none if empty */
+	u64	given;			/* the range that it has to take, none if empty */
 	u64	given_end;
-	u64	sent;			/* what it took of that, to be told to the scheduler */
+	u64	sent;			/* the part that it took, to be reported to the scheduler */
 	u64	sent_end;
 };
 
-/* What acknowledgments and decisions tell each other: they hold different locks. */
+/* Messages between acknowledgments and decisions, which hold different locks. */
 struct plait_mailbox {
-	struct sock	*ssk;		/* to be compared */
+	struct sock	*ssk;		/* for comparisons only */
 	s64	forward;		/* delay towards the receiver; or PLAIT_UNKNOWN */
 	bool	penalty;		/* halve its window as soon as its lock is held */
 };
@@ -49,20 +49,20 @@ struct plait_facts {
 	unsigned int count;
 	u32	mss;			/* the largest segment of a path that is up */
 	u64	window;			/* end of the receiver's window, as the queues count */
-	u64	written;		/* end of what the application has written */
-	u64	acked;			/* end of what the receiver has in order */
-	u64	sent;			/* end of what was ever sent */
+	u64	written;		/* end of the written data */
+	u64	acked;			/* end of the data that the receiver has in order */
+	u64	sent;			/* end of the data that was ever sent */
 };
 
-/* Protected by the msk socket lock, if nothing else is said. */
+/* Protected by the msk socket lock, unless stated otherwise. */
 struct plait_socket {
 	const struct plait_algorithm *algorithm;
 	u32	needs;
 	bool	begun;
-	bool	repeats;		/* the algorithm itself wants to send copies */
-	u64	now;			/* the moment that the decisions of an opportunity share */
-	u64	first_dsn;		/* the queues are counted from here */
-	u32	recoveries;		/* of msk->recoveries, those that are known */
+	bool	repeats;		/* the algorithm itself sends copies */
+	u64	now;			/* common time of the decisions of an opportunity */
+	u64	first_dsn;		/* the queues count from here */
+	u32	recoveries;		/* last known value of msk->recoveries */
 	struct plait_facts facts;	/* of the last look; too large for a stack */
 	struct plait_subflow subflows[PLAIT_PATHS_MAX];
 	spinlock_t mailboxes_lock;	/* acknowledgments arrive while the socket is owned */
@@ -73,30 +73,32 @@ struct plait_socket {
 	u8	state[] __aligned(8);
 };
 
-/* engine.c needs facts.c and subflow.c, facts.c needs subflow.c, and none the other way round. */
+/* engine.c needs facts.c and subflow.c, facts.c needs subflow.c; there are no other
+ * dependencies.
+ */
 
 /* subflow.c. */
 extern unsigned int plait_path_costs[PLAIT_PATHS_MAX];
 extern unsigned int plait_path_weights[PLAIT_PATHS_MAX];
 struct plait_socket *plait_of(const struct mptcp_sock *msk);
-/* An acknowledgment came; the locks of the subflow and of the msk data are held. */
+/* Handles an acknowledgment; the locks of the subflow and of the msk data are held. */
 void plait_acked(struct plait_socket *plait, struct sock *ssk);
 /* Halves the window when the subflow's next acknowledgment comes. */
 void plait_penalize(struct plait_socket *plait, struct sock *ssk);
-/* Subflows that are gone leave their mailboxes. */
+/* Frees the mailboxes of subflows that are gone. */
 void plait_forget_mail(struct plait_socket *plait, const struct plait_facts *facts);
-/* The place of a subflow among the paths; NULL if there is none left. */
+/* The place of a subflow among the paths; NULL if none is left. */
 struct plait_subflow *plait_slot(struct mptcp_sock *msk,
 				 const struct mptcp_subflow_context *subflow);
 void plait_path_facts(struct mptcp_sock *msk, struct plait_path *path,
 		      const struct plait_subflow *slot, struct mptcp_subflow_context *subflow);
 
-/* facts.c. The msk socket lock is held. Takes the facts, and tells the scheduler what happened. */
+/* facts.c. The msk socket lock is held. Takes the facts, and reports events to the scheduler. */
 void plait_look(struct mptcp_sock *msk);
-/* What the queues hold, after a decision that moved something. */
+/* Updates the facts of the queues after a decision that moved data. */
 void plait_look_at_queues(struct mptcp_sock *msk);
 
-/* log.c: decisions for whoever reads debugfs' plait/decisions, counters in plait/counters. */
+/* log.c: decisions for readers of debugfs' plait/decisions, counters in plait/counters. */
 void plait_log(u64 now, const struct plait_decision *decision, const struct plait_facts *facts);
 int plait_log_init(void);
 void plait_log_exit(void);

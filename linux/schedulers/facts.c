@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Linux' MPTCP as the schedulers see it: facts from the sockets, events from what has changed. */
+/* Linux' MPTCP as the schedulers see it: facts from the sockets, events from changes. */
 #include <net/tcp.h>
 #include <net/mptcp.h>
 
@@ -7,7 +7,7 @@
 #include "engine.h"
 #include "options.h"
 
-/* Decisions that are no further apart belong to one moment: carrying them out takes time. */
+/* Decisions at most this far apart belong to one moment, because carrying them out takes time. */
 #define MOMENT_NS	(50 * NSEC_PER_USEC)
 
 static u32 segments(u64 bytes, u32 mss)
@@ -20,7 +20,7 @@ static bool is_up(const struct plait_path *path)
 	return path->state == PLAIT_ACTIVE || path->state == PLAIT_BACKUP;
 }
 
-/* Paths that have no subflow count as failed. */
+/* Paths without a subflow count as failed. */
 static void paths_facts(struct mptcp_sock *msk, struct plait_facts *facts)
 {
 	struct mptcp_subflow_context *subflow;
@@ -59,14 +59,14 @@ static void paths_facts(struct mptcp_sock *msk, struct plait_facts *facts)
 	plait_forget_mail(plait_of(msk), facts);
 }
 
-/* What the subflow took of what it was given. */
+/* Records the part of its range that the subflow took. */
 static void take_stock(struct plait_socket *plait, struct plait_subflow *slot, struct sock *ssk)
 {
 	struct mptcp_subflow_context *subflow = mptcp_subflow_ctx(ssk);
 	u64 end = subflow->range_seq - plait->first_dsn;
 	unsigned int path = slot - plait->subflows;
 
-	/* A subflow that was reset knows nothing of it. */
+	/* A subflow that was reset does not know the range any more. */
 	if (end < slot->given || end > slot->given_end)
 		end = slot->given;
 
@@ -79,7 +79,9 @@ static void take_stock(struct plait_socket *plait, struct plait_subflow *slot, s
 		plait_carry(&plait->queues, path, slot->sent, end);
 }
 
-/* What was sent, acknowledged, or is stranded on a path that is down leaves the path queues. */
+/* Removes sent and acknowledged bytes from the path queues. Bytes stranded on a path that is down
+ * return to the data queue.
+ */
 static void settle(struct mptcp_sock *msk, const struct plait_facts *facts)
 {
 	struct plait_socket *plait = plait_of(msk);
@@ -107,21 +109,21 @@ static void settle(struct mptcp_sock *msk, const struct plait_facts *facts)
 	}
 	plait_acknowledged(queues, msk->snd_una - plait->first_dsn);
 	plait_segments_forget(&plait->segments, msk->snd_una - plait->first_dsn);
-	/* A subflow was closed: as ever, all that is not acknowledged is sent again. */
+	/* A subflow was closed: as without Plait, all unacknowledged data is sent again. */
 	if (plait->recoveries != msk->recoveries) {
 		plait->recoveries = msk->recoveries;
 		plait_requeue_all(queues, msk->snd_una - plait->first_dsn);
 	}
 }
 
-/* Tells the core when to ask: for data that it does not know of, and for copies. */
+/* Tells the core when to ask: for data that the core does not know of, and for copies. */
 static void ask_again(struct mptcp_sock *msk, const struct plait_facts *facts, bool backlog)
 {
 	bool outstanding = facts->acked < min(facts->sent, facts->written);
 	struct plait_socket *plait = plait_of(msk);
 	bool copies = false;
 
-	/* The options want to send copies while the window is full, algorithms at any time. */
+	/* Options send copies only while the window is full, algorithms at any time. */
 	if (outstanding && plait->repeats)
 		copies = true;
 	else if (outstanding && (plait->needs & PLAIT_NEEDS_REINJECT))
@@ -138,13 +140,15 @@ void plait_look_at_queues(struct mptcp_sock *msk)
 	struct plait_connection *connection = &facts->connection;
 	struct plait_queues *queues = &plait->queues;
 	u64 unassigned = plait_unassigned(queues, facts->written);
-	/* The window that what waits for paths leaves to what does not. */
+	/* The part of the window that queued bytes leave to unassigned bytes. */
 	s64 window = facts->window - queues->next + queues->recalled.bytes;
 	unsigned int i;
 
 	connection->unassigned = segments(unassigned, facts->mss);
 	connection->next_segment = plait_segment_at(&plait->segments, plait_next(queues));
-	/* The last segment may be short; any other has to fit whole, as TCP sends no silly ones. */
+	/* The last segment may be short. Any other has to fit whole, because TCP avoids
+	 * small segments (silly window syndrome).
+	 */
 	if (window >= (s64)unassigned)
 		connection->window_left = connection->unassigned;
 	else
@@ -163,7 +167,7 @@ void plait_look_at_queues(struct mptcp_sock *msk)
 	ask_again(msk, facts, queues->recalled.bytes > 0 || plait_backlog(queues) > 0);
 }
 
-/* The oldest segment that is in flight, if it is. */
+/* Sets the oldest unacknowledged segment, if it is in flight. */
 static void oldest_facts(struct plait_socket *plait, struct plait_facts *facts)
 {
 	struct plait_connection *connection = &facts->connection;
@@ -181,8 +185,8 @@ static void oldest_facts(struct plait_socket *plait, struct plait_facts *facts)
 	}
 }
 
-/* The oldest segment that is in flight, and not on the path. What none carries is to be sent again:
- * that comes first, and is no copy.
+/* The oldest segment in flight that the path does not carry. A segment that no path carries waits
+ * for retransmission: that comes first, and is no copy.
  */
 static s64 uncarried(struct plait_socket *plait, const struct plait_facts *facts, unsigned int path)
 {
@@ -194,7 +198,7 @@ static s64 uncarried(struct plait_socket *plait, const struct plait_facts *facts
 
 		if (!plait_segment_bytes(&plait->segments, segment, &start, &end))
 			break;
-		/* Engine.c takes a segment whose beginning is carried for one that is. */
+		/* For engine.c a segment is carried if its beginning is. */
 		if (plait_carries(&plait->queues, path, max(start, facts->acked))) {
 			at = end;
 			continue;
@@ -238,7 +242,7 @@ static void tell(struct plait_socket *plait, struct plait_event event)
 		       facts->paths, facts->count);
 }
 
-/* What was handed to the subflow, by segments, and what it sent again by itself. */
+/* Reports the segments handed to the subflow, and the subflow's own retransmissions. */
 static void tell_sent(struct plait_socket *plait, u8 path, u32 retransmitted)
 {
 	const struct plait_subflow *slot = &plait->subflows[path];
@@ -260,7 +264,7 @@ static void tell_sent(struct plait_socket *plait, u8 path, u32 retransmitted)
 		});
 }
 
-/* Events of one subflow since the last look; true if there was one that is no transmission. */
+/* Reports the events of one subflow since the last look. True if one of them is no transmission. */
 static bool tell_subflow(struct plait_socket *plait, u8 path)
 {
 	const struct tcp_sock *tp = tcp_sk(plait->facts.ssks[path]);
@@ -291,7 +295,7 @@ static bool tell_subflow(struct plait_socket *plait, u8 path)
 	return timeouts != was.timeouts || lost != was.lost || delivered != was.delivered;
 }
 
-/* MPTCP tells schedulers of no event: what differs from the last look has happened. */
+/* MPTCP reports no events to schedulers. They follow from the differences to the last look. */
 static bool tell_what_happened(struct plait_socket *plait)
 {
 	const struct plait_facts *facts = &plait->facts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the schedulers share: readings of the facts, answers, and small pieces of state. */
+/* Functions that schedulers share: readings of the facts, decisions, and small pieces of state. */
 #ifndef PLAIT_HELPERS_H
 #define PLAIT_HELPERS_H
 
@@ -39,7 +39,7 @@ static inline u32 usable(const struct plait_path *paths, unsigned int count)
 	return active ?: backup;
 }
 
-/* The window less what is in flight and what already waits. */
+/* The congestion window less segments in flight and queued. */
 static inline u32 window_room(const struct plait_path *path)
 {
 	u64 taken = (u64)path->in_flight + path->queued;
@@ -47,7 +47,7 @@ static inline u32 window_room(const struct plait_path *path)
 	return path->cwnd > taken ? path->cwnd - taken : 0;
 }
 
-/* How many segments the path, a usable one, can send at once. */
+/* Number of segments that the usable path can send at once. */
 static inline u32 room(const struct plait_path *path)
 {
 	return path->in_recovery ? 0 : window_room(path);
@@ -65,15 +65,15 @@ static inline u32 open_paths(const struct plait_path *paths, unsigned int count)
 	return open;
 }
 
-/* Which round-trip times count, in the order of the words of the parameter: of packets
+/* The round-trip times that count, in the order of the words of the parameter: of packets
  * acknowledged on their own path, the smallest of these, or the transport's estimate. They may
- * differ where acknowledgments tell of all paths (CMT-SCTP); in Linux the first is the last.
+ * differ where acknowledgments cover all paths (CMT-SCTP); in Linux the first equals the last.
  */
 enum round_trips { OWN, SHORTEST, SMOOTHED };
 
 #define ROUND_TRIPS "own", "shortest", "smoothed"
 
-/* 0 while there is none. What is not measured yet is the transport's estimate. */
+/* 0 while there is none. Without a time of its own, a path has the transport's estimate. */
 static inline u64 round_trip(u8 which, const struct plait_path *path)
 {
 	u64 own = which == OWN ? path->own_rtt : which == SHORTEST ? path->min_rtt : 0;
@@ -110,9 +110,9 @@ static inline bool all_measured(u32 set, const struct plait_path *paths, unsigne
 	return true;
 }
 
-/* Delivery delays of paths on one scale: the forward delays if some usable path has one. Half the
- * round-trip times would lack the difference of the two clocks, so they only stand in for all of
- * them.
+/* Delivery delays of paths on one scale: the forward delays if some usable path has one, otherwise
+ * half the round-trip times of all paths. The two do not mix, because half a round-trip time lacks
+ * the difference of the clocks.
  */
 static inline bool any_forward_delay(const struct plait_path *paths, unsigned int count)
 {
@@ -132,7 +132,7 @@ static inline s64 delivery_delay(const struct plait_path *path, bool timestamps)
 	return path->srtt ? (s64)(path->srtt / 2) : PLAIT_UNKNOWN;
 }
 
-/* What may be assigned if only data that can leave at once is to be assigned. */
+/* Segments that may be assigned if all of them have to leave at once. */
 static inline u64 sendable(const struct plait_connection *connection)
 {
 	return min(connection->unassigned, connection->window_left);
@@ -144,7 +144,7 @@ static inline u32 clip(u32 segments, u64 stream)
 	return min_t(u64, segments, stream);
 }
 
-/* Of times that are products of amounts: the largest instead of an overflow. */
+/* A product of times and amounts: the largest value instead of an overflow. */
 static inline u64 mul_capped(u64 a, u64 b)
 {
 	u64 product;
@@ -152,13 +152,13 @@ static inline u64 mul_capped(u64 a, u64 b)
 	return check_mul_overflow(a, b, &product) ? U64_MAX : product;
 }
 
-/* How often divisor fits into dividend; 1 if it is 0. */
+/* The quotient, rounded down; 1 if the divisor is 0. */
 static inline u64 ratio(u64 dividend, u64 divisor)
 {
 	return divisor ? div64_u64(dividend, divisor) : 1;
 }
 
-/* Answers. */
+/* Decisions. */
 
 static inline struct plait_decision plait_wait(void)
 {
@@ -180,10 +180,10 @@ static inline struct plait_decision plait_limit(u8 path, u32 in_flight)
 	return (struct plait_decision){ .kind = PLAIT_LIMIT, .path = path, .amount = in_flight };
 }
 
-/* Turns: round-robin, and what others fall back to. */
+/* Turns: round-robin, also the fallback of other schedulers. */
 struct rotation {
 	u32 per_turn;
-	u8 next;	/* the turn is that of the first open path from this one on */
+	u8 next;	/* the first open path from this one on has the turn */
 };
 
 static inline struct plait_decision rotate(struct rotation *rotation,
@@ -203,9 +203,9 @@ static inline struct plait_decision rotate(struct rotation *rotation,
 	return plait_assign(path->id, clip(segments, sendable(connection)));
 }
 
-/* An opportunity: the decisions that the engine asks for at one moment. It ends with a wait, and
- * when time passes or something but a transmission happens, as an engine stops asking when there
- * is nothing left to decide about.
+/* An opportunity: the decisions that the engine asks for at one moment. It ends with a wait. It
+ * also ends when time passes, or with any event but a transmission, because an engine stops asking
+ * when nothing is left to decide about.
  */
 struct opportunity {
 	u64 now;
@@ -234,7 +234,7 @@ static inline void opportunity_on_event(struct opportunity *opportunity,
 		opportunity->begun = false;
 }
 
-/* Recalls: of these paths, those whose queues hold something are emptied one by one, each once. */
+/* Recalls: empties the non-empty queues among these paths one by one, each once. */
 static inline const struct plait_path *next_recall(u32 *recalls, const struct plait_path *paths,
 						   unsigned int count)
 {
@@ -249,9 +249,8 @@ static inline const struct plait_path *next_recall(u32 *recalls, const struct pl
 	return NULL;
 }
 
-/* Suspects: paths that timed out and have acknowledged nothing since. The facts of such a path
- * are those from before, so a plan would put into its queue again and again what was recalled
- * from there.
+/* Suspects: paths that timed out and have acknowledged nothing since. The facts of such a path date
+ * from before the timeout, so a plan would put recalled segments into its queue again and again.
  */
 static inline void suspects_on_event(u32 *suspects, const struct plait_event *event)
 {
@@ -267,21 +266,23 @@ static inline void suspects_on_event(u32 *suspects, const struct plait_event *ev
 	}
 }
 
-/* True if nothing is to wait in the queue of a path: it is a suspect, and a usable one is not. */
+/* True if no segment may wait in the queue of a path: the path is a suspect, and another usable one
+ * is not.
+ */
 static inline bool suspects_exclude(u32 suspects, u8 path, u32 candidates)
 {
 	return (suspects & BIT(path)) && (candidates & ~suspects);
 }
 
-/* Of the candidates those that are no suspects, or all if there is no other. */
+/* The candidates that are not suspects, or all if there are none. */
 static inline u32 trusted(u32 suspects, u32 candidates)
 {
 	return candidates & ~suspects ?: candidates;
 }
 
 /* True if arrivals can be compared, so that segments may be assigned ahead: there are two
- * candidates or more, and each was measured, is not in loss recovery and is not excluded. Otherwise
- * the others would be given the receiver's whole window, and one that joins would have nothing to
+ * candidates or more, and each is measured, not in loss recovery and not excluded. Otherwise the
+ * first paths would get the receiver's whole window, and a path that joins would have nothing to
  * send.
  */
 static inline bool comparable(u32 suspects, u32 candidates, const struct plait_path *paths,
@@ -309,7 +310,7 @@ struct guard {
 	u32 asymmetry_milli;
 	u32 steady;			/* the paths whose newest sample is close to the last */
 	u64 rtt[PLAIT_PATHS_MAX];	/* newest sample, 0 before the first */
-	u32 cwnd[PLAIT_PATHS_MAX];	/* at the last look */
+	u32 cwnd[PLAIT_PATHS_MAX];	/* at the last check */
 };
 
 static inline void guard_on_event(struct guard *guard, const struct plait_event *event)
@@ -327,7 +328,7 @@ static inline void guard_on_event(struct guard *guard, const struct plait_event 
 	guard->rtt[event->path] = event->rtt;
 }
 
-/* Each call is one look at the windows: they are compared with those of the call before. */
+/* Each call compares the windows with those of the call before. */
 static inline bool guard_admits(struct guard *guard, const struct plait_path *paths,
 				unsigned int count)
 {
@@ -345,7 +346,7 @@ static inline bool guard_admits(struct guard *guard, const struct plait_path *pa
 			  path->cwnd >= guard->cwnd[path->id] && path->cwnd >= path->ssthresh;
 		guard->cwnd[path->id] = path->cwnd;
 	}
-	/* Rounding down is exact, as what is asked for is whole. */
+	/* Rounding down is exact, because the required ratio is a whole number. */
 	return steady && ratio(longest * 1000, shortest) >= guard->asymmetry_milli;
 }
 

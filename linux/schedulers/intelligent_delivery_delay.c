@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Intelligent delivery delay: each segment is assigned, ahead of the windows, to the path over
- * which it is predicted to arrive first.
+/* Intelligent delivery delay: assigns each segment, ahead of the windows, to the path where its
+ * predicted arrival is earliest.
  *
- * The outlook of Alam, Minimum Delivery Delay Multipath TCP Scheduler (University of Bremen,
- * 2016): "advance packet scheduling by estimating the forward paths' behaviour". There is no
- * algorithm, but two tables of twelve packets; this is the simplest rule that gives the second
- * one.
+ * The outlook of Alam, Minimum Delivery Delay Multipath TCP Scheduler (University of Bremen, 2016):
+ * "advance packet scheduling by estimating the forward paths' behaviour". It contains no algorithm,
+ * but two tables of twelve packets; this is the simplest rule that gives the second one.
  *
  * A segment arrives when it departs plus the delivery delay of the path. It departs
- * - after what waits and leaves before it, one serialization time for each segment;
- * - if there is no room for it in the window, a smoothed round-trip time after the segment a
- *   whole window before it.
- * When a segment in flight departed is not among the facts: the last is taken to have left when
- * the path was told to send it, or a serialization time after the one before, and the others back
- * to back before it.
+ * - after the segments that are queued before it, one serialization time for each;
+ * - if the window has no room for it, a smoothed round-trip time after the segment a whole window
+ *   before it.
  *
- * Nothing is assigned while no path is open: it would only bind segments to windows and delays of
- * now. Everything is recalled and planned again when a path begins or ends to repair losses, times
+ * The facts do not contain the departure times of segments in flight. The last one is assumed to
+ * have left when the path was told to send it, or a serialization time after the one before. The
+ * others are assumed to have left back to back before it.
+ *
+ * Nothing is assigned while no path is open: it would only bind segments to the present windows and
+ * delays. All queues are recalled and planned again when a path begins or ends loss recovery, times
  * out, fails or comes back.
  */
 #include "helpers.h"
@@ -30,13 +30,13 @@ static struct plait_parameter *const parameters[] = {
 
 struct intelligent {
 	u32 ahead;
-	u32 recalls;			/* the queues to be recalled before anything is assigned */
-	u32 repairing;			/* losses of which the first has recalled everything */
+	u32 recalls;			/* the queues to be recalled before any assignment */
+	u32 repairing;			/* paths whose first loss has recalled all queues */
 	u32 suspects;
-	u64 decided;			/* when the last decision was made */
-	bool current;			/* since then nothing happened but transmissions */
-	u64 free[PLAIT_PATHS_MAX];	/* when the last segment that was sent has left */
-	u32 sent[PLAIT_PATHS_MAX];	/* sent since, if not: the next decision shows when */
+	u64 decided;			/* time of the last decision */
+	bool current;			/* only transmissions since then */
+	u64 free[PLAIT_PATHS_MAX];	/* time when the last sent segment has left */
+	u32 sent[PLAIT_PATHS_MAX];	/* sent while not current; the next decision gives the time */
 };
 
 static u32 needs(void)
@@ -63,7 +63,7 @@ static s64 earlier(s64 time, u64 span)
 	return time - (s64)min_t(u64, span, S64_MAX);	/* times are not negative */
 }
 
-/* How long a segment occupies the path. A path that was given little delivered little; it can
+/* The time that a segment occupies the path. A path that got little data delivered little; it can
  * deliver a window in a round trip.
  */
 static u64 spacing(const struct plait_path *path)
@@ -74,7 +74,7 @@ static u64 spacing(const struct plait_path *path)
 	return min(measured, div_u64(path->srtt, max(path->cwnd, 1U)));
 }
 
-/* Takes note of segments that were sent now. */
+/* Notes segments that were sent now. */
 static void occupy(struct intelligent *intelligent, u64 now, const struct plait_path *path,
 		   u32 segments)
 {
@@ -83,7 +83,7 @@ static void occupy(struct intelligent *intelligent, u64 now, const struct plait_
 	*free = later(max(now, *free), mul_capped(spacing(path), segments));
 }
 
-/* When a segment assigned to the path now, behind some others, would leave. */
+/* The time when a segment assigned to the path now, behind before others, would leave. */
 static s64 departure(const struct intelligent *intelligent, u64 now,
 		     const struct plait_path *path, u32 before)
 {
@@ -92,7 +92,7 @@ static s64 departure(const struct intelligent *intelligent, u64 now,
 	u64 rounds = 0, free = intelligent->free[path->id];
 	s64 departs;
 
-	/* So many windows before it is a segment that is in flight, or for which there is room. */
+	/* A segment this many windows earlier is in flight, or there is room for it. */
 	if (place >= window)
 		rounds = div_u64(place - max(path->in_flight, window), window) + 1;
 	place -= rounds * window;
@@ -103,16 +103,16 @@ static s64 departure(const struct intelligent *intelligent, u64 now,
 	return max_t(s64, later(departs, mul_capped(path->srtt, rounds)), now);
 }
 
-/* The segments that one decision assigns at most: each takes a prediction. */
+/* The largest number of segments of one decision: each needs a prediction. */
 #define RUN	256U
 
 struct prediction {
 	s64 arrival;
-	s64 delay;			/* of the path: it decides ties */
+	s64 delay;			/* of the path; decides ties */
 };
 
-/* When a segment assigned to the path now, behind some others, is predicted to arrive; false if
- * the path takes no such segment.
+/* Predicts the arrival of a segment assigned to the path now, behind before others; false if the
+ * path takes no such segment.
  */
 static bool predict(const struct intelligent *intelligent, u64 now, const struct plait_path *path,
 		    u32 before, u32 candidates, bool timestamps, struct prediction *prediction)
@@ -130,7 +130,7 @@ static bool predict(const struct intelligent *intelligent, u64 now, const struct
 		*prediction = (struct prediction){ arrival, delay };
 		return true;
 	}
-	/* It is to be measured, before all others. */
+	/* An unmeasured path goes before all others, to be measured. */
 	*prediction = (struct prediction){ S64_MIN, S64_MIN };
 	return has_room;
 }
@@ -165,7 +165,7 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 	path = next_recall(&intelligent->recalls, paths, count);
 	if (path)
 		return plait_recall(path->id);
-	/* What is assigned from here on stays, until something happens again. */
+	/* Assignments from here on stay until the next event. */
 	intelligent->recalls = 0;
 
 	if (!sendable(connection) || !open)
@@ -183,16 +183,16 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 			second = next;
 		}
 	}
-	/* If that is far enough ahead on the best path, a worse one is not used while the best
-	 * one works.
+	/* If the best path has enough segments ahead, a worse one is not used while the best one
+	 * works.
 	 */
 	if (!best)
 		return plait_wait();
 	ahead = min_t(u64, mul_capped(max(best->cwnd, 1U), intelligent->ahead), U32_MAX);
 	if (best->queued >= ahead)
 		return plait_wait();
-	/* The facts of the others do not change while the best path takes one segment after the
-	 * other: as long as the next one arrives first there, too, one decision stands for all.
+	/* The facts of the other paths do not change while the best path takes segments. As long as
+	 * the next segment arrives first there too, one decision covers all of them.
 	 */
 	most = min(clip(ahead - best->queued, sendable(connection)), RUN);
 	for (segments = 1; segments < most; segments++) {
@@ -223,8 +223,8 @@ static void on_event(void *state, const struct plait_event *event,
 	}
 	intelligent->current = false;
 	suspects_on_event(&intelligent->suspects, event);
-	/* A plan costs what waits. The losses of one window reduce it once, so they have two: at
-	 * the first, and at the end.
+	/* A plan costs as much as the queued segments. The losses of one window reduce it once, so
+	 * they cause two plans: at the first loss, and at the end.
 	 */
 	switch (event->kind) {
 	case PLAIT_LOST:

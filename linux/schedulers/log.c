@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The decision log: what each decision saw and answered, as fixed records in debugfs.
+/* The decision log: the facts and the answer of each decision, as fixed records in debugfs.
  *
  * plait/decisions is a queue: reading takes records out. It is off, and takes no memory and no
- * lock, until the module parameter log_decisions is set; decisions that find it full are counted
- * in plait/counters.
+ * lock, until the module parameter log_decisions is set. Decisions that find the queue full are
+ * counted in plait/counters.
  */
 #include <linux/debugfs.h>
 #include <linux/kfifo.h>
@@ -17,10 +17,12 @@
 
 #include "engine.h"
 
-/* A power of two, as kfifo wants it: some 50,000 decisions over two paths. */
+/* A power of two, as kfifo requires: some 50,000 decisions over two paths. */
 #define LOG_BYTES	(16 << 20)
 
-/* The paths follow: crates/plait-capture/src/decisions.rs reads it. Times are the wall clock's. */
+/* The paths follow this head; crates/plait-capture/src/decisions.rs reads the records. Times are
+ * wall-clock times.
+ */
 struct record_head {
 	s64	time;
 	u32	paths;
@@ -72,12 +74,12 @@ static void record(u64 now, const struct plait_decision *decision,
 void plait_log(u64 now, const struct plait_decision *decision, const struct plait_facts *facts)
 {
 	this_cpu_inc(counts[decision->kind]);
-	/* Pairs with log_begin(): who sees it set sees the buffer. */
+	/* Pairs with log_begin(): a reader that sees it set also sees the buffer. */
 	if (smp_load_acquire(&log_decisions))
 		record(now, decision, facts);
 }
 
-/* The buffer stays, once it is there, so that what was recorded can still be read. */
+/* Once allocated, the buffer stays, so that the records can still be read. */
 static int log_begin(void)
 {
 	void *buffer;
@@ -90,8 +92,8 @@ static int log_begin(void)
 	return kfifo_init(&log_fifo, buffer, LOG_BYTES);
 }
 
-/* Parameters are set one at a time. On the command line of a kernel that has this built in it is
- * too early for memory: plait_log_init() sees to it.
+/* Parameters are set one at a time. The command line of a kernel with this module built in comes
+ * too early for memory; plait_log_init() allocates then.
  */
 static int set_log_decisions(const char *text, const struct kernel_param *kp)
 {
@@ -102,7 +104,7 @@ static int set_log_decisions(const char *text, const struct kernel_param *kp)
 		error = log_begin();
 	if (error)
 		return error;
-	/* The buffer is seen before this is. */
+	/* The buffer becomes visible before this does. */
 	smp_store_release(&log_decisions, on);
 	return 0;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lowest RTT: the open path with the smallest smoothed round-trip time takes what its window lets
- * out.
+/* Lowest RTT: the open path with the smallest smoothed round-trip time takes as many segments as
+ * its window admits.
  *
  * The default scheduler of MPTCP, as described in Raiciu et al., How Hard Can It Be? (USENIX NSDI
- * 2012): "send on the subflow with the lowest RTT that has space in its congestion window". A
- * path that has not been measured goes first.
+ * 2012): "send on the subflow with the lowest RTT that has space in its congestion window". An
+ * unmeasured path goes first.
  */
 #include "helpers.h"
 
@@ -24,7 +24,7 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 
 	if (!path || !sendable(connection))
 		return plait_wait();
-	/* As many as fit at once: no fact that the rule looks at changes before they are sent. */
+	/* As many as fit at once: no fact of the rule changes before they are sent. */
 	return plait_assign(path->id, clip(room(path), sendable(connection)));
 }
 

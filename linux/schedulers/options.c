@@ -23,41 +23,43 @@ struct plait_parameter *const plait_option_parameters[] = {
 	&bufferbloat_mitigation, &bufferbloat_lambda_milli, NULL
 };
 
-/* RP: what to do when the receiver's window is full and a path could send.
+/* RP: the reaction to a full receiver's window while a path could send.
  *
- * Raiciu et al., How Hard Can It Be? (USENIX NSDI 2012), section 4.2, as evaluated by Paasch et
- * al. (ACM CSWS 2014): the path that could send sends the first unacknowledged segment, if it has
- * not carried it, and the slower path that carries it gets half its congestion window, at most
- * once in a round-trip time. The conditions are those of Linux' out-of-tree implementation; but
- * the time of the last penalty is kept with the penalized path, so that a third path need not
- * wait for its turn, and a window of one segment is not halved.
+ * Raiciu et al., How Hard Can It Be? (USENIX NSDI 2012), section 4.2, as evaluated by Paasch et al.
+ * (ACM CSWS 2014). The path that could send sends the first unacknowledged segment, unless it has
+ * carried that. The slower path that carries the segment gets half its congestion window, at most
+ * once in a round-trip time.
+ *
+ * The conditions are those of Linux' out-of-tree implementation, with two differences. The time of
+ * the last penalty is kept with the penalized path, so that a third path need not wait for its
+ * turn. A window of one segment is not halved.
  */
 struct penalization {
 	bool enabled;
 	u8 interval;
-	u32 copied_on;				/* the paths on which was copied */
-	u64 copied;				/* this segment, the last that was */
-	u64 penalized[PLAIT_PATHS_MAX];		/* when last; U64_MAX if never */
+	u32 copied_on;				/* the paths that sent copies of it */
+	u64 copied;				/* the segment that was copied last */
+	u64 penalized[PLAIT_PATHS_MAX];		/* time of the last penalty; U64_MAX if none */
 };
 
-/* The window of a carrier that is too small for it to repair losses fast. */
+/* A carrier whose window is not larger than this cannot repair losses fast. */
 #define NARROW		4
-/* How many times the round-trip time a carrier must have, for a copy to come clearly first. */
+/* A copy clearly arrives first if the carrier has more than this many times the round-trip time. */
 #define SLOWER		4
 
-/* BM: a path whose round-trip time has grown, because a queue has, is given less.
+/* BM: limits the data in flight on a path whose round-trip time has grown because of a queue.
  *
- * Ferlin-Oliveira et al. (IEEE IWQoS 2014), as evaluated by Paasch et al. (ACM CSWS 2014): what
- * may be in flight on path i is lambda * (smallest srtt_i so far / srtt_i) * cwnd_i, if that is
- * less than cwnd_i. The congestion control keeps its window: the cap is a limit beside it, and
- * the scheduler sees the capped window as the window.
+ * Ferlin-Oliveira et al. (IEEE IWQoS 2014), as evaluated by Paasch et al. (ACM CSWS 2014): the data
+ * in flight on path i is limited to lambda * (smallest srtt_i so far / srtt_i) * cwnd_i, if that is
+ * less than cwnd_i. The congestion control keeps its window. The cap is a separate limit, and the
+ * scheduler sees the capped window as the window.
  */
 struct mitigation {
 	bool enabled;
 	u32 lambda_milli;
 	u64 smallest[PLAIT_PATHS_MAX];		/* U64_MAX before the first */
-	u32 limits[PLAIT_PATHS_MAX];		/* what the scheduler itself limits each path to */
-	struct plait_path shown[PLAIT_PATHS_MAX];	/* what it sees; too large for a stack */
+	u32 limits[PLAIT_PATHS_MAX];		/* the scheduler's own limit of each path */
+	struct plait_path shown[PLAIT_PATHS_MAX];	/* its facts; too large for a stack */
 };
 
 struct optioned {
@@ -102,8 +104,8 @@ void plait_init(const struct plait_algorithm *algorithm, void *state)
 	algorithm->init(optioned->inner);
 }
 
-/* True if the path, a carrier of the oldest segment, is to be penalized for what it does to the
- * fast one.
+/* True if the path, a carrier of the oldest segment, has to be penalized for blocking the fast
+ * path.
  */
 static bool blocks(const struct penalization *penalization, u64 now, const struct plait_path *path,
 		   const struct plait_path *fast)
@@ -116,8 +118,8 @@ static bool blocks(const struct penalization *penalization, u64 now, const struc
 	return fast->srtt < path->srtt && path->cwnd > 1 && !path->repairing && !path->in_recovery;
 }
 
-/* True if a copy on the fast path is worth it: a carrier is slow to repair, or all carriers are
- * slow.
+/* True if a copy on the fast path helps: a carrier repairs losses slowly, or all carriers
+ * are slow.
  */
 static bool copy_helps(u32 carriers, const struct plait_path *fast, const struct plait_path *paths,
 		       unsigned int count)
@@ -142,7 +144,7 @@ static bool any_queued(const struct plait_path *paths, unsigned int count)
 	return false;
 }
 
-/* What RP does before the scheduler is asked, if anything. */
+/* Makes the decision of RP before the scheduler is asked, if any. */
 static bool penalize(struct penalization *penalization, u64 now,
 		     const struct plait_connection *connection, const struct plait_path *paths,
 		     unsigned int count, struct plait_decision *decision)
@@ -152,7 +154,7 @@ static bool penalize(struct penalization *penalization, u64 now,
 
 	if (!penalization->enabled || connection->window_left || !connection->has_oldest)
 		return false;
-	/* The window is full only while there is a segment that it does not admit. */
+	/* The window is full only while it does not admit an existing segment. */
 	if (!connection->unassigned && !any_queued(paths, count))
 		return false;
 	for_each_path(path, paths, count)
@@ -191,27 +193,29 @@ static void note_srtt(struct mitigation *mitigation, const struct plait_path *pa
 		mitigation->smallest[path->id] = min(mitigation->smallest[path->id], path->srtt);
 }
 
-/* What may be in flight on the path; PLAIT_NONE if its window is not capped. */
+/* Largest number of segments in flight on the path; PLAIT_NONE if its window is not capped. */
 static u32 cap(const struct mitigation *mitigation, const struct plait_path *path)
 {
 	u64 smallest = mitigation->smallest[path->id];
 	u64 grown = (u64)mitigation->lambda_milli * path->cwnd;
 	u64 cap;
 
-	/* Not grown, or not measured. This spares most paths the division. */
+	/* The round-trip time has not grown, or is not measured. This check spares most paths the
+	 * division.
+	 */
 	if (smallest >= path->srtt)
 		return PLAIT_NONE;
 	cap = max_t(u64, mul_u64_u64_div_u64(grown, smallest, path->srtt * 1000), 1);
 	return cap < path->cwnd ? cap : PLAIT_NONE;
 }
 
-/* The limit that is to hold: the smaller of the cap and of what the scheduler set. */
+/* The limit that must hold: the smaller of the cap and of the scheduler's limit. */
 static u32 limit(const struct mitigation *mitigation, const struct plait_path *path)
 {
 	return min(cap(mitigation, path), mitigation->limits[path->id]);
 }
 
-/* The next limit that is not as it should be, if any. */
+/* Finds the first limit that has to change, if any, and notes the round-trip times of all paths. */
 static bool mitigate(struct mitigation *mitigation, const struct plait_path *paths,
 		     unsigned int count, struct plait_decision *decision)
 {
@@ -228,8 +232,8 @@ static bool mitigate(struct mitigation *mitigation, const struct plait_path *pat
 	return wrong;
 }
 
-/* Asks a scheduler that sees the capped windows, and its own limits in the place of those that
- * hold.
+/* Asks the scheduler with the capped windows in the facts, and with its own limits instead of the
+ * limits in force.
  */
 static struct plait_decision decide_capped(const struct plait_algorithm *algorithm,
 					   struct optioned *optioned, u64 now,
@@ -247,8 +251,8 @@ static struct plait_decision decide_capped(const struct plait_algorithm *algorit
 		shown[path->id].cwnd = min(path->cwnd, cap(mitigation, path));
 		shown[path->id].limit = mitigation->limits[path->id];
 	}
-	/* A limit that changes nothing is not passed on, but the scheduler asked again; not for
-	 * ever.
+	/* A limit that changes nothing is not returned. The scheduler is asked again instead, a
+	 * bounded number of times.
 	 */
 	for (tries = 0; tries < 2 * PLAIT_PATHS_MAX; tries++) {
 		decision = algorithm->decide(optioned->inner, now, connection, shown, count);

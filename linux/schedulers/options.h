@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A scheduler with its options, as the engine uses it: the options act around any algorithm,
- * which knows nothing of them. The state has plait_state_size() bytes, aligned for u64.
+/* A scheduler with its options, as the engine uses it: the options act around any algorithm, which
+ * does not know of them. The state has plait_state_size() bytes, aligned for u64.
  */
 #ifndef PLAIT_OPTIONS_H
 #define PLAIT_OPTIONS_H
 
 #include "plait.h"
 
-/* How many bytes of state a connection needs. */
+/* Bytes of state that a connection needs. */
 size_t plait_state_size(const struct plait_algorithm *algorithm);
 
-/* With the parameters as they are now. */
+/* The needs with the present parameters. */
 u32 plait_needs(const struct plait_algorithm *algorithm);
 
-/* Takes the parameters as they are now; the state need not be zeroed. */
+/* Reads the present parameters; the state need not be zeroed. */
 void plait_init(const struct plait_algorithm *algorithm, void *state);
 
 struct plait_decision plait_decide(const struct plait_algorithm *algorithm, void *state, u64 now,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* OTIAS: each segment is assigned, ahead of the windows, to the path over which it would arrive
- * first if what waits there leaves a window per round trip.
+/* OTIAS: assigns each segment, ahead of the windows, to the path where it would arrive first if
+ * path queues drain by a window per round trip.
  *
- * Yang, Wang, Amer, Out-of-Order Transmission for In-Order Arrival Scheduling for Multipath TCP (IEEE
- * WAINA 2014): the least (wait + 1/2) r, with the round trips until it leaves from the window w, what
- * is in flight x, and what waits q. The readings of wait: "ceiling" is 0 if q < w - x, else
- * q - (w - x) + 1 by w, rounded up; "floor" is q - (w - x) by w, rounded down; "real" is not rounded,
- * and has all that no path has for q.
+ * Yang, Wang, Amer, Out-of-Order Transmission for In-Order Arrival Scheduling for Multipath TCP
+ * (IEEE WAINA 2014): the path with the least (wait + 1/2) r takes the segment. wait is the number
+ * of round trips until it leaves, from the window w, the segments in flight x, and the queued
+ * segments q. The readings of wait: "ceiling" is 0 if q < w - x, otherwise q - (w - x) + 1 by w,
+ * rounded up; "floor" is q - (w - x) by w, rounded down; "real" is not rounded, and has all
+ * unassigned segments for q.
  *
  * Nothing is assigned ahead unless two paths are usable and all of them can be compared.
  */
@@ -19,7 +20,7 @@ static struct plait_parameter *const parameters[] = { &otias_reading, NULL };
 
 enum { CEILING, FLOOR, REAL };
 
-/* More segments than anybody waits for. */
+/* A bound for the number of waiting segments. */
 #define MOST	(1ULL << 60)
 
 struct otias {
@@ -27,7 +28,7 @@ struct otias {
 	u8 reading;
 };
 
-/* Where the next segment stands on a path, and how many stand there. */
+/* The place of the next segment on a path, and the number of segments with the same time. */
 struct place {
 	s64 time;
 	u64 segments;
@@ -82,7 +83,7 @@ static s64 real_time(const struct plait_path *path, u64 unassigned, u32 window)
 	return sum(time, sum(capped(part), capped(path->srtt / 2)));
 }
 
-/* Of a measured path. */
+/* The arrival over a measured path. */
 static struct place arrival(const struct otias *otias, const struct plait_path *path,
 			    u64 unassigned)
 {
@@ -117,7 +118,7 @@ static struct place arrival(const struct otias *otias, const struct plait_path *
 	return place;
 }
 
-/* False if the path takes none; ahead says whether it may exceed the window. */
+/* False if the path takes no segment; ahead tells whether a segment may exceed the window. */
 static bool find_place(const struct otias *otias, const struct plait_path *path, u32 candidates,
 		       u64 unassigned, bool ahead, struct place *place)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Parameters of schedulers and options: module parameters that refuse what plait-sched refuses. */
+/* Parameters of schedulers and options: module parameters that refuse the same values as
+ * plait-sched.
+ */
 #ifndef PLAIT_PARAMETERS_H
 #define PLAIT_PARAMETERS_H
 
@@ -9,17 +11,17 @@ struct plait_parameter {
 	const char *name;
 	unsigned int value;		/* of a choice: index into words */
 	unsigned int min;
-	unsigned int max;		/* 1 with a min of 0: a truth value */
-	const char *const *words;	/* of a choice, else NULL */
+	unsigned int max;		/* 1 with a min of 0: a boolean */
+	const char *const *words;	/* of a choice, otherwise NULL */
 };
 
-/* Connections take the parameters as they are when they begin. */
+/* A connection uses the parameters that are set when it begins. */
 static inline unsigned int plait_value(const struct plait_parameter *parameter)
 {
 	return READ_ONCE(parameter->value);
 }
 
-/* 0, or a negative error for what is not in the parameter's range. */
+/* Returns 0, or a negative error for a value out of range. */
 int plait_parameter_set(struct plait_parameter *parameter, const char *text);
 
 extern const struct kernel_param_ops plait_parameter_ops;

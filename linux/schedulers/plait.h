@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a scheduler sees and answers: the C mirror of crates/plait-sched (view.rs, decision.rs).
+/* The facts that a scheduler sees, and its decisions: the C mirror of crates/plait-sched (view.rs,
+ * decision.rs).
  *
  * A scheduler is pure in its arguments and its own state: no clock, no locks, no allocation, no
- * sockets. The engine (engine.c) takes the facts from the subflows and carries the decisions out;
- * in user space a test replays calls that were recorded from the Rust schedulers. Nothing here
+ * sockets. The engine (engine.c) takes the facts from the subflows and carries the decisions out.
+ * In user space a test replays calls that were recorded from the Rust schedulers. Nothing here
  * needs more of the kernel than linux/types.h.
  */
 #ifndef PLAIT_H
@@ -24,13 +25,15 @@
 #include "user.h"
 #endif
 
-/* As many subflows as an MPTCP connection of Linux has at most (MPTCP_SUBFLOWS_MAX). */
+/* Largest number of subflows of an MPTCP connection in Linux (MPTCP_SUBFLOWS_MAX). */
 #define PLAIT_PATHS_MAX		8
-/* Enough state for any scheduler with its options: for tests, as connections take what they need. */
+/* Enough state for any scheduler with its options. For tests only: connections allocate their real
+ * size.
+ */
 #define PLAIT_STATE_SIZE	2048
-/* Of cwnd limits, thresholds and other amounts: there is none. */
+/* No limit, threshold or other amount. */
 #define PLAIT_NONE		U32_MAX
-/* Of forward delays: not known. Of segments: there is none. */
+/* An unknown forward delay, or no segment. */
 #define PLAIT_UNKNOWN		S64_MIN
 
 enum plait_path_state {
@@ -45,36 +48,36 @@ struct plait_path {
 	u8	id;			/* index into the array of paths */
 	u8	state;			/* enum plait_path_state */
 	bool	in_recovery;		/* should take no new data until a loss is repaired */
-	bool	repairing;		/* of a loss: the window has been reduced already */
+	bool	repairing;		/* loss recovery: the window has been reduced already */
 	u32	mss;			/* payload bytes of a segment */
 	u32	cwnd;
 	u32	ssthresh;		/* PLAIT_NONE while unset */
 	u32	in_flight;		/* sent, neither acknowledged nor considered lost */
 	u32	queued;			/* assigned and not sent */
 	u32	limit;			/* of in_flight, set by a decision; or PLAIT_NONE */
-	u32	loss_ppm;		/* lost share of what was sent, in parts per million */
+	u32	loss_ppm;		/* lost share of the sent segments, in parts per million */
 	u32	cost;
-	u32	weight;			/* share of what is sent, against those of the others */
-	u64	srtt;			/* 0 until the first sample, as the next ones */
+	u32	weight;			/* share of the sent data, relative to the others */
+	u64	srtt;			/* 0 until the first sample, like the next ones */
 	u64	rttvar;
 	u64	latest_rtt;
 	u64	min_rtt;
 	s64	forward_delay;		/* plus an offset common to all paths; or PLAIT_UNKNOWN */
 	u64	rto;
 	u64	delivery_rate;		/* bit/s of payload; 0 until measured */
-	u64	own_rtt;		/* smoothed, of what came back on the path itself */
-	s64	uncarried;		/* oldest segment in flight elsewhere and not here; or PLAIT_UNKNOWN */
+	u64	own_rtt;		/* smoothed, of packets acknowledged on the path itself */
+	s64	uncarried;		/* oldest segment in flight only elsewhere; or PLAIT_UNKNOWN */
 };
 
 struct plait_connection {
 	u64	unassigned;		/* segments written and assigned to no path */
 	u64	next_segment;		/* number of the next segment to be assigned */
 	u64	window_left;		/* segments that the receiver admits, less those queued */
-	u64	window;			/* segments that the receiver admits from the oldest unacknowledged on */
+	u64	window;			/* segments admitted from the oldest unacknowledged on */
 	u64	send_buffer_left;
 	u64	oldest_unacked;		/* number of the oldest segment in flight, if has_oldest */
 	u32	oldest_carried;		/* bit per path that carries it */
-	u8	oldest_path;		/* path that carries it, the newest if several do */
+	u8	oldest_path;		/* path that carries it, the latest if several do */
 	bool	has_oldest;
 	bool	finished;		/* the application has written its last byte */
 };
@@ -83,8 +86,8 @@ enum plait_decision_kind {
 	PLAIT_WAIT,			/* amount: ask again by this time; 0: after an event */
 	PLAIT_ASSIGN,			/* amount: segments that path takes next */
 	PLAIT_REINJECT,			/* amount: number of the segment to be sent on path too */
-	PLAIT_RECALL,			/* take back what waits in the queue of path */
-	PLAIT_LIMIT,			/* amount: in flight on path at most; or PLAIT_NONE */
+	PLAIT_RECALL,			/* move the queue of path back to the data queue */
+	PLAIT_LIMIT,			/* amount: segments in flight on path at most; or PLAIT_NONE */
 	PLAIT_PENALIZE,			/* halve the congestion window of path */
 };
 
@@ -108,10 +111,10 @@ struct plait_event {
 	u64	rtt;
 	u8	kind;			/* enum plait_event_kind */
 	u8	path;
-	bool	retransmission;		/* of PLAIT_SENT: it had been sent before */
+	bool	retransmission;		/* PLAIT_SENT: the segment had been sent before */
 };
 
-/* What a scheduler needs beyond assigning within the window; in Linux all of it is there. */
+/* Needs of a scheduler beyond assignments within the window. Linux offers all of them. */
 #define PLAIT_NEEDS_ASSIGN_AHEAD	BIT(0)
 #define PLAIT_NEEDS_RECALL		BIT(1)
 #define PLAIT_NEEDS_REINJECT		BIT(2)
@@ -126,8 +129,8 @@ struct plait_algorithm {
 	const char *kernel_name;	/* as in net.mptcp.scheduler: 15 characters at most */
 	size_t	state_size;
 	struct plait_parameter *const *parameters;	/* its own, ended by NULL; may be NULL */
-	u32	(*needs)(void);		/* with the parameters as they are now */
-	void	(*init)(void *state);	/* state is zeroed; takes the parameters as they are now */
+	u32	(*needs)(void);		/* with the present parameters */
+	void	(*init)(void *state);	/* state is zeroed; reads the present parameters */
 	struct plait_decision (*decide)(void *state, u64 now,
 					const struct plait_connection *connection,
 					const struct plait_path *paths, unsigned int count);
@@ -152,7 +155,7 @@ extern const struct plait_algorithm plait_sttf;
 extern const struct plait_algorithm plait_cheapest_first;
 extern const struct plait_algorithm plait_weighted;
 
-/* All of them, ended by NULL (registry.c). */
+/* All schedulers, ended by NULL (registry.c). */
 extern const struct plait_algorithm *const plait_algorithms[];
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The schedulers give the answers of those in crates/plait-sched, in the kernel too: with its
+/* In the kernel too, the schedulers give the answers of those in crates/plait-sched: with its
  * compiler, word size and division. The same calls and many more are replayed in user space.
  */
 #include <kunit/test.h>

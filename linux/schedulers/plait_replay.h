@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Replays calls that were made of the schedulers in crates/plait-sched, and compares the answers.
+/* Replays recorded calls of the schedulers in crates/plait-sched, and compares the answers.
  * The KUnit test and the test in user space include this file. The calls are lines of words:
  *
- * scheduler NAME		the following is about this one
- * default PARAMETER VALUE	nobody has set the parameter: this is its value
+ * scheduler NAME		the following lines are about this one
+ * default PARAMETER VALUE	the value of the parameter before it is set
  * refuse PARAMETER VALUE	the parameter cannot be set to this
  * set PARAMETER VALUE
- * begin COUNT NEEDS		a new connection with so many paths, all facts 0
+ * begin COUNT NEEDS		a new connection with this many paths, all facts 0
  * connection FACT=VALUE ...	these facts of the connection changed
- * path ID FACT=VALUE ...	these facts of a path did
+ * path ID FACT=VALUE ...	these facts of a path changed
  * event KIND PATH AMOUNT RTT RETRANSMISSION
  * decide NOW KIND PATH AMOUNT	the answer is the decision
  *
@@ -30,7 +30,7 @@ struct replay {
 	unsigned long events;
 	unsigned long decisions;
 	unsigned long call;		/* of this connection */
-	char message[4096];		/* what is wrong, once something is */
+	char message[4096];		/* describes the differences, empty without */
 	u64 state[PLAIT_STATE_SIZE / sizeof(u64)];
 };
 
@@ -94,7 +94,7 @@ static const char *const replay_events[] = {
 	"sent", "acked", "lost", "timeout", "down", "up", NULL
 };
 
-/* Steps over a word and what separates it from the next, if the line goes on with this word. */
+/* Steps over a word and its separator, if the line continues with this word. */
 static bool replay_word(const char **line, const char *word)
 {
 	size_t length = strlen(word);
@@ -129,7 +129,8 @@ static s64 replay_number(const char **line)
 	return negative ? -number : number;
 }
 
-/* The index of the word with which the line goes on, and steps over it; -1 if it is none of them.
+/* Steps over the word with which the line continues, and returns its index; -1 if it is none of
+ * them.
  */
 static int replay_choice(const char **line, const char *const *words)
 {
@@ -320,7 +321,7 @@ static void replay_scheduler(struct replay *replay, const char *line)
 		replay_say(replay, "the kernel's name of %s is too long\n", line);
 }
 
-/* What is to be done with a parameter. */
+/* The action on a parameter. */
 enum replay_setting { REPLAY_DEFAULT, REPLAY_REFUSE, REPLAY_SET };
 
 static void replay_set(struct replay *replay, const char *line, enum replay_setting setting)
@@ -343,7 +344,7 @@ static void replay_set(struct replay *replay, const char *line, enum replay_sett
 		replay_say(replay, "%s is not %s at first\n", parameter->name, line);
 }
 
-/* True if all is well; else the message says what is not. */
+/* True if the line is as expected; otherwise the message describes the difference. */
 static bool replay_line(struct replay *replay, const char *line)
 {
 	unsigned int path;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The data queue, the path queues and what paths carry, as ascending lists of ranges. */
+/* The data queue, the path queues and the data that paths carry, as ascending lists of ranges. */
 #include <linux/minmax.h>
 #include <linux/slab.h>
 
@@ -47,7 +47,7 @@ static struct plait_range *first_range(const struct plait_queue *queue)
 	return list_first_entry(&queue->ranges, struct plait_range, node);
 }
 
-/* The one after it, or the first one after NULL. */
+/* The range after this one, or the first one after NULL. */
 static struct plait_range *following(const struct plait_queue *queue, struct plait_range *range)
 {
 	if (!range)
@@ -60,8 +60,8 @@ static struct plait_range *preceding(const struct plait_queue *queue, struct pla
 	return list_is_first(&range->node, &queue->ranges) ? NULL : list_prev_entry(range, node);
 }
 
-/* The last range that begins at the byte or before it; NULL if there is none. Bytes come in
- * ascending order for the most part, so that it is near the place that was found last.
+/* The last range that begins at the byte or before it; NULL if there is none. Most bytes come in
+ * ascending order, so it is near the end of the last search.
  */
 static struct plait_range *at_or_before(struct plait_queue *queue, u64 byte)
 {
@@ -116,7 +116,7 @@ static void cut_below(struct plait_queues *queues, struct plait_queue *queue, u6
 	}
 }
 
-/* A range of the queue reaches up to end now, and takes in those that it touches. */
+/* Extends a range of the queue up to end, and merges the ranges that it touches. */
 static void grow(struct plait_queues *queues, struct plait_queue *queue,
 		 struct plait_range *range, u64 end)
 {
@@ -133,7 +133,7 @@ static void grow(struct plait_queues *queues, struct plait_queue *queue,
 	queue->place = range;
 }
 
-/* Puts a range that is in no queue into its place, together with those that it touches. */
+/* Puts a range that is in no queue into its place, and merges the ranges that it touches. */
 static void adopt(struct plait_queues *queues, struct plait_queue *queue,
 		  struct plait_range *range)
 {
@@ -150,7 +150,7 @@ static void adopt(struct plait_queues *queues, struct plait_queue *queue,
 	grow(queues, queue, range, end);
 }
 
-/* Puts bytes into their place, if a range that is there can take them. */
+/* Puts bytes into their place, if an existing range can take them. */
 static bool extend(struct plait_queues *queues, struct plait_queue *queue, u64 start, u64 end)
 {
 	struct plait_range *range = at_or_before(queue, start);
@@ -235,7 +235,7 @@ int plait_enqueue(struct plait_queues *queues, unsigned int path, u64 bytes, u64
 			cut_below(queues, &queues->recalled, range->start + part);
 			return 0;
 		}
-		/* All of it, as asked for, or because it cannot be parted. */
+		/* The whole range, as requested, or because it cannot be split. */
 		take_out(&queues->recalled, range);
 		adopt(queues, queue, range);
 		bytes -= part;
@@ -254,7 +254,7 @@ void plait_requeue(struct plait_queues *queues, unsigned int path)
 	struct plait_queue *queue = &queues->paths[path];
 	struct plait_range *range;
 
-	/* One pass over both queues: each range goes behind the one before. */
+	/* One pass over both queues: each range goes behind the previous one. */
 	queues->recalled.place = first_range(&queues->recalled);
 	while ((range = first_range(queue))) {
 		take_out(queue, range);
@@ -298,7 +298,7 @@ void plait_acknowledged(struct plait_queues *queues, u64 first)
 		cut_below(queues, &queues->paths[i], first);
 		cut_below(queues, &queues->carried[i], first);
 	}
-	/* What was to be sent all over again may have arrived meanwhile. */
+	/* Data that was to be sent again may have arrived meanwhile. */
 	queues->next = max(queues->next, first);
 }
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Redundant: segments on more than one path, so that the copy counts that arrives first.
+/* Redundant: segments on more than one path; the copy that arrives first counts.
  *
- * "full" is Froemmgen et al., ReMP TCP: Low Latency Multipath TCP (IEEE ICC 2016), and the scheduler of
- * that name in the out-of-tree Linux implementation: each subflow walks the send queue by itself. For
- * each path the number of the next segment to copy is kept. An open path, by ascending smoothed
- * round-trip time, copies the next segment that some path has sent, from the oldest unacknowledged
- * one on; a path that has copied everything takes new data. A copy is sent once per path; while
- * the oldest segment is not known, paths take new data and copy later.
+ * "full" is Froemmgen et al., ReMP TCP: Low Latency Multipath TCP (IEEE ICC 2016), and the
+ * scheduler of that name in the out-of-tree Linux implementation: each subflow walks the send queue
+ * by itself. For each path the number of the next segment to copy is kept. Open paths act by
+ * ascending smoothed round-trip time. A path copies the next segment that some path has sent, from
+ * the oldest unacknowledged one on. A path that has copied all of them takes new data. A copy is
+ * sent once per path. While the oldest segment is not known, paths take new data and copy later.
  *
- * The others are of ProgMP (Froemmgen et al., ACM Middleware 2017). "opportunistic": the next new
- * segment goes on all paths that are open now, and on no other later. "when-idle": lowest RTT; while
- * the data queue is empty, the oldest segment in flight that some open path does not carry, on the
- * fastest of those. "probing": lowest RTT; a path that was not used for so many of its round-trip
- * times gets a copy of the segment that is assigned next.
+ * The other modes are of ProgMP (Froemmgen et al., ACM Middleware 2017). "opportunistic": the next
+ * new segment goes on all paths that are open now, and on no other path later. "when-idle": lowest
+ * RTT; while the data queue is empty, the oldest segment in flight that some open path does not
+ * carry is copied, on the fastest of these paths. "probing": lowest RTT; a path that was not used
+ * for a number of its round-trip times gets a copy of the next assigned segment.
  */
 #include "helpers.h"
 
@@ -30,8 +30,8 @@ enum { FULL, OPPORTUNISTIC, WHEN_IDLE, PROBING };
 #define SENT_WORDS	16
 #define SENT_BITS	(64 * SENT_WORDS)
 
-/* Which segments have been sent: all below a number, and some of those that follow it, as one that
- * waits in the queue of a path may be overtaken on another.
+/* The segments that have been sent: all below a number, and some of the following ones, because a
+ * segment in one path queue may be overtaken on another path.
  */
 struct sent {
 	u64 up_to;
@@ -43,19 +43,19 @@ struct full {
 	struct sent sent;
 };
 
-/* Which copies were decided at this moment: what does not leave is not decided again. */
+/* The copies decided at this moment. A copy that does not leave is not decided again. */
 struct when_idle {
 	struct opportunity opportunity;
 	s64 copied[PLAIT_PATHS_MAX];	/* the last segment of each path; or PLAIT_UNKNOWN */
 };
 
-/* Copies of the segment that was sent last. */
+/* Copies of the last assigned segment. */
 struct latest {
 	struct opportunity opportunity;
-	u64 segment;			/* that was assigned last */
-	u64 last_used[PLAIT_PATHS_MAX];	/* when each path was; U64_MAX if never */
-	u32 copies;			/* the paths that are to carry it too, at this moment */
-	u32 used;			/* the paths on which something was sent since the last decision */
+	u64 segment;			/* the last assigned one */
+	u64 last_used[PLAIT_PATHS_MAX];	/* time of each path's last use; U64_MAX if none */
+	u32 copies;			/* the paths that also have to carry it, at this moment */
+	u32 used;			/* the paths that sent a segment since the last decision */
 	u32 probe_after;		/* round-trip times without use; 0: copies on all open paths */
 	bool has_left;
 };
@@ -87,7 +87,7 @@ static void sent_advance(struct sent *sent)
 	}
 }
 
-/* One further ahead than there are bits is forgotten, until it is the oldest. */
+/* Adds a segment. A segment beyond the bits is forgotten, until it is the oldest. */
 static void sent_insert(struct sent *sent, u64 segment)
 {
 	if (segment < sent->up_to || segment - sent->up_to >= SENT_BITS)
@@ -96,7 +96,7 @@ static void sent_insert(struct sent *sent, u64 segment)
 	sent_advance(sent);
 }
 
-/* All segments below this one have been sent. */
+/* Records that all segments below this one have been sent. */
 static void sent_is_below(struct sent *sent, u64 segment)
 {
 	if (segment <= sent->up_to)
@@ -110,7 +110,7 @@ static void sent_is_below(struct sent *sent, u64 segment)
 	sent_advance(sent);
 }
 
-/* The next segment that the path has to copy, if it has not copied everything. */
+/* Finds the next segment that the path has to copy, if any. */
 static bool copy(struct full *full, const struct plait_connection *connection,
 		 const struct plait_path *path, u64 *segment)
 {
@@ -188,7 +188,7 @@ static struct plait_decision idle_decide(struct when_idle *idle, u64 now,
 	return reinject(best->id, best->uncarried);
 }
 
-/* True if the path is to carry a copy of what is assigned to another one. */
+/* True if the path has to carry a copy of a segment assigned to another path. */
 static bool is_wanted(const struct latest *latest, u64 now, const struct plait_path *path)
 {
 	u64 last = latest->last_used[path->id];
@@ -212,7 +212,7 @@ static struct plait_decision latest_decide(struct latest *latest, u64 now,
 	if (opportunity_begins(&latest->opportunity, now))
 		latest->copies = 0;
 	latest->copies &= open;
-	/* What was never sent cannot be copied. */
+	/* An unsent segment cannot be copied. */
 	if (latest->copies && !latest->has_left)
 		return plait_wait();
 	path = fastest(latest->copies, paths, count);
@@ -288,7 +288,7 @@ static void latest_on_event(struct latest *latest, const struct plait_event *eve
 	if (event->amount != latest->segment)
 		return;
 	latest->has_left = true;
-	/* An option may have copied it meanwhile. */
+	/* An option may have copied the segment meanwhile. */
 	latest->copies &= ~BIT(event->path);
 }
 

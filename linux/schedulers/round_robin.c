@@ -2,10 +2,10 @@
 /* Round-robin: the paths take turns.
  *
  * "Blind round-robin", Algorithm 1 of Kuhn et al., DAPS (IEEE ICC 2014): loop over the paths and
- * send on each what eq. (1) allows, min(cwnd - unack, rwnd - sum of unack). The rotation outlives
- * the call, as in CMT-SCTP's implementation: read literally it would start at the first path
- * whenever anything may be sent, and favour it whenever the receiver's window is scarce. What a
- * window cuts off a turn is not made up for later.
+ * send on each the amount that eq. (1) allows, min(cwnd - unack, rwnd - sum of unack). The rotation
+ * outlives the call, as in CMT-SCTP's implementation. Read literally, the algorithm would start at
+ * the first path at every chance to send, and favour it whenever the receiver's window is scarce.
+ * Segments that a window cuts off a turn are not made up later.
  */
 #include "helpers.h"
 

@@ -53,7 +53,7 @@ void plait_segments_free(struct plait_segments *segments)
 		drop(segments, first_run(segments));
 }
 
-/* True if segments of this size can go on with the last run. */
+/* True if the last run can continue with segments of this size. */
 static bool goes_on(const struct plait_segments *segments, const struct plait_run *run, u64 size)
 {
 	return run->size == size &&
@@ -113,7 +113,7 @@ static const struct plait_run *run_at(const struct plait_segments *segments, u64
 {
 	const struct plait_run *run = first_run(segments);
 
-	/* From whichever end is nearer. */
+	/* Search from the nearer end. */
 	if (byte < run->start || byte - run->start < (segments->end - run->start) / 2) {
 		while (!is_last(segments, run) && list_next_entry(run, node)->start <= byte)
 			run = list_next_entry(run, node);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* STTF, shortest transfer time first: each segment is assigned, ahead of the windows, to the path over
- * which it would arrive first if windows grow as they do, and what waits is planned anew when that
- * would change it.
+/* STTF, shortest transfer time first: assigns each segment, ahead of the windows, to the path where
+ * it would arrive first as windows grow. Queued segments are planned again when that would change
+ * their paths.
  *
- * Hurtig, Grinnemo, Brunstrom, Ferlin, Alay, Kuhn, Low-Latency Scheduling in MPTCP (IEEE/ACM ToN 27(1),
- * 2019), as its authors published it (version 0.91). What there is room for takes half the latest round
- * trip; what waits one more for each further window, which doubles to its threshold and then grows by
- * one. If the first round trips of two paths are alike, it is lowest RTT.
+ * Hurtig, Grinnemo, Brunstrom, Ferlin, Alay, Kuhn, Low-Latency Scheduling in MPTCP (IEEE/ACM ToN
+ * 27(1), 2019), as its authors published it (version 0.91). A segment with room in the window takes
+ * half the latest round trip. A queued segment takes one more for each further window, which
+ * doubles up to its threshold and then grows by one. If the first round trips of two paths are
+ * alike, the rule is lowest RTT.
  *
  * Nothing is assigned ahead unless two paths are usable and all of them can be compared.
  */
@@ -22,14 +23,16 @@ static struct plait_parameter *const parameters[] = { &sttf_alike_milli, NULL };
 struct sttf {
 	u32 alike;
 	u32 suspects;
-	u32 recalls;			/* the queues that are being taken back */
-	u8 known;			/* first round trips: of two paths at most */
+	u32 recalls;			/* the queues that are being recalled */
+	u8 known;			/* number of known first round trips, two at most */
 	u8 first_path[2];
 	u64 first[2];
 	struct opportunity opportunity;
 };
 
-/* When what waits on a path arrives, and how many segments arrive in the same round. */
+/* The arrival time after a number of queued segments, and the number of segments that arrive in the
+ * same round.
+ */
 struct rounds {
 	u64 halves;			/* of round trips */
 	u64 left;
@@ -49,7 +52,7 @@ static void init(void *state)
 	sttf->alike = plait_value(&sttf_alike_milli);
 }
 
-/* The first round with something left. */
+/* Moves to the first round with room. */
 static void settle(struct rounds *rounds)
 {
 	while (!rounds->left) {
@@ -91,7 +94,7 @@ static u64 time_of(const struct plait_path *path, const struct rounds *rounds)
 	return mul_capped(path->latest_rtt, rounds->halves) / 2;
 }
 
-/* Notes first round trips; whether those of the first two paths are alike. */
+/* Notes first round trips. True if those of the first two paths are alike. */
 static bool paths_are_alike(struct sttf *sttf, const struct plait_path *paths, unsigned int count)
 {
 	const struct plait_path *path;
@@ -112,7 +115,7 @@ static bool paths_are_alike(struct sttf *sttf, const struct plait_path *paths, u
 	return mul_capped(more, ONE) < mul_capped(less, ONE + sttf->alike);
 }
 
-/* The paths on which something may wait. */
+/* The paths on which segments may wait. */
 static u32 planned_paths(const struct sttf *sttf, u32 candidates, const struct plait_path *paths,
 			 unsigned int count)
 {
@@ -125,7 +128,7 @@ static u32 planned_paths(const struct sttf *sttf, u32 candidates, const struct p
 	return planned;
 }
 
-/* The queues to be taken back: all, if one would be of another length by more than a segment. */
+/* The queues to be recalled: all, if the length of any would change by more than a segment. */
 static u32 outdated(u32 planned, const struct plait_path *paths, unsigned int count)
 {
 	struct rounds rounds[PLAIT_PATHS_MAX];

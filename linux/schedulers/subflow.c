@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A subflow as the schedulers see it: its place among the paths, its facts, and what is told when
- * its lock is held, which is at its acknowledgments.
+/* A subflow as the schedulers see it: its place among the paths, its facts, and the actions that
+ * need its lock. The lock is held at its acknowledgments.
  *
- * Decisions read sockets without their locks: what they read may be of different moments, by the
- * packet that is just being handled elsewhere. They write nothing there.
+ * Decisions read sockets without their locks. The values may be of different moments, one packet
+ * apart if that packet is being handled on another CPU. Decisions write nothing there.
  */
 #include <linux/module.h>
 #include <net/tcp.h>
@@ -12,8 +12,8 @@
 #include "protocol.h"
 #include "engine.h"
 
-/* As MPTCP numbers addresses: 0 is the address of the first subflow, the others are those of
- * `ip mptcp endpoint`, on the host that opened the subflows.
+/* By the numbers of addresses in MPTCP: 0 is the address of the first subflow. The others are the
+ * numbers of `ip mptcp endpoint` on the host that opened the subflows.
  */
 unsigned int plait_path_costs[PLAIT_PATHS_MAX];
 module_param_array_named(path_costs, plait_path_costs, uint, NULL, 0644);
@@ -28,9 +28,9 @@ struct plait_socket *plait_of(const struct mptcp_sock *msk)
 	return msk->sched_data;
 }
 
-/* Paths are numbered by the MPTCP endpoints that their subflows leave from, which `ip mptcp
- * endpoint` numbers from 1, so that they mean the same in every run; others take the first number
- * that is free.
+/* A path has the number of the MPTCP endpoint from which its subflow leaves, so that numbers mean
+ * the same in every run. `ip mptcp endpoint` numbers endpoints from 1. Other subflows take the
+ * first free number.
  */
 struct plait_subflow *plait_slot(struct mptcp_sock *msk,
 				 const struct mptcp_subflow_context *subflow)
@@ -90,7 +90,7 @@ static u8 path_state(struct mptcp_subflow_context *subflow)
 	return subflow->backup || subflow->request_bkup ? PLAIT_BACKUP : PLAIT_ACTIVE;
 }
 
-/* Of the stream's bytes: a packet holds no more of them than a segment. */
+/* The rate of the stream's bytes: a packet holds no more of them than a segment. */
 static u64 delivery_rate(const struct tcp_sock *tp, u32 mss)
 {
 	u64 bits = (u64)READ_ONCE(tp->rate_delivered) * mss * BITS_PER_BYTE;
@@ -106,9 +106,9 @@ static u32 loss_ppm(const struct tcp_sock *tp)
 	return sent ? div_u64((u64)READ_ONCE(tp->lost) * 1000000, sent) : 0;
 }
 
-/* What a full segment holds: mss_cache less the option that maps it into the stream, as
- * mptcp_established_options_dss() makes it. tcp_current_mss() knows it, too, but for whoever holds
- * the subflow's lock: it follows the route, and spends signals that wait for a packet.
+/* The payload of a full segment: mss_cache less the option that maps the payload into the stream,
+ * as mptcp_established_options_dss() makes it. tcp_current_mss() also knows that size, but only for
+ * holders of the subflow's lock: it follows the route, and consumes signals that wait for a packet.
  */
 static u32 segment_size(const struct mptcp_sock *msk, const struct tcp_sock *tp)
 {
@@ -173,7 +173,7 @@ void plait_path_facts(struct mptcp_sock *msk, struct plait_path *path,
 	u32 min_rtt = tcp_min_rtt(tp);
 
 	path->state = path_state(subflow);
-	/* A full send buffer is like a loss that is being repaired: nothing goes in. */
+	/* A full send buffer is like loss recovery: the subflow takes no data. */
 	path->in_recovery = ca_state == TCP_CA_Loss || !sk_stream_memory_free(ssk);
 	path->repairing = ca_state >= TCP_CA_CWR;
 	path->mss = segment_size(msk, tp);
@@ -187,9 +187,11 @@ void plait_path_facts(struct mptcp_sock *msk, struct plait_path *path,
 	path->weight = weight(address(subflow));
 	path->srtt = microseconds(READ_ONCE(tp->srtt_us) >> 3);
 	path->rttvar = microseconds(READ_ONCE(tp->rttvar_us) >> 2);
-	/* RACK takes samples of data: before the first, the handshake's is the newest. */
+	/* RACK takes samples of data. Before the first one, the handshake's sample is the
+	 * newest.
+	 */
 	path->latest_rtt = microseconds(READ_ONCE(tp->rack.rtt_us)) ?: path->srtt;
-	path->own_rtt = path->srtt;	/* a subflow acknowledges for itself */
+	path->own_rtt = path->srtt;	/* a subflow acknowledges its own data */
 	path->min_rtt = min_rtt == U32_MAX ? 0 : microseconds(min_rtt);
 	path->forward_delay = forward_delay(plait_of(msk), ssk);
 	path->rto = microseconds(jiffies_to_usecs(READ_ONCE(icsk->icsk_rto)));
@@ -223,7 +225,7 @@ void plait_forget_mail(struct plait_socket *plait, const struct plait_facts *fac
 	spin_unlock_bh(&plait->mailboxes_lock);
 }
 
-/* Unless a loss has done it meanwhile. */
+/* Halves the window, unless a loss has done that meanwhile. */
 static void halve(struct sock *ssk)
 {
 	struct tcp_sock *tp = tcp_sk(ssk);
@@ -236,8 +238,8 @@ static void halve(struct sock *ssk)
 	tcp_snd_cwnd_set(tp, max(cwnd >> 1, 1U));
 }
 
-/* The smoothed TSval - TSecr of the acknowledgments. Both clocks must run without an offset of
- * their own for each connection: net.ipv4.tcp_timestamps = 2 at both ends.
+/* Smooths TSval - TSecr of the acknowledgments. The clocks of both ends must run without an offset
+ * for each connection: net.ipv4.tcp_timestamps = 2 at both ends.
  */
 static void sample_delay(struct plait_mailbox *mailbox, const struct tcp_options_received *options)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The few things of the kernel that the schedulers use, for tests in user space. */
+/* The parts of the kernel that the schedulers use, for tests in user space. */
 #ifndef PLAIT_USER_H
 #define PLAIT_USER_H
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Weighted round-robin: the paths take turns of one segment, as often as their weights say.
+/* Weighted round-robin: the paths take turns of one segment, in proportion to their weights.
  *
- * As MLVPN has it, and other devices that bond lines: each path has a counter; a packet goes to the
- * open path with the smallest one, all counters above zero fall by 1, and the chosen path's is set to
- * the sum of the weights by its own ("mlvpn"). By "shares" it is raised by that, and all fall, so
- * that no rest of a turn is lost: as whole numbers, every open path earns its weight as credit, and
- * the one with the most goes and pays what all have earned.
+ * As in MLVPN, and in other devices that bond lines, each path has a counter. A packet goes to the
+ * open path with the smallest one. Then all counters above zero fall by 1, and the chosen path's is
+ * set to the sum of the weights divided by its own ("mlvpn"). By "shares" the counter is raised by
+ * that, and all fall, so that no fraction of a turn is lost. In whole numbers, every open path
+ * earns its weight as credit; the path with the most credit gets the turn, and pays the sum that
+ * all have earned.
  */
 #include "helpers.h"
 
@@ -40,7 +41,7 @@ static s64 weight(const struct plait_path *path)
 	return clamp_t(u32, path->weight, 1, MOST_WEIGHT);
 }
 
-/* The open path whose turn it is, of at least one. */
+/* Returns the open path whose turn it is; at least one is open. */
 static const struct plait_path *turn_by_shares(s64 *counts, u32 open,
 					       const struct plait_path *paths, unsigned int count)
 {
@@ -57,7 +58,7 @@ static const struct plait_path *turn_by_shares(s64 *counts, u32 open,
 	return most;
 }
 
-/* Counters are compared as fractions, whose denominators are the weights. */
+/* Compares counters as fractions with the weights as denominators. */
 static const struct plait_path *turn_by_counters(s64 *counts, u32 open,
 						 const struct plait_path *paths,
 						 unsigned int count)
@@ -93,7 +94,7 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 		return plait_assign(path->id, 1);
 	}
 	path = turn_by_shares(weighted->counts, open, paths, count);
-	/* One that alone is open earns what it pays. */
+	/* A single open path earns as much as it pays. */
 	if (open == BIT(path->id))
 		return plait_assign(path->id, clip(room(path), sendable(connection)));
 	return plait_assign(path->id, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The engine in a model of MPTCP's core: random traffic over subflows that come, stall and go,
- * with memory that fails at every so manyth place. Every byte must reach the receiver, and what is
- * handed to a subflow is checked byte by byte.
+/* The engine in a model of MPTCP's core: random traffic over subflows that come, stall and go.
+ * Every n-th allocation fails. Every byte must reach the receiver, and data handed to a subflow is
+ * checked byte by byte.
  */
 #include "model.h"
 #include "../schedulers/engine.h"
@@ -27,7 +27,7 @@ static void set_options(unsigned int options)
 						    options >> i & 1 ? "Y" : "N");
 }
 
-/* What may happen to a connection at any time. */
+/* Causes a random event of a connection. */
 static void something_happens(struct model *model, bool faults)
 {
 	struct model_subflow *subflow = &model->subflows[random_below(MODEL_SUBFLOWS)];
@@ -89,7 +89,7 @@ static void something_happens(struct model *model, bool faults)
 	}
 }
 
-/* The network is well again, the application has written its last byte. */
+/* The network works again, and the application has written its last byte. */
 static void come_to_an_end(struct model *model)
 {
 	unsigned int idle = 0;
@@ -115,7 +115,9 @@ static void come_to_an_end(struct model *model)
 		for (unsigned int i = 0; i < MODEL_SUBFLOWS; i++)
 			acknowledged |= model_acknowledge(model, &model->subflows[i]);
 		model_window_opens(model);
-		/* With nothing in flight the engine has to send what there is when it is asked. */
+		/* With nothing in flight the engine has to send the waiting data when it
+		 * is asked.
+		 */
 		idle = acknowledged ? 0 : idle + 1;
 		check(idle < 3);
 	}
@@ -137,7 +139,7 @@ static bool carries(struct plait_socket *plait, unsigned int path, u64 byte)
 	return plait->facts.ssks[path] && plait_carries(&plait->queues, path, byte);
 }
 
-/* Segment by segment: the first one in flight that the path does not carry, up to one that nobody
+/* Segment by segment: the first one in flight that the path does not carry, up to one that no path
  * carries.
  */
 static s64 expected_uncarried(struct plait_socket *plait, unsigned int path)
@@ -216,7 +218,7 @@ static void connections(struct mptcp_sched_ops *ops, unsigned int options)
 
 		model_init(&model, ops);
 		one_connection(&model, options, seed, seed & 1, fails);
-		/* mptcp_disconnect(), and another one. */
+		/* mptcp_disconnect(), and another connection. */
 		model_restart(&model);
 		one_connection(&model, options, seed + 1000, !(seed & 1), fails);
 		model_release(&model);
@@ -225,7 +227,7 @@ static void connections(struct mptcp_sched_ops *ops, unsigned int options)
 	set_options(0);
 }
 
-/* Without memory for its state a connection is told so, and nothing of it is left. */
+/* A connection without memory for its state gets an error, and leaves nothing behind. */
 static void no_memory_at_first(struct mptcp_sched_ops *ops)
 {
 	static struct model model;
@@ -238,7 +240,7 @@ static void no_memory_at_first(struct mptcp_sched_ops *ops)
 	memory_fail_each = 0;
 }
 
-/* Subflows with segments of different size get full ones of their own, all but the last. */
+/* Subflows with different segment sizes get full segments of their own size, all but the last. */
 static void segments_of_unequal_paths(struct mptcp_sched_ops *ops)
 {
 	static struct model model;
@@ -257,7 +259,7 @@ static void segments_of_unequal_paths(struct mptcp_sched_ops *ops)
 	model_window_opens(&model);
 	model.full_segments = true;
 	model_write(&model, 15001);
-	/* Rates are of payload, as segments are. */
+	/* Rates are of payload, like segments. */
 	for (unsigned int i = 0; i < plait_of(&model.msk)->facts.count; i++) {
 		const struct plait_path *path = &plait_of(&model.msk)->facts.paths[i];
 
@@ -267,8 +269,8 @@ static void segments_of_unequal_paths(struct mptcp_sched_ops *ops)
 	model_release(&model);
 }
 
-/* Costs and weights go by the numbers of addresses, wherever the subflows' places among the paths are: by those of
- * this host, or of the other one, if it opened the subflows.
+/* Costs and weights depend on the numbers of addresses, not on the places of subflows among the
+ * paths. The addresses are those of this host, or of the other one if that opened the subflows.
  */
 static void costs_and_weights(struct mptcp_sched_ops *ops)
 {
@@ -329,7 +331,9 @@ static void penalties(struct mptcp_sched_ops *ops)
 	model_window_opens(&model);
 	test_now += 1000000000;
 	model_write(&model, 15000);
-	/* The slow path carries the oldest segment, the window is full: the fast one has room. */
+	/* The slow path carries the oldest segment, and the window is full. The fast path
+	 * has room.
+	 */
 	model.receive_window = 0;
 	before = model.subflows[0].tp.snd_cwnd;
 	while (model_acknowledge(&model, &model.subflows[1]))
@@ -343,7 +347,7 @@ static void penalties(struct mptcp_sched_ops *ops)
 	set_options(0);
 }
 
-/* Each word of the first parameter, and the first one again. */
+/* Sets each word of the first parameter, and then the first one again. */
 static void modes(struct mptcp_sched_ops *ops)
 {
 	struct plait_parameter *mode = algorithm_of(ops)->parameters[0];

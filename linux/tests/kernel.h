@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* As much of the kernel as engine, facts, queues, segments and log need, for tests in user space:
- * the Makefile makes headers of the kernel's names that include this one.
+/* The parts of the kernel that engine, facts, queues, segments and log need, for tests in user
+ * space. The Makefile creates headers with the kernel's names that include this one.
  */
 #ifndef PLAIT_TEST_KERNEL_H
 #define PLAIT_TEST_KERNEL_H
@@ -54,7 +54,7 @@ static inline void list_add_tail(struct list_head *entry, struct list_head *befo
 	list_add(entry, before->prev);
 }
 
-/* A second one fails. */
+/* A second call for the same entry fails. */
 static inline void list_del(struct list_head *entry)
 {
 	entry->prev->next = entry->next;
@@ -77,14 +77,14 @@ static inline void list_del(struct list_head *entry)
 	for ((entry) = list_first_entry(list, typeof(*(entry)), member);	\
 	     &(entry)->member != (list); (entry) = list_next_entry(entry, member))
 
-/* linux/slab.h: memory that runs out when a test wants it to (memory.c). */
+/* linux/slab.h: memory that runs out when a test requires it (memory.c). */
 #define GFP_ATOMIC	0
 #define GFP_KERNEL	0
 #define __GFP_NOWARN	0
 
 extern unsigned long memory_live;	/* allocations that were not freed */
 extern unsigned long memory_failed;	/* allocations that failed */
-extern unsigned int memory_fail_each;	/* every so manyth fails; 1: all, 0: none */
+extern unsigned int memory_fail_each;	/* every n-th fails; 1: all, 0: none */
 
 void *kmalloc(size_t size, int flags);
 void *kzalloc(size_t size, int flags);
@@ -92,7 +92,7 @@ void kfree(const void *memory);
 #define kvmalloc(size, flags)	kmalloc(size, flags)
 #define kvfree(memory)		kfree(memory)
 
-/* linux/rcupdate.h: nobody reads here while another one frees. */
+/* linux/rcupdate.h: there are no concurrent readers here. */
 struct rcu_head {
 	int unused;
 };
@@ -100,7 +100,7 @@ struct rcu_head {
 #define kfree_rcu(memory, member)	kfree(memory)
 #define synchronize_rcu()		do { } while (0)
 
-/* linux/spinlock.h: that a lock is not taken twice is checked, and the number of times counted. */
+/* linux/spinlock.h: checks that a lock is not taken twice, and counts the calls. */
 typedef struct {
 	bool held;
 } spinlock_t;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The decision log: nothing while it is off, whole records while it is on, and no memory. */
+/* The decision log: nothing while it is off, whole records while it is on, and the case without
+ * memory.
+ */
 #include "log.h"
 #include "random.h"
 #include "../schedulers/log.c"
@@ -36,14 +38,14 @@ int test_log(void)
 	check(!plait_log_init());
 	check(!memory_live);
 
-	/* Off: counted, and neither lock nor memory is taken. */
+	/* Off: decisions are counted, without lock or memory. */
 	taken = locks_taken;
 	decide(10);
 	check(locks_taken == taken && !memory_live);
 	check(per_cpu(counts, 0)[PLAIT_ASSIGN] == 10);
 	check(!read_out(buffer, sizeof(buffer)));
 
-	/* No memory: it stays off. */
+	/* Without memory the log stays off. */
 	memory_fail_each = 1;
 	check(set_log_decisions("Y", NULL) == -ENOMEM);
 	memory_fail_each = 0;
@@ -60,7 +62,7 @@ int test_log(void)
 	check(head.paths == 2 && head.decision.amount == 3 && head.connection.unassigned == 77);
 	check(((struct plait_path *)(buffer + record_size + sizeof(head)))[1].cwnd == 5);
 
-	/* Full: what does not fit is counted, and nothing is torn. */
+	/* Full: records that do not fit are counted, and no record is incomplete. */
 	decide(LOG_BYTES / record_size + 5);
 	check(dropped == 5);
 	check(!set_log_decisions("N", NULL));

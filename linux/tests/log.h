@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* As much of debugfs, kfifo and the like as the decision log needs. */
+/* The parts of debugfs, kfifo and the like that the decision log needs. */
 #ifndef PLAIT_TEST_LOG_H
 #define PLAIT_TEST_LOG_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Memory that runs out, and what is counted. */
+/* Allocations that fail, and counters. */
 #include "kernel.h"
 
 unsigned long memory_live, memory_failed, locks_taken;

@@ -2,7 +2,7 @@
 /* The model of MPTCP's core. */
 #include "model.h"
 
-/* Of engine.c. */
+/* From engine.c. */
 int module_init_load(void);
 void module_exit_unload(void);
 
@@ -62,7 +62,7 @@ void model_release(struct model *model)
 	model->msk.sched->release(&model->msk);
 }
 
-/* As mptcp_restart_sched(). */
+/* Like mptcp_restart_sched(). */
 void model_restart(struct model *model)
 {
 	struct mptcp_sched_ops *ops = model->msk.sched;
@@ -141,7 +141,7 @@ static u64 send_part(struct model *model, struct model_subflow *subflow, u64 sta
 	struct model_packet *packet;
 
 	check(start < model->written);
-	/* mptcp_frag_at() finds nothing that is acknowledged. */
+	/* mptcp_frag_at() finds no acknowledged fragment. */
 	if (start < model->msk.snd_una - model->first)
 		return 0;
 	if (start >= window || (model->push_fails && !random_below(model->push_fails)))
@@ -218,7 +218,9 @@ static int get_send(struct model *model)
 	return any_scheduled(model) ? 0 : model->msk.sched->get_subflow(&model->msk, &data);
 }
 
-/* __mptcp_push_pending(), or __mptcp_subflow_push_pending(), which leaves some to their turn. */
+/* __mptcp_push_pending(), or __mptcp_subflow_push_pending(), which leaves some subflows to their
+ * turn.
+ */
 static void push(struct model *model, bool softirq)
 {
 	struct mptcp_subflow_context *ctx;
@@ -343,7 +345,9 @@ struct sock *mptcp_subflow_get_retrans(struct mptcp_sock *msk)
 	return NULL;
 }
 
-/* __mptcp_retrans(): the first fragment again, from its beginning; then nothing is scheduled. */
+/* __mptcp_retrans(): sends the first fragment again, from its beginning. Afterwards no subflow is
+ * scheduled.
+ */
 void model_retransmission_timer(struct model *model)
 {
 	struct mptcp_sched_data data = { .reinject = true };

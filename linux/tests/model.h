@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A model of MPTCP's core as the patches leave it (net/mptcp/protocol.c): who is asked when, and
- * what is done with the ranges that subflows are given.
+/* A model of MPTCP's core with the patches (net/mptcp/protocol.c): which scheduler it asks when,
+ * and how it handles the ranges of subflows.
  */
 #ifndef PLAIT_TEST_MODEL_H
 #define PLAIT_TEST_MODEL_H
@@ -36,10 +36,10 @@ struct model {
 	u64 written;			/* bytes of the stream */
 	u64 receive_window;
 	u32 next_subflow_id;
-	u32 push_fails;			/* pushes that find no memory, one in so many; 0: none */
+	u32 push_fails;			/* one push in this many finds no memory; 0: none */
 	unsigned long copies;
 	bool fin_sent;
-	bool full_segments;		/* check that there are no others */
+	bool full_segments;		/* check that all segments are full */
 	u16 already_sent[MODEL_BYTES / MODEL_FRAGMENT + 1];
 	u64 first_pending;		/* fragment */
 	bool received[MODEL_BYTES];
@@ -53,15 +53,15 @@ void model_unload(void);
 struct mptcp_sched_ops *model_ops(unsigned int index);
 
 void model_init(struct model *model, struct mptcp_sched_ops *ops);
-/* Another connection of the socket. */
+/* Starts another connection of the socket. */
 void model_restart(struct model *model);
 void model_release(struct model *model);
-/* A handshake: subflows are open, the stream begins somewhere. */
+/* A handshake: subflows are open, and the stream begins at some number. */
 void model_begin(struct model *model);
 void model_write(struct model *model, u64 bytes);
 void model_finish(struct model *model);
 void model_push(struct model *model);
-/* An acknowledgment of the oldest packet; false if there is none in flight. */
+/* Acknowledges the oldest packet; false if none is in flight. */
 bool model_acknowledge(struct model *model, struct model_subflow *subflow);
 void model_window_opens(struct model *model);
 void model_retransmission_timer(struct model *model);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What knows the kernel, in user space: queues, segments, the decision log, the engine. */
+/* The code that uses the kernel, in user space: queues, segments, the decision log, the engine. */
 int test_queues(void);
 int test_segments(void);
 int test_log(void);

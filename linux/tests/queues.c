@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Queues and segments against a reference that holds an entry for every byte: random operations,
- * with memory that fails at every so manyth place.
+/* Queues and segments against a reference that has an entry for every byte: random operations,
+ * where every n-th allocation fails.
  */
 #include "random.h"
 
@@ -11,7 +11,7 @@ unsigned long steps;
 
 enum { SEEDS = 50, BYTES = 400, DATA = PLAIT_PATHS_MAX, GONE };
 
-/* Where each byte is, and what each path carries. */
+/* The queue of each byte, and the bytes that each path carries. */
 struct reference {
 	u8 place[BYTES];
 	bool carried[PLAIT_PATHS_MAX][BYTES];
@@ -52,7 +52,7 @@ static void read_queues(const struct plait_queues *queues, u64 written, u8 *plac
 	}
 }
 
-/* The reference's own enqueue: up to so many of the first bytes of the data queue. */
+/* The reference's own enqueue: moves up to this many of the first bytes of the data queue. */
 static void reference_enqueue(struct reference *reference, u8 path, u64 bytes)
 {
 	for (u64 byte = 0; byte < reference->written && bytes; byte++) {
@@ -211,7 +211,7 @@ static void random_operations(u64 seed, unsigned int fail_each)
 	check(!memory_live);
 }
 
-/* Without any memory something can always be assigned and sent. */
+/* Without any memory some data can always be assigned and sent. */
 static void progress_without_memory(void)
 {
 	struct plait_queues queues;
@@ -238,8 +238,8 @@ static void progress_without_memory(void)
 	plait_queues_free(&queues);
 }
 
-/* Segments that alternate between two paths, all recalled and assigned anew: the steps of all
- * searches grow as the number of segments does, not as its square.
+/* Segments that alternate between two paths are all recalled and assigned again. The steps of all
+ * searches grow linearly with the number of segments, not with its square.
  */
 static unsigned long steps_of_interleaved_recalls(u64 segments)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Random numbers that are the same in every run (SplitMix64), and a check that says where. */
+/* Random numbers that are the same in every run (SplitMix64), and a check that prints its place. */
 #ifndef PLAIT_TEST_RANDOM_H
 #define PLAIT_TEST_RANDOM_H
 
@@ -17,7 +17,7 @@ static inline u64 random_next(void)
 	return z ^ (z >> 31);
 }
 
-/* Less than this. */
+/* A number less than bound. */
 static inline u32 random_below(u32 bound)
 {
 	return random_next() % bound;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* MPTCP's and TCP's sockets, with the fields that the engine looks at. */
+/* MPTCP's and TCP's sockets, with the fields that the engine reads. */
 #ifndef PLAIT_TEST_SOCKETS_H
 #define PLAIT_TEST_SOCKETS_H
 
@@ -15,7 +15,7 @@
 enum tcp_ca_state { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
 
 struct sock {
-	bool	locked;			/* by whoever handles one of its packets */
+	bool	locked;			/* while one of its packets is handled */
 	int	wspace;
 };
 
@@ -116,7 +116,7 @@ static inline u32 tcp_snd_cwnd(const struct tcp_sock *tp)
 	return tp->snd_cwnd;
 }
 
-/* Windows are written under their subflow's lock, or not at all. */
+/* Windows may be written only under their subflow's lock. */
 static inline void tcp_snd_cwnd_set(struct tcp_sock *tp, u32 cwnd)
 {
 	assert(tp->inet_conn.sk.locked && cwnd);
@@ -126,7 +126,7 @@ static inline void tcp_snd_cwnd_set(struct tcp_sock *tp, u32 cwnd)
 #define sk_stream_memory_free(sk)	((sk)->wspace > 0)
 #define sk_stream_wspace(sk)		((sk)->wspace)
 
-/* In the test. */
+/* Defined by the test. */
 struct sock *mptcp_subflow_get_retrans(struct mptcp_sock *msk);
 int mptcp_register_scheduler(struct mptcp_sched_ops *ops);
 void mptcp_unregister_scheduler(struct mptcp_sched_ops *ops);

@@ -1,4 +1,5 @@
-//! Prints the result of a run folder: `cargo run -p plait-capture --example observe -- SCENARIO FOLDER`.
+//! Prints the result of a run folder:
+//! `cargo run -p plait-capture --example observe -- SCENARIO FOLDER`.
 
 use plait_capture::observe;
 use plait_sim::recorder::RecordOptions;

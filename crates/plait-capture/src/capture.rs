@@ -1,4 +1,4 @@
-//! Capture files: packets with their times, whatever the format and the link layer.
+//! Capture files: packets with their times, for every supported format and link layer.
 
 use crate::error::ObservationError;
 use pcap_file::pcap::PcapReader;
@@ -14,31 +14,32 @@ use std::path::Path;
 /// EtherType of IPv4.
 const IPV4: [u8; 2] = [0x08, 0x00];
 
-/// What a pcapng file begins with.
+/// First bytes of a pcapng file.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 /// One captured packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record<'a> {
-    /// Nanoseconds of the clock that the capture was made with.
+    /// Nanoseconds of the clock that made the capture.
     pub(crate) time: i64,
-    /// Counted from 1 over everything in the file.
+    /// Number of the packet in the file, from 1, packets of all kinds included.
     pub(crate) number: u64,
-    /// From the IP header on, as far as it was captured; empty if it is no IPv4 packet.
+    /// The packet from its IP header on, as far as it was captured; empty if it is not an IPv4
+    /// packet.
     pub(crate) ip: &'a [u8],
 }
 
-/// Where packets of one interface begin, and what their times count.
+/// Link type of an interface and unit of its times.
 #[derive(Clone, Copy, Debug)]
 struct Interface {
     link: DataLink,
-    /// Nanoseconds of a unit of time.
+    /// Nanoseconds per unit of time.
     unit: i64,
 }
 
 enum Reader {
     Pcap(PcapReader<File>, Interface),
-    /// The interfaces as they come.
+    /// The reader, and the interfaces that have been described so far.
     PcapNg(PcapNgReader<File>, Vec<Interface>),
 }
 
@@ -47,7 +48,7 @@ pub(crate) struct Capture {
     name: String,
     reader: Reader,
     number: u64,
-    /// The packet at hand.
+    /// The current packet.
     packet: Vec<u8>,
 }
 
@@ -82,12 +83,12 @@ impl Capture {
         Ok(Self { name: name.to_owned(), reader, number: 0, packet: Vec::new() })
     }
 
-    /// The file's name.
+    /// Returns the file's name.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The next packet.
+    /// Reads the next packet.
     pub(crate) fn next(&mut self) -> Result<Option<Record<'_>>, ObservationError> {
         self.number += 1;
         let (name, number) = (&self.name, self.number);
@@ -147,7 +148,7 @@ impl Capture {
     }
 }
 
-/// A packet without a link header, if it is one of IPv4.
+/// Returns `data`, a packet without a link header, if it is IPv4; else an empty slice.
 fn raw(data: &[u8]) -> &[u8] {
     if data.first().is_some_and(|first| first >> 4 == 4) { data } else { &[] }
 }
@@ -164,7 +165,7 @@ fn known(link: DataLink, file: &str, record: Option<u64>) -> Result<DataLink, Ob
     }
 }
 
-/// An interface of a pcapng file; `record` is the packet that follows.
+/// Reads the description of a pcapng interface. `record` is the number of the next packet.
 fn interface(
     block: &InterfaceDescriptionBlock<'_>,
     file: &str,

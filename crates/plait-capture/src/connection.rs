@@ -10,28 +10,28 @@ use plait_sched::{PathId, Time};
 use plait_sim::recorder::Recorder;
 use plait_transport::{Observer as _, SendReason, Sent};
 
-/// Identifications of IPv4 packets.
+/// Number of different IPv4 identifications.
 const IDENTIFICATIONS: usize = 1 << 16;
 
 /// A transmission that may still arrive.
 #[derive(Clone, Copy, Debug)]
 struct Transit {
     payload: Payload,
-    /// Its number in the connection.
+    /// Number of the transmission in the connection.
     transmission: u64,
-    /// Its number on the path.
+    /// Number of the transmission on the path.
     number: u64,
     arrived: bool,
 }
 
-/// What happens on one subflow.
+/// Transmissions and arrivals on one subflow.
 #[derive(Clone, Debug)]
 struct SubflowArrivals {
     inbound: Inbound,
-    /// By the packet's identification, which the sender counts up: a transmission is found again as itself, and not as
-    /// another one of the same bytes.
+    /// Transmissions by IPv4 identification, which the sender increments. An arriving packet thus
+    /// matches its own transmission, and not another transmission of the same bytes.
     transits: Vec<Option<Transit>>,
-    /// The end of what was sent.
+    /// End of the data sent so far.
     sent: u64,
 }
 
@@ -41,23 +41,24 @@ impl SubflowArrivals {
     }
 }
 
-/// Which transmissions got lost: those that never arrived and were overtaken. What is under way at the end is not.
+/// Number of lost transmissions: those that never arrived and were overtaken. Packets in flight at
+/// the end are not lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Losses {
     /// The first transmission that counts.
     from: u64,
-    /// The one after the newest that arrived.
+    /// The number after the newest transmission that arrived.
     newest: u64,
     arrived: u64,
 }
 
 impl Losses {
-    /// From here on it counts, with the transmission of this number.
+    /// Restarts the count, with transmission `from` as the first that counts.
     pub(crate) fn restart(&mut self, from: u64) {
         *self = Self { from, newest: from, arrived: 0 };
     }
 
-    /// A transmission arrived, for the first time.
+    /// Records the first arrival of a transmission.
     pub(crate) fn arrived(&mut self, number: u64) {
         if number >= self.from {
             self.newest = self.newest.max(number + 1);
@@ -78,29 +79,32 @@ pub(crate) struct CapturedConnection {
     subflows: Vec<Vec<SubflowArrivals>>,
     sent: Ranges,
     arrived: Ranges,
-    /// What the subflows have handed up, and the connection kept.
+    /// Bytes that the subflows delivered to the connection and that the connection kept.
     ready: Ranges,
-    /// What is dropped of what is handed up now, and when that is.
+    /// Time of the current drops, and the ranges of arriving data that the connection drops at that
+    /// time.
     dropped: (Time, Vec<(u64, u64)>),
     /// The next segment to be delivered.
     next_segment: usize,
     transmissions: u64,
     losses: Vec<Losses>,
-    /// Per path how many transmissions there were.
+    /// Number of transmissions per path.
     on_path: Vec<u64>,
-    /// Whether the application's reads tell what was delivered; else everything is that can be.
+    /// True if the application's reads determine which data is delivered. If false, all data that
+    /// is in order is delivered.
     pub(crate) by_reads: bool,
-    /// The end of what was sent.
+    /// End of the data sent so far.
     end: u64,
-    /// Scratch: what is new in an arrival.
+    /// Scratch buffer for the new bytes of an arrival.
     fresh: Vec<(u64, u64)>,
-    /// The stream's offset up to which the receiver has room, and the scales of its subflows' windows.
+    /// Stream offset up to which the receiver has buffer space, and the window scales of its
+    /// subflows.
     window_end: u64,
     scales: Vec<u8>,
 }
 
 impl CapturedConnection {
-    /// A connection whose sender has sent nothing yet, and whose stream will have these segments.
+    /// Creates a connection that has sent nothing yet and whose stream will consist of `segments`.
     pub(crate) fn new(sending: Sending, segments: Segments, recorder: Recorder) -> Self {
         let paths = sending.paths();
         Self {
@@ -124,7 +128,7 @@ impl CapturedConnection {
         }
     }
 
-    /// The warm-up is over.
+    /// Ends the warm-up.
     pub(crate) fn end_warmup(&mut self) {
         self.recorder.end_warmup();
         for (losses, &sent) in self.losses.iter_mut().zip(&self.on_path) {
@@ -132,22 +136,22 @@ impl CapturedConnection {
         }
     }
 
-    /// Transmissions that got lost since the end of the warm-up.
+    /// Returns the number of transmissions lost since the end of the warm-up.
     pub(crate) fn lost(&self) -> u64 {
         self.losses.iter().map(Losses::count).sum()
     }
 
-    /// Whether MPTCP was given up.
+    /// Whether the connection fell back to TCP.
     pub(crate) fn fell_back(&self) -> bool {
         self.sending.fell_back
     }
 
-    /// Bytes that the receiver's window still admits.
+    /// Returns the number of bytes that the receiver's window still admits.
     pub(crate) fn window_left(&self) -> u64 {
         self.window_end.saturating_sub(self.end)
     }
 
-    /// A packet leaves the sender.
+    /// Records that a packet leaves the sender.
     pub(crate) fn transmit(
         &mut self,
         now: Time,
@@ -196,7 +200,7 @@ impl CapturedConnection {
         Ok(())
     }
 
-    /// A packet reaches the receiver.
+    /// Records that a packet reaches the receiver.
     pub(crate) fn arrive(
         &mut self,
         now: Time,
@@ -246,8 +250,9 @@ impl CapturedConnection {
         Ok(())
     }
 
-    /// Of what arrives now, the connection drops these data sequence numbers although the subflow takes them: they lie beyond the
-    /// window that all subflows share, or memory is short. They will be sent again.
+    /// Records that the connection drops these data sequence numbers at `now`, although the subflow
+    /// accepts them. They lie beyond the window that all subflows share, or memory is short. The
+    /// sender will retransmit them.
     pub(crate) fn drop(&mut self, now: Time, start: u64, end: u64) {
         let Some(offset) = self.sending.offset(start) else { return };
         let (at, dropped) = &mut self.dropped;
@@ -259,7 +264,8 @@ impl CapturedConnection {
         self.recorder.refused(now, PathId(0), self.segments.find(offset) as u64);
     }
 
-    /// Tells of the bytes of `offset..end` that had not arrived before, and of the segments that they make whole.
+    /// Records the bytes of `offset..end` that arrive for the first time, and the segments that
+    /// they complete.
     fn note_arrival(&mut self, now: Time, path: PathId, offset: u64, end: u64) {
         self.fresh.clear();
         self.arrived.insert(offset, end, |from, to| self.fresh.push((from, to)));
@@ -282,7 +288,7 @@ impl CapturedConnection {
         }
     }
 
-    /// The application has read everything below `offset`.
+    /// Records that the application has read everything below `offset`.
     pub(crate) fn read_up_to(
         &mut self,
         now: Time,
@@ -313,7 +319,7 @@ impl CapturedConnection {
         self.recorder.bytes_delivered(now, end - before);
     }
 
-    /// A packet from the receiver reaches the sender.
+    /// Records that a packet from the receiver reaches the sender.
     pub(crate) fn acknowledge(&mut self, path: usize, tcp: &Tcp) {
         if tcp.syn {
             self.scales[path] = tcp.options.window_scale.unwrap_or(0);
@@ -324,11 +330,11 @@ impl CapturedConnection {
     }
 }
 
-/// The pieces of `from..to` that are in none of the ranges `without`.
+/// Calls `each` for the parts of `from..to` that are in none of the ranges `without`.
 fn each_rest(without: &[(u64, u64)], from: u64, to: u64, mut each: impl FnMut(u64, u64)) {
     let mut from = from;
     while from < to {
-        // The next range that begins behind, or the one that covers the beginning.
+        // The first range that begins after `from`, or the range that covers `from`.
         match without.iter().filter(|(start, end)| *end > from && *start < to).min() {
             None => return each(from, to),
             Some(&(start, end)) => {

@@ -1,4 +1,5 @@
-//! A competing flow of datagrams. The first eight payload bytes of each are its number, big-endian, counted from 0.
+//! A competing flow of datagrams. The first eight payload bytes of each datagram are its number,
+//! big-endian, from 0.
 
 use crate::connection::Losses;
 use crate::error::ObservationError;
@@ -10,7 +11,8 @@ use plait_sim::statistics::Spans;
 /// A flow of datagrams in progress.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Datagrams {
-    /// When each was sent, by number, and whether it has arrived. Links may copy it: it then arrives again.
+    /// Per number, the time at which the datagram was sent, and whether it has arrived. Links may
+    /// duplicate datagrams: then one arrives more than once.
     sent: Vec<Option<(Time, bool)>>,
     measured: bool,
     packets_sent: u64,
@@ -20,11 +22,11 @@ pub(crate) struct Datagrams {
     delay: Spans,
 }
 
-/// Numbers that a sender may pass over; beyond, it is a mistake.
+/// Numbers that a sender may skip. A larger gap is an error.
 const MOST_PASSED_OVER: u64 = 1 << 16;
 
 impl Datagrams {
-    /// One that measures from the start on.
+    /// Creates a flow. With `measured`, it measures from the start on.
     pub(crate) fn new(measured: bool) -> Self {
         Self { measured, ..Self::default() }
     }

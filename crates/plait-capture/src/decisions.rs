@@ -1,5 +1,5 @@
-//! `decisions.bin`: the log of the kernel's scheduler, record by record as the structures of `linux/schedulers/plait.h` lie
-//! in memory on a 64-bit little-endian machine.
+//! `decisions.bin`: the log of the kernel's scheduler. Its records are the structures of
+//! `linux/schedulers/plait.h` as they lie in memory on a 64-bit little-endian machine.
 
 use crate::error::ObservationError;
 use crate::records::{Fields, Records};
@@ -13,7 +13,7 @@ const HEADER: usize = 88;
 /// `struct plait_path`
 const PATH: usize = 112;
 
-/// A decision, and the facts that it was made from.
+/// A decision, and the state of the connection and its paths when it was made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Logged {
     pub(crate) time: Time,
@@ -22,7 +22,7 @@ pub(crate) struct Logged {
     pub(crate) paths: Vec<Path>,
 }
 
-/// The next decision. `moment` turns the clock into the scenario's time.
+/// Reads the next decision. `moment` converts the clock into the scenario's time.
 pub(crate) fn next(
     records: &mut Records,
     moment: impl Fn(i64) -> Time,
@@ -73,7 +73,7 @@ fn decision(
 
 fn connection(fields: &Fields<HEADER>) -> Connection {
     let oldest = Outstanding::new(fields.u64(72), PathId(fields.u8(84)), PathSet(fields.u32(80)));
-    // The kernel knows of no messages.
+    // The kernel has no messages.
     Connection {
         unassigned: fields.u64(32),
         next_segment: fields.u64(40),
@@ -106,7 +106,8 @@ fn path(records: &Records, fields: &Fields<PATH>) -> Result<Path, ObservationErr
         cwnd: fields.u32(8),
         ssthresh: fields.u32(12),
         in_flight: fields.u32(16),
-        // The kernel sends what is lost before anything that is assigned, and does not tell how much that is.
+        // The kernel sends lost data before newly assigned data, and does not report how much is
+        // lost.
         lost: 0,
         queued: fields.u32(20),
         memory: None,

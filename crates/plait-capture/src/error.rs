@@ -1,33 +1,35 @@
-//! What can be wrong with a run folder: one enum, whose text is one line that names the file, the record and the rule.
+//! Errors in a run folder. The message of each is one line that names the file, the record and the
+//! rule.
 
 use std::fmt;
 
-/// Why a run folder has no result. `file` is a name in the folder; records are counted from 1.
+/// Reason why a run folder has no result. `file` is a name in the folder; records are counted from
+/// 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ObservationError {
     /// A file cannot be read.
     File {
         /// The file.
         file: String,
-        /// What the operating system says.
+        /// The message of the operating system.
         reason: String,
     },
-    /// A file is not of the format that it should have, or ends in the middle of a record.
+    /// A file is not of its expected format, or ends in the middle of a record.
     Format {
         /// The file.
         file: String,
-        /// The record, if one is to blame.
+        /// The faulty record, if a single one is at fault.
         record: Option<u64>,
         /// The rule that is broken.
         reason: String,
     },
-    /// Files that are each valid do not belong together, or not to the scenario.
+    /// Files that are each valid contradict each other or the scenario.
     Mismatch {
         /// The file.
         file: String,
-        /// The record, if one is to blame.
+        /// The faulty record, if a single one is at fault.
         record: Option<u64>,
-        /// What does not fit.
+        /// The contradiction.
         reason: String,
     },
 }

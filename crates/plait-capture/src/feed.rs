@@ -6,10 +6,10 @@ use crate::packet::{self, CapturedPacket};
 use crate::records::Records;
 use std::path::Path;
 
-/// One of the two captures, one packet ahead.
+/// One of the two captures, read one packet ahead.
 pub(crate) struct Feed {
     capture: Capture,
-    /// Time, number of the record, packet.
+    /// Time, record number, and packet.
     pub(crate) head: Option<(i64, u64, CapturedPacket)>,
 }
 
@@ -20,12 +20,12 @@ impl Feed {
         Ok(feed)
     }
 
-    /// The capture's name.
+    /// Returns the capture's name.
     pub(crate) fn name(&self) -> &str {
         self.capture.name()
     }
 
-    /// Goes on to the next packet of a kind that matters.
+    /// Advances to the next TCP or UDP packet over IPv4.
     pub(crate) fn advance(&mut self) -> Result<(), ObservationError> {
         loop {
             let Some(record) = self.capture.next()? else {
@@ -47,7 +47,7 @@ impl Feed {
     }
 }
 
-/// A file of records, one record ahead.
+/// A file of records, read one record ahead.
 pub(crate) struct Ahead<T> {
     records: Records,
     pub(crate) head: Option<T>,
@@ -65,7 +65,7 @@ impl<T> Ahead<T> {
         Ok(Some(Self { records, head, read }))
     }
 
-    /// The record, with its number.
+    /// Returns the record at the head, with its number.
     pub(crate) fn take(&mut self) -> Result<Option<(T, u64)>, ObservationError> {
         let number = self.records.number();
         let Some(head) = self.head.take() else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! `observed.json`: what the guest knows that no capture shows.
+//! `observed.json`: facts that only the guest knows and that no capture shows.
 
 use crate::error::ObservationError;
 use plait_sim::scenario::Scenario;
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-/// The names of the files.
+/// File names.
 pub(crate) const OBSERVED: &str = "observed.json";
 pub(crate) const SENDER: &str = "sender.pcap";
 pub(crate) const RECEIVER: &str = "receiver.pcap";
@@ -15,7 +15,7 @@ pub(crate) const READS: &str = "reads.bin";
 pub(crate) const REQUESTS: &str = "requests.bin";
 pub(crate) const DECISIONS: &str = "decisions.bin";
 pub(crate) const SERIES: &str = "series.bin";
-/// What the receiver dropped although it had arrived; there is none of real hosts.
+/// Data that the receiver dropped after it had arrived. Real hosts write no such file.
 pub(crate) const DROPS: &str = "drops.bin";
 
 /// The version of the folder's formats.
@@ -28,16 +28,17 @@ pub(crate) struct Observed {
     /// The clock at the scenario's time 0, and at the end of the run.
     pub(crate) start_ns: i64,
     pub(crate) end_ns: i64,
-    /// The receiver's TCP port.
+    /// TCP port of the end that accepts the connection: the receiver, or the sender if it answers
+    /// requests.
     pub(crate) port: u16,
     pub(crate) paths: Vec<ObservedPath>,
     #[serde(default)]
     pub(crate) scheduler: Option<Marks<SchedulerCounts>>,
     pub(crate) written_bytes: u64,
-    /// Why the connection gave up MPTCP, if it did.
+    /// Reason why the connection fell back from MPTCP, if it did.
     #[serde(default)]
     pub(crate) fallback: Option<String>,
-    /// Handed on as it is.
+    /// Copied to the result unchanged.
     #[serde(default)]
     pub(crate) kernel: Option<serde_json::Value>,
     #[serde(default)]
@@ -49,12 +50,12 @@ pub(crate) struct Observed {
 /// A queue that is not drop-tail.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct ObservedQueue {
-    /// Of its link, or of the path whose wire that is.
+    /// Name of the queue's link, or of the path that owns the link.
     pub(crate) name: String,
     pub(crate) direction: String,
-    /// The file with what arrived at the queue's router and what left it.
+    /// File with the packets that arrived at the queue's router and those that left it.
     pub(crate) capture: String,
-    /// The address of all receivers: what goes there goes forward.
+    /// Address of all receivers: packets to this address go forward.
     pub(crate) receiver: Ipv4Addr,
     pub(crate) warmup: QueueCounts,
     pub(crate) end: QueueCounts,
@@ -63,7 +64,7 @@ pub(crate) struct ObservedQueue {
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(crate) struct QueueCounts {
     pub(crate) marked: u64,
-    /// For whatever reason.
+    /// Packets dropped for any reason.
     pub(crate) dropped: u64,
     pub(crate) over_limit: u64,
 }
@@ -111,7 +112,7 @@ pub(crate) struct SchedulerCounts {
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct ObservedFlow {
     pub(crate) name: String,
-    /// Of connections over several paths the paths' addresses hold.
+    /// Absent for connections over several paths, which use the paths' addresses.
     #[serde(default)]
     pub(crate) sender: Option<Ipv4Addr>,
     #[serde(default)]
@@ -120,7 +121,7 @@ pub(crate) struct ObservedFlow {
 }
 
 impl Observed {
-    /// Reads it, and checks that it is about `scenario`.
+    /// Reads the document, and checks that it matches `scenario`.
     pub(crate) fn read(folder: &Path, scenario: &Scenario) -> Result<Self, ObservationError> {
         let text = std::fs::read(folder.join(OBSERVED)).map_err(|error| ObservationError::File {
             file: OBSERVED.to_owned(),
@@ -153,7 +154,7 @@ impl Observed {
     }
 }
 
-/// The difference of two counters.
+/// Returns the difference of two readings of a counter.
 pub(crate) fn grown(before: u64, after: u64) -> Result<u64, ObservationError> {
     after.checked_sub(before).ok_or_else(|| {
         ObservationError::whole(

@@ -1,4 +1,4 @@
-//! IPv4 headers (RFC 791) around packets, both ways.
+//! IPv4 headers (RFC 791) around packets: encoding and decoding.
 
 use etherparse::err::ipv4::HeaderSliceError;
 use etherparse::{IpNumber, Ipv4Header, Ipv4HeaderSlice};
@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 /// Bytes of a header without options.
 pub(crate) const HEADER: usize = 20;
 
-/// Who sends to whom.
+/// Source and destination of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ends {
     pub(crate) from: Ipv4Addr,
@@ -21,8 +21,8 @@ impl From<Ends> for Addresses {
     }
 }
 
-/// Appends a packet that may not be fragmented: its header, and the body that `body` appends. `beyond`: how many more bytes
-/// it has on the wire.
+/// Appends a packet with the don't-fragment flag: its header, and the body that `body` appends. The
+/// packet has `beyond` more bytes on the wire.
 pub(crate) fn put(
     ends: Ends,
     protocol: u8,
@@ -48,15 +48,15 @@ pub(crate) fn put(
     out[start..start + HEADER].copy_from_slice(&header.to_bytes());
 }
 
-/// The length on the wire of a packet that begins with a header; 0 if it does not.
+/// Returns the length on the wire of a packet that begins with an IPv4 header, or 0 without one.
 pub(crate) fn total(packet: &[u8]) -> u32 {
     Ipv4HeaderSlice::from_slice(packet).map_or(0, |header| header.total_len().into())
 }
 
-/// A packet as far as it was captured: its header, and what follows it.
+/// Splits a packet, as far as it was captured, into its header and its body.
 pub(crate) fn split(packet: &[u8]) -> Result<(Ipv4HeaderSlice<'_>, &[u8]), HeaderSliceError> {
     let header = Ipv4HeaderSlice::from_slice(packet)?;
-    // Links may add bytes of their own behind a short packet.
+    // Links may add padding behind a short packet.
     let end = packet.len().min(header.total_len().into());
     Ok((header, packet.get(header.slice().len()..end).unwrap_or(&[])))
 }

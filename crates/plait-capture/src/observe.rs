@@ -1,4 +1,5 @@
-//! From a run folder to a result: what belongs to whom, and what the end is.
+//! From a run folder to a result: assigns packets to connections and flows, and computes the
+//! ending.
 
 use crate::connection::CapturedConnection;
 use crate::datagrams::Datagrams;
@@ -24,11 +25,11 @@ use plait_sim::scenario::{FlowKind, FlowRoute, Protocol, Scenario, Way, Workload
 use plait_transport::Observer as _;
 use std::path::Path;
 
-/// Why a connection fell back, where nobody but the captures tells that it did.
+/// Reason of a fall-back that only the captures show.
 const UNEXPLAINED_FALLBACK: &str = "its data came without mappings, or with an infinite one";
 
-/// The result of the run of `scenario` that was observed in `folder`; with the tables of `options`, as far as the folder has
-/// what they are made of.
+/// Returns the result of the run of `scenario` that was observed in `folder`. The result has the
+/// tables of `options` for which the folder has the data.
 ///
 /// # Errors
 /// If a file is missing or malformed, or if the files contradict each other or the scenario.
@@ -69,13 +70,14 @@ pub fn observe(
     let mut replay =
         Replay::new(scenario, folder, span, (&routes, translations), main, flows.collect(), options.series)?;
     replay.run()?;
-    // At last: with the last response of a count the run would be over.
+    // This comes last: with the last response of a count the run would be over.
     replay_requests(scenario, folder, observed.start_ns, observed.end_ns, &mut replay.main.recorder)?;
     let queues = queues::metrics(scenario, folder, &observed.queues, span)?;
     finish(scenario, &observed, replay, logged, queues)
 }
 
-/// The result of a run that was replayed. `logged`: how many decisions the log has, and how many of them wait.
+/// Returns the result of a replayed run. `logged`: number of decisions in the log other than waits,
+/// and number of waits.
 fn finish(
     scenario: &Scenario,
     observed: &Observed,
@@ -154,7 +156,7 @@ fn subflows(route: &FlowRoute) -> usize {
     }
 }
 
-/// What belongs to whom.
+/// Assigns addresses and ports to the scenario's connection and to its flows.
 fn routes(scenario: &Scenario, observed: &Observed) -> Result<Routes, ObservationError> {
     let mut routes = Routes::default();
     let kind = match scenario.workload.client() {
@@ -196,7 +198,8 @@ fn routes(scenario: &Scenario, observed: &Observed) -> Result<Routes, Observatio
     Ok(routes)
 }
 
-/// Every party's sender, before it has sent anything: the scenario's connection, then its flows.
+/// Returns the sender of every party before it has sent anything: the scenario's connection, then
+/// its flows.
 fn senders(scenario: &Scenario, observed: &Observed) -> Vec<Sending> {
     let multipath = scenario.transport.protocol == Protocol::Mptcp;
     let mut senders = vec![Sending::new(multipath, observed.fallback.is_some(), scenario.paths.len())];
@@ -206,7 +209,8 @@ fn senders(scenario: &Scenario, observed: &Observed) -> Vec<Sending> {
     senders
 }
 
-/// The segments of every party's stream, and how the subflows of either host are called: a first look at what was sent.
+/// Reads both captures in a first pass. Returns the segments of every party's stream, and the
+/// identities of the subflows of either host.
 fn survey(
     folder: &Path,
     mut sending: Vec<Sending>,
@@ -238,7 +242,7 @@ fn survey(
     Ok((segments, translations))
 }
 
-/// Tells the recorder of the requests up to the end, if the workload has some.
+/// Replays the requests up to the end into the recorder, if the workload has requests.
 fn replay_requests(
     scenario: &Scenario,
     folder: &Path,
@@ -269,7 +273,8 @@ fn replay_requests(
     Ok(())
 }
 
-/// Tells the recorder of the decisions; how many there were since the end of the warm-up, and of these how many to wait.
+/// Replays the decisions into the recorder. Counts from the end of the warm-up on, and returns the
+/// number of decisions other than waits, and the number of waits.
 fn replay_decisions(
     log: &mut Records,
     start: i64,

@@ -1,4 +1,4 @@
-//! Packets as captured, and what of them matters here: IPv4 with TCP, MPTCP's options and UDP.
+//! Captured packets, and the fields that the replay needs: IPv4 with TCP, MPTCP's options and UDP.
 
 use crate::ip;
 use etherparse::{UdpHeaderSlice, err};
@@ -8,15 +8,15 @@ use plait_transport::wire::tcp::{self, Flags, TcpOption};
 use std::fmt;
 use std::net::Ipv4Addr;
 
-/// IP's number of UDP.
+/// IP protocol number of UDP.
 const UDP: u8 = 17;
 
-/// An IPv4 packet of a kind that matters here.
+/// An IPv4 packet with TCP or UDP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct CapturedPacket {
     pub(crate) source: Ipv4Addr,
     pub(crate) destination: Ipv4Addr,
-    /// The identification. Linux counts it up with every packet of a socket.
+    /// The IPv4 identification. Linux increments it with every packet of a socket.
     pub(crate) id: u16,
     /// The packet's length on the wire, IP header included.
     pub(crate) bytes: u32,
@@ -28,7 +28,8 @@ pub(crate) enum Content {
     Tcp(Tcp),
     Udp {
         destination_port: u16,
-        /// The first eight bytes of the payload, if there are so many: the sequence number of a datagram.
+        /// The first eight bytes of the payload, if it is long enough: the sequence number of a
+        /// datagram.
         sequence: Option<u64>,
     },
 }
@@ -48,7 +49,7 @@ pub(crate) struct Tcp {
     pub(crate) options: Options,
 }
 
-/// The options that matter here.
+/// The TCP options that the replay needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) window_scale: Option<u8>,
@@ -64,14 +65,14 @@ pub(crate) struct Options {
     pub(crate) mapping: Option<Mapping>,
 }
 
-/// Why a packet cannot be read.
+/// Reason why a packet cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Malformed {
     /// Too little of it was captured.
     Cut,
-    /// What should be the network's header is none.
+    /// The network header is malformed.
     Network,
-    /// It contradicts itself.
+    /// The transport header contradicts itself.
     Transport(DecodeError),
 }
 
@@ -91,7 +92,8 @@ impl From<Malformed> for String {
     }
 }
 
-/// Reads a packet from its IP header on; `None` if it is of no kind that matters here.
+/// Reads a packet from its IP header on. Returns `None` if it is neither TCP nor UDP, or a later
+/// fragment.
 pub(crate) fn parse(packet: &[u8]) -> Result<Option<CapturedPacket>, Malformed> {
     if packet.is_empty() {
         return Ok(None);
@@ -121,10 +123,10 @@ fn udp(body: &[u8]) -> Result<Content, Malformed> {
     Ok(Content::Udp { destination_port: header.destination_port(), sequence })
 }
 
-/// `length`: of header and payload on the wire.
+/// Reads a TCP segment. `length` is the number of bytes of header and payload on the wire.
 fn segment(body: &[u8], length: u16) -> Result<Tcp, Malformed> {
     let segment = tcp::Segment::decode(body).map_err(|error| {
-        // What is missing was there, if there was more on the wire.
+        // A short header was cut by the capture if the packet was longer on the wire.
         let cut = error.is_short() && body.len() < length.into();
         if cut { Malformed::Cut } else { Malformed::Transport(error) }
     })?;

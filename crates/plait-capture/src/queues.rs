@@ -1,8 +1,9 @@
-//! Active queues: how long packets waited in them, from captures made at their router, and what they counted.
+//! Active queues: sojourn times from captures made at the router, and the queues' counters.
 //!
-//! A router's capture shows each packet twice: as it arrives, which is when it is queued, and as it leaves the queueing discipline, which is
-//! when its transmission begins. In between its time to live has fallen by one, and it may have been marked. A flow's packets keep their
-//! order; what does not leave although a later one of its flow did was dropped.
+//! A router's capture shows each packet twice. First the packet arrives and is queued. Then the
+//! packet leaves the queueing discipline, and its transmission begins. In between, its time to live
+//! has fallen by one, and it may have been marked. The packets of a flow keep their order. A packet
+//! was dropped if it does not leave although a later packet of its flow does.
 
 use crate::capture::Capture;
 use crate::error::ObservationError;
@@ -14,18 +15,18 @@ use plait_sim::statistics::Spans;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
-/// What tells a flow: protocol, addresses, ports.
+/// Key of a flow: protocol, addresses, ports.
 type FlowKey = [u8; 13];
 
 /// A packet as it was queued.
 struct Queued {
     since: i64,
     lifetime: u8,
-    /// The headers but for what a router changes.
+    /// The headers without the fields that a router changes.
     identity: Vec<u8>,
 }
 
-/// The metrics of every active queue of the scenario, in the order of its directions.
+/// Returns the metrics of every active queue of the scenario, in the order of its directions.
 pub(crate) fn metrics(
     scenario: &Scenario,
     folder: &Path,
@@ -58,7 +59,7 @@ pub(crate) fn metrics(
     Ok(made)
 }
 
-/// How long the packets waited that left within `span`.
+/// Returns the sojourn times of the packets that left within `span`.
 fn sojourns(
     folder: &Path,
     queue: &ObservedQueue,
@@ -92,7 +93,8 @@ fn sojourns(
     Ok(spans)
 }
 
-/// The flow of a packet, its time to live, and its headers without what changes in a router: that, the checksum, marks.
+/// Returns the flow of a packet, its time to live, and its headers without the fields that a router
+/// changes: time to live, checksum, ECN marks.
 fn identified(ip: &[u8]) -> Option<(FlowKey, u8, Vec<u8>)> {
     let ports = usize::from(*ip.first()? & 15) * 4;
     if ports < 20 || ip.len() < ports + 8 {

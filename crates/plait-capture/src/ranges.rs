@@ -1,8 +1,8 @@
-//! Which bytes of a stream: everything below a floor, and disjoint ranges above it.
+//! A set of the bytes of a stream: everything below a floor, and disjoint ranges above it.
 
 use std::collections::BTreeMap;
 
-/// A set of numbers from 0 on, as ranges. Where it grows in order, it takes constant time and memory.
+/// A set of numbers from 0 on, as ranges. Growth in order takes constant time and memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
     floor: u64,
@@ -11,7 +11,7 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    /// The first number that is not in the set.
+    /// Returns the first number that is not in the set.
     pub(crate) fn floor(&self) -> u64 {
         self.floor
     }
@@ -22,7 +22,7 @@ impl Ranges {
             || self.above.range(..=start.max(self.floor)).next_back().is_some_and(|(_, &last)| end <= last)
     }
 
-    /// Adds `start..end`; tells `fresh` of the pieces that were not in the set, in order.
+    /// Adds `start..end`. Calls `fresh` for each part that was not in the set, in order.
     pub(crate) fn insert(&mut self, start: u64, end: u64, mut fresh: impl FnMut(u64, u64)) {
         let start = start.max(self.floor);
         if start >= end {
@@ -34,7 +34,8 @@ impl Ranges {
             return;
         }
         let (mut first, mut last, mut place) = (start, end, start);
-        // The range that begins before the new one and touches it, if there is one, and all that begin within it.
+        // The range that begins before the new one and touches it, if any; then all ranges that
+        // begin within the new one.
         let before = self.above.range(..start).next_back().filter(|(_, other)| **other >= start);
         let mut next = before.or_else(|| self.above.range(start..=end).next()).map(|(&from, &to)| (from, to));
         while let Some((from, to)) = next {

@@ -1,39 +1,42 @@
-//! A model of the receiver: what its subflows hand up, each in its own order.
+//! A model of the receiver: the data that its subflows deliver to the connection, each in its own
+//! order.
 
 use std::collections::BTreeMap;
 
-/// How much older than the newest a timestamp may be (Linux' TCP_PAWS_WINDOW, in milliseconds).
+/// Largest difference by which a timestamp may be older than the newest one, in milliseconds
+/// (Linux' TCP_PAWS_WINDOW).
 const TOLERANCE: i32 = 1;
 
-/// What a subflow has received. TCP hands data up in the subflow's order, so a hole in the subflow holds back what
-/// follows it even if the connection could take it.
+/// Data received on a subflow. TCP delivers data in the subflow's order, so a gap in the subflow
+/// holds back the data behind it, even if the connection could accept that data.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inbound {
-    /// The first byte that was not handed up.
+    /// The first byte that was not delivered to the connection.
     next: u64,
     /// First byte on the subflow → first byte in the stream, length.
     waiting: BTreeMap<u64, (u64, u64)>,
-    /// The newest timestamp of what came in order.
+    /// The newest timestamp of a segment that arrived in order.
     recent: Option<u32>,
 }
 
 impl Inbound {
-    /// Whether the receiver rejects `length` bytes from `start` on although they reached its host: their timestamp is older
-    /// than one that came in order (PAWS, RFC 7323 §5; tcp_paws_discard). So what a retransmission overtakes has to be sent
-    /// again.
+    /// True if the receiver rejects `length` bytes from `start` on although they reached its host.
+    /// Their timestamp is older than that of a segment that arrived in order (PAWS, RFC 7323 §5;
+    /// tcp_paws_discard). Data that a retransmission overtakes therefore has to be retransmitted.
     pub(crate) fn rejects(&mut self, start: u64, length: u64, timestamp: Option<u32>) -> bool {
         let Some(timestamp) = timestamp else { return false };
         let age = self.recent.map_or(0, |recent| recent.wrapping_sub(timestamp) as i32);
-        // tcp_replace_ts_recent; what lies before the window is dropped before (tcp_sequence). Captures need not have the
-        // acknowledgements: beyond a gap everything in order is acknowledged, and elsewhere nothing is older.
+        // tcp_replace_ts_recent. Segments before the window are dropped earlier (tcp_sequence).
+        // Captures may lack the acknowledgements. After a gap, everything in order is acknowledged;
+        // without a gap, nothing is older.
         if age <= 0 && (start..=start + length).contains(&self.next) {
             self.recent = Some(timestamp);
         }
         age > TOLERANCE
     }
 
-    /// Takes `length` bytes from `start` on, which are those from `offset` on in the stream; tells `up` of the ranges of the
-    /// stream that can be handed up now.
+    /// Accepts `length` bytes from `start` on in the subflow, which begin at `offset` in the
+    /// stream. Calls `up` for each range of the stream that can now be delivered to the connection.
     pub(crate) fn accept(&mut self, start: u64, offset: u64, length: u64, mut up: impl FnMut(u64, u64)) {
         let end = start + length;
         if end <= self.next {
@@ -106,7 +109,7 @@ mod tests {
         #[test]
         fn hands_up_every_byte_once_and_in_order(pieces in prop::collection::vec((0u64..50, 1u64..12), 1..60)) {
             let (mut subflow, mut arrived, mut next) = (Inbound::default(), BTreeSet::new(), 0);
-            // The stream's numbers: what is evenly far in the subflow is not so in the stream.
+            // Offset in the stream of a number on the subflow.
             let stream = |start: u64| 1_000 + start;
             for (start, length) in pieces {
                 let mut up = Vec::new();

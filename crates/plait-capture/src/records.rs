@@ -13,7 +13,7 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// Opens the file `name` in `folder`; `None` if there is none.
+    /// Opens the file `name` in `folder`. Returns `None` if it does not exist.
     pub(crate) fn open(folder: &Path, name: &str) -> Result<Option<Self>, ObservationError> {
         match File::open(folder.join(name)) {
             Ok(file) => Ok(Some(Self { name: name.to_owned(), reader: BufReader::new(file), number: 0 })),
@@ -22,12 +22,12 @@ impl Records {
         }
     }
 
-    /// The number of the record that was begun last, from 1.
+    /// Returns the number of the record that was begun last, from 1.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// The next record; `None` at the end of the file.
+    /// Reads the next record. Returns `None` at the end of the file.
     pub(crate) fn next<const N: usize>(&mut self) -> Result<Option<Fields<N>>, ObservationError> {
         let at_end = self.reader_is_empty()?;
         if at_end {
@@ -37,7 +37,7 @@ impl Records {
         self.part().map(Some)
     }
 
-    /// A further part of the record.
+    /// Reads a further part of the current record.
     pub(crate) fn part<const N: usize>(&mut self) -> Result<Fields<N>, ObservationError> {
         let mut bytes = [0; N];
         self.reader.read_exact(&mut bytes).map_err(|error| match error.kind() {
@@ -62,7 +62,7 @@ impl Records {
     }
 }
 
-/// The fields of a record, by their place.
+/// The fields of a record, by byte offset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<const N: usize> {
     bytes: [u8; N],
@@ -92,7 +92,8 @@ impl<const N: usize> Fields<N> {
     }
 }
 
-/// `writes.bin` and `reads.bin`: what the application had written, or read, and when.
+/// `writes.bin` and `reads.bin`: the number of bytes that the application had written or read at a
+/// time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Progress {
     pub(crate) time: i64,
@@ -118,13 +119,13 @@ impl Records {
         }))
     }
 
-    /// `drops.bin`: what the receiver dropped although it had arrived.
+    /// `drops.bin`: reads data that the receiver dropped after it had arrived.
     pub(crate) fn drop(&mut self) -> Result<Option<Drop>, ObservationError> {
         let fields = self.next::<24>()?;
         Ok(fields.map(|fields| Drop { time: fields.i64(0), start: fields.u64(8), end: fields.u64(16) }))
     }
 
-    /// `series.bin`: one path at one moment.
+    /// `series.bin`: reads a sample of one path at one time.
     pub(crate) fn sample(&mut self) -> Result<Option<Sample>, ObservationError> {
         let fields = self.next::<40>()?;
         Ok(fields.map(|fields| Sample {
@@ -140,36 +141,36 @@ impl Records {
     }
 }
 
-/// A request and its response; moments of what did not happen are negative.
+/// A request and its response. Times of events that did not happen are negative.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Request {
-    /// By the client.
+    /// Time at which the client wrote the request.
     pub(crate) written: i64,
-    /// By the server, when it had arrived.
+    /// Time at which the server wrote the response, after the whole request had arrived.
     pub(crate) answered: i64,
-    /// The response, to the client.
+    /// Time at which the client had the whole response.
     pub(crate) delivered: i64,
     pub(crate) request_bytes: u64,
     pub(crate) response_bytes: u64,
 }
 
-/// Data that MPTCP dropped after its subflow had taken it.
+/// Data that MPTCP dropped after its subflow had accepted it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Drop {
     pub(crate) time: i64,
-    /// The first data sequence number, and the one behind the last.
+    /// The first data sequence number, and the one after the last.
     pub(crate) start: u64,
     pub(crate) end: u64,
 }
 
-/// A path at a moment; the last four bytes of the record mean nothing.
+/// A sample of a path. The last four bytes of the record are unused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sample {
     pub(crate) time: i64,
     pub(crate) path: u32,
-    /// Packets, as the next one.
+    /// In packets, like `ssthresh`.
     pub(crate) cwnd: u32,
-    /// From 2³¹ − 1 on: unset.
+    /// In packets; unset from 2³¹ − 1 on.
     pub(crate) ssthresh: u32,
     /// Zero before the first sample.
     pub(crate) srtt_us: u32,

@@ -1,4 +1,4 @@
-//! A run, event by event: captures, reads, writes and samples, merged by time.
+//! Event-by-event replay of a run: captures, reads, writes and samples, merged by time.
 
 use crate::connection::CapturedConnection;
 use crate::datagrams::Datagrams;
@@ -22,7 +22,7 @@ pub(crate) enum Flow {
     Datagrams(Datagrams),
 }
 
-/// What happens next; of things at the same time the first in this order.
+/// Source of the next event. Of simultaneous events, the first in this order comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Source {
     Write,
@@ -30,7 +30,7 @@ enum Source {
     Clock,
     Series,
     Sender,
-    // Before the packet that it is about.
+    // A drop comes before the packet that it is about.
     Drop,
     Receiver,
     Read,
@@ -41,27 +41,27 @@ pub(crate) struct Replay<'a> {
     scenario: &'a Scenario,
     /// The scenario's time 0 on the guest's clock.
     start: i64,
-    /// When the run ends, or ended.
+    /// End of the run, planned or actual.
     pub(crate) end: Time,
     now: Time,
     routes: &'a Routes,
-    /// Of what leaves either host.
+    /// Translations of the packets that leave either host.
     translations: [Translations; 2],
     pub(crate) main: CapturedConnection,
     pub(crate) flows: Vec<Flow>,
-    /// The sender's and the receiver's.
+    /// The captures of the sender and of the receiver.
     captures: [Feed; 2],
     writes: Option<Ahead<Progress>>,
     reads: Option<Ahead<Progress>>,
     drops: Option<Ahead<Drop>>,
     samples: Option<Ahead<Sample>>,
-    /// Its end, until it has come.
+    /// End of the warm-up, until it has come.
     warmup: Option<Time>,
-    /// When the connection is sampled next, and the interval.
+    /// Time of the connection's next sample, and the sampling interval.
     clock: Option<(Time, Duration)>,
-    /// How many were written.
+    /// Number of blocks written so far.
     blocks: u64,
-    /// Of anybody in the scenario.
+    /// Packets of all connections and flows of the scenario.
     pub(crate) packets: u64,
     path_series: PathSeries,
     connection_series: ConnectionSeries,
@@ -114,7 +114,7 @@ impl<'a> Replay<'a> {
         })
     }
 
-    /// What happens next, and when.
+    /// Returns the time and the source of the next event.
     fn next(&self) -> Option<(Time, Source)> {
         let moment = |time: i64| at(self.start, time);
         let progress = |ahead: &Option<Ahead<Progress>>| {
@@ -136,7 +136,7 @@ impl<'a> Replay<'a> {
         candidates.into_iter().filter_map(|(time, source)| time.map(|time| (time, source))).min()
     }
 
-    /// From the start to the end, which is sooner if a finite workload is delivered sooner.
+    /// Replays the run to its end, which comes earlier if a finite workload is delivered earlier.
     pub(crate) fn run(&mut self) -> Result<(), ObservationError> {
         while let Some((time, source)) = self.next().filter(|(time, _)| *time < self.end) {
             self.now = self.now.max(time);
@@ -160,7 +160,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// The tables of samples, as far as they were asked for and there is something to sample.
+    /// Returns the tables of samples that were requested and for which samples exist.
     pub(crate) fn take_series(&mut self) -> (Option<PathSeries>, Option<ConnectionSeries>) {
         let paths = self.samples.is_some().then(|| std::mem::take(&mut self.path_series));
         (paths, self.clock.is_some().then(|| std::mem::take(&mut self.connection_series)))
@@ -177,7 +177,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// A packet leaves one host or reaches the other: the next one in the capture of `side`.
+    /// Handles the next packet in the capture of `side`: it leaves this host or reaches it.
     fn packet(&mut self, side: usize) -> Result<(), ObservationError> {
         let Some((_, record, packet)) = self.captures[side].head.take() else { return Ok(()) };
         let place = Place { file: self.captures[side].name(), record };
@@ -298,12 +298,12 @@ fn handle_datagram(
     }
 }
 
-/// A moment of the guest's clock in the scenario's time.
+/// Converts a time of the guest's clock into the scenario's time.
 pub(crate) fn at(start: i64, time: i64) -> Time {
     Time::from_nanos(u64::try_from(time.saturating_sub(start)).unwrap_or(0))
 }
 
-/// Payload bytes of a full packet.
+/// Returns the payload bytes of a full packet.
 fn payload(scenario: &Scenario) -> u32 {
     scenario.transport.packet - scenario.transport.overhead().of_data()
 }

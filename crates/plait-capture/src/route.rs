@@ -1,41 +1,42 @@
-//! Whose packet it is, by its addresses and ports.
+//! Assigns packets to connections and flows by their addresses and ports.
 
 use crate::error::ObservationError;
 use crate::folder::OBSERVED;
 use crate::packet::{CapturedPacket, Content};
 use std::net::Ipv4Addr;
 
-/// What goes between two addresses.
+/// Kind of the traffic between two addresses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Kind {
     /// A TCP connection or a subflow.
     Connection,
-    /// One whose data comes from the end that was connected to.
+    /// A connection or subflow whose data comes from the end that accepted the connection.
     Served,
     /// UDP.
     Datagrams,
 }
 
-/// Which way a packet goes.
+/// Direction of a packet within its connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Direction {
     Data,
     Acknowledgements,
 }
 
-/// Whose packet it is.
+/// The connection or flow of a packet, and its path and direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Route {
     /// 0 is the scenario's connection, the others are its flows.
     pub(crate) party: usize,
     /// The party's path.
     pub(crate) path: usize,
-    /// The capture in which its data leaves: 0 is the sender's.
+    /// Index of the capture in which the party's data leaves: 0 is the sender's.
     pub(crate) from: usize,
     pub(crate) direction: Direction,
 }
 
-/// Kind, the data's source and destination, the port that it goes to, or that it comes from where the server sends it.
+/// Kind, the data's source and destination address, and the port. The port is the destination's, or
+/// the source's if the server sends the data.
 type Key = (Kind, Ipv4Addr, Ipv4Addr, u16);
 
 /// All routes of a run.
@@ -45,7 +46,7 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Adds where the data of `party` goes on its `path`.
+    /// Adds a route for the data of `party` on its `path`.
     pub(crate) fn add(
         &mut self,
         kind: Kind,
@@ -63,7 +64,7 @@ impl Routes {
         Ok(())
     }
 
-    /// To be called when all are there.
+    /// Must be called once all routes are added.
     pub(crate) fn finish(&mut self) {
         self.routes.sort_by_key(|&(key, _)| key);
     }
@@ -78,7 +79,7 @@ impl Routes {
         Some(self.routes[place].1)
     }
 
-    /// Whose packet it is, if anybody's.
+    /// Returns the route of a packet, if it belongs to the scenario.
     pub(crate) fn find(&self, packet: &CapturedPacket) -> Option<Route> {
         let CapturedPacket { source, destination, .. } = *packet;
         match packet.content {
@@ -98,7 +99,8 @@ impl Routes {
         }
     }
 
-    /// Whether it is payload of the scenario's connection between addresses that no path has.
+    /// Whether the packet is payload of the scenario's connection between addresses that belong to
+    /// no path.
     pub(crate) fn strays(&self, packet: &CapturedPacket) -> bool {
         let Content::Tcp(tcp) = packet.content else { return false };
         let own = || self.routes.iter().filter(|(_, route)| route.party == 0).map(|(key, _)| key);

@@ -1,10 +1,11 @@
-//! The stream's segments: what was sent for the first time in one piece.
+//! The stream's segments: ranges of bytes that were first sent in one piece.
 
 use crate::ranges::Ranges;
 
-/// The segments of a stream in its order. Their numbers are their places, as the simulator counts them.
+/// The segments of a stream in its order. A segment's number is its index, as in the simulator.
 ///
-/// They are known only after a look at everything that was sent: packets leave out of the stream's order.
+/// Segments are known only after a first pass over all transmissions, because packets leave out of
+/// the stream's order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Segments {
     /// Start and length, ascending once the collection is over.
@@ -13,24 +14,25 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// Bytes of the stream were sent.
+    /// Records that bytes of the stream were sent.
     pub(crate) fn collect(&mut self, start: u64, end: u64) {
         let pieces = &mut self.pieces;
         self.sent.insert(start, end, |from, to| pieces.push((from, (to - from) as u32)));
     }
 
-    /// To be called when everything that was sent is collected.
+    /// Must be called once all transmissions are collected.
     pub(crate) fn finish(&mut self) {
         self.sent = Ranges::default();
         self.pieces.sort();
     }
 
-    /// The number of the segment that contains the byte `offset`, or of the first one beyond it.
+    /// Returns the number of the segment that contains the byte `offset`, or of the first one
+    /// beyond it.
     pub(crate) fn find(&self, offset: u64) -> usize {
         self.pieces.partition_point(|&(start, length)| start + u64::from(length) <= offset)
     }
 
-    /// The first byte of segment `number` and the one after its last.
+    /// Returns the first byte of segment `number` and the one after its last.
     pub(crate) fn get(&self, number: usize) -> Option<(u64, u64)> {
         self.pieces.get(number).map(|&(start, length)| (start, start + u64::from(length)))
     }

@@ -1,4 +1,4 @@
-//! The sending side of a connection, as its capture shows it: which bytes of the stream a packet carries.
+//! The sending side of a connection, as its capture shows it: maps payloads to bytes of the stream.
 
 use crate::error::ObservationError;
 use crate::packet::Tcp;
@@ -6,13 +6,13 @@ use plait_transport::wire::mptcp::key::initial_data_number;
 use plait_transport::wire::number::{Sequence, nearest};
 use std::collections::BTreeMap;
 
-/// Mappings that a subflow remembers, for packets that come without.
+/// Mappings that a subflow remembers, for packets without a mapping.
 const MAPPINGS: usize = 1 << 16;
 
-/// Streams are shorter than this; what lies beyond is a number from before the stream's start.
+/// Upper limit of a stream's length. A larger offset is a number from before the stream's start.
 const LONGEST_STREAM: u64 = 1 << 56;
 
-/// A record of a capture, for messages.
+/// A record of a capture, for error messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     pub(crate) file: &'a str,
@@ -32,7 +32,8 @@ impl Place<'_> {
 /// The payload of a packet. Both numberings count bytes from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Payload {
-    /// Which of the path's subflows carries it; they follow each other where one is opened anew.
+    /// Index of the subflow within its path. Subflows of a path follow each other when one is
+    /// reopened.
     pub(crate) subflow: usize,
     /// The first byte's number on the subflow.
     pub(crate) start: u64,
@@ -43,11 +44,11 @@ pub(crate) struct Payload {
 
 #[derive(Clone, Debug)]
 struct SubflowMappings {
-    /// The sender's port: what tells it from others between the same addresses.
+    /// The sender's port, which distinguishes the subflow from others between the same addresses.
     port: u16,
-    /// Of the SYN.
+    /// Sequence number of the SYN.
     initial: u32,
-    /// The end of what was sent, for the expansion of 32-bit numbers.
+    /// End of the data sent so far, for the expansion of 32-bit numbers.
     end: u64,
     /// First byte on the subflow → first byte in the stream, length.
     mappings: BTreeMap<u64, (u64, u64)>,
@@ -57,15 +58,17 @@ struct SubflowMappings {
 #[derive(Clone, Debug)]
 pub(crate) struct Sending {
     multipath: bool,
-    /// Whether a connection of MPTCP may go on without mappings: the hosts said that it fell back.
+    /// True if an MPTCP connection may continue without mappings, because the hosts report a
+    /// fall-back.
     may_fall_back: bool,
-    /// Whether it did: from then on the stream goes on as its only subflow does (RFC 8684 §3.7).
+    /// Whether the connection fell back. From then on the stream continues as its only subflow does
+    /// (RFC 8684 §3.7).
     pub(crate) fell_back: bool,
     /// The data sequence number of the stream's first byte.
     origin: Option<u64>,
-    /// The end of what was sent, as a data sequence number.
+    /// End of the data sent so far, as a data sequence number.
     end: u64,
-    /// By path.
+    /// Subflows by path.
     subflows: Vec<Vec<SubflowMappings>>,
 }
 
@@ -75,23 +78,24 @@ impl Sending {
         Self { multipath, may_fall_back, fell_back: false, origin: None, end: 0, subflows }
     }
 
-    /// How many the connection has.
+    /// Returns the number of paths of the connection.
     pub(crate) fn paths(&self) -> usize {
         self.subflows.len()
     }
 
-    /// The subflow of `path` with the sender's `port`.
+    /// Returns the subflow of `path` with the sender's `port`.
     pub(crate) fn subflow(&self, path: usize, port: u16) -> Option<usize> {
         self.subflows[path].iter().rposition(|subflow| subflow.port == port)
     }
 
-    /// The number of a segment's first payload byte on its subflow.
+    /// Returns the number of a segment's first payload byte on its subflow.
     pub(crate) fn start(&self, path: usize, subflow: usize, sequence: u32) -> u64 {
         let subflow = &self.subflows[path][subflow];
         Sequence { initial: subflow.initial.wrapping_add(1) }.unwrap(sequence, subflow.end)
     }
 
-    /// The offset in the stream of a data acknowledgement, or of a TCP acknowledgement where there is one path.
+    /// Returns the stream offset of a data acknowledgement. For a connection with one path, or
+    /// after a fall-back, returns that of a TCP acknowledgement.
     pub(crate) fn acknowledged(&self, path: usize, tcp: &Tcp) -> Option<u64> {
         if self.multipath && !self.fell_back {
             let origin = self.origin?;
@@ -101,13 +105,14 @@ impl Sending {
         tcp.ack.then(|| self.start(path, subflow, tcp.acknowledgement))
     }
 
-    /// The offset in the stream of a data sequence number; `None` for one that is not this connection's.
+    /// Returns the stream offset of a data sequence number, or `None` for a number of another
+    /// connection.
     pub(crate) fn offset(&self, number: u64) -> Option<u64> {
         let offset = number.wrapping_sub(self.origin?);
         (offset < LONGEST_STREAM).then_some(offset)
     }
 
-    /// Reads a packet on its way to the receiver; its payload, if it has any.
+    /// Reads a packet on its way to the receiver. Returns its payload, if it has any.
     pub(crate) fn read(
         &mut self,
         place: Place<'_>,
@@ -152,7 +157,7 @@ impl Sending {
         }
     }
 
-    /// Where in the stream the payload begins that begins at `start` on the subflow.
+    /// Returns the stream offset of the payload that begins at `start` on the subflow.
     fn map(
         &mut self,
         place: Place<'_>,
@@ -192,7 +197,8 @@ impl Sending {
         let known = subflow.mappings.range(..=start).next_back();
         match known {
             Some((&first, &(offset, length))) if end <= first + length => Ok(offset + (start - first)),
-            // Without a word, as the peer did before. All that was sent so far went over this subflow.
+            // The sender falls back without a signal, as its peer did before. All data sent so far
+            // went over this subflow.
             known if self.may_fall_back && tcp.options.data_ack.is_none() => {
                 let ahead = known.map_or(0, |(&first, &(offset, _))| offset.wrapping_sub(first));
                 self.fell_back = true;

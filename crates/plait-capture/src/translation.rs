@@ -1,8 +1,9 @@
-//! Subflows behind a translator of addresses, such as a carrier's: found again by what MPTCP calls them.
+//! Subflows behind an address translator, such as a carrier's: recognised by their MPTCP
+//! identities.
 //!
-//! A subflow that arrives from another address than it left has, in both captures, the same key in its `MP_CAPABLE` (RFC 8684
-//! §3.1) or the same token and random number in the SYN of its `MP_JOIN` (§3.2). Sequence numbers and identifications have
-//! to pass the translator as they are.
+//! A subflow whose source address is translated has the same identity in both captures. This is the
+//! key in its `MP_CAPABLE` (RFC 8684 §3.1), or the token and random number in the SYN of its
+//! `MP_JOIN` (§3.2). The translator must leave sequence numbers and identifications unchanged.
 
 use crate::packet::{CapturedPacket, Content, Tcp};
 use std::collections::BTreeMap;
@@ -11,12 +12,12 @@ use std::net::Ipv4Addr;
 /// An address and a port.
 type End = (Ipv4Addr, u16);
 
-/// What a subflow is called, whatever its addresses are.
+/// Identity of a subflow, independent of its addresses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Name {
-    /// The first one of a connection: the key of who opened it.
+    /// The first subflow of a connection: the key of the host that opened it.
     First { key: u64 },
-    /// Another one: the token of the connection, and a random number of who joined.
+    /// A further subflow: the token of the connection, and the random number of the joining host.
     Join { token: u32, nonce: u32 },
 }
 
@@ -28,7 +29,7 @@ impl Name {
     }
 }
 
-/// Where subflows leave, and which ends they arrive from instead.
+/// The ends from which subflows leave, and the translated ends from which they arrive.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Translations {
     leaving: BTreeMap<Name, End>,
@@ -36,7 +37,7 @@ pub(crate) struct Translations {
 }
 
 impl Translations {
-    /// A packet that leaves the host that opens connections.
+    /// Records a packet that leaves its host.
     pub(crate) fn leaves(&mut self, packet: &CapturedPacket) {
         if let Content::Tcp(tcp) = &packet.content
             && let Some(name) = Name::of(tcp)
@@ -45,7 +46,8 @@ impl Translations {
         }
     }
 
-    /// A packet that arrives, as it left; unchanged if nobody is known to have changed it.
+    /// Restores the original source of an arriving packet. Returns the packet unchanged if no
+    /// translation of it is known.
     pub(crate) fn original(&mut self, mut packet: CapturedPacket) -> CapturedPacket {
         let Content::Tcp(tcp) = &mut packet.content else { return packet };
         let end = (packet.source, tcp.source_port);

@@ -1,4 +1,5 @@
-//! A command in the near namespace, perhaps a server in the far one, and the links between them.
+//! Runs a command in the near namespace, optionally a server in the far one, and the links between
+//! them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,39 +17,41 @@ use crate::plan::{self, Ends};
 use crate::relay::{Counters, Relay};
 use crate::system::{self, Signals};
 
-/// What is run, and on what.
+/// The programs to run, and their settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// The command and its arguments; runs at the near end.
+    /// The command and its arguments. It runs at the near end.
     pub command: Vec<OsString>,
-    /// A command line for `sh` that runs at the far end meanwhile.
+    /// A command line for `sh`. It runs at the far end at the same time.
     pub server: Option<String>,
-    /// How long the server may take until it listens.
+    /// Time within which the server must listen.
     pub patience: Duration,
     /// The largest packet, in bytes.
     pub mtu: u32,
-    /// MPTCP may use every path.
+    /// True if MPTCP may use every path.
     pub mptcp: bool,
-    /// How long before something is due the loop stops sleeping.
+    /// Time before the next event from which the loop spins instead of sleeping.
     pub spin: Duration,
 }
 
-/// How it ended.
+/// Result of a command that has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// The command's exit status, or 128 and the signal that ended it.
     pub status: i32,
-    /// What became of every path's packets, forward and backward.
+    /// Packet counters of every path, forward and backward.
     pub counters: Vec<[Counters; 2]>,
 }
 
-/// How often a server that does not listen yet is looked at.
+/// Interval at which the loop checks whether a server listens.
 const GLANCE: Duration = Duration::from_millis(10);
 
-/// Runs the command until it ends. This thread stays in the near namespace: for a process that does nothing else, and has one thread.
+/// Runs the command until it ends. This thread stays in the near namespace, so the process should
+/// have one thread and no other task.
 ///
 /// # Errors
-/// If there can be no links, the command does not start, or the server ends or is not ready in time.
+/// If the links cannot be set up, the command does not start, or the server ends or does not listen
+/// in time.
 pub fn run(scenario: &Scenario, options: &Options) -> Result<Outcome, Error> {
     let ends = plan::ends(scenario);
     let signals = Signals::new().map_err(|error| Error::system("waiting for signals", error))?;
@@ -74,7 +77,7 @@ pub fn run(scenario: &Scenario, options: &Options) -> Result<Outcome, Error> {
     Ok(Outcome { status, counters: counters(scenario, &relay) })
 }
 
-/// Carries packets until the child ends; without one, until somebody interrupts.
+/// Relays packets until the child ends, or without a child until an interrupt.
 pub(crate) fn await_child(
     relay: &mut Relay,
     ports: &mut impl Ports,
@@ -87,7 +90,8 @@ pub(crate) fn await_child(
         let Some(child) = &mut child else {
             return Ok((signal.number != libc::SIGCHLD).then_some(0));
         };
-        // The terminal tells the command itself, and only it knows whether that is its end.
+        // The terminal sends signals to the command itself, and only the command knows whether a
+        // signal ends it.
         if signal.number != libc::SIGCHLD && signal.personal {
             system::send_signal(child.id() as i32, signal.number);
         }
@@ -96,18 +100,18 @@ pub(crate) fn await_child(
     })
 }
 
-/// What became of the packets of all paths.
+/// Returns the packet counters of all paths.
 pub fn counters(scenario: &Scenario, relay: &Relay) -> Vec<[Counters; 2]> {
     let paths = 0..scenario.paths.len();
     paths.map(|path| [Way::Forward, Way::Backward].map(|way| relay.counters(path, way))).collect()
 }
 
-/// As shells say it.
+/// Returns the exit code in the convention of shells.
 fn number(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
-/// How programs are started at either end.
+/// Starts programs at either end.
 struct Inside<'a> {
     namespaces: &'a Namespaces,
     variables: Vec<(String, String)>,
@@ -122,7 +126,7 @@ impl Inside<'_> {
     }
 }
 
-/// Limits at both ends, and the near end's addresses for further subflows.
+/// Sets limits at both ends, and the near end's addresses for further subflows.
 fn configure_mptcp(inside: &Inside<'_>, ends: &[Ends]) -> Result<(), Error> {
     let mut lines = Vec::new();
     for far in [false, true] {
@@ -143,13 +147,14 @@ fn configure_mptcp(inside: &Inside<'_>, ends: &[Ends]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The program at the far end, in a process group of its own. It ends with this value.
+/// The program at the far end, in a process group of its own. Dropping this value ends the program.
 struct Server(Child);
 
 impl Server {
-    /// Starts it, and waits until it listens.
+    /// Starts the server, and waits until it listens.
     fn start(inside: &Inside<'_>, line: &str, patience: Duration, signals: &Signals) -> Result<Self, Error> {
-        // What the command prints is for whoever reads it; what the server says goes where messages go.
+        // The command's standard output is for the user; the server's goes to standard error like
+        // other messages.
         let errors = std::io::stderr().as_fd().try_clone_to_owned();
         let errors = errors.map_err(|error| Error::system("standard error", error))?;
         let mut command = inside.command("sh", true);
@@ -178,12 +183,12 @@ impl Server {
         Ok(server)
     }
 
-    /// Its status, if it has ended.
+    /// Returns the server's status if it has ended.
     fn reap(&mut self) -> Option<ExitStatus> {
         self.0.try_wait().ok().flatten()
     }
 
-    /// Whether anything in its namespace listens for TCP, or has a socket of UDP.
+    /// Whether any process in the server's namespace listens on TCP or has a UDP socket.
     fn listens(&self) -> bool {
         /// `TCP_LISTEN`, as /proc/net/tcp prints it.
         const LISTEN: &str = "0A";
@@ -203,7 +208,7 @@ impl Drop for Server {
         while self.reap().is_none() && clock.now().as_nanos() < 1_000_000_000 {
             let _ = system::wait(&mut [], Some(GLANCE));
         }
-        // Whoever of the group is still there, and the server itself if it did not listen to the request.
+        // Ends the rest of the group, and the server itself if it ignored the first signal.
         system::send_signal(group, libc::SIGKILL);
         let _ = self.0.wait();
     }

@@ -11,60 +11,61 @@ use crate::error::Error;
 use crate::relay::{Arrival, Relay};
 use crate::system::{self, Signal, Signals};
 
-/// Where packets come from and go to.
+/// Sources and destinations of packets.
 #[expect(clippy::len_without_is_empty, reason = "there is always a port")]
 pub trait Ports {
-    /// What can be read, in a fixed order.
+    /// Returns the descriptors to read from, in a fixed order.
     fn descriptors(&self) -> Vec<RawFd>;
 
-    /// How many they are. New ones come behind all others, and none goes.
+    /// Returns the number of descriptors. New ones come after all others, and none is removed.
     fn len(&self) -> usize;
 
-    /// Reads one packet from the descriptor with this index; `None` if there is none now.
+    /// Reads one packet from the descriptor with this index. Returns `None` if there is none now.
     ///
     /// # Errors
-    /// If the descriptor is of no use any more.
+    /// If the descriptor is no longer usable.
     fn receive(&mut self, index: usize) -> io::Result<Option<Received<'_>>>;
 
-    /// Hands a packet out. What cannot be handed out is gone, as on any wire.
+    /// Delivers a packet. A packet that cannot be delivered is lost, as on any wire.
     fn deliver(&mut self, arrival: &Arrival<'_>);
 }
 
 /// A packet that was read.
 #[derive(Debug)]
 pub struct Received<'a> {
-    /// Its path.
+    /// The path.
     pub path: usize,
-    /// Its direction.
+    /// The direction.
     pub way: Way,
-    /// How many bytes it takes on links.
+    /// Size of the packet on the links.
     pub bytes: u32,
     /// The packet.
     pub content: &'a [u8],
 }
 
-/// Most packets that are read from one descriptor before another one's turn comes.
+/// Largest number of packets read from one descriptor before the next descriptor.
 const BATCH: usize = 32;
 
-/// A clock that began at zero when it was made.
+/// A clock that starts at zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock(Instant);
 
 impl Clock {
-    /// Starts now.
+    /// Starts the clock now.
     #[expect(clippy::disallowed_methods, reason = "here is where the clock is")]
     pub fn start() -> Self {
         Self(Instant::now())
     }
 
-    /// The time since then.
+    /// Returns the time since the start.
     pub fn now(&self) -> Time {
         Time::from_nanos(self.0.elapsed().as_nanos() as u64)
     }
 }
 
-/// Carries packets until `on_signal` says that it is enough; its value is returned. In the last `spin` before something is due
-/// the loop looks at the clock instead of sleeping: punctual, at the price of a core while packets are under way.
+/// Relays packets until `on_signal` returns a value, and returns this value. In the last `spin`
+/// before the next event, the loop polls the clock instead of sleeping. That is precise, at the
+/// price of a core while packets are in flight.
 pub(crate) fn run<P: Ports, T>(
     relay: &mut Relay,
     ports: &mut P,
@@ -99,7 +100,8 @@ pub(crate) fn run<P: Ports, T>(
         }
         for index in (0..last).filter(|&index| waiting[index].revents != 0) {
             for _ in 0..BATCH {
-                // Packets queue up while others are handled; each has the time at which it is read.
+                // Packets queue up while others are processed. Each packet gets the time at which
+                // it is read.
                 let received = ports.receive(index);
                 let received = received.map_err(|error| Error::system("reading packets", error))?;
                 let Some(one) = received else { break };

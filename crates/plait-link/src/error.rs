@@ -1,35 +1,35 @@
-//! What can go wrong with links for programs.
+//! Errors of the links for programs.
 
 use std::fmt;
 use std::io;
 
-/// Why there are no links, or no program in them.
+/// Reason why the links or a program in them failed.
 #[derive(Debug)]
 pub enum Error {
-    /// The system forbids namespaces, or what has to be done in them; what it said, and what helps.
+    /// The system forbids namespaces or an operation in them; with its message and a remedy.
     Forbidden {
-        /// What was tried.
+        /// The attempted operation.
         what: &'static str,
         /// The system's answer.
         reason: io::Error,
-        /// What somebody can do about it.
+        /// The remedy.
         help: &'static str,
     },
     /// A call of the system failed.
     System {
-        /// What was tried.
+        /// The attempted operation.
         what: String,
         /// The system's answer.
         reason: io::Error,
     },
-    /// What was asked for cannot be.
+    /// The request cannot be fulfilled.
     Input(String),
     /// The server ended, or did not listen in time.
     Server(String),
 }
 
 impl Error {
-    /// A call failed while doing `what`.
+    /// Creates the error of a failed call while doing `what`.
     pub fn system(what: impl Into<String>, reason: io::Error) -> Self {
         Self::System { what: what.into(), reason }
     }

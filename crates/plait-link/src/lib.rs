@@ -1,15 +1,18 @@
-//! A scenario's links for any program, in user space and without root.
+//! Emulates a scenario's links for any program, in user space and without root.
 //!
 //! ```text
 //!  COMMAND ─► near namespace ─► one interface per path ─► Relay: plait-sim's links ─► far namespace ─► server
 //!                               (TUN)                     driven by a real clock
 //! ```
-//! - [`relay`]: which packet leaves when: the simulator's own links, and nothing that knows of sockets or clocks;
-//! - [`packet`]: what links have to know of an IP packet: its flow, and whether it understands marks;
+//! - [`relay`]: decides when each packet leaves. It uses the simulator's own links, without sockets
+//!   or clocks;
+//! - [`packet`]: the fields of an IP packet that links need: its flow, and whether it is
+//!   ECN-capable;
 //! - [`plan`]: names and addresses of both ends of every path;
 //! - [`driver`]: the loop between a clock, file descriptors and the relay;
-//! - [`tunnel`], [`netlink`], [`namespace`], [`command`]: interfaces, routes, namespaces, and the programs in them (Linux);
-//! - [`loopback`]: the same links between UDP sockets on addresses of loopback, where there are no namespaces.
+//! - [`tunnel`], [`netlink`], [`namespace`], [`command`]: interfaces, routes, namespaces, and the
+//!   programs in them (Linux);
+//! - [`loopback`]: the same links between UDP sockets on loopback addresses, without namespaces.
 //!
 //! ```
 //! use plait_link::relay::Relay;

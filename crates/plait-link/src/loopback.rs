@@ -1,8 +1,9 @@
-//! The links between UDP sockets on addresses of loopback: no namespaces, no interfaces, any user.
+//! The links between UDP sockets on loopback addresses: no namespaces, no interfaces, any user.
 //!
-//! Path i is between 127.77.i.2, which a program binds, and 127.77.i.1. Whoever sends to 127.77.255.1 takes the path of the address
-//! from which it sends, as with one server's address behind several uplinks. What arrives goes to the target, from a socket for
-//! each client, and answers come back over the same path.
+//! Path i is between 127.77.i.2, which a program binds, and 127.77.i.1. A program that sends to
+//! 127.77.255.1 uses the path of its own source address, as if one server address were behind
+//! several uplinks. Each client has a socket of its own, from which its packets go to the target.
+//! Answers come back over the same path.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -19,19 +20,19 @@ use crate::plan::Ends;
 use crate::relay::{Arrival, Relay};
 use crate::system::{self, Signals};
 
-/// The address that is reached over every path.
+/// The address that is reachable over every path.
 pub const PEER: Ipv4Addr = Ipv4Addr::new(127, 77, 255, 1);
 
-/// Headers of IP and UDP, which the links carry and sockets never show.
+/// Size of the IP and UDP headers, which the links carry and sockets never show.
 const HEADERS: u32 = 28;
 
-/// How many bytes of a packet inside say whose it is.
+/// Bytes of the client number in front of each packet in the relay.
 const NUMBER: usize = 4;
 
-/// Most clients that are told apart; what others send is dropped.
+/// Largest number of clients. Packets of further clients are dropped.
 const MOST_CLIENTS: usize = 1024;
 
-/// The ends of a scenario's paths on loopback.
+/// Returns the ends of a scenario's paths on loopback.
 pub fn ends(scenario: &Scenario) -> Vec<Ends> {
     let paths = scenario.paths.iter().enumerate();
     let ends = paths.map(|(index, path)| Ends {
@@ -43,14 +44,14 @@ pub fn ends(scenario: &Scenario) -> Vec<Ends> {
     ends.collect()
 }
 
-/// Who sent something to one of our addresses.
+/// A sender of packets to one of our addresses.
 #[derive(Debug)]
 struct Client {
     path: usize,
     address: SocketAddr,
-    /// Which of our sockets it sent to, and gets answers from.
+    /// Index of our socket that receives the client's packets and sends its answers.
     entrance: usize,
-    /// Talks to the target for it.
+    /// Socket that exchanges the client's packets with the target.
     exit: UdpSocket,
 }
 
@@ -64,7 +65,7 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// Listens for `paths` paths, all on the same port; 0 is any that is free.
+    /// Listens for `paths` paths, all on the same port; 0 is any free port.
     ///
     /// # Errors
     /// If the port is taken.
@@ -79,10 +80,10 @@ impl Sockets {
         Ok(Self { target, entrances: entrances?, clients: Vec::new(), buffer: vec![0; NUMBER + 65_535] })
     }
 
-    /// The port of all paths.
+    /// Returns the port of all paths.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system call fails.
     pub fn port(&self) -> io::Result<u16> {
         Ok(self.entrances[0].local_addr()?.port())
     }
@@ -91,7 +92,7 @@ impl Sockets {
         self.entrances.len() - 1
     }
 
-    /// The number of the client at `address`, a new one if there is room.
+    /// Returns the number of the client at `address`, and registers a new client if there is room.
     fn client(&mut self, entrance: usize, address: SocketAddr) -> Option<u32> {
         let known = |one: &Client| one.entrance == entrance && one.address == address;
         if let Some(number) = self.clients.iter().position(known) {
@@ -114,7 +115,7 @@ impl Sockets {
     }
 }
 
-/// The path of a client that has chosen it by its own address.
+/// Returns the path of a client that chose it by its own address.
 fn path_of(address: SocketAddr) -> Option<usize> {
     match address.ip() {
         IpAddr::V4(address) => match address.octets() {
@@ -156,7 +157,7 @@ impl Ports for Sockets {
             (length, number, Way::Forward)
         } else {
             let number = index - self.entrances.len();
-            // An error is the target's, which may not be there yet.
+            // The target may not listen yet, and causes this error.
             let Ok(length) = self.clients[number].exit.recv(&mut self.buffer[NUMBER..]) else {
                 return Ok(None);
             };
@@ -171,7 +172,7 @@ impl Ports for Sockets {
     fn deliver(&mut self, arrival: &Arrival<'_>) {
         let Some((number, datagram)) = arrival.content.split_first_chunk::<NUMBER>() else { return };
         let client = &self.clients[u32::from_be_bytes(*number) as usize];
-        // What a socket does not take is lost, as UDP is.
+        // A datagram that the socket does not accept is lost, as UDP allows.
         let _ = match arrival.way {
             Way::Forward => client.exit.send(datagram),
             Way::Backward => self.entrances[client.entrance].send_to(datagram, client.address),
@@ -179,7 +180,8 @@ impl Ports for Sockets {
     }
 }
 
-/// Relays between loopback and `sockets`' target while `command` runs; without one, until somebody interrupts.
+/// Relays between loopback and `sockets`' target while `command` runs, or without a command until
+/// an interrupt.
 ///
 /// # Errors
 /// If the command does not start, or the system fails.

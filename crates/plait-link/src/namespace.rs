@@ -1,6 +1,7 @@
-//! The two network namespaces, and in them interfaces, addresses, routes and rules.
+//! The two network namespaces, with their interfaces, addresses, routes and rules.
 //!
-//! They belong to this process and have no names in the file system: when it ends, however it does, they are gone with all that is in them.
+//! The namespaces belong to this process and have no names in the file system. They disappear with
+//! all their contents when the process ends for any reason.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,10 +14,11 @@ use crate::plan::{Ends, PEER, PREFIX};
 use crate::system;
 use crate::tunnel::{Tunnel, Tunnels};
 
-/// Packets that wait in an interface for this process: far more than it is ever behind, so that queues are only in the links.
+/// Length of an interface's queue to this process. It far exceeds any backlog of the process, so
+/// queues build up only in the links.
 const WAITING: u32 = 10_000;
 
-/// The first table of the routes by sender's address.
+/// The first routing table for a source address.
 const TABLES: u8 = 100;
 
 const USERS: &str = "user namespaces, which plait link needs without the rights of root";
@@ -25,13 +27,13 @@ const USERS_HELP: &str = "run it as root, or let root allow them (Ubuntu: sysctl
 const NETWORKS: &str = "network namespaces";
 const NETWORKS_HELP: &str = "a container needs --privileged, or --cap-add SYS_ADMIN and a seccomp profile that allows unshare; or use --udp";
 
-/// The namespace in which a server runs; this thread is in the near one from now on.
+/// The namespace of the server. This thread has entered the near one.
 #[derive(Debug)]
 pub struct Namespaces {
     far: File,
 }
 
-/// Which of the two ends.
+/// One of the two ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Near,
@@ -39,13 +41,15 @@ enum Side {
 }
 
 impl Namespaces {
-    /// Makes both, with an interface for each path in each, and leaves this thread in the near one.
+    /// Creates both namespaces, with an interface for each path in each. Leaves this thread in the
+    /// near one.
     ///
     /// # Errors
-    /// If the system forbids it, which names what helps.
+    /// If the system forbids a namespace. The error names a remedy.
     pub fn new(ends: &[Ends], mtu: u32) -> Result<(Self, Tunnels), Error> {
         let user = system::user();
-        // Root of a container may lack the right to the one and have it to the other.
+        // Root of a container may lack the right to one kind of namespace and have it for the
+        // other.
         if user.0 != 0 || system::unshare(libc::CLONE_NEWNET).is_err() {
             unshare_user(user)?;
         }
@@ -59,26 +63,28 @@ impl Namespaces {
         Ok((Self { far }, Tunnels::new(near_tunnels, far_tunnels)))
     }
 
-    /// The far one, to be entered.
+    /// Returns the descriptor of the far namespace, for entering it.
     pub fn far(&self) -> RawFd {
         self.far.as_raw_fd()
     }
 }
 
-/// A user namespace in which this user is root, as `unshare --map-root-user` makes it; files are still this user's.
+/// Enters a user namespace in which this user is root, like `unshare --map-root-user`. Files keep
+/// this user as owner.
 fn unshare_user((user, group): (u32, u32)) -> Result<(), Error> {
     let forbidden = |reason| Error::Forbidden { what: USERS, reason, help: USERS_HELP };
     system::unshare(libc::CLONE_NEWUSER).map_err(forbidden)?;
-    // A namespace may be given, and what makes it worth something withheld: these fail then.
+    // The system may grant a namespace without the rights in it. Then these writes fail.
     fs::write("/proc/self/setgroups", "deny").map_err(forbidden)?;
     fs::write("/proc/self/uid_map", format!("0 {user} 1")).map_err(forbidden)?;
     fs::write("/proc/self/gid_map", format!("0 {group} 1")).map_err(forbidden)?;
     system::unshare(libc::CLONE_NEWNET).map_err(forbidden)
 }
 
-/// Everything that one end needs, in this thread's namespace.
+/// Sets up one end in this thread's namespace.
 fn furnish(ends: &[Ends], side: Side, mtu: u32) -> Result<Vec<Tunnel>, Error> {
-    // Nothing but what programs send may be on the links: no search for routers. Where the system keeps these files from us, it is.
+    // Disables IPv6, so that the links carry only packets of programs, no router discovery. If the
+    // system denies access to these files, router discovery stays.
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     // Packets of one address may come over any interface.
     for place in ["all", "default"] {
@@ -105,7 +111,7 @@ fn furnish(ends: &[Ends], side: Side, mtu: u32) -> Result<Vec<Tunnel>, Error> {
         netlink.add_address(interface, address, PREFIX).map_err(failed(name))?;
         let routed = match side {
             Side::Near => routes(&mut netlink, index, interface, address),
-            // A server of UDP that has chosen no address answers from the one that it is known by.
+            // A UDP server that has chosen no address answers from its well-known address.
             Side::Far => netlink.add_route(&Route {
                 to: Some(one.near),
                 interface,
@@ -119,7 +125,8 @@ fn furnish(ends: &[Ends], side: Side, mtu: u32) -> Result<Vec<Tunnel>, Error> {
     Ok(tunnels)
 }
 
-/// Who has chosen an address leaves over its interface; who has not, over the first. The far end answers by destination.
+/// Sends packets with a chosen source address over the address's interface, and others over the
+/// first. The far end routes by destination.
 fn routes(netlink: &mut Netlink, index: usize, interface: u32, source: Ipv4Addr) -> io::Result<()> {
     let table = TABLES + index as u8;
     let metric = index as u32 + 1;

@@ -1,4 +1,5 @@
-//! The few messages of rtnetlink that set up interfaces, addresses, routes and rules: what `ip` would do, without needing it.
+//! The few rtnetlink messages that set up interfaces, addresses, routes and rules, without the
+//! program `ip`.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -13,25 +14,25 @@ pub struct Netlink {
     sequence: u32,
 }
 
-/// A route, or the network of all addresses.
+/// A route to one address, or the default route.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
-    /// Where to; `None` is everything.
+    /// Destination; `None` is the default route.
     pub to: Option<Ipv4Addr>,
-    /// Over which interface, by number.
+    /// Index of the interface.
     pub interface: u32,
-    /// The sender's address for who has not chosen one.
+    /// Source address of packets that have not chosen one.
     pub source: Ipv4Addr,
-    /// The smallest is taken.
+    /// The route with the smallest metric wins.
     pub metric: u32,
-    /// In which table.
+    /// Routing table of the route.
     pub table: u8,
 }
 
-/// The table that is asked without rules.
+/// The routing table that is used without rules.
 pub const MAIN: u8 = libc::RT_TABLE_MAIN;
 
-/// A message that is being written.
+/// A message under construction.
 struct Message {
     bytes: Vec<u8>,
 }
@@ -59,7 +60,7 @@ const CREATE: i32 = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
 const V4: u8 = libc::AF_INET as u8;
 
 impl Netlink {
-    /// For this thread's network namespace.
+    /// Opens a socket for this thread's network namespace.
     ///
     /// # Errors
     /// If the system has no such sockets, or forbids them.
@@ -67,10 +68,10 @@ impl Netlink {
         Ok(Self { socket: File::from(system::netlink()?), sequence: 0 })
     }
 
-    /// Sets an interface up, with the largest packet and the length of its queue given where they are to change.
+    /// Sets an interface up. `sizes` changes its MTU and the length of its queue.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// If the kernel reports an error.
     pub fn set_up(&mut self, interface: u32, sizes: Option<(u32, u32)>) -> io::Result<()> {
         let mut header = vec![0; 4];
         header.extend(interface.to_ne_bytes());
@@ -87,7 +88,7 @@ impl Netlink {
     /// Gives an interface an address.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// If the kernel reports an error.
     pub fn add_address(&mut self, interface: u32, address: Ipv4Addr, prefix: u8) -> io::Result<()> {
         let mut header = vec![V4, prefix, 0, libc::RT_SCOPE_UNIVERSE];
         header.extend(interface.to_ne_bytes());
@@ -100,7 +101,7 @@ impl Netlink {
     /// Adds a route.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// If the kernel reports an error.
     pub fn add_route(&mut self, route: &Route) -> io::Result<()> {
         let bits = if route.to.is_some() { 32 } else { 0 };
         let (protocol, scope, kind) = (libc::RTPROT_STATIC, libc::RT_SCOPE_LINK, libc::RTN_UNICAST);
@@ -115,10 +116,10 @@ impl Netlink {
         self.ask(message)
     }
 
-    /// What has `source` as its sender's address asks `table` first.
+    /// Adds a rule: packets from `source` use `table` first.
     ///
     /// # Errors
-    /// What the kernel answers.
+    /// If the kernel reports an error.
     pub fn add_rule(&mut self, source: Ipv4Addr, table: u8) -> io::Result<()> {
         /// `FR_ACT_TO_TBL` and `FRA_SRC` of linux/fib_rules.h.
         const TO_TABLE: u8 = 1;
@@ -137,7 +138,7 @@ impl Netlink {
         self.socket.write_all(&bytes)?;
         let mut answer = [0; 4096];
         let length = self.socket.read(&mut answer)?;
-        // Behind the header of 16 bytes: 0, or a number of errno as a negative one.
+        // After the header of 16 bytes: 0, or a negative errno.
         let code =
             answer[..length].get(16..20).and_then(|bytes| bytes.try_into().ok()).map(i32::from_ne_bytes);
         match code {

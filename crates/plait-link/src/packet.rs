@@ -1,11 +1,12 @@
-//! What a link has to know of an IP packet, and the one thing that it may change in it.
+//! The fields of an IP packet that a link needs, and the one field that a link changes.
 //!
-//! Whatever is no packet of IP belongs to flow 0 and understands no marks.
+//! Data that is not an IP packet belongs to flow 0 and is not ECN-capable.
 
-/// The bits of the traffic class that say ECN (RFC 3168).
+/// The ECN bits of the traffic class (RFC 3168).
 const ECN: u8 = 0b11;
 
-/// A number for the packet's flow: version 4 or 6 with addresses, protocol and, where there are any, ports.
+/// Returns a number for the packet's flow: a hash of addresses, protocol and, if present, ports,
+/// for IPv4 and IPv6.
 pub fn flow(packet: &[u8]) -> u64 {
     let (addresses, protocol, rest) = match version(packet) {
         Some(4) => {
@@ -49,12 +50,13 @@ fn ecn(packet: &[u8]) -> u8 {
     }
 }
 
-/// Whether the sender understands marks: ECT(0), ECT(1), or marked already.
+/// Whether the sender is ECN-capable: ECT(0), ECT(1), or already marked.
 pub fn understands_marks(packet: &[u8]) -> bool {
     ecn(packet) != 0
 }
 
-/// Marks that it met congestion (CE), and corrects the header's checksum. Nothing happens to a packet that does not understand marks.
+/// Marks the packet as having met congestion (CE), and corrects the header's checksum. Leaves a
+/// packet that is not ECN-capable unchanged.
 pub fn mark(packet: &mut [u8]) {
     if !understands_marks(packet) {
         return;
@@ -80,7 +82,7 @@ pub fn mark(packet: &mut [u8]) {
 mod tests {
     use super::*;
 
-    /// 10.0.0.1:7 to 10.0.0.2:8 over UDP, and the header's checksum by RFC 1071.
+    /// Builds a UDP packet from 10.0.0.1:7 to 10.0.0.2:8, with the header checksum of RFC 1071.
     fn udp(class: u8) -> Vec<u8> {
         let mut packet = vec![0x45, class, 0, 28, 0, 0, 0, 0, 64, UDP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
         let checksum = !sum(&packet);

@@ -1,19 +1,20 @@
-//! What both ends of every path are called, and their addresses.
+//! Names and addresses of both ends of every path.
 //!
-//! Path i has 10.77.i.1 at the near end, where the command runs, and 10.77.i.2 at the far end. The far end has one address more,
-//! [`PEER`], which is reached over every path: a server there is one server, as on a host with one address.
+//! Path i has 10.77.i.1 at the near end, where the command runs, and 10.77.i.2 at the far end. The
+//! far end has a further address, [`PEER`], which is reachable over every path: a server there
+//! behaves as on a host with one address.
 
 use std::net::Ipv4Addr;
 
 use plait_sim::scenario::Scenario;
 
-/// The far end's address that is reached over every path.
+/// The far end's address that is reachable over every path.
 pub const PEER: Ipv4Addr = Ipv4Addr::new(10, 77, 255, 1);
 
 /// Bits of a path's subnet.
 pub const PREFIX: u8 = 24;
 
-/// The longest name of an interface: `IFNAMSIZ` has the end of the string, too.
+/// The longest name of an interface: `IFNAMSIZ` includes the terminating zero.
 const LONGEST: usize = 15;
 
 /// Both ends of a path.
@@ -21,15 +22,16 @@ const LONGEST: usize = 15;
 pub struct Ends {
     /// The path's name in the scenario.
     pub path: String,
-    /// What its interface is called, on both ends.
+    /// Name of the path's interface, at both ends.
     pub interface: String,
-    /// Where the command runs.
+    /// Address at the command's end.
     pub near: Ipv4Addr,
-    /// Where the server runs.
+    /// Address at the server's end.
     pub far: Ipv4Addr,
 }
 
-/// The ends of a scenario's paths, in its order. Interfaces have the paths' names if all can be such, else p0, p1, ….
+/// Returns the ends of a scenario's paths, in its order. Interfaces have the paths' names if all of
+/// these are valid, else p0, p1, ….
 pub fn ends(scenario: &Scenario) -> Vec<Ends> {
     let names: Vec<_> = scenario.paths.iter().map(|path| path.name.clone()).collect();
     let usable = names.iter().all(|name| is_interface(name));
@@ -46,14 +48,15 @@ pub fn ends(scenario: &Scenario) -> Vec<Ends> {
     ends.collect()
 }
 
-/// Whether Linux takes it for an interface, and a shell for one word.
+/// Whether `name` is a valid interface name for Linux and a single word for a shell.
 fn is_interface(name: &str) -> bool {
     let fits = (1..=LONGEST).contains(&name.len()) && !["lo", ".", "..", "all", "default"].contains(&name);
     fits && name.chars().all(|one| one.is_ascii_alphanumeric() || "-_.".contains(one))
         && !name.starts_with('-')
 }
 
-/// What programs on the links find in their environment; `peer` is the far end's address over every path.
+/// Returns the environment variables of programs on the links. `peer` is the far end's address over
+/// every path.
 pub fn environment(ends: &[Ends], peer: Ipv4Addr) -> Vec<(String, String)> {
     let mut variables =
         vec![("PLAIT_PEER".to_owned(), peer.to_string()), ("PLAIT_PATHS".to_owned(), ends.len().to_string())];

@@ -1,11 +1,13 @@
-//! Packets over a scenario's links: which one leaves where, and when. No socket, no clock.
+//! Relays packets over a scenario's links, without sockets or clocks: decides where and when each
+//! packet leaves.
 //!
-//! Whoever drives it gives every packet to [`Relay::send`] with the time, takes out what [`Relay::poll`] has, and
-//! calls again at [`Relay::next`]. A driver that is late delivers late, but nothing adds up: links reckon with the moments at
-//! which packets should have left, so rates hold however late it is.
+//! The driver gives every packet with its time to [`Relay::send`], takes arrived packets from
+//! [`Relay::poll`], and calls again at [`Relay::next`]. A late driver delivers late, but delays do
+//! not accumulate: links calculate with the times at which packets should have left, so rates hold
+//! regardless of the driver's delay.
 //!
-//! The links are those of the simulator, under the same names and seeds, so the n-th packet of a direction meets the same loss and
-//! jitter as there.
+//! The links are those of the simulator, with the same names and seeds. The n-th packet of a
+//! direction therefore meets the same loss and jitter as in the simulator.
 
 use std::collections::VecDeque;
 
@@ -20,9 +22,9 @@ use crate::packet;
 /// A packet inside a link.
 #[derive(Clone, Copy, Default, Debug)]
 struct Flying {
-    /// Where its content is.
+    /// Index of its content.
     slot: u32,
-    /// The leg of its route on which it is.
+    /// Index of the packet's current leg.
     leg: u32,
     bytes: u32,
     flow: u64,
@@ -41,7 +43,7 @@ impl Payload for Flying {
     }
 }
 
-/// One link of a route; the legs of a route follow each other.
+/// One link of a route. The legs of a route are consecutive.
 #[derive(Clone, Copy, Debug)]
 struct Leg {
     link: usize,
@@ -49,22 +51,22 @@ struct Leg {
     last: bool,
 }
 
-/// What became of the packets of one direction of a path.
+/// Counters of the packets of one direction of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Given to the relay.
+    /// Packets given to the relay.
     pub sent: u64,
-    /// Made by links that copy packets.
+    /// Copies made by links that duplicate packets.
     pub copied: u64,
-    /// Handed out at the other end.
+    /// Packets delivered at the other end.
     pub arrived: u64,
-    /// Bytes of these.
+    /// Bytes of the delivered packets.
     pub arrived_bytes: u64,
-    /// Lost on a wire, by chance or in an outage.
+    /// Packets lost on a wire, by chance or in an outage.
     pub lost: u64,
-    /// Found a queue full, or were dropped by its discipline.
+    /// Packets that found a queue full, or that a queueing discipline dropped.
     pub dropped: u64,
-    /// Arrived with a mark of congestion that they did not have before.
+    /// Packets that arrived with a congestion mark that they did not have at the start.
     pub marked: u64,
 }
 
@@ -73,13 +75,13 @@ pub struct Counters {
 pub struct Arrival<'a> {
     /// The path's number.
     pub path: usize,
-    /// Its direction; forward is from the near end to the far end.
+    /// The direction; forward is from the near end to the far end.
     pub way: Way,
     /// The packet.
     pub content: &'a [u8],
 }
 
-/// The links of a scenario with the packets that are in them.
+/// The links of a scenario and the packets in them.
 #[derive(Debug)]
 pub struct Relay {
     links: Vec<Link<Flying>>,
@@ -90,18 +92,18 @@ pub struct Relay {
     contents: Vec<Vec<u8>>,
     free: Vec<u32>,
     ready: VecDeque<Flying>,
-    /// What [`Relay::poll`] lent last; free at the next call.
+    /// Slot lent by the last [`Relay::poll`]; free at the next call.
     lent: Option<u32>,
     order: u64,
 }
 
-/// The number of a direction of a path.
+/// Returns the number of a direction of a path.
 const fn route(path: usize, way: Way) -> usize {
     path * 2 + matches!(way, Way::Backward) as usize
 }
 
 impl Relay {
-    /// The idle links of `scenario`. Time zero is when its outages, steps and traces begin.
+    /// Creates the idle links of `scenario`. Its outages, steps and traces begin at time zero.
     pub fn new(scenario: &Scenario) -> Self {
         let mut relay = Self {
             links: Vec::new(),
@@ -136,8 +138,8 @@ impl Relay {
         relay
     }
 
-    /// A packet enters a path. It takes `bytes` on the links, which may be more than its content has: headers that a driver
-    /// never sees. `now` never goes back.
+    /// Sends a packet into a path. It takes `bytes` on the links, which may exceed the length of
+    /// `content` by headers that a driver never sees. `now` never goes back.
     pub fn send(&mut self, now: Time, path: usize, way: Way, bytes: u32, content: &[u8]) {
         self.advance(now);
         let slot = self.keep(content);
@@ -153,12 +155,13 @@ impl Relay {
         self.put(now, flying);
     }
 
-    /// When the next packet leaves a link; `None` while nothing is under way. What has arrived and was not taken out does not count.
+    /// Returns the time of the next event in a link, or `None` if no packet is in flight. Arrived
+    /// packets that were not taken out do not count.
     pub fn next(&self) -> Option<Time> {
         self.links.iter().filter_map(Link::head).map(|key| key.time).min()
     }
 
-    /// The next packet that has arrived by `now`; to be called until there is none.
+    /// Returns the next packet that has arrived by `now`. Call it until it returns `None`.
     pub fn poll(&mut self, now: Time) -> Option<Arrival<'_>> {
         self.free.extend(self.lent.take());
         self.advance(now);
@@ -177,12 +180,12 @@ impl Relay {
         Some(Arrival { path: number / 2, way, content })
     }
 
-    /// What became of the packets of a path's direction so far.
+    /// Returns the counters of a path's direction so far.
     pub fn counters(&self, path: usize, way: Way) -> Counters {
         self.counters[route(path, way)]
     }
 
-    /// Everything that happens inside until `now`, in order.
+    /// Processes all events until `now`, in order.
     fn advance(&mut self, now: Time) {
         loop {
             let heads = self.links.iter().enumerate().filter_map(|(link, one)| Some((one.head()?, link)));
@@ -212,7 +215,8 @@ impl Relay {
         }
     }
 
-    /// A packet has come to the end of a link at `moment`, whenever somebody looks.
+    /// Moves a packet on that reached the end of a link at `moment`, even if the driver calls
+    /// later.
     fn pass_on(&mut self, moment: Time, flying: Flying) {
         if self.legs[flying.leg as usize].last {
             self.ready.push_back(flying);
@@ -221,7 +225,7 @@ impl Relay {
         }
     }
 
-    /// A slot with this content.
+    /// Stores the content in a slot.
     fn keep(&mut self, content: &[u8]) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.contents.push(Vec::new());
@@ -238,7 +242,8 @@ impl Relay {
     }
 
     fn put(&mut self, now: Time, flying: Flying) {
-        // It may run for months; what came half a million million packets ago has long left.
+        // The relay may run for months. An order number is reused only after half a million million
+        // packets, when its packet has long left.
         self.order = (self.order + 1) % MAX_ORDER;
         let link = self.legs[flying.leg as usize].link;
         match self.links[link].send(now, flying.bytes, self.order, flying) {
@@ -251,7 +256,7 @@ impl Relay {
     }
 }
 
-/// What the simulator calls the link, which its random numbers depend on.
+/// Returns the simulator's name of the link, on which its random numbers depend.
 fn name(scenario: &Scenario, hop: Hop, way: Way) -> String {
     match hop {
         Hop::Wire(path) => format!("path {path} {}", way.name()),

@@ -1,4 +1,4 @@
-//! Calls of Linux that the standard library lacks, each as a safe function.
+//! Linux system calls that the standard library lacks, each as a safe function.
 #![allow(unsafe_code, reason = "calls of the C library; each says why it is right")]
 
 use std::ffi::CString;
@@ -13,25 +13,25 @@ fn checked(answer: libc::c_int) -> io::Result<libc::c_int> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
 
-/// Whether this process is root in its namespace.
+/// Returns the effective user and group of this process.
 pub(crate) fn user() -> (u32, u32) {
-    // SAFETY: these cannot fail and take nothing.
+    // SAFETY: these calls cannot fail and take no arguments.
     unsafe { (libc::geteuid(), libc::getegid()) }
 }
 
-/// New namespaces for this thread; a user namespace only while it is the process' only thread.
+/// Moves this thread into new namespaces. A user namespace requires a process with a single thread.
 pub(crate) fn unshare(flags: libc::c_int) -> io::Result<()> {
     // SAFETY: takes no memory.
     checked(unsafe { libc::unshare(flags) }).map(drop)
 }
 
-/// This thread enters a network namespace.
+/// Moves this thread into a network namespace.
 fn set_namespace(namespace: RawFd) -> io::Result<()> {
     // SAFETY: takes no memory.
     checked(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) }).map(drop)
 }
 
-/// An interface's number in this thread's network namespace.
+/// Returns an interface's index in this thread's network namespace.
 pub(crate) fn interface_index(name: &str) -> io::Result<u32> {
     let name = CString::new(name)?;
     // SAFETY: the string ends with 0 and lives through the call.
@@ -41,7 +41,7 @@ pub(crate) fn interface_index(name: &str) -> io::Result<u32> {
     }
 }
 
-/// Makes a TUN interface called `name` of an opened `/dev/net/tun`.
+/// Turns an opened `/dev/net/tun` into the TUN interface `name`.
 pub(crate) fn make_tunnel(device: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     // SAFETY: all zeros is a valid ifreq.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -56,7 +56,8 @@ pub(crate) fn make_tunnel(device: BorrowedFd<'_>, name: &str) -> io::Result<()> 
     checked(unsafe { libc::ioctl(device.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) }).map(drop)
 }
 
-/// Waits until one of `descriptors` can be read, or `patience` is over; true for each that can be.
+/// Waits until one of `descriptors` is readable, or `patience` is over. Sets `revents` of the
+/// readable ones.
 pub(crate) fn wait(descriptors: &mut [libc::pollfd], patience: Option<Duration>) -> io::Result<()> {
     let patience = patience.map(|patience| libc::timespec {
         tv_sec: (patience.as_nanos() / 1_000_000_000) as libc::time_t,
@@ -76,14 +77,14 @@ pub(crate) fn wait(descriptors: &mut [libc::pollfd], patience: Option<Duration>)
     }
 }
 
-/// What to wait for: that `descriptor` can be read.
+/// Describes waiting until `descriptor` is readable.
 pub(crate) const fn readable(descriptor: RawFd) -> libc::pollfd {
     libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 }
 }
 
-/// Timers of this thread are not put off so as to be run together with others.
+/// Makes this thread's timers precise: the kernel does not delay them to combine them with others.
 pub(crate) fn be_punctual() {
-    // SAFETY: takes no memory. Where it fails, timers are 50 microseconds late as they always were.
+    // SAFETY: takes no memory. If the call fails, timers keep their usual delay of 50 microseconds.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
 }
 
@@ -97,15 +98,17 @@ pub(crate) fn netlink() -> io::Result<OwnedFd> {
     }
 }
 
-/// A signal that somebody sent to this process.
+/// A signal that this process received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Signal {
     pub(crate) number: i32,
-    /// A process sent it, to this process; the terminal sends to all in the foreground.
+    /// True if a process sent the signal to this process alone; the terminal signals the whole
+    /// foreground group.
     pub(crate) personal: bool,
 }
 
-/// Interrupts, requests to end and ends of children, as something to wait for; what was before comes back when it is dropped.
+/// Interrupts, termination requests and ends of children, as a descriptor to wait for. Dropping it
+/// restores the previous signal mask.
 pub(crate) struct Signals {
     descriptor: OwnedFd,
     before: libc::sigset_t,
@@ -113,7 +116,8 @@ pub(crate) struct Signals {
 
 impl Signals {
     pub(crate) fn new() -> io::Result<Self> {
-        // SAFETY: a zeroed set is memory for sigemptyset to fill; all pointers live through the calls; the descriptor is new.
+        // SAFETY: a zeroed set is memory for sigemptyset to fill; all pointers live through the
+        // calls; the descriptor is new.
         unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();
             let mut before: libc::sigset_t = std::mem::zeroed();
@@ -135,7 +139,7 @@ impl Signals {
         self.descriptor.as_raw_fd()
     }
 
-    /// The next one that has come.
+    /// Returns the next pending signal.
     pub(crate) fn next(&self) -> Option<Signal> {
         // SAFETY: signalfd writes whole records of this size, for which any bytes are valid.
         let information = unsafe {
@@ -155,13 +159,15 @@ impl Drop for Signals {
     }
 }
 
-/// A signal to a process, or to a group of them if the number is negative; none if they are gone.
+/// Sends a signal to a process, or to a process group if the number is negative. Ignores processes
+/// that are gone.
 pub(crate) fn send_signal(process: i32, number: i32) {
     // SAFETY: takes no memory.
     unsafe { libc::kill(process, number) };
 }
 
-/// The command will run in `namespace` (else in this thread's), with no signal blocked, and end if this process does.
+/// Prepares a command to run in `namespace`, or in this thread's. The command starts with no signal
+/// blocked, and ends when this process ends.
 pub(crate) fn prepare(command: &mut Command, namespace: Option<RawFd>) {
     let prepare = move || {
         if let Some(namespace) = namespace {
@@ -172,11 +178,11 @@ pub(crate) fn prepare(command: &mut Command, namespace: Option<RawFd>) {
             let mut none: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&raw mut none);
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-            // Python ignores it, and programs inherit that.
+            // Python ignores this signal, and child programs inherit that.
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
             checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)).map(drop)
         }
     };
-    // SAFETY: between fork and exec only calls that are allowed there.
+    // SAFETY: between fork and exec, only permitted calls are made.
     unsafe { command.pre_exec(prepare) };
 }

@@ -1,4 +1,4 @@
-//! Interfaces whose other side is this process: two per path, one in each namespace.
+//! TUN interfaces whose other side is this process: two per path, one in each namespace.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -14,7 +14,7 @@ use crate::system;
 
 const DEVICE: &str = "/dev/net/tun";
 
-/// The largest packet of IP.
+/// The largest IP packet.
 const LARGEST: usize = 65_535;
 
 /// One TUN interface.
@@ -22,10 +22,10 @@ const LARGEST: usize = 65_535;
 pub struct Tunnel(File);
 
 impl Tunnel {
-    /// Makes the interface `name` in this thread's network namespace.
+    /// Creates the interface `name` in this thread's network namespace.
     ///
     /// # Errors
-    /// If the device is not there or not for this user, or the name is taken.
+    /// If the device is missing or not accessible to this user, or the name is taken.
     pub fn new(name: &str) -> Result<Self, Error> {
         let open = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE);
         let device = open.map_err(|reason| Error::Forbidden {
@@ -48,7 +48,7 @@ pub struct Tunnels {
 }
 
 impl Tunnels {
-    /// Of interfaces in the two namespaces, in the order of the paths.
+    /// Joins the interfaces of the two namespaces, in the order of the paths.
     pub fn new(near: Vec<Tunnel>, far: Vec<Tunnel>) -> Self {
         let ends = near.into_iter().zip(far).flat_map(|(near, far)| [near, far]).collect();
         Self { ends, buffer: vec![0; LARGEST] }
@@ -67,7 +67,7 @@ impl Ports for Tunnels {
     fn receive(&mut self, index: usize) -> io::Result<Option<Received<'_>>> {
         let length = match self.ends[index].0.read(&mut self.buffer) {
             Ok(length) => length,
-            // Somebody set the interface down: the wire is pulled, and may be put back.
+            // The interface was set down, like an unplugged cable, and may come up again.
             Err(error) if error.raw_os_error() == Some(libc::EIO) => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
             Err(error) => return Err(error),
@@ -78,7 +78,7 @@ impl Ports for Tunnels {
 
     fn deliver(&mut self, arrival: &Arrival<'_>) {
         let end = arrival.path * 2 + usize::from(arrival.way == Way::Forward);
-        // An interface that is down takes nothing.
+        // An interface that is down accepts nothing.
         let _ = self.ends[end].0.write(arrival.content);
     }
 }

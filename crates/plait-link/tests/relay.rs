@@ -1,4 +1,4 @@
-//! The relay in virtual time, against arithmetic and against the simulator's links.
+//! Tests of the relay in virtual time, against arithmetic and against the simulator's links.
 
 use plait_link::relay::{Counters, Relay};
 use plait_sched::{Duration, Time};
@@ -14,7 +14,8 @@ fn at(micros: u64) -> Time {
     Time::ZERO + Duration::from_micros(micros)
 }
 
-/// Runs the relay until nothing is under way, asked at its own moments; what arrived, and when.
+/// Runs the relay at its own times until no packet is in flight. Returns the arrived packets with
+/// their times.
 fn drain(relay: &mut Relay) -> Vec<(Time, usize, Way, Vec<u8>)> {
     let mut arrivals = Vec::new();
     while let Some(now) = relay.next() {
@@ -66,8 +67,8 @@ fn a_late_driver_is_late_once_and_rates_hold() {
     for _ in 0..3 {
         relay.send(at(0), 0, Way::Forward, 1250, b"");
     }
-    // Two links of 10 ms and 1 ms each. Nobody looks until the second packet is due at the end: both are there then, and the
-    // third is due where it would have been anyway.
+    // Two links of 10 ms and 1 ms each. The driver does not poll until the second packet is due at
+    // the end. Both packets are there then, and the third is due at its regular time.
     let late = at(32_500);
     assert!(relay.poll(late).is_some());
     assert!(relay.poll(late).is_some());
@@ -109,7 +110,7 @@ fn full_queues_drop_and_everything_is_accounted_for() {
     for _ in 0..10 {
         relay.send(at(0), 0, Way::Forward, 1500, b"x");
     }
-    assert_eq!(drain(&mut relay).len(), 2); // of these one in transmission
+    assert_eq!(drain(&mut relay).len(), 2); // one of these in transmission
     let counters = relay.counters(0, Way::Forward);
     assert_eq!(
         counters,
@@ -164,7 +165,8 @@ fn copies_arrive_beside_their_packets_with_the_same_content() {
         relay.send(at(0), 0, Way::Forward, 1250, content.as_bytes());
     }
     let got: Vec<_> = drain(&mut relay).into_iter().map(|(time, .., content)| (time, content)).collect();
-    // The copies of the first link take 10 ms each on the second, where every packet is copied once more.
+    // The copies of the first link take 10 ms each on the second, where every packet is copied once
+    // more.
     let expected = [
         (22, "one"),
         (22, "one"),

@@ -1,4 +1,5 @@
-//! Runs: of packets alone, of packets that are captured meanwhile, and over real connections.
+//! Makes simulated runs: plain runs, runs with packet captures, and runs over real QUIC
+//! connections.
 
 use crate::{OutputError, RunError};
 use plait_capture::write::{Capture, Side, WriteError};
@@ -11,10 +12,10 @@ use plait_sim::simulation::{self, Control};
 use pyo3::PyErr;
 use std::path::PathBuf;
 
-/// Where the captures of a run go.
+/// Locations for the captures of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Captures {
-    /// One per path; `-sender.pcapng` and `-receiver.pcapng` are added.
+    /// One prefix per path; `-sender.pcapng` and `-receiver.pcapng` are appended.
     pub(crate) places: Vec<PathBuf>,
     /// The scheduler, for the files' comment.
     pub(crate) scheduler: String,
@@ -28,27 +29,27 @@ impl Captures {
     }
 }
 
-/// What is on a run's links.
+/// Contents of a run's links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wire {
     /// The packets of the ends.
     Packets,
-    /// QUIC connections that carry them.
+    /// QUIC connections that carry these packets.
     Quic,
 }
 
-/// Why a run has no result.
+/// Reason why a run has no result.
 pub(crate) enum Failure {
     Run(simulation::RunError),
     /// The connections could not be opened.
     Opening(plait_quic::Error),
     Output(WriteError),
-    /// A scheduler of one's own could not be made or failed, or why the run failed has to do with it.
+    /// A Python or foreign scheduler could not be built, failed, or never sent anything.
     Scheduler(String),
 }
 
 impl Failure {
-    /// The Python exception; `scenario` and `scheduler` are the run's.
+    /// Converts the failure into a Python exception. `scenario` and `scheduler` are the run's.
     pub(crate) fn exception(&self, scenario: &str, scheduler: &str) -> PyErr {
         match self {
             Self::Run(simulation::RunError::Connection(error @ plait_transport::Error::Scheduler { .. })) => {
@@ -62,11 +63,11 @@ impl Failure {
     }
 }
 
-/// Makes a run, and its captures if there are to be any and the run is still `wanted` when it is over. Those of connections would
-/// hold nothing that can be read, and are not made.
+/// Makes a run, and its captures if `captures` is given and the run is still `wanted` at its end.
+/// Runs over QUIC connections write no captures, because those would contain nothing readable.
 ///
-/// `scheduler` is a trait object: an engine for every type of scheduler and every wire would take most of this crate's
-/// compile time.
+/// `scheduler` is a trait object: an engine for every type of scheduler and every wire would take
+/// most of this crate's compile time.
 pub(crate) fn simulate(
     scenario: &Scenario,
     scheduler: &mut dyn Scheduler,
@@ -85,7 +86,7 @@ pub(crate) fn simulate(
     let place = |path, side| captures.file(path, side);
     let mut capture = Capture::create(scenario, &captures.scheduler, &place).map_err(Failure::Output)?;
     let result = simulation::run_tapped(scenario, scheduler, options, &mut capture, control);
-    // A disk that is full ends the run; why is what the capture knows.
+    // A full disk ends the run; the capture knows the reason.
     if let Some(error) = capture.error() {
         return Err(Failure::Output(error.clone()));
     }
@@ -97,7 +98,7 @@ pub(crate) fn simulate(
     Ok(result)
 }
 
-/// A scheduler with its parameters, as the command line writes it.
+/// Returns the scheduler with its parameters in the syntax of the command line.
 pub(crate) fn scheduler_text(scenario: &Scenario) -> String {
     let choice = &scenario.to_json()["scheduler"];
     let parameters = choice.as_object().into_iter().flatten().filter(|(key, _)| *key != "name");

@@ -1,4 +1,5 @@
-//! The commands `send`, `recv` and `proxy` of `plait`: those of `plait-quic`, with schedulers from files.
+//! The commands `send`, `recv` and `proxy` of `plait`: those of `plait-quic`, plus schedulers from
+//! files.
 
 use crate::transfers::Own;
 use plait_quic::Error;
@@ -16,14 +17,14 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(transfer_options, module)?)
 }
 
-/// Python's `plait`.
+/// The Python program `plait` as the host of commands.
 struct Python {
     host: Py<PyAny>,
     own: Own,
 }
 
 impl Python {
-    /// A result of Python's side. An exception ends the command.
+    /// Converts a result from Python. An exception ends the command.
     fn taken<T>(&self, result: PyResult<T>) -> Result<T, Error> {
         result.map_err(|error| {
             self.own.raise(error);
@@ -55,7 +56,7 @@ impl Host for Python {
     }
 }
 
-/// Runs a command with its arguments, the program's name first: its exit status.
+/// Runs a command and returns its exit status. The first argument is the program's name.
 #[pyfunction]
 fn transfer_command(py: pyo3::Python<'_>, arguments: Vec<OsString>, host: Py<PyAny>) -> PyResult<u8> {
     let host = Python { host, own: Own::default() };
@@ -63,13 +64,13 @@ fn transfer_command(py: pyo3::Python<'_>, arguments: Vec<OsString>, host: Py<PyA
     host.own.error().map_or(Ok(status), Err)
 }
 
-/// The scheduler of a transfer that names none.
+/// Returns the default scheduler of a transfer.
 #[pyfunction]
 fn transfer_scheduler(interop: bool) -> &'static str {
     plait_quic::settings::scheduler(interop)
 }
 
-/// The arguments and options of a command, as JSON.
+/// Returns the arguments and options of a command, as JSON.
 #[pyfunction]
 fn transfer_options(command: &str) -> PyResult<String> {
     let found = command::describe(command).map(|options| options.to_string());

@@ -23,7 +23,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(measurement, module)?)
 }
 
-/// What makes metrics of a run, of captures too: see `build.rs`.
+/// Returns the hash of the code that makes metrics of runs and of captures: see `build.rs`.
 #[pyfunction]
 fn measurement() -> &'static str {
     env!("PLAIT_MEASUREMENT")
@@ -48,7 +48,7 @@ fn parse_scenario(text: &str, origin: &str, base: &str, format: &str) -> PyResul
     Ok(canonical(&scenario.map_err(bad_input)?, base))
 }
 
-/// The scenario as JSON that means the same wherever it is read: traces by absolute path.
+/// Returns the scenario as JSON that is independent of its location: traces have absolute paths.
 fn canonical(scenario: &Scenario, base: &Path) -> String {
     let mut document = scenario.to_json();
     for path in document["path"].as_array_mut().into_iter().flatten() {

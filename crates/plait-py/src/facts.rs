@@ -1,4 +1,4 @@
-//! What a scheduler written in Python sees and answers.
+//! The facts that a scheduler written in Python sees, and the decisions that it returns.
 
 use plait_sched as sched;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -20,7 +20,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Wait>()
 }
 
-/// A path's state as Python and tables name it.
+/// Returns the name of a path's state in Python and in tables.
 pub(crate) fn state_name(state: sched::PathState) -> &'static str {
     match state {
         sched::PathState::Active => "active",
@@ -30,20 +30,21 @@ pub(crate) fn state_name(state: sched::PathState) -> &'static str {
     }
 }
 
-/// The facts of one path at the moment of a decision; times in seconds, amounts in segments.
+/// The facts of one path at the time of a decision; times in seconds, amounts in segments.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Path {
     /// The path's number, from 0 in the scenario's order; no unit.
     index: u8,
-    /// What the scenario calls it.
+    /// The path's name in the scenario.
     name: String,
     /// `active`, `backup`, `potentially-failed` or `failed`.
     state: &'static str,
-    /// Whether new data may use it now, the rule for backups included.
+    /// Whether the path may take new data now, the rule for backups included.
     usable: bool,
-    /// Whether a segment assigned now would leave at once: usable, and both windows have room.
+    /// Whether a segment assigned now would leave at once: the path is usable, and both windows
+    /// have room.
     open: bool,
-    /// How many segments would leave at once; 0 unless open.
+    /// Number of segments that would leave at once; 0 unless open.
     room: u32,
     /// Smoothed round-trip time in seconds; None before the first sample.
     srtt: Option<f64>,
@@ -51,8 +52,8 @@ pub(crate) struct Path {
     rttvar: Option<f64>,
     /// The latest sample of the round-trip time in seconds; None before the first.
     latest_rtt: Option<f64>,
-    /// Smoothed round-trip time in seconds of packets whose acknowledgement came back on this path, too; None
-    /// before the first sample.
+    /// Smoothed round-trip time in seconds of packets whose acknowledgement also came back on this
+    /// path; None before the first sample.
     own_rtt: Option<f64>,
     /// The smallest sample of `own_rtt`, in seconds; None before the first.
     min_rtt: Option<f64>,
@@ -66,41 +67,44 @@ pub(crate) struct Path {
     ssthresh: Option<u32>,
     /// Segments in flight.
     in_flight: u32,
-    /// Segments considered lost that wait to be sent again on this path: they leave before anything new.
+    /// Segments considered lost that wait for retransmission on this path; they leave before new
+    /// data.
     lost: u32,
     /// Segments assigned and not yet sent.
     queued: u32,
-    /// Segments in flight that the scheduler allows (`Limit`); None while there is no limit.
+    /// Limit of the scheduler for segments in flight (`Limit`); None without a limit.
     limit: Option<u32>,
-    /// Estimated one-way delay towards the receiver in seconds, with one clock offset common to all paths; None
-    /// if not measured.
+    /// Estimated one-way delay towards the receiver in seconds, with one clock offset common to all
+    /// paths; None if not measured.
     forward_delay: Option<f64>,
     /// True after a timeout, until its losses are repaired: the path takes no new data.
     in_recovery: bool,
-    /// True while losses are being repaired, in whatever way.
+    /// True while losses are being repaired, by any mechanism.
     repairing: bool,
     /// Payload acknowledged recently, in bit/s; 0 until measured.
     delivery_rate: u64,
     /// Share of segments lost, from 0 to 1.
     loss_rate: f64,
-    /// What using it costs, in units of the scenario's choice.
+    /// Cost of using the path, in units of the scenario's choice.
     cost: u32,
-    /// Its share of what is sent, against the weights of the others; no unit, 1 unless the scenario says
-    /// otherwise.
+    /// The path's share of the traffic, relative to the weights of the other paths; no unit, 1
+    /// unless the scenario sets another.
     weight: u32,
-    /// Number of the oldest segment in flight on other paths that this one lacks; for schedulers that need
-    /// `uncarried`.
+    /// Number of the oldest segment in flight on other paths that this path lacks; for schedulers
+    /// that need `uncarried`.
     uncarried: Option<u64>,
-    /// Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket; None if the
-    /// engine does not count it.
+    /// Memory of the packets in flight, lost and queued, in bytes, as Linux accounts it to a
+    /// socket; None if the engine does not count it.
     memory: Option<u64>,
-    /// Packets that were sent and are not acknowledged without a gap; None if the engine does not count `memory`.
+    /// Packets sent and not yet acknowledged without a gap; None if the engine does not count
+    /// `memory`.
     outstanding: Option<u32>,
 }
 
 impl Path {
-    /// `usable`: whether new data may use the path now, the backup rule included. `sendable`: how much the data queue
-    /// and the receiver's window hold: in Python, `open` and `room` speak of what would leave at once.
+    /// `usable`: whether the path may take new data now, the backup rule included. `sendable`:
+    /// number of segments in the data queue that the receiver's window admits. In Python, `open`
+    /// and `room` describe segments that would leave at once.
     pub(crate) fn new(path: &sched::Path, name: &str, usable: bool, sendable: u64) -> Self {
         let open = usable && path.is_open() && sendable > 0;
         let measured = |span: sched::Duration| (!span.is_zero()).then(|| span.as_secs_f64());
@@ -149,19 +153,20 @@ impl Path {
     }
 }
 
-/// What is known of the message that the next segment is of.
+/// Properties of the message to which the next segment belongs.
 #[pyclass(frozen, get_all, module = "plait._core")]
 #[derive(Clone)]
 pub(crate) struct Message {
-    /// Messages are numbered from 0 in the order in which they were written; no unit.
+    /// Messages are numbered from 0 in the order of writing; no unit.
     number: u64,
     /// The number of its stream; no unit.
     stream: u32,
-    /// Segments of it in the data queue.
+    /// Segments of the message in the data queue.
     segments_left: u64,
-    /// Higher goes first, between streams; no unit.
+    /// A higher priority goes first, between streams; no unit.
     priority: u8,
-    /// When all of it should have arrived, in seconds from the start; None if that does not matter.
+    /// Time by which the whole message should have arrived, in seconds from the start; None without
+    /// a deadline.
     deadline: Option<f64>,
 }
 
@@ -188,32 +193,38 @@ impl Message {
     }
 }
 
-/// The facts of the connection at the moment of a decision; times in seconds, amounts in segments.
+/// The facts of the connection at the time of a decision; times in seconds, amounts in segments.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Connection {
-    /// Segments in the data queue, given to no path yet.
+    /// Segments in the data queue, not assigned to any path yet.
     unassigned: u64,
     /// Number of the next segment to be assigned, from 0.
     next_segment: u64,
-    /// Bytes from there to the end of the fragment in which Linux' MPTCP keeps them; None without fragments.
+    /// Bytes from that segment to the end of the fragment in which Linux' MPTCP keeps it; None
+    /// without fragments.
     fragment_left: Option<u64>,
     /// Segments that the receiver's window still admits.
     window_left: u64,
-    /// Segments that the receiver's window admits from the oldest unacknowledged one on, sent or not.
+    /// Segments that the receiver's window admits from the oldest unacknowledged one on, sent or
+    /// not.
     window: u64,
-    /// Segments that the application could still write.
+    /// Segments that the application can still write.
     send_buffer_left: u64,
-    /// Number of the oldest segment in flight; None if nothing is.
+    /// Number of the oldest segment in flight; None without data in flight.
     oldest_unacked: Option<u64>,
     /// Whether the application has written everything.
     finished: bool,
-    /// The message that the next segment is of; for schedulers that need `messages`, as is what follows.
+    /// The message to which the next segment belongs. This field and the following ones are
+    /// for schedulers that need `messages`.
     message: Option<Message>,
-    /// How many streams of its priority have something in the data queue: `Defer` chooses between them.
+    /// Number of streams of this priority with data in the data queue: `Defer` chooses between
+    /// these.
     streams: u32,
-    /// The earliest deadline of what is not wholly acknowledged, in seconds from the start; None if there is
-    /// none.
+    /// The earliest deadline of messages that are not wholly acknowledged, in seconds from the
+    /// start; None without a deadline.
     due: Option<f64>,
+    /// True while the application has more to write than there is space for; false if the engine
+    /// does not know.
     writer_waits: bool,
 }
 
@@ -246,10 +257,10 @@ impl Connection {
     }
 }
 
-/// What happened on a path.
+/// An event on a path.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Event {
-    /// What happened, in a word.
+    /// Kind of the event, in a word.
     kind: &'static str,
     /// Number of the path, from 0.
     path: u8,
@@ -268,12 +279,12 @@ impl Event {
     }
 }
 
-/// Give the next segments to a path.
+/// Assigns the next segments to a path.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Assign {
     /// Number of the path, from 0.
     pub(crate) path: u8,
-    /// How many segments.
+    /// Number of segments.
     pub(crate) segments: u32,
 }
 
@@ -292,7 +303,7 @@ impl Assign {
     }
 }
 
-/// A whole number of Python's; `place` is the argument, and `most` the largest that it may be.
+/// Converts a whole number of Python. `place` names the argument, and `most` is its largest value.
 fn whole<T>(value: &Bound<'_, PyAny>, place: &str, most: T) -> PyResult<T>
 where
     T: Copy + for<'a, 'py> FromPyObject<'a, 'py> + PartialOrd + std::fmt::Display,
@@ -309,14 +320,15 @@ where
     }
 }
 
-/// The number of a path that a decision names.
+/// Returns the number of the path in a decision.
 fn number(path: &Bound<'_, PyAny>, decision: &str) -> PyResult<u8> {
-    // The place is put together where something is wrong: this is called for every decision.
+    // The message is built only in case of an error, because this function is called for every
+    // decision.
     let most = sched::MAX_PATHS as u8 - 1;
     path.extract::<u8>().or_else(|_| whole(path, &format!("plait.{decision}: path"), most))
 }
 
-/// Send a copy of a segment in flight on another path.
+/// Sends a copy of a segment in flight on another path.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Reinject {
     /// Number of the path, from 0.
@@ -338,7 +350,7 @@ impl Reinject {
     }
 }
 
-/// Take the unsent segments of a path back.
+/// Takes back the unsent segments of a path.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Recall {
     /// Number of the path, from 0.
@@ -357,7 +369,7 @@ impl Recall {
     }
 }
 
-/// Hold a path back below its congestion window.
+/// Limits the segments in flight of a path below its congestion window.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Limit {
     /// Number of the path, from 0.
@@ -381,7 +393,7 @@ impl Limit {
     }
 }
 
-/// Halve the congestion window of a path that holds up the others.
+/// Halves the congestion window of a path that holds up the others.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Penalize {
     /// Number of the path, from 0.
@@ -400,7 +412,7 @@ impl Penalize {
     }
 }
 
-/// Let the other streams go first.
+/// Lets the other streams go first.
 #[pyclass(frozen, module = "plait._core")]
 pub(crate) struct Defer;
 
@@ -416,10 +428,10 @@ impl Defer {
     }
 }
 
-/// Nothing now.
+/// Sends nothing now.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Wait {
-    /// When to ask again at the latest, in seconds from the start; None: at the next event.
+    /// Latest time of the next call, in seconds from the start; None: at the next event.
     pub(crate) until: Option<f64>,
 }
 

@@ -13,7 +13,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Foreign>()
 }
 
-/// A shared library of schedulers; loaded until the process ends.
+/// A shared library of schedulers. It stays loaded until the process ends.
 #[pyclass(frozen, module = "plait._core")]
 pub(crate) struct Library(library::Library);
 
@@ -22,13 +22,14 @@ impl Library {
     #[new]
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        // SAFETY: whoever names a library wants its code to run, as with a module of Python; that it keeps to the header nobody can see.
+        // SAFETY: a caller who names a library wants to run its code, like a Python module. Nobody
+        // can check that the library follows the header.
         #[allow(unsafe_code, reason = "running somebody's code is what this is for")]
         let opened = py.detach(|| unsafe { library::Library::open(&path) });
         opened.map(Self).map_err(bad_input)
     }
 
-    /// Names and summaries.
+    /// Names and summaries of the classes.
     #[getter]
     fn classes(&self) -> Vec<(String, String)> {
         self.0.classes().iter().map(|class| (class.name(), class.summary())).collect()
@@ -39,7 +40,7 @@ impl Library {
         self.0.source()
     }
 
-    /// A scheduler of this library; made once at once, so that parameters are checked.
+    /// Returns a scheduler of this library. Builds one instance at once, to check the parameters.
     fn scheduler(&self, name: &str, parameters: String) -> PyResult<Foreign> {
         let class = self.0.classes().iter().find(|class| class.name() == name);
         let class = *class.ok_or_else(|| bad_input(format!("class {name}: unknown")))?;
@@ -49,7 +50,7 @@ impl Library {
     }
 }
 
-/// A scheduler of a shared library with its parameters; every run makes an instance of its own.
+/// A scheduler of a shared library with its parameters. Every run builds an instance of its own.
 #[pyclass(frozen, module = "plait._core")]
 #[derive(Clone)]
 pub(crate) struct Foreign {
@@ -59,17 +60,17 @@ pub(crate) struct Foreign {
 }
 
 impl Foreign {
-    /// An instance, whose failures go to `fault`.
+    /// Builds an instance that reports its failures to `fault`.
     pub(crate) fn build(&self, fault: Fault) -> Result<plait_sched_ffi::Foreign, String> {
         plait_sched_ffi::Foreign::new(self.class, &self.parameters, fault)
     }
 
-    /// The name of its class.
+    /// Returns the name of the class.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The name and the parameters, as the command line writes them.
+    /// Returns the name and the parameters in the syntax of the command line.
     pub(crate) fn text(&self) -> String {
         let Self { name, parameters, .. } = self;
         if parameters.is_empty() { name.clone() } else { format!("{name}:{parameters}") }

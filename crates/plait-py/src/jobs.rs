@@ -1,4 +1,5 @@
-//! Making runs: on several threads for built-in schedulers, on the calling one for schedulers written in Python.
+//! Makes runs: on several threads for built-in schedulers, on the calling thread for schedulers
+//! written in Python.
 
 use crate::captured::{self, Captures, Failure, Wire};
 use crate::foreign::Foreign;
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 
-/// Between two looks at the keyboard and two reports of progress.
+/// Interval between two checks for a keyboard interrupt and between two progress reports.
 const POLL: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// Adds this file's classes and function.
@@ -88,18 +89,21 @@ impl Job {
         self.scenario.to_json().to_string()
     }
 
-    /// What every client of a workload of requests asks for, one after the other: bytes of the request, bytes of the response,
-    /// nanoseconds of thinking. As many as there can be if every request takes `least_ns` at least; none where there is more than `most`.
+    /// Returns the requests of every client of a workload of requests, in order: bytes of the
+    /// request, bytes of the response, nanoseconds of thinking time. There are as many as fit if
+    /// every request takes at least `least_ns`. Returns nothing for more than `most`.
     fn demands(&self, least_ns: u64, most: usize) -> Option<Vec<Vec<(u64, u64, u64)>>> {
         simulation::demands(&self.scenario, Duration::from_nanos(least_ns), most)
     }
 
-    /// What QUIC connections cannot carry of it, and why; none if they can carry all.
+    /// Returns the part of the scenario that QUIC connections cannot carry, and the reason. Returns
+    /// nothing if they can carry all.
     fn refusal_of_quic(&self) -> Option<(String, String)> {
         plait_quic::tunnels::refusal(&self.scenario)
     }
 
-    /// The on times of the workload, then of each flow: pairs of beginning and length in nanoseconds.
+    /// Returns the on times of the workload, then of each flow: pairs of start and length in
+    /// nanoseconds.
     fn on_times(&self) -> (Nanos, Vec<Nanos>) {
         let nanos = |times: OnTimes| -> Nanos {
             times.into_iter().map(|(began, length)| (began.as_nanos(), length.as_nanos())).collect()
@@ -136,7 +140,8 @@ impl Job {
         fault.message().map_or(outcome, |message| Err(Failure::Scheduler(message.to_owned())))
     }
 
-    /// Makes the run of a scheduler of one's own. One that never sends is told so, also where the run fails for that reason.
+    /// Makes the run of a Python or foreign scheduler. Reports a scheduler that never sends, also
+    /// if the run fails for that reason.
     fn watch<S: Scheduler>(
         &self,
         scheduler: S,
@@ -151,7 +156,7 @@ impl Job {
         let silence = watched.silence().map(|silence| silence.to_string());
         match (outcome, silence) {
             (Ok(result), silence) => Ok((result, silence)),
-            // Not the simulator's defect, which the error would say.
+            // The scheduler caused the stall. The error alone would blame the simulator.
             (Err(Failure::Run(Stopped::Stalled { at })), Some(silence)) => {
                 let at = at.as_secs_f64();
                 Err(Failure::Scheduler(format!("at {at} s nothing moved any more: the scheduler {silence}")))
@@ -161,8 +166,8 @@ impl Job {
     }
 }
 
-/// The scenario in `scenario_json`, with another scheduler (as JSON) and seed if there are any. Messages name `origin`, or the
-/// scenario's name; traces are found relative to `base`.
+/// Parses `scenario_json`, with another scheduler (as JSON) and seed if given. Messages name
+/// `origin`, or the scenario's name; traces are found relative to `base`.
 pub(crate) fn scenario_of(
     scenario_json: &str,
     origin: Option<&str>,
@@ -182,15 +187,15 @@ pub(crate) fn scenario_of(
     Scenario::from_json(&document.to_string(), origin, base).map_err(|error| error.to_string())
 }
 
-/// Moments and lengths in nanoseconds.
+/// Start times and lengths in nanoseconds.
 type Nanos = Vec<(u64, u64)>;
 
-/// What one run gave.
+/// The result of one run.
 #[pyclass(frozen, module = "plait._core")]
 pub(crate) struct Run {
     #[pyo3(get)]
     json: String,
-    /// Why a scheduler of one's own sent nothing, if it did not.
+    /// Reason why a Python or foreign scheduler never sent anything, if so.
     #[pyo3(get)]
     silence: Option<String>,
     packets: Option<ArrowTable>,
@@ -238,7 +243,7 @@ impl Run {
         Self::of(result.to_json(scenario, scheduler), result, silence)
     }
 
-    /// With this JSON.
+    /// Creates a result with this JSON.
     pub(crate) fn of(json: String, result: RunResult, silence: Option<String>) -> PyResult<Self> {
         Ok(Self {
             json,
@@ -253,10 +258,11 @@ impl Run {
     }
 }
 
-/// A result, and why a scheduler of one's own sent nothing, if it did not.
+/// A result, and the reason why a Python or foreign scheduler never sent anything, if so.
 type Outcome = Result<(RunResult, Option<String>), Failure>;
 
-/// Makes the runs; results in the order of the jobs, whatever the threads. `quic`: over real QUIC connections on the simulator's links.
+/// Makes the runs. Results are in the order of the jobs, for any number of threads. With `quic`,
+/// runs use real QUIC connections on the simulator's links.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
 #[pyo3(signature = (jobs, *, threads = 0, progress = None, quic = false))]
@@ -301,7 +307,7 @@ fn run(
     Ok(runs)
 }
 
-/// The run that the job describes, from what it left in `folder` when it was made over real hosts.
+/// Returns the run of the job, as observed in `folder` after a run over real hosts.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
 fn observed(py: Python<'_>, job: Py<Job>, folder: PathBuf) -> PyResult<Run> {
@@ -312,7 +318,8 @@ fn observed(py: Python<'_>, job: Py<Job>, folder: PathBuf) -> PyResult<Run> {
     Run::new(scenario, scenario.scheduler.name(), result, None)
 }
 
-/// Spreads runs with built-in schedulers over threads; this one watches the keyboard.
+/// Distributes runs of schedulers that are not written in Python over threads. The calling thread
+/// checks for keyboard interrupts.
 fn run_native(
     py: Python<'_>,
     jobs: &[&Job],
@@ -354,7 +361,8 @@ fn run_native(
         drop(sender);
         let mut failure = None;
         loop {
-            // A receiver may move between threads but not be shared: lend it mutably.
+            // A receiver may move between threads but not be shared, so the closure borrows it
+            // mutably.
             let results = &mut receiver;
             match py.detach(move || results.recv_timeout(POLL)) {
                 Ok((at, outcome)) => {

@@ -1,7 +1,7 @@
-//! The Python face of Plait: scenarios in, results and Arrow tables out.
+//! The Python interface of Plait: takes scenarios, and returns results and Arrow tables.
 //!
-//! Nothing is decided here; this crate only translates. Everything typed and documented for users is in the Python
-//! package `plait`.
+//! This crate only translates and makes no decisions. The typed and documented interface for users
+//! is the Python package `plait`.
 
 mod captured;
 mod command;
@@ -43,7 +43,7 @@ create_exception!(
     "A scheduler broke a rule of the conformance suite."
 );
 
-/// `error` as the Python exception for bad input.
+/// Converts `error` into the Python exception for bad input.
 fn bad_input(error: impl std::fmt::Display) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }

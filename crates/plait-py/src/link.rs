@@ -1,4 +1,4 @@
-//! `plait link`: a scenario's links for programs, until they end.
+//! `plait link`: emulates a scenario's links for programs, until these end.
 
 use crate::{RunError, bad_input};
 use plait_link::command::{self, Options, Outcome};
@@ -22,7 +22,7 @@ fn read(file: &str, seed: Option<u64>) -> PyResult<Scenario> {
     Ok(scenario)
 }
 
-/// The error that Python raises: bad input, or a run that failed.
+/// Converts an error into the Python exception: bad input, or a failed run.
 fn exception(error: &Error) -> PyErr {
     match error {
         Error::Input(message) => bad_input(message),
@@ -50,7 +50,7 @@ fn outcome_json(scenario: &Scenario, outcome: &Outcome) -> String {
     json!({"status": outcome.status, "counters": rows.collect::<Vec<_>>()}).to_string()
 }
 
-/// The addresses and interfaces that `link_run` makes, as JSON.
+/// Returns the addresses and interfaces that `link_run` creates, as JSON.
 #[pyfunction]
 fn link_plan(file: &str) -> PyResult<String> {
     Ok(ends_json(&plan::ends(&read(file, None)?), &plan::PEER.to_string()).to_string())
@@ -100,12 +100,12 @@ impl LinkSockets {
         Ok(Self { scenario, ends, sockets })
     }
 
-    /// Addresses as JSON, like those of `link_plan`.
+    /// Returns the addresses as JSON, like those of `link_plan`.
     fn plan(&self) -> String {
         ends_json(&self.ends, &loopback::PEER.to_string()).to_string()
     }
 
-    /// The port of all paths.
+    /// Returns the port of all paths.
     fn port(&self) -> PyResult<u16> {
         self.sockets.port().map_err(|error| RunError::new_err(error.to_string()))
     }

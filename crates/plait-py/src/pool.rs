@@ -1,4 +1,4 @@
-//! Threads that make one run after the other as they are handed in: what a sweep of any length needs.
+//! A pool of threads that make runs as these are submitted, for sweeps of any length.
 
 use crate::foreign::Foreign;
 use crate::jobs::scenario_of;
@@ -22,8 +22,9 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pick, module)?)
 }
 
-/// The values in a run's JSON at some places (RFC 6901), as a JSON list; null where there is none. In `/queues/dsl/forward/…` a
-/// queue is named, not numbered: which of the links have one may differ between runs.
+/// Returns the values in a run's JSON at some places (RFC 6901), as a JSON list, with null for
+/// missing values. A place `/queues/dsl/forward/…` names a queue instead of numbering it, because
+/// the set of links with a queue may differ between runs.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
 fn pick(document: &str, places: Vec<String>) -> PyResult<String> {
@@ -41,7 +42,8 @@ fn picked(document: &str, places: &[String]) -> serde_json::Result<String> {
     serde_json::to_string(&values)
 }
 
-/// A value of the first queue with a link's name and a direction, `place` being all three.
+/// Returns a value of the first queue with the link name and the direction that `place` begins
+/// with.
 fn in_queue<'a>(document: &'a serde_json::Value, place: &str) -> Option<&'a serde_json::Value> {
     let mut parts = place.splitn(3, '/');
     let name = parts.next()?.replace("~1", "/").replace("~0", "~");
@@ -51,7 +53,8 @@ fn in_queue<'a>(document: &'a serde_json::Value, place: &str) -> Option<&'a serd
     queue.pointer(&format!("/{rest}"))
 }
 
-/// A run that waits for a thread. The thread reads the scenario too, so that Python's lock is not held for it.
+/// A run that waits for a thread. The thread also parses the scenario, so that Python's lock is not
+/// held for that.
 struct Work {
     ticket: u64,
     scenario_json: String,
@@ -62,7 +65,7 @@ struct Work {
     seed: Option<u64>,
 }
 
-/// What became of it: values of the run's JSON, or why there are none.
+/// Outcome of a run: values of the run's JSON, or the reason of the failure.
 struct Done {
     ticket: u64,
     outcome: Result<String, Failure>,
@@ -73,10 +76,10 @@ enum Failure {
     Run(String),
 }
 
-/// Ticket, values, message: one of the two is None.
+/// Ticket, values, message: one of the last two is None.
 type Taken = (u64, Option<String>, Option<String>);
 
-/// Runs are taken back in the order in which they end.
+/// A pool of threads. Results are returned in the order in which runs end.
 #[pyclass(frozen, module = "plait._core")]
 pub(crate) struct Pool {
     /// None once the pool is closed.
@@ -116,7 +119,7 @@ impl Pool {
         }
     }
 
-    /// Hands a run in; `ticket` comes back with its result.
+    /// Submits a run; `ticket` is returned with its result.
     #[pyo3(signature = (ticket, scenario_json, *, origin, base, scheduler = None, foreign = None, seed = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn submit(
@@ -136,7 +139,8 @@ impl Pool {
         if sent { Ok(()) } else { Err(RunError::new_err("the pool is closed")) }
     }
 
-    /// The next run that ended, as ticket, values (None if it failed) and message; None after `seconds` without one.
+    /// Returns the next run that ended, as ticket, values (None if it failed) and message. Returns
+    /// None after `seconds` without one.
     fn take(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<Taken>> {
         let patience = Duration::try_from_secs_f64(seconds).map_err(bad_input)?;
         match py.detach(|| lock(&self.done).recv_timeout(patience)) {
@@ -152,7 +156,7 @@ impl Pool {
         }
     }
 
-    /// Ends the runs under way, whose results are lost, and the threads.
+    /// Ends the threads and the runs in progress, whose results are lost.
     fn close(&self, py: Python<'_>) {
         self.stop.store(true, Ordering::Relaxed);
         lock(&self.work).take();
@@ -167,14 +171,14 @@ impl Drop for Pool {
     }
 }
 
-/// A thread's life: runs until there are no more, or until it is stopped.
+/// Main function of a thread: makes runs until there are no more, or until the pool stops.
 fn make(waiting: &Mutex<Receiver<Work>>, finished: &Sender<Done>, stop: &AtomicBool, places: &[String]) {
     loop {
         let Ok(work) = lock(waiting).recv() else { return };
         if stop.load(Ordering::Relaxed) {
             return;
         }
-        // A defect must not make those who wait for this run wait for ever.
+        // A panic must not make callers wait for this run forever.
         let outcome = catch_unwind(AssertUnwindSafe(|| run(&work, stop, places)))
             .unwrap_or_else(|_| Err(Failure::Run(format!("{}: the simulator panicked", work.origin))));
         if finished.send(Done { ticket: work.ticket, outcome }).is_err() {
@@ -209,7 +213,7 @@ fn run(work: &Work, stop: &AtomicBool, places: &[String]) -> Result<String, Fail
         .map_err(|error| Failure::Run(format!("{}: {error}", scenario.name)))
 }
 
-/// A thread that panicked leaves nothing half done behind these locks.
+/// Locks a mutex. A thread that panicked leaves no inconsistent data behind these locks.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

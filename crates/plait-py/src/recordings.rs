@@ -15,7 +15,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Recording>()
 }
 
-/// What was written down of a transfer.
+/// The recording of a transfer.
 #[pyclass(frozen, module = "plait._core")]
 pub(crate) struct Recording {
     place: PathBuf,
@@ -33,18 +33,18 @@ impl Recording {
         Ok(Self { place: file, bytes, recorded })
     }
 
-    /// What it is of, as JSON.
+    /// Description of the recorded transfer, as JSON.
     #[getter]
     fn json(&self) -> String {
         about(&self.recorded).to_string()
     }
 
-    /// Everything that was sent.
+    /// Table of all transmissions.
     fn transmissions(&self) -> PyResult<ArrowTable> {
         tables::transmissions(&self.recorded)
     }
 
-    /// The run that it is of, whose links the job describes.
+    /// Returns the recorded transfer as a run, over the links that the job describes.
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
     fn run(&self, py: Python<'_>, job: Py<Job>) -> PyResult<Run> {
         let scenario = &job.get().scenario;

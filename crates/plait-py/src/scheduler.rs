@@ -1,4 +1,4 @@
-//! A scheduler written in Python, seen from Rust; and the conformance suite, seen from Python.
+//! Adapts schedulers written in Python to Rust, and the conformance suite to Python.
 
 use crate::facts::{Assign, Connection, Defer, Event, Limit, Path, Penalize, Recall, Reinject, Wait};
 use crate::{ConformanceError, RunError};
@@ -69,31 +69,31 @@ impl Scheduler {
     }
 }
 
-/// Where an exception raised in Python is kept until the run has stopped.
+/// Holds an exception raised in Python until the run has stopped.
 pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// Takes an exception out.
+/// Takes the exception out.
 pub(crate) fn take(raised: &Raised) -> Option<PyErr> {
     raised.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// Whether there is one.
+/// Whether an exception is held.
 pub(crate) fn is_raised(raised: &Raised) -> bool {
     raised.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
 
-/// Calls a Python object for every decision.
+/// A scheduler that calls a Python object for every decision.
 pub(crate) struct PythonScheduler {
     object: Py<PyAny>,
     names: Vec<String>,
     needs: Capabilities,
-    /// Whether the class overrides `on_event`; calling into Python for every packet would be slow.
+    /// Whether the class overrides `on_event`. A call into Python for every packet would be slow.
     listens: bool,
     raised: Raised,
 }
 
 impl PythonScheduler {
-    /// An adaptor of `object`; `names` are those of the paths.
+    /// Creates an adaptor of `object`; `names` are those of the paths.
     pub(crate) fn new(object: &Bound<'_, PyAny>, names: Vec<String>, raised: Raised) -> PyResult<Self> {
         let base = object.py().get_type::<Scheduler>();
         if !object.is_instance(&base)? {
@@ -140,7 +140,7 @@ impl PythonScheduler {
         })
     }
 
-    /// Keeps the first exception; the run is stopped at the next opportunity.
+    /// Keeps the first exception. The run stops at the next opportunity.
     fn keep(&self, error: PyErr) {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
@@ -150,7 +150,8 @@ impl PythonScheduler {
     }
 }
 
-/// What an object returned by `decide` means; else what was wrong with it.
+/// Converts an object returned by `decide` into a decision. Returns an error message for any other
+/// object.
 fn decision(answer: &Bound<'_, PyAny>) -> Result<Decision, String> {
     if let Ok(assign) = answer.cast::<Assign>() {
         let Assign { path, segments } = *assign.get();
@@ -221,7 +222,7 @@ fn check_scheduler(factory: &Bound<'_, PyAny>) -> PyResult<String> {
     let raised = Raised::default();
     let name = factory.getattr("__name__").map_or("scheduler".to_owned(), |name| name.to_string());
     let names: Vec<String> = (1..=sched::MAX_PATHS).map(|number| format!("path{number}")).collect();
-    // Made once up front, so that a constructor that fails is reported as what it is.
+    // Builds one instance first, so that an exception of the constructor is reported as such.
     PythonScheduler::new(&factory.call0()?, names.clone(), raised.clone())?;
     let mut make = || -> Box<dyn sched::Scheduler> {
         match factory.call0().and_then(|object| PythonScheduler::new(&object, names.clone(), raised.clone()))
@@ -246,7 +247,7 @@ fn check_scheduler(factory: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-/// Stands in for a scheduler that could not be made.
+/// Replaces a scheduler that could not be built.
 struct Silent;
 
 impl sched::Scheduler for Silent {

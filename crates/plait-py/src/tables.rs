@@ -1,4 +1,4 @@
-//! Recorded tables as Arrow, handed over through the Arrow C stream interface without copying.
+//! Recorded tables as Arrow, exported through the Arrow C stream interface without copying.
 
 use crate::facts::state_name;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -51,7 +51,7 @@ fn table(columns: Vec<(&str, ArrayRef)>) -> PyResult<ArrowTable> {
     batch.map(|batch| ArrowTable { batch }).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// Moments with nulls where something did not happen.
+/// A column of times, with nulls for events that did not happen.
 fn moments(values: Vec<i64>) -> ArrayRef {
     if values.contains(&NEVER) {
         Arc::new(values.into_iter().map(|at| (at != NEVER).then_some(at)).collect::<Int64Array>())
@@ -81,7 +81,7 @@ pub(crate) fn packets(frame: PacketFrame) -> PyResult<ArrowTable> {
     ])
 }
 
-/// One row per transmission of a recording, as the sender knows it.
+/// One row per transmission of a recording, with the facts that the sender knows.
 pub(crate) fn transmissions(recorded: &Recorded) -> PyResult<ArrowTable> {
     let sent = &recorded.transmissions;
     let acknowledged = |one: &Transmission| one.acknowledged.map_or(NEVER, |(at, _)| nanos(at));
@@ -108,7 +108,7 @@ pub(crate) fn requests(frame: RequestFrame) -> PyResult<ArrowTable> {
     ])
 }
 
-/// One row per path and sampling moment.
+/// One row per path and sampling time.
 pub(crate) fn path_series(series: PathSeries) -> PyResult<ArrowTable> {
     let threshold = series.ssthresh.into_iter().map(|packets| packets.is_finite().then_some(packets));
     table(vec![
@@ -124,7 +124,7 @@ pub(crate) fn path_series(series: PathSeries) -> PyResult<ArrowTable> {
     ])
 }
 
-/// One row per sampling moment.
+/// One row per sampling time.
 pub(crate) fn connection_series(series: ConnectionSeries) -> PyResult<ArrowTable> {
     table(vec![
         ("time_ns", Arc::new(Int64Array::from(series.time))),
@@ -135,7 +135,7 @@ pub(crate) fn connection_series(series: ConnectionSeries) -> PyResult<ArrowTable
     ])
 }
 
-/// Amounts with nulls where there is none.
+/// A column of amounts, with nulls for unset values.
 fn unless_unset(values: Vec<u32>) -> ArrayRef {
     Arc::new(values.into_iter().map(|amount| (amount != u32::MAX).then_some(amount)).collect::<UInt32Array>())
 }

@@ -1,4 +1,4 @@
-//! Files over real paths: `plait-quic`'s ends, run without Python's lock.
+//! File transfers over real paths: the ends of `plait-quic`, run without Python's lock.
 
 use crate::foreign::Foreign;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Between two looks at the keyboard.
+/// Interval between two checks for a keyboard interrupt.
 const POLL: Duration = Duration::from_millis(100);
 
 /// Adds this file's classes.
@@ -33,7 +33,8 @@ fn exception(error: &Error) -> PyErr {
     }
 }
 
-/// Who watches a transfer from Python: the keyboard, whoever wants to stop it, and who hears how it stands.
+/// Python's view of a transfer: checks for keyboard interrupts and for a stop, and reports
+/// progress.
 struct Watcher<'a> {
     stop: &'a AtomicBool,
     hears: Option<Py<PyAny>>,
@@ -72,7 +73,7 @@ impl<'a> Watcher<'a> {
     }
 }
 
-/// The end that opens paths, as Python describes it.
+/// The settings of the connecting end, as Python passes them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Connecting {
@@ -114,7 +115,7 @@ impl Connecting {
     }
 }
 
-/// A file that is ready to be sent; without a file, a question whether one would be taken.
+/// A file ready to be sent. Without a file, asks the peer whether it would accept one.
 #[pyclass(frozen, module = "plait._core")]
 pub(crate) struct Sending {
     ready: Mutex<Option<files::Sending>>,
@@ -143,7 +144,7 @@ impl Sending {
         Ok(Self { ready: Mutex::new(Some(ready)), settings, stop: AtomicBool::new(false), paths })
     }
 
-    /// Sends it, once.
+    /// Sends the file. Can be called once.
     #[pyo3(signature = (*, scheduler = None, own = None, progress = None))]
     fn run(
         &self,
@@ -165,7 +166,7 @@ impl Sending {
             }
         };
         let built_in = match scheduler {
-            // Without a name one's own decides.
+            // Without a name, the caller's own scheduler decides.
             None | Some("\"auto\"") => auto::first(),
             Some(choice) => builtin(choice)?,
         };
@@ -191,13 +192,13 @@ impl Sending {
             .map_err(|error| exception(&error))
     }
 
-    /// Ends the transfer under way, or the one that has not begun.
+    /// Ends the transfer in progress, or prevents one that has not begun.
     fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 }
 
-/// Schedulers from files in Python or in a shared library, and why one has failed.
+/// Schedulers from Python files or shared libraries, and the failure of one of these.
 #[derive(Default)]
 pub(crate) struct Own {
     raised: Raised,
@@ -205,7 +206,7 @@ pub(crate) struct Own {
 }
 
 impl Own {
-    /// A scheduler of a Python object, or of a shared library's class.
+    /// Builds a scheduler from a Python object, or from a shared library's class.
     pub(crate) fn build(
         &self,
         object: &Bound<'_, PyAny>,
@@ -227,14 +228,14 @@ impl Own {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
-    /// Takes the exception of the scheduler that has failed.
+    /// Takes the exception of the failed scheduler.
     pub(crate) fn error(&self) -> Option<PyErr> {
         let fault = || self.fault.message().map(|message| TransferError::new_err(message.to_owned()));
         take(&self.raised).or_else(fault)
     }
 }
 
-/// A built-in scheduler: a name, or an object with a name and parameters.
+/// Builds a built-in scheduler from a name, or from an object with a name and parameters.
 fn builtin(choice: &str) -> PyResult<Builtin> {
     let choice: serde_json::Value = serde_json::from_str(choice).map_err(bad_input)?;
     let name = choice.as_str().or(choice["name"].as_str()).unwrap_or_default();
@@ -309,7 +310,7 @@ impl Receiving {
         })
     }
 
-    /// Receives until it is stopped, once.
+    /// Receives files until it is stopped. Can be called once.
     fn run(&self, py: Python<'_>, news: Py<PyAny>) -> PyResult<()> {
         let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut ready = ready.ok_or_else(|| TransferError::new_err("it has run already"))?;
@@ -325,7 +326,7 @@ impl Receiving {
         }
     }
 
-    /// Ends it; who sends is told.
+    /// Stops receiving, and notifies the senders.
     fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }

@@ -1,16 +1,16 @@
-//! A scheduler of one's own under observation: does it ever send?
+//! Observes a Python or foreign scheduler, to find out whether it ever sends.
 
 use plait_sched::{Capabilities, Connection, Decision, Event, Interest, Path, Scheduler, Time, usable};
 use std::fmt;
 
-/// What a scheduler that never sent anything was asked.
+/// Calls of a scheduler that never sent anything.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Silence {
-    /// How often it was asked.
+    /// Number of calls.
     pub(crate) calls: u64,
-    /// How often it answered to wait.
+    /// Number of decisions to wait.
     pub(crate) waits: u64,
-    /// How often there was data, and a path on which it would have left.
+    /// Number of calls with data to send and a path with room.
     pub(crate) able: u64,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for Silence {
     }
 }
 
-/// A scheduler whose answers are counted until it sends for the first time.
+/// A scheduler whose decisions are counted until it sends for the first time.
 pub(crate) struct Watched<S> {
     scheduler: S,
     sends: bool,
@@ -40,7 +40,7 @@ impl<S> Watched<S> {
         Self { scheduler, sends: false, silence: Silence { calls: 0, waits: 0, able: 0 } }
     }
 
-    /// What it was asked, if it could have sent and never did.
+    /// Returns the calls of a scheduler that could have sent and never did.
     pub(crate) fn silence(&self) -> Option<Silence> {
         (!self.sends && self.silence.able > 0).then_some(self.silence)
     }

@@ -1,16 +1,20 @@
-//! `--scheduler auto`: a connection measures its paths while it runs, asks the simulator what each of a few schedulers would make of them, and changes to one that is better
-//! beyond noise.
+//! `--scheduler auto`: changes the scheduler of a running connection. The connection measures its
+//! paths, and the simulator predicts the results of a few schedulers on them. The connection
+//! changes to a better scheduler if the gain is beyond noise.
 //!
 //! ```text
-//! Session ──► Measure ──► Question ──► Asker: the simulator, on a thread of its own or in line ──► Answer ──► another scheduler, and why
+//! Session ──► Measure ──► Question ──► Asker: the simulator, on a thread of its own or in line
+//!                                        └──► Answer ──► another scheduler, and the reason
 //! ```
 //!
-//! - A question is asked when all paths in use are known ([`Measure::known`]), again when one of them is another by then, never more often than every
-//!   [`PAUSE`], and only if what is left takes longer than [`WORTHWHILE`].
-//! - The [answer](Answer::is_gain) has to be beyond noise: the candidate is chosen by some variations of the paths and judged by others, with pairs of runs.
-//! - What decides at first is [`FIRST`].
+//! - A question is asked when all paths in use are known ([`Measure::known`]), and again when one
+//!   of them has changed. Two questions are at least [`PAUSE`] apart. No question is asked if the
+//!   rest of the data takes less than [`WORTHWHILE`].
+//! - The [answer](Answer::is_gain) must be beyond noise: some variations of the paths choose the
+//!   candidate, and others judge it, with pairs of runs.
+//! - The scheduler at the beginning is [`FIRST`].
 //!
-//! No clock and no thread here: [`Asker`] is who has them.
+//! This module has no clock and no thread; the [`Asker`] has both.
 
 mod question;
 
@@ -23,39 +27,40 @@ use crate::settings::{Settings, wire_of};
 use plait_sched::{Builtin, Duration, Scheduler, Time};
 use std::fmt;
 
-/// Who decides until the paths are known.
+/// Scheduler until the paths are known.
 pub const FIRST: &str = "lowest-rtt";
 
-/// From one question to the next.
+/// Shortest time between two questions.
 pub const PAUSE: Duration = Duration::from_secs(5);
 
-/// What is left has to take so long, else there is nothing to gain.
+/// Shortest remaining time for which a question is asked. With less, there is nothing to gain.
 pub const WORTHWHILE: Duration = Duration::from_millis(500);
 
-/// Between two looks at the paths.
+/// Shortest time between two updates of the measurements.
 const STEP: Duration = Duration::from_millis(2);
 
-/// A path is another one if its rate, its round trip or its queue is by so much.
+/// Relative change of a path's rate or round-trip time that makes it another path.
 const MOVED: f64 = 0.25;
 
-/// Its losses, by so much, in absolute terms and compared with what they were.
+/// Absolute change of a path's loss share that makes it another path, if the share also changes by
+/// [`MOVED`].
 const LOSSES_MOVED: f64 = 0.003;
 
-/// The scheduler that decides until the paths are known.
+/// Returns the scheduler that decides until the paths are known.
 pub fn first() -> Builtin {
     #[expect(clippy::expect_used, reason = "a name of the registry and no parameters")]
     Builtin::new(FIRST, &[]).expect("a built-in scheduler")
 }
 
-/// Who asks the simulator.
+/// Runs the simulator on questions.
 pub trait Asker: fmt::Debug + Send {
-    /// Is to find the answer; asked only after the last one was given.
+    /// Starts to work on a question. Called only after the previous question was answered.
     fn ask(&mut self, question: Question);
-    /// The answer, once it is there; an inner `None` if there is none.
+    /// Returns the answer once it is available. The inner `None` means that there is no answer.
     fn answered(&mut self) -> Option<Option<Answer>>;
 }
 
-/// Asks where it stands: for runs in virtual time, where that takes none.
+/// Answers in the caller's thread: for runs in virtual time, where the computation takes no time.
 #[derive(Debug, Default)]
 pub struct InLine(Option<Option<Answer>>);
 
@@ -69,7 +74,7 @@ impl Asker for InLine {
     }
 }
 
-/// Measures, asks and changes.
+/// Measures the paths, asks the simulator and changes the scheduler.
 #[derive(Debug)]
 pub struct Auto<A> {
     asker: A,
@@ -77,16 +82,18 @@ pub struct Auto<A> {
     current: &'static str,
     measure: Option<Measure>,
     looked_at: Option<Time>,
-    /// What is left; while something that was lost waits to be sent again, the transport knows less than it did.
+    /// Smallest number of remaining bytes so far. The transport's own number can grow while a lost
+    /// segment waits for its retransmission.
     least_left: Option<u64>,
-    /// When it was asked last, and of which paths.
+    /// Time and paths of the last question.
     asked: Option<(Time, Vec<Measured>)>,
     waits: bool,
     changes: Vec<Change>,
 }
 
 impl<A: Asker> Auto<A> {
-    /// Of a session with these settings, where [`first`] decides.
+    /// Creates the pilot of a session with these settings, which begins with the scheduler of
+    /// [`first`].
     pub fn new(settings: Settings, asker: A) -> Self {
         Self {
             asker,
@@ -113,7 +120,7 @@ impl<A: Asker> Auto<A> {
         measure
     }
 
-    /// What there is to ask.
+    /// Returns the question to ask now, if there is one.
     fn question<W: Scheduler>(
         &self,
         now: Time,
@@ -146,7 +153,7 @@ impl<A: Asker> Auto<A> {
         })
     }
 
-    /// The answer has come: who is to decide, if that is another one.
+    /// Handles an answer. Returns the new scheduler, if the answer is a gain.
     fn conclude(&mut self, now: Time, answer: Answer) -> Option<Builtin> {
         self.waits = false;
         if !answer.is_gain() || answer.question.current != self.current {
@@ -193,7 +200,7 @@ impl<A: Asker> Pilot<Builtin> for Auto<A> {
     }
 }
 
-/// The path is not what it was.
+/// True if the path has changed since the last question.
 fn is_another((before, after): (&Measured, &Measured)) -> bool {
     let moved = |before: f64, after: f64| (after - before).abs() > MOVED * before.max(after);
     let lost = (after.loss - before.loss).abs();

@@ -1,4 +1,4 @@
-//! Clients of an end that listens, each with a secret and limits.
+//! Clients of a listening end, each with a secret and limits.
 
 use crate::error::Error;
 use crate::identity::Secret;
@@ -8,29 +8,30 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// A client of an end that listens.
+/// A client of a listening end.
 #[derive(Clone, Debug)]
 pub struct Client {
-    /// Its name in events, logs and metrics; empty where there is one secret for everybody.
+    /// Name in events, logs and metrics; empty if all clients share one secret.
     pub name: String,
-    /// The secret that it says.
+    /// Secret that the client presents.
     pub secret: Secret,
-    /// Its limits.
+    /// Limits of the client.
     pub limits: Limits,
 }
 
 /// Limits of one client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Transfers, or near ends of a proxy, at once. Default 4.
+    /// Concurrent transfers, or concurrent near ends of a proxy. Default 4.
     pub at_once: usize,
-    /// Paths of each of these. Default [`MAX_LINKS`].
+    /// Paths of each transfer or near end. Default [`MAX_LINKS`].
     pub paths: usize,
-    /// Streams and flows of datagrams of a near end at once; `None`: as many as a connection has.
+    /// Concurrent streams and datagram flows of a near end; `None`: as many as a connection allows.
     pub streams: Option<usize>,
-    /// Bits per second of all its streams and flows of datagrams, both directions together; `None`: no limit.
+    /// Rate in bit/s of all streams and datagram flows of the client, both directions together;
+    /// `None`: no limit.
     pub rate: Option<u64>,
-    /// Bytes of a transfer, of all its files; `None`: no limit.
+    /// Bytes of all files of a transfer; `None`: no limit.
     pub bytes: Option<u64>,
 }
 
@@ -40,7 +41,7 @@ impl Default for Limits {
     }
 }
 
-/// The bytes of one transfer, and its client's limit.
+/// Bytes of one transfer so far, and the client's limit.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Allowance {
     most: Option<u64>,
@@ -48,7 +49,7 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// An unused one.
+    /// Creates an unused allowance.
     pub(crate) fn of(limits: Limits) -> Self {
         Self { most: limits.bytes, used: 0 }
     }
@@ -56,7 +57,7 @@ impl Allowance {
     /// Adds bytes to the transfer.
     ///
     /// # Errors
-    /// Both numbers for the sender, if its transfer has more than it may.
+    /// A message for the sender with both numbers, if the transfer exceeds the limit.
     pub(crate) fn add(&mut self, bytes: u64) -> Result<(), String> {
         self.used = self.used.saturating_add(bytes);
         match self.most {
@@ -79,10 +80,10 @@ impl From<Secret> for Clients {
 }
 
 impl Clients {
-    /// Clients whose names and secrets differ.
+    /// Creates the list of clients. Their names and secrets must differ.
     ///
     /// # Errors
-    /// [`Error::Setting`] names the first that does not.
+    /// [`Error::Setting`] names the first client whose name or secret is not unique.
     pub fn new(clients: Vec<Client>) -> Result<Self, Error> {
         let mut names = BTreeSet::new();
         for (index, client) in clients.iter().enumerate() {
@@ -99,7 +100,8 @@ impl Clients {
         Ok(Self(clients))
     }
 
-    /// The client that has this secret. The time that it takes does not depend on which one.
+    /// Returns the index of the client with this secret. The run time does not depend on the
+    /// client.
     pub(crate) fn find(&self, secret: &Secret) -> Option<usize> {
         let all = self.0.iter().enumerate();
         all.fold(
@@ -112,21 +114,21 @@ impl Clients {
         self.0.get(client).map_or_else(Limits::default, |client| client.limits)
     }
 
-    /// A client at an address.
+    /// Describes a client that connects from `remote`.
     pub(crate) fn guest(&self, client: usize, remote: SocketAddr) -> Guest {
         let name = self.0.get(client).map_or("", |client| &client.name);
         Guest { client: name.into(), number: client, remote }
     }
 }
 
-/// A client that has connected.
+/// A connected client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Guest {
-    /// Its name; empty where it has none.
+    /// Name of the client; empty if it has none.
     pub client: Arc<str>,
-    /// Its place among the clients.
+    /// Index among the clients.
     pub(crate) number: usize,
-    /// The address of its first path.
+    /// Remote address of its first path.
     pub remote: SocketAddr,
 }
 

@@ -1,7 +1,7 @@
-//! The paths of the end that is connected to: QUIC connections of whoever it is, until one has said the secret.
+//! Paths of the accepting end: QUIC connections of any peer, until one presents the secret.
 //!
-//! Who does not know the secret gets no further than a QUIC handshake and [`MAX_HELLO`] bytes. Its connections cannot
-//! keep others out: see [`Door::make_room`].
+//! A peer without the secret gets no further than a QUIC handshake and [`MAX_HELLO`] bytes. Its
+//! connections cannot exclude other peers: see [`Door::make_room`].
 
 mod handshakes;
 mod over;
@@ -26,19 +26,20 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Connections at once that have not said the secret.
+/// Most concurrent connections that have not presented the secret.
 const MAX_STRANGERS: usize = 64;
 
-/// Those of one address: as many as it may begin at once.
+/// Most connections without the secret from one address: as many as it may begin at once.
 const MAX_OF_ADDRESS: usize = BURST as usize;
 
-/// From so many on, addresses have to be proved before anything is kept (RFC 9000 §8.1.2).
+/// Number of connections without the secret from which on a client must validate its address before
+/// any state is kept for it (RFC 9000 §8.1.2).
 const MAX_UNPROVED: usize = 8;
 
-/// A connection has so long to say the secret.
+/// Time that a connection has to present the secret.
 const GREETING: Duration = Duration::from_secs(10);
 
-/// Which session of a peer's: its paths have it in common.
+/// Identifier of a peer's session, which all its paths share.
 pub type Id = [u8; 16];
 
 #[derive(Debug)]
@@ -46,22 +47,22 @@ struct Connected {
     link: Link,
     remote: SocketAddr,
     accepted_at: Instant,
-    /// A question was answered: nothing more is expected.
+    /// True once the greeting was answered. After a question nothing more is expected.
     answered: bool,
-    /// A file comes on its stream: mode interop.
+    /// True if a file arrives on the connection's stream: mode interop.
     streamed: bool,
-    /// The session and the path, once the secret was said.
+    /// Session and path, once the secret was presented.
     joined: Option<(Id, usize)>,
 }
 
 impl Connected {
-    /// Whether it has not said the secret, and still may.
+    /// True if the connection has not presented the secret, and still may.
     fn is_stranger(&self) -> bool {
         self.joined.is_none() && !self.answered && !self.link.is_closing() && self.link.lost().is_none()
     }
 }
 
-/// An address, or the network of /64 that one host has in IPv6.
+/// Returns the address, or for IPv6 the /64 network that one host has for itself.
 fn network(remote: SocketAddr) -> IpAddr {
     match remote.ip().to_canonical() {
         IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from(u128::from(ip) >> 64 << 64)),
@@ -69,17 +70,18 @@ fn network(remote: SocketAddr) -> IpAddr {
     }
 }
 
-/// What came of looking at a connection.
+/// Result of the work on a connection.
 #[derive(Debug)]
 pub(crate) enum Heard {
     Nothing,
-    /// Somebody at this address has said a wrong secret.
+    /// A peer at this address presented a wrong secret.
     Rejected(SocketAddr),
-    /// A client wants something: to be [admitted](Door::admit), [answered](Door::answer) or refused.
+    /// A client presented a secret: the caller [admits](Door::admit), [answers](Door::answer) or
+    /// refuses it.
     Greeted(Hello, Guest),
-    /// It is a path, and packets may have come.
+    /// The connection is a path, and packets may have arrived.
     Packets(Id, usize),
-    /// It was a path; `done` if the peer has closed it on purpose.
+    /// The connection was a path and is lost; `done` if the peer closed it with the code `DONE`.
     Parted {
         id: Id,
         path: usize,
@@ -87,13 +89,13 @@ pub(crate) enum Heard {
     },
 }
 
-/// All connections.
+/// All connections of the accepting end.
 #[derive(Debug)]
 pub(crate) struct Door {
     settings: Settings,
     clients: Clients,
     endpoint: Endpoint,
-    /// For who wants to send a file on a stream.
+    /// Configuration of connections that carry a file on a stream.
     streamed: Option<Arc<ServerConfig>>,
     links: BTreeMap<ConnectionHandle, Connected>,
     handshakes: Handshakes,
@@ -103,7 +105,7 @@ pub(crate) struct Door {
 
 impl Door {
     /// # Errors
-    /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
+    /// [`Error::Setting`] if a setting is out of bounds; [`Error::Tls`].
     pub(crate) fn new(settings: Settings, identity: &Identity, clients: Clients) -> Result<Self, Error> {
         settings.check()?;
         let mut server = ServerConfig::with_crypto(Arc::new(identity.server()?));
@@ -120,12 +122,13 @@ impl Door {
         Ok(Self { settings, clients, endpoint, streamed, links, handshakes, over, replies })
     }
 
-    /// The limits of a client.
+    /// Returns the limits of a client.
     pub(crate) fn limits(&self, guest: &Guest) -> Limits {
         self.clients.limits(guest.number)
     }
 
-    /// Takes a UDP datagram that came from `remote` to the address `local`; the connection to look at.
+    /// Handles a UDP datagram from `remote` to the local address `local`. Returns the connection to
+    /// work on.
     pub(crate) fn handle_datagram(
         &mut self,
         now: Instant,
@@ -147,7 +150,8 @@ impl Door {
         }
     }
 
-    /// Likewise of several that came together, of `each` bytes but for the last; the connections to look at, each once where they are one's.
+    /// Handles UDP datagrams that arrived together, of `each` bytes except the last. Returns the
+    /// connections to work on; a connection with successive datagrams appears once.
     pub(crate) fn handle_datagrams(
         &mut self,
         now: Instant,
@@ -169,14 +173,15 @@ impl Door {
         self.replies.push(Outgoing { path: 0, remote, source, bytes, segment: None });
     }
 
-    /// Somebody wants to connect.
+    /// Handles a new connection attempt.
     fn meet(&mut self, now: Instant, incoming: Incoming) -> Option<ConnectionHandle> {
         let mut bytes = Vec::new();
         let remote = incoming.remote_address();
         let remote = SocketAddr::new(remote.ip().to_canonical(), remote.port());
         let address = network(remote);
         if !self.handshakes.has_room(now, address) {
-            // An answer would cost time, and its client would try again at once. Without one it waits.
+            // An answer would cost time, and the client would retry at once. Without an answer it
+            // waits.
             self.endpoint.ignore(incoming);
             return None;
         }
@@ -208,8 +213,9 @@ impl Door {
         None
     }
 
-    /// Ends the oldest connection without the secret, of the address that has most of these, if another one would be
-    /// too many. So an address with few of them always gets in.
+    /// Closes a connection without the secret if another one would exceed a limit. The oldest one
+    /// is closed: of this address if it has reached its limit, or else of the address with the most
+    /// such connections. So an address with few of them always gets in.
     fn make_room(&mut self, now: Instant, address: IpAddr) {
         let strangers = || self.links.iter().filter(|(_, connected)| connected.is_stranger());
         let mut by_address: BTreeMap<IpAddr, usize> = BTreeMap::from([(address, 0)]);
@@ -231,12 +237,12 @@ impl Door {
         }
     }
 
-    /// All connections, to be looked at when time has passed.
+    /// Returns all connections, to work on when time has passed.
     pub(crate) fn handles(&self) -> Vec<ConnectionHandle> {
         self.links.keys().copied().collect()
     }
 
-    /// One connection: its timers, its greeting, its end.
+    /// Works on one connection: its timers, its greeting, its end.
     pub(crate) fn work(&mut self, now: Instant, handle: ConnectionHandle) -> Heard {
         let Some(connected) = self.links.get_mut(&handle) else { return Heard::Nothing };
         let link = &mut connected.link;
@@ -278,30 +284,31 @@ impl Door {
         Heard::Nothing
     }
 
-    /// The next packet that came on a path.
+    /// Returns the next packet that arrived on a path.
     pub(crate) fn receive(&mut self, handle: ConnectionHandle) -> Option<Bytes> {
         self.links.get_mut(&handle).and_then(|connected| connected.link.receive())
     }
 
-    /// A connection is a path of a session's from now on.
+    /// Makes a connection a path of a session.
     pub(crate) fn admit(&mut self, handle: ConnectionHandle, id: Id, path: usize) {
         if let Some(connected) = self.links.get_mut(&handle) {
             connected.joined = Some((id, path));
         }
     }
 
-    /// The path of this session that a connection is.
+    /// Returns the path of session `id` that this connection is.
     pub(crate) fn path_of(&self, handle: ConnectionHandle, id: &Id) -> Option<usize> {
         let (of, path) = self.links.get(&handle)?.joined?;
         (of == *id).then_some(path)
     }
 
-    /// A connection's round trip, which its handshake has measured.
+    /// Returns the round-trip time of a connection, as its handshake measured it.
     pub(crate) fn round_trip(&self, handle: ConnectionHandle) -> Option<Duration> {
         self.links.get(&handle)?.link.round_trip()
     }
 
-    /// Says the answer to a greeting.
+    /// Sends the answer to a greeting. Returns false if the connection is gone, or its stream is
+    /// not open.
     pub(crate) fn answer(&mut self, now: Instant, handle: ConnectionHandle) -> bool {
         let Some(connected) = self.links.get_mut(&handle) else { return false };
         let window = if connected.streamed { self.settings.streamed_window() } else { self.settings.window };
@@ -314,7 +321,8 @@ impl Door {
         said.is_ok()
     }
 
-    /// A connection is a path in the place of what was there: that is as dead as its peer takes it for.
+    /// Makes a connection the current one of a path, and closes the previous one, which the peer
+    /// considers dead.
     pub(crate) fn replace(
         &mut self,
         now: Instant,
@@ -326,7 +334,7 @@ impl Door {
         }
     }
 
-    /// A connection is none of ours, and its peer told why.
+    /// Closes a connection, and tells the peer the reason.
     pub(crate) fn close(&mut self, now: Instant, handle: ConnectionHandle, code: u32, reason: &str) {
         if let Some(connected) = self.links.get_mut(&handle) {
             connected.joined = None;
@@ -336,7 +344,8 @@ impl Door {
         }
     }
 
-    /// Likewise all of a session, which is over: paths of it that come late are told the same. After so long none comes any more, because its peer has given up.
+    /// Closes all connections of a session that is over. Paths that join later get the same code
+    /// and reason, until the peer must have given up.
     pub(crate) fn end(&mut self, now: Instant, id: &Id, code: u32, reason: &str) {
         self.over.remember(now, now + self.settings.patience + GREETING, id, code, reason);
         for handle in self.handles() {
@@ -350,7 +359,7 @@ impl Door {
         Route { path: 0, burst: NonZeroUsize::new(self.settings.burst()).unwrap_or(NonZeroUsize::MIN) }
     }
 
-    /// Sends a packet of a path.
+    /// Sends a packet on a path.
     pub(crate) fn send(
         &mut self,
         now: Instant,
@@ -364,7 +373,7 @@ impl Door {
         }
     }
 
-    /// All datagrams that leave now.
+    /// Appends all datagrams that leave now to `out`.
     pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         out.append(&mut self.replies);
         let route = self.route();
@@ -373,7 +382,7 @@ impl Door {
         }
     }
 
-    /// When connections must be looked at next.
+    /// Returns the time at which connections need work next.
     pub(crate) fn next_wakeup(&self) -> Option<Instant> {
         let links = self.links.values().flat_map(|connected| {
             let greeting =
@@ -383,7 +392,7 @@ impl Door {
         links.flatten().min()
     }
 
-    /// Connections at the moment, of whoever it is.
+    /// Number of connections, with or without the secret.
     pub(crate) fn connections(&self) -> usize {
         self.links.len()
     }

@@ -1,43 +1,44 @@
-//! What can go wrong.
+//! Errors of transfers and their ends.
 
 use std::fmt;
 
-/// Why a transfer, or an end, cannot go on.
+/// Reason why a transfer, or an end, cannot go on.
 #[derive(Debug)]
 pub enum Error {
-    /// A fingerprint that cannot be read.
+    /// A fingerprint that cannot be parsed.
     Fingerprint(String),
-    /// A setting that is out of its bounds.
+    /// A setting that is out of bounds.
     Setting(String),
-    /// Keys, certificates or TLS.
+    /// An error of keys, certificates or TLS.
     Tls(String),
     /// A path could not be opened, or the peer refused it.
     Refused(String),
-    /// No answer has come from the peer, by a connection that was refused or by silence.
+    /// The peer has not answered: the network refused the connection, or no packet arrived in time.
     Absent(String),
     /// The peer has ended the connection.
     Ended(String),
     /// No path carries full datagrams.
     TooSmall(String),
-    /// The peer cannot have this connection now: it ends, was started anew, or has no room. Another one may succeed.
+    /// The peer cannot have this connection now: it is shutting down, was restarted, or has no
+    /// room. Another connection may succeed.
     Away(String),
-    /// Nothing was heard from the peer on any path for so many seconds.
+    /// The peer was silent on all paths for so many seconds.
     Silent(u64),
-    /// What the peer says cannot be read.
+    /// A message of the peer cannot be parsed.
     Malformed(&'static str),
-    /// The peer does what it must not.
+    /// The peer violates the protocol.
     Violation(&'static str),
-    /// All paths have carried what they may.
+    /// All paths have used up their budgets.
     Spent,
-    /// Who watched it wanted no more.
+    /// The caller stopped the transfer.
     Stopped,
-    /// What arrived is not what was sent, by its SHA-256.
+    /// The received data differs from the sent data, by its SHA-256.
     Differs,
-    /// The receiver could not keep what it got.
+    /// The receiver could not store the data.
     NotKept(String),
-    /// The transport or the scheduler.
+    /// An error of the transport or the scheduler.
     Transport(plait_transport::Error),
-    /// A file or a socket.
+    /// An error of a file or a socket.
     Io(std::io::Error),
 }
 

@@ -1,9 +1,12 @@
-//! The opening of a path. The sender says [`Hello`] on a QUIC stream, and the receiver answers [`Reply`] or closes the path. Which files are sent is said later, in
-//! [records](crate::files::records). A Hello that offers [nothing](Offer::QUESTION) is answered, and no transfer begins; one that offers
-//! [streams](Offer::STREAMS) opens a path for these. Numbers are in the network's order.
+//! The opening of a path. The sender sends [`Hello`] on a QUIC stream, and the receiver answers
+//! with [`Reply`] or closes the path. The files are described later, in
+//! [records](crate::files::records). A Hello that offers [nothing](Offer::QUESTION) is answered,
+//! but begins no transfer. A Hello that offers [streams](Offer::STREAMS) opens a path for streams.
+//! Numbers are in network byte order.
 //!
 //! ```text
-//! Hello  length 2 · secret 32 · session 16 · continues 1 bit, path 7 bits · paths 1 · segment 2 · size 8 · identity 32 · name (the rest, UTF-8)
+//! Hello  length 2 · secret 32 · session 16 · continues 1 bit, path 7 bits · paths 1 · segment 2
+//!        · size 8 · identity 32 · name (the rest, UTF-8)
 //! Reply  window 8
 //! ```
 
@@ -12,77 +15,78 @@ use crate::identity::Secret;
 use crate::names::{MAX_NAME, is_shown};
 use crate::settings::{LEAST_SEGMENT, MAX_LINKS, WINDOWS};
 
-/// Bytes of a Hello but for its name.
+/// Bytes of a Hello without its name.
 const FIXED: usize = 2 + 32 + 16 + 1 + 1 + 2 + 8 + 32;
 
-/// Bytes of a Hello at most.
+/// Most bytes of a Hello.
 pub const MAX_HELLO: usize = FIXED + MAX_NAME;
 
-/// Bytes of a reply.
+/// Bytes of a Reply.
 pub const REPLY_BYTES: usize = 8;
 
-/// The bit beside a path's number: the session continues.
+/// Bit beside the path number: the session continues.
 const CONTINUES: u8 = 0x80;
 
 /// An offer of one file or several.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Offer {
-    /// Its name for people.
+    /// Name for display.
     pub name: String,
-    /// Bytes in all, as far as they are known.
+    /// Bytes in total, as far as known.
     pub size: u64,
-    /// Equal for equal files: names, sizes and times of modification, as a SHA-256. A sender takes over from a silent one
-    /// with the same identity.
+    /// SHA-256 of the names, sizes and modification times: equal for equal files. A sender takes
+    /// over from a silent sender with the same identity.
     pub identity: [u8; 32],
 }
 
 impl Offer {
-    /// No file: the question whether one would be taken.
+    /// No file: asks whether the receiver would accept one.
     pub const QUESTION: Self = Self { name: String::new(), size: 0, identity: [0; 32] };
 
-    /// No file: streams, both ways, as many as there are. No files have this SHA-256.
+    /// No file: any number of streams, in both directions. No files have this SHA-256.
     pub const STREAMS: Self = Self { name: String::new(), size: 0, identity: [0xff; 32] };
 
-    /// Whether it is of these.
+    /// True if this is [`Offer::STREAMS`].
     #[must_use]
     pub fn is_streams(&self) -> bool {
         *self == Self::STREAMS
     }
 
-    /// Whether it is one.
+    /// True if this is [`Offer::QUESTION`].
     #[must_use]
     pub fn is_question(&self) -> bool {
         *self == Self::QUESTION
     }
 }
 
-/// What opens a path.
+/// First message on a path.
 #[derive(Clone, Debug)]
 pub struct Hello {
-    /// What the sender knows.
+    /// Secret of the client.
     pub secret: Secret,
-    /// Which paths belong together: random.
+    /// Random identifier that the paths of a session share.
     pub session: [u8; 16],
-    /// The path's number.
+    /// Number of the path.
     pub path: u8,
-    /// Whether another path of the session was answered already. An end without that session was started anew.
+    /// True if another path of the session was answered before. A receiver without that session was
+    /// restarted.
     pub continues: bool,
-    /// How many there are so far: more may come later.
+    /// Number of paths so far. More may come later.
     pub paths: u8,
     /// Payload bytes of a full segment.
     pub segment: u16,
-    /// What is sent.
+    /// The offer.
     pub offer: Offer,
 }
 
 impl Hello {
-    /// Whether another path of the same session may say this.
+    /// True if `other` may come from another path of the same session.
     #[must_use]
     pub fn agrees(&self, other: &Self) -> bool {
         self.offer == other.offer && self.segment == other.segment && self.secret.agrees(&other.secret)
     }
 
-    /// As bytes.
+    /// Encodes the Hello.
     ///
     /// # Panics
     /// If the name is longer than [`MAX_NAME`].
@@ -102,10 +106,10 @@ impl Hello {
         bytes
     }
 
-    /// From the beginning of a stream: `None` as long as it is not all there.
+    /// Decodes a Hello at the beginning of a stream. Returns `None` while bytes are missing.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if it is none, whatever may follow.
+    /// [`Error::Malformed`] if the bytes cannot become a Hello.
     pub fn decode(bytes: &[u8]) -> Result<Option<Self>, Error> {
         const MALFORMED: Error = Error::Malformed("greeting");
         let mut reader = Reader { bytes };
@@ -140,17 +144,17 @@ impl Hello {
 /// The answer: the receiver's window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reply {
-    /// How many bytes may be on their way, and wait for what is missing.
+    /// Most bytes that may be in flight or wait for missing data.
     pub window: u64,
 }
 
 impl Reply {
-    /// As bytes.
+    /// Encodes the Reply.
     pub fn encode(self) -> [u8; REPLY_BYTES] {
         self.window.to_be_bytes()
     }
 
-    /// From the beginning of a stream: `None` as long as it is not all there.
+    /// Decodes a Reply at the beginning of a stream. Returns `None` while bytes are missing.
     ///
     /// # Errors
     /// [`Error::Malformed`] if the window is not within [`WINDOWS`].

@@ -1,7 +1,8 @@
-//! Who is believed: the receiver by its certificate's fingerprint, the sender by a secret that both know.
+//! Authentication: the receiver by its certificate's fingerprint, the sender by a shared secret.
 //!
-//! There are no authorities and no names. The certificate is made by the receiver itself; the sender takes the one whose SHA-256 it was told and
-//! no other, and says the secret only to that one. Keys are Ed25519.
+//! There are no authorities and no names. The receiver makes its own certificate. The sender
+//! accepts only the certificate with the given SHA-256, and presents the secret only to that
+//! receiver. Keys are Ed25519.
 
 use crate::error::Error;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -21,16 +22,16 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// What a connection is for, told in TLS (ALPN): another program, or another version of what is said, is refused there.
+/// Application protocol (ALPN). TLS refuses another program, or another version of the protocol.
 const PROTOCOL: &[u8] = b"plait/4";
 
-/// Said of a certificate that has another fingerprint.
+/// Error text for a certificate with another fingerprint.
 pub(crate) const WRONG_CERTIFICATE: &str = "another certificate than that of the fingerprint";
 
-/// The name in the handshake, which means nothing.
+/// Server name in the handshake, which has no meaning.
 pub(crate) const NAME: &str = "plait";
 
-/// The SHA-256 of a certificate.
+/// SHA-256 of a certificate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fingerprint(pub [u8; 32]);
 
@@ -58,34 +59,35 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// What a sender has to know beside the fingerprint: the SHA-256 of a text that both ends were given.
+/// Shared secret, which a sender needs beside the fingerprint: the SHA-256 of a text that both ends
+/// were given.
 #[derive(Clone, Copy)]
 pub struct Secret(pub [u8; 32]);
 
 impl Secret {
-    /// Of a text.
+    /// Derives the secret from a text.
     pub fn new(text: &str) -> Self {
         Self(Sha256::digest(text.as_bytes()).into())
     }
 
-    /// Whether two are the same, in a time that does not tell where they differ.
+    /// True if both secrets are the same. The run time does not depend on where they differ.
     #[must_use]
     pub fn agrees(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
     }
 }
 
-/// It is never shown.
+/// Never shows the secret.
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }
 }
 
-/// Random bytes from the operating system.
+/// Returns random bytes of the operating system.
 ///
 /// # Errors
-/// If it has none.
+/// If the system has none.
 pub fn random<const N: usize>() -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     let random = rustls::crypto::ring::default_provider().secure_random;
@@ -93,15 +95,15 @@ pub fn random<const N: usize>() -> Result<[u8; N], Error> {
     Ok(bytes)
 }
 
-/// Bytes as digits.
+/// Formats bytes as hexadecimal digits.
 pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The text of a file that nobody but its owner may read.
+/// Reads the text of a file that only its owner may read.
 ///
 /// # Errors
-/// [`Error::Setting`] if others may, or it cannot be read.
+/// [`Error::Setting`] if others may read it, or it cannot be read.
 pub fn read_private(file: &Path) -> Result<String, Error> {
     let refused = |reason: String| Error::Setting(format!("{}: {reason}", file.display()));
     let mut open = File::open(file).map_err(|error| refused(error.to_string()))?;
@@ -114,10 +116,10 @@ pub fn read_private(file: &Path) -> Result<String, Error> {
     Ok(text)
 }
 
-/// The secret in a file: its first line.
+/// Reads the secret in a file: its first line.
 ///
 /// # Errors
-/// Those of [`read_private`], and [`Error::Setting`] if it is empty.
+/// Those of [`read_private`], and [`Error::Setting`] if the line is empty.
 pub fn secret_in(file: &Path) -> Result<String, Error> {
     let text = read_private(file)?;
     let line = text.lines().next().map(str::trim).filter(|line| !line.is_empty());
@@ -125,19 +127,19 @@ pub fn secret_in(file: &Path) -> Result<String, Error> {
         .ok_or_else(|| Error::Setting(format!("{}: its first line is empty", file.display())))
 }
 
-/// Whether a secret is so short that it can be guessed: each guess costs a handshake and nothing else.
+/// True if the secret is so short that it can be guessed. A guess costs only a handshake.
 pub fn is_weak(secret: &str) -> bool {
     secret.chars().count() < 12
 }
 
-/// Whether systemd guards a file as a credential of this service (`LoadCredential=`). The service's user may read it by an
-/// access control list, which shows as a permission of the group.
+/// True if systemd guards the file as a credential of this service (`LoadCredential=`). The
+/// service's user reads it by an access control list, which appears as a permission of the group.
 fn is_credential(file: &Path) -> bool {
     std::env::var_os("CREDENTIALS_DIRECTORY")
         .is_some_and(|folder| !folder.is_empty() && file.starts_with(folder))
 }
 
-/// A receiver's certificate and key, made by itself.
+/// A receiver's self-made certificate, and its key.
 #[derive(Debug)]
 pub struct Identity {
     certificate: CertificateDer<'static>,
@@ -145,10 +147,10 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// A new one.
+    /// Generates an identity.
     ///
     /// # Errors
-    /// If no key can be made.
+    /// If no key can be generated.
     pub fn generate() -> Result<Self, Error> {
         let failed = |error: rcgen::Error| Error::Tls(error.to_string());
         let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).map_err(failed)?;
@@ -160,11 +162,11 @@ impl Identity {
         })
     }
 
-    /// The identity in a file, which is made if it is not there: certificate and private key as PEM. Nobody but the owner
-    /// may read it.
+    /// Reads the identity in a file: certificate and private key as PEM. Creates the file if it
+    /// does not exist. Only the owner may read it.
     ///
     /// # Errors
-    /// [`Error::Setting`] if others may read it, or it holds no certificate and key.
+    /// [`Error::Setting`] if others may read it, or it contains no certificate and key.
     pub fn kept(file: &Path) -> Result<Self, Error> {
         let refused = |reason: String| Error::Setting(format!("{}: {reason}", file.display()));
         if !file.exists() {
@@ -190,8 +192,9 @@ impl Identity {
         })
     }
 
-    /// Derives an endpoint's connection IDs and their reset tokens from the key. So an end that was started anew with the
-    /// same key tells its peers at once that their connections are gone (RFC 9000 §10.3).
+    /// Derives an endpoint's connection IDs and their reset tokens from the key. So an end that was
+    /// restarted with the same key tells its peers at once that their connections are gone (RFC
+    /// 9000 §10.3).
     pub(crate) fn mark(&self, config: &mut EndpointConfig) {
         let derive = |label: &[u8]| {
             Sha256::new().chain_update(label).chain_update(self.key.secret_pkcs8_der()).finalize()
@@ -202,12 +205,12 @@ impl Identity {
         config.cid_generator(Arc::new(move || Box::new(HashedConnectionIdGenerator::from_key(ids))));
     }
 
-    /// What a sender has to be told.
+    /// Returns the fingerprint that a sender needs.
     pub fn fingerprint(&self) -> Fingerprint {
         fingerprint(&self.certificate)
     }
 
-    /// The receiver's side of TLS.
+    /// Returns the receiver's TLS configuration.
     ///
     /// # Errors
     /// [`Error::Tls`].
@@ -215,7 +218,7 @@ impl Identity {
         self.server_of(PROTOCOL)
     }
 
-    /// Likewise, for another application protocol (ALPN).
+    /// Returns the receiver's TLS configuration for another application protocol (ALPN).
     ///
     /// # Errors
     /// [`Error::Tls`].
@@ -227,13 +230,13 @@ impl Identity {
             .with_single_cert(vec![self.certificate.clone()], self.key.clone_key().into())
             .map_err(|error| tls(&error))?;
         config.alpn_protocols = vec![protocol.to_vec()];
-        // Nothing is resumed: every path proves the certificate.
+        // No session is resumed: every path proves the certificate.
         config.send_tls13_tickets = 0;
         QuicServerConfig::try_from(config).map_err(|error| Error::Tls(error.to_string()))
     }
 }
 
-/// The sender's side of TLS: it believes one certificate.
+/// Returns the sender's TLS configuration, which accepts one certificate.
 ///
 /// # Errors
 /// [`Error::Tls`].
@@ -241,7 +244,7 @@ pub fn client(pinned: Fingerprint) -> Result<QuicClientConfig, Error> {
     client_of(pinned, PROTOCOL)
 }
 
-/// Likewise, for another application protocol (ALPN).
+/// Returns the sender's TLS configuration for another application protocol (ALPN).
 ///
 /// # Errors
 /// [`Error::Tls`].
@@ -271,7 +274,7 @@ fn fingerprint(certificate: &CertificateDer<'_>) -> Fingerprint {
     Fingerprint(Sha256::digest(certificate).into())
 }
 
-/// Takes one certificate, whatever it says, if its key signs the handshake.
+/// Accepts one certificate, with any content, if its key signs the handshake.
 #[derive(Debug)]
 struct Pinned {
     pinned: Fingerprint,

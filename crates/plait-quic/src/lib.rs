@@ -1,33 +1,41 @@
-//! Files over several real paths at once, with any of Plait's schedulers.
+//! Transfers files over several real network paths at once, with any of Plait's schedulers.
 //!
 //! ```text
-//! file ──► Session: plait-transport's Multipath QUIC ──► one Link per path: a QUIC connection (noq) ──► UDP
-//!          (scheduler, windows, losses, order)              (TLS, pinned certificate, nothing else)
+//! file ──► Session: Multipath QUIC (plait-transport) ──► a Link per path: QUIC (noq) ──► UDP
+//!          (scheduler, windows, losses, order)           (TLS, pinned certificate, nothing else)
 //! ```
 //!
-//! Every path is a QUIC connection of its own from one local address, and the packets of the transport crate's endpoint travel in its
-//! datagrams (RFC 9221). So the state machine that is simulated is the one that sends: noq's congestion control is switched off
-//! ([`unlimited`]), it repeats no datagram, and what it acknowledges serves its own handshake alone. That the paths are not paths of *one*
-//! QUIC connection is deliberate: noq 1.4.0 acknowledges all paths on the lowest one, gives up those that are busy in one direction and needs the
-//! first to work (`tests/it/noq_multipath.rs` holds that, so that an update which mends it is noticed). Here no path needs another.
+//! Every path is a separate QUIC connection from one local address. Its datagrams (RFC 9221) carry
+//! the packets of the transport crate's endpoint, so the simulator and the real sender run the same
+//! state machine. noq's congestion control is switched off ([`unlimited`]). noq retransmits no
+//! datagram, and its acknowledgements serve only its own handshake.
 //!
-//! No sockets and no clock but in [`files`] and [`proxy`]: [`Sender`] and [`Receiver`] take datagrams and moments, and give datagrams.
+//! The paths are deliberately not paths of *one* QUIC connection. noq 1.4.0 acknowledges all paths
+//! on the lowest one, gives up paths that are busy in one direction, and needs the first path to
+//! work. `tests/it/noq_multipath.rs` checks this, so that a noq update with a fix is noticed. Here
+//! no path depends on another.
 //!
-//! - [`identity`]: certificates, fingerprints, who is believed;
+//! Only [`files`] and [`proxy`] use sockets and a clock. [`Sender`] and [`Receiver`] take datagrams
+//! and times, and return datagrams.
+//!
+//! - [`identity`]: certificates, fingerprints and secrets;
 //! - [`clients`]: clients of a listening end, with secrets and limits;
-//! - [`hello`]: the greeting of each path; [`files::records`]: the messages about files. This crate itself reads these and streams' records from the wire;
-//! - [`names`]: checks and display of files' names;
-//! - [`session`]: a transport endpoint, its packets as bytes, the payload;
-//! - [`source`]: where the payload comes from, and the application that writes and reads;
+//! - [`hello`]: the greeting of each path; [`files::records`]: the messages about files. This crate
+//!   parses these, and the records of streams, from the network itself;
+//! - [`names`]: checks and display of file names;
+//! - [`session`]: a transport endpoint, with its packets as bytes, and the payload;
+//! - [`source`]: the source of the payload, and the application that writes and reads it;
 //! - [`link`]: one QUIC connection;
-//! - [`recording`]: what happened at the end that sends, in a file;
+//! - [`recording`]: the events of the sending end, in a file;
 //! - [`sender`], [`receiver`]: the two ends;
-//! - [`streams`]: many streams of bytes, both ways, in the segments of one session;
+//! - [`streams`]: many byte streams, in both directions, in the segments of one session;
 //! - [`interop`]: one QUIC connection with QUIC's own multipath, to any peer;
-//! - [`terms`]: what a path costs, and how much it may carry;
-//! - [`measured`]: what a connection finds out about its paths; [`pilot`]: who may change the scheduler while it runs;
+//! - [`terms`]: the cost of a path, and its budget;
+//! - [`measured`]: measurement of a connection's paths; [`pilot`]: changes of the scheduler at run
+//!   time;
 //! - `auto` (feature `simulation`): the pilot that asks the simulator;
-//! - `tunnels` (feature `simulation`): the simulator's packets in real connections over its links: the engine `quic`;
+//! - `tunnels` (feature `simulation`): the simulator's packets in real connections over its links:
+//!   the engine `quic`;
 //! - [`files`], [`proxy`]: the ends with sockets, files or TCP connections, and a clock;
 //! - `report` (feature `simulation`): their events as JSON;
 //! - `command` (feature `program`): the commands `send`, `recv` and `proxy`.

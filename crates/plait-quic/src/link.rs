@@ -1,4 +1,4 @@
-//! One path: a QUIC connection, whose datagrams are the path's packets, and whose only stream opens it.
+//! One path: a QUIC connection. Its datagrams are the path's packets, and its only stream opens it.
 
 use crate::error::Error;
 use crate::identity::WRONG_CERTIFICATE;
@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-/// Why a connection was lost, in the words of its user.
+/// Describes the loss of a connection in words for the user.
 pub(crate) fn words(reason: &ConnectionError) -> String {
     match reason {
         ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() != u64::from(DONE) => {
@@ -29,18 +29,20 @@ pub(crate) fn words(reason: &ConnectionError) -> String {
     }
 }
 
-/// The reason for which an end closes a connection: nothing is left to do.
+/// Close code: nothing is left to do.
 pub(crate) const DONE: u32 = 0;
-/// The end refuses the session.
+/// Close code: the end refuses the session.
 pub(crate) const REFUSED: u32 = 1;
-/// Something is wrong with this connection only.
+/// Close code: this connection alone has a fault.
 pub(crate) const BROKEN: u32 = 2;
-/// Full datagrams do not get through on it.
+/// Close code: full datagrams do not get through on this connection.
 pub(crate) const NARROW: u32 = 3;
-/// The end cannot have this session now: it ends, was started anew, or has no room. Another session may succeed.
+/// Close code: the end cannot have this session now. It is shutting down, was restarted, or has no
+/// room. Another session may succeed.
 pub(crate) const AWAY: u32 = 4;
 
-/// Whether a reason is a decision of the peer or of TLS about the session; silence, restarts and faults of one connection are none.
+/// True if the peer or TLS rejected or ended the session on purpose. Silence, restarts and faults
+/// of one connection do not count.
 pub(crate) fn is_meant(reason: &ConnectionError) -> bool {
     match reason {
         ConnectionError::ApplicationClosed(close) => close.error_code.into_inner() <= u64::from(REFUSED),
@@ -51,35 +53,36 @@ pub(crate) fn is_meant(reason: &ConnectionError) -> bool {
     }
 }
 
-/// Whether the peer's program cannot have the session now.
+/// True if the peer cannot have the session now.
 pub(crate) fn is_away(reason: &ConnectionError) -> bool {
     matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(AWAY))
 }
 
-/// Whether the peer's full datagrams do not get through.
+/// True if the peer's full datagrams do not get through.
 pub(crate) fn is_narrow(reason: &ConnectionError) -> bool {
     matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(NARROW))
 }
 
-/// UDP datagrams for the network, all to one peer.
+/// UDP datagrams to send, all to one peer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outgoing {
-    /// The path, whose local address they leave from; a receiver has one socket, and says 0.
+    /// Path whose local address is the source. A receiver has one socket, and sets 0.
     pub path: usize,
-    /// Where to.
+    /// Destination.
     pub remote: SocketAddr,
-    /// From which address, where the socket has several.
+    /// Source address, if the socket has several.
     pub source: Option<IpAddr>,
-    /// Their payload, one after the other.
+    /// Payloads of the datagrams, one after the other.
     pub bytes: Vec<u8>,
-    /// Bytes of each but the last; `None` if there is only one.
+    /// Bytes of each datagram but the last; `None` for a single datagram.
     pub segment: Option<usize>,
 }
 
-/// Bytes of datagrams that leave at once (GSO) at most.
+/// Most bytes of datagrams that leave at once (GSO).
 const MOST_AT_ONCE: u16 = 60_000;
 
-/// A datagram of a size counts as one that the path does not carry after so many lost probes (RFC 8899 §5.1.2: MAX_PROBES).
+/// Lost probes of a size after which the path does not carry that size (RFC 8899 §5.1.2:
+/// MAX_PROBES).
 const MAX_PROBES: u64 = 3;
 
 /// One QUIC connection.
@@ -90,11 +93,11 @@ pub(crate) struct Link {
     stream: Option<StreamId>,
     connected: bool,
     heard: Vec<u8>,
-    /// What comes on the stream is taken by [`Link::drain`].
+    /// True once [`Link::drain`] reads the stream.
     drained: bool,
     lost: Option<ConnectionError>,
     closing: bool,
-    /// Datagrams that were too large for noq.
+    /// Number of packets that were too large for noq's datagrams.
     oversized: u64,
 }
 
@@ -114,27 +117,27 @@ impl Link {
         }
     }
 
-    /// The handshake is done.
+    /// True once the handshake is done.
     pub(crate) fn is_connected(&self) -> bool {
         self.connected
     }
 
-    /// Whether noq's endpoint knows it by this handle.
+    /// True if noq's endpoint knows the connection by this handle.
     pub(crate) fn is(&self, handle: ConnectionHandle) -> bool {
         self.handle == handle
     }
 
-    /// Why there is no connection any more.
+    /// Returns the reason why the connection is lost.
     pub(crate) fn lost(&self) -> Option<&ConnectionError> {
         self.lost.as_ref()
     }
 
-    /// This end has closed it.
+    /// True if this end has closed the connection.
     pub(crate) fn is_closing(&self) -> bool {
         self.closing
     }
 
-    /// Nothing is left to do for it: to be forgotten.
+    /// True if nothing is left to do for the connection, so that it can be forgotten.
     pub(crate) fn is_drained(&self) -> bool {
         self.connection.is_drained()
     }
@@ -143,12 +146,13 @@ impl Link {
         self.connection.handle_event(event);
     }
 
-    /// When [`Link::work`] must be called next.
+    /// Returns the time at which [`Link::work`] must be called next.
     pub(crate) fn next_wakeup(&self) -> Option<Instant> {
         self.connection.poll_timeout()
     }
 
-    /// After any input: timers, and what noq has to tell the endpoint and us. At most `limit` bytes of the stream are read.
+    /// Handles timers and noq's events, after any input. Buffers at most `limit` bytes of the
+    /// stream.
     pub(crate) fn work(&mut self, now: Instant, endpoint: &mut Endpoint, limit: usize) {
         if self.connection.poll_timeout().is_some_and(|due| due <= now) {
             self.connection.handle_timeout(now);
@@ -183,16 +187,16 @@ impl Link {
         {
             self.heard.extend_from_slice(&chunk.bytes);
         }
-        // What it asks to be sent leaves with the next `transmit` anyway.
+        // The next `transmit` sends any resulting frames anyway.
         let _ = chunks.finalize();
     }
 
-    /// What the peer has said on the stream so far.
+    /// Returns the bytes that the peer has sent on the stream so far.
     pub(crate) fn heard(&self) -> &[u8] {
         &self.heard
     }
 
-    /// Says something on the stream, which the side opens that connects.
+    /// Writes a message on the stream. The side that connects opens the stream.
     pub(crate) fn say(&mut self, bytes: &[u8]) -> Result<(), Error> {
         const UNSAID: Error = Error::Malformed("stream limit");
         if self.stream.is_none() {
@@ -205,19 +209,20 @@ impl Link {
         }
     }
 
-    /// Says as much on the stream as there is room for: how much that was.
+    /// Writes as many bytes on the stream as there is room for, and returns their number.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> usize {
         let Some(id) = self.stream else { return 0 };
         self.connection.send_stream(id).write(bytes).unwrap_or(0)
     }
 
-    /// From now on so many bytes may come on the stream before they are taken.
+    /// Allows `window` bytes to arrive before they are read. From now on [`Link::drain`] reads the
+    /// stream.
     pub(crate) fn widen(&mut self, window: u64) {
         self.drained = true;
         self.connection.set_receive_window(VarInt::from_u64(window).unwrap_or(VarInt::MAX));
     }
 
-    /// The bytes that came on the stream since the last time.
+    /// Passes the bytes that arrived on the stream since the last call to `take`.
     pub(crate) fn drain(&mut self, mut take: impl FnMut(Bytes)) {
         let Some(id) = self.stream else { return };
         let mut stream = self.connection.recv_stream(id);
@@ -225,38 +230,38 @@ impl Link {
         while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
             take(chunk.bytes);
         }
-        // What it asks to be sent leaves with the next `transmit` anyway.
+        // The next `transmit` sends any resulting frames anyway.
         let _ = chunks.finalize();
     }
 
-    /// Bytes of UDP datagrams that came on each of its paths, as far as it still has them.
+    /// Returns the bytes of UDP datagrams that arrived on each path that noq still knows.
     pub(crate) fn carried(&mut self) -> Vec<(PathId, u64)> {
         let paths = self.connection.paths().into_iter();
         let bytes = |id| self.connection.path_stats(id).map(|stats| (id, stats.udp_rx.bytes));
         paths.filter_map(bytes).collect()
     }
 
-    /// The round trip by noq's samples, which are those of the handshake at first.
+    /// Returns the round-trip time by noq's samples, at first those of the handshake.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         self.connection.rtt(PathId::ZERO).filter(|round_trip| *round_trip != INITIAL_RTT)
     }
 
-    /// Bytes of a UDP datagram's payload that the path is known to carry, or taken to.
+    /// Bytes of UDP payload that the path is known, or assumed, to carry.
     pub(crate) fn mtu(&self) -> u16 {
         self.connection.current_mtu()
     }
 
-    /// Whether probes of a larger datagram got lost, as often as MTU discovery tries.
+    /// True if as many probes of a larger datagram were lost as MTU discovery sends.
     pub(crate) fn has_lost_probes(&mut self) -> bool {
         self.connection.path_stats(PathId::ZERO).is_some_and(|stats| stats.lost_plpmtud_probes >= MAX_PROBES)
     }
 
-    /// Sends a packet of the path. One that cannot be sent is lost, as on any path.
+    /// Sends a packet of the path. A packet that cannot be sent counts as lost, as on any path.
     pub(crate) fn send(&mut self, now: Instant, packet: Bytes, route: Route, out: &mut Vec<Outgoing>) {
         match self.connection.datagrams().send(packet, false) {
             Err(SendDatagramError::Blocked(packet)) => {
                 self.transmit(now, route, out);
-                // noq has given away all that it had: there is room, or the connection is none any more.
+                // noq has sent all queued datagrams: now there is room, or the connection is lost.
                 let _ = self.connection.datagrams().send(packet, false);
             }
             Err(SendDatagramError::TooLarge) => self.oversized += 1,
@@ -264,12 +269,12 @@ impl Link {
         }
     }
 
-    /// The next packet that arrived on the path.
+    /// Returns the next packet that arrived on the path.
     pub(crate) fn receive(&mut self) -> Option<Bytes> {
         self.connection.datagrams().recv()
     }
 
-    /// All that leaves now.
+    /// Appends all datagrams that leave now to `out`.
     pub(crate) fn transmit(&mut self, now: Instant, route: Route, out: &mut Vec<Outgoing>) {
         let mut bytes = Vec::new();
         let fits = NonZeroUsize::new(usize::from(MOST_AT_ONCE / self.mtu())).unwrap_or(NonZeroUsize::MIN);
@@ -284,7 +289,7 @@ impl Link {
         }
     }
 
-    /// Ends it, and tells the peer why.
+    /// Closes the connection, and tells the peer the reason.
     pub(crate) fn close(&mut self, now: Instant, code: u32, reason: &str) {
         self.closing = true;
         self.connection.close(now, VarInt::from_u32(code), Bytes::copy_from_slice(reason.as_bytes()));
@@ -295,7 +300,7 @@ impl Link {
     }
 }
 
-/// Where a link's datagrams leave, and how many at once.
+/// Path of a link's datagrams, and the number that leaves at once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Route {
     pub(crate) path: usize,

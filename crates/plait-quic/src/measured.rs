@@ -1,63 +1,72 @@
-//! What a connection finds out about its paths while it runs, from what its transport counts anyway. No clock, no I/O.
+//! Measurement of a connection's paths while it runs, from the transport's own counters. No clock,
+//! no I/O.
 //!
-//! - **Rate**: the delivery rate, bytes acknowledged by the time that took, as in draft-cheng-iccrg-delivery-rate-estimation-02, over *rounds* of a round trip
-//!   and [`ROUND_PACKETS`] packets at least rather than by packet. In rounds in which a queue stood all the time the path was busy, and that is its capacity: the upper quartile of these;
-//!   as long as there are too few, the largest of all rounds, as BBR takes it, which is a lower bound.
-//! - **Round trips**: the smallest one so far, and the smoothed one.
-//! - **Queue**: the longest round trip less the smallest. It is the queue's size if it ever overflowed, else the queue is at least so long.
-//! - **Losses** that are not the connection's own doing: the share of packets that were lost while the queue was less than half as long as it has ever been. Those that
-//!   were found lost while it was longer, or within two round trips after that (packets that leave together overflow a short queue, and it has drained when that is found), are taken for its overflow,
-//!   and packets that arrived meanwhile are not counted either. That is the
-//!   backlog's measure of TCP Veno (Fu and Liew, IEEE JSAC 21(2), 2003) with the queue's own length in the place of three packets. Where a queue
-//!   stands all the time, as in a path that a large buffer keeps full, nothing is left to count and the share is not known: then it counts as none.
+//! - **Rate**: the delivery rate, acknowledged bytes divided by elapsed time, as in
+//!   draft-cheng-iccrg-delivery-rate-estimation-02. It is taken over *rounds* instead of packets. A
+//!   round has at least one round trip and [`ROUND_PACKETS`] packets. If a queue stood during the
+//!   whole round, the path was busy, and the rate is its capacity: the upper quartile of these
+//!   rounds counts. As long as there are too few of them, the largest rate of all rounds counts, as
+//!   in BBR. That rate is a lower bound.
+//! - **Round trips**: the smallest round-trip time so far, and the smoothed one.
+//! - **Queue**: the longest round-trip time minus the smallest. It is the size of the queue if the
+//!   queue ever overflowed, and else a lower bound.
+//! - **Losses** that the connection did not cause: the share of packets lost while the queue was
+//!   less than half as long as it has ever been. Losses found while the queue is longer, or within
+//!   two round trips after that, count as its overflow. The two round trips are needed because
+//!   packets that leave together overflow a short queue, which has drained when the loss is found.
+//!   Packets that arrive in that time are not counted either. This is the backlog measure of TCP
+//!   Veno (Fu and Liew, IEEE JSAC 21(2), 2003), with the queue's own length instead of three
+//!   packets. If a queue always stands, as on a path with a large full buffer, nothing is left to
+//!   count: the share is unknown, and counts as zero.
 
 use plait_sched::{Duration, Path, PathState, Time};
 use plait_transport::PathTotals;
 use std::collections::VecDeque;
 use std::fmt;
 
-/// Packets of a round at least: two that are acknowledged together are no more than a sixteenth.
+/// Fewest packets of a round: two that are acknowledged together are at most a sixteenth of it.
 pub const ROUND_PACKETS: u64 = 32;
 
-/// Rounds that are remembered.
+/// Number of remembered rounds.
 const ROUNDS: usize = 24;
 
-/// Rounds from which on a path is known: in so many it was busy, or so many did not have a quarter more than all before, as BBR finds that a pipe is full.
+/// Rounds after which a path is known. Either so many rounds were busy, or the last `LEVEL_ROUNDS`
+/// rounds did not exceed all rounds before by a quarter. BBR detects a full pipe in this way.
 const BUSY_ROUNDS: usize = 3;
 const LEVEL_ROUNDS: usize = 3;
 const GROWS: f64 = 1.25;
 
-/// Packets, lost ones included, of which a share of losses is told.
+/// Fewest packets, lost ones included, for which a share of losses is reported.
 const TALLIED: f64 = 100.0;
 
-/// A round lasts so long at least.
+/// Shortest duration of a round.
 const LEAST_ROUND: Duration = Duration::from_millis(20);
 
-/// A queue stands from that on, or an eighth of the round trip.
+/// Queueing delay of a standing queue, unless an eighth of the round-trip time is longer.
 const STANDING: Duration = Duration::from_millis(2);
 
-/// What a path was found to be.
+/// Measurement of one path.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Measured {
-    /// Which.
+    /// Index of the path.
     pub path: usize,
-    /// What it delivers when it is busy, in bit/s of IP packets.
+    /// Delivery rate while the path is busy, in bit/s of IP packets.
     pub rate_bps: f64,
-    /// The path was seen busy, so that this is its capacity; else it is at least that.
+    /// True if the path was busy, so that the rate is its capacity; else the rate is a lower bound.
     pub busy: bool,
-    /// The smallest round trip.
+    /// Smallest round-trip time.
     pub round_trip: Duration,
-    /// The smoothed one.
+    /// Smoothed round-trip time.
     pub recent: Duration,
-    /// The share of packets that are lost whether or not the queue is full, as far as it is known.
+    /// Share of packets that are lost whether or not the queue is full, as far as known.
     pub loss: f64,
-    /// The longest that packets waited in the queue.
+    /// Longest queueing delay.
     pub queue: Duration,
-    /// The queue overflowed, so that it is no longer than that.
+    /// True if the queue overflowed, so that it is no longer than `queue`.
     pub overflowed: bool,
-    /// Packets that were acknowledged.
+    /// Number of acknowledged packets.
     pub packets: u64,
-    /// Rounds that were measured.
+    /// Number of measured rounds.
     pub rounds: u64,
 }
 
@@ -70,41 +79,42 @@ impl fmt::Display for Measured {
     }
 }
 
-/// All paths of a connection.
+/// Measurements of all paths of a connection.
 #[derive(Clone, Debug)]
 pub struct Measure {
     gauges: Vec<Gauge>,
-    /// Bytes that a full packet counts in windows, and bytes of its IP packet.
+    /// Bytes of a full packet as windows count it, and bytes of its IP packet.
     counted: u64,
     wire: u64,
 }
 
 impl Measure {
-    /// Of so many paths on which nothing was sent yet. A full packet counts `counted` bytes in windows, and has `wire` bytes with all headers.
+    /// Starts the measurement of paths on which nothing was sent yet. A full packet counts
+    /// `counted` bytes in windows, and has `wire` bytes with all headers.
     pub fn new(paths: usize, counted: u64, wire: u64) -> Self {
         Self { gauges: vec![Gauge::default(); paths], counted: counted.max(1), wire }
     }
 
-    /// How a path stands at this moment. To be told often: several times in a round trip.
+    /// Takes the current state of a path. Call it often: several times per round trip.
     pub fn look(&mut self, now: Time, facts: &Path, totals: &PathTotals) {
         let path = facts.id.index();
         self.gauges.resize(self.gauges.len().max(path + 1), Gauge::default());
         self.gauges[path].look(now, facts, totals, self.counted);
     }
 
-    /// The paths in use, or nothing if one of them is not known well enough.
+    /// Returns the paths in use, or `None` if one of them is not known well enough.
     pub fn known(&self) -> Option<Vec<Measured>> {
         let used = self.gauges.iter().enumerate().filter(|(_, gauge)| gauge.used);
         used.map(|(path, gauge)| gauge.is_known().then(|| self.measured(path))).collect()
     }
 
-    /// What is known of a path, however little.
+    /// Returns the measurement of a path, even if little is known.
     pub fn measured(&self, path: usize) -> Measured {
         let gauge = &self.gauges[path];
         let loss = gauge.loss();
         Measured {
             path,
-            // What a wire loses, it has carried.
+            // Lost packets have used the path's capacity, too.
             rate_bps: gauge.rate() * 8.0 * self.wire as f64 / self.counted as f64 / (1.0 - loss),
             busy: gauge.busy().count() >= BUSY_ROUNDS,
             round_trip: gauge.least,
@@ -118,14 +128,14 @@ impl Measure {
     }
 }
 
-/// A round that is over.
+/// A finished round.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     bytes_per_second: f64,
     busy: bool,
 }
 
-/// One path.
+/// State of the measurement of one path.
 #[derive(Clone, Debug, Default)]
 struct Gauge {
     used: bool,
@@ -134,13 +144,13 @@ struct Gauge {
     recent: Duration,
     most_delay: Duration,
     overflowed: bool,
-    /// The queue was long: what is found lost until then is of its overflow.
+    /// The queue was long: losses found before this time count as its overflow.
     excused_until: Time,
-    /// Packets that arrived, and were lost, while the queue was short.
+    /// Packets that arrived, and packets that were lost, while the queue was short.
     arrived: f64,
     lost: f64,
     began: Option<(Time, u64)>,
-    /// The shortest wait of the round.
+    /// Shortest queueing delay of the round.
     least_delay: Option<Duration>,
     last: VecDeque<Round>,
     rounds: u64,
@@ -172,10 +182,10 @@ impl Gauge {
         }
     }
 
-    /// Which losses are the queue's.
+    /// Separates losses by an overflow of the queue from other losses.
     fn tally(&mut self, now: Time, delay: Duration, totals: &PathTotals, counted: u64) {
         let arrived = totals.acknowledged.saturating_sub(self.before.acknowledged) as f64 / counted as f64;
-        // Those that came late are none.
+        // The difference is negative if packets that counted as lost have arrived late.
         let lost = totals.lost as f64 - self.before.lost as f64;
         self.most_delay = self.most_delay.max(delay);
         if delay * 2 >= self.most_delay && delay >= STANDING {
@@ -198,7 +208,7 @@ impl Gauge {
         self.last.iter().filter(|round| round.busy)
     }
 
-    /// Bytes per second.
+    /// Rate in bytes per second.
     fn rate(&self) -> f64 {
         let mut rates: Vec<f64> = self.busy().map(|round| round.bytes_per_second).collect();
         if rates.len() < BUSY_ROUNDS {

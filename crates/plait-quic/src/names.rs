@@ -1,12 +1,13 @@
-//! Names of files: checks and display.
+//! Checks and display of file names.
 
-/// Bytes of a name at most, as file systems have it.
+/// Most bytes of a name, as in file systems.
 pub const MAX_NAME: usize = 255;
 
-/// Begins the names of files that are not whole yet.
+/// Prefix of the names of incomplete files.
 pub const PART: &str = ".plait-";
 
-/// Why a name cannot be a file's in a folder; `None` if it can. Names have bytes, of which most are UTF-8.
+/// Returns the reason why a file in a folder cannot have this name; `None` if it can. Names consist
+/// of bytes, of which most are UTF-8.
 #[must_use]
 pub fn trouble(name: &[u8]) -> Option<String> {
     let code = |character: char| format!("the character U+{:04X}", u32::from(character));
@@ -24,21 +25,22 @@ pub fn trouble(name: &[u8]) -> Option<String> {
     }
 }
 
-/// Text without anything that a terminal obeys or that shows another text.
+/// Escapes all characters that a terminal obeys or that disguise the text.
 #[must_use]
 pub fn shown(text: &str) -> String {
     let escaped = |one: char| if is_shown(one) { one.to_string() } else { one.escape_unicode().to_string() };
     text.chars().map(escaped).collect()
 }
 
-/// A name or path likewise.
+/// Escapes characters of a file name or path that a terminal obeys or that disguise the text.
 #[must_use]
 pub fn shown_name(name: &[u8]) -> String {
     shown(&String::from_utf8_lossy(name))
 }
 
-/// Neither a control character nor one that changes the direction of writing or breaks lines (Unicode Standard Annex 9;
-/// UTS 39 §3.1 refuses them in identifiers): `exe.txt` may be the end of `txt.exe`.
+/// True if the character is neither a control character nor one that changes the text direction or
+/// breaks lines (Unicode Standard Annex 9; UTS 39 §3.1 refuses them in identifiers). With such
+/// characters `exe.txt` may be the end of `txt.exe`.
 #[must_use]
 pub fn is_shown(character: char) -> bool {
     !character.is_control()

@@ -1,45 +1,47 @@
-//! Who may put another scheduler in the place of the one that decides, while a session runs.
+//! Changes of the scheduler while a session runs.
 
 use crate::measured::Measured;
 use crate::session::Session;
 use plait_sched::{Scheduler, Time};
 use std::fmt;
 
-/// Looks at a session while it runs.
+/// Observes a running session, and may change its scheduler.
 pub trait Pilot<W: Scheduler>: fmt::Debug + Send {
-    /// Who shall decide from now on, if that is somebody else. Asked whenever something may leave; `left` is what was not acknowledged yet of what is to be sent, where
-    /// that has an end.
+    /// Returns the new scheduler, or `None` to keep the current one. Called whenever data may
+    /// leave. `left` is the number of bytes that are not acknowledged yet; `None` if the data has
+    /// no end.
     fn look(&mut self, now: Time, session: &Session<W>, left: Option<u64>) -> Option<W>;
 
-    /// What it changed so far.
+    /// Returns the changes so far.
     fn changes(&self) -> &[Change];
 }
 
-/// How much faster one scheduler is than another, in percent of the other's goodput, and where 95 of 100 such intervals have it.
+/// Gain of one scheduler over another, in percent of the other's goodput, with its 95 % confidence
+/// interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Gain {
-    /// The mean.
+    /// Mean gain.
     pub percent: f64,
-    /// The interval's ends.
+    /// Lower end of the interval.
     pub low: f64,
-    /// See `low`.
+    /// Upper end of the interval.
     pub high: f64,
-    /// Runs of each of both.
+    /// Number of runs of each scheduler.
     pub seeds: usize,
 }
 
-/// A scheduler in the place of another.
+/// A change of the scheduler.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Change {
-    /// Since the session began.
+    /// Time since the beginning of the session.
     pub at: Time,
-    /// Who decided before.
+    /// Scheduler before the change.
     pub from: String,
-    /// Who decides from then on.
+    /// Scheduler after the change.
     pub to: String,
-    /// By how much it was better in the simulator.
+    /// Gain in the simulator.
     pub gain: Gain,
-    /// On which paths.
+    /// Measured paths that the simulator was given.
     pub paths: Vec<Measured>,
 }
 
@@ -58,7 +60,8 @@ impl fmt::Display for Change {
 
 #[cfg(feature = "simulation")]
 impl Change {
-    /// As JSON, with the paths' names, or their numbers where they have none.
+    /// Returns the change as JSON, with the names of the paths, or their numbers if they have no
+    /// names.
     pub fn to_json(&self, names: &[String]) -> serde_json::Value {
         let path = |path: &Measured| {
             serde_json::json!({

@@ -1,5 +1,7 @@
-//! The end that takes transfers. An offer ([`Event::Begun`]) is answered by [`Receiver::accept`] or [`Receiver::refuse`]. After any input ([`Receiver::handle_datagram`], [`Receiver::handle_timeout`], [`Receiver::conclude`]) call
-//! [`Receiver::poll`] until it has nothing, then [`Receiver::transmit`], and look at [`Receiver::next_wakeup`].
+//! The end that receives transfers. [`Receiver::accept`] or [`Receiver::refuse`] answers an offer
+//! ([`Event::Begun`]). After any input ([`Receiver::handle_datagram`],
+//! [`Receiver::handle_timeout`], [`Receiver::conclude`]) call [`Receiver::poll`] until it returns
+//! `None`. Then call [`Receiver::transmit`], and check [`Receiver::next_wakeup`].
 
 mod greeting;
 mod streamed;
@@ -26,10 +28,10 @@ use streamed::Streamed;
 pub struct Receiver {
     settings: Settings,
     door: Door,
-    /// Offers that nobody has answered.
+    /// Offers without an answer.
     waiting: BTreeMap<Id, Waiting>,
     transfers: BTreeMap<Id, Transfer>,
-    /// Files that come on a stream: mode interop.
+    /// Files that arrive on a stream: mode interop.
     streamed: BTreeMap<Id, Streamed>,
     events: VecDeque<Event>,
     packets: Vec<(PathId, Bytes)>,
@@ -37,12 +39,13 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// An end that waits for clients with their secrets.
+    /// Creates an end that waits for clients with their secrets.
     ///
     /// # Errors
-    /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
+    /// [`Error::Setting`] if a setting is out of bounds; [`Error::Tls`].
     pub fn new(settings: Settings, identity: &Identity, clients: impl Into<Clients>) -> Result<Self, Error> {
-        // Its own data is short, and leaves on the path with the shortest round trip.
+        // The receiver's own data is short, and leaves on the path with the shortest round-trip
+        // time.
         let scheduler = Builtin::new("lowest-rtt", &[]).map_err(|error| Error::Setting(error.to_string()))?;
         Ok(Self {
             settings,
@@ -56,7 +59,7 @@ impl Receiver {
         })
     }
 
-    /// Takes a UDP datagram that came from `remote` to the address `local`.
+    /// Handles a UDP datagram from `remote` to the local address `local`.
     pub fn handle_datagram(
         &mut self,
         now: Instant,
@@ -69,7 +72,8 @@ impl Receiver {
         }
     }
 
-    /// Takes several that came together, of `each` bytes but for the last: what follows from them is done once for all.
+    /// Handles UDP datagrams that arrived together, of `each` bytes except the last. The work that
+    /// follows is done once for all of them.
     pub fn handle_datagrams(
         &mut self,
         now: Instant,
@@ -83,7 +87,8 @@ impl Receiver {
         }
     }
 
-    /// Call when [`Receiver::next_wakeup`] has come; harmless at any other time.
+    /// Handles timers. Call it when [`Receiver::next_wakeup`] has come; it is harmless at any other
+    /// time.
     pub fn handle_timeout(&mut self, now: Instant) {
         for handle in self.door.handles() {
             self.work(now, handle);
@@ -98,7 +103,7 @@ impl Receiver {
         }
         for (id, said) in silent {
             if said {
-                // What became of the file is settled; only the sender's last word got lost.
+                // The outcome is settled; only the sender's last message was lost.
                 self.finish(now, &id);
             } else {
                 over.push((id, Err(Error::Silent(self.settings.patience.as_secs()))));
@@ -116,7 +121,7 @@ impl Receiver {
         self.give_way(now, None);
     }
 
-    /// One connection: its timers, its greeting, what arrived on it.
+    /// Works on one connection: its timers, its greeting, its packets.
     fn work(&mut self, now: Instant, handle: ConnectionHandle) {
         match self.door.work(now, handle) {
             Heard::Nothing => {}
@@ -127,7 +132,7 @@ impl Receiver {
         }
     }
 
-    /// The packets that came on a path.
+    /// Handles the packets that arrived on a path.
     fn take(&mut self, now: Instant, handle: ConnectionHandle, id: &Id, path: usize) {
         let Some(transfer) = self.transfers.get_mut(id) else { return self.pull(now, handle, id) };
         let time = transfer.time(now);
@@ -142,7 +147,7 @@ impl Receiver {
         }
     }
 
-    /// What is in order goes on.
+    /// Delivers the bytes that are in order.
     fn deliver(&mut self, now: Instant, id: &Id) {
         let Some(transfer) = self.transfers.get_mut(id) else { return };
         while let Some(bytes) = transfer.session.read() {
@@ -154,12 +159,12 @@ impl Receiver {
         }
     }
 
-    /// The bytes that a client may send in a transfer.
+    /// Returns the allowance of a client for one transfer.
     pub(crate) fn allowance(&self, from: &Guest) -> Allowance {
         Allowance::of(self.door.limits(from))
     }
 
-    /// Says something to the sender of a transfer.
+    /// Queues bytes for the sender of a transfer.
     pub fn say(&mut self, id: &Id, bytes: &[u8]) {
         if let Some(transfer) = self.transfers.get_mut(id) {
             transfer.said.push(bytes);
@@ -168,7 +173,7 @@ impl Receiver {
         }
     }
 
-    /// Ends a transfer with this outcome, as soon as its sender has everything that was said.
+    /// Ends a transfer with this outcome, once its sender has received all queued bytes.
     pub fn conclude(&mut self, now: Instant, id: &Id, outcome: Result<(), Error>) {
         if let Some(transfer) = self.transfers.get_mut(id) {
             transfer.concluded.get_or_insert((now, outcome));
@@ -177,13 +182,14 @@ impl Receiver {
         }
     }
 
-    /// A transfer is not wanted, or cannot go on: the sender is told why.
+    /// Ends a transfer that is not wanted, or cannot go on, and tells the sender the reason.
     pub fn refuse(&mut self, now: Instant, id: &Id, reason: &str) {
         self.door.end(now, id, REFUSED, reason);
         self.end(now, id, Err(Error::NotKept(reason.to_owned())));
     }
 
-    /// A path's connection is gone. If the sender closed it, having heard the verdict, all is done.
+    /// Handles the loss of a path's connection. If the sender closed it after the outcome, the
+    /// transfer is finished.
     fn part(&mut self, now: Instant, id: &Id, path: usize, handle: ConnectionHandle, done: bool) {
         let Some(transfer) = self.transfers.get_mut(id) else { return self.part_stream(now, id, done) };
         if transfer.links.get(path).copied().flatten() == Some(handle) {
@@ -218,12 +224,12 @@ impl Receiver {
         self.events.push_back(Event::Ended { id: *id, offer: hello.offer, from, outcome });
     }
 
-    /// What happened next.
+    /// Returns the next event.
     pub fn poll(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// All datagrams that leave now.
+    /// Appends all datagrams that leave now to `out`.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         let mut over = Vec::new();
         for (id, transfer) in &mut self.transfers {
@@ -247,7 +253,7 @@ impl Receiver {
         self.door.transmit(now, out);
     }
 
-    /// When [`Receiver::handle_timeout`] must be called next.
+    /// Returns the time at which [`Receiver::handle_timeout`] must be called next.
     pub fn next_wakeup(&self) -> Option<Instant> {
         let transfers = self.transfers.values().flat_map(|transfer| {
             let wakeup = transfer.session.next_wakeup();
@@ -260,17 +266,18 @@ impl Receiver {
         transfers.chain(waiting).chain(streamed).chain([self.door.next_wakeup()]).flatten().min()
     }
 
-    /// Connections at the moment, of whoever it is; for looking at its limits.
+    /// Number of connections, with or without the secret; for tests of the limits.
     pub fn connections(&self) -> usize {
         self.door.connections()
     }
 
-    /// Transfers at the moment.
+    /// Number of running transfers.
     pub fn transfers(&self) -> usize {
         self.transfers.len() + self.streamed.len()
     }
 
-    /// Bytes of a transfer's stream that have come, in order, and those that came on each path.
+    /// Returns the bytes of a transfer's stream that arrived in order, and the bytes that arrived
+    /// on each path.
     pub fn got(&self, id: &Id) -> Option<(u64, &[u64])> {
         let streamed = || self.streamed.get(id).map(|streamed| (streamed.got, &streamed.paths[..]));
         let transfer = self.transfers.get(id);

@@ -11,20 +11,20 @@ use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Why somebody was rejected.
+/// Reason of a rejection.
 pub const WRONG_SECRET: &str = "the secret is wrong";
 
-/// Rate of a transfer in bit/s, without the bytes of an earlier one.
+/// Returns the rate of a transfer in bit/s, without the bytes of an earlier transfer.
 pub fn goodput(bytes: u64, resumed: u64, duration: Duration) -> f64 {
     bytes.saturating_sub(resumed) as f64 * 8.0 / duration.as_secs_f64().max(1e-9)
 }
 
-/// Changes of the scheduler.
+/// Converts changes of the scheduler.
 pub fn changes(changes: &[Change], names: &[String]) -> Value {
     changes.iter().map(|change| change.to_json(names)).collect()
 }
 
-/// Progress of a file.
+/// Converts the progress of a file.
 pub fn progress(status: &Status) -> Value {
     json!({
         "event": "progress", "file": status.name, "bytes": status.bytes, "size": status.size,
@@ -32,7 +32,7 @@ pub fn progress(status: &Status) -> Value {
     })
 }
 
-/// The result of a transfer; `names` are those of its first paths.
+/// Converts the result of a transfer; `names` are the names of its first paths.
 pub fn sent(sent: &Sent, scheduler: &str, names: &[String]) -> Value {
     let path = |(local, path): &(Local, Progress)| {
         json!({
@@ -55,7 +55,7 @@ fn failure((file, error): &(String, String)) -> Value {
     json!({"file": file, "error": error})
 }
 
-/// An event of an end that receives files.
+/// Converts an event of an end that receives files.
 pub fn received(news: &News<'_>) -> Value {
     match news {
         News::Begun { offer, from } => json!({
@@ -87,7 +87,7 @@ pub fn received(news: &News<'_>) -> Value {
     }
 }
 
-/// An event of a proxy's near end.
+/// Converts an event of a proxy's near end.
 pub fn near(told: &Told<'_>, names: &[String]) -> Value {
     match told {
         Told::Changed(change) => change.to_json(names),
@@ -126,7 +126,7 @@ pub fn near(told: &Told<'_>, names: &[String]) -> Value {
     }
 }
 
-/// An event of a proxy's far end.
+/// Converts an event of a proxy's far end.
 pub fn far(tidings: &Tidings<'_>) -> Value {
     match tidings {
         Tidings::Changed { from, change } => of(from, change.to_json(&[])),
@@ -153,14 +153,14 @@ pub fn far(tidings: &Tidings<'_>) -> Value {
     }
 }
 
-/// An event of a client.
+/// Adds the client to an event.
 fn of(from: &Guest, mut event: Value) -> Value {
     event["from"] = json!(from.remote);
     event["client"] = client(from);
     event
 }
 
-/// A client's name, if it has one.
+/// Returns a client's name, or null if it has none.
 fn client(from: &Guest) -> Value {
     if from.client.is_empty() { Value::Null } else { json!(&*from.client) }
 }

@@ -1,40 +1,44 @@
-//! Local addresses that come, change and go while a connection lasts.
+//! Local addresses that appear, change and disappear during a connection.
 
 use crate::terms::Terms;
 use std::net::{IpAddr, SocketAddr};
 
-/// What became of the local addresses, as the machine knows it.
+/// Change of the local addresses, as this machine knows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reroute {
-    /// Another address: a path behind those that there are.
+    /// Another address: it becomes a path after the existing ones.
     Added(IpAddr, Terms),
-    /// A path has another address: its connection is made anew.
+    /// A path has another address: its connection is opened anew.
     Moved(usize, IpAddr),
-    /// A path leads from this address to that one of the peer's: its connection is made anew.
+    /// A path leads from this local address to that address of the peer: its connection is opened
+    /// anew.
     Aimed(usize, IpAddr, SocketAddr),
-    /// A path that was [gone](Reroute::Gone) gives its place to another address, with the terms of that.
+    /// Another address takes the place of a path that was [gone](Reroute::Gone), with its own
+    /// terms.
     Replaced(usize, IpAddr, Terms),
-    /// A path's address is not there, or its interface down: what was on its way there goes elsewhere at once.
+    /// A path's address is gone, or its interface is down: its data in flight is retransmitted on
+    /// other paths at once.
     Gone(usize),
-    /// It is there again: the path is asked at once.
+    /// The address is available again: the path is probed at once.
     Back(usize),
-    /// No larger UDP payload fits on a path; `own` if this machine says so, and not a router (ICMP).
+    /// Limit of a path's UDP payload.
     Limited {
-        /// Which path.
+        /// Index of the path.
         path: usize,
-        /// Bytes that fit.
+        /// Most bytes that fit.
         bytes: u16,
-        /// Whose word it is: a router's can be forged.
+        /// True if this machine reports the limit, and not a router (ICMP), whose message can be
+        /// forged.
         own: bool,
     },
     /// No route leads to the peer from a path's address.
     Unreachable(usize),
 }
 
-/// Why a path carries nothing from whose address there is no route to the peer.
+/// Trouble of a path whose address has no route to the peer.
 pub(crate) const NO_ROUTE: &str = "no route to the receiver";
 
-/// The terms of paths after a change of local addresses.
+/// Updates the terms of the paths after a change of local addresses.
 pub(crate) fn note_terms(all: &mut Vec<Terms>, path: usize, reroute: &Reroute) {
     match *reroute {
         Reroute::Added(_, terms) => all.push(terms),

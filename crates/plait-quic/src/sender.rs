@@ -1,7 +1,7 @@
-//! The end that has a file: opens the paths, and sends.
+//! The end that has a file: it opens the paths and sends.
 //!
-//! After any input ([`Sender::handle_datagram`], [`Sender::handle_timeout`]) call [`Sender::transmit`], and look at
-//! [`Sender::outcome`] and [`Sender::next_wakeup`].
+//! After any input ([`Sender::handle_datagram`], [`Sender::handle_timeout`]) call
+//! [`Sender::transmit`], and check [`Sender::outcome`] and [`Sender::next_wakeup`].
 
 use crate::error::Error;
 use crate::link::Outgoing;
@@ -23,37 +23,38 @@ use plait_transport::endpoint::Side;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// When all paths have carried what they may: for so long an answer may still be on its way.
+/// Time to wait for the peer's last answer once all paths have used up their budgets.
 const LAST_WORD: Duration = Duration::from_secs(3);
 
-/// The sending end of the application `S`, on the paths that `W` decides for.
+/// The sending end of the application `S`, with the scheduler `W`.
 #[derive(Debug)]
 pub struct Sender<S, W = Builtin> {
     settings: Settings,
     order: Order,
     ways: Ways,
-    /// Who decides which path carries what, until the transport has it.
+    /// Scheduler, until the transport takes it.
     scheduler: Option<W>,
     pilot: Option<Box<dyn Pilot<W>>>,
     session: Option<Session<W>>,
-    /// Where all of it is written down, until the transport begins.
+    /// Recording, until the transport takes it.
     recording: Option<Recording>,
     application: S,
-    /// Bytes of its stream that the transport knows of.
+    /// Bytes of the application's stream that the transport knows.
     written: u64,
     epoch: Instant,
     heard_at: Instant,
-    /// When the receiver had more than before. Paths that carry nothing more still answer questions.
+    /// Time at which acknowledged data last grew. Spent paths still answer probes, so `heard_at`
+    /// does not show progress.
     advanced_at: Instant,
     outcome: Option<Result<(), Error>>,
     packets: Vec<(PathId, Bytes)>,
 }
 
 impl<S: Application, W: Scheduler> Sender<S, W> {
-    /// An end that has sent nothing yet.
+    /// Creates an end that has sent nothing yet.
     ///
     /// # Errors
-    /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
+    /// [`Error::Setting`] if a setting is out of bounds; [`Error::Tls`].
     pub fn new(
         now: Instant,
         settings: Settings,
@@ -82,21 +83,21 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         })
     }
 
-    /// Writes down what the transport does, once it begins.
+    /// Records the transport's events, once the transport begins.
     pub fn record(&mut self, recording: Recording) {
         self.recording = Some(recording);
     }
 
-    /// The recording ends, if there is one. What of it could not be written is an error, whenever that was.
+    /// Ends the recording, if there is one. Returns any write error, even an earlier one.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Write errors of the file.
     pub fn end_recording(&mut self, now: Instant) -> std::io::Result<()> {
         let (time, whole) = (self.time(now), matches!(self.outcome, Some(Ok(()))));
         self.session.as_mut().map_or(Ok(()), |session| session.end_recording(time, whole))
     }
 
-    /// Who may put another scheduler in the place of the one that decides.
+    /// Sets the pilot, which may change the scheduler.
     pub fn set_pilot(&mut self, pilot: Box<dyn Pilot<W>>) {
         self.pilot = Some(pilot);
     }
@@ -105,14 +106,15 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         Time::from_nanos(now.saturating_duration_since(self.epoch).as_nanos() as u64)
     }
 
-    /// Takes a UDP datagram that came to a path's local address.
+    /// Handles a UDP datagram that arrived at a path's local address.
     pub fn handle_datagram(&mut self, now: Instant, path: usize, remote: SocketAddr, datagram: BytesMut) {
         if self.ways.handle_datagram(now, path, remote, datagram) {
             self.work(now, path);
         }
     }
 
-    /// Takes several that came together, of `each` bytes but for the last: what follows from them is done once for all.
+    /// Handles UDP datagrams that arrived together, of `each` bytes except the last. The work that
+    /// follows is done once for all of them.
     pub fn handle_datagrams(
         &mut self,
         now: Instant,
@@ -126,17 +128,19 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         }
     }
 
-    /// The network takes nothing more from a path's local address: it is opened anew as soon as that works.
+    /// Notes that the network takes nothing more from a path's local address. The path is opened
+    /// anew as soon as that works.
     pub fn handle_failure(&mut self, path: usize, trouble: &str) {
         self.ways.handle_failure(path, trouble);
     }
 
-    /// The peer cannot be reached, as the network says.
+    /// Ends the transfer: the network reports that the peer cannot be reached.
     pub fn give_up(&mut self, reason: String) {
         self.end(Err(Error::Absent(reason)));
     }
 
-    /// Local addresses have changed: see [`Reroute`]. Paths are [`MAX_LINKS`](crate::settings::MAX_LINKS) at most.
+    /// Handles a change of local addresses: see [`Reroute`]. There are at most
+    /// [`MAX_LINKS`](crate::settings::MAX_LINKS) paths.
     pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
         let path = self.ways.reroute(now, reroute);
         note_terms(&mut self.order.terms, path, reroute);
@@ -147,7 +151,8 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         self.work(now, path);
     }
 
-    /// Call when [`Sender::next_wakeup`] has come; harmless at any other time.
+    /// Handles timers. Call it when [`Sender::next_wakeup`] has come; it is harmless at any other
+    /// time.
     pub fn handle_timeout(&mut self, now: Instant) {
         for path in 0..self.ways.len() {
             self.work(now, path);
@@ -170,7 +175,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         }
     }
 
-    /// One path: its timers, its handshake, what arrived on it.
+    /// Works on one path: its timers, its handshake, its packets.
     fn work(&mut self, now: Instant, path: usize) {
         let (time, look) = (self.time(now), self.ways.work(now, path));
         match (look, &mut self.session) {
@@ -196,7 +201,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         }
     }
 
-    /// The first path works, and so do the others or they take long: the transport begins.
+    /// Begins the transport once the first path works, and the others work, too, or take long.
     fn begin(&mut self, now: Instant) {
         let Some((path, reply)) = self.ways.ready(now).filter(|_| self.session.is_none()) else { return };
         if self.order.offer.is_question() {
@@ -224,7 +229,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         }
     }
 
-    /// The packets that came on a path, and what follows from them.
+    /// Handles the packets that arrived on a path.
     fn take(&mut self, now: Instant, path: usize) {
         let time = self.time(now);
         let Some(session) = &mut self.session else { return };
@@ -252,7 +257,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         !session.is_drained() && (settled || now >= self.advanced_at + LAST_WORD)
     }
 
-    /// Every path is spent or refused, and one at least is spent.
+    /// True if every path is spent or refused, and at least one is spent.
     fn may_send_nothing(&self) -> bool {
         let spent = |path: usize| self.session.as_ref().is_some_and(|session| session.is_spent(path));
         let mut paths = 0..self.ways.len();
@@ -263,12 +268,13 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         self.outcome.get_or_insert(outcome);
     }
 
-    /// Ends it before its end: [`Error::Stopped`]. The receiver is told by what [`Sender::transmit`] gives.
+    /// Stops the transfer early: [`Error::Stopped`]. The datagrams of [`Sender::transmit`] tell the
+    /// receiver.
     pub fn stop(&mut self) {
         self.end(Err(Error::Stopped));
     }
 
-    /// Paths whose full datagrams get lost are opened anew.
+    /// Opens a path anew if its full datagrams get lost.
     fn heed_holes(&mut self, now: Instant) {
         let (time, epoch) = (self.time(now), self.epoch);
         let Self { session, ways, .. } = self;
@@ -280,7 +286,8 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         }
     }
 
-    /// All datagrams that leave now. Once there is an [`Sender::outcome`] it closes the paths: then send these, and stop.
+    /// Appends all datagrams that leave now. Once there is an [`Sender::outcome`], it closes the
+    /// paths: send these datagrams, and stop.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         let time = self.time(now);
         self.heed_holes(now);
@@ -288,7 +295,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         while self.outcome.is_none()
             && let Some(session) = &mut self.session
         {
-            // Segments are full.
+            // The application writes full segments.
             let unit = session.agreed().segment.into();
             let written = self.application.advance(now, session.acknowledged(), unit);
             let more = written - std::mem::replace(&mut self.written, written);
@@ -296,7 +303,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
             if let Err(error) = session.transmit(time, &mut self.application, &mut self.packets) {
                 self.end(Err(error));
             }
-            // Now there may be room for more.
+            // The application may now have room for more.
             if more == 0 {
                 break;
             }
@@ -310,7 +317,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         }
     }
 
-    /// Perhaps somebody else decides from now on.
+    /// Asks the pilot for another scheduler.
     fn steer(&mut self, time: Time) {
         let size = self.application.size();
         let left = (size > 0).then(|| size.saturating_sub(self.application.carried()));
@@ -321,12 +328,12 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         }
     }
 
-    /// The schedulers that were put in the place of others.
+    /// Returns the changes of the scheduler.
     pub fn changes(&self) -> &[Change] {
         self.pilot.as_ref().map_or(&[], |pilot| pilot.changes())
     }
 
-    /// When [`Sender::handle_timeout`] must be called next.
+    /// Returns the time at which [`Sender::handle_timeout`] must be called next.
     pub fn next_wakeup(&self) -> Option<Instant> {
         let session = self.session.as_ref().and_then(Session::next_wakeup);
         let session = session.map(|time| self.epoch + Duration::from_nanos(time.as_nanos()));
@@ -339,37 +346,37 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         wakeups.into_iter().flatten().min()
     }
 
-    /// How it ended, once it has: `Ok` if the receiver has the file, by its SHA-256.
+    /// Returns the outcome, once there is one: `Ok` if the receiver has the file, by its SHA-256.
     pub fn outcome(&self) -> Option<&Result<(), Error>> {
         self.outcome.as_ref()
     }
 
-    /// Likewise, taken.
+    /// Returns the outcome, and consumes the sender.
     pub fn into_outcome(self) -> Option<Result<(), Error>> {
         self.outcome
     }
 
-    /// The application.
+    /// Returns the application.
     pub fn application(&self) -> &S {
         &self.application
     }
 
-    /// What the transport counted.
+    /// Returns the transport's counters.
     pub fn counters(&self) -> Counters {
         self.session.as_ref().map(Session::counters).unwrap_or_default()
     }
 
-    /// The transport, once a path is open.
+    /// Returns the transport session, once a path is open.
     pub fn session(&self) -> Option<&Session<W>> {
         self.session.as_ref()
     }
 
-    /// Packets that did not fit into noq's datagrams, which has to be none.
+    /// Number of packets that did not fit into noq's datagrams. It must be 0.
     pub fn oversized(&self) -> u64 {
         self.ways.oversized()
     }
 
-    /// The paths.
+    /// Returns the state of the paths.
     pub fn progress(&self) -> Vec<Progress> {
         self.ways.progress(self.session.as_ref())
     }

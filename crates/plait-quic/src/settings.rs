@@ -1,4 +1,4 @@
-//! What can be set, what cannot, and the bounds that a peer meets.
+//! Settings, fixed parameters, and bounds for peers.
 
 use crate::error::Error;
 use crate::unlimited::Unlimited;
@@ -11,88 +11,94 @@ use plait_transport::{ConnectionConfig, endpoint, mpquic};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Paths of a transfer at most.
+/// Most paths of a transfer.
 pub const MAX_LINKS: usize = 8;
 
-/// Payload bytes of a full segment at least: how much a receiver has to remember of each is bounded by that.
+/// Fewest payload bytes of a full segment. This value bounds the number of segments that a receiver
+/// has to remember.
 pub const LEAST_SEGMENT: u16 = 500;
 
-/// Receivers' windows in bytes.
+/// Bounds of a receiver's window in bytes.
 pub const WINDOWS: RangeInclusive<u64> = 64 << 10..=1 << 30;
 
-/// noq keeps what waits for something that is missing packet by packet, and ends the connection with 2,049 of them (`connection/assembler.rs`): as many bytes as fewer packets of the
-/// smallest size have.
+/// Most bytes of a window for a file on a stream. noq stores data that waits for missing data
+/// packet by packet, and ends the connection at 2,049 packets (`connection/assembler.rs`). So many
+/// bytes take fewer packets, even of the smallest size.
 const STREAMED_WINDOW: u64 = 1_900_000;
 
-/// Bytes of a UDP datagram's payload: from what QUIC needs to the largest there is with room for GSO.
+/// Bounds of a UDP payload in bytes: from QUIC's minimum to the largest with room for GSO.
 pub const MTUS: RangeInclusive<u16> = 1200..=16_000;
 
-/// Bytes of a UDP datagram's payload that a path is taken to carry without a probe: IPv6 requires them of every link
-/// (RFC 8200 §5).
+/// Bytes of UDP payload that a path is assumed to carry without a probe. IPv6 requires this size of
+/// every link (RFC 8200 §5).
 pub(crate) const BASE_MTU: u16 = 1232;
 
-/// After the beginning of a search for a path's MTU the next one begins so much later: RFC 8899 §5.1.1 has 600 s for this.
+/// Time between the beginnings of two searches for a path's MTU. RFC 8899 §5.1.1 has 600 s.
 pub(crate) const NEXT_SEARCH: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// What noq puts around a datagram: a short header with a connection ID of 8 bytes and a number of 4, the tag of 16; a DATAGRAM
-/// frame's type and length.
+/// Overhead of noq around a datagram: a short header with a connection ID of 8 bytes and a number
+/// of 4, the tag of 16, and a DATAGRAM frame's type and length.
 const NOQ: u16 = 1 + 8 + 4 + 16 + 1 + 8;
 
-/// What the transport puts around payload: a short header with a connection ID of 8 bytes and a number of 4, a STREAM frame with an offset of 8 bytes.
+/// Overhead of the transport around payload: a short header with a connection ID of 8 bytes and a
+/// number of 4, and a STREAM frame with an offset of 8 bytes.
 const OWN: u16 = 1 + 8 + 4 + 1 + 1 + 8 + 2;
 
-/// Room for an acknowledgement that rides on data: of a verdict, where data goes one way; of whatever there is, where it goes
-/// both ways. That has a first range of up to 2³⁰ packets, the further ones, and the receiver's limit.
+/// Room for an acknowledgement in a data packet. Where data goes one way, it acknowledges only the
+/// receiver's verdict. Where data goes both ways, it may be any acknowledgement: a first range of
+/// up to 2³⁰ packets, further ranges, and the receiver's limit.
 const RIDER: u16 = 16;
 const LONG_RIDER: u16 = 4 + 1 + 8 + 4 + 1 + 4 + mpquic::Image::FURTHER_RANGES as u16 + 9;
 
-/// Bytes of a UDP datagram's payload that carries so many of a segment.
+/// Bytes of UDP payload that carry a segment of this size.
 #[cfg(feature = "simulation")]
 pub(crate) fn mtu_of(segment: u32) -> u32 {
     segment + u32::from(NOQ + OWN + RIDER)
 }
 
-/// Bytes of the IPv4 packet that carries so many of a segment, without an acknowledgement that rides on it.
+/// Bytes of the IPv4 packet that carries a segment of this size, without an acknowledgement.
 #[cfg(feature = "simulation")]
 pub(crate) fn wire_of(segment: u16) -> u64 {
     u64::from(segment + NOQ + OWN) + u64::from(UDP)
 }
 
-/// What the headers of UDP and IPv4 take.
+/// Bytes of the headers of UDP and IPv4.
 pub(crate) const UDP: u32 = 28;
 
-/// What counts in congestion windows beside payload.
+/// Bytes beside payload that count in congestion windows.
 const COUNTED_OVERHEAD: u32 = Overhead::MPQUIC.of_data() - UDP;
 
-/// A path that is dead to noq for so long is opened anew.
+/// Time after which a path that is dead to noq is opened anew.
 const IDLE_MILLIS: u32 = 10_000;
 
-/// Paths that nothing is sent on are kept open, also in the tables of network address translators, by a packet now and then.
+/// Interval of packets that keep unused paths open, also in the tables of network address
+/// translators.
 const KEEP_ALIVE: std::time::Duration = std::time::Duration::from_secs(3);
 
 /// Noq's round-trip time before the first sample (RFC 9002 §6.2.2).
 pub(crate) const INITIAL_RTT: std::time::Duration = std::time::Duration::from_millis(333);
 
-/// The scheduler where none is named. In mode interop nothing that waits on a slow path is sent again on another
-/// one, so the scheduler keeps packets from such a path.
+/// Default scheduler. In mode interop, no retransmission moves data from a slow path to another
+/// one, so the scheduler keeps packets away from slow paths.
 #[must_use]
 pub const fn scheduler(interop: bool) -> &'static str {
     if interop { "ecf" } else { "lowest-rtt" }
 }
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Bytes of a UDP datagram's payload at most. A path that does not carry them gets no data. Default 1232, which IPv6
-    /// requires of every link (RFC 8200 §5: 1280 with its headers).
+    /// Most bytes of a UDP payload. A path that does not carry them gets no data. Default 1232,
+    /// which IPv6 requires of every link (RFC 8200 §5: 1280 with its headers).
     pub mtu: u16,
-    /// The receiver's window: bytes that may be on their way, or wait for what is missing. Default 16 MiB.
+    /// The receiver's window: bytes in flight, or received bytes that wait for missing data.
+    /// Default 16 MiB.
     pub window: u64,
     /// Congestion control of each path. Default CUBIC.
     pub congestion: Algorithm,
-    /// An end that hears nothing on any path for so long gives up. Default 30 s.
+    /// Time without received packets on all paths after which an end gives up. Default 30 s.
     pub patience: std::time::Duration,
-    /// Where noq's random numbers begin, so that runs can be repeated; `None` takes the system's.
+    /// Seed of noq's random numbers, for repeatable runs; `None` takes the system's.
     pub seed: Option<[u8; 32]>,
 }
 
@@ -109,8 +115,10 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Checks that all settings are within their bounds.
+    ///
     /// # Errors
-    /// [`Error::Setting`] names what is out of its bounds.
+    /// [`Error::Setting`] names the first that is not.
     pub fn check(&self) -> Result<(), Error> {
         if !MTUS.contains(&self.mtu) {
             let (least, most) = (MTUS.start(), MTUS.end());
@@ -128,27 +136,28 @@ impl Settings {
         self.mtu - NOQ - OWN - RIDER
     }
 
-    /// Likewise, where data goes both ways.
+    /// Payload bytes of a full segment where data goes both ways.
     pub(crate) const fn shared_segment(&self) -> u16 {
         self.mtu - NOQ - OWN - LONG_RIDER
     }
 
-    /// Datagrams that leave at once (GSO): as many as the system takes in one call.
+    /// Number of datagrams that leave at once (GSO): as many as the system takes in one call.
     pub(crate) fn burst(&self) -> usize {
         (60_000 / usize::from(self.mtu)).min(32)
     }
 
-    /// noq's part at the end that opens paths: a protected way for datagrams, and one small stream. A full datagram is sent
-    /// without a probe: see [`Settings::probing`].
+    /// noq's configuration at the opening end: protected datagrams, and one small stream. A full
+    /// datagram is sent without a probe: see [`Settings::probing`].
     pub(crate) fn tunnel(&self) -> Arc<TransportConfig> {
         let mut config = self.transport();
         config.initial_mtu(self.mtu).min_mtu(self.mtu);
         Arc::new(config)
     }
 
-    /// noq's part at the end that is connected to: its datagrams are as large as the peer's limit.
+    /// noq's configuration at the accepting end: its datagrams are as large as the peer's limit.
     pub(crate) fn far_tunnel(&self) -> Arc<TransportConfig> {
-        // A search that has nothing to probe. Without one noq forgets the peer's limit at another address.
+        // A search that has nothing to probe. Without it, noq forgets the peer's limit when the
+        // address changes.
         let mut search = MtuDiscoveryConfig::default();
         search.upper_bound(*MTUS.end());
         let mut config = self.transport();
@@ -156,22 +165,25 @@ impl Settings {
         Arc::new(config)
     }
 
-    /// noq's part of a connection that searches a path's MTU and carries nothing. The full size is probed first.
+    /// noq's configuration of a connection that searches a path's MTU and carries no data. The full
+    /// size is probed first.
     pub(crate) fn probing(&self) -> Arc<TransportConfig> {
         let base = *MTUS.start();
         let mut search = MtuDiscoveryConfig::default();
-        // With more than half of the range, noq tries its upper bound at once, and the middle after that.
+        // With a minimum change above half of the range, noq tries its upper bound first and then
+        // the middle.
         search.upper_bound(self.mtu).minimum_change((self.mtu - base) / 2 + 1);
         let mut config = self.transport();
         config.initial_mtu(base).min_mtu(base).mtu_discovery_config(Some(search));
         Arc::new(config)
     }
 
-    /// Likewise, to be changed.
+    /// noq's basic configuration, for further changes.
     pub(crate) fn transport(&self) -> TransportConfig {
         let mut config = TransportConfig::default();
         let mut acknowledgements = AckFrequencyConfig::default();
-        // Nothing depends on noq's own acknowledgements but the handshake, so there are few; none for what is out of order.
+        // Only the handshake depends on noq's own acknowledgements, so there are few. Reordering
+        // causes none.
         acknowledgements
             .ack_eliciting_threshold(VarInt::from_u32(100))
             .reordering_threshold(VarInt::from_u32(0));
@@ -192,12 +204,13 @@ impl Settings {
         config
     }
 
-    /// The window where a file comes on a stream.
+    /// Window for a file on a stream.
     pub(crate) fn streamed_window(&self) -> u64 {
         self.window.min(STREAMED_WINDOW)
     }
 
-    /// noq's part where a file comes on a stream, over as many paths as there may be. Until the secret was said, no more is taken than a greeting needs.
+    /// noq's configuration for a file on a stream, over all allowed paths. Until the secret is
+    /// presented, the window is only as large as a greeting.
     pub(crate) fn streamed(&self) -> Arc<TransportConfig> {
         let mut config = TransportConfig::default();
         let idle = u32::try_from(self.patience.as_millis()).unwrap_or(u32::MAX);
@@ -217,12 +230,12 @@ impl Settings {
         Arc::new(config)
     }
 
-    /// What a full segment counts in congestion windows.
+    /// Bytes of a full segment as congestion windows count it.
     pub(crate) fn counted(&self, segment: u16) -> u64 {
         u64::from(segment) + u64::from(COUNTED_OVERHEAD)
     }
 
-    /// The transport's part.
+    /// Configuration of the transport.
     pub(crate) fn protocol(&self, segment: u16, window: u64, initial_path: usize) -> endpoint::Config {
         let counted = self.counted(segment);
         let ack_delay = Duration::from_millis(25);
@@ -240,17 +253,19 @@ impl Settings {
                 hystart: true,
             },
             rto: RtoConfig {
-                // Shorter than RFC 9002's: what is asked first is whether a path works, and asking again costs a packet.
+                // Shorter than RFC 9002's: the first packets test a path, and a repetition costs
+                // one packet.
                 initial: Duration::from_millis(300),
                 min: Duration::from_millis(1),
-                // A path that comes back is noticed within that time.
+                // A path that works again is noticed within that time.
                 max: Duration::from_secs(1),
                 rule: RtoRule::Probe { ack_delay },
             },
             path_max_retransmissions: 2,
-            // `patience` decides.
+            // `patience` decides instead.
             association_max_retransmissions: u32::MAX,
-            // One probe timeout sets a path aside while another one works: a dead link costs one of them.
+            // One probe timeout sets a path aside while another path works, so a dead link costs
+            // one timeout.
             potentially_failed: true,
             grow_in_recovery: false,
             max_burst: 0,

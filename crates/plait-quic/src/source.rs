@@ -1,31 +1,32 @@
-//! Where what is sent comes from.
+//! Sources of the sent data.
 
 use crate::error::Error;
 use std::io;
 use std::time::Instant;
 
-/// What an end sends: looked up when it leaves, and again when it leaves again.
+/// Data of a sending end. It is read when it leaves, and again for each retransmission.
 pub trait Source {
-    /// Fills the buffer from this place on.
+    /// Fills the buffer with the data at this offset.
     ///
     /// # Errors
-    /// If it cannot be read any more, which ends the transfer.
+    /// If the data cannot be read any more, which ends the transfer.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
-    /// Fills the buffer after a loss. Parts that leave once are zeros then.
+    /// Fills the buffer for a retransmission. Data that is never retransmitted reads as zeros.
     ///
     /// # Errors
-    /// As [`Source::read_at`]'s.
+    /// Those of [`Source::read_at`].
     fn read_again(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.read_at(offset, buffer)
     }
 
-    /// The bytes at this place are of no use any more. The peer is told that they are over.
+    /// True if the data at this offset is of no use any more. Its segment leaves without payload,
+    /// which tells the peer that it is over.
     fn is_void(&self, _offset: u64) -> bool {
         false
     }
 
-    /// What was read from this place is to be on every path.
+    /// True if the data just read at this offset is to be sent on every path.
     fn is_redundant(&self, _offset: u64) -> bool {
         false
     }
@@ -37,7 +38,8 @@ impl Source for std::fs::File {
     }
 }
 
-/// The application of a transfer at the end that sends: it writes one ordered stream of bytes, and reads the peer's.
+/// Application of a transfer at the sending end. It writes one ordered byte stream, and reads the
+/// peer's stream.
 pub trait Application: Source {
     /// Takes the next bytes of the peer's stream.
     ///
@@ -45,42 +47,42 @@ pub trait Application: Source {
     /// If they break the protocol, which ends the transfer.
     fn hear(&mut self, bytes: &[u8]) -> Result<(), Error>;
 
-    /// Writes more, if there is room for it, and fills up the last `unit` of so many bytes. Returns the bytes of the
-    /// stream in all, of which the peer has `acknowledged`.
+    /// Writes more data, if there is room, and fills up the last `unit` of so many bytes. Returns
+    /// the length of the stream, of which the peer has `acknowledged` bytes.
     fn advance(&mut self, now: Instant, acknowledged: u64, unit: u64) -> u64;
 
-    /// When [`Application::advance`] must be called next.
+    /// Returns the time at which [`Application::advance`] must be called next.
     fn next_wakeup(&self) -> Option<Instant>;
 
-    /// How it ended, once the peer has said its last.
+    /// Returns the outcome, once the peer has sent its last message.
     fn outcome(&mut self) -> Option<Result<(), Error>>;
 
-    /// Bytes of files in all, as far as that is known.
+    /// Bytes of all files, as far as known.
     fn size(&self) -> u64;
 
-    /// Of these, bytes that the peer has, as far as that is known.
+    /// Bytes of the files that the peer has, as far as known.
     fn carried(&self) -> u64;
 
-    /// Of these, bytes that it had before.
+    /// Bytes of the files that the peer had before the transfer.
     fn resumed(&self) -> u64;
 }
 
-/// A file that is read ahead, because what leaves next is mostly what follows what left last.
+/// A source with read-ahead, because segments mostly leave in order.
 #[derive(Debug)]
 pub struct Ahead<S> {
     source: S,
-    /// Bytes of it in all.
+    /// Bytes of the source.
     size: u64,
     from: u64,
-    /// What is there from that place on.
+    /// Bytes that were read ahead, beginning at `from`.
     read: Vec<u8>,
 }
 
-/// Bytes that are read at once.
+/// Bytes of one read.
 const AHEAD: u64 = 64 << 10;
 
 impl<S> Ahead<S> {
-    /// Of what has so many bytes.
+    /// Wraps a source of `size` bytes.
     pub fn new(source: S, size: u64) -> Self {
         Self { source, size, from: 0, read: Vec::new() }
     }
@@ -97,7 +99,8 @@ impl<S: Source> Source for Ahead<S> {
         if there(self.from, &self.read).is_some() {
             return Ok(());
         }
-        // What is sent again is behind what was read last: it is read for itself, and does not push that away.
+        // Retransmissions lie before the bytes read ahead. They are read separately, and do not
+        // displace these bytes.
         if offset < self.from || end > self.size {
             return self.source.read_at(offset, buffer);
         }
@@ -132,7 +135,7 @@ impl Source for Vec<u8> {
 mod tests {
     use super::*;
 
-    /// Counts how often it is read.
+    /// Counts its reads.
     struct Counted(Vec<u8>, usize);
 
     impl Source for Counted {

@@ -1,35 +1,37 @@
-//! What a path is for: what it costs, how much it may carry, whether it only stands in for others.
+//! Terms of a path: its cost, its budget, and whether it is a backup.
 //!
-//! A path that has carried its budget is a failed one to schedulers, and the transport sends nothing there again
-//! ([`Session`](crate::session::Session), [`PathChange::Spent`](plait_transport::endpoint::PathChange::Spent)).
+//! A path that has used up its budget appears as failed to schedulers, and the transport sends
+//! nothing there again ([`Session`](crate::session::Session),
+//! [`PathChange::Spent`](plait_transport::endpoint::PathChange::Spent)).
 
 use plait_transport::PathConfig;
 
 /// The terms of one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Terms {
-    /// What using it costs, in units of the user's choice: schedulers see it (`cheapest-first`).
+    /// Cost of the path, in units of the user's choice. Schedulers see it (`cheapest-first`).
     pub cost: u32,
-    /// Payload bytes that it may carry, both ways, copies included; `None` is without end. What leaves exceeds it by a packet at most; what comes, by what was on its way
-    /// when the peer heard that it is spent.
+    /// Payload bytes that the path may carry in both directions, duplicates included; `None`: no
+    /// limit. Sent data exceeds it by at most one packet. Received data exceeds it by the data in
+    /// flight when the peer learns that the path is spent.
     pub budget: Option<u64>,
-    /// To be used only while no other path works.
+    /// True if the path is used only while no other path works.
     pub backup: bool,
 }
 
-/// What the end that opens paths tells the other one of them.
+/// Terms of a path as the opening end reports them to the other end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathTerms {
     /// See [`Terms::cost`].
     pub cost: u32,
     /// See [`Terms::backup`].
     pub backup: bool,
-    /// It has carried all that it may.
+    /// True if the path has used up its budget.
     pub spent: bool,
 }
 
 impl Terms {
-    /// What the other end is told, of a path that has carried all that it may or not.
+    /// Returns the terms for the other end; `spent` if the path has used up its budget.
     pub(crate) fn told(self, spent: bool) -> PathTerms {
         PathTerms { cost: self.cost, backup: self.backup, spent }
     }

@@ -14,64 +14,65 @@ use std::time::{Duration, Instant};
 
 pub use crate::door::Id;
 
-/// What happened.
+/// An event of a receiver.
 #[derive(Debug)]
 pub enum Event {
-    /// A sender with the secret offers a transfer, and waits for [`Receiver::accept`](crate::Receiver::accept) or
+    /// A sender with the secret offers a transfer, and waits for
+    /// [`Receiver::accept`](crate::Receiver::accept) or
     /// [`Receiver::refuse`](crate::Receiver::refuse).
     Begun {
-        /// Which.
+        /// Identifier of the transfer.
         id: Id,
         /// The offered files.
         offer: Offer,
-        /// Its client.
+        /// Client of the sender.
         from: Guest,
     },
-    /// The next bytes of its stream, in order: see [`Receiver::say`](crate::Receiver::say) and
-    /// [`Receiver::conclude`](crate::Receiver::conclude).
+    /// The next bytes of a transfer's stream, in order: see [`Receiver::say`](crate::Receiver::say)
+    /// and [`Receiver::conclude`](crate::Receiver::conclude).
     Data {
-        /// Which.
+        /// Identifier of the transfer.
         id: Id,
         /// The bytes.
         bytes: Bytes,
     },
-    /// Somebody has said a wrong secret.
+    /// A peer presented a wrong secret.
     Rejected {
-        /// From where.
+        /// Address of the peer.
         remote: SocketAddr,
     },
-    /// Nothing more happens.
+    /// A transfer has ended.
     Ended {
-        /// Which.
+        /// Identifier of the transfer.
         id: Id,
         /// The offered files.
         offer: Offer,
-        /// Its client.
+        /// Client of the sender.
         from: Guest,
-        /// Whether it was concluded and the sender was told, as far as that can be known.
+        /// `Ok` if the transfer was concluded and the sender was told, as far as this can be known.
         outcome: Result<Summary, Error>,
     },
 }
 
-/// A transfer in numbers.
+/// Figures of a transfer.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// From the first path to the end.
+    /// Time from the first path to the end.
     pub duration: Duration,
-    /// Bytes that came first on each path.
+    /// Bytes that arrived first on each path.
     pub paths: Vec<u64>,
-    /// The longest time in which nothing was handed on in order.
+    /// Longest time without data delivered in order.
     pub longest_gap: Duration,
 }
 
-/// A receiver's stream, from the first byte that is not acknowledged on.
+/// Stream to the sender, from the first unacknowledged byte on.
 #[derive(Debug, Default)]
 pub(crate) struct Said {
     base: u64,
     bytes: Vec<u8>,
 }
 
-/// Acknowledged bytes are forgotten in pieces of this size.
+/// Size of the pieces in which acknowledged bytes are discarded.
 const FORGOTTEN: u64 = 64 << 10;
 
 impl Said {
@@ -79,7 +80,7 @@ impl Said {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Fills the last segment of so many bytes; the bytes of the stream in all.
+    /// Fills up the last segment of `unit` bytes. Returns the length of the stream.
     fn pad(&mut self, unit: u64) -> u64 {
         let end = (self.base + self.bytes.len() as u64).next_multiple_of(unit);
         self.bytes.resize((end - self.base) as usize, 0);
@@ -103,7 +104,7 @@ impl Source for Said {
     }
 }
 
-/// A transfer that arrives.
+/// An incoming transfer.
 #[derive(Debug)]
 pub(crate) struct Transfer {
     pub(crate) from: Guest,
@@ -114,9 +115,9 @@ pub(crate) struct Transfer {
     pub(crate) heard_at: Instant,
     pub(crate) got: u64,
     pub(crate) said: Said,
-    /// Bytes of that which the transport knows of.
+    /// Bytes of `said` that the transport knows.
     written: u64,
-    /// The outcome of the transfer, with its time.
+    /// Outcome of the transfer, with its time.
     pub(crate) concluded: Option<(Instant, Result<(), Error>)>,
 }
 
@@ -136,7 +137,7 @@ impl Transfer {
         }
     }
 
-    /// A path greets, for the first time or anew.
+    /// Adds a path that greets, for the first time or anew.
     pub(crate) fn join(&mut self, now: Instant, path: usize, round_trip: Option<Duration>) {
         let time = self.time(now);
         self.session.join(time, path, &[]);
@@ -156,7 +157,7 @@ impl Transfer {
         self.written = end;
     }
 
-    /// The sender has all that was said at the end.
+    /// True if the transfer is concluded and the sender has received all bytes for it.
     pub(crate) fn is_over(&self) -> bool {
         let end = self.said.base + self.said.bytes.len() as u64;
         self.concluded.is_some() && self.written == end && self.session.is_drained()

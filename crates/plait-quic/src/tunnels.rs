@@ -1,8 +1,10 @@
-//! The simulator's links carry QUIC connections: what makes a run of the engine `quic`.
+//! QUIC connections over the simulator's links: the engine `quic`.
 //!
-//! The ends are the simulator's, which are the transport crate's; their packets travel as [`crate::session`] sends them, as datagrams in a QUIC
-//! connection per path, with TLS, over the scenario's links in virtual time. So what a run adds to the simulation of Multipath QUIC is noq: its headers,
-//! its acknowledgements and probes, what it drops because it came too late. Connections are opened before the clock starts, over the paths' delays alone.
+//! The ends are the simulator's, which are those of the transport crate. Their packets travel as in
+//! [`crate::session`]: as datagrams in a QUIC connection per path, with TLS, over the scenario's
+//! links in virtual time. So a run adds noq to the simulation of Multipath QUIC: its headers, its
+//! acknowledgements and probes, and packets that it drops because they are late. Connections are
+//! opened before the clock starts, over the paths' delays alone.
 
 use crate::error::Error;
 use crate::identity::{self, Identity, NAME};
@@ -28,21 +30,23 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// An opening that takes longer than this beside its round trips will not end.
+/// Longest time for opening a connection, in addition to its round trips.
 const OPENING: Duration = Duration::from_secs(10);
 
-/// Where data goes both ways, whole acknowledgements ride on full segments, which the simulator's links take.
+/// Room for acknowledgements. Where data goes both ways, full segments carry whole
+/// acknowledgements, and the simulator's links accept that.
 const RIDERS: u32 = 512;
 
-/// One datagram at a time: each has its own place in a link's queue.
+/// One datagram at a time, because each has its own place in a link's queue.
 const SINGLE: Route = Route { path: 0, burst: NonZeroUsize::MIN };
 
-/// What of this scenario cannot be carried by QUIC connections, and why; `None` if all can.
+/// Returns the part of the scenario that QUIC connections cannot carry, and the reason; `None` if
+/// there is none.
 pub fn refusal(scenario: &Scenario) -> Option<(String, String)> {
     mtu(scenario).err()
 }
 
-/// Bytes of a UDP datagram's payload that a scenario needs, or why it cannot be carried.
+/// Returns the bytes of UDP payload that a scenario needs, or the reason why it cannot be carried.
 fn mtu(scenario: &Scenario) -> Result<u16, (String, String)> {
     let Config::Mpquic(config) = simulation::transport(scenario) else {
         let found = scenario.transport.protocol.name();
@@ -74,7 +78,7 @@ struct End {
 }
 
 impl End {
-    /// Takes a datagram; whether it is of the connection.
+    /// Handles a datagram, and accepts the first connection.
     fn handle(&mut self, now: Instant, datagram: &[u8]) -> Result<(), Error> {
         let tuple = FourTuple::new(self.remote, Some(self.local.ip()));
         let mut answer = Vec::new();
@@ -115,11 +119,11 @@ impl End {
     }
 }
 
-/// A path's connection: the near end and the far one.
+/// A path's connection: its near end and its far end.
 #[derive(Debug)]
 struct Tunnel {
     ends: [End; 2],
-    /// The moment of the run's beginning, as noq sees it.
+    /// Beginning of the run, as noq sees it.
     epoch: Instant,
 }
 
@@ -133,7 +137,7 @@ impl Tunnel {
         Some(Time::from_nanos(due.saturating_duration_since(self.epoch).as_nanos() as u64))
     }
 
-    /// Opens the connection, over nothing but the delays of both ways.
+    /// Opens the connection, over the delays of both directions alone.
     fn open(&mut self, path: usize, delays: [Duration; 2]) -> Result<(), Error> {
         let mut now = self.epoch;
         let until = now + OPENING + 20 * (delays[0] + delays[1]);
@@ -168,7 +172,7 @@ impl Tunnel {
         }
     }
 
-    /// Why the connection is none any more.
+    /// Returns the reason if the connection is lost.
     fn lost(&self) -> Option<String> {
         let lost = |end: &End| end.link.as_ref().and_then(Link::lost).map(ToString::to_string);
         self.ends.iter().find_map(lost)
@@ -180,10 +184,9 @@ impl Tunnel {
 pub struct Tunnels {
     tunnels: Vec<Tunnel>,
     images: Images,
-    /// By number: the path, the way, and the datagram.
-    /// With how many copies of each there are beside it.
+    /// Datagrams in flight by number: path, direction, content, and number of additional copies.
     under_way: BTreeMap<u64, (PathId, Way, Vec<u8>, u32)>,
-    /// Numbers of transmissions by path, way and packet number.
+    /// Numbers of transmissions by path, direction and packet number.
     transmissions: BTreeMap<(u8, bool, u64), u64>,
     datagrams: VecDeque<Datagram>,
     packets: VecDeque<Carried>,
@@ -196,13 +199,13 @@ impl Tunnels {
     /// Opens the connections.
     ///
     /// # Errors
-    /// [`Error::Setting`] with what [`refusal`] says; [`Error::Tls`].
+    /// [`Error::Setting`] with the reason of [`refusal`]; [`Error::Tls`].
     pub fn new(scenario: &Scenario) -> Result<Self, Error> {
         let mtu = mtu(scenario).map_err(|(what, why)| Error::Setting(format!("{what}: {why}")))?;
         let identity = Identity::generate()?;
         let transport = || {
             let mut transport = Settings { mtu, ..Settings::default() }.transport();
-            // A path may be dead for as long as the scenario wants.
+            // A path may be dead for as long as the scenario says.
             transport.max_idle_timeout(None).initial_mtu(mtu).min_mtu(mtu);
             Arc::new(transport)
         };
@@ -226,7 +229,7 @@ impl Tunnels {
         })
     }
 
-    /// All that an end has to send on a path goes there.
+    /// Puts all queued datagrams of an end on a path's link.
     fn flush(&mut self, now: Time, path: PathId, way: Way) {
         let tunnel = &mut self.tunnels[path.index()];
         let instant = tunnel.instant(now);
@@ -242,7 +245,7 @@ impl Tunnels {
         }
     }
 
-    /// A datagram, or one of its copies, that arrives or is gone.
+    /// Takes a datagram, or one of its copies, that arrived or was lost.
     fn take(&mut self, number: u64) -> Option<(PathId, Way, Vec<u8>)> {
         match self.under_way.get_mut(&number)? {
             (.., 0) => self.under_way.remove(&number).map(|(path, way, datagram, _)| (path, way, datagram)),
@@ -253,12 +256,12 @@ impl Tunnels {
         }
     }
 
-    /// The packets that have come to the end of a path.
+    /// Reads the packets that arrived at the end of a path.
     fn read(&mut self, path: PathId, way: Way) {
         let far = usize::from(way == Way::Forward);
         let Some(link) = &mut self.tunnels[path.index()].ends[far].link else { return };
         while let Some(datagram) = link.receive() {
-            // The image has the tag's place, though nothing protects in here.
+            // The image has room for the tag, though nothing is protected here.
             let bytes = &[&datagram[..], &[0; TAG_BYTES]].concat();
             let arriving = Arriving { path, ecn: SegmentEcn::default(), bytes };
             let (packets, transmissions) = (&mut self.packets, &mut self.transmissions);
@@ -280,7 +283,7 @@ impl Tunnels {
     }
 }
 
-/// The number of a packet that carries data.
+/// Returns the number of a packet, if it carries data.
 fn stream_number(packet: &Packet) -> Option<u64> {
     match packet {
         Packet::OneRtt(packet) if packet.stream.is_some() => Some(packet.number),
@@ -359,7 +362,7 @@ impl Carrier for Tunnels {
     }
 }
 
-/// A path's connection that is not open yet.
+/// Creates a path's connection, which is not open yet.
 #[expect(clippy::disallowed_methods, reason = "noq counts from some moment; which one has no effect")]
 fn tunnel(
     path: usize,

@@ -1,11 +1,11 @@
-//! A congestion controller that limits nothing: the transport's own decides what leaves, before noq sees it.
+//! A congestion controller without a limit: the transport's own decides before noq gets a packet.
 
 use noq_proto::congestion::{Controller, ControllerFactory};
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// No limit, and no pacing: noq has none at the largest window.
+/// A controller without limit and pacing: noq does not pace at the largest window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unlimited;
 

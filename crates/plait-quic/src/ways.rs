@@ -1,4 +1,5 @@
-//! The paths of the end that opens them: a QUIC connection from each local address, greeted, and opened anew when it is lost.
+//! Paths of the opening end: a QUIC connection from each local address. It begins with a greeting,
+//! and is opened anew when it is lost.
 
 mod width;
 
@@ -20,52 +21,53 @@ use std::time::{Duration, Instant};
 pub(crate) use width::Look;
 use width::Width;
 
-/// A path that could not be opened is tried again after so long.
+/// Time after which a path that could not be opened is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The first path waits for the others as long again as it took itself to open, and no longer than this: who comes later is asked for only when its
-/// question is repeated.
+/// Longest time that the first path waits for the others. It waits as long as it took itself to
+/// open, but no longer than this.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// Why a path carries nothing whose address is not there.
+/// Trouble of a path whose address is gone.
 const GONE: &str = "its interface or address is gone";
 
-/// Who only asks wants to know which paths there are.
+/// Time that a question waits for further paths, because its caller wants to know all paths that
+/// work.
 const ANSWERS: Duration = Duration::from_secs(1);
 
-/// What is to be sent, from where, to whom.
+/// Contents, paths and receiver of a transfer.
 #[derive(Debug)]
 pub struct Order {
-    /// The receiver's address, to which each path leads that has none of its own ([`Reroute::Aimed`]).
+    /// Address of the receiver, for each path that has none of its own ([`Reroute::Aimed`]).
     pub remote: SocketAddr,
-    /// A local address for each path.
+    /// Local address of each path.
     pub locals: Vec<IpAddr>,
-    /// What each is for; paths beyond these have none.
+    /// Terms of each path; further paths have the default.
     pub terms: Vec<Terms>,
-    /// The receiver's certificate.
+    /// Fingerprint of the receiver's certificate.
     pub fingerprint: Fingerprint,
-    /// What the receiver wants to hear.
+    /// Secret that the receiver expects.
     pub secret: Secret,
-    /// Random: tells this transfer's paths from others'.
+    /// Random identifier that separates this transfer's paths from others.
     pub session: [u8; 16],
-    /// The offered files, or a question. A question is answered once the paths are open, or take longer than others.
+    /// Offered files, or a question. A question ends once the paths are open, or take too long.
     pub offer: Offer,
 }
 
-/// How a path is.
+/// State of a path.
 #[derive(Clone, Debug)]
 pub struct Progress {
-    /// Its local address.
+    /// Local address.
     pub local: IpAddr,
-    /// Whether it carries data now.
+    /// True if the path carries data now.
     pub usable: bool,
-    /// Payload bytes that left on it, copies included.
+    /// Payload bytes sent on the path, duplicates included.
     pub sent: u64,
-    /// Its smoothed round trip, once there is one.
+    /// Smoothed round-trip time, once there is one.
     pub srtt: Option<Duration>,
-    /// How often it was opened.
+    /// Number of times that the path was opened.
     pub opened: u32,
-    /// Why it is not, where that is known.
+    /// Reason why the path does not work, if known.
     pub trouble: Option<String>,
 }
 
@@ -75,40 +77,40 @@ struct Way {
     remote: SocketAddr,
     endpoint: Endpoint,
     width: Width,
-    /// When a datagram of it was understood last.
+    /// Time of the last datagram that belonged to the path.
     heard_at: Option<Instant>,
     link: Option<Link>,
     greeted: bool,
     joined: bool,
     retry_at: Option<Instant>,
-    /// The peer, or TLS, will not have it: it is not tried again.
+    /// True if the peer, or TLS, refuses the path: it is not tried again.
     refused: bool,
     trouble: Option<String>,
     opened: u32,
 }
 
-/// All of them.
+/// All paths of the opening end.
 #[derive(Debug)]
 pub(crate) struct Ways {
     settings: Settings,
-    /// TLS' part of a connection's configuration.
+    /// TLS part of a connection's configuration.
     client: ClientConfig,
     remote: SocketAddr,
     hello: Hello,
     ways: Vec<Way>,
     begun: Instant,
-    /// The path that was there first, what the peer said, and until when the others are waited for.
+    /// First open path, the peer's Reply there, and the time until which the others are awaited.
     first: Option<(usize, Reply, Instant)>,
-    /// Why the peer cannot have the session now.
+    /// Reason why the peer cannot have the session now.
     away: Option<String>,
     scratch: Vec<u8>,
 }
 
 impl Ways {
-    /// Paths that are opened from now on.
+    /// Creates paths that are opened from now on.
     ///
     /// # Errors
-    /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
+    /// [`Error::Setting`] if a setting is out of bounds; [`Error::Tls`].
     pub(crate) fn new(now: Instant, settings: Settings, order: &Order) -> Result<Self, Error> {
         settings.check()?;
         let count = order.locals.len();
@@ -151,7 +153,8 @@ impl Ways {
         Route { path, burst: NonZeroUsize::new(self.settings.burst()).unwrap_or(NonZeroUsize::MIN) }
     }
 
-    /// Takes a UDP datagram that came to a path's local address; whether it was for the path.
+    /// Handles a UDP datagram that arrived at a path's local address. Returns true if it belongs to
+    /// the path.
     pub(crate) fn handle_datagram(
         &mut self,
         now: Instant,
@@ -171,7 +174,8 @@ impl Ways {
         true
     }
 
-    /// Likewise of several that came together, of `each` bytes but for the last; whether any was for the path.
+    /// Handles UDP datagrams that arrived together, of `each` bytes except the last. Returns true
+    /// if any of them belongs to the path.
     pub(crate) fn handle_datagrams(
         &mut self,
         now: Instant,
@@ -187,14 +191,15 @@ impl Ways {
         any
     }
 
-    /// The network takes nothing more from a path's local address: it is opened anew as soon as that works.
+    /// Notes that the network takes nothing more from a path's local address. The path is opened
+    /// anew as soon as that works.
     pub(crate) fn handle_failure(&mut self, path: usize, trouble: &str) {
         if let Some(way) = self.ways.get_mut(path) {
             way.trouble = Some(trouble.to_owned());
         }
     }
 
-    /// Local addresses have changed; the path to look at.
+    /// Handles a change of local addresses. Returns the path to work on.
     pub(crate) fn reroute(&mut self, now: Instant, reroute: &Reroute) -> usize {
         match *reroute {
             Reroute::Added(local, _) => self.add(now, local),
@@ -232,10 +237,11 @@ impl Ways {
         path
     }
 
-    /// A path's packets leave from another address, or to another one, from now on: its connection is made anew, and takes its place.
+    /// Gives a path another local or remote address: a new connection takes the place of the old
+    /// one.
     fn relocate(&mut self, now: Instant, path: usize, local: IpAddr, remote: SocketAddr) -> usize {
         if let Some(way) = self.ways.get_mut(path) {
-            // Nothing that is sent to the old address arrives: what noq remembers of it is of no use.
+            // Nothing that is sent to the old address arrives, so noq's state of it is of no use.
             let which = path + MAX_LINKS * (1 + way.opened as usize);
             let endpoint = endpoint(&self.settings, which as u8);
             *way = Way { opened: way.opened, ..Way::new(now, local, remote, endpoint) };
@@ -243,7 +249,7 @@ impl Ways {
         path
     }
 
-    /// One path: its timers, its handshake, its MTU.
+    /// Works on one path: its timers, its handshake, its MTU.
     pub(crate) fn work(&mut self, now: Instant, path: usize) -> Look {
         let needed = self.settings.mtu;
         let way = &mut self.ways[path];
@@ -258,7 +264,7 @@ impl Ways {
             way.trouble = Some(words(reason));
             way.refused |= meant;
             self.away = self.away.take().or_else(|| is_away(reason).then(|| words(reason)));
-            // A peer that was started anew has said so, and can be asked at once.
+            // A restarted peer resets the connection, and can be tried again at once.
             let pause = match reason {
                 ConnectionError::Reset => Duration::ZERO,
                 reason if is_narrow(reason) => NEXT_SEARCH,
@@ -311,60 +317,60 @@ impl Ways {
         Look::Same
     }
 
-    /// The path that was there first and what the peer said, once the others work, too, or take long.
+    /// Returns the first open path and the peer's Reply, once the others work, too, or take long.
     pub(crate) fn ready(&self, now: Instant) -> Option<(usize, Reply)> {
         let (path, reply, until) = self.first?;
         let all = self.ways.iter().all(|way| way.joined || way.refused);
         (all || until <= now).then_some((path, reply))
     }
 
-    /// The paths that work.
+    /// Returns the paths that work.
     pub(crate) fn joined(&self) -> impl Iterator<Item = usize> {
         (0..self.ways.len()).filter(|path| self.ways[*path].joined)
     }
 
-    /// When [`Ways::ready`] is worth asking.
+    /// Returns the time at which [`Ways::ready`] may change.
     pub(crate) fn ready_at(&self) -> Option<Instant> {
         self.first.map(|(_, _, until)| until)
     }
 
-    /// The next packet that arrived on a path.
+    /// Returns the next packet that arrived on a path.
     pub(crate) fn receive(&mut self, path: usize) -> Option<Bytes> {
         let way = &mut self.ways[path];
         // A packet that comes before its path has joined belongs to no path of the transport.
         let packet = way.link.as_mut().and_then(Link::receive).filter(|_| way.joined)?;
-        // Whatever it was, it is over.
+        // The path works, so its trouble is over.
         way.trouble = None;
         Some(packet)
     }
 
-    /// A path works.
+    /// True if a path works.
     pub(crate) fn any_joined(&self) -> bool {
         self.ways.iter().any(|way| way.joined)
     }
 
-    /// The peer will not have a path.
+    /// True if the peer refuses a path.
     pub(crate) fn is_refused(&self, path: usize) -> bool {
         self.ways[path].refused
     }
 
-    /// Why the peer cannot have this session now; another one may succeed.
+    /// Returns the reason why the peer cannot have this session now. Another session may succeed.
     pub(crate) fn away(&self) -> Option<&str> {
         self.away.as_deref()
     }
 
-    /// Why no path is left that may be tried, if none is.
+    /// Returns the reason if all paths were refused.
     pub(crate) fn hopeless(&self) -> Option<String> {
         let none = self.ways.iter().all(|way| way.refused);
         none.then(|| self.trouble().unwrap_or_default())
     }
 
-    /// Why a path does not work.
+    /// Returns the reason why a path does not work.
     pub(crate) fn trouble(&self) -> Option<String> {
         self.ways.iter().find_map(|way| way.trouble.clone())
     }
 
-    /// All datagrams that leave now; these packets first.
+    /// Appends all datagrams that leave now; those of `packets` first.
     pub(crate) fn transmit(
         &mut self,
         now: Instant,
@@ -387,7 +393,7 @@ impl Ways {
         }
     }
 
-    /// Ends all paths; the peer is told by what is appended.
+    /// Closes all paths. The appended datagrams tell the peer.
     pub(crate) fn close(&mut self, now: Instant, reason: &str, out: &mut Vec<Outgoing>) {
         for path in 0..self.ways.len() {
             let route = self.route(path);
@@ -399,7 +405,7 @@ impl Ways {
         }
     }
 
-    /// When [`Ways::work`] must be called next.
+    /// Returns the time at which [`Ways::work`] must be called next.
     pub(crate) fn next_wakeup(&self) -> Option<Instant> {
         let links = self.ways.iter().flat_map(|way| {
             let link = match &way.link {
@@ -411,14 +417,14 @@ impl Ways {
         links.flatten().min()
     }
 
-    /// Packets that did not fit into noq's datagrams, which has to be none.
+    /// Number of packets that did not fit into noq's datagrams. It must be 0.
     pub(crate) fn oversized(&self) -> u64 {
         self.ways.iter().filter_map(|way| way.link.as_ref()).map(Link::oversized).sum()
     }
 
-    /// How the paths are, of which the transport may know more.
+    /// Returns the state of the paths, with the transport's figures if there is a session.
     pub(crate) fn progress<W: Scheduler>(&self, session: Option<&Session<W>>) -> Vec<Progress> {
-        // A path that came later is one of the session's once it has joined.
+        // A path that came later belongs to the session once it has joined.
         let facts = session.map(Session::paths).unwrap_or_default();
         let sent = session.map(|session| session.carried().0).unwrap_or_default();
         let path = |(index, way): (usize, &Way)| Progress {
@@ -470,17 +476,17 @@ impl Way {
     }
 }
 
-/// The endpoint of one path. The peer's datagrams are no larger than this end's.
+/// Creates the endpoint of one path. The peer's datagrams are no larger than those of this end.
 fn endpoint(settings: &Settings, which: u8) -> Endpoint {
     let mut config = endpoint_config(settings, which);
     let _ = config.max_udp_payload_size(settings.mtu);
     Endpoint::new(Arc::new(config), None, true)
 }
 
-/// The configuration of noq's endpoints; `which` keeps those of a seed apart.
+/// Configuration of noq's endpoints; `which` separates the endpoints of one seed.
 pub(crate) fn endpoint_config(settings: &Settings, which: u8) -> EndpointConfig {
     let mut config = EndpointConfig::default();
-    // A larger one than any peer's setting: ours is what limits our datagrams.
+    // Larger than any setting of a peer: our own setting limits our datagrams.
     let _ = config.max_udp_payload_size(*crate::settings::MTUS.end());
     config.rng_seed(settings.seed.map(|mut seed| {
         seed[0] ^= which;

@@ -1,10 +1,12 @@
-/* A small transport in C around a scheduler: windows in bytes, two streams over one connection, a path whose index is used again.
+/* A small transport in C around a scheduler: windows in bytes, two streams over one connection, a
+ * path whose index is used again.
  *
  *     cargo build -p plait-sched-ffi
  *     cc -Icrates/plait-sched-ffi/include -o transport crates/plait-sched-ffi/examples/transport.c target/debug/libplait_sched_ffi.a -lpthread -ldl -lm
  *     ./transport lowest-rtt
  *
- * The same as examples/transport.rs of plait-sched, to the nanosecond; that one says why things are as they are. Memory is fixed.
+ * It gives the same results as examples/transport.rs of plait-sched, to the nanosecond; that file
+ * explains the reasons. Memory is fixed.
  */
 #include "plait_sched.h"
 
@@ -20,7 +22,7 @@
 #define LAST_WINDOW 48000u
 #define RECEIVE_WINDOW 64u
 #define MS UINT64_C(1000000)
-/* As many segments as there ever are. */
+/* The largest number of segments. */
 #define MOST 1024u
 
 struct segment {
@@ -70,7 +72,7 @@ static struct segment pop(struct queue *queue)
 	return segment;
 }
 
-/* What came back stays in the order of numbers. */
+/* Returned segments stay in the order of their numbers. */
 static void give_back(struct segment segment)
 {
 	unsigned index = returned.len++;
@@ -101,7 +103,7 @@ static void open_way(struct way *way, uint64_t mbit, uint64_t delay_ms, uint64_t
 	must(plait_path_init(&way->facts, sizeof way->facts, MSS));
 }
 
-/* From bytes to segments: cwnd less in_flight has to be what may leave. */
+/* Converts bytes to segments: cwnd less in_flight has to be the number that may leave. */
 static void refresh(void)
 {
 	for (unsigned i = 0; i < PATHS; i++) {
@@ -131,7 +133,7 @@ static plait_connection connection(void)
 		ahead += way->queue.len;
 		if (way->queue.len && at(&way->queue, 0)->number < base)
 			base = at(&way->queue, 0)->number;
-		/* Retransmissions make a flight anything but ascending. */
+		/* With retransmissions, the segments in flight are not in ascending order. */
 		for (unsigned k = 0; k < way->flight.len; k++) {
 			uint64_t number = at(&way->flight, k)->number;
 
@@ -166,7 +168,7 @@ static void tell(plait_event event)
 	must(plait_scheduler_on_event(scheduler, &event, &view, facts, PATHS));
 }
 
-/* What came back first, then the streams in turn. */
+/* Takes the next segment: returned segments first, then the streams in turn. */
 static int take(struct segment *segment)
 {
 	unsigned stream = unsent[turn] ? turn : 1 - turn;
@@ -204,7 +206,7 @@ static void send(uint64_t now)
 	refresh();
 }
 
-/* Asks until the scheduler waits; what it assigned leaves as the windows admit. */
+/* Asks until the scheduler waits. Assigned segments leave as the windows admit. */
 static void run_scheduler(uint64_t now)
 {
 	plait_decision decision = { .size = sizeof decision };

@@ -5,7 +5,8 @@ Windows in bytes, two streams, a path whose index is used again.
     cargo build -p plait-sched-ffi
     python crates/plait-sched-ffi/examples/transport.py target/debug/libplait_sched_ffi.so lowest-rtt
 
-The same as examples/transport.rs of plait-sched, to the nanosecond; that one says why things are as they are.
+It gives the same results as examples/transport.rs of plait-sched, to the nanosecond; that file
+explains the reasons.
 """
 
 import bisect
@@ -38,7 +39,7 @@ MS = 1_000_000
 
 
 class Path(Structure):
-    """`plait_path` of plait_sched.h, as its first version had it."""
+    """The first version of `plait_path` of plait_sched.h."""
 
     _fields_ = (
         *((name, c_uint32) for name in ("size", "state")),
@@ -64,9 +65,9 @@ class Path(Structure):
 
 
 class Connection(Structure):
-    """`plait_connection`, as its first version had it.
+    """The first version of `plait_connection`.
 
-    The library sees its size, and what came later keeps its default.
+    The library reads its size, and later fields keep their defaults.
     """
 
     _fields_ = (
@@ -138,12 +139,12 @@ class Scheduler:
         self.interest: int = self.library.plait_scheduler_interest(self.handle)
 
     def must(self, code: int) -> None:
-        """Raise what the library says, unless it worked."""
+        """Raise the library's message, unless the call succeeded."""
         if code != 0:
             raise ValueError(self.library.plait_error_message().decode())
 
     def path(self) -> Path:
-        """A path of which nothing is known."""
+        """A path without measurements."""
         path = Path()
         self.must(self.library.plait_path_init(byref(path), ctypes.sizeof(path), MSS))
         return path
@@ -155,7 +156,7 @@ class Scheduler:
         return connection
 
     def decide(self, now: int, connection: Connection, paths: ctypes.Array[Path]) -> Decision:
-        """One decision."""
+        """Ask for one decision."""
         decision = Decision(size=ctypes.sizeof(Decision))
         self.must(
             self.library.plait_scheduler_decide(
@@ -165,7 +166,7 @@ class Scheduler:
         return decision
 
     def tell(self, event: Event, connection: Connection, paths: ctypes.Array[Path]) -> None:
-        """Tell of an event."""
+        """Report an event."""
         event.size = ctypes.sizeof(event)
         self.must(
             self.library.plait_scheduler_on_event(
@@ -174,13 +175,13 @@ class Scheduler:
         )
 
     def close(self) -> None:
-        """Free it."""
+        """Free the scheduler."""
         self.library.plait_scheduler_free(self.handle)
 
 
 @dataclass(order=True)
 class Segment:
-    """Some bytes of a stream; the number says in which order they left the queue."""
+    """Some bytes of a stream; the numbers give the order in which segments left the queue."""
 
     number: int
     stream: int
@@ -191,7 +192,7 @@ class Segment:
 
 @dataclass
 class Way:
-    """A path: its link, and the sender's books."""
+    """A path: its link, and the state of the sender."""
 
     facts: Path
     nanos_per_byte: int
@@ -205,7 +206,7 @@ class Way:
 
 
 class Transport:
-    """The sending end, and the network with it."""
+    """The sender, and the network with it."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         if scheduler.needs & ~(NEEDS_ASSIGN_AHEAD | NEEDS_RECALL):
@@ -223,7 +224,7 @@ class Transport:
         return Way(self.scheduler.path(), 8000 // mbit, delay_ms * MS, link_free=now, sent=sent)
 
     def refresh(self) -> None:
-        """From bytes to segments: `cwnd` less `in_flight` has to be what may leave."""
+        """Convert bytes to segments: `cwnd` less `in_flight` has to be the number that may leave."""
         for index, way in enumerate(self.ways):
             room = max(way.window - way.in_flight, 0) // MSS
             way.facts.cwnd = way.window // MSS
@@ -279,7 +280,7 @@ class Transport:
         self.refresh()
 
     def run_scheduler(self, now: int) -> None:
-        """Ask until the scheduler waits; what it assigned leaves as the windows admit."""
+        """Ask until the scheduler waits. Assigned segments leave as the windows admit."""
         self.send(now)
         while (view := self.connection()).unassigned or self.scheduler.needs & NEEDS_RECALL:
             decision = self.scheduler.decide(now, view, self.facts)
@@ -327,7 +328,7 @@ class Transport:
         self.tell(Event(kind=PATH_DOWN, path=index))
 
     def run(self) -> None:
-        """The second path goes away after 150 ms; after 300 ms its index is that of another network."""
+        """Run: the second path goes away after 150 ms, another network gets its index after 300 ms."""
         changes = deque([150 * MS, 300 * MS])
         self.refresh()
         self.run_scheduler(0)
@@ -346,7 +347,7 @@ class Transport:
 
 
 def main() -> None:
-    """Run it."""
+    """Run the transport."""
     library, name = sys.argv[1], sys.argv[2]
     scheduler = Scheduler(library, name)
     transport = Transport(scheduler)

@@ -1,4 +1,4 @@
-//! A scheduler as a table of callbacks, and what makes a scheduler of Rust of it.
+//! A scheduler as a table of callbacks, and its use as a scheduler in Rust.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
@@ -11,17 +11,17 @@ use crate::error::{Error, PLAIT_ERROR_CALLBACK, PLAIT_OK, Result};
 use crate::facts::{CConnection, CPath, PLAIT_MAX_PATHS};
 use crate::sized::{self, Sized32};
 
-/// What a scheduler declares when it is made.
+/// The declarations of a scheduler when it is created.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Traits {
     /// The size of this struct as the library knows it, in bytes.
     pub size: u32,
-    /// Bits PLAIT_NEEDS_…; 0 as it comes.
+    /// Bits PLAIT_NEEDS_…; initially 0.
     pub needs: u32,
-    /// Bits PLAIT_INTEREST_…; both as it comes.
+    /// Bits PLAIT_INTEREST_…; initially both.
     pub interest: u32,
-    /// Not 0 if it waits, and nothing changes in it, whenever no path has room; 0 as it comes.
+    /// Not 0 if the scheduler waits and keeps its state whenever no path has room; initially 0.
     pub waits_without_room: u32,
 }
 
@@ -33,9 +33,13 @@ unsafe impl Sized32 for Traits {
     const WRONG: &'static str = "the size of a plait_traits is none that a version of this interface has";
 }
 
-/// Makes an instance: puts it into `*state` and what it declares into `*traits`, which comes with what most declare. `parameters` is a text
-/// `parameter=value:parameter=value`, empty for none; what is not given has its default, and what is not known is an error. Returns PLAIT_OK; anything
-/// else is an error, with one line of UTF-8 and a zero in `message`, which has `capacity` bytes.
+/// Creates an instance and stores it in `*state`. Writes its declarations to `*traits`, which
+/// initially holds those of most schedulers.
+///
+/// `parameters` is a text `parameter=value:parameter=value`, empty for none. Parameters that are
+/// not given have their defaults; an unknown parameter is an error. Returns PLAIT_OK. Any other
+/// value is an error; `message`, which has `capacity` bytes, then holds one line of UTF-8 and a
+/// zero.
 pub type Create = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
@@ -50,7 +54,8 @@ pub type Create = Option<
 /// Frees an instance.
 pub type Destroy = Option<unsafe extern "C" fn(state: *mut c_void)>;
 
-/// Decides, as plait_scheduler_decide() does. `*decision` comes as PLAIT_WAIT. What it returns but PLAIT_OK ends the run.
+/// Decides, as plait_scheduler_decide() does. `*decision` is initially PLAIT_WAIT. Any return value
+/// but PLAIT_OK ends the run.
 pub type Decide = Option<
     unsafe extern "C" fn(
         state: *mut c_void,
@@ -62,7 +67,7 @@ pub type Decide = Option<
     ) -> i32,
 >;
 
-/// Is told of an event, as plait_scheduler_on_event() is. May be NULL.
+/// Receives an event, as plait_scheduler_on_event() does. May be NULL.
 pub type OnEvent = Option<
     unsafe extern "C" fn(
         state: *mut c_void,
@@ -73,10 +78,15 @@ pub type OnEvent = Option<
     ),
 >;
 
-/// A scheduler of one's own. The rules are those of the built-in ones: no clock, no memory beyond its own state, the same calls give the same
-/// answers. A shared library hands them out through a function
-/// `const plait_scheduler_class *plait_scheduler_class_at(uint32_t index)`, which returns NULL from some number on; and, if its results are to keep
-/// the source, that through `const char *plait_scheduler_source(void)` (PLAIT_SCHEDULER_SOURCE). Instances are used on one thread each, several at the same time.
+/// A scheduler of one's own. The rules are those of the built-in schedulers: no clock, no memory
+/// beyond its own state, the same answers to the same calls.
+///
+/// A shared library provides its classes through a function `const plait_scheduler_class
+/// *plait_scheduler_class_at(uint32_t index)`, which returns NULL for all indices after the last
+/// class. To keep the source in the results, it provides it through `const char
+/// *plait_scheduler_source(void)` (PLAIT_SCHEDULER_SOURCE).
+///
+/// Each instance is used on one thread; several instances may be in use at the same time.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Class {
@@ -88,28 +98,30 @@ pub struct Class {
     pub name: *const c_char,
     /// The rule in a sentence; may be NULL.
     pub summary: *const c_char,
-    /// Handed to `create` as it is.
+    /// Passed to `create` unchanged.
     pub context: *mut c_void,
-    /// Makes an instance.
+    /// Creates an instance.
     pub create: Create,
-    /// Frees it; may be NULL.
+    /// Frees an instance; may be NULL.
     pub destroy: Destroy,
     /// Decides.
     pub decide: Decide,
-    /// Is told of events; may be NULL.
+    /// Receives events; may be NULL.
     pub on_event: OnEvent,
 }
 
-// SAFETY: a class is a table that nobody writes to; what `context` points to is its author's, who may be called from any thread, one at a time.
+// SAFETY: nothing writes to the table. The author of the class owns the target of `context`, and
+// accepts calls from any thread, one at a time.
 unsafe impl Sync for Class {}
-// SAFETY: as above.
+// SAFETY: any thread may own the table, for the reasons given for `Sync`.
 unsafe impl Send for Class {}
 
 impl Class {
-    /// A copy of what C wrote, complete.
+    /// Returns a copy of the class that C wrote, if it is complete.
     ///
     /// # Safety
-    /// `from` is null or points to a class that begins with its true size, whose texts end in zeros, and whose functions are what they are said to be.
+    /// `from` is null or points to a class that begins with its true size. Its texts end in zeros,
+    /// and its functions have the declared types.
     pub(crate) unsafe fn read(from: *const Self) -> Result<Self> {
         if from.is_null() {
             return Err(Error::argument("the plait_scheduler_class is a null pointer"));
@@ -119,7 +131,7 @@ impl Class {
             let wrong = "the size of a plait_scheduler_class is none that a version of this interface has";
             return Err(Error::size(wrong));
         }
-        // SAFETY: by contract all of its size is there.
+        // SAFETY: by contract the whole struct is there.
         let class = unsafe { from.read() };
         if class.name.is_null() || class.create.is_none() || class.decide.is_none() {
             return Err(Error::argument("a plait_scheduler_class needs name, create and decide"));
@@ -127,19 +139,20 @@ impl Class {
         Ok(class)
     }
 
-    /// The class at `from`.
+    /// Returns the class at `from`.
     ///
     /// # Errors
-    /// A message, if it is null, of no known size, or incomplete.
+    /// A message, if the pointer is null, or if the class has an unknown size or is incomplete.
     ///
     /// # Safety
-    /// `from` is null or points to a class that begins with its true size, and that stays what it is.
+    /// `from` is null or points to a class that begins with its true size, and that does not
+    /// change.
     pub unsafe fn at(from: *const Self) -> std::result::Result<Self, String> {
         // SAFETY: by contract.
         unsafe { Self::read(from) }.map_err(Error::text)
     }
 
-    /// The rule in a sentence; empty if its author says nothing.
+    /// The rule in a sentence; empty if the author gives none.
     pub fn summary(&self) -> String {
         if self.summary.is_null() {
             return String::new();
@@ -148,19 +161,20 @@ impl Class {
         unsafe { CStr::from_ptr(self.summary) }.to_string_lossy().into_owned()
     }
 
-    /// Its name.
+    /// The name of the class.
     pub fn name(&self) -> String {
         // SAFETY: a class that was read has a name, which ends in a zero.
         unsafe { CStr::from_ptr(self.name) }.to_string_lossy().into_owned()
     }
 }
 
-/// Where a scheduler's failure is kept: it can only wait then, and whoever runs it looks here.
+/// The first failure of a scheduler. After a failure the scheduler only waits, and the caller finds
+/// the reason here.
 #[derive(Clone, Debug, Default)]
 pub struct Fault(Arc<OnceLock<String>>);
 
 impl Fault {
-    /// What went wrong first, if anything did.
+    /// The message of the first failure, if any.
     pub fn message(&self) -> Option<&str> {
         self.0.get().map(String::as_str)
     }
@@ -184,17 +198,19 @@ pub struct Foreign {
 }
 
 impl Foreign {
-    /// An instance with the given parameters (`parameter=value:parameter=value`); when it fails later, it waits, and `fault` says why.
+    /// Creates an instance with the given parameters (`parameter=value:parameter=value`). After a
+    /// later failure the instance waits, and `fault` holds the reason.
     ///
     /// # Errors
-    /// What the class says of the parameters; or that it needs what this version does not know.
+    /// The class's message about the parameters, or a need that this version does not know.
     pub fn new(class: Class, parameters: &str, fault: Fault) -> std::result::Result<Self, String> {
         let name = class.name();
         let create = class.create.ok_or("the class has no create")?;
         let parameters = CString::new(parameters)
             .map_err(|_| format!("scheduler {name}: there is a zero in its parameters"))?;
         let (mut traits, mut state, mut message) = (Traits::DEFAULT, ptr::null_mut(), [0_u8; 512]);
-        // SAFETY: what is handed over is as `Create` says, and the class is what it says by the contract of `read`.
+        // SAFETY: the arguments are as `Create` requires, and the class is valid by the contract of
+        // `read`.
         let code = unsafe {
             create(
                 class.context,
@@ -215,7 +231,7 @@ impl Foreign {
             class,
             state,
             needs: needs.unwrap_or_default(),
-            // Without the callback there is nobody to tell.
+            // Without the callback, events cannot be reported.
             interest: if class.on_event.is_some() { interest_of(traits.interest) } else { Interest::NONE },
             waits_without_room: traits.waits_without_room != 0,
             paths: [CPath::DEFAULT; PLAIT_MAX_PATHS as usize],
@@ -239,7 +255,7 @@ impl Foreign {
 impl Drop for Foreign {
     fn drop(&mut self) {
         if let Some(destroy) = self.class.destroy {
-            // SAFETY: the state came from `create`, and this is the last that is heard of it.
+            // SAFETY: the state came from `create`, and it is not used after this call.
             unsafe { destroy(self.state) };
         }
     }
@@ -300,7 +316,7 @@ impl Scheduler for Foreign {
     }
 }
 
-/// Writes what a scheduler declares to where C keeps it.
+/// Writes the declarations of a scheduler to C's struct.
 ///
 /// # Safety
 /// `to` is null or points to a writable struct that begins with its true size.
@@ -309,7 +325,7 @@ pub(crate) unsafe fn declare(to: *mut Traits, traits: Traits) -> Result<()> {
     unsafe { sized::write(to, traits, "the plait_traits is a null pointer") }
 }
 
-/// A callback failed.
+/// The error of a failed callback.
 pub(crate) fn failed(message: impl std::fmt::Display) -> Error {
     Error::said(PLAIT_ERROR_CALLBACK, message)
 }

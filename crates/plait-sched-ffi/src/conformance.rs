@@ -1,4 +1,4 @@
-//! Does a scheduler of callbacks keep the rules that every engine relies on?
+//! Checks whether a scheduler of callbacks keeps the rules on which every engine relies.
 
 use std::ffi::c_char;
 
@@ -10,17 +10,17 @@ use crate::error::{Error, PLAIT_ERROR_CONFORMANCE, guard};
 use crate::sized::{self, Sized32};
 use crate::text;
 
-/// How much to check; 0 is the usual amount.
+/// The extent of a check; 0 selects the default amounts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// The size of this struct as the caller knows it, in bytes.
     pub size: u32,
-    /// How many random cases; 0 for 200.
+    /// Number of random cases; 0 for 200.
     pub cases: u32,
     /// The seed of the first case, the next ones count up; 0 for 1.
     pub seed: u64,
-    /// The segments of a case at most; 0 for 200. With more, windows grow too.
+    /// Segments of a case at most; 0 for 200. With more, windows grow too.
     pub segments: u64,
 }
 
@@ -32,19 +32,19 @@ unsafe impl Sized32 for Options {
         "the size of a plait_conformance_options is none that a version of this interface has";
 }
 
-/// What was checked.
+/// Statistics of a check.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
     /// The size of this struct as the caller knows it, in bytes.
     pub size: u32,
-    /// Random cases.
+    /// Number of random cases.
     pub cases: u32,
-    /// Moments at which something happened.
+    /// Number of moments with an event.
     pub steps: u64,
-    /// Decisions, waits included.
+    /// Number of decisions, waits included.
     pub decisions: u64,
-    /// Segments delivered.
+    /// Number of delivered segments.
     pub segments: u64,
 }
 
@@ -57,7 +57,7 @@ unsafe impl Sized32 for Report {
         "the size of a plait_conformance_report is none that a version of this interface has";
 }
 
-/// Stands in for an instance that could not be made.
+/// Replaces an instance that could not be created.
 struct Silent;
 
 impl Scheduler for Silent {
@@ -66,15 +66,19 @@ impl Scheduler for Silent {
     }
 }
 
-/// Drives two instances of a class at a time through random situations in a model of an engine: paths that fail and return, timeouts, losses, tiny windows,
-/// data that trickles in. What is checked is listed in the documentation of the Rust crate, `plait_sched::conformance::Rule`, but that nothing is
-/// allocated, which only the class's author can count.
+/// Drives two instances of a class at a time through random situations in a model of an engine:
+/// paths that fail and return, timeouts, losses, tiny windows, data that trickles in. The
+/// documentation of the Rust crate lists the rules, `plait_sched::conformance::Rule`. The rule
+/// against allocations is not checked, because only the class's author can count them.
 ///
-/// `parameters` may be NULL for none, `options` for the usual amount, `report` if nobody wants it. Returns PLAIT_OK and the report;
-/// PLAIT_ERROR_CONFORMANCE, with a message that names the rule, the seed and the facts; PLAIT_ERROR_CALLBACK if a callback failed; PLAIT_ERROR_ARGUMENT or _SIZE.
+/// `parameters` may be NULL for none, `options` for the default amounts, `report` if it is not
+/// wanted. Returns PLAIT_OK and the report; PLAIT_ERROR_CONFORMANCE, with a message that names the
+/// rule, the seed and the facts; PLAIT_ERROR_CALLBACK if a callback failed; PLAIT_ERROR_ARGUMENT or
+/// _SIZE.
 ///
 /// # Safety
-/// `scheduler_class` is null or as its documentation says; texts end in zeros; the structs begin with their true sizes.
+/// `scheduler_class` is null or as its documentation says; texts end in zeros; the structs begin
+/// with their true sizes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn plait_conformance_check(
     scheduler_class: *const Class,
@@ -83,7 +87,7 @@ pub unsafe extern "C" fn plait_conformance_check(
     report: *mut Report,
 ) -> i32 {
     guard(|| {
-        // SAFETY: by contract, as the ones that follow.
+        // SAFETY: by contract.
         let class = unsafe { Class::read(scheduler_class)? };
         let parameters = if parameters.is_null() {
             ""
@@ -126,7 +130,7 @@ fn check(class: Class, parameters: &str, asked: Options) -> crate::error::Result
             }
         }
     };
-    // Once beforehand, so that a class that cannot be made is reported as that.
+    // Creates an instance first, so that a failure to create one is reported as such.
     drop(make());
     let checked = match fault.message() {
         None => conformance::check(&class.name(), &mut make, options),

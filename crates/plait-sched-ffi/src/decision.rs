@@ -1,4 +1,4 @@
-//! Decisions, events and what a scheduler declares, as C has them.
+//! Decisions, events and the declarations of a scheduler, as C structs.
 
 use plait_sched::{Capabilities, Decision, Duration, Event, Interest, PathId, Time};
 
@@ -6,19 +6,21 @@ use crate::error::{Error, Result};
 use crate::facts::PLAIT_MAX_PATHS;
 use crate::sized::{self, Sized32};
 
-/// Nothing more now: ask again after the next event, and at `until` at the latest unless that is PLAIT_NEVER.
+/// Make no further decision now: ask again after the next event, and at `until` at the latest
+/// unless that is PLAIT_NEVER.
 pub const PLAIT_WAIT: u32 = 0;
 /// Move the next `segments` segments of the data queue to the queue of `path`.
 pub const PLAIT_ASSIGN: u32 = 1;
 /// Send a copy of segment number `segment` on `path`.
 pub const PLAIT_REINJECT: u32 = 2;
-/// Take everything that waits unsent in the queue of `path` back into the data queue.
+/// Move all unsent segments in the queue of `path` back to the data queue.
 pub const PLAIT_RECALL: u32 = 3;
-/// From now on new data leaves on `path` only while fewer than `segments` segments are in flight there; PLAIT_NONE lifts that.
+/// Limit the data in flight on `path`: new data leaves only while fewer than `segments` segments
+/// are in flight there; PLAIT_NONE lifts the limit.
 pub const PLAIT_LIMIT: u32 = 4;
 /// Halve the congestion window of `path`.
 pub const PLAIT_PENALIZE: u32 = 5;
-/// Let the other streams of the same priority go before the one that the next segment is of.
+/// Move the stream of the next segment behind the other streams of the same priority.
 pub const PLAIT_DEFER: u32 = 6;
 
 /// A moment that never comes.
@@ -28,11 +30,12 @@ pub const PLAIT_NEVER: u64 = 0xffff_ffff_ffff_ffff;
 pub const PLAIT_EVENT_SENT: u32 = 0;
 /// The receiver acknowledged `segments` segments that the path carried; `rtt`.
 pub const PLAIT_EVENT_ACKED: u32 = 1;
-/// `segments` segments were found lost.
+/// `segments` segments were declared lost.
 pub const PLAIT_EVENT_LOST: u32 = 2;
-/// The retransmission timer of the path ran out.
+/// The retransmission timer of the path expired.
 pub const PLAIT_EVENT_TIMEOUT: u32 = 3;
-/// The path stopped being usable; the engine has taken back what waited in its queue.
+/// The path became unusable. The engine has moved the unsent segments of its queue back to the data
+/// queue.
 pub const PLAIT_EVENT_PATH_DOWN: u32 = 4;
 /// The path became usable (again).
 pub const PLAIT_EVENT_PATH_UP: u32 = 5;
@@ -49,11 +52,12 @@ pub const PLAIT_NEEDS_LIMIT: u32 = 8;
 pub const PLAIT_NEEDS_PENALIZE: u32 = 16;
 /// Bit of `plait_scheduler_needs`: the facts of messages, and PLAIT_DEFER.
 pub const PLAIT_NEEDS_MESSAGES: u32 = 32;
-/// Bit of `plait_scheduler_needs`: of streams of equal priority, the engine keeps the one whose message has the least left in front.
+/// Bit of `plait_scheduler_needs`: among streams of equal priority, the engine keeps the one whose
+/// message has the least data left in front.
 pub const PLAIT_NEEDS_SHORTEST_FIRST: u32 = 64;
 /// Bit of `plait_scheduler_needs`: `uncarried` of the paths.
 pub const PLAIT_NEEDS_UNCARRIED: u32 = 128;
-/// Bit of `plait_scheduler_needs`: a path retransmits its losses itself.
+/// Bit of `plait_scheduler_needs`: each path retransmits its own losses.
 pub const PLAIT_NEEDS_REPAIR: u32 = 256;
 
 /// Bit of `plait_scheduler_interest`: PLAIT_EVENT_SENT.
@@ -67,15 +71,16 @@ pub const PLAIT_INTEREST_ACKED: u32 = 2;
 pub struct CDecision {
     /// The size of this struct as the caller knows it, in bytes.
     pub size: u32,
-    /// PLAIT_WAIT, PLAIT_ASSIGN, PLAIT_REINJECT, PLAIT_RECALL, PLAIT_LIMIT, PLAIT_PENALIZE or PLAIT_DEFER.
+    /// PLAIT_WAIT, PLAIT_ASSIGN, PLAIT_REINJECT, PLAIT_RECALL, PLAIT_LIMIT, PLAIT_PENALIZE or
+    /// PLAIT_DEFER.
     pub kind: u32,
-    /// The path, except of PLAIT_WAIT and PLAIT_DEFER.
+    /// The path; unused by PLAIT_WAIT and PLAIT_DEFER.
     pub path: u32,
-    /// Of PLAIT_ASSIGN: how many. Of PLAIT_LIMIT: how many in flight.
+    /// PLAIT_ASSIGN: number of segments. PLAIT_LIMIT: limit of the segments in flight.
     pub segments: u32,
-    /// Of PLAIT_REINJECT: the segment's number.
+    /// PLAIT_REINJECT: the segment's number.
     pub segment: u64,
-    /// Of PLAIT_WAIT: a moment in nanoseconds, or PLAIT_NEVER.
+    /// PLAIT_WAIT: a moment in nanoseconds, or PLAIT_NEVER.
     pub until: u64,
 }
 
@@ -110,9 +115,9 @@ impl CDecision {
         }
     }
 
-    /// As a scheduler in C wrote it; None if it is no decision at all.
+    /// Converts the decision of a scheduler in C; `None` if it is not a valid decision.
     pub(crate) fn decision(&self) -> Option<Decision> {
-        // A path beyond all that there can be stays unknown, and is refused by the engine as such.
+        // A path number that is too large stays invalid, and the engine refuses it.
         let path = PathId(u8::try_from(self.path).unwrap_or(u8::MAX));
         Some(match self.kind {
             PLAIT_WAIT => {
@@ -129,7 +134,8 @@ impl CDecision {
     }
 }
 
-/// What happened on a path. Later versions may have more kinds; a scheduler ignores those that it does not know.
+/// An event on a path. Later versions may add kinds; a scheduler ignores kinds that it does not
+/// know.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CEvent {
@@ -139,13 +145,14 @@ pub struct CEvent {
     pub kind: u32,
     /// The path.
     pub path: u32,
-    /// Of PLAIT_EVENT_ACKED and PLAIT_EVENT_LOST: how many segments.
+    /// PLAIT_EVENT_ACKED and PLAIT_EVENT_LOST: number of segments.
     pub segments: u32,
-    /// Of PLAIT_EVENT_SENT: the segment's number.
+    /// PLAIT_EVENT_SENT: the segment's number.
     pub segment: u64,
-    /// Of PLAIT_EVENT_ACKED: the round-trip sample that came with it, in nanoseconds; 0 if none was taken.
+    /// PLAIT_EVENT_ACKED: the round-trip sample of the acknowledgement in nanoseconds; 0 if none
+    /// was taken.
     pub rtt: u64,
-    /// Of PLAIT_EVENT_SENT: not 0 if the segment had been sent before.
+    /// PLAIT_EVENT_SENT: not 0 if the segment had been sent before.
     pub retransmission: u32,
     /// Zero.
     pub reserved: u32,
@@ -168,7 +175,8 @@ unsafe impl Sized32 for CEvent {
 }
 
 impl CEvent {
-    /// None for an event of which this interface has no kind yet: nobody is told of it.
+    /// Converts an event from Rust. `None` for a kind that this interface does not have; it is not
+    /// reported.
     pub(crate) fn of(event: &Event) -> Option<Self> {
         let on = |kind: u32| Self { kind, path: event.path().0.into(), ..Self::DEFAULT };
         Some(match *event {
@@ -186,7 +194,7 @@ impl CEvent {
         })
     }
 
-    /// As an engine in C wrote it.
+    /// Reads the event that an engine in C wrote.
     ///
     /// # Safety
     /// `from` is null or points to a struct that begins with its true size.
@@ -214,7 +222,7 @@ impl CEvent {
     }
 }
 
-/// What a scheduler needs, as bits.
+/// The needs of a scheduler, as bits.
 pub(crate) fn needs_bits(needs: Capabilities) -> u32 {
     let bit = |needed: bool, bit: u32| if needed { bit } else { 0 };
     bit(needs.assign_ahead, PLAIT_NEEDS_ASSIGN_AHEAD)
@@ -228,7 +236,8 @@ pub(crate) fn needs_bits(needs: Capabilities) -> u32 {
         | bit(needs.repair, PLAIT_NEEDS_REPAIR)
 }
 
-/// Needs from bits; None if there is one that this version does not know, and so cannot offer.
+/// The needs from bits. `None` if a bit is unknown to this version, which so cannot offer the
+/// capability.
 pub(crate) fn needs_of(bits: u32) -> Option<Capabilities> {
     let needs = Capabilities {
         assign_ahead: bits & PLAIT_NEEDS_ASSIGN_AHEAD != 0,

@@ -5,37 +5,38 @@ use std::ffi::c_char;
 use std::fmt::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// It worked.
+/// The call succeeded.
 pub const PLAIT_OK: i32 = 0;
-/// A pointer is null, a text is not UTF-8, or a number is not one that it may be.
+/// A pointer is null, a text is not UTF-8, or a number is out of range.
 pub const PLAIT_ERROR_ARGUMENT: i32 = 1;
-/// A struct's size is none that a version of this interface has.
+/// No version of this interface has a struct of this size.
 pub const PLAIT_ERROR_SIZE: i32 = 2;
 /// There is no such scheduler or parameter, or a parameter may not have this value.
 pub const PLAIT_ERROR_SCHEDULER: i32 = 3;
-/// A panic was caught. If it happened in a scheduler, that one is of no use any more and must be freed.
+/// A panic was caught. If it happened in a scheduler, that scheduler is unusable and must be freed.
 pub const PLAIT_ERROR_PANIC: i32 = 4;
 /// The scheduler broke a rule of the conformance suite.
 pub const PLAIT_ERROR_CONFORMANCE: i32 = 5;
-/// A scheduler's own callback said that it failed.
+/// A scheduler's own callback reported a failure.
 pub const PLAIT_ERROR_CALLBACK: i32 = 6;
 
-/// Bytes of a message at most, the final zero included.
+/// Largest size of a message in bytes, the final zero included.
 const CAPACITY: usize = 4096;
 
-/// An error, before it is a number: its code and its message.
+/// An error before its conversion to a number: its code and its message.
 #[derive(Debug)]
 pub(crate) struct Error {
     pub(crate) code: i32,
     pub(crate) message: Message,
 }
 
-/// What is said, written into a place that is there already: [`store`] copies it to the thread's, so that nothing is allocated.
+/// The message of an error. [`store`] copies it into the thread's buffer, so that nothing is
+/// allocated.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// A text known beforehand.
+    /// A constant text.
     Fixed(&'static str),
-    /// A text that was put together where allocating is allowed.
+    /// A text that was composed where allocations are allowed.
     Owned(String),
 }
 
@@ -48,7 +49,7 @@ impl Error {
         Self { code: PLAIT_ERROR_SIZE, message: Message::Fixed(message) }
     }
 
-    /// The message by itself.
+    /// The message without the code.
     pub(crate) fn text(self) -> String {
         match self.message {
             Message::Fixed(text) => text.to_owned(),
@@ -63,7 +64,7 @@ impl Error {
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-/// A text with a zero at its end, in a place of its own.
+/// A text with a zero at its end, in a fixed buffer.
 struct Text {
     bytes: [u8; CAPACITY],
     len: usize,
@@ -71,7 +72,7 @@ struct Text {
 
 impl Write for Text {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        // Zeros would end the text for C, and a character is whole or not there.
+        // A zero would end the text for C. Only whole characters are copied.
         for c in text.chars().filter(|&c| c != '\0') {
             let end = self.len + c.len_utf8();
             if end >= CAPACITY {
@@ -91,14 +92,14 @@ thread_local! {
 fn store(message: &str) {
     LAST.with_borrow_mut(|text| {
         text.len = 0;
-        // An error means that it is full: then its beginning has to do.
+        // An error means that the buffer is full; the message is then cut.
         let _ = text.write_str(message);
         let end = text.len;
         text.bytes[end] = 0;
     });
 }
 
-/// Runs the body of a function that C calls: its error, or its panic, becomes a number.
+/// Runs the body of a function that C calls, and converts its error or panic to a number.
 pub(crate) fn guard(body: impl FnOnce() -> Result<()>) -> i32 {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => PLAIT_OK,
@@ -116,8 +117,8 @@ pub(crate) fn guard(body: impl FnOnce() -> Result<()>) -> i32 {
     }
 }
 
-/// What the last call of this thread that returned an error had to say: one line, mostly, in UTF-8. Empty before the first error.
-/// Valid until the thread's next error; not to be freed.
+/// The message of this thread's last error: usually one line, in UTF-8. Empty before the first
+/// error. Valid until the thread's next error; must not be freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn plait_error_message() -> *const c_char {
     LAST.with_borrow(|text| text.bytes.as_ptr().cast())

@@ -1,4 +1,5 @@
-//! A scheduler in Rust as a shared library that Plait, or anything else that knows `plait_scheduler_class_at`, loads by path.
+//! A scheduler in Rust as a shared library. Plait, or any other program that knows
+//! `plait_scheduler_class_at`, loads it by path.
 //!
 //! A crate of one's own, `crate-type = ["cdylib"]`, that depends on this one:
 //! ```
@@ -39,7 +40,8 @@
 //! # assert!(plait_sched_ffi::Foreign::new(class, "segments=-2", fault).is_err());
 //! # assert!(plait_scheduler_class_at(1).is_null());
 //! ```
-//! Then `plait compare links.toml --schedulers lowest-rtt,./libcheapest.so:Cheapest:segments=2`. With `export_source!("lib.rs");` results keep the source, too.
+//! Then `plait compare links.toml --schedulers lowest-rtt,./libcheapest.so:Cheapest:segments=2`.
+//! With `export_source!("lib.rs");` results also keep the source.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -54,27 +56,27 @@ use crate::facts::{CConnection, CPath, Paths};
 use crate::sized::{self, Sized32};
 use crate::text::{self, Given};
 
-/// A scheduler that a shared library hands out.
+/// A scheduler that a shared library provides.
 pub trait Exported: Scheduler + Sized + 'static {
-    /// The name that users write behind the library's path.
+    /// The name that users write after the library's path.
     const NAME: &'static CStr;
     /// The rule in a sentence.
     const SUMMARY: &'static CStr;
 
-    /// Makes one; what is given and not taken is refused afterwards.
+    /// Creates a scheduler. Parameters that were given and not taken are refused afterwards.
     ///
     /// # Errors
-    /// One line that says which parameter may not be what it is.
+    /// One line that names the parameter with the wrong value.
     fn create(given: &mut Given<'_>) -> Result<Self, String>;
 }
 
-/// What a scheduler's state points to.
+/// The target of a scheduler's state pointer.
 struct Instance<S> {
     scheduler: S,
     paths: Paths,
 }
 
-/// The table of a scheduler.
+/// The table of callbacks of a scheduler.
 pub const fn class_of<S: Exported>() -> Class {
     Class {
         size: size_of::<Class>() as u32,
@@ -90,7 +92,7 @@ pub const fn class_of<S: Exported>() -> Class {
 }
 
 /// # Safety
-/// As [`crate::class::Create`] says.
+/// See [`crate::class::Create`].
 unsafe extern "C" fn create<S: Exported>(
     _context: *mut c_void,
     parameters: *const c_char,
@@ -123,7 +125,7 @@ unsafe extern "C" fn create<S: Exported>(
         // SAFETY: the thread's message ends in a zero.
         let said = unsafe { CStr::from_ptr(crate::error::plait_error_message()) }.to_bytes();
         let len = said.len().min(capacity as usize - 1);
-        // SAFETY: by contract there are so many bytes, and they are not this library's.
+        // SAFETY: by contract there are this many bytes, and they do not belong to this library.
         unsafe {
             ptr::copy_nonoverlapping(said.as_ptr(), message.cast(), len);
             message.add(len).write(0);
@@ -136,14 +138,14 @@ unsafe extern "C" fn create<S: Exported>(
 /// `state` came from [`create`] of the same scheduler and was not freed.
 unsafe extern "C" fn destroy<S: Exported>(state: *mut c_void) {
     if !state.is_null() {
-        // SAFETY: by contract. A panic while it is dropped must not get across.
+        // SAFETY: by contract. A panic during the drop must not cross the interface.
         let instance = unsafe { Box::from_raw(state.cast::<Instance<S>>()) };
         let _ = catch_unwind(AssertUnwindSafe(|| drop(instance)));
     }
 }
 
 /// # Safety
-/// As [`crate::class::Decide`] says.
+/// See [`crate::class::Decide`].
 unsafe extern "C" fn decide<S: Exported>(
     state: *mut c_void,
     now: u64,
@@ -153,7 +155,7 @@ unsafe extern "C" fn decide<S: Exported>(
     decision: *mut CDecision,
 ) -> i32 {
     guard(|| {
-        // SAFETY: by contract, as the ones that follow; nobody else has the state meanwhile.
+        // SAFETY: by contract; nothing else uses the state meanwhile.
         let Instance { scheduler, paths: known } = unsafe { &mut *state.cast::<Instance<S>>() };
         // SAFETY: by contract.
         let (connection, paths) = unsafe { (CConnection::read(connection)?, known.read(paths, count)?) };
@@ -164,7 +166,7 @@ unsafe extern "C" fn decide<S: Exported>(
 }
 
 /// # Safety
-/// As [`crate::class::OnEvent`] says.
+/// See [`crate::class::OnEvent`].
 unsafe extern "C" fn on_event<S: Exported>(
     state: *mut c_void,
     event: *const CEvent,
@@ -173,7 +175,7 @@ unsafe extern "C" fn on_event<S: Exported>(
     count: u32,
 ) {
     guard(|| {
-        // SAFETY: by contract, as the ones that follow; nobody else has the state meanwhile.
+        // SAFETY: by contract; nothing else uses the state meanwhile.
         let Instance { scheduler, paths: known } = unsafe { &mut *state.cast::<Instance<S>>() };
         // SAFETY: by contract.
         let (event, connection) = unsafe { (CEvent::read(event)?, CConnection::read(connection)?) };
@@ -184,11 +186,12 @@ unsafe extern "C" fn on_event<S: Exported>(
     });
 }
 
-/// Hands out the text of source files through `plait_scheduler_source`, so that results keep it: paths as of `include_str!`. Once per library.
+/// Provides the text of source files through `plait_scheduler_source`, so that results keep it.
+/// Paths are those of `include_str!`. Use it once per library.
 #[macro_export]
 macro_rules! export_source {
     ($($file:literal),+ $(,)?) => {
-        /// What this library was made of.
+        /// The source of this library.
         #[allow(unsafe_code, reason = "a name that a loader can find")]
         #[unsafe(no_mangle)]
         pub extern "C" fn plait_scheduler_source() -> *const ::core::ffi::c_char {
@@ -197,11 +200,12 @@ macro_rules! export_source {
     };
 }
 
-/// Hands out schedulers, which have to be [`Exported`], through `plait_scheduler_class_at`. Once per library.
+/// Provides schedulers, which have to be [`Exported`], through `plait_scheduler_class_at`. Use it
+/// once per library.
 #[macro_export]
 macro_rules! export_schedulers {
     ($($scheduler:ty),+ $(,)?) => {
-        /// The schedulers of this library, one after the other; null beyond the last.
+        /// The schedulers of this library by index; null after the last.
         #[allow(unsafe_code, reason = "a name that a loader can find")]
         #[unsafe(no_mangle)]
         pub extern "C" fn plait_scheduler_class_at(index: u32) -> *const $crate::Class {

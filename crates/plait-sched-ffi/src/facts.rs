@@ -1,4 +1,4 @@
-//! The facts as structs of C, and from and to those of Rust.
+//! The facts as C structs, and their conversion from and to those of Rust.
 
 use plait_sched::view::MAX_PATHS;
 use plait_sched::{Connection, Duration, Message, Outstanding, Path, PathId, PathSet, PathState, Time};
@@ -7,34 +7,36 @@ use crate::decision::PLAIT_NEVER;
 use crate::error::{Error, Result, guard};
 use crate::sized::{self, Sized32};
 
-/// Paths of a connection at most.
+/// Largest number of paths of a connection.
 pub const PLAIT_MAX_PATHS: u32 = 32;
 const _: () = assert!(PLAIT_MAX_PATHS as usize == MAX_PATHS, "the header says how many there are");
 
 /// A path carries new data.
 pub const PLAIT_PATH_ACTIVE: u32 = 0;
-/// A path works, but is to be used only while no active one is usable.
+/// A path works, but may be used only while no active one is usable.
 pub const PLAIT_PATH_BACKUP: u32 = 1;
 /// A path had a timeout and is being probed.
 pub const PLAIT_PATH_POTENTIALLY_FAILED: u32 = 2;
-/// A path is not there: not established, or given up.
+/// A path does not exist: not established, or given up.
 pub const PLAIT_PATH_FAILED: u32 = 3;
 
-/// Of thresholds and limits: there is none.
+/// No threshold, or no limit.
 pub const PLAIT_NONE: u32 = 0xffff_ffff;
 
-/// The facts of one path; its number is its place in the array. Times are nanoseconds, amounts segments, unless said otherwise.
-/// `plait_path_init` makes one of which nothing is known.
+/// The facts of one path; its number is its place in the array. Times are in nanoseconds and
+/// amounts in segments, unless said otherwise. `plait_path_init` fills in a path without
+/// measurements.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CPath {
-    /// The size of this struct as the caller knows it, in bytes; the same for all paths of an array.
+    /// The size of this struct as the caller knows it, in bytes; the same for all paths of an
+    /// array.
     pub size: u32,
     /// PLAIT_PATH_ACTIVE, _BACKUP, _POTENTIALLY_FAILED or _FAILED.
     pub state: u32,
     /// Not 0 while the path recovers from a loss and should take no new data.
     pub in_recovery: u8,
-    /// Not 0 while losses are being repaired, in which way ever.
+    /// Not 0 during loss recovery of any kind.
     pub repairing: u8,
     /// Not 0 if `forward_delay` is known.
     pub has_forward_delay: u8,
@@ -42,52 +44,58 @@ pub struct CPath {
     pub reserved: u8,
     /// Largest segment, in payload bytes; more than 0.
     pub mss: u32,
-    /// Congestion window. `cwnd` less `in_flight` has to be what may leave: engines that count bytes round so.
+    /// Congestion window. `cwnd` less `in_flight` has to be the number of segments that may leave:
+    /// engines that count bytes round accordingly.
     pub cwnd: u32,
     /// Slow-start threshold; PLAIT_NONE while unset.
     pub ssthresh: u32,
-    /// Sent and neither acknowledged nor considered lost.
+    /// Segments sent and neither acknowledged nor considered lost.
     pub in_flight: u32,
-    /// Considered lost, and waiting to be sent again on this path.
+    /// Segments considered lost that wait for retransmission on this path.
     pub lost: u32,
-    /// Assigned to this path and not sent yet, and copies that wait to be sent on it.
+    /// Segments assigned to this path and not sent yet, and copies queued on it.
     pub queued: u32,
-    /// What a decision limited `in_flight` to; PLAIT_NONE while none did.
+    /// Limit of `in_flight` set by a decision; PLAIT_NONE without one.
     pub limit: u32,
-    /// Lost share of what was sent, in parts per million.
+    /// Share of the sent segments that were lost, in parts per million.
     pub loss_ppm: u32,
-    /// What using the path costs, in units of the user's choice.
+    /// Cost of using the path, in units of the user's choice.
     pub cost: u32,
-    /// Smoothed round-trip time; 0 until the first sample, as the next ones.
+    /// Smoothed round-trip time; 0 until the first sample, like the next four fields.
     pub srtt: u64,
     /// Round-trip time variation (RFC 6298).
     pub rttvar: u64,
-    /// The newest sample.
+    /// The latest sample.
     pub latest_rtt: u64,
-    /// Smoothed round-trip time of packets that were acknowledged on this path, too.
+    /// Smoothed round-trip time of packets that were acknowledged on this path too.
     pub own_rtt: u64,
-    /// The smallest of these samples.
+    /// The smallest sample of `own_rtt`.
     pub min_rtt: u64,
-    /// Estimated one-way delay towards the receiver; it may contain a clock offset that all paths share.
+    /// Estimated one-way delay towards the receiver. It may contain a clock offset that is common
+    /// to all paths.
     pub forward_delay: i64,
     /// Retransmission timeout, back-off included.
     pub rto: u64,
     /// Recent delivery rate in payload bits per second; 0 until measured.
     pub delivery_rate: u64,
-    /// The path's share of what is sent, against the weights of the others; 1 unless somebody says so.
+    /// Weight of the path: its share of the sent data relative to the weights of the others; 1
+    /// unless set.
     pub weight: u32,
-    /// Not 0 if `uncarried` says something.
+    /// Not 0 if `uncarried` is valid.
     pub has_uncarried: u32,
-    /// The oldest segment in flight on other paths that this one does not carry, nor is about to.
+    /// The oldest segment in flight on other paths that this path neither carries nor is about to
+    /// carry.
     pub uncarried: u64,
-    /// Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket; UINT64_MAX, as it
-    /// comes, if it is not counted.
+    /// Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket.
+    /// UINT64_MAX, the initial value, if it is not counted.
     pub memory: u64,
-    /// Packets that were sent and are not acknowledged without a gap; UINT64_MAX, as it comes, if they are not counted.
+    /// Packets sent and not cumulatively acknowledged. UINT64_MAX, the initial value, if they are
+    /// not counted.
     pub outstanding: u64,
 }
 
-// SAFETY: integers only, without padding: 12 times 4 bytes, then 8 times 8, then twice 4, then 3 times 8.
+// SAFETY: integers only, without padding: 12 times 4 bytes, then 8 times 8, then twice 4, then 3
+// times 8.
 unsafe impl Sized32 for CPath {
     const FIRST: u32 = 112;
     const DEFAULT: Self = Self::of(&Path::new(PathId(0), 1));
@@ -95,7 +103,7 @@ unsafe impl Sized32 for CPath {
 }
 
 impl CPath {
-    /// As Rust has it.
+    /// Converts the facts from Rust.
     pub(crate) const fn of(path: &Path) -> Self {
         let (forward_delay, has_forward_delay) = match path.forward_delay {
             Some(delay) => (delay, 1),
@@ -187,7 +195,8 @@ impl CPath {
     }
 }
 
-/// The facts of the connection; amounts are segments. `plait_connection_init` makes one without data.
+/// The facts of the connection; amounts are in segments. `plait_connection_init` fills in a
+/// connection without data.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CConnection {
@@ -195,51 +204,57 @@ pub struct CConnection {
     pub size: u32,
     /// Not 0 if the application has written its last byte.
     pub finished: u8,
-    /// Not 0 if the three `oldest_…` say something.
+    /// Not 0 if the three `oldest_…` fields are valid.
     pub has_oldest: u8,
-    /// Not 0 while the application has more to write than there is room for, and so waits.
+    /// Not 0 while the application waits because it has more to write than there is room for.
     pub writer_waits: u8,
     /// Zero.
     pub reserved: u8,
-    /// Written by the application and assigned to no path.
+    /// Segments written by the application and assigned to no path.
     pub unassigned: u64,
     /// The number of the next segment that an assignment would hand out.
     pub next_segment: u64,
-    /// What the receiver's window still admits, less what already waits in path queues.
+    /// Segments that the receiver's window still admits, less those in path queues.
     pub window_left: u64,
-    /// What the application could still write before the send buffer is full.
+    /// Segments that the application could still write before the send buffer is full.
     pub send_buffer_left: u64,
-    /// The oldest unacknowledged segment in flight: its number.
+    /// The number of the oldest unacknowledged segment in flight.
     pub oldest_segment: u64,
-    /// The path that carries it, the newest one if several do.
+    /// The path that carries it, the latest one if several do.
     pub oldest_path: u32,
     /// Every path that carries it: the bit of value 1 is path 0.
     pub oldest_carried: u32,
-    /// What the receiver's window admits from the oldest unacknowledged segment of the stream on, whatever of it was sent. `window_left` is
-    /// the rest. UINT64_MAX, as it comes, if it is not known or has no end.
+    /// The whole receiver's window: segments admitted from the oldest unacknowledged one on, sent
+    /// or not. `window_left` is the rest of it. UINT64_MAX, the initial value, if it is unknown or
+    /// infinite.
     pub window: u64,
-    /// The message that the next segment is of: its number, counted from 0. This and what follows is for schedulers with
-    /// PLAIT_NEEDS_MESSAGES; zeros and PLAIT_NEVER, as they come, are right for the others.
+    /// The number of the message of the next segment, counted from 0. The `message_…` fields,
+    /// `streams` and `due` are for schedulers with PLAIT_NEEDS_MESSAGES. For other schedulers the
+    /// initial values are right: zeros and PLAIT_NEVER.
     pub message_number: u64,
-    /// Segments of it in the data queue; UINT64_MAX for one that never ends.
+    /// Segments of the message in the data queue; UINT64_MAX for a message that never ends.
     pub message_left: u64,
-    /// The moment at which all of it should have arrived; PLAIT_NEVER if the application does not care.
+    /// The time by which the whole message should have arrived; PLAIT_NEVER without a deadline.
     pub message_deadline: u64,
-    /// The stream that it is part of.
+    /// The stream of the message.
     pub message_stream: u32,
-    /// Its priority, up to 255: higher goes first, between streams.
+    /// The priority of the message between streams, up to 255: the higher one goes first.
     pub message_priority: u32,
-    /// Not 0 if the five `message_…` say something.
+    /// Not 0 if the five `message_…` fields are valid.
     pub has_message: u32,
-    /// Streams that have something in the data queue which no path has had yet: PLAIT_DEFER chooses between them.
+    /// Streams with data in the data queue that no path has had yet: PLAIT_DEFER chooses between
+    /// them.
     pub streams: u32,
-    /// The earliest deadline of the messages that are not wholly acknowledged; PLAIT_NEVER without one.
+    /// The earliest deadline of the messages that are not fully acknowledged; PLAIT_NEVER without
+    /// one.
     pub due: u64,
-    /// Bytes from the next segment to the end of the fragment in which Linux' MPTCP keeps them; UINT64_MAX, as it comes, without fragments.
+    /// Bytes from the next segment to the end of its fragment, the unit in which Linux' MPTCP keeps
+    /// data. UINT64_MAX, the initial value, without fragments.
     pub fragment_left: u64,
 }
 
-// SAFETY: integers only, without padding: 4 + 1 + 1 + 1 + 1 bytes, 5 times 8, 2 times 4; what came later: 4 times 8, 4 times 4, 8, 8.
+// SAFETY: integers only, without padding: 4 + 1 + 1 + 1 + 1 bytes, 5 times 8, 2 times 4; in later
+// versions 4 times 8, 4 times 4, 8, 8.
 unsafe impl Sized32 for CConnection {
     const FIRST: u32 = 56;
     const DEFAULT: Self = Self {
@@ -270,7 +285,7 @@ unsafe impl Sized32 for CConnection {
 }
 
 impl CConnection {
-    /// As Rust has it.
+    /// Converts the facts from Rust.
     pub(crate) fn of(connection: &Connection) -> Self {
         let oldest = connection.oldest_unacked;
         let message = connection.message.unwrap_or_default();
@@ -299,7 +314,7 @@ impl CConnection {
         }
     }
 
-    /// As C wrote it.
+    /// Reads the facts that C wrote.
     ///
     /// # Safety
     /// `from` is null or points to a struct that begins with its true size.
@@ -346,7 +361,7 @@ impl CConnection {
     }
 }
 
-/// A moment that may be missing, as C has it.
+/// An optional time, as C represents it.
 fn moment(time: Option<Time>) -> u64 {
     time.map_or(PLAIT_NEVER, Time::as_nanos)
 }
@@ -355,7 +370,7 @@ fn deadline(moment: u64) -> Option<Time> {
     (moment != PLAIT_NEVER).then(|| Time::from_nanos(moment))
 }
 
-/// The facts of all paths, kept where nothing has to be allocated.
+/// The facts of all paths, in place, so that nothing is allocated.
 #[derive(Debug)]
 pub(crate) struct Paths {
     paths: [Path; MAX_PATHS],
@@ -366,10 +381,11 @@ impl Paths {
         Self { paths: std::array::from_fn(|index| Path::new(PathId(index as u8), 1)) }
     }
 
-    /// The paths as C wrote them.
+    /// Reads the paths that C wrote.
     ///
     /// # Safety
-    /// `from` is null or points to `count` structs that begin with their true size, the same for all.
+    /// `from` is null or points to `count` structs that begin with their true size, the same for
+    /// all.
     pub(crate) unsafe fn read(&mut self, from: *const CPath, count: u32) -> Result<&[Path]> {
         if count > PLAIT_MAX_PATHS {
             return Err(Error::argument("there are more than PLAIT_MAX_PATHS paths"));
@@ -385,7 +401,7 @@ impl Paths {
         let size = unsafe { from.cast::<u32>().read() };
         let stride = sized::check::<CPath>(size)?;
         for (index, path) in paths.iter_mut().enumerate() {
-            // SAFETY: by contract there are so many structs of this size.
+            // SAFETY: by contract there are `count` structs of this size.
             let facts = unsafe { sized::read_part(from.byte_add(index * stride), stride) };
             if facts.size != size {
                 return Err(Error::size("the plait_path structs of an array have different sizes"));
@@ -396,9 +412,10 @@ impl Paths {
     }
 }
 
-/// Makes `path` one of which nothing is known: active, a window of one segment, no measurements.
+/// Fills in `path` without measurements: active, a window of one segment.
 ///
-/// `size` is `sizeof(plait_path)`, `mss` the largest segment in payload bytes. Returns PLAIT_OK, or PLAIT_ERROR_ARGUMENT or _SIZE and leaves it alone.
+/// `size` is `sizeof(plait_path)`, `mss` the largest segment in payload bytes. Returns PLAIT_OK. On
+/// an error it returns PLAIT_ERROR_ARGUMENT or _SIZE and does not change `path`.
 ///
 /// # Safety
 /// `path` is null or points to `size` writable bytes.
@@ -411,9 +428,10 @@ pub unsafe extern "C" fn plait_path_init(path: *mut CPath, size: u32, mss: u32) 
     })
 }
 
-/// Makes `connection` one without data and without window. `size` is `sizeof(plait_connection)`.
+/// Fills in `connection` without data and without window. `size` is `sizeof(plait_connection)`.
 ///
-/// Returns PLAIT_OK, or PLAIT_ERROR_ARGUMENT or _SIZE and leaves it alone.
+/// Returns PLAIT_OK. On an error it returns PLAIT_ERROR_ARGUMENT or _SIZE and does not change
+/// `connection`.
 ///
 /// # Safety
 /// `connection` is null or points to `size` writable bytes.

@@ -1,22 +1,31 @@
-//! The C interface of [`plait_sched`]: its schedulers for engines in C, and schedulers in C (or anything that speaks C) for its engines.
+//! The C interface of [`plait_sched`]: its schedulers for engines in C, and schedulers in C (or any
+//! language that calls C) for its engines.
 //!
-//! `include/plait_sched.h` follows from this crate (cbindgen; a test holds the two together) and says of every function what it does, in
-//! which units, and how it fails. The README is the introduction.
+//! `include/plait_sched.h` is generated from this crate (by cbindgen; a test compares the two). It
+//! documents the effect, the units and the errors of every function. The README is the
+//! introduction.
 //!
-//! * [`scheduler`]: a built-in scheduler as a handle: made from a text, asked, told, freed.
-//! * [`class`]: a scheduler as a table of callbacks; [`Foreign`] makes a [`plait_sched::Scheduler`] of one.
+//! * [`scheduler`]: a built-in scheduler as a handle: built from a text, asked for decisions, told
+//!   of events, freed.
+//! * [`class`]: a scheduler as a table of callbacks; [`Foreign`] makes a [`plait_sched::Scheduler`]
+//!   of one.
 //! * [`conformance`]: the suite of [`plait_sched::conformance`] for such a table.
-//! * [`facts`], [`decision`]: the structs, and how they become Rust's and back.
-//! * [`export`]: a scheduler in Rust, outside this repository, as a shared library that hands out such tables.
+//! * [`facts`], [`decision`]: the structs, and their conversion to Rust's and back.
+//! * [`export`]: a scheduler in Rust, outside this repository, as a shared library that provides
+//!   such tables.
 //! * `library`, with the feature `load`: such a library, loaded while a program runs.
 //!
-//! # What holds at the border
-//! * **Versions.** Every struct begins with its size as the caller knows it. A later version adds fields at the end only: what a caller does
-//!   not know keeps its default, what the library does not know it leaves alone.
-//! * **No allocation** once a handle is made: deciding and telling work on arrays inside it.
-//! * **No panic gets across.** Every function catches it and returns [`PLAIT_ERROR_PANIC`](error::PLAIT_ERROR_PANIC); a handle in which that happened refuses everything
-//!   from then on. That needs unwinding: whoever builds the library with `panic = "abort"` gets a process that ends instead.
-//! * **Threads.** A handle belongs to one thread at a time; handles know nothing of each other. Messages of errors are the thread's own.
+//! # Rules of the interface
+//! * **Versions.** Every struct begins with its size as the caller knows it. A later version adds
+//!   fields only at the end. Fields that a caller does not know keep their default; the library
+//!   does not touch fields that it does not know.
+//! * **No allocation** after the creation of a handle: decisions and events use arrays inside it.
+//! * **Panics** do not cross the interface. Every function catches them and returns
+//!   [`PLAIT_ERROR_PANIC`](error::PLAIT_ERROR_PANIC). The handle then refuses all further calls
+//!   except being freed. This needs unwinding: in a library built with `panic = "abort"`, a panic
+//!   ends the process instead.
+//! * **Threads.** A handle belongs to one thread at a time; handles are independent of each other.
+//!   Error messages are kept per thread.
 #![allow(unsafe_code, reason = "pointers from C are what this crate is about; each use says why it is right")]
 
 pub mod class;

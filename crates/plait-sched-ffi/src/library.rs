@@ -1,4 +1,4 @@
-//! Shared libraries that hand out schedulers, loaded while a program runs (feature `load`).
+//! Shared libraries that provide schedulers, loaded while a program runs (feature `load`).
 
 use std::ffi::{CStr, c_char};
 use std::path::Path;
@@ -7,10 +7,11 @@ use libloading::os::unix::{Library as Handle, RTLD_LOCAL, RTLD_NOW};
 
 use crate::class::Class;
 
-/// More classes than any library has: one whose function never returns null is broken.
+/// More classes than any library has: a library whose function never returns null is broken.
 const MOST_CLASSES: u32 = 1024;
 
-/// What a shared library hands out. It stays loaded until the process ends, since nobody knows who holds an instance of its classes.
+/// A loaded shared library. It stays loaded until the process ends, because instances of its
+/// classes may still exist.
 #[derive(Debug)]
 pub struct Library {
     classes: Vec<Class>,
@@ -21,13 +22,14 @@ impl Library {
     /// Loads the library at `path`.
     ///
     /// # Errors
-    /// One line, without the path: it is no shared library, lacks a symbol, or hands out a class that is not complete.
+    /// One line, without the path: the file is not a shared library, lacks a symbol, or provides an
+    /// incomplete class.
     ///
     /// # Safety
-    /// Loading runs the library's code, which has to be what `plait_sched.h` says: its classes stay what they are, and are used as their
-    /// documentation says.
+    /// Loading runs the library's code, which has to conform to `plait_sched.h`: its classes do not
+    /// change, and may be used as their documentation says.
     pub unsafe fn open(path: &Path) -> Result<Self, String> {
-        // All symbols at once: one that is missing is found here, and not in the middle of a run.
+        // All symbols are resolved at once, so a missing one is found here, and not in a run.
         // SAFETY: by contract.
         let handle =
             unsafe { Handle::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| said(&error))?;
@@ -40,7 +42,7 @@ impl Library {
         };
         let mut classes = Vec::new();
         for index in 0..MOST_CLASSES {
-            // SAFETY: by contract, as the next one.
+            // SAFETY: by contract.
             let class = unsafe { class_at(index) };
             if class.is_null() {
                 break;
@@ -48,7 +50,8 @@ impl Library {
             // SAFETY: not null, so by contract a class that begins with its size.
             classes.push(unsafe { Class::at(class) }.map_err(|reason| format!("class {index}: {reason}"))?);
         }
-        // SAFETY: by contract the symbol, if it is there, is this function, and the text ends in a zero.
+        // SAFETY: by contract the symbol, if it exists, is this function, and the text ends in a
+        // zero.
         let source = unsafe {
             handle.get::<unsafe extern "C" fn() -> *const c_char>(b"plait_scheduler_source\0").ok().and_then(
                 |source| {
@@ -61,18 +64,19 @@ impl Library {
         Ok(Self { classes, source })
     }
 
-    /// Its schedulers, in its order.
+    /// The schedulers of the library, in its order.
     pub fn classes(&self) -> &[Class] {
         &self.classes
     }
 
-    /// The text that it was made of, if it hands that out too ([`export_source`](crate::export_source)).
+    /// The source of the library, if it provides that too
+    /// ([`export_source`](crate::export_source)).
     pub fn source(&self) -> Option<&str> {
         self.source.as_deref()
     }
 }
 
-/// What the loader says, in one line.
+/// The message of the loader, in one line.
 fn said(error: &libloading::Error) -> String {
     let text = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
     text.lines().collect::<Vec<_>>().join("; ")

@@ -11,7 +11,8 @@ use crate::error::{Error, PLAIT_ERROR_PANIC, Result, guard};
 use crate::facts::{CConnection, CPath, Paths};
 use crate::{sized, text};
 
-/// The version of this interface. A version only adds; what it adds is in structs' sizes and in new functions.
+/// The version of this interface. A new version only adds: struct sizes and new functions show the
+/// additions.
 pub const PLAIT_SCHED_VERSION: u32 = 1;
 
 /// A scheduler.
@@ -19,12 +20,12 @@ pub const PLAIT_SCHED_VERSION: u32 = 1;
 pub struct Handle {
     scheduler: Builtin,
     paths: Paths,
-    /// A panic came out of it: what it holds may be half of something.
+    /// True after a panic: the state may be inconsistent.
     broken: bool,
 }
 
 impl Handle {
-    /// Lets the scheduler do something, unless it is broken.
+    /// Calls the scheduler, unless it is broken.
     fn using<T>(&mut self, act: impl FnOnce(&mut Builtin, &mut Paths) -> Result<T>) -> Result<T> {
         if self.broken {
             let message = "the scheduler is of no use after a panic: free it";
@@ -38,22 +39,23 @@ impl Handle {
     }
 }
 
-/// What a handle points to.
+/// The target of a handle.
 ///
 /// # Safety
-/// `scheduler` is null or a handle that nobody else uses meanwhile.
+/// `scheduler` is null or a handle that nothing else uses meanwhile.
 unsafe fn opened<'a>(scheduler: *mut Handle) -> Result<&'a mut Handle> {
     // SAFETY: by contract.
     unsafe { scheduler.as_mut() }.ok_or_else(|| Error::argument("the scheduler is a null pointer"))
 }
 
-/// The version of the interface that the library has: at least that of the header, or something is amiss.
+/// The version of the interface that the library has. It is at least that of the header, unless
+/// header and library do not match.
 #[unsafe(no_mangle)]
 pub extern "C" fn plait_sched_version() -> u32 {
     PLAIT_SCHED_VERSION
 }
 
-/// The names of all built-in schedulers; lists of them are in the order in which users see them.
+/// The names of all built-in schedulers, in the order in which users see them.
 static NAMES: [[u8; 64]; SCHEDULERS_AT_MOST] = names();
 const SCHEDULERS_AT_MOST: usize = 64;
 
@@ -73,7 +75,7 @@ const fn names() -> [[u8; 64]; SCHEDULERS_AT_MOST] {
     names
 }
 
-/// The name of a built-in scheduler; NULL from the number on of which there is none. Not to be freed.
+/// The name of a built-in scheduler; NULL for all indices after the last one. Must not be freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn plait_scheduler_name(index: u32) -> *const c_char {
     match NAMES.get(index as usize) {
@@ -82,10 +84,11 @@ pub extern "C" fn plait_scheduler_name(index: u32) -> *const c_char {
     }
 }
 
-/// Makes a scheduler from a text: a name, options, parameters, as in "round-robin", "lowest-rtt+rp", "round-robin:cwnd_limited=false".
+/// Creates a scheduler from a text: a name, options, parameters, as in "round-robin",
+/// "lowest-rtt+rp", "round-robin:cwnd_limited=false".
 ///
-/// Returns PLAIT_OK and the scheduler in `*scheduler`, which is to be freed with plait_scheduler_free(); else PLAIT_ERROR_ARGUMENT or
-/// PLAIT_ERROR_SCHEDULER, and NULL there.
+/// Returns PLAIT_OK and stores the scheduler in `*scheduler`; free it with plait_scheduler_free().
+/// On an error it returns PLAIT_ERROR_ARGUMENT or PLAIT_ERROR_SCHEDULER, and stores NULL.
 ///
 /// # Safety
 /// `text` is null or ends in a zero; `scheduler` is null or writable.
@@ -104,7 +107,7 @@ pub unsafe extern "C" fn plait_scheduler_new(text: *const c_char, scheduler: *mu
     })
 }
 
-/// Frees a scheduler. NULL is left alone.
+/// Frees a scheduler. NULL has no effect.
 ///
 /// # Safety
 /// `scheduler` is null or came from plait_scheduler_new() and was not freed.
@@ -112,18 +115,19 @@ pub unsafe extern "C" fn plait_scheduler_new(text: *const c_char, scheduler: *mu
 pub unsafe extern "C" fn plait_scheduler_free(scheduler: *mut Handle) {
     guard(|| {
         if !scheduler.is_null() {
-            // SAFETY: by contract it is a box of ours, and nobody's any more.
+            // SAFETY: by contract it is a box of this library, and nothing else owns it.
             drop(unsafe { Box::from_raw(scheduler) });
         }
         Ok(())
     });
 }
 
-/// What the scheduler needs from its engine beyond assigning within the window: bits PLAIT_NEEDS_… An engine that lacks one of them, or
-/// knows one of them not, refuses the scheduler. 0 if the handle is NULL.
+/// The capabilities beyond assignments within the window that the scheduler needs from its engine:
+/// bits PLAIT_NEEDS_… An engine that lacks or does not know one of them refuses the scheduler. 0 if
+/// the handle is NULL.
 ///
 /// # Safety
-/// `scheduler` is null or a handle that nobody else uses meanwhile.
+/// `scheduler` is null or a handle that nothing else uses meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn plait_scheduler_needs(scheduler: *mut Handle) -> u32 {
     let mut needs = 0;
@@ -135,10 +139,11 @@ pub unsafe extern "C" fn plait_scheduler_needs(scheduler: *mut Handle) -> u32 {
     needs
 }
 
-/// Which of the events that every packet causes it wants to hear of: bits PLAIT_INTEREST_… Of the others it is always told. 0 if the handle is NULL.
+/// The frequent events, caused by every packet, that the scheduler wants to receive: bits
+/// PLAIT_INTEREST_… It always receives the other events. 0 if the handle is NULL.
 ///
 /// # Safety
-/// `scheduler` is null or a handle that nobody else uses meanwhile.
+/// `scheduler` is null or a handle that nothing else uses meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn plait_scheduler_interest(scheduler: *mut Handle) -> u32 {
     let mut interest = 0;
@@ -150,10 +155,11 @@ pub unsafe extern "C" fn plait_scheduler_interest(scheduler: *mut Handle) -> u32
     interest
 }
 
-/// 1 if it waits, and nothing changes in it, whenever no path has room: it need not be asked then. Else, and if the handle is NULL, 0.
+/// 1 if the scheduler waits and keeps its state whenever no path has room: it need not be asked
+/// then. Otherwise, and if the handle is NULL, 0.
 ///
 /// # Safety
-/// `scheduler` is null or a handle that nobody else uses meanwhile.
+/// `scheduler` is null or a handle that nothing else uses meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn plait_scheduler_waits_without_room(scheduler: *mut Handle) -> u32 {
     let mut waits = 0;
@@ -165,14 +171,17 @@ pub unsafe extern "C" fn plait_scheduler_waits_without_room(scheduler: *mut Hand
     waits
 }
 
-/// Asks for one decision at the moment `now` (nanoseconds from an origin of the engine's choice; never earlier than before). To be called
-/// after each event, again and again with facts that contain the decision before, until it is PLAIT_WAIT.
+/// Asks for one decision at the time `now` (nanoseconds from an origin of the engine's choice;
+/// never earlier than before). Call it after each event, repeatedly with facts that contain the
+/// previous decision, until the decision is PLAIT_WAIT.
 ///
-/// `decision->size` is to be set. Returns PLAIT_OK, or PLAIT_ERROR_ARGUMENT, _SIZE or _PANIC, with the decision as it was.
+/// The caller sets `decision->size`. Returns PLAIT_OK. On an error it returns PLAIT_ERROR_ARGUMENT,
+/// _SIZE or _PANIC, and does not change the decision.
 ///
 /// # Safety
-/// `scheduler` is null or a handle that nobody else uses meanwhile; `connection`, `paths` and `decision` are null or point to structs that begin with
-/// their true size, `paths` to `count` of them.
+/// `scheduler` is null or a handle that nothing else uses meanwhile. `connection`, `paths` and
+/// `decision` are null or point to structs that begin with their true size, `paths` to `count` of
+/// them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn plait_scheduler_decide(
     scheduler: *mut Handle,
@@ -183,7 +192,7 @@ pub unsafe extern "C" fn plait_scheduler_decide(
     decision: *mut CDecision,
 ) -> i32 {
     guard(|| {
-        // SAFETY: by contract, as the ones that follow.
+        // SAFETY: by contract.
         let (handle, connection) = unsafe { (opened(scheduler)?, CConnection::read(connection)?) };
         let decided = handle.using(|scheduler, known| {
             // SAFETY: by contract.
@@ -195,10 +204,13 @@ pub unsafe extern "C" fn plait_scheduler_decide(
     })
 }
 
-/// Tells of an event, after the facts contain it. Returns PLAIT_OK, or PLAIT_ERROR_ARGUMENT, _SIZE or _PANIC.
+/// Reports an event, after the facts contain it. Returns PLAIT_OK, or PLAIT_ERROR_ARGUMENT, _SIZE
+/// or _PANIC.
 ///
 /// # Safety
-/// As of plait_scheduler_decide().
+/// `scheduler` is null or a handle that nothing else uses meanwhile. `event`, `connection` and
+/// `paths` are null or point to structs that begin with their true size, `paths` to `count` of
+/// them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn plait_scheduler_on_event(
     scheduler: *mut Handle,
@@ -208,7 +220,7 @@ pub unsafe extern "C" fn plait_scheduler_on_event(
     count: u32,
 ) -> i32 {
     guard(|| {
-        // SAFETY: by contract, as the one that follows.
+        // SAFETY: by contract.
         let (handle, event) = unsafe { (opened(scheduler)?, CEvent::read(event)?) };
         // SAFETY: by contract.
         let connection = unsafe { CConnection::read(connection)? };
@@ -224,10 +236,10 @@ pub unsafe extern "C" fn plait_scheduler_on_event(
     })
 }
 
-/// The name as Rust has it, for tests.
+/// The name as a Rust string, for tests.
 #[doc(hidden)]
 pub fn name_of(index: u32) -> Option<&'static str> {
     let name = plait_scheduler_name(index);
-    // SAFETY: a name ends in a zero and is there for ever.
+    // SAFETY: a name ends in a zero and exists forever.
     (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }).and_then(|name| name.to_str().ok())
 }

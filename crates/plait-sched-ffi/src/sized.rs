@@ -1,4 +1,4 @@
-//! Structs that begin with their size, read and written as far as both sides know them.
+//! Structs that begin with their size; only the fields that both sides know are read and written.
 
 use std::mem::size_of;
 use std::ptr;
@@ -8,14 +8,14 @@ use crate::error::{Error, Result};
 /// A struct of the interface.
 ///
 /// # Safety
-/// It is `repr(C)`, begins with its size as a `u32`, holds integers and nullable pointers only (so that zeros are a value), has no padding,
-/// and `FIRST` is the size that its first version had.
+/// It is `repr(C)`, begins with its size as a `u32`, holds integers and nullable pointers only (so
+/// that zeros are a value), and has no padding. `FIRST` is the size of its first version.
 pub(crate) unsafe trait Sized32: Copy {
     /// The size of the first version, in bytes.
     const FIRST: u32;
-    /// Its values where a caller says nothing, `size` being that of this version.
+    /// The default values; `size` is that of this version.
     const DEFAULT: Self;
-    /// What is said of a size that no version has.
+    /// The message for a size that no version has.
     const WRONG: &'static str;
 }
 
@@ -38,24 +38,25 @@ pub(crate) unsafe fn read<T: Sized32>(from: *const T, null: &'static str) -> Res
     }
     // SAFETY: not null, so by contract there is a size at least.
     let size = check::<T>(unsafe { from.cast::<u32>().read() })?;
-    // SAFETY: by contract, all of its size is there.
+    // SAFETY: by contract the whole struct is there.
     Ok(unsafe { read_part(from, size) })
 }
 
-/// The struct of `size` bytes at `from`.
+/// Reads the struct of `size` bytes at `from`.
 ///
 /// # Safety
-/// There are `size` readable bytes, which [`check`] has accepted.
+/// There are `size` readable bytes, and [`check`] has accepted the size.
 pub(crate) unsafe fn read_part<T: Sized32>(from: *const T, size: usize) -> T {
     let mut value = T::DEFAULT;
-    // SAFETY: both are at least so long, they are apart, and all bytes of such a struct are valid.
+    // SAFETY: both are at least this long, they do not overlap, and all bytes of such a struct are
+    // valid.
     unsafe {
         ptr::copy_nonoverlapping(from.cast::<u8>(), (&raw mut value).cast::<u8>(), size.min(size_of::<T>()));
     }
     value
 }
 
-/// Writes a struct to where C has one, without its size, as far as the caller knows it.
+/// Writes a struct without its size to C's struct, as far as the caller knows its fields.
 ///
 /// # Safety
 /// `to` is null or points to a writable struct that begins with its true size.
@@ -67,14 +68,16 @@ pub(crate) unsafe fn write<T: Sized32>(to: *mut T, value: T, null: &'static str)
     let size = check::<T>(unsafe { to.cast::<u32>().read() })?;
     let begin = size_of::<u32>();
     let len = size.min(size_of::<T>()) - begin;
-    // SAFETY: by contract so many bytes are there behind the size; `value` is on this stack, and apart.
+    // SAFETY: by contract this many bytes follow the size; `value` is on this stack and does not
+    // overlap.
     unsafe {
         ptr::copy_nonoverlapping((&raw const value).cast::<u8>().add(begin), to.cast::<u8>().add(begin), len);
     }
     Ok(())
 }
 
-/// Fills a struct of `size` bytes, which may be of another version, with defaults; what is not known here becomes zero.
+/// Fills a struct of `size` bytes, which may be of another version, with defaults. Fields that are
+/// unknown here become zero.
 ///
 /// # Safety
 /// `to` is null or points to `size` writable bytes.
@@ -88,7 +91,8 @@ pub(crate) unsafe fn initialize<T: Sized32>(
         return Err(Error::argument(null));
     }
     let bytes = check::<T>(size)?;
-    // SAFETY: by contract so many bytes are there; the size is written first, then what is known.
+    // SAFETY: by contract this many bytes are there; the size is written first, then the known
+    // fields.
     unsafe {
         ptr::write_bytes(to.cast::<u8>(), 0, bytes);
         to.cast::<u32>().write(size);

@@ -9,10 +9,10 @@ use plait_sched::{Builtin, Value, registry};
 
 use crate::error::{Error, PLAIT_ERROR_SCHEDULER, Result};
 
-/// A text from C.
+/// Reads a text from C.
 ///
 /// # Safety
-/// `text` is null or ends in a zero, and stays as it is while the result is used.
+/// `text` is null or ends in a zero, and does not change while the result is used.
 pub(crate) unsafe fn utf8<'a>(text: *const c_char, null: &'static str) -> Result<&'a str> {
     if text.is_null() {
         return Err(Error::argument(null));
@@ -38,7 +38,8 @@ pub(crate) fn builtin(text: &str) -> Result<Builtin> {
     Builtin::new(name, &given).map_err(|error| refused(error.to_string()))
 }
 
-/// The value of the type that the parameter has; as text where it has none of this form, which is then refused with the choices.
+/// The value with the type of the parameter. If the text has no such form, it stays a text, which
+/// is then refused with the valid choices.
 fn value(domain: Option<Domain>, text: &str) -> Value<'_> {
     let read = match domain {
         Some(Domain::Integer { .. }) => text.parse().ok().map(Value::Integer),
@@ -49,13 +50,14 @@ fn value(domain: Option<Domain>, text: &str) -> Value<'_> {
     read.unwrap_or(Value::Text(text))
 }
 
-/// The items of `parameter=value:parameter=value`; an item without a name or `=` as it is.
+/// The items of `parameter=value:parameter=value`; an item without a name or `=` is returned as it
+/// is.
 fn pairs(text: &str) -> impl Iterator<Item = std::result::Result<(&str, &str), &str>> {
     let items = text.split(':').filter(move |_| !text.is_empty());
     items.map(|item| item.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or(item))
 }
 
-/// The parameters that were given to a scheduler of one's own, to be taken out one by one.
+/// The parameters given to a scheduler of one's own; they are taken one by one.
 ///
 /// ```
 /// use plait_sched_ffi::Given;
@@ -76,7 +78,7 @@ impl<'a> Given<'a> {
     /// Reads `parameter=value:parameter=value`; empty for none.
     ///
     /// # Errors
-    /// If an item has no name or value, or a name is there twice.
+    /// If an item has no name or no value, or if a name appears twice.
     pub fn read(text: &'a str) -> std::result::Result<Self, String> {
         let mut left: Vec<(&str, &str)> = Vec::new();
         for pair in pairs(text) {
@@ -89,10 +91,10 @@ impl<'a> Given<'a> {
         Ok(Self { left, known: Vec::new() })
     }
 
-    /// The value of a parameter, or its default.
+    /// Takes the value of a parameter, or returns its default.
     ///
     /// # Errors
-    /// If the text is no value of this type.
+    /// If the text is not a value of this type.
     pub fn take<T: FromStr<Err: Display>>(
         &mut self,
         name: &'static str,
@@ -104,10 +106,10 @@ impl<'a> Given<'a> {
         text.parse().map_err(|error| format!("parameter {name} is \"{text}\": {error}"))
     }
 
-    /// To be called when all were taken.
+    /// Ends the reading after all parameters were taken.
     ///
     /// # Errors
-    /// If something was given that nobody took.
+    /// If a given parameter was not taken.
     pub fn finish(self) -> std::result::Result<(), String> {
         let Some((unknown, _)) = self.left.first() else { return Ok(()) };
         let (last, others) = match self.known.split_last() {

@@ -1,4 +1,5 @@
-//! What an engine does with a scheduler: show it the facts, carry out what it decides, ask again until it waits.
+//! The loop of an engine around a scheduler: show the facts, carry out the decision, ask again
+//! until the scheduler waits.
 //!
 //! `cargo run --package plait-sched --example ask`
 
@@ -6,7 +7,8 @@ use plait_sched::{Builtin, Connection, Decision, Duration, Path, PathId, Registr
 
 fn main() -> Result<(), RegistryError> {
     let mut scheduler = Builtin::new("lowest-rtt", &[])?;
-    // Two paths with a round-trip time (ms), a congestion window and a number of segments in flight.
+    // Two paths with a round-trip time (ms), a congestion window and a number of segments in
+    // flight.
     let mut paths = [(0, 25, 12, 9), (1, 60, 20, 14)].map(|(id, rtt, cwnd, in_flight)| Path {
         srtt: Duration::from_millis(rtt),
         cwnd,

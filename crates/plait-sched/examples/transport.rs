@@ -1,10 +1,12 @@
-//! A small transport around a scheduler: windows in bytes, two streams over one connection, a path whose index is used again.
+//! A small transport around a scheduler: windows in bytes, two streams over one connection, a path
+//! whose index is used again.
 //!
 //! `cargo run --package plait-sched --example transport -- [SCHEDULER]`
 //!
-//! It keeps bytes and shows segments, as [`Path::cwnd`] wants them. Streams take turns where data leaves the connection's queue, so the
-//! scheduler need not know of them: it sees one queue whose segments are numbered in that order. Links lose nothing and have queues
-//! without end; what was in flight on a path that goes away is sent again elsewhere.
+//! The transport keeps bytes and shows segments, as [`Path::cwnd`] requires. Streams take turns
+//! where data leaves the connection's queue, so the scheduler need not know of them: it sees one
+//! queue whose segments are numbered in that order. Links lose nothing and have infinite queues.
+//! Segments in flight on a path that goes away are retransmitted on another path.
 
 use plait_sched::{
     Builtin, Capabilities, Connection, Decision, Duration, Event, Outstanding, Path, PathId, PathSet,
@@ -14,14 +16,15 @@ use std::collections::VecDeque;
 
 /// Payload bytes of a full segment.
 const MSS: u32 = 1_200;
-/// The window of a path begins with so many bytes, and grows by what is acknowledged up to the other number.
+/// The window of a path begins with the first number of bytes. It grows by the acknowledged bytes
+/// up to the second.
 const WINDOWS: (u32, u32) = (12_000, 48_000);
 /// Segments that the receiver holds at most.
 const RECEIVE_WINDOW: u64 = 64;
-/// What this transport can do beyond assigning within the window: its paths have queues.
+/// Capabilities beyond assignments within the window: the paths have queues.
 const OFFERED: Capabilities = Capabilities { assign_ahead: true, recall: true, ..Capabilities::NONE };
 
-/// A segment: which bytes of which stream it carries.
+/// A segment, with its stream and its number of bytes.
 #[derive(Clone, Copy)]
 struct Segment {
     number: u64,
@@ -29,14 +32,15 @@ struct Segment {
     bytes: u32,
 }
 
-/// One path: the link (time per byte, delay one way), the sender's books, and the facts that follow from them.
+/// One path: the link (time per byte, delay one way), the state of the sender, and the facts
+/// derived from it.
 struct Way {
     nanos_per_byte: u64,
     delay: Duration,
     window: u32,
     bytes_in_flight: u32,
     queue: VecDeque<Segment>,
-    /// What is in flight, with the moments of sending and of the acknowledgement.
+    /// Segments in flight, with the times of sending and of the acknowledgement.
     flight: VecDeque<(Segment, Time, Time)>,
     link_free: Time,
     facts: Path,
@@ -58,7 +62,8 @@ impl Way {
         }
     }
 
-    /// From bytes to segments: `cwnd` less `in_flight` has to be what may leave, whatever the sizes of the segments are.
+    /// Converts bytes to segments: `cwnd` less `in_flight` has to be the number of segments that
+    /// may leave, for segments of any size.
     fn refresh(&mut self) {
         let room = self.window.saturating_sub(self.bytes_in_flight) / MSS;
         self.facts.cwnd = self.window / MSS;
@@ -78,21 +83,22 @@ impl Way {
     }
 }
 
-/// The sending end, and the network with it.
+/// The sender, and the network with it.
 struct Transport<S> {
     scheduler: S,
     ways: Vec<Way>,
     facts: Vec<Path>,
-    /// Bytes of each stream that no segment has taken.
+    /// Bytes of each stream that are in no segment yet.
     streams: [u64; 2],
-    /// Bytes of each stream that the receiver has not acknowledged, and when the last one was.
+    /// Bytes of each stream that the receiver has not acknowledged, and the time of the last
+    /// acknowledgement.
     missing: [u64; 2],
     finished: [Time; 2],
-    /// Taken back or lost: before anything new, in order.
+    /// Recalled or lost segments, sent before new data, in order.
     returned: VecDeque<Segment>,
     next_number: u64,
     turn: usize,
-    /// Segments on their way, in order of their numbers, with the paths that carry them.
+    /// Segments in flight in the order of their numbers, with the paths that carry them.
     outstanding: Vec<(u64, PathId)>,
     sent_again: u64,
 }
@@ -123,7 +129,7 @@ impl<S: Scheduler> Transport<S> {
     }
 
     #[allow(clippy::needless_update, reason = "later versions may have more facts")]
-    /// One queue of all streams. The receiver counts from the oldest segment that it lacks.
+    /// One queue for all streams. The receiver counts from the oldest segment that it lacks.
     fn connection(&self) -> Connection {
         let fresh: u64 = self.streams.iter().map(|bytes| bytes.div_ceil(u64::from(MSS))).sum();
         let next = self.returned.front().map_or(self.next_number, |segment| segment.number);
@@ -147,7 +153,7 @@ impl<S: Scheduler> Transport<S> {
         }
     }
 
-    /// The next segment: what came back first, then the streams in turn.
+    /// Returns the next segment: returned segments first, then the streams in turn.
     fn take(&mut self) -> Option<Segment> {
         if let Some(segment) = self.returned.pop_front() {
             return Some(segment);
@@ -179,7 +185,7 @@ impl<S: Scheduler> Transport<S> {
         }
     }
 
-    /// Asks until the scheduler waits; what it assigned leaves as the windows admit.
+    /// Asks until the scheduler waits. Assigned segments leave as the windows admit.
     fn run_scheduler(&mut self, now: Time) {
         self.send(now);
         while self.connection().unassigned > 0 || self.scheduler.needs().recall {
@@ -197,7 +203,8 @@ impl<S: Scheduler> Transport<S> {
                     }
                     self.refresh();
                 }
-                // A time to be asked again at would be one more moment in `run`; no scheduler without copies needs it.
+                // A time of the next question would be a further event in `run`; no scheduler
+                // without copies needs it.
                 Decision::Wait { .. } => break,
                 other => unreachable!("the scheduler never said that it needs {other:?}"),
             }
@@ -226,7 +233,7 @@ impl<S: Scheduler> Transport<S> {
         self.refresh();
     }
 
-    /// The oldest segment of a path is acknowledged.
+    /// Acknowledges the oldest segment of a path.
     fn acknowledge(&mut self, index: usize) -> Time {
         let way = &mut self.ways[index];
         let (segment, sent, now) = way.flight.pop_front().expect("it was the next moment");
@@ -243,7 +250,8 @@ impl<S: Scheduler> Transport<S> {
         now
     }
 
-    /// The network of a path is gone: what it held goes elsewhere. Its index stays, so that schedulers may know paths by it.
+    /// Handles the loss of a path's network: its segments go to other paths. The index stays, so
+    /// that schedulers can identify paths by it.
     fn path_down(&mut self, index: usize) {
         let way = &mut self.ways[index];
         way.facts.state = PathState::Failed;
@@ -256,31 +264,33 @@ impl<S: Scheduler> Transport<S> {
         self.tell(&Event::PathDown { path: PathId(index as u8) });
     }
 
-    /// Another network under the same index: nothing that was measured of the old one is true of it, so its facts begin anew.
+    /// Starts another network under the same index. Measurements of the old network do not apply to
+    /// it, so its facts begin anew.
     fn path_up(&mut self, index: usize, way: Way) {
         let sent = self.ways[index].sent;
         self.ways[index] = Way { sent, ..way };
         self.tell(&Event::PathUp { path: PathId(index as u8) });
     }
 
-    /// The path of the next acknowledgement, and when it comes.
+    /// The path of the next acknowledgement, and its time.
     fn next(&self) -> Option<(Time, usize)> {
         let heads = self.ways.iter().enumerate();
         heads.filter_map(|(index, way)| way.flight.front().map(|&(.., at)| (at, index))).min()
     }
 }
 
-/// What became of a run.
+/// The result of a run.
 #[derive(PartialEq, Eq, Debug)]
 struct Outcome {
-    /// When each stream was complete.
+    /// The time at which each stream was complete.
     finished: [Time; 2],
     /// Segments sent on each path.
     sent: [u64; 2],
     sent_again: u64,
 }
 
-/// Two streams; the second path goes away after 150 ms, and its index is that of another network after 300 ms.
+/// Two streams. The second path goes away after 150 ms, and another network gets its index after
+/// 300 ms.
 fn run(scheduler: impl Scheduler) -> Result<Outcome, String> {
     let mut transport = Transport::new(scheduler, vec![Way::new(0, 8, 10), Way::new(1, 16, 30)])?;
     transport.write(0, 600_000);
@@ -328,7 +338,8 @@ mod tests {
             match run(Builtin::new(info.name, &[]).unwrap()) {
                 Ok(outcome) => {
                     assert!(outcome.finished.iter().all(|&at| at > Time::ZERO), "{}", info.name);
-                    // 500 full segments of the one stream; 83 and a smaller one of the other.
+                    // 500 full segments of the first stream; 83 full segments and a smaller one of
+                    // the second.
                     assert_eq!(outcome.sent.iter().sum::<u64>(), 584 + outcome.sent_again, "{}", info.name);
                     served += 1;
                 }
@@ -351,7 +362,7 @@ mod tests {
             let now = transport.acknowledge(index);
             transport.run_scheduler(now);
         }
-        // 12 000 bytes at 8 Mbit/s, and 10 ms there and back each.
+        // 12 000 bytes at 8 Mbit/s, and 10 ms in each direction.
         assert_eq!(transport.finished[0], Time::ZERO + Duration::from_millis(12 + 20));
     }
 

@@ -1,102 +1,115 @@
-//! What a scheduler answers, and what it is told.
+//! Decisions of a scheduler, and the events reported to it.
 
 use crate::time::{Duration, Time};
 use crate::view::PathId;
 
-/// One decision of a scheduler. The engine carries it out and asks again, until the answer is [`Decision::Wait`].
+/// A decision of a scheduler. The engine carries it out and asks again, until the answer is
+/// [`Decision::Wait`].
 ///
-/// Engines match all of them: a further kind would be a change that breaks, so that the compiler shows where it is to be carried out.
+/// A further kind of decision would be a breaking change: engines match all kinds, and the compiler
+/// shows where the new one has to be carried out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// Move the next `segments` segments of the data queue, in order, to the queue of `path`, which stays ascending. They leave
-    /// when the path's congestion window and the receiver's window allow; the amount may exceed both ("assign ahead").
+    /// Moves the next `segments` segments of the data queue, in order, to the queue of `path`. The
+    /// path queue stays in ascending order.
+    ///
+    /// Segments leave when the path's congestion window and the receiver's window allow. An
+    /// assignment may exceed both windows ("assign ahead").
     Assign {
-        /// The path that takes them; must be usable.
+        /// The path that takes the segments; must be usable.
         path: PathId,
-        /// How many; at least 1 and at most [`crate::Connection::unassigned`].
+        /// Number of segments: at least 1 and at most [`crate::Connection::unassigned`].
         segments: u32,
     },
-    /// Send a copy of a segment that is in flight on another path. Nothing is sent if it has arrived meanwhile or the path
-    /// carries it already. Needs [`Capabilities::reinject`].
+    /// Sends a copy of a segment that is in flight on another path. The engine sends nothing if the
+    /// segment has arrived meanwhile, or if `path` carries it already. Needs
+    /// [`Capabilities::reinject`].
     Reinject {
         /// The path that sends the copy; must be usable.
         path: PathId,
-        /// The number of a segment that was sent: from [`crate::Connection::oldest_unacked`] up to the newest that
-        /// [`Event::Sent`] told of.
+        /// The number of a segment that was sent: from [`crate::Connection::oldest_unacked`] up to
+        /// the newest segment of an [`Event::Sent`].
         segment: u64,
     },
-    /// Take everything that waits unsent in the queue of `path` back into the data queue. Needs [`Capabilities::recall`].
+    /// Moves all unsent segments in the queue of `path` back to the data queue. Needs
+    /// [`Capabilities::recall`].
     Recall {
         /// The path whose queue is emptied.
         path: PathId,
     },
-    /// From now on, let new data leave on `path` only while fewer than `in_flight` segments are in flight there, whatever
-    /// its congestion window says. Needs [`Capabilities::limit`].
+    /// Limits the data in flight on `path`: new data leaves only while fewer than `in_flight`
+    /// segments are in flight there, even if the congestion window is larger. Needs
+    /// [`Capabilities::limit`].
     Limit {
-        /// The path that is held back.
+        /// The path to limit.
         path: PathId,
-        /// How many, at least 1; `u32::MAX` lifts the limit.
+        /// Number of segments, at least 1; `u32::MAX` lifts the limit.
         in_flight: u32,
     },
-    /// Halve the congestion window of `path`, because it holds up the others. Needs [`Capabilities::penalize`].
+    /// Halves the congestion window of `path`, because this path holds up the others. Needs
+    /// [`Capabilities::penalize`].
     Penalize {
-        /// The path.
+        /// The path to penalize.
         path: PathId,
     },
-    /// Let the other streams of the same priority go first: the one that the next segment is of goes behind them. It changes nothing where the data
-    /// queue holds one stream, or segments that were taken back from a path, which go first. Needs [`Capabilities::messages`].
+    /// Moves the stream of the next segment behind the other streams of the same priority.
+    ///
+    /// Has no effect while the data queue holds only one stream, or segments taken back from a
+    /// path, which go first. Needs [`Capabilities::messages`].
     Defer,
-    /// Nothing more now. The scheduler is asked again after the next event, and no later than `until` if that is given.
+    /// Makes no further decision now. The engine asks again after the next event, and no later than
+    /// at `until`, if given.
     Wait {
-        /// Ask again at this time even if nothing happens.
+        /// The time of the next question if no event happens before.
         until: Option<Time>,
     },
 }
 
 impl Decision {
-    /// Wait for the next event.
+    /// Waits for the next event.
     pub const WAIT: Self = Self::Wait { until: None };
 }
 
-/// What happened on a path, told to [`crate::Scheduler::on_event`] after the facts were updated.
+/// An event on a path, reported to [`crate::Scheduler::on_event`] after the facts were updated.
 ///
-/// More kinds may come; a scheduler ignores those that it does not know.
+/// Later versions may add kinds; a scheduler ignores kinds that it does not know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Event {
     /// A segment was put on the wire.
     Sent {
-        /// On this path.
+        /// The path that sent the segment.
         path: PathId,
         /// The number of the segment.
         segment: u64,
-        /// True if it had been sent before.
+        /// True if the segment had been sent before.
         retransmission: bool,
     },
     /// The receiver acknowledged segments that this path carried.
     Acked {
-        /// The path that carried them.
+        /// The path that carried the segments.
         path: PathId,
-        /// How many became acknowledged. 0 if it was a SYN, and the path may not carry data yet; only a scheduler with
-        /// [`Scheduler::send_memory`] hears of that.
+        /// Number of newly acknowledged segments. It is 0 for the acknowledgement of a SYN, when
+        /// the path may not carry data yet; only schedulers with [`Scheduler::send_memory`] receive
+        /// that event.
         segments: u32,
-        /// The round-trip sample that came with it, if one was taken.
+        /// The round-trip sample of the acknowledgement, if one was taken.
         rtt: Option<Duration>,
     },
-    /// Segments were found lost from later acknowledgements.
+    /// Later acknowledgements showed that segments were lost.
     Lost {
         /// The path that lost them.
         path: PathId,
-        /// How many.
+        /// Number of lost segments.
         segments: u32,
     },
-    /// The retransmission timer of a path ran out.
+    /// The retransmission timer of a path expired.
     Timeout {
         /// The path.
         path: PathId,
     },
-    /// The path stopped being usable. The engine has taken back what waited in its queue, so that no data is stranded
-    /// there, whether or not the scheduler recalls.
+    /// The path became unusable. The engine has moved the unsent segments of its queue back to the
+    /// data queue, so that no data is stranded there, whether or not the scheduler recalls.
     PathDown {
         /// The path.
         path: PathId,
@@ -109,7 +122,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The path on which it happened.
+    /// Returns the path of the event.
     pub const fn path(&self) -> PathId {
         match *self {
             Self::Sent { path, .. }
@@ -121,7 +134,7 @@ impl Event {
         }
     }
 
-    /// What happened, in a word: `sent`, `acked`, `lost`, `timeout`, `path-down` or `path-up`.
+    /// Returns the kind of the event: `sent`, `acked`, `lost`, `timeout`, `path-down` or `path-up`.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Sent { .. } => "sent",
@@ -134,35 +147,38 @@ impl Event {
     }
 }
 
-/// What a scheduler needs, or what an engine offers, beyond assigning within the window.
+/// Capabilities beyond assignments within the window that a scheduler needs, or that an engine
+/// offers.
 ///
-/// More may come: write `Capabilities { recall: true, ..Capabilities::NONE }`.
+/// Later versions may add some: write `Capabilities { recall: true, ..Capabilities::NONE }`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Capabilities {
-    /// Assignments may exceed the congestion window: path queues exist.
+    /// Path queues exist: assignments may exceed the congestion window.
     pub assign_ahead: bool,
     /// Unsent segments can be taken back from a path's queue.
     pub recall: bool,
     /// Copies of segments in flight can be sent on other paths.
     pub reinject: bool,
-    /// What is in flight on a path can be limited below its congestion window.
+    /// The data in flight on a path can be limited below its congestion window.
     pub limit: bool,
     /// A path's congestion window can be halved.
     pub penalize: bool,
-    /// It is known where messages end ([`crate::Connection::message`]), and streams can be deferred.
+    /// The engine knows where messages end ([`crate::Connection::message`]), and can defer streams.
     pub messages: bool,
-    /// Of streams of equal priority, the one whose message has the least left goes first. A declaration, not a decision: the engine keeps its
-    /// data queue so.
+    /// Among streams of equal priority, the one whose message has the least data left goes first.
+    /// This is a declaration, not a decision: the engine keeps its data queue in that order.
     pub shortest_first: bool,
-    /// It is known of each path which segment in flight it lacks ([`crate::Path::uncarried`]).
+    /// The engine knows for each path the oldest segment in flight that the path lacks
+    /// ([`crate::Path::uncarried`]).
     pub uncarried: bool,
-    /// A path retransmits its losses itself, as subflows of TCP do, and not whichever path the transport would choose. A declaration,
-    /// not a decision: with copies of everything, each path delivers as if it were alone.
+    /// Each path retransmits its own losses, as TCP subflows do, instead of any path that the
+    /// transport would choose. This is a declaration, not a decision: with copies of everything,
+    /// each path delivers as if it were alone.
     pub repair: bool,
 }
 
 impl Capabilities {
-    /// Everything.
+    /// All capabilities.
     pub const ALL: Self = Self {
         assign_ahead: true,
         recall: true,
@@ -174,7 +190,7 @@ impl Capabilities {
         uncarried: true,
         repair: true,
     };
-    /// Assign within the window only.
+    /// No capabilities: assignments within the window only.
     pub const NONE: Self = Self {
         assign_ahead: false,
         recall: false,
@@ -187,7 +203,7 @@ impl Capabilities {
         repair: false,
     };
 
-    /// What either of the two has.
+    /// Returns the capabilities of `self` and of `other` together.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self {
@@ -203,7 +219,7 @@ impl Capabilities {
         }
     }
 
-    /// The name of the first thing that `self` needs and `offered` lacks.
+    /// Returns the name of the first capability that `self` needs and `offered` lacks.
     pub const fn missing_from(self, offered: Self) -> Option<&'static str> {
         if self.assign_ahead && !offered.assign_ahead {
             Some("assign-ahead")
@@ -229,7 +245,8 @@ impl Capabilities {
     }
 }
 
-/// Which of the events that every packet causes a scheduler wants to hear of. The others it always hears of.
+/// The frequent events, caused by every packet, that a scheduler wants to receive. It always
+/// receives the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interest {
     /// [`Event::Sent`].
@@ -239,22 +256,22 @@ pub struct Interest {
 }
 
 impl Interest {
-    /// Both.
+    /// Both kinds.
     pub const ALL: Self = Self { sent: true, acked: true };
-    /// Neither: an engine saves the work of telling.
+    /// Neither kind, which saves the engine the reports.
     pub const NONE: Self = Self { sent: false, acked: false };
     /// Acknowledgements only.
     pub const ACKED: Self = Self { sent: false, acked: true };
-    /// What is sent only.
+    /// Sent segments only.
     pub const SENT: Self = Self { sent: true, acked: false };
 
-    /// What either of the two wants.
+    /// Returns the events that `self` or `other` wants.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self { sent: self.sent | other.sent, acked: self.acked | other.acked }
     }
 
-    /// True if `event` is to be told.
+    /// True if `event` has to be reported.
     #[inline]
     pub const fn covers(self, event: &Event) -> bool {
         match event {
@@ -269,47 +286,57 @@ impl Interest {
 
 /// Decides which path carries the next segments of a stream.
 ///
-/// A scheduler is pure in its arguments and its own state: it has no clock, does no I/O and allocates nothing per
-/// decision. The same calls give the same answers.
+/// A scheduler is pure in its arguments and its own state: it has no clock, does no I/O and
+/// allocates nothing per decision. The same calls give the same answers.
 pub trait Scheduler {
-    /// Called after each event, again and again until the answer is [`Decision::Wait`], while there is something to decide
-    /// about: unassigned data; for a scheduler that needs [`Capabilities::recall`] also segments that wait in a path's
-    /// queue; for one that needs [`Capabilities::reinject`], always. So [`crate::Connection::unassigned`] may be 0.
+    /// Called repeatedly after each event until the answer is [`Decision::Wait`], while there is
+    /// something to decide about:
+    /// * unassigned data;
+    /// * segments in path queues too, for a scheduler that needs [`Capabilities::recall`];
+    /// * always, for a scheduler that needs [`Capabilities::reinject`].
     ///
-    /// The facts are up to date before every call: what the last decision assigned is counted, and sent if the windows
-    /// admit it. An engine that stops asking because there is nothing left to decide about need not wait for the answer to
-    /// be `Wait`.
+    /// So [`crate::Connection::unassigned`] may be 0.
+    ///
+    /// The facts are up to date before every call: they count the segments of the last decision,
+    /// which have been sent if the windows admit them. An engine may stop asking before the answer
+    /// is `Wait` if nothing is left to decide about.
     fn decide(&mut self, now: Time, connection: &crate::Connection, paths: &[crate::Path]) -> Decision;
 
-    /// Told of every event that [`Scheduler::interest`] covers; the facts already contain it.
+    /// Called for every event that [`Scheduler::interest`] covers. The facts already contain the
+    /// event.
     fn on_event(&mut self, _event: &Event, _connection: &crate::Connection, _paths: &[crate::Path]) {}
 
-    /// What the scheduler needs from its engine; an engine that lacks it refuses the scheduler by name.
+    /// Capabilities that the scheduler needs from its engine. An engine that lacks one refuses the
+    /// scheduler and names the capability.
     fn needs(&self) -> Capabilities {
         Capabilities::NONE
     }
 
-    /// Which of the frequent events it wants to hear of; asked once, before the first decision. One that ignores them should say
-    /// so: telling costs as much as deciding.
+    /// The frequent events that the scheduler wants; asked once, before the first decision. A
+    /// scheduler that ignores them should say so, because a report costs as much as a decision.
     fn interest(&self) -> Interest {
         Interest::ALL
     }
 
-    /// True if it answers [`Decision::WAIT`], and nothing changes in it, whenever no path has [room](crate::Path::room). An engine
-    /// need not ask then, and most opportunities end with that question. Asked once, before the first decision.
+    /// True if the scheduler answers [`Decision::WAIT`] and keeps its state whenever no path has
+    /// [room](crate::Path::room). The engine need not ask then; most opportunities to send end with
+    /// that question. Asked once, before the first decision.
     fn waits_without_room(&self) -> bool {
         false
     }
 
-    /// Memory that what the application has written may take, in bytes, for a scheduler whose rule says that, too (Linux' own does: its subflows'
-    /// send buffers make the connection's). An engine that reckons memory asks with each acknowledgement, unless its user said how large the send
-    /// buffer is.
+    /// Memory that the data written by the application may take, in bytes, for schedulers whose
+    /// rule sets that size. Linux' own scheduler does: the send buffers of its subflows add up to
+    /// that of the connection.
+    ///
+    /// An engine that accounts for memory asks after each acknowledgement, unless the user set the
+    /// size of the send buffer.
     fn send_memory(&self) -> Option<u64> {
         None
     }
 }
 
-/// Forwards all of [`Scheduler`] to what a pointer points to.
+/// Forwards all methods of [`Scheduler`] through a pointer.
 macro_rules! forward {
     ($pointer:ty) => {
         impl<S: Scheduler + ?Sized> Scheduler for $pointer {

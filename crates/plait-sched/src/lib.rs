@@ -1,17 +1,20 @@
 //! Packet schedulers for multipath transports: the decision, and nothing else.
 //!
-//! A scheduler decides which path carries the next segments of a reliable stream. It sees plain facts
-//! ([`Connection`], [`Path`]) and answers with a [`Decision`]; it has no clock, does no I/O, and allocates nothing
-//! per decision, so the same scheduler runs in a simulator, in a user-space transport and, translated, in a kernel.
+//! A scheduler decides which path carries the next segments of a reliable stream. It sees plain
+//! facts ([`Connection`], [`Path`]) and answers with a [`Decision`]. It has no clock, does no I/O,
+//! and allocates nothing per decision, so the same scheduler runs in a simulator, in a user-space
+//! transport and, translated, in a kernel.
 //!
 //! # Two queues
-//! The *data queue* holds what the application wrote, in order. A decision *assigns* its next segments to a *path
-//! queue*, which may hold more than the congestion window lets out. A path sends from the head of its own queue.
+//! The *data queue* holds the data written by the application, in order. A decision *assigns* its
+//! next segments to a *path queue*, which may hold more than the congestion window admits. A path
+//! sends from the head of its own queue.
 //!
 //! # Messages
-//! What the application writes in one piece is a message, part of a stream. A scheduler that declares [`Capabilities::messages`] sees the one that is next
-//! ([`Connection::message`]) and may [defer](Decision::Defer) its stream, so that another one goes first; an engine that knows of no messages
-//! refuses it by name.
+//! A message is data that the application writes in one piece, as part of a stream. A scheduler
+//! that declares [`Capabilities::messages`] sees the next message ([`Connection::message`]) and may
+//! [defer](Decision::Defer) its stream, so that another stream goes first. An engine without
+//! messages refuses such a scheduler and names the missing capability.
 //!
 //! # A scheduler of your own
 //! ```
@@ -34,21 +37,24 @@
 //! let decision = Cheapest.decide(Time::ZERO, &connection, &paths);
 //! assert_eq!(decision, Decision::Assign { path: PathId(1), segments: 1 });
 //! ```
-//! The `conformance` module (see below) checks that it keeps the rules which every engine relies on.
+//! The `conformance` module (see below) checks that a scheduler keeps the rules on which every
+//! engine relies.
 //!
 //! # Engines
-//! Two examples: `ask` is the loop that asks, `transport` a small transport with windows in bytes, several streams and a path whose index
-//! is used again. The README says what an engine has to take care of, and what counts as a change that breaks.
+//! There are two examples. `ask` is the loop that asks a scheduler. `transport` is a small
+//! transport with windows in bytes, several streams and a path whose index is used again. The
+//! README lists the duties of an engine and defines breaking changes.
 //!
-//! # What is where
-//! [`decision`] and [`view`] are the interface; [`algorithms`] the built-in schedulers, [`options`] what any of
-//! them can be given, and [`registry`] builds them by name from [`params`]; [`units`] reads amounts such as `20ms`; [`time`] counts nanoseconds.
+//! # Modules
+//! [`decision`] and [`view`] are the interface. [`algorithms`] holds the built-in schedulers and
+//! [`options`] the options for any of them; [`registry`] builds schedulers by name from [`params`].
+//! [`units`] reads amounts such as `20ms`, and [`time`] counts nanoseconds.
 //!
 //! # Features
 //! `alloc` implements [`Scheduler`] for boxes of schedulers.
 //!
-//! `conformance` (needs std) adds the module of that name: a model engine that drives a scheduler through random
-//! situations and says which rule it broke.
+//! `conformance` (needs std) adds the module of that name: a model engine that drives a scheduler
+//! through random situations and reports the rule that the scheduler broke.
 #![no_std]
 #![warn(clippy::std_instead_of_core)]
 

@@ -1,15 +1,16 @@
-//! Parameters of schedulers: their description, and the values a user gave. What schedulers and options there are is not known here.
+//! Parameters of schedulers: their descriptions, and the values that a user gave. This module does
+//! not know which schedulers and options exist.
 
 use crate::decision::Capabilities;
 use crate::text::ShortText;
 use core::fmt;
 
-/// A value of a parameter, as TOML, Python and Rust write it alike.
+/// A value of a parameter, of a type that TOML, Python and Rust share.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Value<'a> {
     /// A whole number.
     Integer(i64),
-    /// A truth value.
+    /// True or false.
     Boolean(bool),
     /// A number with a fraction.
     Number(f64),
@@ -38,7 +39,7 @@ pub enum Domain {
         /// The largest.
         max: i64,
     },
-    /// Numbers from `min` to `max`, both included. A whole number will do.
+    /// Numbers from `min` to `max`, both included. Whole numbers are accepted too.
     Number {
         /// The smallest.
         min: f64,
@@ -52,7 +53,7 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// True if `value` is of the right type, whatever its size.
+    /// True if `value` has the right type, even if it is out of range.
     pub const fn has_type_of(&self, value: &Value<'_>) -> bool {
         matches!(
             (self, value),
@@ -98,9 +99,9 @@ impl fmt::Display for Domain {
 pub struct ParameterInfo {
     /// The name, as in a scenario file.
     pub name: &'static str,
-    /// What it does: unit and trade-off.
+    /// The effect, with unit and trade-off.
     pub doc: &'static str,
-    /// The value it has unless the user says otherwise.
+    /// The value used unless the user gives one.
     pub default: Value<'static>,
     /// The values it may take.
     pub domain: Domain,
@@ -115,9 +116,9 @@ pub struct SchedulerInfo {
     pub title: &'static str,
     /// The rule, in a sentence.
     pub summary: &'static str,
-    /// Where the rule comes from: paper and algorithm.
+    /// The source of the rule: paper and algorithm.
     pub source: &'static str,
-    /// What it needs from an engine.
+    /// The capabilities that it needs from an engine.
     pub needs: Capabilities,
     /// Its own parameters; every scheduler takes those of [`OPTIONS`](crate::OPTIONS) too.
     pub parameters: &'static [ParameterInfo],
@@ -128,35 +129,35 @@ pub struct SchedulerInfo {
 pub struct OptionInfo {
     /// The parameter.
     pub parameter: ParameterInfo,
-    /// What, put behind a scheduler's name and a `+`, makes the parameter true.
+    /// The suffix that makes the parameter true: it follows the scheduler's name and a `+`.
     pub suffix: Option<&'static str>,
-    /// What it needs from an engine beside what the scheduler needs, if it is true.
+    /// The capabilities that it needs from an engine if it is true, besides those of the scheduler.
     pub needs: Capabilities,
-    /// Where it comes from.
+    /// The source of the option.
     pub source: &'static str,
 }
 
-/// What is wrong with the parameters of a scheduler.
+/// An error in the parameters of a scheduler.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum ParameterError {
     /// There is no such parameter.
     Unknown {
-        /// What the user wrote.
+        /// The name that the user wrote.
         name: ShortText,
     },
-    /// It was given twice.
+    /// A parameter was given twice.
     Repeated {
         /// The parameter.
         parameter: &'static ParameterInfo,
     },
-    /// A value of the wrong type, out of range, or not one of the choices.
+    /// A value has the wrong type, is out of range, or is not one of the choices.
     BadValue {
         /// The parameter.
         parameter: &'static ParameterInfo,
-        /// What the user wrote.
+        /// The value that the user wrote.
         value: ShortText,
-        /// True if even the type is wrong.
+        /// True if the type is wrong.
         wrong_type: bool,
     },
 }
@@ -170,7 +171,8 @@ pub struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// Checks every name and value, those of `options` included; what is not mentioned keeps its default.
+    /// Checks every name and value, also those of `options`. Parameters that are not given keep
+    /// their default.
     pub fn new(
         info: &'static SchedulerInfo,
         options: &'static [OptionInfo],
@@ -192,16 +194,17 @@ impl<'a> Parameters<'a> {
         Ok(checked)
     }
 
-    /// The parameter called `name`, be it an option.
+    /// The description of the parameter or option called `name`.
     fn describe(&self, name: &str) -> Option<&'static ParameterInfo> {
         let options = self.options.iter().map(|option| &option.parameter);
         self.info.parameters.iter().chain(options).find(|parameter| parameter.name == name)
     }
 
-    /// The value of `name`: what the user gave, else the default.
+    /// The value that the user gave to `name`, or its default.
     ///
     /// # Panics
-    /// If the scheduler describes no such parameter. So do the others below, and on a parameter of another type.
+    /// If the scheduler describes no such parameter. The methods below panic then too, and if the
+    /// parameter has another type.
     pub fn value(&self, name: &str) -> Value<'a> {
         match (self.given.iter().find(|(given, _)| *given == name), self.describe(name)) {
             (Some(&(_, value)), _) => value,
@@ -227,7 +230,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// The value of a truth parameter.
+    /// The value of a boolean parameter.
     pub fn boolean(&self, name: &str) -> bool {
         match self.value(name) {
             Value::Boolean(b) => b,

@@ -1,4 +1,4 @@
-//! The built-in schedulers, by name. What there is is listed in [`algorithms`].
+//! The built-in schedulers by name. [`algorithms`] lists them.
 
 use core::fmt;
 
@@ -10,13 +10,14 @@ use crate::text::{ShortText, write_choices};
 use crate::time::Time;
 use crate::view::{Connection, Path};
 
-/// From one line per scheduler: the enum with its dispatch, and the list of descriptions.
+/// Makes the enum with its dispatch and the list of descriptions, from one line per scheduler.
 macro_rules! builtins {
     ($($module:ident :: $scheduler:ident,)*) => {
         /// Every built-in scheduler, in the order in which they are listed to users.
         pub static SCHEDULERS: &[SchedulerInfo] = &[$(algorithms::$module::$scheduler::INFO,)*];
 
-        /// A built-in scheduler without options. Calls are dispatched by a `match`, which the compiler can see through.
+        /// A built-in scheduler without options. A `match` dispatches the calls, so the compiler
+        /// can inline them.
         #[derive(Clone, Debug)]
         #[non_exhaustive]
         pub enum Algorithm {
@@ -32,7 +33,7 @@ macro_rules! builtins {
                 None
             }
 
-            /// The name it is registered under.
+            /// The registered name.
             pub const fn name(&self) -> &'static str {
                 match self {
                     $(Self::$scheduler(_) => algorithms::$module::$scheduler::INFO.name,)*
@@ -89,8 +90,8 @@ algorithms::algorithms!(builtins);
 pub struct Builtin(WithOptions<Algorithm>);
 
 impl Builtin {
-    /// Builds the scheduler called `name`; parameters that are not `given` keep their defaults. Suffixes of the name make
-    /// options true: see [`OPTIONS`].
+    /// Builds the scheduler called `name`. Parameters that are not `given` keep their defaults.
+    /// Suffixes of the name make options true: see [`OPTIONS`].
     ///
     /// ```
     /// use plait_sched::{Builtin, Value};
@@ -122,7 +123,7 @@ impl Builtin {
         Ok(Self(WithOptions::new(algorithm, options)))
     }
 
-    /// The name it is registered under, without suffixes; with them it is displayed.
+    /// The registered name without suffixes. `Display` adds them.
     pub const fn name(&self) -> &'static str {
         self.0.scheduler().name()
     }
@@ -162,13 +163,13 @@ impl Scheduler for Builtin {
     }
 }
 
-/// The description of the scheduler called `name`, whatever suffixes the name has.
+/// The description of the scheduler called `name`, with or without suffixes.
 pub fn info(name: &str) -> Option<&'static SchedulerInfo> {
     let name = name.split('+').next()?;
     SCHEDULERS.iter().find(|info| info.name == name)
 }
 
-/// Names that kernels, QUIC libraries and papers give to schedulers which have another one here.
+/// Names in kernels, QUIC libraries and papers of schedulers that have another name here.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("default", "linux-default"),
     ("linux", "linux-default"),
@@ -185,42 +186,42 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("idd", "intelligent-delivery-delay"),
 ];
 
-/// The scheduler with the name `name` in other systems; capitals do not count: `minRTT` is `lowest-rtt`.
+/// Returns the scheduler that other systems call `name`, ignoring case: `minRTT` is `lowest-rtt`.
 pub fn known_elsewhere(name: &str) -> Option<&'static str> {
     OTHER_NAMES.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, name)| *name)
 }
 
-/// All parameters that a scheduler takes: its own, and the options.
+/// All parameters of a scheduler: its own and the options.
 pub fn parameters(info: &SchedulerInfo) -> impl Iterator<Item = &'static ParameterInfo> + Clone + use<> {
     info.parameters.iter().chain(OPTIONS.iter().map(|option| &option.parameter))
 }
 
-/// The option that a suffix, without its `+`, makes true.
+/// The option that `suffix`, given without its `+`, makes true.
 fn option(suffix: &str) -> Option<&'static OptionInfo> {
     OPTIONS.iter().find(|option| option.suffix == Some(suffix))
 }
 
-/// Why a scheduler could not be built.
+/// The reason why a scheduler could not be built.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum RegistryError {
     /// There is no scheduler of this name.
     UnknownScheduler {
-        /// What the user wrote.
+        /// The name that the user wrote.
         name: ShortText,
     },
     /// No option has this suffix.
     UnknownSuffix {
         /// The scheduler.
         scheduler: &'static SchedulerInfo,
-        /// What the user wrote behind a `+`.
+        /// The suffix that the user wrote after a `+`.
         suffix: ShortText,
     },
     /// The scheduler has no parameter of this name.
     UnknownParameter {
         /// The scheduler.
         scheduler: &'static SchedulerInfo,
-        /// What the user wrote.
+        /// The name that the user wrote.
         name: ShortText,
     },
     /// A parameter was given twice, or by a suffix and by its name.
@@ -230,15 +231,15 @@ pub enum RegistryError {
         /// The parameter.
         parameter: &'static ParameterInfo,
     },
-    /// A value of the wrong type, out of range, or not one of the choices.
+    /// A value has the wrong type, is out of range, or is not one of the choices.
     BadValue {
         /// The scheduler.
         scheduler: &'static SchedulerInfo,
         /// The parameter.
         parameter: &'static ParameterInfo,
-        /// What the user wrote.
+        /// The value that the user wrote.
         value: ShortText,
-        /// True if even the type is wrong.
+        /// True if the type is wrong.
         wrong_type: bool,
     },
 }

@@ -1,11 +1,11 @@
-//! A short copy of a piece of input, for error messages in a crate that cannot allocate.
+//! Short copies of user input, for error messages in a crate that cannot allocate.
 
 use core::fmt;
 
-/// How many bytes of the input an error remembers.
+/// Bytes of the input that an error keeps.
 const CAPACITY: usize = 47;
 
-/// At most the first 47 bytes of a text, owned; longer texts end in "…" when printed.
+/// At most the first 47 bytes of a text, owned. A longer text ends in "…" when printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ShortText {
     bytes: [u8; CAPACITY],
@@ -22,18 +22,18 @@ impl ShortText {
     /// Copies as much of the printed form of `value` as fits.
     pub fn of(value: &impl fmt::Display) -> Self {
         let mut text = Self { bytes: [0; CAPACITY], len: 0, cut: false };
-        // An error means that the text is full, and then `cut` says so.
+        // An error means that the text is full; `cut` then records it.
         let _ = fmt::Write::write_fmt(&mut text, format_args!("{value}"));
         text
     }
 
-    /// What was kept.
+    /// The kept text.
     pub fn as_str(&self) -> &str {
         // The writer copies whole characters, so this cannot fail.
         core::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
     }
 
-    /// Whether something is missing at the end.
+    /// Whether the text was cut at its end.
     pub(crate) const fn is_cut(&self) -> bool {
         self.cut
     }

@@ -1,11 +1,11 @@
 //! Moments and spans of virtual time, in whole nanoseconds.
 //!
-//! There is no clock in this crate: whoever drives a scheduler hands the time in.
+//! This crate has no clock: the caller of a scheduler passes the time.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
-/// A moment, in nanoseconds since the start of the run (an origin that the driver chooses).
+/// A moment, in nanoseconds since the start of the run (an origin that the caller chooses).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
@@ -16,7 +16,7 @@ pub struct Duration(u64);
 impl Time {
     /// The origin.
     pub const ZERO: Self = Self(0);
-    /// Later than everything that happens: "never".
+    /// A moment later than all events: "never".
     pub const MAX: Self = Self(u64::MAX);
 
     /// The moment `nanos` nanoseconds after the origin.
@@ -39,7 +39,7 @@ impl Time {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// `self + span`, or [`Time::MAX`] where that cannot be represented.
+    /// `self + span`, or [`Time::MAX`] if the sum cannot be represented.
     pub const fn saturating_add(self, span: Duration) -> Self {
         Self(self.0.saturating_add(span.0))
     }
@@ -96,7 +96,7 @@ impl Duration {
         Self(self.0.abs_diff(other.0))
     }
 
-    /// `self * factor`, or [`Duration::MAX`] where that cannot be represented.
+    /// `self * factor`, or [`Duration::MAX`] if the product cannot be represented.
     pub const fn saturating_mul(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
     }

@@ -1,10 +1,12 @@
-//! Amounts with units, as people write them: `20ms`, `1.5Mbit`, `64KiB`, `0.2%`, `50p`.
-//! What another notation most likely means is said, never assumed.
+//! Amounts with units, as people write them: `20ms`, `1.5Mbit`, `64KiB`, `0.2%`, `50p`. Errors
+//! about another notation propose its likely meaning; it is never assumed.
 //!
-//! Decimal fractions are integer arithmetic. Finer digits are rounded to the nearest whole number of the smallest unit, a
-//! half up, so that computed numbers can be written: `6.90624207817Mbit` is 6 906 242 bit/s. Packets are
-//! whole, and an amount that would be rounded to nothing is refused. The grammar is `digits[.digits]unit`, without spaces, signs or exponents; units are
-//! spelled exactly as listed (a `Mbit` is no `mbit`).
+//! The grammar is `digits[.digits]unit`, without spaces, signs or exponents. Units are spelled
+//! exactly as listed (a `Mbit` is no `mbit`).
+//!
+//! Decimal fractions use integer arithmetic. Finer digits are rounded to the nearest whole number
+//! of the smallest unit, a half up, so that computed numbers can be written: `6.90624207817Mbit` is
+//! 6 906 242 bit/s. Packets are whole, and an amount that would be rounded to zero is refused.
 //!
 //! ```
 //! use plait_sched::units::{parse_duration, parse_rate};
@@ -22,11 +24,11 @@ use crate::time::Duration;
 
 mod meant;
 
-/// What is wrong with an amount.
+/// The error in an amount.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum UnitErrorKind {
-    /// Nothing was written.
+    /// The text is empty.
     Empty,
     /// There is a minus sign.
     Negative,
@@ -38,11 +40,11 @@ pub enum UnitErrorKind {
     UnknownUnit,
     /// The number has an exponent.
     Exponent,
-    /// Not a whole number of packets.
+    /// The amount is not a whole number of packets.
     NotWhole,
-    /// More than nothing, but less than half of the smallest unit.
+    /// The amount is more than zero, but less than half of the smallest unit.
     TooSmall,
-    /// Larger than can be represented, or than makes sense.
+    /// The amount is too large to be represented, or to make sense.
     TooLarge,
 }
 
@@ -50,15 +52,15 @@ pub enum UnitErrorKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct UnitError {
-    /// What is wrong.
+    /// The kind of error.
     pub kind: UnitErrorKind,
-    /// What was to be read: `duration`, `rate`, `size`, `share` or `number of packets`.
+    /// The quantity that was expected: `duration`, `rate`, `size`, `share` or `number of packets`.
     pub quantity: &'static str,
-    /// What was written (its beginning, if it is long).
+    /// The given text (its beginning, if it is long).
     pub value: ShortText,
     /// The valid units.
     pub choices: &'static [&'static str],
-    /// The smallest amount, of which others are multiples.
+    /// The smallest amount; other amounts are multiples of it.
     pub smallest: &'static str,
 }
 
@@ -90,8 +92,8 @@ impl fmt::Display for UnitError {
 
 impl core::error::Error for UnitError {}
 
-/// A kind of amount: the names of its units and, side by side, the worth of each in the smallest one. Fractions of that one
-/// are rounded, unless it is `indivisible`.
+/// A kind of amount: the names of its units and, at the same index, the value of each in the
+/// smallest unit. Fractions of the smallest unit are rounded, unless it is `indivisible`.
 struct Quantity {
     name: &'static str,
     units: &'static [&'static str],
@@ -131,7 +133,7 @@ static SHARE: Quantity = Quantity {
 static PACKETS: Quantity =
     Quantity { name: "number of packets", units: &["p"], worth: &[1], smallest: "1p", indivisible: true };
 
-/// All of something, in parts per billion.
+/// The whole, in parts per billion.
 pub const WHOLE_PPB: u32 = 1_000_000_000;
 
 /// Reads a span of time: `5ns`, `200us`, `20ms`, `1.5s`, `2min`.
@@ -139,7 +141,8 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     DURATION.parse(text).map(Duration::from_nanos)
 }
 
-/// Reads a data rate in bits per second, decimal prefixes: `800bit`, `500kbit`, `1.5Mbit`, `10Gbit`.
+/// Reads a data rate in bits per second, decimal prefixes: `800bit`, `500kbit`, `1.5Mbit`,
+/// `10Gbit`.
 pub fn parse_rate(text: &str) -> Result<u64, UnitError> {
     RATE.parse(text)
 }
@@ -149,8 +152,8 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     SIZE.parse(text)
 }
 
-/// Reads a share of a whole, `0.2%`, in parts per billion (at most [`WHOLE_PPB`]). `0.5` might be a half, or half a
-/// per cent, and is refused.
+/// Reads a share of a whole, such as `0.2%`, in parts per billion (at most [`WHOLE_PPB`]). `0.5` is
+/// refused, because it might be a half, or half a per cent.
 pub fn parse_share(text: &str) -> Result<u32, UnitError> {
     match u32::try_from(SHARE.parse(text)?) {
         Ok(share) if share <= WHOLE_PPB => Ok(share),
@@ -197,9 +200,10 @@ impl Quantity {
         })?;
         let worth = u128::from(self.worth[position]);
 
-        // No unit is worth 2^64, so u128 holds every whole part that fits the result, and then some.
+        // No unit is worth 2^64, so u128 holds every whole part that fits the result, with room to
+        // spare.
         let whole = number(whole).and_then(|n| n.checked_mul(worth)).ok_or(UnitErrorKind::TooLarge)?;
-        // Digits behind the 18th change nothing: a unit is worth 2^40 at most.
+        // Digits after the 18th change nothing: a unit is worth 2^40 at most.
         let fraction = fraction.trim_end_matches('0');
         let (kept, cut) = fraction.split_at(fraction.len().min(FRACTION_DIGITS));
         let scale = 10_u128.pow(kept.len() as u32);
@@ -215,21 +219,22 @@ impl Quantity {
     }
 }
 
-/// How many digits behind the point are read.
+/// Number of digits read after the decimal point.
 const FRACTION_DIGITS: usize = 18;
 
-/// Whether the rest after a number begins with an exponent: `e30s`, `E-3ms`.
+/// Whether the text after a number begins with an exponent: `e30s`, `E-3ms`.
 fn is_exponent(rest: &str) -> bool {
     let Some(rest) = rest.strip_prefix(['e', 'E']) else { return false };
     rest.strip_prefix(['+', '-', '−']).unwrap_or(rest).starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// The decimal digits at the beginning, and the rest.
+/// Splits the text into its leading decimal digits and the rest.
 fn digits(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
 
-/// The value of a row of digits (none: 0), if it is below 2^96, so that products with a unit fit.
+/// Returns the value of a row of digits (0 for an empty one) if it is below 2^96, so that products
+/// with a unit fit.
 fn number(digits: &str) -> Option<u128> {
     digits
         .bytes()

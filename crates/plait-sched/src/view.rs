@@ -1,14 +1,16 @@
-//! What a scheduler may see: plain facts about the connection and its paths.
+//! The facts that a scheduler sees about the connection and its paths.
 //!
-//! Amounts of data are counted in *segments* (packets of the stream), as the papers and the Linux kernel count
-//! them; an engine that keeps bytes converts by its own protocol's rule (see [`Path::cwnd`]).
+//! Amounts of data are counted in *segments* (packets of the stream), as the papers and the Linux
+//! kernel count them. An engine that keeps bytes converts by the rule of its own protocol (see
+//! [`Path::cwnd`]).
 
 use crate::time::{Duration, Time};
 
-/// The largest number of paths of one connection; schedulers keep their per-path state in arrays of this length.
+/// The largest number of paths of one connection; schedulers keep their per-path state in arrays of
+/// this length.
 pub const MAX_PATHS: usize = 32;
 
-/// The number of a path: its index in the slice that a scheduler is given.
+/// A path, identified by its index in the slice that a scheduler receives.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct PathId(pub u8);
 
@@ -37,7 +39,7 @@ impl PathSet {
         self.0 |= 1 << path.0;
     }
 
-    /// Takes a path out.
+    /// Removes a path.
     pub const fn remove(&mut self, path: PathId) {
         self.0 &= !(1 << path.0);
     }
@@ -59,88 +61,95 @@ impl PathSet {
     }
 }
 
-/// Whether, and for what, a path may be used.
+/// Whether a path may be used, and for which data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PathState {
     /// Carries new data.
     #[default]
     Active,
-    /// Works, but is to be used only while no active path is usable (MPTCP's backup priority).
+    /// Works, but may be used only while no active path is usable (MPTCP's backup priority).
     Backup,
-    /// Had a timeout and is being probed; no new data while another path works (RFC 7829).
+    /// Had a timeout and is being probed; takes no new data while another path works (RFC 7829).
     PotentiallyFailed,
     /// Not established, or given up after too many timeouts; takes nothing.
     Failed,
 }
 
-/// The facts of one path at the moment of a decision.
+/// The facts of one path at the time of a decision.
 ///
-/// More facts may come, each with a value for "not known": build a path from [`Path::new`], as in
-/// `Path { cwnd: 10, ..Path::new(id, mss) }`.
+/// Later versions may add facts, each with a value for "not known": build a path from
+/// [`Path::new`], as in `Path { cwnd: 10, ..Path::new(id, mss) }`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Path {
     /// The path's index.
     pub id: PathId,
     /// Whether the path may be used.
     pub state: PathState,
-    /// True while the path recovers from a loss and should take no new data (engines without that rule: false).
+    /// True while the path recovers from a loss and should take no new data. Engines without that
+    /// rule say false.
     pub in_recovery: bool,
-    /// True while losses are being repaired, in which way ever: its window has been reduced already.
+    /// True during loss recovery of any kind: the congestion window has been reduced already.
     pub repairing: bool,
     /// Smoothed round-trip time; zero until the first sample.
     pub srtt: Duration,
     /// Round-trip time variation (RFC 6298 RTTVAR); zero until the first sample.
     pub rttvar: Duration,
-    /// The newest round-trip sample; zero until there is one.
+    /// The latest round-trip sample; zero until there is one.
     pub latest_rtt: Duration,
-    /// Smoothed round-trip time of packets whose acknowledgement came back on this path, too; zero until the first one. It
-    /// differs from `srtt` where acknowledgements tell of all paths (CMT-SCTP): what went over a long path is acknowledged
-    /// over a short one first.
+    /// Smoothed round-trip time of packets whose acknowledgement came back on this path too; zero
+    /// until the first sample. It differs from `srtt` where acknowledgements cover all paths
+    /// (CMT-SCTP): a short path then returns acknowledgements for packets of a long path first.
     pub own_rtt: Duration,
-    /// The smallest of these samples; zero until there is one.
+    /// The smallest sample of `own_rtt`; zero until there is one.
     pub min_rtt: Duration,
-    /// Estimated one-way delay towards the receiver in nanoseconds, if the transport measures it. It may contain one
-    /// clock offset common to all paths (and so be negative): only order and differences mean something.
+    /// Estimated one-way delay towards the receiver in nanoseconds, if the transport measures it.
+    /// The value may contain one clock offset that is common to all paths, and may so be negative:
+    /// only order and differences have a meaning.
     pub forward_delay: Option<i64>,
     /// Retransmission timeout, back-off included.
     pub rto: Duration,
     /// Largest segment, in payload bytes.
     pub mss: u32,
-    /// Congestion window: how many segments the protocol lets be in flight. SCTP may overshoot by one segment, so
-    /// its engine rounds up; TCP's rounds down.
+    /// Congestion window: number of segments that the protocol lets be in flight. SCTP may exceed
+    /// its window by one segment, so its engine rounds up; TCP's rounds down.
     pub cwnd: u32,
     /// Slow-start threshold, in segments; `u32::MAX` while unset.
     pub ssthresh: u32,
-    /// Segments sent and neither acknowledged nor considered lost; where windows count bytes, so many full ones as take what
-    /// is taken of the window.
+    /// Segments sent and neither acknowledged nor considered lost. Where windows count bytes: the
+    /// number of full segments that take up as much of the window.
     pub in_flight: u32,
-    /// Segments considered lost that wait to be sent again on this path: they leave before anything new.
+    /// Segments considered lost that wait for retransmission on this path. They leave before new
+    /// data.
     pub lost: u32,
-    /// Segments assigned to this path and not sent yet, and copies that wait to be sent on it.
+    /// Segments assigned to this path and not sent yet, and copies queued on it.
     pub queued: u32,
-    /// New data leaves only while fewer segments than this are in flight, as a scheduler decided
-    /// ([`crate::Decision::Limit`]); `u32::MAX` while nobody did.
+    /// Limit set by a scheduler ([`crate::Decision::Limit`]): new data leaves only while fewer
+    /// segments than this are in flight; `u32::MAX` without a limit.
     pub limit: u32,
-    /// Lost share of the segments sent on the path, in parts per million.
+    /// Share of the segments sent on the path that were lost, in parts per million.
     pub loss_ppm: u32,
     /// Recent delivery rate in bits per second of payload; zero until measured.
     pub delivery_rate: u64,
-    /// What using the path costs, in units of the user's choice; zero where nobody said.
+    /// Cost of using the path, in units of the user's choice; zero unless set.
     pub cost: u32,
-    /// The path's share of what is sent, against the weights of the others; 1 where nobody said.
+    /// Weight of the path: its share of the sent data relative to the weights of the others; 1
+    /// unless set.
     pub weight: u32,
-    /// The oldest segment in flight on other paths that this one does not carry, nor is about to; `None` if there is none, and where the
-    /// scheduler does not declare [`crate::Capabilities::uncarried`].
+    /// The oldest segment in flight on other paths that this path neither carries nor is about to
+    /// carry. `None` if there is none, or if the scheduler does not declare
+    /// [`crate::Capabilities::uncarried`].
     pub uncarried: Option<u64>,
-    /// Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket (`sk_wmem_queued`);
-    /// `None` from an engine that does not count it.
+    /// Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket
+    /// (`sk_wmem_queued`); `None` from an engine that does not count it.
     pub memory: Option<u64>,
-    /// Packets that were sent and are not acknowledged without a gap (`packets_out` in Linux); told with [`Path::memory`].
+    /// Packets sent and not cumulatively acknowledged (`packets_out` in Linux); known if
+    /// [`Path::memory`] is.
     pub outstanding: Option<u32>,
 }
 
 impl Path {
-    /// A path as it is before anything was sent: active, one segment of window, no measurements.
+    /// Creates a path on which nothing was sent yet: active, one segment of window, no
+    /// measurements.
     pub const fn new(id: PathId, mss: u32) -> Self {
         Self {
             id,
@@ -171,12 +180,13 @@ impl Path {
         }
     }
 
-    /// True if data may be given to the path at all (active or backup).
+    /// True if the path may take data at all (active or backup).
     pub const fn is_usable(&self) -> bool {
         matches!(self.state, PathState::Active | PathState::Backup)
     }
 
-    /// Segments that could be sent at once: the window less what is in flight and what already waits, lost or new.
+    /// Segments that could be sent at once: the congestion window less segments in flight, lost and
+    /// queued.
     pub const fn room(&self) -> u32 {
         self.cwnd.saturating_sub(self.in_flight).saturating_sub(self.lost).saturating_sub(self.queued)
     }
@@ -197,56 +207,60 @@ impl Path {
     }
 }
 
-/// The oldest segment that the receiver has not acknowledged; made with [`Outstanding::new`].
+/// The oldest segment that the receiver has not acknowledged; built with [`Outstanding::new`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Outstanding {
     /// The segment's number in the stream.
     pub segment: u64,
-    /// The path that carries it; the newest one if several do.
+    /// The path that carries the segment; the latest one if several do.
     pub path: PathId,
-    /// Every path that carries it: a copy there would be of no use.
+    /// Every path that carries the segment: a further copy there would be useless.
     pub carried: PathSet,
 }
 
 impl Outstanding {
-    /// Segment number `segment`, sent last on `path` and carried by all of `carried`.
+    /// Creates segment number `segment`, sent last on `path` and carried by all of `carried`.
     pub const fn new(segment: u64, path: PathId, carried: PathSet) -> Self {
         Self { segment, path, carried }
     }
 }
 
-/// What the application wrote in one piece, as far as a scheduler may know of it.
+/// A message: data that the application wrote in one piece, as far as a scheduler may know of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Message {
-    /// Its number: messages of a connection are counted from 0 in the order in which they were written.
+    /// The number of the message. Messages of a connection are counted from 0 in the order in which
+    /// they were written.
     pub number: u64,
-    /// The stream that it is part of. Messages of a stream keep their order.
+    /// The stream of the message. Messages of a stream keep their order.
     pub stream: u32,
-    /// Segments of it in the data queue; saturates for one that never ends.
+    /// Segments of the message in the data queue; saturates for a message that never ends.
     pub segments_left: u64,
-    /// Higher goes first, between streams.
+    /// Priority between streams: the higher one goes first.
     pub priority: u8,
-    /// When all of it should have arrived, if the application cares. It may have passed.
+    /// The time by which the whole message should have arrived, if the application set one. It may
+    /// have passed.
     pub deadline: Option<Time>,
 }
 
-/// The facts of the connection at the moment of a decision.
+/// The facts of the connection at the time of a decision.
 ///
-/// More facts may come: build it as `Connection { unassigned: 9, ..Connection::default() }`.
+/// Later versions may add facts: write `Connection { unassigned: 9, ..Connection::default() }`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Connection {
-    /// Segments in the data queue: written by the application, assigned to no path. Saturates for endless streams.
+    /// Segments in the data queue: written by the application, assigned to no path. Saturates for
+    /// endless streams.
     pub unassigned: u64,
     /// The number of the next segment that an assignment would hand out.
     pub next_segment: u64,
-    /// Bytes from there to the end of the fragment in which Linux' MPTCP keeps them; `None` from an engine without fragments.
+    /// Bytes from the next segment to the end of its fragment, the unit in which Linux' MPTCP keeps
+    /// data; `None` from an engine without fragments.
     pub fragment_left: Option<u64>,
-    /// Segments that the receiver's window still admits, less what already waits in path queues: those segments come
-    /// first, and a later one must not take their place in the window.
+    /// Segments that the receiver's window still admits, less the segments in path queues. Those
+    /// come first, and a later segment must not take their place in the window.
     pub window_left: u64,
-    /// Segments that the receiver's window admits from the oldest unacknowledged one of the stream on, whatever of them was sent: the whole
-    /// window, of which [`Connection::window_left`] is the rest.
+    /// The whole receiver's window: segments admitted from the oldest unacknowledged one on, sent
+    /// or not. [`Connection::window_left`] is the rest of it.
     pub window: u64,
     /// Segments that the application could still write before the send buffer is full.
     pub send_buffer_left: u64,
@@ -254,26 +268,30 @@ pub struct Connection {
     pub oldest_unacked: Option<Outstanding>,
     /// True if the application has written its last byte.
     pub finished: bool,
-    /// The message that the next segment is of. This and what follows is known to schedulers that declare [`crate::Capabilities::messages`];
-    /// the others see `None` and 0.
+    /// The message of the next segment. Only schedulers that declare
+    /// [`crate::Capabilities::messages`] know this field, `streams` and `due`; the others see
+    /// `None` and 0.
     pub message: Option<Message>,
-    /// Streams that have something in the data queue which no path has had yet: [`crate::Decision::Defer`] chooses between them.
+    /// Streams with data in the data queue that no path has had yet: [`crate::Decision::Defer`]
+    /// chooses between them.
     pub streams: u32,
-    /// The earliest deadline of the messages that are not wholly acknowledged.
+    /// The earliest deadline of the messages that are not fully acknowledged.
     pub due: Option<Time>,
-    /// True while the application has more to write than there is room for, and so waits; an engine that does not know says false.
+    /// True while the application waits because it has more to write than there is room for. An
+    /// engine that does not know says false.
     pub writer_waits: bool,
 }
 
 impl Connection {
-    /// What may be assigned if only data that can leave at once is to be assigned: the smaller of the data queue
-    /// and the receiver's window.
+    /// Segments that may be assigned if all of them have to leave at once: the smaller of the data
+    /// queue and the rest of the receiver's window.
     pub const fn sendable(&self) -> u64 {
         if self.unassigned < self.window_left { self.unassigned } else { self.window_left }
     }
 }
 
-/// The paths that new data may use now: the usable active ones, or the backup ones if no active one is usable.
+/// Returns the paths that new data may use now: the usable active ones, or the backup ones if no
+/// active one is usable.
 pub fn usable(paths: &[Path]) -> impl Iterator<Item = &Path> + Clone {
     let any_active = paths.iter().any(|p| p.state == PathState::Active);
     paths.iter().filter(move |p| match p.state {

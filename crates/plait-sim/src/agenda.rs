@@ -1,13 +1,14 @@
-//! The event queue: what happens next.
+//! The event queue.
 //!
-//! Every *source* of events (a link, a timer, a workload) has at most one pending moment, so the queue is not a list
-//! of events but one slot per source. A tournament decides which slot is the earliest: slots play in groups of four, and the
-//! winners of groups in groups above them. Changing one slot replays only the matches on its way up. A slot names its source
-//! in its lowest bits, so that the winner of all says whose moment it is.
+//! Every *source* of events (a link, a timer, a workload) has at most one pending moment. The queue
+//! is therefore not a list of events but has one slot per source. A tournament finds the earliest
+//! slot: slots play in groups of four, and the winners of groups play in groups above them. A
+//! change of one slot replays only the matches on its way up. The lowest bits of a slot name its
+//! source, so that the final winner identifies the source.
 
 use plait_sched::Time;
 
-/// When something happens, and in which order among the things that happen at the same time.
+/// The time of an event, and its order among events at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Key {
     /// The moment. [`Time::MAX`] is "never".
@@ -17,7 +18,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// One number that sorts as the key does, with a source that has it.
+    /// Packs the key and a source that has it into one number, which sorts as the key does.
     const fn packed(self, source: usize) -> u128 {
         ((self.time.as_nanos() as u128) << 64) | ((self.order << SOURCE_BITS) | source as u64) as u128
     }
@@ -28,26 +29,26 @@ impl Key {
     }
 }
 
-/// Bits that name a source; beside them there is room for orders.
+/// Bits that name a source. The other bits of the word hold the order.
 const SOURCE_BITS: u32 = 24;
 
-/// The most sources that an agenda has.
+/// Largest number of sources in an agenda.
 const MAX_SOURCES: usize = 1 << SOURCE_BITS;
 
-/// Orders are below this, 2³⁹: there are half a million million of them.
+/// Orders are below this, 2³⁹, about 5.5 · 10¹¹.
 pub const MAX_ORDER: u64 = 1 << 39;
 const _: () = assert!(MAX_ORDER.ilog2() + SOURCE_BITS <= u64::BITS, "a key and its source are packed");
 
-/// What an idle source's slot holds; loses against everything.
+/// The slot of an idle source, which loses every match.
 const NEVER: u128 = u128::MAX;
 
-/// How many play in a group.
+/// Number of slots in a group.
 const WIDTH: usize = 4;
 
 /// The pending moments of a fixed number of sources, numbered from zero.
 ///
-/// Setting and cancelling take O(log sources), looking at the earliest O(1), and nothing allocates after
-/// [`Agenda::new`].
+/// Setting and cancelling take O(log sources), reading the earliest takes O(1), and nothing
+/// allocates after [`Agenda::new`].
 ///
 /// ```
 /// use plait_sched::Time;
@@ -63,9 +64,11 @@ const WIDTH: usize = 4;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// The first one is the last match; the winners of `groups[4 * n + 1]` and the three that follow it play in `groups[n]`.
+    /// The first group is the final match. The winners of `groups[4 * n + 1]` and of the three
+    /// groups after it play in `groups[n]`.
     groups: Box<[[u128; WIDTH]]>,
-    /// The groups before this one are of winners, the others of slots: those of the sources, in their order.
+    /// The groups before this index hold winners, the others hold the slots of the sources in their
+    /// order.
     inner: usize,
     earliest: u128,
     sources: usize,
@@ -73,7 +76,7 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// An agenda for the sources `0..sources`, all idle.
+    /// Creates an agenda for the sources `0..sources`, all idle.
     ///
     /// # Panics
     /// With more than 2²⁴ sources.
@@ -85,12 +88,12 @@ impl Agenda {
         Self { groups, inner, earliest: NEVER, sources, order: 0 }
     }
 
-    /// The number of sources.
+    /// Number of sources.
     pub const fn sources(&self) -> usize {
         self.sources
     }
 
-    /// The next first-in-first-out number: 0, 1, 2, …
+    /// Returns the next first-in-first-out number: 0, 1, 2, …
     #[inline]
     pub const fn next_order(&mut self) -> u64 {
         let order = self.order;
@@ -98,7 +101,8 @@ impl Agenda {
         order
     }
 
-    /// Sets the pending moment of `source`, replacing the one it had. A key at [`Time::MAX`] cancels.
+    /// Sets the pending moment of `source` and replaces its previous one. A key at [`Time::MAX`]
+    /// cancels.
     ///
     /// # Panics
     /// If there is no such source, or with an order of [`MAX_ORDER`] or more.
@@ -118,7 +122,7 @@ impl Agenda {
         self.place(source, NEVER);
     }
 
-    /// The pending moment of `source`.
+    /// Returns the pending moment of `source`.
     ///
     /// # Panics
     /// If there is no such source.
@@ -129,7 +133,7 @@ impl Agenda {
         (packed != NEVER).then(|| Key::unpacked(packed).0)
     }
 
-    /// The earliest pending moment and its source; `None` if all sources are idle.
+    /// Returns the earliest pending moment and its source, or `None` if all sources are idle.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn peek(&self) -> Option<(Key, usize)> {
         (self.earliest != NEVER).then(|| Key::unpacked(self.earliest))
@@ -198,7 +202,7 @@ mod tests {
     }
 
     proptest! {
-        /// The tournament against the obvious: look at every slot.
+        /// Compares the tournament with a linear search over the slots.
         #[test]
         fn agrees_with_a_linear_search(
             sources in 1_usize..40,

@@ -1,24 +1,27 @@
-//! What the paths of a scenario could carry at most, one by one and together.
+//! The maximum capacity of a scenario's paths, of each path and of all paths together.
 //!
-//! A path carries what the slowest link of its forward route carries. Together, paths that share links carry less than
-//! the sum: the most is the solution of the linear program "maximize Σ xᵢ where, on each link, the xᵢ of the paths that
-//! pass it add up to its capacity at most". It is solved exactly, by the simplex method: there are at most 32 paths, and
-//! xᵢ = 0 is a solution to start from. Competing flows are not deducted: what they leave depends on how they share.
+//! A path has the capacity of the slowest link of its forward route. Together, paths that share
+//! links carry less than the sum of their capacities. Their maximum is the solution of the linear
+//! program "maximize Σ xᵢ where, on each link, the xᵢ of the paths that pass it add up to its
+//! capacity at most". The simplex method solves it exactly: there are at most 32 paths, and xᵢ = 0
+//! is a feasible start. Competing flows are not deducted: the remaining capacity depends on how the
+//! flows share links.
 
 use crate::scenario::{Hop, Scenario, Way};
 use plait_sched::Time;
 
-/// In bits per second, between two moments.
+/// Capacities in bits per second between two moments.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Capacities {
-    /// Of each path alone.
+    /// The capacity of each path alone.
     pub paths: Vec<f64>,
-    /// Of all paths together.
+    /// The capacity of all paths together.
     pub total: f64,
 }
 
 impl Capacities {
-    /// Those of a scenario's paths between two moments; `counted` is what counts of a rate on the wire.
+    /// Computes the capacities of a scenario's paths between two moments. `counted` converts a rate
+    /// on the wire to the rate that counts, such as that of payload.
     pub fn new(scenario: &Scenario, from: Time, to: Time, counted: impl Fn(f64) -> f64) -> Self {
         let routes: Vec<Vec<Hop>> = (0..scenario.paths.len())
             .map(|path| scenario.directed(scenario.hops(path), Way::Forward))
@@ -42,10 +45,12 @@ impl Capacities {
     }
 }
 
-/// The largest sum of rates, each at most its path's, where those of each link's users are at most the link's.
+/// Returns the largest sum of rates. Each rate is at most its path's. On each link, the users'
+/// rates add up to at most the link's rate.
 ///
-/// Dantzig's tableau with Bland's rule, by which it ends: a row per limit, a column per path, then one per limit for what
-/// is left of it, then the right side. The last row is the sum to be made larger.
+/// Dantzig's tableau with Bland's rule, which guarantees termination. It has a row per limit. Its
+/// columns are the paths, then the slack of each limit, then the right side. The last row is the
+/// objective.
 fn most(paths: &[f64], shared: &[(Vec<bool>, f64)]) -> f64 {
     let (n, m) = (paths.len(), paths.len() + shared.len());
     let scale = paths.iter().copied().fold(1.0, f64::max);
@@ -73,7 +78,7 @@ fn most(paths: &[f64], shared: &[(Vec<bool>, f64)]) -> f64 {
         let ratio = |row: usize| rows[row][width - 1] / rows[row][entering];
         let candidates = (0..m).filter(|&row| rows[row][entering] > TINY);
         let leaving = candidates.min_by(|&a, &b| ratio(a).total_cmp(&ratio(b)).then(basis[a].cmp(&basis[b])));
-        // Every path has a limit of its own, so there is always one.
+        // Every path has its own limit, so a candidate always exists.
         let Some(leaving) = leaving else { break };
         let pivot = rows[leaving][entering];
         rows[leaving].iter_mut().for_each(|cell| *cell /= pivot);
@@ -106,14 +111,14 @@ mod tests {
         close(most(&[10.0, 5.0], &[(all.clone(), 12.0), (all, 3.0)]), 3.0);
     }
 
-    /// Sharing evenly would give 1.5: one path through both links, one through each.
+    /// An even share would give 1.5. One path uses both links, the other two use one link each.
     #[test]
     fn the_most_leaves_out_a_path_that_costs_two_others() {
         let links = [(vec![true, true, false], 1.0), (vec![true, false, true], 1.0)];
         close(most(&[1.0, 1.0, 1.0], &links), 2.0);
     }
 
-    /// Three links, each shared by another pair: half of each.
+    /// Three links, each shared by another pair of paths: each path gets half.
     #[test]
     fn cycles_of_links_have_fractional_solutions() {
         let links =
@@ -122,7 +127,8 @@ mod tests {
     }
 
     proptest! {
-        /// Never more than what any set of limits allows, never less than what filling up in order gives.
+        /// At most the bound of every set of limits, and at least the result of filling the paths
+        /// in order.
         #[test]
         fn lies_between_simple_bounds(
             paths in prop::collection::vec(1.0_f64..1e9, 1..8),

@@ -1,26 +1,27 @@
-//! What can be wrong with input: one enum, whose text is always one line that names the place, the value and the
+//! Errors in input: one enum, whose text is always one line that names the place, the value and the
 //! valid choices.
 
 use std::fmt;
 
-/// Why a scenario, or a file that it names, was refused. `file` is the scenario's file as the user named it; `key` is
-/// a place in it, counted from 0, and the name of the entry: `path[1].forward.rate (lte)`.
+/// The reason why a scenario, or a file that it names, was refused. `file` is the scenario's file
+/// as the user named it. `key` is a place in the file, with indices from 0, and the name of the
+/// entry: `path[1].forward.rate (lte)`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ScenarioError {
     /// The scenario's file cannot be read.
     File {
         /// The file.
         file: String,
-        /// What the operating system says.
+        /// The operating system's message.
         reason: String,
     },
-    /// The text is no TOML, or no JSON.
+    /// The text is not valid TOML, or not valid JSON.
     Syntax {
         /// The file.
         file: String,
         /// Line and column, from 1, where known.
         position: Option<(usize, usize)>,
-        /// What the parser says.
+        /// The parser's message.
         reason: String,
     },
     /// A table has a key that it cannot have.
@@ -29,18 +30,18 @@ pub enum ScenarioError {
         file: String,
         /// The place and the key.
         key: String,
-        /// A valid key that is spelled almost so.
+        /// A valid key of similar spelling.
         near: Option<&'static str>,
-        /// The keys that the table can have.
+        /// The valid keys of the table.
         valid: Vec<&'static str>,
     },
-    /// A table lacks something that has no default.
+    /// A table lacks a key or table that has no default.
     Missing {
         /// The file.
         file: String,
         /// The table.
         table: String,
-        /// What it lacks.
+        /// The missing key or table.
         what: String,
     },
     /// A value is of the wrong type, cannot be read, is out of range or not one of the choices.
@@ -54,7 +55,7 @@ pub enum ScenarioError {
         /// The rule that it breaks.
         reason: String,
     },
-    /// Things that are valid each do not fit together, or are not available yet.
+    /// A combination of values that are valid one by one breaks a rule, or is not available yet.
     Rule {
         /// The file.
         file: String,
@@ -67,7 +68,7 @@ pub enum ScenarioError {
     Trace {
         /// The trace file.
         file: String,
-        /// The line, from 1, if one is to blame.
+        /// The line, from 1, if the error is in one line.
         line: Option<usize>,
         /// The rule.
         rule: String,
@@ -75,7 +76,8 @@ pub enum ScenarioError {
 }
 
 impl ScenarioError {
-    /// The error with the name of the entry behind its place: `path[1].rate (lte)`. `names` are pairs of place and name.
+    /// Adds the name of the entry after its place: `path[1].rate (lte)`. `names` are pairs of place
+    /// and name.
     pub(crate) fn with_names(mut self, names: &[(String, String)]) -> Self {
         let place = match &mut self {
             Self::UnknownKey { key, .. } | Self::Value { key, .. } | Self::Rule { key, .. } => key,
@@ -114,7 +116,8 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// Names and texts of the user can contain anything; an error is still one line.
+/// Escapes line breaks: an error is one line, although names and texts of the user can contain
+/// anything.
 fn write_one_line(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     use fmt::Write as _;
     for character in text.chars() {
@@ -131,10 +134,10 @@ fn breaks_a_line(character: char) -> bool {
     character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
-/// How many characters of a user's value an error repeats.
+/// Number of characters of a user's value in an error message.
 const SHOWN: usize = 60;
 
-/// `text`, cut with an ellipsis if it is long.
+/// Returns `text`, cut with an ellipsis if it is long.
 pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),

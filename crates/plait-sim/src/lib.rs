@@ -1,13 +1,16 @@
-//! A packet-level network in exact virtual time: links with queues, losses and outages, scenario files, and runs of a
-//! transport over them.
+//! A packet-level network in exact virtual time: links with queues, losses and outages, scenario
+//! files, and runs of a transport over them.
 //!
-//! - [`scenario`]: what is simulated, from a TOML file or from Rust;
+//! - [`scenario`]: the description of a simulation, from a TOML file or from Rust;
 //! - [`simulation`]: one run;
-//! - [`link`]: one direction of a wire, everything computed when a packet enters it; [`capacity`]: what paths carry;
-//! - [`application`]: what writes into a connection, and hears what arrives;
-//! - [`agenda`]: the event queue; [`random`]: one stream of random numbers per component; [`logarithm`] for them;
-//! - [`mod@format`]: how scenarios are written; [`statistics`]: what becomes of many numbers;
-//! - [`recorder`], [`result`]: metrics, and tables when asked for.
+//! - [`link`]: one direction of a wire, which computes a packet's fate when the packet enters;
+//!   [`capacity`]: the capacity of paths;
+//! - [`application`]: the traffic that is written into a connection, and its reaction to
+//!   deliveries;
+//! - [`agenda`]: the event queue; [`random`]: one stream of random numbers per component;
+//!   [`logarithm`]: its functions;
+//! - [`mod@format`]: the format of scenario files; [`statistics`]: summaries of many samples;
+//! - [`recorder`], [`result`]: metrics, and tables on request.
 //!
 //! ```
 //! use plait_sched::registry::Builtin;
@@ -45,7 +48,7 @@ pub mod scenario;
 pub mod simulation;
 pub mod statistics;
 
-/// The README's code is run as documentation.
+/// The README's code runs as a documentation test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,18 +1,20 @@
-//! Logarithm and exponential from additions, multiplications and divisions alone, which IEEE 754 rounds the same way on
-//! every machine; the ones of the standard library are the platform's, and differ in the last bit.
+//! Logarithm and exponential from additions, multiplications and divisions alone, which IEEE 754
+//! rounds the same way on every machine. The standard library uses the platform's functions, which
+//! differ in the last bit.
 
 /// ln 2 in two parts: the first has so few bits that its product with an exponent is exact.
 const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
 const LN_2_LOW: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
 
-/// The exponent's place in the bits of a number.
+/// Position of the exponent in the bits of a number.
 const MANTISSA_BITS: u32 = 52;
 const BIAS: i64 = 1023;
 
-/// The natural logarithm of a positive, normal number, within 10⁻¹⁵ of its size.
+/// The natural logarithm of a positive, normal number, with a relative error below 10⁻¹⁵.
 ///
-/// With x = m · 2ᵉ and m between √½ and √2, ln x = e ln 2 + 2 artanh s for s = (m − 1)/(m + 1), |s| < 0.172; the series
-/// artanh s = s + s³/3 + s⁵/5 + … is below half a unit in the last place after the eleventh term.
+/// With x = m · 2ᵉ and m between √½ and √2, ln x = e ln 2 + 2 artanh s for s = (m − 1)/(m + 1), |s|
+/// < 0.172. The remainder of the series artanh s = s + s³/3 + s⁵/5 + … is below half a unit in the
+/// last place after the eleventh term.
 ///
 /// # Panics
 /// If `x` is not positive and normal.
@@ -36,10 +38,11 @@ pub fn ln(x: f64) -> f64 {
     exponent * LN_2_HIGH + (2.0 * s * series + exponent * LN_2_LOW)
 }
 
-/// e to the power of `x`, within 10⁻¹⁵ of its size; 0 and infinity beyond what a number holds.
+/// e to the power of `x`, with a relative error below 10⁻¹⁵. Returns 0 or infinity outside the
+/// range of `f64`.
 ///
-/// With x = k ln 2 + r and |r| ≤ ln 2 / 2, eˣ = 2ᵏ eʳ; the series of eʳ is below half a unit in the last place after the
-/// fourteenth term.
+/// With x = k ln 2 + r and |r| ≤ ln 2 / 2, eˣ = 2ᵏ eʳ. The remainder of the series of eʳ is below
+/// half a unit in the last place after the fourteenth term.
 pub fn exp(x: f64) -> f64 {
     const LARGEST: f64 = 709.0;
     if x > LARGEST {
@@ -77,7 +80,7 @@ mod tests {
         0x41bc_eb08_8b68_e804,
     ];
 
-    /// The same bits on every machine: what runs with random times rest on.
+    /// The same bits on every machine: runs with random times depend on it.
     #[test]
     fn results_are_the_same_for_ever() {
         let found = [ln(0.1), ln(3.0), ln(1e-16), exp(1.0), exp(-0.5), exp(20.0)].map(f64::to_bits);

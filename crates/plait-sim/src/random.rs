@@ -1,30 +1,32 @@
 //! Random numbers: one independent stream per (seed, component).
 //!
-//! A component (the losses of one link, the jitter of another) draws from its own stream, so an extra draw in one
-//! place changes nothing elsewhere, and every scheduler meets the same losses on the same packets.
+//! A component (the losses of one link, the jitter of another) draws from its own stream. An
+//! additional draw in one component therefore changes no other component, and every scheduler meets
+//! the same losses on the same packets.
 //!
 //! # The numbers are part of the product
-//! The same seed and name give the same numbers in every version and on every machine. The generator is xoshiro256++;
-//! its 256-bit state is the next four outputs of SplitMix64, started at `SplitMix64(seed) XOR FNV-1a-64(name)`.
-//! Floating-point draws use only operations that are rounded the same way everywhere.
+//! The same seed and name give the same numbers in every version and on every machine. The
+//! generator is xoshiro256++. Its 256-bit state is the next four outputs of SplitMix64, started at
+//! `SplitMix64(seed) XOR FNV-1a-64(name)`. Floating-point draws use only operations that are
+//! rounded the same way everywhere.
 
 use crate::logarithm::{exp, ln};
 use plait_sched::Duration;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// One in a billion: the unit in which probabilities are given as integers.
+/// One in a billion: the unit of probabilities that are integers.
 pub const PARTS_PER_BILLION: u32 = 1_000_000_000;
 
-/// The random stream of one component. Every method takes exactly one number from the generator, whatever the
-/// arguments: two runs that differ in a probability stay in step.
+/// The random stream of one component. Every method takes exactly one number from the generator for
+/// any arguments: two runs that differ in a probability stay in step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stream {
     generator: Xoshiro256PlusPlus,
 }
 
 impl Stream {
-    /// The stream of `component` in a run with `seed`.
+    /// Creates the stream of `component` in a run with `seed`.
     pub fn new(seed: u64, component: &str) -> Self {
         let mut mixer = SplitMix64(seed);
         mixer = SplitMix64(mixer.next() ^ fnv1a(component.as_bytes()));
@@ -50,8 +52,9 @@ impl Stream {
         self.below(u64::from(PARTS_PER_BILLION)) < u64::from(parts_per_billion)
     }
 
-    /// A whole number from `low` to `high`, both included. Over a span of n numbers the probabilities differ from
-    /// 1/n by less than 2⁻⁶⁴: nothing is drawn again to even that out.
+    /// A whole number from `low` to `high`, both included. Over a span of n numbers the
+    /// probabilities differ from 1/n by less than 2⁻⁶⁴: no number is rejected and drawn again to
+    /// correct that.
     ///
     /// # Panics
     /// If `low` exceeds `high`.
@@ -73,37 +76,40 @@ impl Stream {
         self.exponential(Duration::from_nanos(mean)).as_nanos()
     }
 
-    /// A Pareto-distributed span, at least 1 ns: P(X > x) = (least / x)^shape, where the least is mean · (shape − 1) / shape.
+    /// A Pareto-distributed span, at least 1 ns: P(X > x) = (least / x)^shape, where the least is
+    /// mean · (shape − 1) / shape.
     pub fn pareto(&mut self, mean: Duration, shape: f64) -> Duration {
         self.span(mean.as_nanos() as f64 * ((shape - 1.0) / shape), |u| exp(-ln(u) / shape))
     }
 
     /// `unit` times a function of a number in (0, 1].
     fn span(&mut self, unit: f64, function: impl Fn(f64) -> f64) -> Duration {
-        /// A moment that far away never comes, and a sum of such spans does not overflow.
+        /// The longest span: 10¹⁸ ns exceed every run, and a sum of a few such spans does not
+        /// overflow.
         const LONGEST: f64 = 1e18;
         let nanos = (unit * function(1.0 - self.uniform())).round();
         Duration::from_nanos(nanos.clamp(1.0, LONGEST) as u64)
     }
 
-    /// A whole number from 0 up to, not including, `count` (Lemire's multiplication).
+    /// A whole number from 0 to `count`, exclusive (Lemire's multiplication).
     fn below(&mut self, count: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(count)) >> 64) as u64
     }
 }
 
-/// Random numbers of which each is the number before it with a given probability, and otherwise a new one: so they are distributed as without
-/// that, and those that are n apart correlate by the n-th power of the probability.
+/// Correlated random numbers. With a given probability, a number repeats its predecessor; otherwise
+/// it is a new one. The distribution is therefore that of uncorrelated numbers. Numbers that are n
+/// apart correlate by the n-th power of the probability.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Correlated {
     stream: Stream,
-    /// The probability, in parts per billion.
+    /// The probability of a repetition, in parts per billion.
     correlation: u32,
     last: u64,
 }
 
 impl Correlated {
-    /// Those of a stream; without a correlation they are its own.
+    /// Draws from `stream`. Without correlation, the numbers are those of the stream.
     pub fn new(mut stream: Stream, correlation: u32) -> Self {
         let last = if correlation == 0 { 0 } else { stream.bits() };
         Self { stream, correlation, last }
@@ -122,7 +128,7 @@ impl Correlated {
     }
 }
 
-/// Steele, Lea and Flood's generator; good at turning similar seeds into unrelated states.
+/// Steele, Lea and Flood's generator, which turns similar seeds into unrelated states.
 struct SplitMix64(u64);
 
 impl SplitMix64 {
@@ -146,7 +152,8 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    /// Published test values, so that the golden numbers below rest on the algorithms and not on this file.
+    /// Published test values: the golden numbers below then depend on the algorithms, not on this
+    /// file.
     #[test]
     fn the_parts_are_the_published_algorithms() {
         assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);

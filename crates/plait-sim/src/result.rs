@@ -1,4 +1,4 @@
-//! What a run gives: metrics in the shape of its JSON, and the tables that were asked for.
+//! The result of a run: metrics in the shape of its JSON, and the requested tables.
 
 use crate::capacity::Capacities;
 use crate::recorder::decisions::DecisionLog;
@@ -11,79 +11,84 @@ use crate::statistics::{LatencySummary, LevelSummary, SpanSummary};
 use plait_sched::{Duration, Time};
 use serde::Serialize;
 
-/// The metrics of a run. Everything counts from the end of the warm-up to the end of the run.
+/// The metrics of a run, from the end of the warm-up to the end of the run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Metrics {
     /// In-order payload delivered to the application, in bits per second.
     pub goodput_bps: f64,
-    /// First transmission to in-order delivery, per packet.
+    /// Delay from first transmission to in-order delivery, per packet.
     pub app_delay_ms: Option<SpanSummary>,
-    /// Arrival to in-order delivery, per packet.
+    /// Delay from arrival to in-order delivery, per packet.
     pub blocking_ms: Option<SpanSummary>,
     /// Packets waiting for in-order delivery.
     pub receive_buffer_packets: LevelSummary,
     /// Payload bytes waiting for in-order delivery.
     pub receive_buffer_bytes: LevelSummary,
-    /// Write of a block to the delivery of its last byte (workloads of blocks).
+    /// Delay from the writing of a block to the delivery of its last byte (workloads of blocks).
     pub block_delay_ms: Option<SpanSummary>,
     /// Difference of the delays of consecutive blocks (workloads of blocks).
     pub delay_variance_ms: Option<SpanSummary>,
-    /// Write of a request at the client to the delivery of its response's last byte there (workloads of requests).
+    /// Delay from the client's writing of a request to the delivery of its response's last byte
+    /// (workloads of requests).
     pub request_latency_ms: Option<LatencySummary>,
     /// Requests written; null if the workload has none.
     pub requests_begun: Option<u64>,
-    /// Responses delivered wholly; null likewise.
+    /// Responses delivered wholly; null if the workload has none.
     pub requests_completed: Option<u64>,
-    /// Share of the messages (blocks, responses, the file) that were delivered wholly by their deadline; null if the workload has no deadline, or
-    /// none was judged. A message is judged when it is delivered, or when its deadline passes.
+    /// Share of the messages (blocks, responses, the file) that were delivered wholly by their
+    /// deadline. A message is judged when it is delivered, or when its deadline passes. Null if the
+    /// workload has no deadline, or no message was judged.
     pub in_time_share: Option<f64>,
     /// Messages delivered by their deadline; null if the workload has no deadline.
     pub messages_in_time: Option<u64>,
-    /// Messages not delivered by their deadline; null likewise.
+    /// Messages not delivered by their deadline; null if the workload has no deadline.
     pub messages_late: Option<u64>,
-    /// Packets sent again because they were considered lost.
+    /// Retransmissions of packets that were considered lost.
     pub retransmissions: u64,
-    /// Retransmissions and copies that arrived although the packet had arrived before.
+    /// Retransmissions and reinjections of packets that had already arrived.
     pub spurious_retransmissions: u64,
-    /// Copies sent because the scheduler asked.
+    /// Copies that the scheduler requested.
     pub reinjections: u64,
-    /// Of the retransmissions, probes of a tail that nobody acknowledged (MPTCP and TCP); null if the engine does not
-    /// tell.
+    /// Retransmissions that were tail loss probes (MPTCP and TCP); null if the engine does not
+    /// count them.
     pub tail_probes: Option<u64>,
-    /// Retransmission timers that ran out; null if the engine does not tell.
+    /// Expired retransmission timers; null if the engine does not count them.
     pub timeouts: Option<u64>,
-    /// Of the timeouts, needless ones: something arrived that was never sent again (MPTCP and TCP); null if the engine does not
-    /// tell.
+    /// Spurious timeouts: data arrived that was never retransmitted (MPTCP and TCP). Null if the
+    /// engine does not count them.
     pub spurious_timeouts: Option<u64>,
-    /// Reports of packets that arrived twice (D-SACK; MPTCP and TCP); null if the engine does not tell.
+    /// Reports of duplicates (D-SACK; MPTCP and TCP); null if the engine does not count them.
     pub duplicate_reports: Option<u64>,
-    /// Acknowledgements that told of a packet, sent once, that arrived after a later one of its path (MPTCP and TCP); null if the
-    /// engine does not tell.
+    /// Acknowledgements that report a packet that was sent once and arrived after a later packet of
+    /// its path (MPTCP and TCP). Null if the engine does not count them.
     pub reorderings: Option<u64>,
-    /// Reductions of a congestion window that turned out to be needless and were taken back (MPTCP and TCP); null if the engine
-    /// does not tell.
+    /// Reductions of a congestion window that turned out to be unnecessary and were undone (MPTCP
+    /// and TCP). Null if the engine does not count them.
     pub undone_reductions: Option<u64>,
-    /// Decisions of the scheduler, without its answers to wait; null if it does not count them.
+    /// Decisions of the scheduler other than to wait; null if the engine does not count them.
     pub decisions: Option<u64>,
-    /// Answers to wait; null likewise.
+    /// Decisions to wait; null if the engine does not count them.
     pub waits: Option<u64>,
-    /// Kaspar's measure: −1…1; 0 = the best single path, 1 = all capacity used. Not a number, in JSON null, where nobody knows the capacities.
+    /// Kaspar's measure: −1…1; 0 = the best single path, 1 = all capacity used. Not a number (null
+    /// in JSON) if the capacities are unknown.
     pub aggregation_benefit: f64,
-    /// When the last byte of a finite workload was delivered, in seconds; null if it was not.
+    /// Delivery time of the last byte of a finite workload, in seconds; null if it was not
+    /// delivered.
     pub completion_time_s: Option<f64>,
     /// Packets delivered in order.
     pub packets_delivered: u64,
     /// Payload bytes delivered in order since the start, warm-up included.
     pub delivered_bytes: u64,
-    /// Payload bytes that were written and not delivered when the run ended; null for endless workloads.
+    /// Payload bytes that were written and not delivered when the run ended; null for endless
+    /// workloads.
     pub undelivered_bytes: Option<u64>,
     /// Seconds that the metrics cover.
     pub measured_s: f64,
-    /// Simulated events; captured packets where nothing is simulated.
+    /// Simulated events; captured packets if nothing is simulated.
     pub events: u64,
 }
 
-/// One path's part.
+/// The metrics of one path.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PathMetrics {
     /// The path's name.
@@ -92,59 +97,63 @@ pub struct PathMetrics {
     pub throughput_bps: f64,
     /// Data packets sent.
     pub packets_sent: u64,
-    /// Of these, retransmissions.
+    /// Retransmissions among them.
     pub retransmissions: u64,
     /// Data packets lost on the way.
     pub packets_lost: u64,
-    /// Data packets that found the queue full; null if the engine cannot tell, and counts them as lost.
+    /// Data packets that found the queue full; null if the engine cannot distinguish them from lost
+    /// packets.
     pub packets_dropped: Option<u64>,
     /// Smoothed round-trip time at the end; null if it was never measured.
     pub srtt_ms: Option<f64>,
-    /// One-way delay of the data at the end, as timestamps tell it: smoothed, the offset between the clocks contained; null
-    /// if it was never measured (CMT-SCTP does not).
+    /// Smoothed one-way delay of the data at the end, from timestamps. It includes the offset
+    /// between the clocks. Null if it was never measured (CMT-SCTP does not measure it).
     pub forward_delay_ms: Option<f64>,
-    /// One-way delay of the acknowledgements likewise.
+    /// Smoothed one-way delay of the acknowledgements at the end, measured as `forward_delay_ms`.
     pub backward_delay_ms: Option<f64>,
-    /// Congestion window at the end, in packets; null if the path had none then.
+    /// Congestion window at the end, in packets; null if the path had no window then.
     pub cwnd_packets: Option<f64>,
 }
 
-/// What a competing flow did. Everything counts from the end of the warm-up to the end of the run.
+/// The metrics of a competing flow, from the end of the warm-up to the end of the run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FlowMetrics {
     /// The flow's name.
     pub name: String,
-    /// What kind of traffic.
+    /// The kind of traffic.
     pub kind: &'static str,
-    /// Payload delivered in order, in bits per second; of datagrams, what arrived, with their headers.
+    /// Payload delivered in order, in bits per second; for datagrams, all bytes that arrived,
+    /// headers included.
     pub goodput_bps: f64,
     /// Data packets sent.
     pub packets_sent: u64,
-    /// Of these, retransmissions.
+    /// Retransmissions among them.
     pub retransmissions: u64,
     /// Data packets delivered.
     pub packets_delivered: u64,
     /// Packets lost on the way.
     pub packets_lost: u64,
-    /// Packets that found a queue full; null if the engine cannot tell, and counts them as lost.
+    /// Packets that found a queue full; null if the engine cannot distinguish them from lost
+    /// packets.
     pub packets_dropped: Option<u64>,
-    /// Sending to arrival, per datagram; null for connections.
+    /// Delay from sending to arrival, per datagram; null for connections.
     pub delay_ms: Option<SpanSummary>,
-    /// When the last byte of a finite flow was delivered, in seconds; null if it was not.
+    /// Delivery time of the last byte of a finite flow, in seconds; null if it was not delivered.
     pub completion_time_s: Option<f64>,
 }
 
-/// What an active queue did: one direction of a link whose discipline is not drop-tail. Everything counts from the end of the warm-up to the
-/// end of the run, packets of the connection and of all flows, data and acknowledgements alike.
+/// The metrics of an active queue: one direction of a link whose discipline is not drop-tail. They
+/// count from the end of the warm-up to the end of the run. They cover packets of the connection
+/// and of all flows, data and acknowledgements.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct QueueMetrics {
-    /// The name of the link, or of the path whose wire it is.
+    /// The name of the link, or of the path that has the wire.
     pub name: String,
-    /// Which direction.
+    /// The direction.
     pub direction: &'static str,
     /// The discipline.
     pub discipline: &'static str,
-    /// Packets that left the queue to be transmitted.
+    /// Packets that left the queue for transmission.
     pub packets_sent: u64,
     /// Packets marked.
     pub packets_marked: u64,
@@ -152,14 +161,14 @@ pub struct QueueMetrics {
     pub packets_dropped: u64,
     /// Packets that were dropped because the queue was full.
     pub packets_over_limit: u64,
-    /// From arrival in the queue to the start of transmission, of the packets sent.
+    /// Delay from arrival in the queue to the start of transmission, of the sent packets.
     pub sojourn_ms: Option<SpanSummary>,
 }
 
 /// A finished run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunResult {
-    /// Which engine made it.
+    /// The engine of the run.
     pub engine: Engine,
     /// See [`Ending::fallback`].
     pub fallback: Option<String>,
@@ -173,17 +182,17 @@ pub struct RunResult {
     pub flows: Vec<FlowMetrics>,
     /// Metrics of the active queues.
     pub queues: Vec<QueueMetrics>,
-    /// One row per transmission, if asked for.
+    /// One row per transmission, if requested.
     pub packets: Option<PacketFrame>,
     /// One row per request, if the workload has requests.
     pub requests: Option<RequestFrame>,
-    /// One row per path and sampling moment, if asked for.
+    /// One row per path and sampling time, if requested.
     pub path_series: Option<PathSeries>,
-    /// One row per sampling moment, if asked for.
+    /// One row per sampling time, if requested.
     pub connection_series: Option<ConnectionSeries>,
-    /// One row per decision, if asked for.
+    /// One row per decision, if requested.
     pub decisions: Option<DecisionFrame>,
-    /// One row per decision and path, if decisions were asked for.
+    /// One row per decision and path, if decisions were requested.
     pub decision_paths: Option<DecisionPaths>,
 }
 
@@ -203,7 +212,7 @@ struct Document<'a> {
 }
 
 impl RunResult {
-    /// The run's JSON. `scheduler` is the name under which it is shown.
+    /// The run's JSON. `scheduler` is the scheduler's name for display.
     pub fn to_json(&self, scenario: &Scenario, scheduler: &str) -> String {
         let document = Document {
             scenario: &scenario.name,
@@ -222,7 +231,7 @@ impl RunResult {
     }
 }
 
-/// Which engine made a run.
+/// The engine of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Engine {
     /// The simulator.
@@ -230,14 +239,15 @@ pub enum Engine {
     Simulator,
     /// The Linux kernel's own MPTCP and TCP.
     Linux,
-    /// The transport of real paths in virtual time: QUIC connections over the simulator's links (`plait-quic`).
+    /// The transport of real paths in virtual time: QUIC connections over the simulator's links
+    /// (`plait-quic`).
     Quic,
-    /// The transport of real paths on real paths, as the sender alone saw it (`plait-quic`).
+    /// The transport of real paths on real paths, from the sender's view alone (`plait-quic`).
     Sockets,
 }
 
 impl Engine {
-    /// As the command and JSON name it.
+    /// The engine's name in commands and JSON.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Simulator => "sim",
@@ -248,18 +258,21 @@ impl Engine {
     }
 }
 
-/// What an engine knows at the end of a run and its [`Recorder`] does not. Counts begin at the end of the warm-up.
+/// An engine's data at the end of a run that its [`Recorder`] does not have. Counts begin at the
+/// end of the warm-up.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Ending {
-    /// Which engine it was.
+    /// The engine of the run.
     pub engine: Engine,
-    /// Why a connection of MPTCP went on as one of TCP, over its first path alone, if it did. The simulator's do in profile "linux".
+    /// The reason why a connection of MPTCP fell back to TCP, over its first path alone, if it did.
+    /// Connections of the simulator may fall back in profile "linux".
     pub fallback: Option<String>,
-    /// What is to be told of the kernel that made the run: its release, its build, its counters.
+    /// Data about the kernel that made the run: its release, its build, its counters.
     pub kernel: Option<serde_json::Value>,
-    /// When the run ended.
+    /// The end of the run.
     pub end: Time,
-    /// Payload bytes that the application wrote since the start; without meaning for endless workloads.
+    /// Payload bytes that the application wrote since the start; without meaning for endless
+    /// workloads.
     pub written_bytes: u64,
     /// See [`Metrics::spurious_retransmissions`].
     pub spurious_retransmissions: u64,
@@ -281,59 +294,60 @@ pub struct Ending {
     pub waits: Option<u64>,
     /// See [`Metrics::events`].
     pub events: u64,
-    /// One for each of the scenario's paths.
+    /// One entry per path of the scenario.
     pub paths: Vec<PathEnding>,
-    /// One for each of the scenario's flows.
+    /// One entry per flow of the scenario.
     pub flows: Vec<FlowEnding>,
-    /// One for each direction of a link with an active queue, in the order of [`Scenario::directions`].
+    /// One entry per direction of a link with an active queue, in the order of
+    /// [`Scenario::directions`].
     pub queues: Vec<QueueMetrics>,
-    /// The table, if it was asked for.
+    /// The table, if requested.
     pub path_series: Option<PathSeries>,
-    /// The table, if it was asked for.
+    /// The table, if requested.
     pub connection_series: Option<ConnectionSeries>,
 }
 
-/// What an engine knows of one path at the end.
+/// An engine's data about one path at the end of a run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct PathEnding {
     /// Data packets lost on the way.
     pub packets_lost: u64,
-    /// Data packets that found the queue full, if the engine can tell.
+    /// Data packets that found the queue full, if the engine can distinguish them.
     pub packets_dropped: Option<u64>,
-    /// Smoothed round-trip time, once it was measured.
+    /// Smoothed round-trip time, if it was measured.
     pub srtt: Option<Duration>,
     /// See [`PathMetrics::forward_delay_ms`]; in nanoseconds.
     pub forward_delay: Option<i64>,
-    /// Likewise of the acknowledgements.
+    /// See [`PathMetrics::backward_delay_ms`]; in nanoseconds.
     pub backward_delay: Option<i64>,
     /// Congestion window in packets.
     pub cwnd_packets: Option<f64>,
 }
 
-/// What a competing flow did.
+/// An engine's data about a competing flow.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct FlowEnding {
     /// Data packets sent.
     pub packets_sent: u64,
-    /// Of these, retransmissions.
+    /// Retransmissions among them.
     pub retransmissions: u64,
     /// Data packets delivered.
     pub packets_delivered: u64,
-    /// Bytes delivered: payload of connections, all of datagrams.
+    /// Bytes delivered: the payload of connections, all bytes of datagrams.
     pub delivered_bytes: u64,
     /// Packets lost on the way.
     pub packets_lost: u64,
-    /// Packets that found a queue full, if the engine can tell.
+    /// Packets that found a queue full, if the engine can distinguish them.
     pub packets_dropped: Option<u64>,
-    /// Sending to arrival, of datagrams.
+    /// Delay of datagrams from sending to arrival.
     pub delay: Option<SpanSummary>,
-    /// When the last byte of a finite flow was delivered, if it was.
+    /// Delivery time of the last byte of a finite flow, if it was delivered.
     pub completed: Option<Time>,
 }
 
 impl FlowEnding {
-    /// What a recorder says of a flow that is a connection, with so much to send if it is finite. Lost packets are the network's
-    /// knowledge.
+    /// Builds the data of a flow that is a connection. `size` is the amount of data of a finite
+    /// flow. The network, not the recorder, counts lost packets.
     pub fn of_connection(recorder: &Recorder, size: Option<u64>) -> Self {
         let sum = |count: fn(&PathRecord) -> u64| recorder.paths.iter().map(count).sum();
         Self {
@@ -348,7 +362,7 @@ impl FlowEnding {
 }
 
 impl RunResult {
-    /// The result of a run of `scenario`. Every metric of every engine is computed here.
+    /// Computes the result of a run of `scenario`. All metrics of all engines are computed here.
     pub fn new(scenario: &Scenario, recorder: Recorder, ending: Ending) -> Self {
         let start = scenario.warmup.as_nanos();
         let end = ending.end.as_nanos();
@@ -441,7 +455,7 @@ impl RunResult {
     }
 }
 
-/// What the paths could carry at most while metrics were taken, in payload bits per second.
+/// The paths' maximum capacities during the measurement, in payload bits per second.
 fn capacities(scenario: &Scenario, end: Time) -> Capacities {
     let packet = f64::from(scenario.transport.packet);
     let payload = packet - f64::from(scenario.transport.overhead().of_data());
@@ -449,13 +463,13 @@ fn capacities(scenario: &Scenario, end: Time) -> Capacities {
     Capacities::new(scenario, start, end, |rate| rate * payload / packet)
 }
 
-/// Kaspar's aggregation benefit of a goodput over paths with these capacities: (g − C_max)/(ΣC_i − C_max) if
-/// g ≥ C_max, else (g − C_max)/C_max.
+/// Kaspar's aggregation benefit of a goodput over paths with these capacities: (g − C_max)/(ΣC_i −
+/// C_max) if g ≥ C_max, else (g − C_max)/C_max.
 pub fn aggregation_benefit(goodput: f64, capacities: &[f64]) -> f64 {
     benefit(goodput, &Capacities { paths: capacities.to_vec(), total: capacities.iter().sum() })
 }
 
-/// The same where paths share links: ΣC_i is what they carry together.
+/// The benefit over paths that may share links. The joint capacity takes the place of ΣC_i.
 fn benefit(goodput: f64, capacities: &Capacities) -> f64 {
     let best = capacities.paths.iter().copied().fold(0.0, f64::max);
     let others = capacities.total - best;

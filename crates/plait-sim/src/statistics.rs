@@ -4,23 +4,24 @@ use hdrhistogram::Histogram;
 use plait_sched::Duration;
 use serde::Serialize;
 
-/// What longer spans count as than a summary tells apart.
+/// Spans of at least [`END`] count as this one.
 const LONGEST: u64 = 10_000 * 1_000_000_000;
 
-/// The histogram tells spans below this apart: those of as many bits as [`LONGEST`].
+/// The histogram distinguishes spans below this, the power of two that follows [`LONGEST`].
 const END: u64 = LONGEST.next_power_of_two();
 
-/// Mean and maximum exact, percentiles within 0.1 %.
+/// Statistics of spans: exact mean and maximum, percentiles within 0.1 %.
 #[derive(Clone, Debug)]
 pub struct Spans {
-    /// Samples in each of the histogram's buckets, as far as there were any; one of no length is in the first.
+    /// Samples per bucket of the histogram, up to the largest one in use; spans of zero are in the
+    /// first.
     buckets: Vec<u64>,
     count: u64,
     sum: u128,
     max: u64,
 }
 
-/// A summary of spans in milliseconds; `null` in JSON where there were none.
+/// A summary of spans in milliseconds; `null` in JSON without samples.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct SpanSummary {
     /// Arithmetic mean.
@@ -35,7 +36,7 @@ pub struct SpanSummary {
     pub max: f64,
 }
 
-/// A summary of latencies in milliseconds; `null` in JSON where there were none.
+/// A summary of latencies in milliseconds; `null` in JSON without samples.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct LatencySummary {
     /// Arithmetic mean.
@@ -78,13 +79,13 @@ impl Spans {
         self.max = self.max.max(nanos);
     }
 
-    /// At once for all spans of the same magnitude.
+    /// Grows in steps, so that all buckets for spans of the same magnitude come at once.
     #[cold]
     fn make_room(&mut self, bucket: usize) {
         self.buckets.resize((bucket + 1).next_multiple_of(HALF as usize), 0);
     }
 
-    /// The library's histogram of the samples, for its percentiles.
+    /// Builds the library's histogram of the samples, which computes percentiles.
     fn histogram(&self) -> Histogram<u64> {
         #[expect(clippy::expect_used, reason = "constant bounds that the library accepts")]
         let mut histogram = Histogram::new_with_bounds(1, LONGEST, 3).expect("valid bounds");
@@ -94,24 +95,24 @@ impl Spans {
         histogram
     }
 
-    /// How many samples there were.
+    /// Number of samples.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The summary, if there was any sample.
+    /// The summary, or `None` without samples.
     pub fn summary(&self) -> Option<SpanSummary> {
         let LatencySummary { mean, p50, p90: _, p95, p99, max } = self.latencies()?;
         Some(SpanSummary { mean, p50, p95, p99, max })
     }
 
-    /// The summary of samples that are latencies, if there was any.
+    /// The summary of samples that are latencies, or `None` without samples.
     pub fn latencies(&self) -> Option<LatencySummary> {
         let count = self.count();
         if count == 0 {
             return None;
         }
-        // A bucket's upper bound may exceed the largest sample; nobody was delayed longer than that.
+        // A bucket's upper bound may exceed the largest sample, and so may a percentile.
         let histogram = self.histogram();
         let percentile = |p: f64| histogram.value_at_percentile(p).min(self.max) as f64 / 1e6;
         Some(LatencySummary {
@@ -125,21 +126,21 @@ impl Spans {
     }
 }
 
-/// Bits of a sample that count, but for the first; so that it is known within 0.1 %.
+/// Bits after a sample's leading one that its bucket keeps, for a precision of 0.1 %.
 const PRECISION: u32 = 10;
 
-/// Buckets of each power of two.
+/// Buckets per power of two.
 const HALF: u64 = 1 << PRECISION;
 
-/// The bucket of a sample: the histogram's, which takes longer to find it. Each power of two has as many of them, beyond those that have
-/// one for each number.
+/// Returns the index of the histogram's bucket for a sample, faster than the library does. Every
+/// number below `2 * HALF` has its own bucket; above, every power of two has `HALF` buckets.
 #[inline]
 fn bucket(nanos: u64) -> usize {
     let shift = (nanos | (2 * HALF - 1)).ilog2() - PRECISION;
     ((u64::from(shift) << PRECISION) + (nanos >> shift)) as usize
 }
 
-/// The least sample of a bucket.
+/// The smallest sample of a bucket.
 fn least(bucket: usize) -> u64 {
     let bucket = bucket as u64;
     let shift = (bucket >> PRECISION).saturating_sub(1);
@@ -165,7 +166,7 @@ pub struct LevelSummary {
 }
 
 impl Level {
-    /// From `now` (nanoseconds) on, the quantity is `value`.
+    /// Sets the quantity to `value` from `now` (nanoseconds) on.
     pub fn set(&mut self, now: u64, value: u64) {
         self.integral += u128::from(self.value) * u128::from(now - self.since);
         self.since = now;
@@ -173,12 +174,12 @@ impl Level {
         self.max = self.max.max(value);
     }
 
-    /// Forgets the past; the value stays.
+    /// Forgets the past and keeps the value.
     pub fn restart(&mut self, now: u64) {
         *self = Self { value: self.value, since: now, integral: 0, max: self.value };
     }
 
-    /// Mean and maximum from the (re)start to `now`.
+    /// Returns mean and maximum from the (re)start to `now`.
     pub fn summary(&self, start: u64, now: u64) -> LevelSummary {
         let integral = self.integral + u128::from(self.value) * u128::from(now - self.since);
         let span = now.saturating_sub(start);

@@ -1,4 +1,4 @@
-//! Captures made by hand, packet by packet.
+//! Captures built by hand, packet by packet.
 
 use crate::{ObservationError, observe};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::path::Path;
 
-/// The lower half of the first data sequence number that follows from it is 2³² − 1445, as a search found.
+/// A search found this key. The lower half of its first data sequence number is 2³² − 1445.
 pub(super) const KEY: u64 = 252_322;
 
 const PORT: u16 = 5_001;
 pub(super) const FLOW_PORT: u16 = 6_000;
 
-/// Everything, sampled once in the run.
+/// All tables, with a single sample in the run.
 pub(super) const ALL: RecordOptions = RecordOptions {
     packets: true,
     series: Some(Duration::from_millis(40)),
@@ -43,7 +43,7 @@ pub(super) fn scenario(text: &str) -> Scenario {
     Scenario::from_toml(text, "test.toml", Path::new(".")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Two hosts with two paths between them, and what they capture. Times are in milliseconds.
+/// Two hosts with two paths between them, and their captures. Times are in milliseconds.
 pub(super) struct Hosts {
     pub(super) folder: tempfile::TempDir,
     pub(super) link: DataLink,
@@ -54,7 +54,7 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    /// Nothing captured yet.
+    /// Two hosts without any captured packet.
     pub(super) fn silent() -> Self {
         let folder = tempfile::tempdir().unwrap();
         Self {
@@ -66,14 +66,14 @@ impl Hosts {
         }
     }
 
-    /// After the handshakes of an MPTCP connection.
+    /// Two hosts after the handshakes of an MPTCP connection.
     pub(super) fn new() -> Self {
         let mut hosts = Self::silent();
         hosts.connect();
         hosts
     }
 
-    /// After them likewise, the sender behind a translator of addresses.
+    /// Two hosts after these handshakes, with the sender behind an address translator.
     pub(super) fn translated() -> Self {
         let mut hosts = Self { translated: true, ..Self::silent() };
         hosts.connect();
@@ -97,7 +97,8 @@ impl Hosts {
         self.records[from].push((sent, packet.clone()));
         if let Some(arrived) = arrived {
             if self.translated {
-                // All its addresses become one, and ports tell the subflows apart.
+                // The translator maps all source addresses to one, and ports distinguish the
+                // subflows.
                 let port = 50_000 + u16::from(packet[14]);
                 packet[12..16].copy_from_slice(&[100, 64, 0, 1]);
                 packet[20..22].copy_from_slice(&port.to_be_bytes());
@@ -106,7 +107,7 @@ impl Hosts {
         }
     }
 
-    /// Data of the connection: `length` bytes from `start` on the subflow, with these options.
+    /// Data of the connection: `length` bytes from `start` on the subflow, with `options`.
     pub(super) fn data(
         &mut self,
         (sent, arrived): (u64, Option<u64>),
@@ -118,7 +119,7 @@ impl Hosts {
         self.put(sent, arrived, packet);
     }
 
-    /// The same with a mapping of its own, to `offset` in the stream.
+    /// Data of the connection with a mapping of its own, to `offset` in the stream.
     pub(super) fn mapped(&mut self, times: (u64, Option<u64>), path: u8, piece: (u32, u16), offset: u64) {
         self.data(times, path, piece, &long_mapping(offset, piece.0, piece.1));
     }
@@ -132,7 +133,7 @@ impl Hosts {
         self.put(times.0, Some(times.1), packet);
     }
 
-    /// A packet of a TCP flow in the direction given, SYN if it has no payload.
+    /// A packet of a TCP flow in the given direction, a SYN if it has no payload.
     pub(super) fn flow(&mut self, times: (u64, Option<u64>), direction: [u8; 2], start: u32, length: u16) {
         let (sequence, flags) = if length == 0 { (0, 2) } else { (start + 1, 16) };
         let packet = packet(direction, 0, (41_000, FLOW_PORT), sequence, flags, &[], length);
@@ -147,14 +148,14 @@ impl Hosts {
         self.put(times.0, times.1, bytes);
     }
 
-    /// Writes everything, with `observed.json` as `change` makes it.
+    /// Writes all files, after `change` has edited `observed.json`.
     pub(super) fn write(&mut self, change: impl FnOnce(&mut Value)) {
         self.records.iter_mut().for_each(|records| records.sort_by_key(|(time, _)| *time));
         self.write_captures();
         self.write_observed(change);
     }
 
-    /// Writes the captures alone.
+    /// Writes only the captures.
     pub(super) fn write_captures(&self) {
         let link = match self.link {
             DataLink::LINUX_SLL2 => [&[8, 0][..], &[0; 18]].concat(),
@@ -197,19 +198,19 @@ impl Hosts {
         std::fs::write(self.folder.path().join(name), bytes).unwrap();
     }
 
-    /// What comes of it.
+    /// Writes and observes the run.
     pub(super) fn observe(&mut self) -> Result<RunResult, ObservationError> {
         self.write(|_| {});
         observe(&scenario(SCENARIO), self.folder.path(), &ALL)
     }
 
-    /// What is wrong with it.
+    /// Returns the message of the expected error.
     pub(super) fn refused(&mut self) -> String {
         self.observe().expect_err("something is wrong").to_string()
     }
 }
 
-/// A moment of the hosts' clock.
+/// Converts milliseconds into the hosts' clock.
 pub(super) fn clock(millis: i64) -> i64 {
     1_000_000_000_000 + millis * 1_000_000
 }

@@ -1,4 +1,4 @@
-//! Captures made by hand: what is told from them, and what is refused.
+//! Captures built by hand: observed results, and refused inputs.
 
 mod hosts;
 
@@ -21,7 +21,8 @@ const MILLI: i64 = 1_000_000;
 
 #[test]
 fn the_initial_number_is_the_one_that_linux_takes() {
-    // From a connection of Linux 6.12: its key, and the number of the byte 1424 of its stream.
+    // From a connection of Linux 6.12: its key, and the data sequence number of byte 1424 of its
+    // stream.
     assert_eq!(initial_data_number(0x4371_18e4_f6a4_0e49) + 1 + 1424, 14_514_879_944_227_150_455);
 }
 
@@ -48,7 +49,7 @@ fn a_mapping_holds_for_packets_without_one() {
     let mut hosts = Hosts::new();
     hosts.data((10, Some(20)), 0, (0, 1_000), &short_mapping(0, 0, 3_000));
     hosts.data((11, Some(21)), 0, (1_000, 1_000), &[]);
-    // The announcing packet of the other path is lost, and is sent again later.
+    // The other path's packet with the mapping is lost, and retransmitted later.
     hosts.data((12, None), 1, (0, 500), &short_mapping(3_000, 0, 1_000));
     hosts.data((13, Some(23)), 1, (500, 500), &[]);
     hosts.data((14, Some(24)), 0, (2_000, 1_000), &[]);
@@ -114,7 +115,7 @@ fn what_the_connection_drops_is_delivered_when_it_comes_again() {
     let origin = initial_data_number(KEY).wrapping_add(1);
     let numbers =
         |start: u64| [clock(22) as u64, origin.wrapping_add(start), origin.wrapping_add(start + 1_000)];
-    // Another connection's drops mean nothing here.
+    // Drops of another connection have no effect.
     let records = [numbers(2_000), numbers(1 << 60)].concat();
     hosts.file("drops.bin", records.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>());
     let packets = hosts.observe().unwrap().packets.unwrap();
@@ -129,7 +130,8 @@ fn pieces_of_other_boundaries_count_by_their_bytes() {
     hosts.mapped((10, Some(20)), 0, (0, 1_000), 0);
     hosts.mapped((11, None), 0, (1_000, 1_000), 1_000);
     hosts.mapped((12, Some(22)), 0, (2_000, 1_000), 2_000);
-    // The lost one again in two pieces; the first is lost once more, the second overlaps what has arrived.
+    // The lost packet is sent again in two pieces. The first is lost too, the second overlaps data
+    // that has arrived.
     hosts.mapped((30, None), 0, (1_000, 400), 1_000);
     hosts.mapped((31, Some(41)), 0, (1_400, 900), 1_400);
     // New data and old in one packet.
@@ -227,7 +229,7 @@ fn subflows_behind_a_translator_are_found_by_key_and_token() {
         hosts.observe().unwrap()
     };
     let (result, mut plain) = (send(Hosts::translated()), send(Hosts::new()));
-    // The first SYN of all, as it arrives, has neither key nor token.
+    // The first SYN, as it arrives, has neither key nor token.
     plain.metrics.events -= 1;
     assert_eq!(result, plain);
     assert_eq!(result.packets.unwrap().arrived, [20 * MILLI, 22 * MILLI]);
@@ -242,7 +244,8 @@ fn a_connection_that_falls_back_is_a_result_with_its_reason() {
         assert_eq!(result.metrics.app_delay_ms.unwrap().max, 10.0, "in order, without a hole");
         (result.metrics.delivered_bytes, result.fallback)
     };
-    // By an infinite mapping, by not a word after data that had mappings, and without any MPTCP from the first data on.
+    // Falls back by an infinite mapping, by a missing mapping after data with mappings, and by a
+    // lack of MPTCP from the first data on.
     let mut infinite = Hosts::new();
     infinite.mapped((10, Some(20)), 0, (0, 1_000), 0);
     infinite.data((11, Some(21)), 0, (1_000, 1_000), &short_mapping(1_000, 1_000, 0));
@@ -269,7 +272,8 @@ fn a_connection_that_falls_back_is_a_result_with_its_reason() {
     assert_eq!(delivered(&mut joined, None), (3_000, None), "it is one of MPTCP");
 }
 
-/// The file as pcapng whose times have this resolution, the format's default if there is none.
+/// Rewrites the capture as pcapng with this resolution of times, or the format's default without
+/// one.
 fn as_pcapng(folder: &Path, name: &str, resolution: Option<u8>) {
     let file = std::fs::read(folder.join(name)).unwrap();
     let mut reader = PcapReader::new(&file[..]).unwrap();

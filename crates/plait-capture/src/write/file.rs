@@ -1,4 +1,4 @@
-//! One pcapng file: whole at its end, or not there.
+//! A pcapng file that appears under its name only when it is complete.
 
 use super::{Side, WriteError};
 use crate::ip;
@@ -23,7 +23,7 @@ const NANOSECONDS: u8 = 9;
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
 
-/// What packets of one end of a path are captured at.
+/// Interface that captures the packets of one end of a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interface<'a> {
     pub(super) path: &'a str,
@@ -31,7 +31,7 @@ pub(super) struct Interface<'a> {
     pub(super) address: Ipv4Addr,
 }
 
-/// A file that is being written, under another name.
+/// A file under a temporary name that is being written.
 pub(super) struct CaptureFile {
     name: PathBuf,
     writer: PcapNgWriter<BufWriter<NamedTempFile>>,
@@ -43,7 +43,7 @@ impl fmt::Debug for CaptureFile {
     }
 }
 
-/// A file that has everything, and not its name yet.
+/// A complete file that does not have its final name yet.
 #[derive(Debug)]
 pub(super) struct Complete {
     name: PathBuf,
@@ -51,7 +51,7 @@ pub(super) struct Complete {
 }
 
 impl CaptureFile {
-    /// Begins the file `name`, whose header has the comment.
+    /// Begins the file `name` with `comment` in its header.
     pub(super) fn create(name: PathBuf, comment: &str) -> Result<Self, WriteError> {
         let folder = name.parent().unwrap_or(Path::new("."));
         let file = builder().tempfile_in(folder).map_err(|error| failed(&name, &error))?;
@@ -72,7 +72,7 @@ impl CaptureFile {
         &self.name
     }
 
-    /// Adds an interface; its number.
+    /// Adds an interface. Returns its number.
     pub(super) fn add_interface(&mut self, interface: &Interface<'_>) -> Result<u32, WriteError> {
         let Interface { path, side, address } = *interface;
         let number = self.writer.interfaces().len() as u32;
@@ -90,7 +90,7 @@ impl CaptureFile {
         Ok(number)
     }
 
-    /// Adds a packet, of which at least the headers are stored.
+    /// Adds a packet of which at least the headers are stored.
     pub(super) fn write(
         &mut self,
         interface: u32,
@@ -115,7 +115,7 @@ impl CaptureFile {
         self.writer.write_block(block).map(|_| ()).map_err(|error| broken(&self.name, error))
     }
 
-    /// Everything is written.
+    /// Completes the file after the last packet.
     pub(super) fn complete(self) -> Result<Complete, WriteError> {
         let Self { name, writer } = self;
         match writer.into_inner().into_inner() {
@@ -134,7 +134,7 @@ impl Complete {
     }
 }
 
-/// Temporary files are for their owner alone; captures are as readable as other files.
+/// Temporary files are private to their owner; captures are as readable as other files.
 fn builder<'a, 'b>() -> tempfile::Builder<'a, 'b> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".capture-");
@@ -153,11 +153,11 @@ fn broken(name: &Path, error: PcapError) -> WriteError {
     }
 }
 
-/// What the operating system says, without its number.
+/// Keeps the message of the operating system, without the error number.
 fn failed(name: &Path, error: &std::io::Error) -> WriteError {
     let text = error.to_string();
     let reason = text.split(" (os error").next().unwrap_or(&text);
-    // The library adds the temporary name, which is nothing to anybody.
+    // The library adds the temporary name, which is of no use to the user.
     let reason = reason.split(" at path").next().unwrap_or(reason);
     WriteError { file: name.to_owned(), reason: reason.to_owned() }
 }

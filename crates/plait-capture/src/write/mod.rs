@@ -1,17 +1,21 @@
-//! Captures of a simulated run, as the same run over real hosts would leave them: for Wireshark, and for the tests that hold
-//! what is read against what was simulated.
+//! Writes captures of simulated runs, as the same run over real hosts would leave them. They serve
+//! Wireshark, and tests that compare the observed result with the simulated one.
 //!
-//! A [`Capture`] is a [`Tap`]: it sees every packet of the scenario's own connection when it leaves an end of a path and when
-//! it reaches the other, makes the headers that a real host would send, and writes them as pcapng. Competing flows are not
-//! written. The stream's bytes are zeros, which is what checksums are computed over. Of TCP only headers are stored, with the
-//! packet's length on the wire; of SCTP everything is, since Wireshark reads nothing of a chunk that was cut. The same run gives
-//! the same bytes.
+//! A [`Capture`] is a [`Tap`]. It sees every packet of the scenario's own connection when the
+//! packet leaves one end of a path and when it reaches the other. It builds the headers that a real
+//! host would send, and writes them as pcapng. Competing flows are not written. The stream's bytes
+//! are zeros, and checksums are computed over these. TCP packets are stored as headers only, with
+//! the packet's length on the wire. SCTP packets are stored whole, since Wireshark reads nothing of
+//! a truncated chunk. The same run gives the same bytes.
 //!
-//! # What is not simulated, and so made up
-//! - Addresses, ports, keys, initial numbers, identifications: constants, or counted up.
-//! - The packet that ends TCP's handshake, where the sender does not wait for it. It leaves when the answer to the SYN has
-//!   come, and reaches the receiver just before the first packet after it does.
-//! - All of a handshake that the scenario has not (SCTP's, and TCP's without `handshake`): just before time 0.
+//! # Synthetic parts
+//! - Addresses, ports, keys, initial sequence numbers and identifications are constants or
+//!   counters.
+//! - The packet that ends TCP's handshake, if the sender does not wait for it. It leaves when the
+//!   answer to the SYN has arrived, and reaches the receiver just before the packet that is the
+//!   next to arrive.
+//! - The whole handshake, if the scenario has none (SCTP, and TCP without `handshake`): just before
+//!   time 0.
 //!
 //! Such packets carry the comment [`SYNTHETIC`].
 
@@ -36,32 +40,32 @@ pub const START_NS: i64 = 1_700_000_000_000_000_000;
 pub const PORT: u16 = 5_001;
 /// The comment of packets that were not simulated.
 pub const SYNTHETIC: &str = "synthetic: not simulated";
-/// The sender's port on the first path; the others of TCP follow.
+/// The sender's port on the first path. TCP uses the next ports for the other paths.
 const SENDER_PORT: u16 = 40_000;
-/// The stream's bytes, which checksums are computed over.
+/// The stream's bytes, over which checksums are computed.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
-/// Between two packets of a handshake before time 0, in nanoseconds.
+/// Interval between two packets of a handshake before time 0, in nanoseconds.
 const PRELUDE_STEP: i64 = 1_000;
 
-/// The addresses of the sender and of the receiver on a path.
+/// Returns the addresses of the sender and of the receiver on a path.
 pub fn addresses(path: usize) -> (Ipv4Addr, Ipv4Addr) {
     let end = |host: u8| Ipv4Addr::new(10, 0, path as u8, host);
     (end(1), end(2))
 }
 
-/// An end of a path, seen from the data.
+/// An end of a path, named by its role for the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
-    /// Where the data comes from.
+    /// The source of the data.
     Sender,
-    /// Where it goes.
+    /// The destination of the data.
     Receiver,
 }
 
 impl Side {
     const BOTH: [Self; 2] = [Self::Sender, Self::Receiver];
 
-    /// The side's name.
+    /// Returns the side's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sender => "sender",
@@ -77,7 +81,7 @@ impl Side {
     }
 }
 
-/// A file that cannot be written.
+/// Error for a file that cannot be written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WriteError {
     file: PathBuf,
@@ -92,7 +96,7 @@ impl fmt::Display for WriteError {
 
 impl std::error::Error for WriteError {}
 
-/// The protocol's headers.
+/// Encoder of the protocol's headers.
 #[derive(Debug)]
 enum Wire {
     Tcp(Box<tcp::Wire>),
@@ -100,7 +104,7 @@ enum Wire {
 }
 
 impl Wire {
-    /// `None` for a protocol that is not written.
+    /// Creates the encoder, or returns `None` for a protocol that is not written.
     fn new(scenario: &Scenario) -> Option<Self> {
         match &scenario.transport.own {
             OwnOptions::CmtSctp(_) => Some(Self::Sctp(sctp::Wire::new(scenario))),
@@ -109,14 +113,14 @@ impl Wire {
         }
     }
 
-    /// Adds what is stored of the payload.
+    /// Adds the stored part of the payload.
     fn fill(&self, headers: &mut Vec<u8>) {
         if let Self::Sctp(_) = self {
             headers.resize(ip::total(headers) as usize, 0);
         }
     }
 
-    /// Puts the headers of a packet that leaves into `headers`, which is empty.
+    /// Appends the headers of a packet that leaves to `headers`, which is empty.
     fn leave(&mut self, seen: &Sighting<'_>, origin: Origin<'_>, headers: &mut Vec<u8>) {
         match self {
             Self::Tcp(wire) => wire.leave(seen, origin, headers),
@@ -125,26 +129,27 @@ impl Wire {
     }
 }
 
-/// Where the packets of one end of a path go: the file's number, and the interface's in it.
+/// Destination of the packets of one end of a path: the index of the file, and the number of the
+/// interface in it.
 type Port = (usize, u32);
 
-/// The captures of a run that is being made. What was written is at its place once [`Capture::finish`] has been called, and
-/// nowhere if it has not.
+/// The captures of a run in progress. [`Capture::finish`] puts the files at their places. Without
+/// that call no file remains.
 #[derive(Debug)]
 pub struct Capture {
     wire: Wire,
     files: Vec<CaptureFile>,
-    /// Per path, the sender's and the receiver's.
+    /// Per path, the ports of the sender and of the receiver.
     ports: Vec<[Port; 2]>,
     under_way: UnderWay,
-    /// The headers at hand.
+    /// Headers of the current packet.
     headers: Vec<u8>,
     error: Option<WriteError>,
 }
 
 impl Capture {
-    /// Opens the captures of a run of `scenario` with the scheduler that `scheduler` names. `place` tells the file for an
-    /// end of a path; ends that are given the same file share it.
+    /// Opens the captures of a run of `scenario` with the scheduler named `scheduler`. `place`
+    /// returns the file for an end of a path; ends with the same file share it.
     ///
     /// # Errors
     /// If a file cannot be made.
@@ -186,10 +191,11 @@ impl Capture {
         Ok(capture)
     }
 
-    /// Puts the files at their places; their names.
+    /// Puts the files at their places, and returns their names.
     ///
     /// # Errors
-    /// If one cannot be written, or could not during the run; then there is none.
+    /// If a file cannot be written, or could not be written during the run. In the latter case no
+    /// file is left.
     pub fn finish(self) -> Result<Vec<PathBuf>, WriteError> {
         if let Some(error) = self.error {
             return Err(error);
@@ -198,12 +204,12 @@ impl Capture {
         whole?.into_iter().map(file::Complete::keep).collect()
     }
 
-    /// What went wrong during the run.
+    /// Returns the error that occurred during the run, if any.
     pub fn error(&self) -> Option<&WriteError> {
         self.error.as_ref()
     }
 
-    /// The handshakes that the scenario has not.
+    /// Writes handshakes that the scenario does not simulate.
     fn write_prelude(&mut self) {
         let packets = match &mut self.wire {
             Wire::Tcp(wire) => wire.prelude(),
@@ -218,7 +224,7 @@ impl Capture {
         }
     }
 
-    /// Writes a packet as seen at a side.
+    /// Writes a packet as seen by a side.
     fn write(
         &mut self,
         time: i64,
@@ -238,7 +244,8 @@ impl Capture {
         }
     }
 
-    /// What follows from a packet's arrival: an answer that is not simulated, or one that arrives now.
+    /// Writes packets of the handshake that are not simulated and that follow from a packet's
+    /// arrival.
     fn answer(&mut self, seen: &Sighting<'_>) {
         let Wire::Tcp(wire) = &mut self.wire else { return };
         let (path, time) = (seen.id.path, clock(seen.time));
@@ -252,7 +259,7 @@ impl Capture {
     }
 }
 
-/// The captures' clock.
+/// Converts the scenario's time into the captures' clock.
 fn clock(time: Time) -> i64 {
     START_NS.saturating_add(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX))
 }

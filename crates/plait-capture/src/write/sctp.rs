@@ -1,4 +1,5 @@
-//! SCTP packets (RFC 9260). A segment of the stream is a message of its own, in one DATA chunk: its TSN is its number.
+//! SCTP packets (RFC 9260). Each segment of the stream is a message of its own, in one DATA chunk;
+//! its TSN is its number.
 
 use super::{Made, PORT, SENDER_PORT, ZEROS, addresses};
 use crate::ip::{self, Ends};
@@ -10,23 +11,23 @@ use plait_transport::cmt_sctp::{Chosen, Image, Telling};
 use plait_transport::packet::Packet;
 use plait_transport::wire::sctp::{self, Chunk, Header, Init, Parameter};
 
-/// What the sender and the receiver of the data chose.
+/// Ports, tags and initial TSNs of the sender and of the receiver of the data.
 const CHOSEN: [Chosen; 2] = [
     Chosen { port: SENDER_PORT, tag: 0x706c_6101, initial_tsn: 0 },
     Chosen { port: PORT, tag: 0x706c_6102, initial_tsn: 0 },
 ];
 const STREAMS: u16 = 1;
-/// What the receiver wants back.
+/// State cookie of the receiver.
 const COOKIE: [u8; 16] = *b"plait simulation";
 
-/// Makes the packets of an association.
+/// Builds the packets of an association.
 #[derive(Clone, Debug)]
 pub(super) struct Wire {
     paths: usize,
     window: u64,
-    /// The packets of the data's sender, and of its receiver.
+    /// Images of the data's sender and of its receiver.
     images: [Image; 2],
-    /// The next identification, of each path and direction.
+    /// Next IPv4 identification per path and direction.
     ids: Vec<[u16; 2]>,
 }
 
@@ -46,7 +47,7 @@ impl Wire {
         }
     }
 
-    /// The headers of a packet that leaves.
+    /// Appends the headers of a packet that leaves.
     pub(super) fn leave(&mut self, seen: &Sighting<'_>, origin: Origin<'_>, headers: &mut Vec<u8>) {
         let &Sighting { id: PacketId { path, way, .. }, packet, .. } = seen;
         let payload = match packet {
@@ -61,7 +62,7 @@ impl Wire {
         headers.truncate(headers.len() - payload.len().next_multiple_of(4));
     }
 
-    /// The handshake, on the first path; every end lists its addresses.
+    /// Builds the handshake, on the first path; each end lists its addresses.
     pub(super) fn prelude(&mut self) -> Vec<Made> {
         let path = PathId(0);
         let mut answer = self.init(Way::Backward);
@@ -96,7 +97,7 @@ impl Wire {
         }
     }
 
-    /// Puts headers around a chunk of the handshake, where an image knows of no tag yet.
+    /// Puts headers around a chunk of the handshake, for which an image has no tag yet.
     fn wrap(&mut self, path: PathId, way: Way, tag: u32, chunk: &Chunk<'_>, headers: &mut Vec<u8>) {
         let (ends, id) = self.ends(path, way);
         let header = self.images[usize::from(way == Way::Backward)].header();
@@ -105,7 +106,7 @@ impl Wire {
         ip::put(ends, sctp::PROTOCOL, id, 0, headers, |out| header.encode(chunks, out));
     }
 
-    /// Addresses and identification of the next packet.
+    /// Returns the addresses and the identification of the next packet.
     fn ends(&mut self, path: PathId, way: Way) -> (Ends, u16) {
         let (sender, receiver) = addresses(path.index());
         let backward = way == Way::Backward;
@@ -132,7 +133,7 @@ mod tests {
         Wire::new(&Scenario::from_toml(&text, "test.toml", Path::new(".")).unwrap_or_else(|e| panic!("{e}")))
     }
 
-    /// A SACK of a receiver that has got these segments.
+    /// Encodes a SACK of a receiver that has received these segments.
     fn sack(wire: &mut Wire, arrived: impl IntoIterator<Item = u64>, duplicate: Option<u64>) -> Vec<u8> {
         let mut reassembly = Reassembly::new(1 << 30, 0, false);
         for segment in arrived {
@@ -158,7 +159,8 @@ mod tests {
         let headers = sack(&mut wire(1500), [0, 1, 2, 5, 6, 9], Some(1));
         assert_eq!(headers.len() as u32, ip::total(&headers));
         let chunk = &headers[32..];
-        // Type and flags (two packets of data), length; everything up to TSN 2; the window as large as can be told.
+        // Type and flags (two packets of data), length; everything up to TSN 2; the largest window
+        // that the field can hold.
         assert_eq!(chunk[..12], [3, 2 << 6, 0, 28, 0, 0, 0, 2, 255, 255, 255, 255]);
         assert_eq!(numbers(&chunk[12..]), [2, 1, 3, 4, 7, 7, 0, 1]);
     }

@@ -1,4 +1,5 @@
-//! TCP segments and MPTCP's options, as both ends' images make them; what they cannot know is which handshakes are made up.
+//! TCP segments and MPTCP's options, encoded by the images of both ends. This module adds the
+//! synthetic handshakes.
 
 use super::{Made, ZEROS};
 use crate::ip::{self, Ends};
@@ -13,26 +14,26 @@ use plait_transport::packet::Packet;
 use plait_transport::wire::tcp;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Initial sequence numbers: the sender's is not far from its wrap, which readers have to master.
+/// Initial sequence numbers. The sender's is close to the wrap, which readers have to handle.
 const INITIAL: [u32; 2] = [u32::MAX - 100_000, 0];
 
-/// What both ends of a subflow count beside their images.
+/// State of a subflow that the images of its ends do not keep.
 #[derive(Clone, Debug, Default)]
 struct WrittenSubflow {
-    /// The next identification, of each direction.
+    /// Next IPv4 identification per direction.
     ids: [u16; 2],
-    /// The sender has the answer to its SYN.
+    /// Whether the sender has the answer to its SYN.
     answered: bool,
-    /// Made up, and not at the receiver yet.
+    /// A synthetic packet that has not reached the receiver yet.
     pending: Option<Vec<u8>>,
 }
 
-/// Makes the packets of a connection.
+/// Builds the packets of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Wire {
     config: Config,
     agreed: Agreed,
-    /// Of the data's sender, and of its receiver.
+    /// Images of the data's sender and of its receiver.
     images: [Image; 2],
     subflows: Vec<WrittenSubflow>,
 }
@@ -54,12 +55,12 @@ impl Wire {
         Self { config, agreed, images, subflows: vec![WrittenSubflow::default(); paths] }
     }
 
-    /// The headers of a packet that leaves.
+    /// Appends the headers of a packet that leaves.
     pub(super) fn leave(&mut self, seen: &Sighting<'_>, origin: Origin<'_>, headers: &mut Vec<u8>) {
         self.put(seen.id.path, seen.id.way, seen.packet, origin, headers);
     }
 
-    /// Takes note of a packet that arrives with its `headers`.
+    /// Updates the receiving image with a packet that arrives with `headers`.
     pub(super) fn arrive(&mut self, seen: &Sighting<'_>, headers: &[u8]) {
         let mut bytes = headers[ip::HEADER..].to_vec();
         bytes.resize(ip::total(headers) as usize - ip::HEADER, 0);
@@ -74,7 +75,8 @@ impl Wire {
         debug_assert!(read.is_ok(), "our own packet: {read:?}");
     }
 
-    /// The packet that ends a handshake, where it is not simulated: to be written when the answer to the SYN has come.
+    /// Returns the packet that ends a handshake, if it is not simulated. It leaves when the answer
+    /// to the SYN arrives.
     pub(super) fn confirm(&mut self, seen: &Sighting<'_>) -> Option<Vec<u8>> {
         let (Packet::SynAck { .. }, path) = (seen.packet, seen.id.path) else { return None };
         let simulated = self.config.rules.joins == Joins::Confirmed || self.config.two_way;
@@ -87,12 +89,13 @@ impl Wire {
         Some(headers)
     }
 
-    /// What was made up at the sender, and reaches the receiver now that something else does.
+    /// Takes the synthetic packet that reaches the receiver just before the next packet that
+    /// arrives.
     pub(super) fn pending(&mut self, path: PathId) -> Option<Vec<u8>> {
         self.subflows[path.index()].pending.take()
     }
 
-    /// Handshakes of subflows that are open from the start.
+    /// Builds the handshakes of subflows that are open from the start.
     pub(super) fn prelude(&mut self) -> Vec<Made> {
         let mut packets = Vec::new();
         if self.config.handshake {
@@ -119,7 +122,7 @@ impl Wire {
         packets
     }
 
-    /// A packet that is not simulated.
+    /// Builds a packet that is not simulated.
     fn made(&mut self, path: PathId, way: Way, packet: &Packet) -> Vec<u8> {
         let mut headers = Vec::new();
         self.put(path, way, packet, Origin::Sender { offset: None }, &mut headers);
@@ -145,7 +148,7 @@ impl Wire {
     }
 }
 
-/// Captures are of IPv4.
+/// Returns the IPv4 address; captures contain IPv4 only.
 fn v4(address: IpAddr) -> Ipv4Addr {
     match address {
         IpAddr::V4(address) => address,

@@ -1,27 +1,28 @@
-//! The headers of packets between the ends: those that arrive are those that were sent.
+//! The headers of packets in flight, so that arriving packets have the headers with which they were
+//! sent.
 
 use plait_sched::PathId;
 use plait_sim::scenario::Way;
 use plait_sim::simulation::PacketId;
 use std::collections::VecDeque;
 
-/// A packet's headers in their lane.
+/// Position of a packet's headers in its lane.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     number: u64,
-    /// Counted over the whole run.
+    /// Offset of the headers, counted over the whole run.
     start: u64,
     length: u32,
-    /// How many of it and its copies have neither arrived nor got lost.
+    /// Number of copies of the packet, itself included, that have neither arrived nor been lost.
     left: u32,
 }
 
-/// Packets whose numbers ascend: those of one path and direction, with data or without.
+/// Packets with ascending numbers: those of one path and direction, with data or without.
 #[derive(Clone, Debug, Default)]
 struct Lane {
     places: VecDeque<Place>,
     bytes: VecDeque<u8>,
-    /// Where `bytes` begins, counted over the whole run.
+    /// Offset of the first byte in `bytes`, counted over the whole run.
     base: u64,
 }
 
@@ -33,7 +34,8 @@ impl Lane {
         self.bytes.extend(headers);
     }
 
-    /// Packets overtake each other where links let them, so that one from the middle may leave first.
+    /// Counts a copy as arrived or lost. Packets overtake each other on some links, so one from the
+    /// middle may come first.
     fn settle(&mut self, number: u64, headers: Option<&mut Vec<u8>>) {
         let Ok(index) = self.places.binary_search_by_key(&number, |place| place.number) else { return };
         let place = &mut self.places[index];
@@ -50,10 +52,11 @@ impl Lane {
     }
 }
 
-/// The packets of all paths.
+/// Packets in flight on all paths.
 #[derive(Clone, Debug)]
 pub(super) struct UnderWay {
-    /// Per path: forward without data and with it, backward without and with it.
+    /// Per path: forward without data, forward with data, backward without data, backward with
+    /// data.
     lanes: Vec<[Lane; 4]>,
 }
 
@@ -68,17 +71,17 @@ impl UnderWay {
         &mut self.lanes[usize::from(path)][lane]
     }
 
-    /// A packet leaves.
+    /// Stores the headers of a packet that leaves.
     pub(super) fn put(&mut self, id: PacketId, headers: &[u8]) {
         self.lane(id).put(id.number, headers);
     }
 
-    /// A packet arrives: appends its headers to `headers`.
+    /// Appends the headers of a packet that arrives to `headers`.
     pub(super) fn take(&mut self, id: PacketId, headers: &mut Vec<u8>) {
         self.lane(id).settle(id.number, Some(headers));
     }
 
-    /// One more of a packet that is under way.
+    /// Adds a copy of a packet in flight.
     pub(super) fn copy(&mut self, id: PacketId) {
         let places = &mut self.lane(id).places;
         if let Ok(index) = places.binary_search_by_key(&id.number, |place| place.number) {
@@ -86,7 +89,7 @@ impl UnderWay {
         }
     }
 
-    /// A packet got lost.
+    /// Removes a lost packet.
     pub(super) fn forget(&mut self, id: PacketId) {
         self.lane(id).settle(id.number, None);
     }

@@ -1,10 +1,10 @@
-//! Captures of simulated runs, to the byte: a change of these hashes is a change of what goes over the wire, or of what is
-//! simulated, and the commit says which.
+//! Captures of simulated runs, byte for byte. A changed hash means that packets on the wire or the
+//! simulation have changed; the commit must say which.
 
 use crate::common::{PACKETS, scenario, simulate};
 use sha2::{Digest as _, Sha256};
 
-/// What both hosts capture of a run, as eight bytes of its hash.
+/// Returns eight bytes of the hash of both hosts' captures of a run.
 fn captured(text: &str) -> u64 {
     let (_, folder) = simulate(&scenario(text), &PACKETS);
     let mut hash = Sha256::new();
@@ -14,7 +14,7 @@ fn captured(text: &str) -> u64 {
     hash.finalize()[..8].iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// Paths with losses on both ways and packets that overtake each other.
+/// Paths with losses in both directions and with reordering.
 fn paths(count: usize) -> &'static str {
     const BOTH: &str = r#"
         [[path]]
@@ -69,7 +69,7 @@ fn captures_are_the_same_to_the_byte() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A path that is silent for long is probed by heartbeats.
+/// A path that is idle for long is probed by heartbeats.
 #[test]
 fn heartbeats_are_the_same_to_the_byte() {
     let found = captured(

@@ -1,4 +1,4 @@
-//! A simulated run that is written as captures and read again has the metrics that the simulator gave.
+//! A simulated run that is written as captures and observed again has the metrics of the simulator.
 
 use crate::common::{PACKETS, comparable, complete, read, scenario, simulate};
 use plait_capture::write::{Capture, Side};
@@ -8,7 +8,7 @@ use plait_sim::scenario::Way;
 use plait_sim::simulation::{self, Control, Origin, PacketId, Sighting, Tap};
 use std::collections::BTreeSet;
 
-/// Runs, writes, reads and compares everything, to the last bit.
+/// Runs, writes, observes and compares all results, to the last bit.
 fn check(text: &str) {
     let scenario = scenario(text);
     let (simulated, folder) = simulate(&scenario, &PACKETS);
@@ -19,7 +19,8 @@ fn check(text: &str) {
     assert!(observed.packets == simulated.packets.map(renumbered), "the tables of packets differ");
 }
 
-/// Segments that never left, because the run ended, are known to the simulator only.
+/// Renumbers the segments. Those that never left before the end of the run are known only to the
+/// simulator.
 fn renumbered(mut packets: PacketFrame) -> PacketFrame {
     let mut sent = packets.sequence.clone();
     sent.sort_unstable();
@@ -70,7 +71,8 @@ fn assigned_ahead_of_the_windows() {
     );
 }
 
-/// What leaves between the fall-back and the sender's learning of it has mappings, what follows has none.
+/// Data that leaves between the fall-back and the time at which the sender learns of it has
+/// mappings; later data has none.
 #[test]
 fn a_connection_that_falls_back() {
     let text = r#"
@@ -161,7 +163,8 @@ fn as_linux_does_it() {
     );
 }
 
-/// What a retransmission overtakes is rejected for its timestamp; the reader of captures has to know.
+/// The receiver rejects data that a retransmission overtakes, by its timestamp. The reader of
+/// captures must know this.
 #[test]
 fn overtaken_by_retransmissions() {
     check(
@@ -206,7 +209,8 @@ fn reordered_on_the_way_and_open_from_the_start() {
     );
 }
 
-/// A scenario with everything that a tap can meet: losses and full queues on both ways, packets that overtake each other.
+/// A scenario with every event that a tap can see: losses and full queues in both directions, and
+/// reordering.
 fn busy(transport: &str) -> String {
     format!(
         r#"
@@ -231,7 +235,7 @@ fn busy(transport: &str) -> String {
     )
 }
 
-/// Counts what it sees.
+/// Counts the packets that it sees.
 #[derive(Default)]
 struct Count {
     sent: u64,

@@ -1,4 +1,4 @@
-//! What the simulator is asked, and what it says.
+//! Questions to the simulator, and its answers.
 
 use crate::measured::Measured;
 use crate::pilot::Gain;
@@ -12,10 +12,16 @@ use plait_transport::congestion::Algorithm;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Who may be changed to. Of the built-in schedulers those that fill all paths, whatever these are, and differ in how long the stream waits for its slowest part: by the
-/// receiver's window (`blest`, `lowest-rtt+rp`), by arrival times (`ecf`, `intelligent-delivery-delay`, `stms`), by shorter queues (`lowest-rtt+bm`), by copies of
-/// the end while nothing else is left (`xlink`). Those that leave paths idle, or copy everything, carry less of a file in the league's every domain; those that go by costs, deadlines or messages
-/// have nothing to go by here.
+/// Schedulers that a connection may change to: built-in schedulers that fill all kinds of paths.
+/// They differ in how they limit the time that the stream waits for its slowest part:
+///
+/// - by the receiver's window (`blest`, `lowest-rtt+rp`);
+/// - by arrival times (`ecf`, `intelligent-delivery-delay`, `stms`);
+/// - by shorter queues (`lowest-rtt+bm`);
+/// - by duplicates of the last segments when no other data is left (`xlink`).
+///
+/// Schedulers that leave paths idle, or duplicate everything, carry less of a file in every domain
+/// of the league. Schedulers that use costs, deadlines or messages have no such information here.
 pub const CANDIDATES: [&str; 8] = [
     "lowest-rtt",
     "lowest-rtt+rp",
@@ -27,33 +33,34 @@ pub const CANDIDATES: [&str; 8] = [
     "xlink",
 ];
 
-/// Variations of the paths by which the candidate is chosen, and others by which it is judged.
+/// Variations of the paths that choose the candidate, and variations that judge it.
 const CHOOSING: std::ops::Range<u64> = 0..2;
 const JUDGING: std::ops::Range<u64> = 2..7;
 
-/// Student's 97.5 % quantile for as many variations as judge.
+/// Student's 97.5 % quantile for the number of judging variations.
 const STUDENT: f64 = 2.776;
 
-/// Packets of a run at most: while choosing and while judging. So there are half a million in all, which takes about a second of one core.
+/// Most packets of a run while choosing and while judging. An answer takes at most half a million
+/// packets, which is about one second of one core.
 const CHOOSING_PACKETS: u64 = 8_000;
 const JUDGING_PACKETS: u64 = 35_000;
 
-/// Of virtual time: a run ends with its file, long before that.
+/// Virtual duration of a scenario. A run ends with its file, long before that.
 const LONGEST: &str = "3600s";
 
-/// Where there is no end, so many seconds of what the paths carry.
+/// Size of the simulated file for endless data, in seconds of the paths' capacity.
 const ENDLESS_SECONDS: f64 = 4.0;
 
-/// A change has to be worth so many per cent, and surely so many.
+/// Smallest mean gain for a change, and smallest lower end of its interval, in percent.
 const WORTH: f64 = 3.0;
 const SURE: f64 = 1.0;
 
-/// What is asked.
+/// A question to the simulator.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Question {
     /// The paths in use.
     pub paths: Vec<Measured>,
-    /// Bytes that are left, if there is an end.
+    /// Remaining bytes, if the data has an end.
     pub left: Option<u64>,
     /// The receiver's window in bytes.
     pub window: u64,
@@ -61,37 +68,38 @@ pub struct Question {
     pub segment: u16,
     /// Congestion control of each path.
     pub congestion: Algorithm,
-    /// Who decides now.
+    /// Name of the current scheduler.
     pub current: &'static str,
 }
 
-/// What came out.
+/// An answer of the simulator.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Answer {
     /// The question.
     pub question: Question,
     /// The best candidate.
     pub best: &'static str,
-    /// How much more it carries than the current one, by the variations that judge; nothing where they are the same.
+    /// Gain over the current scheduler in the judging variations; zero if both are the same.
     pub gain: Gain,
-    /// Events that were simulated.
+    /// Number of simulated events.
     pub events: u64,
 }
 
 impl Answer {
-    /// It is worth a change, beyond noise.
+    /// True if the gain is worth a change, beyond noise.
     pub fn is_gain(&self) -> bool {
         self.best != self.question.current && self.gain.percent >= WORTH && self.gain.low >= SURE
     }
 }
 
-/// Asks the simulator: no answer where the current scheduler cannot be simulated on such paths, or `stop` says so.
+/// Runs the simulator. Returns `None` if the schedulers cannot be simulated on such paths, or if
+/// `stop` returns true.
 pub fn answer(question: Question, stop: &mut dyn FnMut() -> bool) -> Option<Answer> {
     let mut bench = Bench { question: &question, stop, events: 0 };
     let mut best: Option<(f64, &'static str)> = None;
     for name in CANDIDATES {
         let seconds = CHOOSING.map(|number| bench.seconds(name, number, CHOOSING_PACKETS));
-        // One that does not come to its end is none.
+        // A candidate whose run does not complete is skipped.
         let Some(sum) = seconds.sum::<Option<f64>>() else { continue };
         if best.is_none_or(|(least, _)| sum < least) {
             best = Some((sum, name));
@@ -110,7 +118,7 @@ pub fn answer(question: Question, stop: &mut dyn FnMut() -> bool) -> Option<Answ
     Some(Answer { gain: gain(&ratios), question, best, events })
 }
 
-/// The mean of the ratios and Student's interval, in per cent beyond one.
+/// Returns the mean gain and Student's interval in percent; a ratio of 1 is no gain.
 fn gain(ratios: &[f64]) -> Gain {
     let count = ratios.len().max(1) as f64;
     let mean = if ratios.is_empty() { 1.0 } else { ratios.iter().sum::<f64>() / count };
@@ -125,7 +133,7 @@ fn gain(ratios: &[f64]) -> Gain {
     }
 }
 
-/// Runs, and what they cost.
+/// Runs of the simulator, and their number of events.
 struct Bench<'a> {
     question: &'a Question,
     stop: &'a mut dyn FnMut() -> bool,
@@ -133,7 +141,8 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// How long a scheduler takes for what is left, or the beginning of it.
+    /// Returns the time in seconds that a scheduler needs for the remaining data, or for the first
+    /// `most_packets` of it.
     fn seconds(&mut self, name: &str, number: u64, most_packets: u64) -> Option<f64> {
         let text = scenario(self.question, number, most_packets);
         let scenario = Scenario::from_toml(&text, "auto.toml", Path::new("")).ok()?;
@@ -146,7 +155,8 @@ impl Bench<'_> {
     }
 }
 
-/// Paths like those that were measured, as a scenario: variation 0 and so on differ by what a measurement may be wrong by.
+/// Describes the measured paths as a scenario. The variations differ within the error of the
+/// measurements.
 fn scenario(question: &Question, number: u64, most_packets: u64) -> String {
     let Question { paths, window, segment, congestion, .. } = question;
     let (segment, wire) = (u64::from(*segment), wire_of(*segment));
@@ -166,14 +176,14 @@ fn scenario(question: &Question, number: u64, most_packets: u64) -> String {
     for path in paths {
         let mut about = |share: f64| 1.0 + share * (2.0 * random.uniform() - 1.0);
         let rate = (path.rate_bps * about(0.1)).max(10_000.0);
-        // What the simulator adds itself.
+        // The simulator adds the serialization time itself.
         let serialization = wire as f64 * 8.0 / rate;
         let round_trip = (path.round_trip.as_secs_f64() * about(0.1) - serialization).max(0.000_1);
         let loss = path.loss * about(0.3) * 100.0;
         let waits = path.queue.as_secs_f64() * about(0.2);
         let waits = if path.overflowed { waits } else { waits.max(path.round_trip.as_secs_f64()) };
         let queue = (rate * waits / 8.0).max(4.0 * wire as f64);
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(
             text,
             "[[path]]\nname = \"path{}\"\nrate = \"{rate:.0}bit\"\nrtt = \"{:.0}us\"\nloss = \"{loss:.4}%\"\nqueue = \"{queue:.0}B\"\n",

@@ -1,33 +1,35 @@
-//! Handshakes of each address. Who says a secret gives its handshake back, so clients behind one address have no limit.
-//! WireGuard bounds the handshakes of an address in the same way (`ratelimiter.c`: a burst of 5, then 20 a second).
+//! Limit of handshakes per address. A client that presents a secret gets its handshake back, so
+//! clients behind one address have no limit. WireGuard bounds the handshakes of an address in the
+//! same way (`ratelimiter.c`: a burst of 5, then 20 a second).
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-/// Handshakes of an address at once without the secret: the paths of a client's near ends, which come back together.
+/// Burst of handshakes without the secret from one address. It is large enough for all paths of a
+/// client's near ends, which return together.
 pub(super) const BURST: u32 = 32;
 
-/// An address gets another handshake after so long.
+/// Time after which an address gets another handshake.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Addresses that are remembered.
+/// Number of remembered addresses.
 const MOST: usize = 4_096;
 
-/// Addresses, each with the time at which its last handshake would have had its pause, if each had one.
+/// Time by address at which all its handshakes are over, if each takes [`PAUSE`].
 #[derive(Debug, Default)]
 pub(super) struct Handshakes {
     until: BTreeMap<IpAddr, Instant>,
 }
 
 impl Handshakes {
-    /// Whether this address may begin another handshake.
+    /// True if this address may begin another handshake.
     pub(super) fn has_room(&self, now: Instant, address: IpAddr) -> bool {
         let owed = self.until.get(&address).map(|until| until.saturating_duration_since(now));
         owed.is_none_or(|owed| owed <= PAUSE * (BURST - 1))
     }
 
-    /// A handshake begins.
+    /// Counts a handshake that begins.
     pub(super) fn begin(&mut self, now: Instant, address: IpAddr) {
         if self.until.len() >= MOST {
             self.until.retain(|_, until| *until > now);
@@ -42,7 +44,7 @@ impl Handshakes {
         *until = (*until).max(now) + PAUSE;
     }
 
-    /// The address has said a secret.
+    /// Returns one handshake to an address that has presented a secret.
     pub(super) fn give_back(&mut self, address: IpAddr) {
         if let Some(until) = self.until.get_mut(&address) {
             *until -= PAUSE;

@@ -1,13 +1,14 @@
-//! Sessions that are over: a path that took longer than all of its transfer comes when nobody waits for it any more.
+//! Sessions that are over, for paths that open only after the whole transfer has ended.
 
 use super::Id;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// Sessions that are remembered at once. Who pushes others out knows the secret, and gains no more than that a late path is taken for a new offer.
+/// Number of remembered sessions. Only a client with the secret can displace others, and the only
+/// effect is that a late path counts as a new offer.
 const MOST: usize = 256;
 
-/// One that is over.
+/// A session that is over.
 #[derive(Debug)]
 struct Gone {
     id: Id,
@@ -16,14 +17,15 @@ struct Gone {
     reason: String,
 }
 
-/// Those that are remembered, the oldest first.
+/// Remembered sessions, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Over {
     gone: VecDeque<Gone>,
 }
 
 impl Over {
-    /// A session is over; what its late paths are told until then. What was said first stays.
+    /// Remembers a session that is over, with the code and reason for its late paths, until
+    /// `until`. The first code and reason of a session stay.
     pub(super) fn remember(&mut self, now: Instant, until: Instant, id: &Id, code: u32, reason: &str) {
         if self.find(now, id).is_some() {
             return;
@@ -34,7 +36,7 @@ impl Over {
         self.gone.push_back(Gone { id: *id, until, code, reason: reason.to_owned() });
     }
 
-    /// What a late path of a session that is over is told: a code and a reason.
+    /// Returns the code and the reason for late paths of a session that is over.
     pub(super) fn find(&self, now: Instant, id: &Id) -> Option<(u32, &str)> {
         let gone = self.gone.iter().find(|gone| gone.id == *id && gone.until > now)?;
         Some((gone.code, &gone.reason))

@@ -1,4 +1,4 @@
-//! Connections on which a file comes as a stream, over paths of QUIC's own: mode interop.
+//! Connections that carry a file on a stream, over QUIC's own paths: mode interop.
 
 use super::Door;
 use crate::error::Error;
@@ -8,14 +8,14 @@ use bytes::Bytes;
 use noq_proto::{ConnectionHandle, Incoming, PathId, ServerConfig};
 use std::sync::Arc;
 
-/// Whether who wants to connect names the protocol of files on a stream.
+/// True if the client names the application protocol for files on a stream.
 pub(super) fn is_asked_for(incoming: &Incoming) -> bool {
     let named = incoming.decrypt().and_then(|initial| initial.alpns());
     named.is_some_and(|mut named| named.any(|name| name.is_ok_and(|name| name == PROTOCOL)))
 }
 
 impl Door {
-    /// Files may come on streams, too.
+    /// Accepts files on streams, too.
     ///
     /// # Errors
     /// [`Error::Tls`].
@@ -26,26 +26,26 @@ impl Door {
         Ok(self)
     }
 
-    /// Whether a connection is one of these.
+    /// True if the connection carries a file on a stream.
     pub(crate) fn is_streamed(&self, handle: ConnectionHandle) -> bool {
         self.links.get(&handle).is_some_and(|connected| connected.streamed)
     }
 
-    /// What is said on a connection from now on is the file.
+    /// Begins the file: all further bytes of the connection's stream belong to it.
     pub(crate) fn begin_stream(&mut self, handle: ConnectionHandle) {
         if let Some(connected) = self.links.get_mut(&handle) {
             connected.link.widen(self.settings.streamed_window());
         }
     }
 
-    /// What came of it, and how much on each path.
+    /// Passes the new bytes of the stream to `take`. Returns the UDP bytes received on each path.
     pub(crate) fn drain(&mut self, handle: ConnectionHandle, take: impl FnMut(Bytes)) -> Vec<(PathId, u64)> {
         let Some(connected) = self.links.get_mut(&handle) else { return Vec::new() };
         connected.link.drain(take);
         connected.link.carried()
     }
 
-    /// Says as much to its sender as there is room for; how much that was.
+    /// Writes as many bytes to the sender as there is room for, and returns their number.
     pub(crate) fn say(&mut self, handle: ConnectionHandle, bytes: &[u8]) -> usize {
         self.links.get_mut(&handle).map_or(0, |connected| connected.link.write(bytes))
     }

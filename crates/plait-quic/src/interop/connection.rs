@@ -1,4 +1,4 @@
-//! One multipath connection, to any peer.
+//! One multipath connection to any peer.
 
 use super::check;
 use super::lane::Lane;
@@ -20,49 +20,51 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Who is connected to.
+/// The peer of a connection, and the local paths to it.
 pub struct Peer {
-    /// Its address, to which each path leads that has none of its own ([`Reroute::Aimed`](crate::sender::Reroute::Aimed)).
+    /// Address of the peer, for each path that has none of its own
+    /// ([`Reroute::Aimed`](crate::sender::Reroute::Aimed)).
     pub remote: SocketAddr,
-    /// Its name, as TLS knows it.
+    /// Name of the peer in TLS.
     pub name: String,
-    /// TLS: what is believed, and the application protocols.
+    /// TLS configuration: accepted certificates, and application protocols.
     pub tls: Arc<QuicClientConfig>,
-    /// A local address for each path, no two the same: noq tells paths apart by them.
+    /// Local address of each path. No two are the same, because noq distinguishes paths by them.
     pub locals: Vec<IpAddr>,
-    /// What each path is for; a budget is not to be had.
+    /// Terms of each path; budgets are not supported.
     pub terms: Vec<Terms>,
 }
 
-/// What happened.
+/// An event of a connection.
 #[derive(Debug)]
 pub enum Event {
     /// The handshake is done: streams may be opened, as many as the peer allows.
     Connected,
-    /// A path carries data from now on; its number among the local addresses.
+    /// A path carries data from now on; its index among the local addresses.
     Opened(usize),
-    /// A path carries nothing any more, until it is opened anew.
+    /// A path carries no data any more, until it is opened anew.
     Closed(usize),
     /// The peer has opened streams: see [`Connection::accept`].
     Incoming(Dir),
-    /// There is something to read.
+    /// A stream has data to read.
     Readable(StreamId),
-    /// There is room to write again.
+    /// A stream has room to write again.
     Writable(StreamId),
-    /// Everything that was written has arrived.
+    /// All data of a stream has arrived.
     Finished(StreamId),
-    /// The peer wants no more of a stream.
+    /// The peer wants no more data of a stream.
     Stopped(StreamId, VarInt),
     /// The peer allows more streams.
     Available(Dir),
-    /// There is no connection any more.
+    /// The connection is lost.
     Lost(ConnectionError),
 }
 
-/// A connection over several paths, of which `W` decides which one takes what.
+/// A connection over several paths, with the scheduler `W`.
 ///
-/// After any input ([`Connection::handle_datagrams`], [`Connection::handle_timeout`], writing, reading) take what happened
-/// ([`Connection::poll`]) and what leaves ([`Connection::transmit`]), and call again at [`Connection::next_wakeup`].
+/// After any input ([`Connection::handle_datagrams`], [`Connection::handle_timeout`], writing,
+/// reading) take the events ([`Connection::poll`]) and the datagrams ([`Connection::transmit`]).
+/// Call again at [`Connection::next_wakeup`].
 pub struct Connection<W = Builtin> {
     pub(super) settings: Settings,
     pub(super) peer: Peer,
@@ -84,15 +86,15 @@ pub struct Connection<W = Builtin> {
     pub(super) untold: Vec<Told>,
     /// Payload bytes of a full packet.
     pub(super) segment: u64,
-    /// Bytes that noq has and did not send, or lost, as it is reckoned; of these, lost ones.
+    /// Estimated bytes that noq holds and has not sent, or has lost; and the lost ones among them.
     pub(super) backlog: u64,
     pub(super) lost: u64,
-    /// Bytes that will be written.
+    /// Bytes that will be written later.
     pub(super) more: u64,
     /// The peer's window.
     pub(super) window: u64,
     pub(super) next_segment: u64,
-    /// The peer is to be told of paths now.
+    /// True if the peer must be told about paths now.
     pub(super) urgent: bool,
     pub(super) counters: Counters,
     pub(super) epoch: Instant,
@@ -100,10 +102,11 @@ pub struct Connection<W = Builtin> {
 }
 
 impl<W: Scheduler> Connection<W> {
-    /// A connection that is opened from now on.
+    /// Creates a connection that is opened from now on.
     ///
     /// # Errors
-    /// [`Error::Setting`] for what is out of bounds, and for a scheduler that [cannot decide here](check).
+    /// [`Error::Setting`] if a setting is out of bounds, or if the scheduler [cannot decide
+    /// here](check).
     pub fn new(now: Instant, settings: Settings, peer: Peer, scheduler: W) -> Result<Self, Error> {
         settings.check()?;
         check(&scheduler)?;
@@ -161,7 +164,8 @@ impl<W: Scheduler> Connection<W> {
         Time::from_nanos(now.saturating_duration_since(self.epoch).as_nanos() as u64)
     }
 
-    /// Takes UDP datagrams that came together to a local address, of `each` bytes but for the last.
+    /// Handles UDP datagrams that arrived together at a local address, of `each` bytes except the
+    /// last.
     pub fn handle_datagrams(
         &mut self,
         now: Instant,
@@ -181,7 +185,8 @@ impl<W: Scheduler> Connection<W> {
         self.work(now);
     }
 
-    /// Call when [`Connection::next_wakeup`] has come; harmless at any other time.
+    /// Handles timers. Call it when [`Connection::next_wakeup`] has come; it is harmless at any
+    /// other time.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.line.is_none() {
             if now.saturating_duration_since(self.epoch) >= self.settings.patience
@@ -197,14 +202,15 @@ impl<W: Scheduler> Connection<W> {
         self.tell_statuses(now);
     }
 
-    /// The network takes nothing more from a local address, which has to be looked at by people: paths are found out by their silence.
+    /// Notes that the network takes nothing more from a local address. The note is for the user
+    /// only: silence reveals failed paths.
     pub fn handle_failure(&mut self, path: usize, trouble: &str) {
         if let Some(lane) = self.lanes.get_mut(path) {
             lane.trouble = Some(trouble.to_owned());
         }
     }
 
-    /// Timers, handshakes, what noq has to tell.
+    /// Handles timers, handshakes and noq's events.
     fn work(&mut self, now: Instant) {
         if self.line.is_none() {
             self.shake_hands(now);
@@ -239,25 +245,26 @@ impl<W: Scheduler> Connection<W> {
         self.events.push_back(event);
     }
 
-    /// What happened next.
+    /// Returns the next event.
     pub fn poll(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// All datagrams that leave now.
+    /// Appends all datagrams that leave now to `out`.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         for attempt in &mut self.attempts {
-            // More than one at once: noq 1.4.0 says without end that it closes if it cannot say so in all its packet number spaces.
+            // More than one at once: noq 1.4.0 repeats its close frame without end if that frame
+            // cannot leave in all its packet number spaces.
             while attempt.transmit(now, self.burst, &self.locals, out) {}
         }
         if self.line.is_some() {
-            // Those that were not first have said that they are over.
+            // The other attempts have told their peers that they are over.
             self.attempts.clear();
         }
         self.send(now, out);
     }
 
-    /// When [`Connection::handle_timeout`] must be called next.
+    /// Returns the time at which [`Connection::handle_timeout`] must be called next.
     pub fn next_wakeup(&self) -> Option<Instant> {
         let nanos = |time: Time| self.epoch + Duration::from_nanos(time.as_nanos());
         let lines = self.attempts.iter().chain(&self.line).map(|line| line.noq.poll_timeout());
@@ -277,15 +284,15 @@ impl<W: Scheduler> Connection<W> {
         self.line.as_mut()?.noq.streams().open(dir)
     }
 
-    /// The next stream that the peer has opened.
+    /// Returns the next stream that the peer has opened.
     pub fn accept(&mut self, dir: Dir) -> Option<StreamId> {
         self.line.as_mut()?.noq.streams().accept(dir)
     }
 
-    /// Writes to a stream; how many bytes were taken, which may be less than all.
+    /// Writes to a stream. Returns the number of bytes taken, which may be less than all.
     ///
     /// # Errors
-    /// [`WriteError::Blocked`] until [`Event::Writable`]; likewise before the handshake is done.
+    /// [`WriteError::Blocked`] until [`Event::Writable`], and before the handshake is done.
     pub fn write(&mut self, id: StreamId, bytes: &[u8]) -> Result<usize, WriteError> {
         let line = self.line.as_mut().ok_or(WriteError::Blocked)?;
         let written = line.noq.send_stream(id).write(bytes)?;
@@ -293,54 +300,57 @@ impl<W: Scheduler> Connection<W> {
         Ok(written)
     }
 
-    /// Nothing more is written to a stream.
+    /// Ends the data of a stream.
     ///
     /// # Errors
-    /// [`WriteError::ClosedStream`], also if the peer has stopped it.
+    /// [`WriteError::ClosedStream`], also if the peer has stopped the stream.
     pub fn finish(&mut self, id: StreamId) -> Result<(), WriteError> {
         let line = self.line.as_mut().ok_or(WriteError::ClosedStream)?;
         line.noq.send_stream(id).finish().map_err(|_| WriteError::ClosedStream)
     }
 
-    /// The next bytes of a stream, so many at most; `None` if none are there, or no more come.
+    /// Returns the next bytes of a stream, at most `most`; `None` if there are none, or the stream
+    /// has ended.
     pub fn read(&mut self, id: StreamId, most: usize) -> Option<Bytes> {
         let mut stream = self.line.as_mut()?.noq.recv_stream(id);
         let mut chunks = stream.read(true).ok()?;
         let chunk = chunks.next(most).ok().flatten();
-        // What it asks to be sent leaves with the next `transmit` anyway.
+        // The next `transmit` sends any resulting frames anyway.
         let _ = chunks.finalize();
         chunk.map(|chunk| chunk.bytes)
     }
 
-    /// So many bytes will be written beyond what was: schedulers see them as unassigned.
+    /// Announces bytes that will be written later. Schedulers see them as unassigned.
     pub fn announce(&mut self, bytes: u64) {
         self.more = bytes;
     }
 
-    /// So many bytes may be on their way to the peer's application, where that is known better than from the handshake.
+    /// Sets the bytes that may be in flight to the peer's application, if the caller knows better
+    /// than the handshake.
     pub fn expect_window(&mut self, bytes: u64) {
         self.window = bytes;
     }
 
-    /// Bytes that were written and have not left, as they are reckoned.
+    /// Estimated bytes that were written and have not left.
     pub fn backlog(&self) -> u64 {
         self.backlog
     }
 
-    /// Bytes that were written and are not known to have arrived, as they are reckoned.
+    /// Estimated bytes that were written and are not acknowledged.
     pub fn unacknowledged(&self) -> u64 {
         let in_flight = self.lanes.iter().filter_map(Lane::gate).map(|gate| gate.lock().in_flight);
         self.backlog + in_flight.sum::<u64>()
     }
 
-    /// Ends it, and tells the peer why: [`Connection::transmit`] gives what is to be sent.
+    /// Closes the connection, and tells the peer the reason. [`Connection::transmit`] returns the
+    /// datagrams.
     pub fn close(&mut self, now: Instant, code: u32, reason: &str) {
         for line in self.attempts.iter_mut().chain(&mut self.line) {
             line.noq.close(now, VarInt::from_u32(code), Bytes::copy_from_slice(reason.as_bytes()));
         }
     }
 
-    /// The paths.
+    /// Returns the state of the paths.
     pub fn progress(&self) -> Vec<Progress> {
         let path = |lane: &Lane| Progress {
             local: lane.local,
@@ -353,7 +363,7 @@ impl<W: Scheduler> Connection<W> {
         self.lanes.iter().map(path).collect()
     }
 
-    /// What happened so far: packets that were lost, whose data was sent again.
+    /// Returns the counters: lost packets, whose data was retransmitted.
     pub fn counters(&self) -> Counters {
         self.counters
     }

@@ -1,12 +1,12 @@
-//! What schedulers see.
+//! Facts for schedulers.
 
 use super::lane::Lane;
 use crate::terms::Terms;
 use plait_sched::{Duration, Path, PathId, PathState};
 
-/// The facts of all paths, as they are now.
+/// Updates the facts of all paths.
 pub(super) fn look(lanes: &[Lane], terms: &[Terms], doubtful: &[bool], facts: &mut Vec<Path>) {
-    // With all of them in doubt, nothing is better than another.
+    // If all paths are doubtful, none is better than another.
     let any = lanes.iter().zip(doubtful).any(|(lane, doubtful)| lane.works && !doubtful);
     facts.resize(lanes.len(), Path::new(PathId(0), 1));
     for (index, (lane, fact)) in lanes.iter().zip(facts).enumerate() {
@@ -15,7 +15,7 @@ pub(super) fn look(lanes: &[Lane], terms: &[Terms], doubtful: &[bool], facts: &m
     }
 }
 
-/// Those of one path.
+/// Updates the facts of one path.
 pub(super) fn one(lane: &Lane, id: PathId, terms: Terms, doubtful: bool, fact: &mut Path) {
     let Some(gate) = lane.gate().filter(|_| lane.works) else {
         *fact = Path { state: PathState::Failed, cost: terms.cost, ..Path::new(id, 1_200) };

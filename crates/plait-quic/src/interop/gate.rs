@@ -1,8 +1,9 @@
-//! A congestion controller with a gate in front of it: noq takes the first path that has room, so a path without an open gate says that it has none.
+//! A congestion controller that can hide its window. noq takes the first path with room, so all
+//! paths report no room except the one that the scheduler has chosen.
 //!
-//! What is behind the gate is noq's own controller. It is told the truth; noq is shown a window of 0 while the gate is shut. noq asks for a window
-//! before it sends data, retransmissions and control frames; acknowledgements, probes of lost tails and what validates a path leave whatever
-//! the gate says.
+//! The wrapped controller is noq's own, and receives the true events. While the window is hidden,
+//! noq sees a window of 0. noq checks the window before it sends data, retransmissions and control
+//! frames. Acknowledgements, probes for tail losses and path validation leave without this check.
 
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
@@ -11,51 +12,52 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Acknowledgements may wait so long at the peer (RFC 9000 §18.2).
+/// Delay of acknowledgements that the peer may add (RFC 9000 §18.2).
 const ACK_DELAY: Duration = Duration::from_millis(25);
 
-/// What the delivery rate is reckoned over at least.
+/// Shortest interval of a delivery rate.
 const RATE_OVER: Duration = Duration::from_millis(20);
 
-/// How far a gate is open.
+/// The window that noq sees: 0, the true one, or no limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Opening {
     Shut,
     Open,
-    /// Beyond the window, as a probe is: for a packet that cannot wait for an acknowledgement, because none will come without it.
+    /// No limit, as for a probe: for a packet that cannot wait for an acknowledgement, because none
+    /// arrives without the packet.
     Forced,
 }
 
-/// What is behind a gate, and what noq has told it.
+/// The wrapped controller, and noq's reports to it.
 #[derive(Debug)]
 pub(super) struct Gate {
     inner: Box<dyn Controller>,
     pub(super) opening: Opening,
-    /// noq had something to send that needs a window, and there was none.
+    /// True if noq had something to send that needs a window, and the window was full.
     pub(super) refused: bool,
-    /// Bytes of a packet at most.
+    /// Most bytes of a packet.
     pub(super) mtu: u64,
     pub(super) in_flight: u64,
-    /// What was in flight as an acknowledgement came, before it was taken.
+    /// Bytes in flight when an acknowledgement arrived, before it was processed.
     flight_at_ack: Option<u64>,
     newest: Option<Duration>,
-    /// Of the newest packet that was acknowledged.
+    /// Round-trip time of the newest acknowledged packet.
     pub(super) latest_rtt: Duration,
     pub(super) min_rtt: Duration,
     pub(super) rttvar: Duration,
     smoothed: Option<Duration>,
-    /// Since when the peer owes an acknowledgement.
+    /// Time since which the peer owes an acknowledgement.
     pub(super) waiting_since: Option<Instant>,
     reduced_at: Option<Instant>,
-    /// Packets since the last look.
+    /// Packet events since the last look.
     pub(super) news: News,
-    /// Packets in all.
+    /// Packets since the beginning.
     sent: u64,
     lost: u64,
     rate: Rate,
 }
 
-/// What happened to packets since the last look.
+/// Packet events since the last look.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct News {
     pub(super) sent: u32,
@@ -96,23 +98,23 @@ impl Gate {
         }
     }
 
-    /// Bytes that may be in flight, whatever the gate says.
+    /// Bytes that may be in flight, even while the window is hidden.
     pub(super) fn window(&self) -> u64 {
         self.inner.window()
     }
 
-    /// Packets for which there is room.
+    /// Number of packets that the window has room for.
     pub(super) fn room(&self) -> u32 {
         segments(self.window().saturating_sub(self.in_flight), self.mtu)
     }
 
-    /// The window, and the slow-start threshold, in packets.
+    /// Returns the window and the slow-start threshold, in packets.
     pub(super) fn windows(&self) -> (u32, u32) {
         let threshold = self.inner.metrics().ssthresh.filter(|threshold| *threshold < u64::MAX);
         (segments(self.window(), self.mtu), threshold.map_or(u32::MAX, |bytes| segments(bytes, self.mtu)))
     }
 
-    /// The probe timeout without back-off (RFC 9002 §6.2.1).
+    /// Returns the probe timeout without back-off (RFC 9002 §6.2.1).
     pub(super) fn probe_timeout(&self) -> Option<Duration> {
         self.smoothed.map(|smoothed| smoothed + (4 * self.rttvar).max(Duration::from_millis(1)) + ACK_DELAY)
     }
@@ -121,7 +123,7 @@ impl Gate {
         self.reduced_at.is_some()
     }
 
-    /// Packets that were sent, and that were lost.
+    /// Returns the numbers of sent and lost packets.
     pub(super) fn totals(&self) -> (u64, u64) {
         (self.sent, self.lost)
     }
@@ -130,7 +132,8 @@ impl Gate {
         self.rate.bits_per_second
     }
 
-    /// RFC 6298, of samples as they are. noq has the same, less what the peer says that it waited, but shows the mean only.
+    /// Takes a sample as in RFC 6298, without correction. noq does the same with samples less the
+    /// peer's delay, but shows only the mean.
     fn sample(&mut self, sample: Duration) {
         self.latest_rtt = sample;
         self.min_rtt = if self.smoothed.is_none() { sample } else { self.min_rtt.min(sample) };
@@ -143,7 +146,7 @@ impl Gate {
         self.news.rtt = Some(sample);
     }
 
-    /// Whether too little was in flight to say anything of the window: less than half of it.
+    /// True if too little was in flight to judge the window: less than half of it.
     fn is_unused(&self) -> bool {
         self.flight_at_ack.unwrap_or(self.in_flight) * 2 < self.window()
     }
@@ -165,7 +168,7 @@ impl Rate {
     }
 }
 
-/// A path's gate, which noq's path and ours have in common.
+/// A path's controller, which noq's path and ours share.
 #[derive(Clone, Debug)]
 pub(super) struct Shared(Arc<Mutex<Gate>>);
 
@@ -174,7 +177,7 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Of a path of noq's.
+    /// Returns the controller of one of noq's paths.
     pub(super) fn of(controller: &dyn Controller) -> Option<Self> {
         controller.clone_box().into_any().downcast::<Self>().ok().map(|shared| *shared)
     }
@@ -196,7 +199,7 @@ impl Controller for Shared {
     }
 
     fn on_cwnd_limited(&mut self) {
-        // By the window or by the gate: the one behind it judges for itself.
+        // The limit was the true window or the hidden one: the wrapped controller judges by itself.
         self.lock().refused = true;
     }
 
@@ -213,7 +216,7 @@ impl Controller for Shared {
         let before = gate.in_flight;
         gate.flight_at_ack.get_or_insert(before);
         gate.in_flight = before.saturating_sub(bytes);
-        // They come in the order of their numbers.
+        // noq reports them in the order of their numbers.
         gate.newest = Some(now.saturating_duration_since(sent));
         gate.news.acked += 1;
         if gate.reduced_at.is_some_and(|at| sent > at) {
@@ -291,7 +294,7 @@ impl Controller for Shared {
         }
     }
 
-    /// Without pacing: what a scheduler decides leaves now.
+    /// No pacing: packets leave when the scheduler decides.
     fn metrics(&self) -> ControllerMetrics {
         let mut metrics = ControllerMetrics::default();
         metrics.congestion_window = u64::MAX;
@@ -311,7 +314,7 @@ impl Controller for Shared {
     }
 }
 
-/// Makes gates in front of what another factory makes.
+/// Wraps the controllers of another factory.
 pub(super) struct Gates(pub(super) Arc<dyn ControllerFactory + Send + Sync>);
 
 impl fmt::Debug for Gates {

@@ -1,4 +1,4 @@
-//! One connection of noq's, with its endpoint.
+//! A connection of noq's, with its endpoint.
 
 use crate::link::Outgoing;
 use bytes::BytesMut;
@@ -12,7 +12,7 @@ pub(super) struct Line {
     endpoint: Endpoint,
     handle: ConnectionHandle,
     pub(super) noq: Connection,
-    /// The local address that the handshake leaves from.
+    /// Index of the local address of the handshake.
     pub(super) first: usize,
 }
 
@@ -25,7 +25,7 @@ impl Line {
         Self { endpoint, handle, noq, first }
     }
 
-    /// Takes a UDP datagram; whether it was for this connection.
+    /// Handles a UDP datagram. Returns true if it belongs to this connection.
     pub(super) fn handle_datagram(
         &mut self,
         now: Instant,
@@ -44,7 +44,7 @@ impl Line {
         }
     }
 
-    /// After any input: timers, and what noq has to tell its endpoint and us.
+    /// Handles timers and noq's events, after any input. Events for the caller go to `tell`.
     pub(super) fn work(&mut self, now: Instant, mut tell: impl FnMut(Event)) {
         if self.noq.poll_timeout().is_some_and(|due| due <= now) {
             self.noq.handle_timeout(now);
@@ -59,7 +59,8 @@ impl Line {
         }
     }
 
-    /// What leaves next, of so many packets at most, and from which of these local addresses; `false` if that is nothing.
+    /// Appends the next datagrams, at most `most`, with the index of their local address. Returns
+    /// false if there are none.
     pub(super) fn transmit(
         &mut self,
         now: Instant,
@@ -73,7 +74,7 @@ impl Line {
             None => Some(self.first),
             Some(ip) => locals.iter().position(|local| *local == ip),
         };
-        // An address that is there no more: whatever leaves from it is lost.
+        // Datagrams from an address that no longer exists are lost.
         if let Some(path) = path {
             let segment = transmit.segment_size;
             out.push(Outgoing { path, remote: transmit.destination, source: None, bytes, segment });

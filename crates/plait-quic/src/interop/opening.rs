@@ -1,4 +1,5 @@
-//! How a connection begins: handshakes from one local address after the other until one is done, and what noq is told.
+//! Beginning of a connection: handshakes from one local address after the other until one is done,
+//! and noq's configuration.
 
 use super::connection::{Connection, Event};
 use super::gate::{Gates, Shared};
@@ -16,11 +17,12 @@ use plait_transport::wire::quic::{self, TransportParameters};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The handshake is tried from the next local address after so long (RFC 8305 §5), and from all of them again and again.
+/// Time after which the handshake is tried from the next local address (RFC 8305 §5). After the
+/// last address the first one is next.
 const NEXT_ADDRESS: Duration = Duration::from_millis(250);
 
 impl<W: Scheduler> Connection<W> {
-    /// Another handshake, from the next local address.
+    /// Begins another handshake, from the next local address.
     pub(super) fn attempt(&mut self, now: Instant) {
         let Some((_, first)) = self.next_attempt.filter(|(due, _)| *due <= now) else { return };
         if !self.attempts.iter().any(|attempt| attempt.first == first) {
@@ -35,7 +37,7 @@ impl<W: Scheduler> Connection<W> {
         self.next_attempt = Some((now + NEXT_ADDRESS, (first + 1) % self.locals.len()));
     }
 
-    /// The first handshake that is done makes the connection; the others are given up.
+    /// Makes the first finished handshake the connection, and gives up the others.
     pub(super) fn shake_hands(&mut self, now: Instant) {
         let mut done = None;
         for (at, attempt) in self.attempts.iter_mut().enumerate() {
@@ -85,7 +87,7 @@ impl<W: Scheduler> Connection<W> {
             }
         }
         if let Some(gate) = gate {
-            // What the handshake left in flight is acknowledged by its end.
+            // The end of the handshake acknowledges its data in flight.
             gate.lock().waiting_since = None;
             self.lanes[first].open = Some((noq_proto::PathId::ZERO, gate));
             self.works(now, first);
@@ -95,7 +97,7 @@ impl<W: Scheduler> Connection<W> {
     }
 }
 
-/// noq's part.
+/// noq's configuration.
 pub(super) fn transport(settings: &Settings) -> Result<TransportConfig, Error> {
     let window = VarInt::from_u64(settings.window).unwrap_or(VarInt::MAX);
     let idle = u32::try_from(settings.patience.as_millis()).unwrap_or(u32::MAX);
@@ -117,7 +119,7 @@ pub(super) fn transport(settings: &Settings) -> Result<TransportConfig, Error> {
     Ok(config)
 }
 
-/// noq's own controllers, which are those that its losses are told to.
+/// Returns one of noq's own controllers, which are told of noq's losses.
 fn controller(settings: &Settings) -> Result<Arc<dyn ControllerFactory + Send + Sync>, Error> {
     match settings.congestion {
         Algorithm::Cubic => {
@@ -139,7 +141,7 @@ fn controller(settings: &Settings) -> Result<Arc<dyn ControllerFactory + Send + 
     }
 }
 
-/// What TLS says, or the peer's program, is meant: no other local address changes it.
+/// True if TLS, or the peer's program, has decided: another local address changes nothing.
 fn is_final(reason: &ConnectionError) -> bool {
     matches!(
         reason,

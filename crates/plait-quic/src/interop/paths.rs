@@ -1,5 +1,6 @@
-//! The paths of a connection: opened, given up, and opened anew; and which of them stand by, as this end and its peer tell each other
-//! (draft-ietf-quic-multipath-21, PATH_STATUS_BACKUP and PATH_STATUS_AVAILABLE).
+//! The paths of a connection: opening, giving up, and opening anew. This end and its peer also tell
+//! each other which paths are backups (draft-ietf-quic-multipath-21, PATH_STATUS_BACKUP and
+//! PATH_STATUS_AVAILABLE).
 
 use super::connection::{Connection, Event};
 use super::gate::Shared;
@@ -16,7 +17,7 @@ use std::time::Instant;
 const UNSTABLE: VarInt = VarInt::from_u32(0x3e76);
 
 impl<W: Scheduler> Connection<W> {
-    /// Local addresses have changed: see [`Reroute`].
+    /// Handles a change of local addresses: see [`Reroute`].
     pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
         match *reroute {
             Reroute::Added(local, terms) => self.add(now, local, terms),
@@ -27,7 +28,7 @@ impl<W: Scheduler> Connection<W> {
                 self.relocate(now, path, local, None);
             }
             Reroute::Gone(path) => self.lose(now, path),
-            // noq searches the MTU of each path.
+            // noq itself searches the MTU of each path.
             Reroute::Limited { path, bytes, .. } if bytes < *MTUS.start() => {
                 self.handle_failure(path, &format!("it carries {bytes} bytes; QUIC needs {}", MTUS.start()));
             }
@@ -56,7 +57,7 @@ impl<W: Scheduler> Connection<W> {
         self.open_paths(now);
     }
 
-    /// This machine knows that a path is not there: it is given up at once, if another one works.
+    /// Gives up a path at once that is gone, as this machine knows, if another path works.
     fn lose(&mut self, now: Instant, path: usize) {
         let others = self.lanes.iter().enumerate().any(|(other, lane)| other != path && lane.works);
         let Some(lane) = self.lanes.get_mut(path).filter(|lane| others && lane.works) else { return };
@@ -78,18 +79,18 @@ impl<W: Scheduler> Connection<W> {
         self.open_paths(now);
     }
 
-    /// A path carries data from now on.
+    /// Notes that a path carries data from now on.
     pub(super) fn works(&mut self, now: Instant, path: usize) {
         let lane = &mut self.lanes[path];
         (lane.works, lane.trouble) = (true, None);
         lane.opened += 1;
-        // The peer wants to know that it works, too, and may have asked already.
+        // The peer must learn that the path works, too, and may have asked already.
         lane.due = Some(now);
         self.events.push_back(Event::Opened(path));
         self.untold.push(Told::PathUp { path: PathId(path as u8) });
     }
 
-    /// A path carries nothing any more.
+    /// Notes that a path carries no data any more.
     fn fails(&mut self, now: Instant, path: usize, trouble: String) {
         let lane = &mut self.lanes[path];
         if std::mem::take(&mut lane.works) {
@@ -114,7 +115,7 @@ impl<W: Scheduler> Connection<W> {
                 }
             }
             PathEvent::RemoteStatus { id, .. } => {
-                // Frames overtake each other: noq knows which one is the newest.
+                // Frames may arrive out of order: noq knows the newest one.
                 let status = self.line.as_ref().and_then(|line| line.noq.remote_path_status(id));
                 if let Some(path) = find(&self.lanes, id) {
                     self.lanes[path].set_back = status == Some(PathStatus::Backup);
@@ -124,7 +125,8 @@ impl<W: Scheduler> Connection<W> {
         }
     }
 
-    /// The peer is told which paths stand by: those that are to, while another one works. noq itself sends no data on them then, so the last ones that work do not stand by.
+    /// Tells the peer which paths are backups while another path works. noq itself sends no data on
+    /// backups, so the last working paths are none.
     pub(super) fn tell_statuses(&mut self, now: Instant) {
         if !self.terms.iter().any(|terms| terms.backup) {
             return;
@@ -147,7 +149,7 @@ impl<W: Scheduler> Connection<W> {
         }
     }
 
-    /// Paths that are not open and are to be.
+    /// Opens paths that are due, and closes former ones.
     pub(super) fn open_paths(&mut self, now: Instant) {
         let Some(line) = &mut self.line else { return };
         for lane in &mut self.lanes {
@@ -165,7 +167,7 @@ impl<W: Scheduler> Connection<W> {
                     Err(error) => lane.close(now + RETRY, error.to_string()),
                 }
             }
-            // The last path is not given up before there is another one.
+            // The last path is not closed before another one is open.
             if let Some(left) = lane.left
                 && !matches!(line.noq.close_path(now, left, UNSTABLE), Err(ClosePathError::LastOpenPath))
             {
@@ -175,8 +177,9 @@ impl<W: Scheduler> Connection<W> {
         }
     }
 
-    /// Paths that owe an acknowledgement for too long are given up. If all do, the lowest one is, because a peer may send all
-    /// acknowledgements there; then the others have time again.
+    /// Gives up paths that owe an acknowledgement for too long. If all paths do, only the lowest
+    /// one is given up, because a peer may send all acknowledgements there. The other paths then
+    /// get more time.
     pub(super) fn give_up_silent(&mut self, now: Instant) {
         let working = self.lanes.iter().filter(|lane| lane.works).count();
         let silent = |lane: &Lane| lane.silent_at().is_some_and(|at| at <= now);

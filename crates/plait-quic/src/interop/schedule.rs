@@ -1,4 +1,4 @@
-//! What leaves now: the scheduler is asked, and noq is polled with one gate open.
+//! Sending: the scheduler decides, and noq is polled with the window of one path.
 
 use super::connection::Connection;
 use super::facts;
@@ -11,7 +11,7 @@ use plait_sched::{
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-/// Decisions for one call at most: a scheduler that answers without end is not asked on.
+/// Most decisions of one call, in case a scheduler answers without end.
 const MOST: usize = 1 << 16;
 
 /// Decisions for one path that are carried out together.
@@ -21,18 +21,18 @@ struct Run {
     segments: usize,
 }
 
-/// What came of asking noq with a gate open.
+/// Result of polling noq with the window of one path.
 enum Left {
-    /// All that was to leave did.
+    /// Packets were sent.
     All,
-    /// noq has no data any more.
+    /// noq has no more data.
     Nothing,
-    /// There was less room than it seemed.
+    /// There is less room than expected.
     NoRoom,
 }
 
 impl<W: Scheduler> Connection<W> {
-    /// Everything that leaves now, once the handshake is done.
+    /// Sends everything that leaves now, once the handshake is done.
     pub(super) fn send(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         self.tell_statuses(now);
         self.shut();
@@ -41,7 +41,7 @@ impl<W: Scheduler> Connection<W> {
             self.send_control(now, Opening::Forced, out);
         }
         if !self.is_refused() {
-            // With nothing that asks for a window there is no data, and nothing that had to wait for it.
+            // Nothing needs a window: there is no data, and no frame that waits for it.
             self.backlog = 0;
             for lane in &mut self.lanes {
                 lane.due = Some(now + KEEP_ALIVE);
@@ -52,23 +52,25 @@ impl<W: Scheduler> Connection<W> {
         let before = out.len();
         self.schedule(now, out);
         if self.backlog == 0 && out.len() == before && self.is_refused() {
-            // Control frames alone, which nobody decides about.
+            // Only control frames are left, which need no decision.
             self.send_control(now, Opening::Open, out);
         }
     }
 
-    /// All gates are shut, and have refused nothing.
+    /// Hides the windows of working paths, and clears all refusals.
     fn shut(&mut self) {
         for lane in &self.lanes {
             let Some(gate) = lane.gate() else { continue };
             let mut gate = gate.lock();
-            // What validates a path waits for a window while there is data, though data does not leave on it yet.
+            // Path validation needs a window while there is data, though the path carries no data
+            // yet.
             gate.opening = if lane.works { Opening::Shut } else { Opening::Open };
             gate.refused = false;
         }
     }
 
-    /// A packet on each path that had none for long: what concerns the path alone waits behind its gate while there is data.
+    /// Sends a packet on each path that had none for long. While there is data, frames about the
+    /// path itself would wait for a decision.
     fn keep_alive(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         for index in 0..self.lanes.len() {
             let lane = &mut self.lanes[index];
@@ -83,14 +85,15 @@ impl<W: Scheduler> Connection<W> {
         self.lanes.iter().filter_map(Lane::gate).any(|gate| gate.lock().refused)
     }
 
-    /// What noq sends with the gates as they are.
+    /// Sends packets with the windows that noq sees now.
     fn drain(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         let (Some(line), burst) = (&mut self.line, self.burst) else { return };
         while line.transmit(now, burst, &self.locals, out) {}
         self.count(now);
     }
 
-    /// A packet on a path that is not in doubt, if there is one: what tells the peer of paths must not wait for a decision.
+    /// Sends a packet on a path that is not doubtful, if there is one. Frames about paths must not
+    /// wait for a decision.
     fn send_control(&mut self, now: Instant, opening: Opening, out: &mut Vec<Outgoing>) {
         let doubtful = self.doubtful(now);
         let sure = self.lanes.iter().zip(&doubtful).any(|(lane, doubtful)| lane.works && !doubtful);
@@ -104,7 +107,7 @@ impl<W: Scheduler> Connection<W> {
         self.drain(now, out);
     }
 
-    /// What left since the last look is none of the backlog any more, and what was lost is.
+    /// Updates the backlog: subtracts the bytes that left, and adds lost bytes.
     pub(super) fn count(&mut self, now: Instant) {
         for index in 0..self.lanes.len() {
             let news = self.lanes[index].news(now);
@@ -125,7 +128,7 @@ impl<W: Scheduler> Connection<W> {
         let mut run: Option<Run> = None;
         for _ in 0..MOST {
             if self.known.unassigned == 0 {
-                // As far as that is reckoned: noq knows.
+                // The backlog is an estimate: only noq knows.
                 let Some(run) = run.take() else { break };
                 if self.carry_out(now, run, out) {
                     continue;
@@ -141,7 +144,7 @@ impl<W: Scheduler> Connection<W> {
                     self.wait_until = until;
                     break;
                 }
-                // What it did not say that it needs it does not get.
+                // Decisions beyond the declared needs have no effect.
                 _ => break,
             };
             let room = self.facts.get(path).filter(|path| path.is_usable()).map_or(0, Path::room);
@@ -162,7 +165,7 @@ impl<W: Scheduler> Connection<W> {
         }
     }
 
-    /// The facts as they are once these segments have left.
+    /// Updates the facts as if these segments had left.
     fn assigned(&mut self, path: usize, segments: u32) {
         self.facts[path].in_flight += segments;
         self.known.unassigned -= u64::from(segments);
@@ -170,7 +173,7 @@ impl<W: Scheduler> Connection<W> {
         self.known.next_segment += u64::from(segments);
     }
 
-    /// Packets leave on a path, as many as were decided; whether there is more to decide about.
+    /// Sends as many packets on a path as were decided. Returns true if there is more to decide.
     fn carry_out(&mut self, now: Instant, run: Run, out: &mut Vec<Outgoing>) -> bool {
         let mut to_go = run.segments;
         while let Some(most) = NonZeroUsize::new(to_go) {
@@ -223,7 +226,7 @@ impl<W: Scheduler> Connection<W> {
         }
     }
 
-    /// All facts are those of now.
+    /// Updates all facts.
     pub(super) fn update(&mut self, now: Instant) {
         let doubtful = self.doubtful(now);
         for lane in &mut self.lanes {
@@ -234,7 +237,7 @@ impl<W: Scheduler> Connection<W> {
         self.known = self.connection_facts();
     }
 
-    /// Which paths owe an acknowledgement for longer than one takes.
+    /// Tells for each path whether it owes an acknowledgement for longer than one takes.
     pub(super) fn doubtful(&self, now: Instant) -> Vec<bool> {
         self.lanes.iter().map(|lane| lane.doubtful_at().is_some_and(|at| at <= now)).collect()
     }
@@ -247,7 +250,7 @@ impl<W: Scheduler> Connection<W> {
         Facts {
             unassigned: backlog.max(1) + self.more / each,
             next_segment: self.next_segment,
-            // What noq has taken is admitted.
+            // The window admits the data that noq has taken.
             window_left: window.saturating_sub(in_flight).max(backlog.max(1)),
             window,
             send_buffer_left: u64::MAX,
@@ -257,7 +260,7 @@ impl<W: Scheduler> Connection<W> {
         }
     }
 
-    /// As if what is in flight were what was sent last.
+    /// Assumes that the data in flight is the data sent last.
     fn oldest(&self, in_flight: u64) -> Option<Outstanding> {
         let waits = |lane: &Lane| lane.gate().and_then(|gate| gate.lock().waiting_since);
         let paths = self.lanes.iter().enumerate();
@@ -267,7 +270,7 @@ impl<W: Scheduler> Connection<W> {
         Some(Outstanding::new(self.next_segment.saturating_sub(in_flight), path, carried))
     }
 
-    /// What is to be told of a path's packets.
+    /// Notes the events of a path's packets for the scheduler.
     fn happened(&mut self, path: PathId, news: &News, again: bool) {
         let mut note = |event: Event| {
             if self.interest.covers(&event) {
@@ -287,7 +290,7 @@ impl<W: Scheduler> Connection<W> {
         }
     }
 
-    /// Tells the scheduler of what happened, which the facts contain.
+    /// Tells the scheduler all noted events, which the facts already include.
     pub(super) fn tell(&mut self) {
         for event in self.untold.drain(..) {
             self.scheduler.on_event(&event, &self.known, &self.facts);

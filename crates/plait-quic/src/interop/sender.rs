@@ -1,4 +1,5 @@
-//! A transfer over one stream, with the messages of mode full ([`hello`](crate::hello), [records](crate::files::records)).
+//! A transfer over one stream, with the messages of mode full ([`hello`](crate::hello),
+//! [records](crate::files::records)).
 //!
 //! ```text
 //! sender    Hello · records
@@ -20,32 +21,33 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Bytes that are read of the source at once, and that noq has at least while there are more.
+/// Bytes of one read of the source. noq holds at least as many while there are more.
 const CHUNK: usize = 256 << 10;
 
-/// The sending end of the application `S`, on the paths that `W` decides for.
+/// The sending end of the application `S`, with the scheduler `W`.
 pub struct Sender<S, W = Builtin> {
     settings: Settings,
     connection: Connection<W>,
     hello: Hello,
     application: S,
     stream: Option<StreamId>,
-    /// What the receiver said.
+    /// Bytes that arrived from the receiver.
     heard: Vec<u8>,
     reply: Option<Reply>,
-    /// Bytes of the application's stream that were read.
+    /// Bytes that were read of the application's stream.
     read: u64,
-    /// Of these, what noq has not taken yet, from a place on.
+    /// Last bytes read, of which noq has taken the first `taken`.
     buffer: Vec<u8>,
     taken: usize,
     outcome: Option<Result<(), Error>>,
 }
 
 impl<S: Application, W: Scheduler> Sender<S, W> {
-    /// An end that has sent nothing yet.
+    /// Creates an end that has sent nothing yet.
     ///
     /// # Errors
-    /// [`Error::Setting`] for what is out of bounds, and for a scheduler that [cannot decide here](super::check); [`Error::Tls`].
+    /// [`Error::Setting`] if a setting is out of bounds, or if the scheduler [cannot decide
+    /// here](super::check); [`Error::Tls`].
     pub fn new(
         now: Instant,
         settings: Settings,
@@ -84,7 +86,8 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         })
     }
 
-    /// Takes UDP datagrams that came together to a path's local address, of `each` bytes but for the last.
+    /// Handles UDP datagrams that arrived together at a path's local address, of `each` bytes
+    /// except the last.
     pub fn handle_datagrams(
         &mut self,
         now: Instant,
@@ -97,23 +100,24 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         self.work();
     }
 
-    /// Call when [`Sender::next_wakeup`] has come; harmless at any other time.
+    /// Handles timers. Call it when [`Sender::next_wakeup`] has come; it is harmless at any other
+    /// time.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.connection.handle_timeout(now);
         self.work();
     }
 
-    /// The network takes nothing more from a path's local address.
+    /// Notes that the network takes nothing more from a path's local address.
     pub fn handle_failure(&mut self, path: usize, trouble: &str) {
         self.connection.handle_failure(path, trouble);
     }
 
-    /// The peer cannot be reached, as the network says.
+    /// Ends the transfer: the network reports that the peer cannot be reached.
     pub fn give_up(&mut self, reason: String) {
         self.end(Err(Error::Absent(reason)));
     }
 
-    /// A path's packets leave from another address from now on.
+    /// Handles a change of local addresses: see [`Reroute`].
     pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
         self.connection.reroute(now, reroute);
     }
@@ -162,7 +166,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         }
     }
 
-    /// The receiver has answered.
+    /// Begins the transfer when the receiver has answered.
     fn begin(&mut self, reply: Option<Reply>) {
         let Some(Reply { window }) = reply else { return };
         self.reply = reply;
@@ -190,12 +194,13 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         self.outcome.get_or_insert(outcome);
     }
 
-    /// Ends it before its end: [`Error::Stopped`]. The receiver is told by what [`Sender::transmit`] gives.
+    /// Stops the transfer early: [`Error::Stopped`]. The datagrams of [`Sender::transmit`] tell the
+    /// receiver.
     pub fn stop(&mut self) {
         self.end(Err(Error::Stopped));
     }
 
-    /// noq has enough to send, or all that there is; whether it got something.
+    /// Gives noq enough data to send, or all that there is. Returns true if noq got some.
     fn top_up(&mut self, now: Instant) -> Result<bool, Error> {
         let Some(id) = self.stream.filter(|_| self.reply.is_some()) else {
             return Ok(false);
@@ -224,7 +229,8 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         Ok(any)
     }
 
-    /// All datagrams that leave now. Once there is an [`Sender::outcome`] it closes the connection: then send these, and stop.
+    /// Appends all datagrams that leave now. Once there is an [`Sender::outcome`], it closes the
+    /// connection: send these datagrams, and stop.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         loop {
             let more = match self.top_up(now) {
@@ -238,46 +244,46 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
                 self.connection.close(now, DONE, "done");
             }
             self.connection.transmit(now, out);
-            // What is left in noq waits for room.
+            // The data in noq waits for room.
             if !more || self.connection.backlog() >= CHUNK as u64 {
                 return;
             }
         }
     }
 
-    /// When [`Sender::handle_timeout`] must be called next.
+    /// Returns the time at which [`Sender::handle_timeout`] must be called next.
     pub fn next_wakeup(&self) -> Option<Instant> {
         let application = self.application.next_wakeup().filter(|_| self.reply.is_some());
         [self.connection.next_wakeup(), application].into_iter().flatten().min()
     }
 
-    /// How it ended, once it has: `Ok` if the receiver has the file, by its SHA-256.
+    /// Returns the outcome, once there is one: `Ok` if the receiver has the file, by its SHA-256.
     pub fn outcome(&self) -> Option<&Result<(), Error>> {
         self.outcome.as_ref()
     }
 
-    /// Likewise, taken.
+    /// Returns the outcome, and consumes the sender.
     pub fn into_outcome(self) -> Option<Result<(), Error>> {
         self.outcome
     }
 
-    /// The application.
+    /// Returns the application.
     pub fn application(&self) -> &S {
         &self.application
     }
 
-    /// Bytes of its stream that the receiver has, as far as that is known.
+    /// Bytes of the application's stream that the receiver has, as far as known.
     fn acknowledged(&self) -> u64 {
         let held = self.connection.unacknowledged() + (self.buffer.len() - self.taken) as u64;
         self.read.saturating_sub(held)
     }
 
-    /// What happened so far.
+    /// Returns the connection's counters.
     pub fn counters(&self) -> Counters {
         self.connection.counters()
     }
 
-    /// The paths.
+    /// Returns the state of the paths.
     pub fn progress(&self) -> Vec<Progress> {
         self.connection.progress()
     }

@@ -3,7 +3,8 @@ use plait_sched::PathId;
 
 const COUNTED: u64 = 1_000;
 
-/// A path as a sender sees it, over a link of so many packets per second: time goes by in steps of a millisecond.
+/// A path as a sender sees it, over a link of `per_second` packets per second, in steps of a
+/// millisecond.
 struct Link {
     now: Time,
     measure: Measure,
@@ -18,7 +19,8 @@ impl Link {
         Self { now: Time::ZERO, measure, totals: PathTotals::default(), per_second, arrived: 0.0 }
     }
 
-    /// For so many milliseconds packets arrive at this share of the rate, and each waits so long; `lost` are lost at the end of each tenth of a second.
+    /// Runs the link for `millis` milliseconds. Packets arrive at `share` of the rate, and each
+    /// waits `waits` milliseconds. At the end of each tenth of a second, `lost` packets are lost.
     fn run(&mut self, millis: u64, share: f64, waits: u64, lost: u64) {
         for step in 0..millis {
             self.now += Duration::from_millis(1);
@@ -59,7 +61,7 @@ fn a_busy_path_delivers_its_capacity() {
     assert_eq!(known[0].round_trip, Duration::from_millis(20));
     assert_eq!(known[0].recent, Duration::from_millis(30));
     assert_eq!((known[0].queue, known[0].overflowed), (Duration::from_millis(10), false));
-    // When less is to be sent again, the capacity is still known.
+    // The capacity stays known when less data is sent later.
     link.run(300, 0.2, 0, 0);
     assert!(is_near(link.measured().rate_bps, 1e7, 0.05), "{:?}", link.measured());
 }
@@ -91,20 +93,21 @@ fn losses_beside_an_empty_queue_are_the_wires() {
     let mut link = Link::new(1_000.0);
     link.run(500, 1.0, 40, 0);
     link.run(200, 1.0, 5, 0);
-    // Two of a hundred and two.
+    // Two of 102 packets are lost.
     link.run(3_000, 1.0, 5, 2);
     let lossy = link.measured();
     assert!(is_near(lossy.loss, 2.0 / 102.0, 0.1), "{lossy:?}");
     assert!(!lossy.overflowed);
-    // What a wire loses it has carried.
+    // Lost packets have used the path's capacity, too.
     assert!(is_near(lossy.rate_bps, 1.02e7, 0.05), "{lossy:?}");
-    // Overflows do not change that, neither then nor for two round trips.
+    // Overflows do not change the share of losses, neither at once nor for two round trips.
     link.run(300, 1.0, 45, 30);
     link.run(90, 1.0, 5, 0);
     assert!(is_near(link.measured().loss, lossy.loss, 1e-9));
 }
 
-/// Packets that leave together overflow a short queue. When the next ones come back and tell, it has drained.
+/// Packets that leave together overflow a short queue. When acknowledgements of later packets
+/// reveal the loss, the queue has drained.
 #[test]
 fn losses_that_are_found_after_the_queue_has_drained_are_its_own() {
     let mut link = Link::new(1_000.0);

@@ -1,4 +1,4 @@
-//! What a connection says first, and what it is answered.
+//! First message of a connection, and its answer.
 
 use super::Receiver;
 use crate::clients::{Allowance, Guest, Limits};
@@ -11,10 +11,10 @@ use noq_proto::ConnectionHandle;
 use plait_transport::endpoint::Side;
 use std::time::{Duration, Instant};
 
-/// Another sender of the same takes over from one that was not heard for so long.
+/// Time of silence after which another sender of the same files takes over.
 const SILENT: Duration = Duration::from_secs(2);
 
-/// An offer that nobody has answered, and the paths that wait for that.
+/// An offer without an answer, and the paths that wait for it.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) from: Guest,
@@ -24,7 +24,7 @@ pub(super) struct Waiting {
 }
 
 impl Receiver {
-    /// A connection has said who it is.
+    /// Handles the greeting of a connection.
     pub(super) fn greet(&mut self, now: Instant, handle: ConnectionHandle, hello: Hello, from: Guest) {
         let (id, path) = (hello.session, usize::from(hello.path));
         if hello.offer.is_question() {
@@ -67,7 +67,7 @@ impl Receiver {
                 self.join(now, handle, &id, path);
             }
         } else if let Some(waiting) = self.waiting.get_mut(&id) {
-            // As many as there are paths, and one more for each that is opened anew meanwhile.
+            // One handle for each path, and one more whenever a path is opened anew meanwhile.
             waiting.handles.push(handle);
         } else {
             let (offer, guest) = (hello.offer.clone(), from.clone());
@@ -76,7 +76,7 @@ impl Receiver {
         }
     }
 
-    /// Transfers of a client, those included that were not answered yet.
+    /// Number of a client's transfers, including offers without an answer.
     fn transfers_of(&self, client: usize) -> usize {
         let waiting = self.waiting.values().map(|waiting| &waiting.from);
         let streamed = self.streamed.values().map(|streamed| &streamed.from);
@@ -84,8 +84,9 @@ impl Receiver {
         waiting.chain(streamed).chain(transfers).filter(|from| from.number == client).count()
     }
 
-    /// Ends a silent transfer if the same client sends the same files anew: in a session that is heard, or that
-    /// began after the silent one was last heard. The new sender is silent, too, while it waits for an answer.
+    /// Ends a silent transfer if the same client sends the same files in another session. The other
+    /// session is not silent, or began after the silent one was last heard. A new sender is silent,
+    /// too, while it waits for an answer.
     pub(super) fn give_way(&mut self, now: Instant, new: Option<(&Hello, &Guest)>) {
         let silent = |transfer: &Transfer| now.saturating_duration_since(transfer.heard_at) >= SILENT;
         let is_same = |transfer: &Transfer, hello: &Hello, from: &Guest| {
@@ -107,7 +108,7 @@ impl Receiver {
         }
     }
 
-    /// Answers an offer: it is wanted.
+    /// Accepts an offer.
     pub fn accept(&mut self, now: Instant, id: &Id) {
         let Some(hello) = self.waiting.get(id).map(|waiting| &waiting.hello) else { return };
         if let Some(handle) = self.waits_for_stream(id) {
@@ -135,7 +136,7 @@ impl Receiver {
         }
     }
 
-    /// A path of a transfer works.
+    /// Adds a working path to a transfer.
     fn join(&mut self, now: Instant, handle: ConnectionHandle, id: &Id, path: usize) {
         let Some(transfer) = self.transfers.get_mut(id) else { return };
         transfer.heard_at = now;

@@ -1,4 +1,4 @@
-//! A transfer on a QUIC stream. QUIC takes the place of the transport.
+//! A transfer on a QUIC stream. QUIC replaces the transport.
 
 use super::{Event, Id, Receiver, Summary};
 use crate::clients::Guest;
@@ -8,7 +8,7 @@ use crate::hello::Hello;
 use noq_proto::{ConnectionHandle, PathId};
 use std::time::{Duration, Instant};
 
-/// A transfer that arrives.
+/// An incoming transfer on a stream.
 #[derive(Debug)]
 pub(super) struct Streamed {
     pub(super) from: Guest,
@@ -17,21 +17,21 @@ pub(super) struct Streamed {
     begun: Instant,
     pub(super) heard_at: Instant,
     pub(super) got: u64,
-    /// When something was handed on last, and the longest time between.
+    /// Time of the last delivery, and the longest time between two deliveries.
     delivered_at: Option<Instant>,
     longest_gap: Duration,
-    /// Bytes of UDP datagrams by path, in the order in which these were seen.
+    /// Bytes of UDP datagrams by path, in the order in which the paths appeared.
     pub(super) paths: Vec<u64>,
-    /// QUIC's numbers of them.
+    /// QUIC's identifiers of these paths.
     ids: Vec<PathId>,
-    /// Bytes for the sender that QUIC has no room for yet.
+    /// Bytes for the sender for which QUIC has no room yet.
     pub(super) unsaid: Vec<u8>,
-    /// The outcome of the transfer, with its time.
+    /// Outcome of the transfer, with its time.
     pub(super) concluded: Option<(Instant, Result<(), Error>)>,
 }
 
 impl Receiver {
-    /// The connection of an offer that nobody has answered, if it is one on a stream.
+    /// Returns the connection of an offer without an answer, if the offer is on a stream.
     pub(super) fn waits_for_stream(&self, id: &Id) -> Option<ConnectionHandle> {
         let handle = *self.waiting.get(id)?.handles.first()?;
         self.door.is_streamed(handle).then_some(handle)
@@ -60,7 +60,7 @@ impl Receiver {
         }
     }
 
-    /// Takes new bytes of a transfer.
+    /// Reads new bytes of a transfer.
     pub(super) fn pull(&mut self, now: Instant, handle: ConnectionHandle, id: &Id) {
         let Some(streamed) = self.streamed.get_mut(id).filter(|streamed| streamed.handle == handle) else {
             return;
@@ -88,7 +88,7 @@ impl Receiver {
         }
     }
 
-    /// The connection is gone, and with it the transfer, which may go on with another one.
+    /// Ends a transfer whose connection is lost. Another connection may continue the transfer.
     pub(super) fn part_stream(&mut self, now: Instant, id: &Id, done: bool) {
         let Some(streamed) = self.streamed.get_mut(id) else { return };
         let outcome = streamed.outcome().unwrap_or_else(|| {
@@ -100,7 +100,8 @@ impl Receiver {
         self.end(now, id, outcome);
     }
 
-    /// Those of which nothing was heard for too long. What was told to a sender stays true if only its last word got lost.
+    /// Returns the transfers that were silent for too long, with their outcomes. A concluded
+    /// transfer keeps its outcome, because only the sender's last message may be lost.
     pub(super) fn silent_streams(&mut self, now: Instant) -> Vec<(Id, Result<Summary, Error>)> {
         let patience = self.settings.patience;
         let late = |streamed: &Streamed| now.saturating_duration_since(streamed.heard_at) >= patience;
@@ -111,7 +112,7 @@ impl Receiver {
 }
 
 impl Streamed {
-    /// Says as much to the sender as there is room for.
+    /// Writes as many queued bytes to the sender as there is room for.
     pub(super) fn say(&mut self, door: &mut Door) {
         if !self.unsaid.is_empty() {
             let count = door.say(self.handle, &self.unsaid);

@@ -1,10 +1,12 @@
-//! Recordings: what happened at the end that sends, written down as it happens.
+//! Recordings: events of the sending end, written to a file as they happen.
 //!
-//! What is recorded is what an [`Observer`] hears and, every [`INTERVAL`], how windows stand. It goes into a file row by row, so that memory does
-//! not grow with the transfer, and a transfer that breaks off leaves all of it up to some moments before. [`read`] takes it apart again, and
-//! `result` (feature `simulation`) tells the simulator's recorder of it, which makes the tables and metrics of it that every engine has.
+//! A recording has the events that an [`Observer`] hears and, every [`INTERVAL`], the state of the
+//! windows. It is written row by row, so memory does not grow with the transfer. If a transfer
+//! breaks off, only the last moments are missing. [`read`] reads a recording. `result` (feature
+//! `simulation`) passes it to the simulator's recorder, which makes the same tables and metrics as
+//! for every engine.
 //!
-//! Only this end is known: what arrived, and when, is what acknowledgements tell.
+//! Only this end is known: acknowledgements tell about arrivals and their times.
 
 pub mod read;
 #[cfg(feature = "simulation")]
@@ -17,31 +19,32 @@ use rows::{Rows, put};
 use std::fmt;
 use std::io::{self, Write};
 
-/// What a recording is called in its folder.
+/// Name of a recording in its folder.
 pub const RECORDING: &str = "recording";
 
-/// The first bytes of a recording.
+/// First bytes of a recording.
 const MAGIC: &[u8] = b"plait-recording 1\n";
 
-/// Between two looks at windows.
+/// Interval between two looks at the windows.
 pub const INTERVAL: Duration = Duration::from_millis(10);
 
-/// Transmissions of a recording at most: of more, it has the beginning. It is some 1.2 GB of a file.
+/// Most transmissions of a recording, which has only the beginning of a longer transfer. So many
+/// transmissions carry about 1.2 GB of a file.
 pub const MOST_TRANSMISSIONS: u64 = 1_000_000;
 
-/// Facts of paths that decisions were made from, and looks at windows, at most.
+/// Most facts of paths in a recording, from decisions and looks together.
 pub const MOST_FACTS: u64 = 4_000_000;
 
-/// What is collected before it is written.
+/// Bytes collected for one write.
 const PIECE: usize = 1 << 16;
 
-/// After so long it is written however little it is, so that what breaks off leaves the rest.
+/// Time after which fewer bytes are written, too, so that an aborted transfer leaves them.
 const FLUSH: Duration = Duration::from_secs(1);
 
-/// Payload bytes in all of what has no end.
+/// Total payload bytes of data without end.
 pub const ENDLESS: u64 = u64::MAX;
 
-/// The kinds of rows. A decision and a look follow the facts of the paths, as far as these have changed.
+/// Kinds of rows. A decision or a look follows the facts of the paths that have changed.
 mod kind {
     pub(super) const START: u8 = 1;
     pub(super) const SENT: u8 = 2;
@@ -54,10 +57,10 @@ mod kind {
     pub(super) const END: u8 = 9;
 }
 
-/// What is recorded, in words.
+/// Description of a recording.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Subject {
-    /// The file's name.
+    /// Name of the file.
     pub file: String,
     /// The scheduler, as the user named it.
     pub scheduler: String,
@@ -67,34 +70,34 @@ pub struct Subject {
     pub paths: Vec<String>,
 }
 
-/// What the ends have agreed upon.
+/// Parameters that the ends have agreed upon.
 #[derive(Clone, Copy, Debug)]
 pub struct Beginning {
-    /// The path that was there first.
+    /// Path that was open first.
     pub initial: usize,
     /// Payload bytes of a full segment.
     pub segment: u16,
     /// The receiver's window.
     pub window: u64,
-    /// Bytes of files in all; [`ENDLESS`] of streams.
+    /// Bytes of all files; [`ENDLESS`] for streams.
     pub sends: u64,
-    /// Bytes of a UDP datagram's payload at most.
+    /// Most bytes of a UDP payload.
     pub mtu: u16,
 }
 
-/// A recording that is being made.
+/// A recording in progress.
 pub struct Recording {
     out: Box<dyn Write + Send>,
     subject: Subject,
     rows: Rows,
     pending: Vec<u8>,
-    /// When the transport began; rows count from here.
+    /// Time at which the transport began; rows count from it.
     began: Time,
     look_at: Time,
     flush_at: Time,
     transmissions: u64,
     facts: u64,
-    /// There is more than it may have, or it cannot be written.
+    /// True if the recording is full, or cannot be written.
     over: bool,
     failed: Option<io::Error>,
 }
@@ -106,7 +109,7 @@ impl fmt::Debug for Recording {
 }
 
 impl Recording {
-    /// Nothing has happened yet.
+    /// Creates an empty recording.
     pub fn new(out: impl Write + Send + 'static, subject: Subject) -> Self {
         Self {
             out: Box::new(out),
@@ -123,12 +126,12 @@ impl Recording {
         }
     }
 
-    /// The paths are so many, and have no names.
+    /// Names the paths by their numbers.
     pub(crate) fn number_paths(&mut self, paths: usize) {
         self.subject.paths = (1..=paths).map(|number| format!("path{number}")).collect();
     }
 
-    /// The transport begins.
+    /// Writes the head of the recording when the transport begins.
     pub fn begin(&mut self, now: Time, beginning: &Beginning) {
         self.began = now;
         self.look_at = now;
@@ -173,12 +176,13 @@ impl Recording {
         }
     }
 
-    /// Whether it is time for another look at windows.
+    /// True if it is time for another look at the windows.
     pub(crate) fn is_due(&self, now: Time) -> bool {
         !self.over && now >= self.look_at
     }
 
-    /// How windows stand: of each path the window and the threshold in bytes, and what is left of the receiver's in segments.
+    /// Records the windows: congestion window and slow-start threshold of each path in bytes, and
+    /// the rest of the receiver's window in segments.
     pub(crate) fn look(&mut self, now: Time, paths: &[Path], windows: &[(u64, u64)], window_left: u64) {
         self.facts(paths);
         for (path, &(window, threshold)) in windows.iter().enumerate() {
@@ -206,10 +210,11 @@ impl Recording {
         }
     }
 
-    /// The transfer is over; `whole` if the receiver has all of it by its own word. What could not be written is an error, whenever it happened; what was written stays.
+    /// Ends the recording; `whole` if the receiver has confirmed all data. Returns any write error,
+    /// even an earlier one. Written rows stay.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Write errors of the file.
     pub fn end(mut self, now: Time, counters: &Counters, whole: bool) -> io::Result<()> {
         if !self.over {
             let fields = [self.since(now), 0, counters.timeouts, counters.tail_probes, whole.into()];
@@ -261,7 +266,7 @@ impl Observer for Recording {
     }
 }
 
-/// A decision, and the facts of the connection that it was made from.
+/// A decision, with the facts of the connection behind it.
 fn decision_row(time: u64, began: Time, decision: &Decision, connection: &Connection) -> [u64; 13] {
     let (which, path, amount) = match *decision {
         Decision::Assign { path, segments } => (0, path.0, segments.into()),
@@ -290,7 +295,8 @@ fn decision_row(time: u64, began: Time, decision: &Decision, connection: &Connec
     ]
 }
 
-/// The facts of a path, without what it weighs and lacks: nobody says the one here, and no table has the other.
+/// Facts of a path without `weight`, which is not set here, and without `uncarried`, which no table
+/// has.
 fn path_row(path: &Path) -> [u64; 20] {
     let state = match path.state {
         PathState::Active => 0,
@@ -299,7 +305,7 @@ fn path_row(path: &Path) -> [u64; 20] {
         PathState::Failed => 3,
     };
     [
-        // 0 is what the row before the first says: every path is told of at least once.
+        // The row previous to the first one is 0, so every path is recorded at least once.
         state + 1,
         u64::from(path.in_recovery) << 1 | u64::from(path.repairing),
         path.srtt.as_nanos(),

@@ -1,4 +1,4 @@
-//! Reading a recording: what happened, one thing after the other.
+//! Reading of recordings, event by event.
 
 use super::rows::{Row, Rows, get, take};
 use super::{MAGIC, Subject, kind};
@@ -7,18 +7,18 @@ use plait_sched::{Connection, Decision, Duration, Outstanding, Path, PathId, Pat
 use plait_transport::SendReason;
 use std::fmt;
 
-/// Why a recording cannot be read.
+/// Reason why a recording cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ReadError {
-    /// It is none.
+    /// The bytes are no recording.
     Foreign,
-    /// A transfer that never began leaves nothing, or no more than this.
+    /// The recording ends within its head: its transfer never began.
     Empty,
-    /// At this byte is what no recording has.
+    /// A value that no recording has.
     Malformed {
-        /// Where.
+        /// Position in bytes.
         at: usize,
-        /// What.
+        /// Description.
         what: &'static str,
     },
 }
@@ -35,101 +35,102 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// What a recording is of.
+/// Head of a recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Start {
-    /// In words.
+    /// Description in words.
     pub subject: Subject,
-    /// From the first packet of the first handshake until the transport began, which is when the recording's clock did.
+    /// Time from the first packet of the first handshake to the beginning of the transport, at
+    /// which the recording's clock starts.
     pub opening: Duration,
-    /// The path that was there first.
+    /// Path that was open first.
     pub initial: PathId,
     /// Payload bytes of a full segment.
     pub segment: u32,
     /// The receiver's window in bytes.
     pub window: u64,
-    /// Payload bytes in all; [`ENDLESS`](super::ENDLESS) of streams.
+    /// Total payload bytes; [`ENDLESS`](super::ENDLESS) for streams.
     pub sends: u64,
-    /// Bytes of a UDP datagram's payload at most.
+    /// Most bytes of a UDP payload.
     pub mtu: u32,
 }
 
-/// Something that happened.
+/// An event of a recording.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event<'a> {
-    /// A segment left.
+    /// A segment was sent.
     Sent {
-        /// When.
+        /// Time.
         time: Time,
-        /// On which path.
+        /// Path.
         path: PathId,
-        /// The transmission's number on the path.
+        /// Number of the transmission on the path.
         number: u64,
-        /// The segment's number in the stream.
+        /// Number of the segment in the stream.
         segment: u64,
         /// Payload bytes.
         bytes: u32,
-        /// Why.
+        /// Reason.
         reason: SendReason,
     },
     /// See [`plait_transport::Observer::acknowledged`].
     Acknowledged {
-        /// When this end heard of it.
+        /// Time at which this end learned of it.
         time: Time,
-        /// On which path it was sent.
+        /// Path of the transmission.
         path: PathId,
-        /// The transmission's number on the path.
+        /// Number of the transmission on the path.
         number: u64,
-        /// What the peer waited.
+        /// Delay that the peer reports.
         waited: Duration,
     },
     /// See [`plait_transport::Observer::lost`].
     Lost {
-        /// When it was taken for lost.
+        /// Time at which the transmission was declared lost.
         time: Time,
-        /// On which path it was sent.
+        /// Path of the transmission.
         path: PathId,
-        /// The transmission's number on the path.
+        /// Number of the transmission on the path.
         number: u64,
     },
     /// The scheduler decided.
     Decided {
-        /// When.
+        /// Time.
         time: Time,
-        /// What.
+        /// Decision.
         decision: Decision,
-        /// What it saw of the connection.
+        /// Facts of the connection, as the scheduler saw them.
         connection: Connection,
-        /// What it saw of the paths.
+        /// Facts of the paths, as the scheduler saw them.
         paths: &'a [Path],
     },
-    /// How windows stood.
+    /// State of the windows.
     Looked {
-        /// When.
+        /// Time.
         time: Time,
-        /// The paths' facts.
+        /// Facts of the paths.
         paths: &'a [Path],
-        /// Of each path the congestion window and the slow-start threshold in bytes.
+        /// Congestion window and slow-start threshold of each path, in bytes.
         windows: &'a [(u64, u64)],
-        /// Segments that the receiver's window admitted.
+        /// Segments that the receiver's window admits.
         window_left: u64,
     },
     /// The recording is over.
     Ended {
-        /// When.
+        /// Time.
         time: Time,
-        /// It has as much as one may have, and the transfer went on.
+        /// True if the recording became full and the transfer went on.
         full: bool,
-        /// Probe timeouts that ran out.
+        /// Probe timeouts that expired.
         timeouts: u64,
         /// Probes with data.
         tail_probes: u64,
-        /// The receiver has all of it, by its own word.
+        /// True if the receiver has confirmed all data.
         whole: bool,
     },
 }
 
-/// A recording's rows, read one by one. One that breaks off within a row ends before it.
+/// Reader of a recording's rows. A recording that breaks off within a row ends before it.
 #[derive(Debug)]
 pub struct Reader<'a> {
     whole: usize,
@@ -141,10 +142,10 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads what it is of.
+    /// Reads the head of a recording.
     ///
     /// # Errors
-    /// If it is no recording, or an empty one.
+    /// If the bytes are no recording, or an empty one.
     pub fn new(bytes: &'a [u8]) -> Result<Self, ReadError> {
         if bytes.is_empty() {
             return Err(ReadError::Empty);
@@ -178,15 +179,15 @@ impl<'a> Reader<'a> {
         Ok(Self { whole: bytes.len(), rest, rows, start, paths, windows: vec![(0, 0); count] })
     }
 
-    /// What it is of.
+    /// Returns the head of the recording.
     pub fn start(&self) -> &Start {
         &self.start
     }
 
-    /// What happened next; `None` at the end.
+    /// Returns the next event; `None` at the end.
     ///
     /// # Errors
-    /// If that is what no recording has.
+    /// If the next row is invalid.
     pub fn event(&mut self) -> Result<Option<Event<'_>>, ReadError> {
         loop {
             let at = self.whole - self.rest.len();

@@ -1,7 +1,10 @@
-//! A recording as a result: the simulator's recorder is told of it, so metrics and tables mean what they mean everywhere.
+//! A recording as a result. Its events go to the simulator's recorder, so metrics and tables have
+//! their usual meaning.
 //!
-//! When a segment arrived only the receiver knows. What is told is an estimate: the moment of its acknowledgement, less what the receiver says
-//! that it waited, less half of the smallest round trip of the path; and it was delivered when it and all before it had arrived by that.
+//! Only the receiver knows when a segment arrived. The recorder gets an estimate: the time of its
+//! acknowledgement, less the delay that the receiver reports, less half of the path's smallest
+//! round-trip time. A segment is delivered when it and all segments before it have arrived by this
+//! estimate.
 
 use super::read::{Event, ReadError, Reader, Start};
 use super::{ENDLESS, INTERVAL, MOST_TRANSMISSIONS};
@@ -13,28 +16,29 @@ use plait_sim::scenario::Scenario;
 use plait_transport::{Observer as _, Sent};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a receiver says that it waited is rough where it is longer than this: then a round trip does not count as the smallest.
+/// Longest delay that a receiver reports precisely. With a longer one, a round-trip time does not
+/// count as the smallest.
 const AT_ONCE: Duration = Duration::from_millis(1);
 
-/// A segment that was sent, and what became of it.
+/// A segment that was sent, and its fate.
 #[derive(Clone, Copy, Debug)]
 pub struct Transmission {
-    /// When it was sent.
+    /// Time of sending.
     pub sent: Time,
-    /// On which path.
+    /// Path.
     pub path: PathId,
-    /// The segment's number in the stream.
+    /// Number of the segment in the stream.
     pub segment: u64,
     /// Payload bytes.
     pub bytes: u32,
-    /// When this end heard that it had arrived, and what the receiver says that it waited.
+    /// Time at which this end learned of the arrival, and the delay that the receiver reports.
     pub acknowledged: Option<(Time, Duration)>,
-    /// Whether it was taken for lost at any time.
+    /// True if it was ever declared lost.
     pub lost: bool,
 }
 
 impl Transmission {
-    /// From sending to the acknowledgement, without what the receiver waited.
+    /// Time from sending to the acknowledgement, less the receiver's delay.
     fn round_trip(&self) -> Option<Duration> {
         let (at, waited) = self.acknowledged?;
         let whole = at.since(self.sent);
@@ -45,28 +49,29 @@ impl Transmission {
 /// A whole recording.
 #[derive(Debug)]
 pub struct Recorded {
-    /// What it is of.
+    /// Head of the recording.
     pub start: Start,
-    /// Everything that was sent, in order.
+    /// All transmissions, in order.
     pub transmissions: Vec<Transmission>,
-    /// What each path cost, and whether it only stood in for others.
+    /// Cost of each path, and whether it was a backup.
     pub terms: Vec<(u32, bool)>,
-    /// When the last thing happened.
+    /// Time of the last event.
     pub end: Time,
-    /// It has as much as one may have, and the transfer went on.
+    /// True if the recording became full and the transfer went on.
     pub full: bool,
-    /// The receiver has all of it, by its own word, which came at the end: what was not acknowledged before has arrived by that.
+    /// True if the receiver has confirmed all data. Its confirmation came at the end: data without
+    /// an acknowledgement had arrived by then.
     pub whole: bool,
 }
 
-/// Windows at one moment.
+/// Windows at one time.
 struct Look {
     time: Time,
     paths: Vec<(Path, (u64, u64))>,
     window_left: u64,
 }
 
-/// What was read beside what the recorder was told.
+/// Contents of a recording that the recorder does not get.
 #[derive(Default)]
 struct Heard {
     looks: Vec<Look>,
@@ -79,15 +84,15 @@ struct Heard {
 }
 
 impl Recorded {
-    /// Reads what was sent and what became of it.
+    /// Reads the transmissions and their fate.
     ///
     /// # Errors
-    /// If it is no recording.
+    /// If the bytes are no recording.
     pub fn read(bytes: &[u8]) -> Result<Self, ReadError> {
         Self::read_with(bytes, None).map(|(recorded, _)| recorded)
     }
 
-    /// Likewise, and tells a recorder of what left and was decided.
+    /// Reads the transmissions and their fate. A recorder gets the transmissions and the decisions.
     fn read_with(bytes: &[u8], mut recorder: Option<&mut Recorder>) -> Result<(Self, Heard), ReadError> {
         let mut reader = Reader::new(bytes)?;
         let start = reader.start().clone();
@@ -154,7 +159,8 @@ impl Recorded {
         Ok((recorded, heard))
     }
 
-    /// The smallest round trip of each path, of those whose acknowledgement did not wait, if there is one.
+    /// Returns the smallest round-trip time of each path, from acknowledgements without delay, if
+    /// there is one.
     fn smallest_round_trips(&self) -> Vec<Option<Duration>> {
         let mut smallest = vec![None; self.start.subject.paths.len()];
         let at_once = |one: &&Transmission| one.acknowledged.is_some_and(|(_, waited)| waited <= AT_ONCE);
@@ -165,7 +171,7 @@ impl Recorded {
         smallest
     }
 
-    /// When each transmission arrived, by estimate; [`Time::MAX`] where nobody said that it did.
+    /// Estimates the arrival of each transmission; [`Time::MAX`] if none was acknowledged.
     pub fn arrivals(&self) -> Vec<Time> {
         let smallest = self.smallest_round_trips();
         let arrival = |transmission: &Transmission| {
@@ -176,7 +182,7 @@ impl Recorded {
             };
             let smallest = smallest.unwrap_or(whole);
             let back = Duration::from_nanos(smallest.as_nanos() / 2);
-            // Nothing arrives after its acknowledgement, for every wait that a receiver states.
+            // Nothing arrives after its acknowledgement, for any delay that a receiver reports.
             (transmission.sent + (whole.max(smallest) - back)).min(told)
         };
         let mut arrivals: Vec<Time> = self.transmissions.iter().map(arrival).collect();
@@ -186,7 +192,8 @@ impl Recorded {
         arrivals
     }
 
-    /// The newest transmission of what was not acknowledged has arrived when the receiver said that it has everything.
+    /// Estimates arrivals of unacknowledged segments: the newest transmission has arrived when the
+    /// receiver confirms all data.
     fn settle(&self, arrivals: &mut [Time]) {
         let mut newest = BTreeMap::new();
         for (place, transmission) in self.transmissions.iter().enumerate() {
@@ -200,13 +207,13 @@ impl Recorded {
         }
     }
 
-    /// When the last transmission arrived, by estimate.
+    /// Estimates the arrival of the last transmission.
     fn last_arrival(&self) -> Time {
         let arrived = self.arrivals().into_iter().filter(|at| *at < Time::MAX);
         arrived.max().unwrap_or(Time::ZERO)
     }
 
-    /// Payload bytes that this end has to send in all, or of streams those that it sent.
+    /// Total payload bytes of this end; for streams, those that it sent.
     fn written(&self) -> u64 {
         if self.start.sends < ENDLESS {
             return self.start.sends;
@@ -216,7 +223,7 @@ impl Recorded {
         first.map(|sent| u64::from(sent.bytes)).sum()
     }
 
-    /// The path's data packets that were taken for lost, and of which nobody said later that they had arrived.
+    /// Number of a path's data packets that were declared lost and never acknowledged.
     fn lost_on(&self, path: PathId) -> u64 {
         let lost = |one: &&Transmission| one.path == path && one.lost && one.acknowledged.is_none();
         self.transmissions.iter().filter(lost).count() as u64
@@ -234,13 +241,14 @@ fn moment(event: &Event<'_>) -> Time {
     }
 }
 
-/// The result of a recording. `scenario` says how the run and its paths are called; what of it describes links has no part in the result.
+/// Returns the result of a recording. `scenario` has the names of the run and its paths; its
+/// description of links has no part in the result.
 ///
 /// # Errors
-/// If it is no recording.
+/// If the bytes are no recording.
 ///
 /// # Panics
-/// If the scenario has other paths than the recording.
+/// If the scenario and the recording differ in their number of paths.
 pub fn result(scenario: &Scenario, bytes: &[u8]) -> Result<RunResult, ReadError> {
     let options =
         RecordOptions { packets: true, series: Some(INTERVAL), decisions: true, ..RecordOptions::default() };
@@ -262,7 +270,7 @@ pub fn result(scenario: &Scenario, bytes: &[u8]) -> Result<RunResult, ReadError>
     };
     let ending = Ending {
         engine: Engine::Sockets,
-        // Data behind a gap may have come later than the last byte in order.
+        // Data behind a gap may have arrived later than the last byte in order.
         end: recorder.completed(&scenario.workload).unwrap_or(recorded.end).max(recorded.last_arrival()),
         written_bytes: recorded.written(),
         spurious_retransmissions: recorder.duplicates(),
@@ -279,7 +287,8 @@ pub fn result(scenario: &Scenario, bytes: &[u8]) -> Result<RunResult, ReadError>
     Ok(RunResult::new(scenario, recorder, ending))
 }
 
-/// Tells of what arrived, in the order in which it is taken to have arrived, and samples at every look.
+/// Passes the arrivals to the recorder in their estimated order, and samples the series at every
+/// look.
 fn deliver(recorded: &Recorded, recorder: &mut Recorder, looks: &[Look], series: &mut Series) {
     let arrivals = recorded.arrivals();
     let mut order: Vec<usize> = (0..arrivals.len()).filter(|&place| arrivals[place] < Time::MAX).collect();

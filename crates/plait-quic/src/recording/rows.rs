@@ -1,17 +1,19 @@
-//! Rows of numbers in few bytes: of each only what differs from the row before of its kind.
+//! Rows of numbers in few bytes: each row has only the differences from the previous row of its
+//! kind.
 //!
-//! A byte with the kind and the slot (a path, for most), a bit for each field that differs, and the differences; numbers as in LEB128.
+//! A row has a byte with the kind and the slot (mostly a path), a bit for each field that differs,
+//! and the differences. Numbers are coded as in LEB128.
 
-/// Fields of a row at most.
+/// Most fields of a row.
 pub(super) const WIDTH: usize = 20;
 
-/// Kinds of rows, and slots of a kind.
+/// Number of kinds of rows, and of slots per kind.
 const PLACES: usize = 16;
 
-/// The fields of a row; those that its kind does not have are 0.
+/// Fields of a row; fields that its kind does not have are 0.
 pub(super) type Row = [u64; WIDTH];
 
-/// What the rows before were: one at each end of a file.
+/// Previous rows, by kind and slot. Writer and reader each have a set.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     before: Vec<Row>,
@@ -35,12 +37,13 @@ impl Rows {
         }
     }
 
-    /// Whether a row would say what the one before said.
+    /// True if the row equals the previous one.
     pub(super) fn is_known(&self, kind: u8, slot: u8, fields: &[u64]) -> bool {
         self.before[usize::from(kind) * PLACES + usize::from(slot)].iter().zip(fields).all(|(a, b)| a == b)
     }
 
-    /// Takes the next row off `bytes`; `None` if there is no whole one, and then they are as they were.
+    /// Reads the next row off `bytes`. Returns `None`, and leaves `bytes` unchanged, if no whole
+    /// row is left.
     pub(super) fn read(&mut self, bytes: &mut &[u8]) -> Option<(u8, u8, Row)> {
         let mut rest = *bytes;
         let place = take(&mut rest, 1)?[0];
@@ -67,7 +70,7 @@ pub(super) fn put(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Takes a number off `bytes`. Bits that do not fit are left out.
+/// Reads a number off `bytes`. Bits that do not fit are dropped.
 pub(super) fn get(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for place in 0..10 {
@@ -80,7 +83,7 @@ pub(super) fn get(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Takes so many bytes off.
+/// Takes `count` bytes off `bytes`.
 pub(super) fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     let (taken, rest) = bytes.split_at_checked(count)?;
     *bytes = rest;

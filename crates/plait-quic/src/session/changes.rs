@@ -1,4 +1,4 @@
-//! Paths that come, change and go while a session lasts.
+//! Paths that appear, change and disappear during a session.
 
 use super::Session;
 use super::hole::Hole;
@@ -9,11 +9,12 @@ use plait_transport::endpoint::PathChange;
 use plait_transport::image::Image;
 use std::time::Duration;
 
-/// Full segments that wait so long on a path that answers are lost for their size.
+/// Time that full segments may wait on a path that answers before they count as lost for their
+/// size.
 const WAITS: plait_sched::Duration = plait_sched::Duration::from_secs(6);
 
 impl<W: Scheduler> Session<W> {
-    /// Another path, behind those that there are.
+    /// Adds a path after the existing ones.
     fn add_path(&mut self, now: Time, terms: Terms) {
         if self.end.change_path(now, &PathChange::Added(terms.path()), &mut self.heard) {
             if let Image::Mpquic(image) = &mut self.image {
@@ -28,7 +29,8 @@ impl<W: Scheduler> Session<W> {
         }
     }
 
-    /// A path's connection was made anew, perhaps from an address with other terms: nothing is known of it.
+    /// Handles a path's new connection, perhaps from an address with other terms: its old state is
+    /// discarded.
     fn renew_path(&mut self, now: Time, path: usize, terms: Terms) {
         let change = PathChange::Renewed(PathId(path as u8), terms.path());
         self.end.change_path(now, &change, &mut self.heard);
@@ -36,7 +38,8 @@ impl<W: Scheduler> Session<W> {
         self.over.remove(PathId(path as u8));
     }
 
-    /// A path's connection is there, for the first time or anew; perhaps it is another path than there were. `terms` are those of the paths that have any.
+    /// Handles a path's open connection, which may be its first one, a new one, or that of a new
+    /// path. `terms` are those of the paths that have any.
     pub(crate) fn join(&mut self, now: Time, path: usize, terms: &[Terms]) {
         let of = |path: usize| terms.get(path).copied().unwrap_or_default();
         let there = path < self.agreed.paths;
@@ -51,8 +54,8 @@ impl<W: Scheduler> Session<W> {
         self.joined |= 1 << path;
     }
 
-    /// A path's handshake took this round trip. The end that answers has no other sample of a path
-    /// that joins, and a scheduler would give it the next packets.
+    /// Reports the round-trip time of a path's handshake. The answering end has no other sample of
+    /// a path that joins. Without a sample, a scheduler would give that path the next packets.
     pub(crate) fn measure(&mut self, now: Time, path: usize, round_trip: Option<Duration>) {
         if let Some(round_trip) = round_trip {
             let round_trip = plait_sched::Duration::from_nanos(round_trip.as_nanos() as u64);
@@ -61,7 +64,7 @@ impl<W: Scheduler> Session<W> {
         }
     }
 
-    /// What the machine knows of a path that there is.
+    /// Applies a change of local addresses to an existing path.
     pub(crate) fn reroute(&mut self, now: Time, reroute: &Reroute) {
         match *reroute {
             Reroute::Gone(path) | Reroute::Moved(path, _) | Reroute::Aimed(path, ..) => {
@@ -69,7 +72,8 @@ impl<W: Scheduler> Session<W> {
             }
             Reroute::Replaced(path, ..) => {
                 self.lose_path(now, path);
-                // Whether or not it ever worked, it is another one from now on, with a budget of its own.
+                // Whether or not the path ever worked, it is another one from now on, with its own
+                // budget.
                 self.joined |= 1 << path;
                 if path < self.agreed.paths {
                     (self.sent[path], self.came[path]) = (0, 0);
@@ -81,8 +85,10 @@ impl<W: Scheduler> Session<W> {
         }
     }
 
-    /// A path on which full segments get lost while smaller packets arrive, if there is one: it carries nothing until it joins again. `answers` tells
-    /// whether anything came on a path since: where no other path works, nothing is declared lost.
+    /// Returns a path that loses full segments while smaller packets arrive, if there is one. That
+    /// path carries nothing until it joins again. Nothing is declared lost while no other path
+    /// works: then full segments that wait for long count, if `answers` tells that a datagram
+    /// arrived on the path meanwhile.
     pub(crate) fn take_hole(&mut self, now: Time, answers: impl Fn(usize, Time) -> bool) -> Option<usize> {
         let waits = |path: usize, hole: &Hole| {
             let Some(since) = hole.waits() else { return false };
@@ -95,14 +101,14 @@ impl<W: Scheduler> Session<W> {
         Some(path)
     }
 
-    /// This machine knows that a path is not there.
+    /// Notes that a path is gone, as this machine knows.
     pub(crate) fn lose_path(&mut self, now: Time, path: usize) {
         if path < self.agreed.paths {
             self.end.change_path(now, &PathChange::Gone(PathId(path as u8)), &mut self.heard);
         }
     }
 
-    /// A path may work again, or works now.
+    /// Probes a path that works now, or may work again.
     fn ask_path(&mut self, now: Time, path: usize) {
         if path < self.agreed.paths {
             self.end.change_path(now, &PathChange::Back(PathId(path as u8)), &mut self.heard);

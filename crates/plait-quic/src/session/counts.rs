@@ -4,7 +4,7 @@ use super::Session;
 use plait_sched::{Path, PathState, Scheduler};
 use std::time::Duration;
 
-/// A path's smoothed round trip, once there is one.
+/// Returns a path's smoothed round-trip time, once there is one.
 pub(crate) fn smoothed(path: &Path) -> Option<Duration> {
     path.has_rtt().then(|| Duration::from_nanos(path.srtt.as_nanos()))
 }
@@ -12,22 +12,22 @@ pub(crate) fn smoothed(path: &Path) -> Option<Duration> {
 /// Counters of a path since its session began.
 #[derive(Clone, Debug, Default)]
 pub struct PathCounts {
-    /// Whether it carries data now.
+    /// True if the path carries data now.
     pub usable: bool,
-    /// Payload bytes that were sent on it, copies included.
+    /// Payload bytes sent on the path, duplicates included.
     pub sent: u64,
-    /// Payload bytes that arrived on it, each once.
+    /// Payload bytes received on the path, without duplicates.
     pub received: u64,
-    /// Data packets that were sent on it.
+    /// Data packets sent on the path.
     pub packets: u64,
-    /// Data packets of these that were lost.
+    /// Lost packets among these data packets.
     pub lost: u64,
-    /// Its smoothed round-trip time, after the first sample.
+    /// Smoothed round-trip time, after the first sample.
     pub srtt: Option<Duration>,
 }
 
 impl<W: Scheduler> Session<W> {
-    /// The counters of all paths; `is_open` tells of which there is a connection.
+    /// Returns the counters of all paths; `is_open` tells whether a path has a connection.
     pub(crate) fn counts(&self, is_open: impl Fn(usize) -> bool) -> Vec<PathCounts> {
         let (sent, received) = self.carried();
         let paths = self.paths();

@@ -1,4 +1,4 @@
-//! Packets as bytes, as they leave.
+//! Encoding of packets as they leave.
 
 use super::lasts;
 use crate::source::Source;
@@ -10,7 +10,7 @@ use plait_transport::wire::quic::TAG_BYTES;
 use plait_transport::{Sink, Transmit};
 use std::io;
 
-/// Writes packets as they leave.
+/// Encodes packets as they leave.
 pub(super) struct Encoder<'a, S> {
     pub(super) image: &'a mut Image,
     pub(super) peer: &'a Boundaries,
@@ -20,7 +20,7 @@ pub(super) struct Encoder<'a, S> {
     pub(super) budgets: &'a [u64],
     pub(super) packets: &'a mut Vec<(PathId, Bytes)>,
     pub(super) payload: Vec<u8>,
-    /// Segments that are to be on every path.
+    /// Segments to duplicate on every path.
     pub(super) redundant: Vec<u64>,
     /// Packets beyond the budget of their path, in the order of their numbers.
     pub(super) refused: Vec<(usize, u64)>,

@@ -10,10 +10,10 @@ use plait_transport::{Observer, Sent};
 pub(super) struct Heard {
     pub(super) fresh: bool,
     pub(super) delivered: Vec<u64>,
-    /// Payload bytes by path, each segment once.
+    /// Payload bytes by path, without duplicates.
     pub(super) bytes: Vec<u64>,
     pub(super) delivered_at: Option<Time>,
-    /// The longest time in which nothing was handed on.
+    /// Longest time between two deliveries.
     pub(super) gap_nanos: u64,
     pub(super) recording: Option<Recording>,
     /// Payload bytes of a full segment, and the fate of full segments by path.

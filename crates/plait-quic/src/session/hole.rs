@@ -1,22 +1,23 @@
-//! Paths on which full segments get lost while smaller packets arrive (RFC 8899 §4.3): black holes.
+//! Black holes: paths that lose full segments while smaller packets arrive (RFC 8899 §4.3).
 
 use plait_sched::Time;
 use plait_transport::Sent;
 use std::collections::BTreeSet;
 
-/// Flights of full segments that got lost whole, one after the other, with answers to smaller packets between them.
+/// Successive flights of full segments that must be lost whole, with answers to smaller packets
+/// between them.
 const FLIGHTS: u32 = 3;
 
-/// The full segments of one path.
+/// State of the full segments of one path.
 #[derive(Debug, Default)]
 pub(super) struct Hole {
-    /// The number of the newest packet.
+    /// Number of the newest packet.
     newest: u64,
     /// Packets up to this number count as one flight.
     flight: u64,
     /// Flights without an acknowledgement.
     lost: u32,
-    /// Since when none was acknowledged that is full.
+    /// Time since which no full segment was acknowledged.
     waits: Option<Time>,
     /// Packets in flight that are not full.
     short: BTreeSet<u64>,
@@ -40,7 +41,7 @@ impl Hole {
 
     pub(super) fn lost(&mut self, number: u64) {
         if !self.short.remove(&number) {
-            // Its data is sent elsewhere.
+            // The data is retransmitted elsewhere.
             self.waits = None;
             if number > self.flight {
                 self.lost += 1;
@@ -49,17 +50,17 @@ impl Hole {
         }
     }
 
-    /// Whether it is one.
+    /// True if the path is a black hole.
     pub(super) fn is_one(&self) -> bool {
         self.lost >= FLIGHTS
     }
 
-    /// Since when full segments wait for an acknowledgement.
+    /// Time since which full segments wait for an acknowledgement.
     pub(super) fn waits(&self) -> Option<Time> {
         self.waits
     }
 
-    /// The path is opened anew.
+    /// Resets the state, because the path is opened anew.
     pub(super) fn forget(&mut self) {
         (self.lost, self.waits, self.flight) = (0, None, self.newest);
     }

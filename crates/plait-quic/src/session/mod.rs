@@ -1,4 +1,5 @@
-//! A transport endpoint over packets that are bytes, with the payload that it sends and gets. No protection: links do that.
+//! A transport endpoint whose packets are bytes, with the payload of both directions. It protects
+//! nothing: links do that.
 
 mod changes;
 mod counts;
@@ -29,32 +30,32 @@ use plait_transport::{Counters, PathConfig, PathTotals};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
-/// What both ends have agreed upon.
+/// Parameters that both ends have agreed upon.
 #[derive(Clone, Copy, Debug)]
 pub struct Agreed {
-    /// How many paths there are.
+    /// Number of paths.
     pub paths: usize,
-    /// The path that was there first.
+    /// Path that was open first.
     pub initial: usize,
     /// Payload bytes of a full segment.
     pub segment: u16,
     /// The receiver's window.
     pub window: u64,
-    /// What goes each way.
+    /// Kind of data in each direction.
     pub extent: Extent,
 }
 
-/// How much goes each way.
+/// Kind of data in each direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extent {
-    /// One stream each way, which is read in order. All of its segments are full.
+    /// One stream in each direction, read in order. All of its segments are full.
     Ordered,
-    /// Segments of any length, which are read as they come. They say their numbers.
+    /// Segments of any length, read as they arrive. They carry their numbers.
     Endless,
 }
 
 impl Extent {
-    /// Payload bytes of a segment whose frame says this place, if it may have so many.
+    /// True if a segment at this offset may have so many payload bytes.
     fn admits(self, place: u64, bytes: u64, full: u64) -> bool {
         bytes > 0
             && match self {
@@ -64,10 +65,11 @@ impl Extent {
     }
 }
 
-/// Segments beyond the next expected one that are taken, whatever the window: what is kept for each is bounded by that, also where segments are short.
+/// Segments beyond the next expected one that are accepted at least, for any window. The limit
+/// bounds the memory for segments, even if these are short.
 const LEAST_AHEAD: u64 = 4_096;
 
-/// One end, whose scheduler may be anybody's.
+/// One end of a connection, with any scheduler.
 #[derive(Debug)]
 pub struct Session<W = Builtin> {
     end: Endpoint<W>,
@@ -75,38 +77,38 @@ pub struct Session<W = Builtin> {
     peer: Boundaries,
     agreed: Agreed,
     heard: Heard,
-    /// Payload that came before something that is missing.
+    /// Payload that waits for missing data.
     waiting: BTreeMap<u64, Bytes>,
     ready: VecDeque<Bytes>,
-    /// Of what has no end: all that came, by number.
+    /// Segments of a peer that has [no end](Extent::Endless), by number.
     any: VecDeque<(u64, Bytes)>,
     ended: Over,
-    /// A packet with the place of its tag.
+    /// Buffer for a packet, with room for its tag.
     scratch: Vec<u8>,
     sent: Vec<u64>,
-    /// What came by path, copies included.
+    /// Received payload bytes by path, duplicates included.
     came: Vec<u64>,
     budgets: Vec<u64>,
-    /// Paths that have carried all that they may, as far as the transport knows.
+    /// Paths that have used up their budgets, as far as the transport knows.
     over: PathSet,
-    /// Paths that were there once.
+    /// Bit set of the paths that have joined at least once.
     joined: u32,
 }
 
 impl<W: Scheduler> Session<W> {
-    /// An end that has nothing to send yet: see [`Session::extend`].
+    /// Creates an end that has nothing to send yet: see [`Session::extend`].
     ///
     /// # Errors
-    /// If the scheduler needs what the transport does not offer.
+    /// If the scheduler needs a feature that the transport does not offer.
     pub fn new(side: Side, settings: &Settings, agreed: Agreed, scheduler: W) -> Result<Self, Error> {
         Self::over(side, settings, agreed, &vec![Terms::default(); agreed.paths], scheduler)
     }
 
-    /// As above, with terms for each path. A budget is kept to the packet: payload beyond it takes
-    /// another path.
+    /// Creates an end with terms for each path. A budget is kept to the packet: payload beyond it
+    /// takes another path.
     ///
     /// # Errors
-    /// If the scheduler needs what the transport does not offer.
+    /// If the scheduler needs a feature that the transport does not offer.
     pub fn over(
         side: Side,
         settings: &Settings,
@@ -153,24 +155,25 @@ impl<W: Scheduler> Session<W> {
         })
     }
 
-    /// From now on everything is written down; call it before anything is sent. `sends`: bytes of files in all, or
-    /// [`ENDLESS`](crate::recording::ENDLESS).
+    /// Records all events from now on; call it before anything is sent. `sends`: bytes of all
+    /// files, or [`ENDLESS`](crate::recording::ENDLESS).
     pub(crate) fn record(&mut self, now: Time, mut recording: Recording, mtu: u16, sends: u64) {
         let Agreed { initial, segment, window, .. } = self.agreed;
         recording.begin(now, &Beginning { initial, segment, window, sends, mtu });
         self.heard.recording = Some(recording);
     }
 
-    /// Nothing more is written down; `whole` if the peer has all of it by its own word. What could not be is an error, whenever that was.
+    /// Ends the recording; `whole` if the peer has confirmed all data. Returns any write error,
+    /// even an earlier one.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Write errors of the file.
     pub(crate) fn end_recording(&mut self, now: Time, whole: bool) -> io::Result<()> {
         let counters = self.counters();
         self.heard.recording.take().map_or(Ok(()), |recording| recording.end(now, &counters, whole))
     }
 
-    /// How windows stand, where somebody records them and it is time for it.
+    /// Records the state of the windows, if there is a recording and its interval is over.
     fn look(&mut self, now: Time) {
         let Self { end, heard: Heard { recording: Some(recording), .. }, .. } = self else { return };
         if recording.is_due(now) {
@@ -180,23 +183,25 @@ impl<W: Scheduler> Session<W> {
         }
     }
 
-    /// So many bytes more may leave. They are cut into full segments and perhaps a shorter one, which an
-    /// [ordered](Extent::Ordered) stream must not have. The source is asked for the bytes when they leave.
+    /// Allows so many more bytes to leave. The transport splits them into full segments and perhaps
+    /// a shorter one, which an [ordered](Extent::Ordered) stream must not have. The source provides
+    /// the bytes when they leave.
     pub fn extend(&mut self, bytes: u64) {
         self.end.write(bytes);
     }
 
-    /// All segments of this end's before this one were acknowledged.
+    /// Returns the number of a segment before which all segments of this end are acknowledged.
     pub fn settled(&self) -> u64 {
         let connection = self.end.connection();
         let nothing = if self.end.is_drained() { connection.next_segment } else { 0 };
         connection.oldest_unacked.map_or(nothing, |oldest| oldest.segment)
     }
 
-    /// Takes a packet that came on a path. What is not one of this connection is left out, as on any network.
+    /// Handles a packet that arrived on a path. Ignores packets that do not belong to this
+    /// connection.
     pub fn handle(&mut self, now: Time, path: PathId, packet: &[u8]) {
         let Self { end, image, peer, agreed, heard, waiting, ready, any, ended, scratch, came, .. } = self;
-        // The image has the tag's place, though nothing protects in here.
+        // The image has room for the tag, though nothing is protected here.
         scratch.clear();
         scratch.extend_from_slice(packet);
         scratch.extend_from_slice(&[0; TAG_BYTES]);
@@ -231,7 +236,7 @@ impl<W: Scheduler> Session<W> {
             }
             let mut fresh = heard.fresh.then(|| Bytes::copy_from_slice(payload));
             for delivered in heard.delivered.drain(..) {
-                // What is in order as it comes, which most is, waits for nothing.
+                // Most segments arrive in order, and need no buffer.
                 let own = if delivered == number { fresh.take() } else { None };
                 ready.extend(own.or_else(|| waiting.remove(&delivered)));
             }
@@ -241,7 +246,7 @@ impl<W: Scheduler> Session<W> {
         });
     }
 
-    /// Call when [`Session::next_wakeup`] has come.
+    /// Handles timers. Call it when [`Session::next_wakeup`] has come.
     ///
     /// # Errors
     /// Those of the transport.
@@ -249,7 +254,7 @@ impl<W: Scheduler> Session<W> {
         Ok(self.end.handle_timeout(now, &mut self.heard)?)
     }
 
-    /// All packets that leave now, with their paths.
+    /// Appends all packets that leave now, with their paths.
     ///
     /// # Errors
     /// If the scheduler broke its contract, or the source cannot be read.
@@ -290,8 +295,8 @@ impl<W: Scheduler> Session<W> {
         Ok(())
     }
 
-    /// The transport hears of paths that have carried all that they may, and from which number on their packets were `refused`. True
-    /// if there is one.
+    /// Tells the transport which paths have used up their budgets, and from which number on their
+    /// packets were `refused`. Returns true if a path is newly spent.
     fn spend(&mut self, now: Time, refused: &[(usize, u64)]) -> bool {
         let Self { end, sent, came, budgets, heard, over, .. } = self;
         let before = *over;
@@ -307,12 +312,13 @@ impl<W: Scheduler> Session<W> {
         *over != before
     }
 
-    /// The path has carried all that it may.
+    /// True if the path has used up its budget.
     pub(crate) fn is_spent(&self, path: usize) -> bool {
         self.over.contains(PathId(path as u8))
     }
 
-    /// These segments have left, and are to be on every path that may carry something. True if copies wait for their turn.
+    /// Duplicates segments that have just left on every path that may carry data. Returns true if
+    /// duplicates are queued.
     fn copy(&mut self, segments: &[u64]) -> bool {
         if segments.is_empty() {
             return false;
@@ -325,93 +331,97 @@ impl<W: Scheduler> Session<W> {
         copies.fold(false, |waits, (path, segment)| end.copy(path, segment) | waits)
     }
 
-    /// When [`Session::handle_timeout`] must be called next.
+    /// Returns the time at which [`Session::handle_timeout`] must be called next.
     pub fn next_wakeup(&self) -> Option<Time> {
         self.end.next_wakeup()
     }
 
-    /// Another segment of a peer that has [no end](Extent::Endless), with its number: in whatever order they come.
+    /// Returns another segment of a peer that has [no end](Extent::Endless), with its number, in
+    /// the order of arrival.
     pub fn read_any(&mut self) -> Option<(u64, Bytes)> {
         self.any.pop_front()
     }
 
-    /// All segments of the peer's before this one have come.
+    /// Returns the number of a segment before which all segments of the peer have arrived.
     pub fn next_expected(&self) -> u64 {
         self.end.reassembly().next_expected()
     }
 
-    /// The next segment of the peer's [ordered](Extent::Ordered) stream.
+    /// Returns the next segment of the peer's [ordered](Extent::Ordered) stream.
     pub fn read(&mut self) -> Option<Bytes> {
         self.ready.pop_front()
     }
 
-    /// True once all that this end sends was acknowledged.
+    /// True once all data of this end is acknowledged.
     pub fn is_drained(&self) -> bool {
         self.end.is_drained()
     }
 
-    /// Bytes of this end's [ordered](Extent::Ordered) stream before the oldest that is on its way.
+    /// Bytes of this end's [ordered](Extent::Ordered) stream before the oldest unacknowledged
+    /// segment.
     pub fn acknowledged(&self) -> u64 {
         self.settled() * u64::from(self.agreed.segment)
     }
 
-    /// Payload bytes by path: what left, copies included, and what arrived of the peer's, each once.
+    /// Payload bytes by path: sent bytes, duplicates included, and bytes received from the peer,
+    /// without duplicates.
     pub fn carried(&self) -> (&[u64], &[u64]) {
         (&self.sent, &self.heard.bytes)
     }
 
-    /// Payload bytes by path, both ways, copies included: what budgets are about.
+    /// Payload bytes by path in both directions, duplicates included. Budgets count these bytes.
     pub fn spent(&self) -> Vec<u64> {
         self.sent.iter().zip(&self.came).map(|(sent, came)| sent + came).collect()
     }
 
-    /// What a path is for from now on. One that is spent carries nothing more.
+    /// Sets the terms of a path. A spent path carries nothing more.
     pub fn set_terms(&mut self, now: Time, path: PathId, terms: &PathTerms) {
         let Some(budget) = self.budgets.get_mut(path.index()) else { return };
         *budget = if terms.spent { 0 } else { *budget };
         self.end.set_terms(now, path, terms.backup, terms.cost, &mut self.heard);
     }
 
-    /// The longest time in which nothing was handed on in order, between the first time and the last.
+    /// Longest time without data delivered in order, between the first delivery and the last.
     pub fn longest_gap(&self) -> std::time::Duration {
         std::time::Duration::from_nanos(self.heard.gap_nanos)
     }
 
-    /// The paths as the scheduler sees them.
+    /// Returns the paths as the scheduler sees them.
     pub fn paths(&self) -> Vec<Path> {
         self.end.paths()
     }
 
-    /// What both ends have agreed upon.
+    /// Returns the parameters that both ends have agreed upon.
     pub fn agreed(&self) -> &Agreed {
         &self.agreed
     }
 
-    /// What a path did so far.
+    /// Returns the totals of a path.
     pub fn totals(&self, path: PathId) -> PathTotals {
         self.end.totals(path)
     }
 
-    /// Puts another scheduler in the place of the one that decides: see [`Endpoint::replace_scheduler`]. [`Session::transmit`] is next.
+    /// Replaces the scheduler: see [`Endpoint::replace_scheduler`]. Call [`Session::transmit`]
+    /// next.
     ///
     /// # Errors
-    /// If it needs what the transport does not offer.
+    /// If it needs a feature that the transport does not offer.
     pub fn replace_scheduler(&mut self, scheduler: W) -> Result<W, Error> {
         Ok(self.end.replace_scheduler(scheduler)?)
     }
 
-    /// What happened so far.
+    /// Returns the transport's counters.
     pub fn counters(&self) -> Counters {
         self.end.counters()
     }
 
-    /// Payload bytes that wait for something that is missing, which the window bounds.
+    /// Payload bytes that wait for missing data, which the window bounds.
     pub fn buffered(&self) -> u64 {
         self.end.reassembly().buffered()
     }
 }
 
-/// The path may carry another packet.
+/// True if the path may carry another packet.
 fn lasts(path: usize, sent: &[u64], came: &[u64], budgets: &[u64]) -> bool {
     sent[path] + came[path] < budgets[path]
 }

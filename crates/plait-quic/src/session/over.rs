@@ -1,11 +1,12 @@
-//! Segments that the peer has told to be over.
+//! Segments that the peer has declared void.
 
 use std::collections::BTreeSet;
 
-/// Numbers in memory, the newest ones. A segment with an older number is dropped.
+/// Number of remembered segments, the newest ones. A segment with an older number is dropped.
 const REMEMBERED: usize = 1_024;
 
-/// Their numbers. One that comes after all, having been overtaken, is read as if nothing had been said.
+/// Numbers of void segments. If such a segment arrives later with its payload, because it was
+/// overtaken, it is read as usual.
 #[derive(Debug, Default)]
 pub(super) struct Over {
     numbers: BTreeSet<u64>,
@@ -19,7 +20,7 @@ impl Over {
         }
     }
 
-    /// Whether it was one of them: from now on it is none.
+    /// Removes a number. Returns true if it was remembered.
     pub(super) fn remove(&mut self, number: u64) -> bool {
         self.numbers.remove(&number)
     }

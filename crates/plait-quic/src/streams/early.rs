@@ -1,26 +1,27 @@
-//! What came of a stream before something that is missing.
+//! Data of a stream that arrived before missing data.
 
 use super::Stream;
 use crate::error::Error;
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
-/// Pieces that are kept for all streams of a peer at most: what comes beyond waits with its segment, so tiny ones cost no more memory than full ones.
+/// Most pieces that are stored for all streams of a peer. Further pieces wait with their segments,
+/// so tiny pieces cost no more memory than full ones.
 pub(super) const MOST_EARLY: usize = 8_192;
 
-/// Pieces by their places in the stream, which do not overlap.
+/// Pieces by their offsets in the stream; they do not overlap.
 #[derive(Debug, Default)]
 pub(super) struct Early {
     pieces: BTreeMap<u64, Bytes>,
     bytes: usize,
-    /// How much there is in all, once the peer has said so.
+    /// Total bytes of the stream, once the peer has reported them.
     size: Option<u64>,
-    /// Nothing is handed on before the peer has accepted the stream.
+    /// True until the peer has accepted the stream. Nothing is delivered before that.
     unaccepted: bool,
 }
 
 impl Early {
-    /// Of a stream that the peer has to accept.
+    /// Creates the store of a stream that the peer has to accept.
     pub(super) fn unaccepted() -> Self {
         Self { unaccepted: true, ..Self::default() }
     }
@@ -41,7 +42,7 @@ impl Early {
         self.pieces.len()
     }
 
-    /// Where the last piece ends.
+    /// Offset at which the last piece ends.
     fn end(&self) -> u64 {
         self.pieces.last_key_value().map_or(0, |(place, bytes)| place + bytes.len() as u64)
     }
@@ -57,7 +58,7 @@ impl Early {
         self.pieces.insert(place, Bytes::copy_from_slice(bytes));
     }
 
-    /// The piece at a place, if the next is there.
+    /// Removes the piece at an offset, if that is the next piece.
     fn next(&mut self, place: u64) -> Option<Bytes> {
         let first = self.pieces.first_entry().filter(|first| !self.unaccepted && *first.key() == place)?;
         let bytes = first.remove();
@@ -67,12 +68,13 @@ impl Early {
 }
 
 impl Stream {
-    /// Where what is there ends.
+    /// Offset up to which all data has arrived.
     fn arrived(&self) -> u64 {
         self.consumed + self.incoming.len() as u64
     }
 
-    /// Takes data of a place: how many more early pieces there are now. If it cannot be handed on now, `may_keep` is asked; `None` if it may not be kept.
+    /// Takes data at an offset. Returns the change in the number of early pieces. Early data is
+    /// stored if `may_keep` returns true; if not, the result is `None`.
     pub(super) fn take(
         &mut self,
         offset: u64,
@@ -105,7 +107,7 @@ impl Stream {
         Ok(Some(1))
     }
 
-    /// There are so many bytes in all.
+    /// Sets the total bytes of the stream.
     pub(super) fn end_at(&mut self, size: u64) -> Result<(), Error> {
         if self.early.size.is_some() {
             return Err(Error::Violation("a stream that ends twice"));
@@ -125,7 +127,7 @@ impl Stream {
         self.ended = !self.early.unaccepted && self.early.size == Some(self.arrived());
     }
 
-    /// Hands on what is not early any more: how many pieces that were.
+    /// Delivers pieces that are not early any more, and returns their number.
     pub(super) fn absorb(&mut self) -> usize {
         let before = self.early.pieces();
         while let Some(bytes) = self.early.next(self.arrived()) {

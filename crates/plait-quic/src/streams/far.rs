@@ -1,5 +1,6 @@
-//! The end that is connected to. After any input ([`Far::handle_datagram`], [`Far::handle_timeout`], what is done with [`Far::streams`]) call
-//! [`Far::poll`] until it has nothing, then [`Far::transmit`], and look at [`Far::next_wakeup`].
+//! The accepting end. After any input ([`Far::handle_datagram`], [`Far::handle_timeout`], use of
+//! [`Far::streams`]) call [`Far::poll`] until it returns `None`. Then call [`Far::transmit`], and
+//! check [`Far::next_wakeup`].
 
 use super::Streams;
 use crate::clients::{Clients, Guest, Limits};
@@ -22,53 +23,53 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// What happened.
+/// An event of the accepting end.
 #[derive(Debug)]
 pub enum News {
-    /// Someone who knows the secret has connected.
+    /// A client with the secret has connected.
     Came {
-        /// Which.
+        /// Session of the client.
         id: Id,
         /// The client.
         from: Guest,
     },
-    /// Somebody has said a wrong secret.
+    /// A peer presented a wrong secret.
     Rejected {
-        /// From where.
+        /// Address of the peer.
         remote: SocketAddr,
     },
-    /// It is gone, with all its streams.
+    /// A client has left, with all its streams.
     Left {
-        /// How it stood.
+        /// Last state of the client.
         standing: Standing,
-        /// Why: [`Error::Stopped`] if it wanted to.
+        /// Reason: [`Error::Stopped`] if the client ended the connection.
         error: Error,
     },
-    /// Another scheduler decides what goes back to it on which path.
+    /// Another scheduler decides on the data to a client.
     Changed {
-        /// To whom.
+        /// The client.
         from: Guest,
-        /// Which, and why.
+        /// The change, with its reason.
         change: Change,
     },
 }
 
-/// How a peer stands.
+/// State of a peer.
 #[derive(Clone, Debug)]
 pub struct Standing {
-    /// Which session.
+    /// Session of the peer.
     pub id: Id,
-    /// Who.
+    /// Client of the peer.
     pub from: Guest,
-    /// Its streams now.
+    /// Number of current streams.
     pub streams: usize,
-    /// Its streams in all.
+    /// Number of streams and flows ever opened.
     pub opened: u32,
-    /// Bytes of streams that were sent to it.
+    /// Bytes of streams that were sent to the peer.
     pub sent: u64,
-    /// Bytes of streams that came from it.
+    /// Bytes of streams that arrived from the peer.
     pub received: u64,
-    /// Counters of its paths.
+    /// Counters of the paths.
     pub paths: Vec<PathCounts>,
 }
 
@@ -76,14 +77,14 @@ pub struct Standing {
 struct Peer<W> {
     guest: Guest,
     session: Session<W>,
-    /// Terms of paths that the peer announced.
+    /// Terms of paths that the peer reported.
     told: Vec<(usize, PathTerms)>,
     pilot: Option<Box<dyn Pilot<W>>>,
     streams: Streams,
     hello: Hello,
     links: Vec<Option<ConnectionHandle>>,
     epoch: Instant,
-    /// When a path worked last.
+    /// Time at which a path last worked.
     open_at: Instant,
 }
 
@@ -92,7 +93,7 @@ impl<W: Scheduler> Peer<W> {
         Time::from_nanos(now.saturating_duration_since(self.epoch).as_nanos() as u64)
     }
 
-    /// What the peer says of paths holds here, too.
+    /// Applies the terms of paths that the peer reports.
     fn obey(&mut self, time: Time) {
         if self.streams.told().eq(self.told.iter().copied()) {
             return;
@@ -103,7 +104,7 @@ impl<W: Scheduler> Peer<W> {
         }
     }
 
-    /// Perhaps somebody else decides from now on.
+    /// Asks the pilot for another scheduler.
     fn steer(&mut self, time: Time) -> Result<Option<Change>, Error> {
         let Some(pilot) = &mut self.pilot else { return Ok(None) };
         let Some(scheduler) = pilot.look(time, &self.session, None) else { return Ok(None) };
@@ -126,27 +127,28 @@ impl<W: Scheduler> Peer<W> {
 /// Makes a scheduler for each peer.
 type Maker<W> = Box<dyn FnMut() -> Result<W, Error> + Send>;
 
-/// Likewise, who may put another one in its place.
+/// Makes a pilot for each peer.
 type Pilots<W> = Box<dyn FnMut() -> Box<dyn Pilot<W>> + Send>;
 
-/// All peers.
+/// The accepting end, with all its peers.
 pub struct Far<W = Builtin> {
     settings: Settings,
     door: Door,
     peers: BTreeMap<Id, Peer<W>>,
     maker: Maker<W>,
     pilots: Option<Pilots<W>>,
-    /// Of what the first peer is sent.
+    /// Recording of the data to the first peer.
     recording: Option<Recording>,
     news: VecDeque<News>,
     packets: Vec<(PathId, Bytes)>,
 }
 
 impl<W: Scheduler> Far<W> {
-    /// An end that waits for clients with their secrets; `maker` makes who decides on which path data goes back.
+    /// Creates an end that waits for clients with their secrets. `maker` makes the scheduler for
+    /// the data to each peer.
     ///
     /// # Errors
-    /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
+    /// [`Error::Setting`] if a setting is out of bounds; [`Error::Tls`].
     pub fn new(
         settings: Settings,
         identity: &Identity,
@@ -165,17 +167,18 @@ impl<W: Scheduler> Far<W> {
         })
     }
 
-    /// `pilots` makes who may put another scheduler in the place of the one that decides, for each peer.
+    /// Sets the pilots, which may change the schedulers. `pilots` makes one for each peer.
     pub fn set_pilots(&mut self, pilots: impl FnMut() -> Box<dyn Pilot<W>> + Send + 'static) {
         self.pilots = Some(Box::new(pilots));
     }
 
-    /// Writes down what the first peer that comes is sent, and what becomes of it. What cannot be written ends the recording.
+    /// Records the data to the first peer that connects, and its fate. A write error ends the
+    /// recording.
     pub fn record(&mut self, recording: Recording) {
         self.recording = Some(recording);
     }
 
-    /// Takes a UDP datagram that came from `remote` to the address `local`.
+    /// Handles a UDP datagram from `remote` to the local address `local`.
     pub fn handle_datagram(
         &mut self,
         now: Instant,
@@ -188,7 +191,8 @@ impl<W: Scheduler> Far<W> {
         }
     }
 
-    /// Takes several that came together, of `each` bytes but for the last: what follows from them is done once for all.
+    /// Handles UDP datagrams that arrived together, of `each` bytes except the last. The work that
+    /// follows is done once for all of them.
     pub fn handle_datagrams(
         &mut self,
         now: Instant,
@@ -202,7 +206,8 @@ impl<W: Scheduler> Far<W> {
         }
     }
 
-    /// Call when [`Far::next_wakeup`] has come; harmless at any other time.
+    /// Handles timers. Call it when [`Far::next_wakeup`] has come; it is harmless at any other
+    /// time.
     pub fn handle_timeout(&mut self, now: Instant) {
         for handle in self.door.handles() {
             self.work(now, handle);
@@ -223,7 +228,7 @@ impl<W: Scheduler> Far<W> {
         }
     }
 
-    /// One connection: its timers, its greeting, what arrived on it.
+    /// Works on one connection: its timers, its greeting, its packets.
     fn work(&mut self, now: Instant, handle: ConnectionHandle) {
         match self.door.work(now, handle) {
             Heard::Nothing => {}
@@ -242,7 +247,7 @@ impl<W: Scheduler> Far<W> {
         }
     }
 
-    /// Somebody who knows the secret opens a path.
+    /// Handles the greeting of a client on a path.
     fn greet(&mut self, now: Instant, handle: ConnectionHandle, hello: Hello, guest: Guest) {
         let (id, path) = (hello.session, usize::from(hello.path));
         if !hello.offer.is_streams() {
@@ -281,7 +286,7 @@ impl<W: Scheduler> Far<W> {
             let time = peer.time(now);
             peer.session.join(time, path, &[]);
             peer.session.measure(time, path, self.door.round_trip(handle));
-            // What was said of it holds for its new connection, too.
+            // The reported terms of the path hold for its new connection, too.
             peer.told.clear();
             peer.links.resize(peer.links.len().max(path + 1), None);
             self.door.replace(now, &mut peer.links[path], handle);
@@ -308,7 +313,7 @@ impl<W: Scheduler> Far<W> {
         Ok(Peer { guest, session, told: Vec::new(), pilot, streams, hello, links, epoch: now, open_at: now })
     }
 
-    /// The packets that came on a path.
+    /// Handles the packets that arrived on a path.
     fn take(&mut self, now: Instant, handle: ConnectionHandle, id: &Id, path: usize) {
         let Some(peer) = self.peers.get_mut(id) else { return };
         let time = peer.time(now);
@@ -326,7 +331,7 @@ impl<W: Scheduler> Far<W> {
             let _ = peer.session.end_recording(peer.time(now), false);
             let (code, reason) = match &error {
                 Error::Stopped => (DONE, "done".to_owned()),
-                // It may come again with another session.
+                // The peer may connect again with another session.
                 Error::Silent(_) | Error::Away(_) => (AWAY, error.to_string()),
                 other => (REFUSED, other.to_string()),
             };
@@ -335,44 +340,44 @@ impl<W: Scheduler> Far<W> {
         }
     }
 
-    /// Ends all connections, and takes no others.
+    /// Ends the sessions of all peers.
     pub fn stop(&mut self, now: Instant) {
         for id in self.ids() {
             self.end(now, &id, Error::Away("the proxy was ended".to_owned()));
         }
     }
 
-    /// What happened next.
+    /// Returns the next event.
     pub fn poll(&mut self) -> Option<News> {
         self.news.pop_front()
     }
 
-    /// The peers.
+    /// Returns the sessions of all peers.
     pub fn ids(&self) -> Vec<Id> {
         self.peers.keys().copied().collect()
     }
 
-    /// The client of a peer.
+    /// Returns the client of a peer.
     pub fn guest(&self, id: &Id) -> Option<&Guest> {
         self.peers.get(id).map(|peer| &peer.guest)
     }
 
-    /// The limits of a client.
+    /// Returns the limits of a client.
     pub fn limits(&self, guest: &Guest) -> Limits {
         self.door.limits(guest)
     }
 
-    /// How all peers stand.
+    /// Returns the states of all peers.
     pub fn standings(&self) -> Vec<Standing> {
         self.peers.iter().map(|(id, peer)| peer.standing(id)).collect()
     }
 
-    /// A peer's streams.
+    /// Returns a peer's streams.
     pub fn streams(&mut self, id: &Id) -> Option<&mut Streams> {
         self.peers.get_mut(id).map(|peer| &mut peer.streams)
     }
 
-    /// A datagram is to leave on a flow of a peer's.
+    /// Queues a datagram on a flow of a peer.
     pub fn send_datagram(&mut self, now: Instant, id: &Id, flow: u32, bytes: &[u8]) {
         if let Some(peer) = self.peers.get_mut(id) {
             let time = peer.time(now);
@@ -380,12 +385,13 @@ impl<W: Scheduler> Far<W> {
         }
     }
 
-    /// Payload bytes of a peer's by path: what left, copies included, and what arrived, each once.
+    /// Payload bytes of a peer by path: sent bytes, duplicates included, and received bytes,
+    /// without duplicates.
     pub fn carried(&self, id: &Id) -> Option<(&[u64], &[u64])> {
         self.peers.get(id).map(|peer| peer.session.carried())
     }
 
-    /// All datagrams that leave now.
+    /// Appends all datagrams that leave now to `out`.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         let mut over = Vec::new();
         for (id, peer) in &mut self.peers {
@@ -417,7 +423,7 @@ impl<W: Scheduler> Far<W> {
         self.door.transmit(now, out);
     }
 
-    /// When [`Far::handle_timeout`] must be called next.
+    /// Returns the time at which [`Far::handle_timeout`] must be called next.
     pub fn next_wakeup(&self) -> Option<Instant> {
         let peers = self.peers.values().flat_map(|peer| {
             let session = peer.session.next_wakeup();
@@ -427,7 +433,7 @@ impl<W: Scheduler> Far<W> {
         peers.flatten().chain(self.door.next_wakeup()).min()
     }
 
-    /// Connections at the moment, of whoever it is; for looking at its limits.
+    /// Number of connections, with or without the secret; for tests of the limits.
     pub fn connections(&self) -> usize {
         self.door.connections()
     }

@@ -1,14 +1,15 @@
 //! Flows of datagrams, beside the streams and in the same segments: unreliable and unordered.
 //!
-//! A datagram leaves in the next segment with room for it. It waits [`PATIENCE`] at most; then it is
-//! dropped, the oldest first. So schedulers and windows are those of the streams. A
-//! [redundant](Class::Redundant) flow has its copies on every path, and the receiver reads the first.
-//! A lost segment is sent again without its datagrams; an empty one is told to be over.
+//! A datagram leaves in the next segment with room for it. It waits at most [`PATIENCE`]; then it
+//! is dropped, the oldest first. So flows use the schedulers and windows of the streams. Segments
+//! of a [redundant](Class::Redundant) flow are duplicated on every path, and the receiver reads the
+//! first copy. A lost segment is retransmitted without its datagrams. If nothing remains in it, the
+//! peer is told that it is void.
 //!
-//! A datagram that is larger than a segment is cut into pieces. All of them have to come within
-//! [`REASSEMBLY`]. The rest of a segment holds what follows: whole datagrams, and the beginning of the
-//! next one unless that would put it into more segments than it needs. Segments are
-//! planned (`Flows::plan`) from what waits, and none waits for another datagram.
+//! A datagram that is larger than a segment is cut into pieces, which all have to arrive within
+//! [`REASSEMBLY`]. The rest of a segment holds the next datagrams: whole ones, and the beginning of
+//! one more unless that datagram would then need an additional segment. Segments are planned
+//! (`Flows::plan`) from waiting datagrams, and no datagram waits for another one.
 
 #[cfg(test)]
 mod tests;
@@ -22,59 +23,60 @@ use plait_sched::{Duration, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-/// Flows at once.
+/// Most concurrent flows.
 pub const MAX_FLOWS: usize = 256;
 
-/// Bytes of a datagram at most: the payload of UDP in a jumbo frame of Ethernet.
+/// Most bytes of a datagram: the UDP payload of an Ethernet jumbo frame.
 pub const MAX_DATAGRAM: usize = 8_972;
 
-/// A datagram waits so long for its place in a segment, and the segment as long for room in a window.
+/// Longest wait of a datagram for its place in a segment, and of the segment for room in a window.
 pub const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The pieces of a datagram come within this time.
+/// Time within which all pieces of a datagram must arrive.
 pub const REASSEMBLY: Duration = Duration::from_millis(1_000);
 
-/// Bytes of datagrams that wait in one flow, and in all of them.
+/// Most bytes of waiting datagrams, in one flow and in all flows.
 const MOST_WAITING: [usize; 2] = [1 << 20, 8 << 20];
 
-/// Bytes of pieces that wait for others.
+/// Most bytes of pieces that wait for other pieces.
 const MOST_PIECES: usize = 4 << 20;
 
-/// Bytes of received datagrams in memory.
+/// Most bytes of received datagrams in memory.
 const MOST_ARRIVED: usize = 8 << 20;
 
 /// Counts of datagrams by outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Datagrams {
-    /// In segments.
+    /// Put into segments.
     pub sent: u64,
-    /// Handed on.
+    /// Delivered.
     pub received: u64,
     /// Dropped because they waited too long, or too many waited.
     pub late: u64,
     /// Dropped because they have more than [`MAX_DATAGRAM`] bytes.
     pub large: u64,
-    /// Dropped at this end because some of their pieces did not come.
+    /// Dropped at this end because some of their pieces did not arrive.
     pub incomplete: u64,
 }
 
-/// A datagram that waits.
+/// A waiting datagram.
 #[derive(Debug)]
 struct Waiting {
-    /// When it came, was planned, or was begun.
+    /// Time at which it arrived, was planned, or was begun.
     since: Time,
     bytes: Bytes,
-    /// So much of it has a place in planned segments, and so much is in segments.
+    /// Bytes with a place in planned segments, and bytes in segments.
     planned: usize,
     sent: usize,
-    /// Bytes of records that are planned for it and have not left.
+    /// Bytes of its planned records that have not left.
     reserved: usize,
 }
 
-/// Bytes of a datagram for a segment with so much room: it has `total`, of which `left` are in none.
+/// Returns the bytes of a datagram for a segment with so much room. The datagram has `total` bytes,
+/// of which `left` are in no segment.
 ///
-/// `Err` has the least room that is enough. With less the datagram would be in one segment more than it
-/// needs, and be lost with it.
+/// `Err` has the least sufficient room. With less room the datagram would need one segment more,
+/// and could be lost with it.
 fn share([total, left]: [usize; 2], room: usize, full: usize) -> Result<usize, usize> {
     let is_cut = total + DATAGRAM > full;
     let most = full - PIECE;
@@ -90,7 +92,7 @@ fn share([total, left]: [usize; 2], room: usize, full: usize) -> Result<usize, u
     }
 }
 
-/// Bytes of a segment for the record of a datagram's part.
+/// Bytes of a segment that the record of a datagram's part takes.
 fn record_bytes(total: usize, share: usize, full: usize) -> usize {
     let head = if total + DATAGRAM > full { PIECE } else { DATAGRAM };
     (head + share).max(LEAST)
@@ -100,20 +102,20 @@ fn record_bytes(total: usize, share: usize, full: usize) -> usize {
 #[derive(Debug, Default)]
 pub(super) struct Flow {
     pub(super) class: Class,
-    /// The peer knows it, or will before its datagrams.
+    /// True if the peer knows the flow, or learns of it before its datagrams.
     pub(super) announced: bool,
-    /// It waits for its turn.
+    /// True if the flow waits for its turn.
     pub(super) queued: bool,
     waiting: VecDeque<Waiting>,
-    /// Bytes of these that are in no segment.
+    /// Bytes of waiting datagrams that are in no segment.
     bytes: usize,
-    /// The first of these that are wholly planned.
+    /// Number of waiting datagrams, from the first on, that are wholly planned.
     planned: usize,
-    /// Bytes of records that are planned and have not left.
+    /// Bytes of planned records that have not left.
     pub(super) reserved: usize,
-    /// The number of the next datagram that is cut.
+    /// Number of the next datagram that is cut.
     number: u16,
-    /// A segment with room for the next one was asked for.
+    /// True if a segment with room for the next datagram was requested.
     asked: bool,
 }
 
@@ -128,7 +130,8 @@ impl Flow {
         self.waiting.push_back(Waiting { since, bytes, planned: 0, sent: 0, reserved: 0 });
     }
 
-    /// One is not wanted any more, or has left. Bytes of it that were in no segment.
+    /// Removes a datagram that is not wanted any more, or has left. Returns its bytes that were in
+    /// no segment.
     fn remove(&mut self, at: usize) -> usize {
         let Some(gone) = self.waiting.remove(at) else { return 0 };
         let left = gone.bytes.len() - gone.sent;
@@ -142,14 +145,14 @@ impl Flow {
         left
     }
 
-    /// The first without a place in a segment has waited too long.
+    /// True if the first datagram without a place in a segment has waited too long.
     fn is_late(&self, now: Time) -> bool {
         let next = self.waiting.get(self.planned).filter(|next| next.planned == 0);
         next.is_some_and(|next| now.since(next.since) > PATIENCE)
     }
 
-    /// Plans more of the first that is not wholly planned: the bytes of the record. `None` if there is
-    /// none, or too little room.
+    /// Plans more of the first datagram that is not wholly planned. Returns the bytes of the
+    /// record; `None` if there is no datagram, or too little room.
     fn plan(&mut self, now: Time, room: usize, full: usize) -> Option<usize> {
         let next = self.waiting.get_mut(self.planned)?;
         let total = next.bytes.len();
@@ -165,12 +168,13 @@ impl Flow {
         Some(reserved)
     }
 
-    /// So many bytes of the first are in a segment, in a record of so many.
+    /// Notes that `share` bytes of the first datagram are in a segment, in a record of `record`
+    /// bytes.
     fn note_sent(&mut self, now: Time, share: usize, record: usize) {
         let Some(first) = self.waiting.front_mut() else { return };
         let total = first.bytes.len();
         if first.sent + share < total {
-            // Without the rest, the part that has left would be of no use: the patience begins anew.
+            // The part that has left is of no use without the rest, so the wait begins anew.
             first.since = now;
         }
         first.sent += share;
@@ -185,7 +189,7 @@ impl Flow {
         self.asked = false;
     }
 
-    /// Writes so many bytes of the first into a segment.
+    /// Writes `share` bytes of the first datagram into a segment.
     fn encode_first(&self, flow: u32, share: usize, full: usize, out: &mut Vec<u8>) {
         let Some(first) = self.waiting.front() else { return };
         let total = first.bytes.len();
@@ -200,7 +204,7 @@ impl Flow {
     }
 }
 
-/// A datagram of which pieces are missing.
+/// A datagram with missing pieces.
 #[derive(Debug)]
 struct Partial {
     since: Time,
@@ -210,7 +214,7 @@ struct Partial {
 }
 
 impl Partial {
-    /// Adds a piece that overlaps none.
+    /// Adds a piece unless it overlaps another one.
     fn insert(&mut self, place: usize, bytes: &[u8]) {
         let end = place + bytes.len();
         let before = self.pieces.range(..end).next_back();
@@ -228,7 +232,7 @@ pub(super) struct Flows {
     pub(super) now: Time,
     waiting: usize,
     partial: BTreeMap<(u32, u16), Partial>,
-    /// In the order in which they began; some are whole by now.
+    /// In the order in which they began; some are complete by now.
     begun: VecDeque<(u32, u16)>,
     partial_bytes: usize,
     arrived: VecDeque<(u32, Bytes)>,
@@ -241,7 +245,7 @@ impl Flows {
         self.waiting + self.partial_bytes + self.arrived_bytes
     }
 
-    /// A whole datagram came.
+    /// Takes a whole datagram, which has arrived.
     pub(super) fn take(&mut self, flow: u32, bytes: Bytes) {
         if self.arrived_bytes + bytes.len() > MOST_ARRIVED {
             self.counts.late += 1;
@@ -251,7 +255,7 @@ impl Flows {
         self.arrived.push_back((flow, bytes));
     }
 
-    /// A piece of one came.
+    /// Takes a piece of a datagram, which has arrived.
     pub(super) fn take_piece(&mut self, flow: u32, piece: &Piece<'_>) -> Result<(), Error> {
         let &Piece { number, total, place, bytes } = piece;
         let [total, place] = [total, place].map(usize::from);
@@ -283,7 +287,7 @@ impl Flows {
         Ok(())
     }
 
-    /// Those that have waited too long for their other pieces, or take too much room.
+    /// Drops datagrams that have waited too long for missing pieces, or take too much memory.
     fn forget_partial(&mut self) {
         while let Some(first) = self.begun.front() {
             let stays = self.partial.get(first).is_some_and(|partial| {
@@ -306,8 +310,8 @@ impl Flows {
         Some(gone)
     }
 
-    /// Plans the next segment, of `full` bytes at most, for datagrams of these flows without a place: its
-    /// bytes. Those that have waited too long are dropped.
+    /// Plans the next segment, of at most `full` bytes, for datagrams of these flows without a
+    /// place. Returns its bytes. Drops datagrams that have waited too long.
     pub(super) fn plan(&mut self, turns: impl Iterator<Item = u32>, full: usize) -> usize {
         let mut bytes = 0;
         for flow in turns {
@@ -324,8 +328,8 @@ impl Flows {
         bytes
     }
 
-    /// Fills a segment of `size` bytes with the datagrams of a flow. `Err` if none fits, with the bytes
-    /// that the next one needs, told once.
+    /// Fills a segment of `size` bytes with the datagrams of a flow. If none fits, `Err` has the
+    /// bytes that the next one needs, but only once.
     pub(super) fn pack(
         &mut self,
         flow: u32,
@@ -366,31 +370,32 @@ impl Flows {
     }
 }
 
-/// Where datagrams are in a segment, and when the oldest came or was planned.
+/// Range of datagrams in a segment, and the time at which the oldest arrived or was planned.
 pub(super) struct Packed {
     pub(super) range: Range<usize>,
     pub(super) since: Time,
-    /// The rest of the last one follows in the next segment.
+    /// True if the rest of the last datagram follows in the next segment.
     pub(super) is_begun: bool,
 }
 
-/// A part of a datagram.
+/// A piece of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Piece<'a> {
-    /// Tells the pieces of a flow's datagrams apart.
+    /// Distinguishes the datagrams of a flow.
     pub(super) number: u16,
-    /// Bytes of the datagram.
+    /// Bytes of the whole datagram.
     pub(super) total: u16,
-    /// Where the piece begins in it.
+    /// Offset of the piece in the datagram.
     pub(super) place: u16,
     pub(super) bytes: &'a [u8],
 }
 
 impl Streams {
-    /// Opens a flow of datagrams that is to lead somewhere. It can be sent on at once.
+    /// Opens a flow of datagrams to a target. Datagrams can be sent on it at once.
     ///
     /// # Errors
-    /// [`Reason::Busy`] if there are too many, [`Reason::Unresolved`] if the target is too long.
+    /// [`Reason::Busy`] if there are too many flows, [`Reason::Unresolved`] if the target is too
+    /// long.
     pub fn open_flow(&mut self, target: &str, class: Class) -> Result<u32, Reason> {
         debug_assert!(self.opens, "the other end opens flows");
         if target.len() > MAX_TARGET {
@@ -406,7 +411,7 @@ impl Streams {
         Ok(stream)
     }
 
-    /// A datagram is to leave on a flow.
+    /// Queues a datagram on a flow.
     pub fn send_datagram(&mut self, now: Time, flow: u32, bytes: &[u8]) {
         let flows = &mut self.flows;
         let Some(one) = flows.all.get_mut(&flow) else { return };
@@ -420,7 +425,7 @@ impl Streams {
         }
         while one.bytes + bytes.len() > MOST_WAITING[0] {
             flows.counts.late += 1;
-            // The oldest of which nothing is planned.
+            // The oldest datagram without a planned part.
             let is_begun = one.waiting.get(one.planned).is_some_and(|next| next.planned > 0);
             flows.waiting -= one.remove(one.planned + usize::from(is_begun));
         }
@@ -429,7 +434,7 @@ impl Streams {
         self.queue(flow);
     }
 
-    /// The next datagram that came, and its flow.
+    /// Returns the next datagram that arrived, with its flow.
     pub fn receive_datagram(&mut self) -> Option<(u32, Bytes)> {
         let (flow, bytes) = self.flows.arrived.pop_front()?;
         self.flows.arrived_bytes -= bytes.len();
@@ -437,17 +442,17 @@ impl Streams {
         Some((flow, bytes))
     }
 
-    /// How many flows there are.
+    /// Number of flows.
     pub fn flows(&self) -> usize {
         self.flows.all.len()
     }
 
-    /// The datagrams so far.
+    /// Returns the counts of datagrams so far.
     pub fn datagrams(&self) -> Datagrams {
         self.flows.counts
     }
 
-    /// The peer opens a flow, whose number is the next one.
+    /// Handles the opening of a flow by the peer. Its number is the next one.
     pub(super) fn welcome_flow(&mut self, stream: u32, class: Class, target: &str) {
         self.opened += 1;
         if self.flows.all.len() >= MAX_FLOWS {

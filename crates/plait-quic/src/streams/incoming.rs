@@ -1,7 +1,8 @@
-//! What a peer's segments say.
+//! Reading of a peer's segments.
 //!
-//! A segment is read as it comes, whatever is missing before it: what was lost of one stream holds up no other. The rest of a segment waits if it needs what a
-//! missing one must have said, for example of a stream that is not open yet.
+//! A segment is read when it arrives, even if earlier segments are missing, so a loss in one stream
+//! does not block another one. The rest of a segment waits if it depends on a missing one, for
+//! example for a stream that is not open yet.
 
 use super::early::MOST_EARLY;
 use super::record::Record;
@@ -11,34 +12,34 @@ use crate::settings::MAX_LINKS;
 use crate::terms::PathTerms;
 use bytes::Bytes;
 
-/// Whether everything before a segment has come.
+/// Whether all earlier segments have arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Order {
-    /// Then what it needs is there, or the peer breaks the rules.
+    /// All have arrived: a record without its requirements breaks the protocol.
     Kept,
-    /// Something is missing, which may say what it needs.
+    /// Some are missing, and may have the requirements.
     Open,
 }
 
-/// What came of a record.
+/// Result of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Came {
     Obeyed,
-    /// It waits for an earlier segment.
+    /// The record waits for an earlier segment.
     Early,
 }
 
 impl Streams {
-    /// Takes the next segment, in order.
+    /// Handles the next segment, in order.
     ///
     /// # Errors
-    /// [`Error::Malformed`], [`Error::Violation`]: then nothing that this peer says is of use.
+    /// [`Error::Malformed`], [`Error::Violation`]: from then on the peer's messages are of no use.
     pub fn handle(&mut self, segment: &[u8]) -> Result<(), Error> {
         self.read(&Bytes::copy_from_slice(segment), Order::Kept)?;
         self.check_answers()
     }
 
-    /// Takes the segment of this number, whatever came before it; each number once.
+    /// Handles the segment with this number, in any order; each number once.
     ///
     /// # Errors
     /// Those of [`Streams::handle`].
@@ -53,7 +54,7 @@ impl Streams {
         self.check_answers()
     }
 
-    /// All segments before this number have come.
+    /// Notes that all segments before this number have arrived.
     ///
     /// # Errors
     /// Those of [`Streams::handle`].
@@ -65,7 +66,7 @@ impl Streams {
         self.check_answers()
     }
 
-    /// What waits, in order: streams were opened.
+    /// Reads waiting segments in order, after streams were opened.
     fn read_waiting(&mut self) -> Result<(), Error> {
         loop {
             let opened = self.opened;
@@ -87,7 +88,7 @@ impl Streams {
         Ok(())
     }
 
-    /// Obeys the records of a segment; what is left of it if one has to wait.
+    /// Executes the records of a segment. Returns the rest of the segment if a record has to wait.
     fn read(&mut self, segment: &Bytes, order: Order) -> Result<Option<Bytes>, Error> {
         let mut left = &segment[..];
         loop {
@@ -114,7 +115,7 @@ impl Streams {
             | Record::Credit { stream, .. } => stream,
         };
         if stream >= self.opened {
-            // This end's own streams are open before anybody can say anything of them.
+            // This end's own streams are open before the peer can refer to them.
             return match order {
                 Order::Open if !self.opens => Ok(Came::Early),
                 _ => Err(Error::Violation("a stream that was never opened")),
@@ -123,7 +124,7 @@ impl Streams {
         if self.flows.all.contains_key(&stream) {
             return self.obey_flow(stream, record);
         }
-        // Of one that was ended here, more may have been on its way.
+        // More data of a stream that was ended here may have been in flight.
         let Some(one) = self.streams.get_mut(&stream) else { return Ok(Came::Obeyed) };
         match *record {
             Record::Open { .. } | Record::Terms { .. } | Record::Flow { .. } => {}
@@ -167,7 +168,7 @@ impl Streams {
         Ok(Came::Obeyed)
     }
 
-    /// A record of a flow.
+    /// Executes a record of a flow.
     fn obey_flow(&mut self, flow: u32, record: &Record<'_>) -> Result<Came, Error> {
         match *record {
             Record::Datagram { bytes, .. } => self.flows.take(flow, Bytes::copy_from_slice(bytes)),
@@ -182,24 +183,24 @@ impl Streams {
         Ok(Came::Obeyed)
     }
 
-    /// The peer says what a path is for.
+    /// Notes the terms of a path that the peer reports.
     fn note_terms(&mut self, path: u32, terms: PathTerms) -> Result<Came, Error> {
         if self.opens || path as usize >= MAX_LINKS {
             return Err(Error::Violation("it says what a path is for that is none of its own"));
         }
-        // Segments overtake each other: what was spent once stays so.
+        // Segments may arrive out of order: a spent path stays spent.
         let spent = terms.spent || self.terms.get(&path).is_some_and(|before| before.spent);
         self.terms.insert(path, PathTerms { spent, ..terms });
         Ok(Came::Obeyed)
     }
 
-    /// Something came of a stream.
+    /// Notes that something arrived on a stream.
     fn heard(&mut self, stream: u32) {
         self.woken.insert(stream);
         self.clean(stream);
     }
 
-    /// The peer opens a stream or a flow.
+    /// Handles the opening of a stream or a flow by the peer.
     fn welcome(&mut self, stream: u32, record: &Record<'_>, order: Order) -> Result<Came, Error> {
         if self.opens {
             return Err(Error::Violation("it opens a stream"));
@@ -218,10 +219,11 @@ impl Streams {
             Record::Open { class, target, .. } => (class, target),
             _ => return Ok(Came::Obeyed),
         };
-        // What the peer has ended is none of its streams any more, though it may wait here for its reader.
+        // A stream that the peer has ended is not counted, though its data may still wait for the
+        // reader here.
         if self.streams.values().filter(|one| !one.is_closed()).count() >= MAX_STREAMS {
             return match order {
-                // The end of one may be missing.
+                // The end of a stream may be missing.
                 Order::Open => Ok(Came::Early),
                 Order::Kept => Err(Error::Violation("too many streams")),
             };
@@ -236,12 +238,13 @@ impl Streams {
         Ok(Came::Obeyed)
     }
 
-    /// Bytes that the peer may still send on all streams, with what is there and was not taken: what memory is bounded by.
+    /// Bytes that the peer may still send on all streams, and bytes that were not taken. Their sum
+    /// bounds the memory.
     pub fn promised(&self) -> u64 {
         let promised = |one: &Stream| one.early.size().unwrap_or(one.granted) - one.consumed;
         self.streams.values().map(promised).sum()
     }
 }
 
-/// All that may be promised.
+/// Upper bound of [`Streams::promised`].
 pub const MOST_PROMISED: u64 = MAX_STREAMS as u64 * LEAST_CREDIT + super::POOL;

@@ -1,20 +1,23 @@
-//! Many streams of bytes, each both ways, in the segments of one [`Session`] without end.
+//! Many byte streams, each in both directions, in the segments of one endless [`Session`].
 //!
 //! ```text
-//! write ─► outgoing of a stream ─► which record next? (as a segment leaves) ─► segment ═► record ─► incoming of a stream ─► peek, consume
-//!            ◄──────────────────────────── credit ◄───────────────────────────────────────────────────────────────────┘
+//! write ─► outgoing ─► record, chosen as a segment leaves ═► record ─► incoming ─► peek, consume
+//!             ◄──────────────────────── credit ◄──────────────────────────┘
 //! ```
 //!
-//! The transport is told how many bytes wait ([`Streams::reserve`]), so that schedulers see what there is to send; *which* bytes a segment holds is decided
-//! when the first segment from it on leaves. So nothing queues in between: what is written to a stream that waits for nobody is in the next segment that
-//! leaves, however much others have. Interactive streams go before bulk ones, redundant ones before both; streams of one class take turns, a segment each. What holds
-//! something of a redundant stream goes on every path: the copy counts that comes first.
+//! The transport knows only the number of waiting bytes ([`Streams::reserve`]), so that schedulers
+//! see how much there is to send. The *content* of a segment is chosen when that segment, or a
+//! later one, first leaves. So no queue stands between a stream and its segments. Data of a stream
+//! that waits for nothing is in the next segment that leaves, even if other streams have much data.
+//! Interactive streams precede bulk streams, and redundant streams precede both. Streams of one
+//! class take turns, one segment each. A segment with data of a redundant stream leaves on every
+//! path, and the first copy to arrive counts.
 //!
-//! Memory is bounded by credit: a stream's reader has promised room for what comes, and no more comes. All promises together are never more than
-//! [`MAX_STREAMS`]·[`LEAST_CREDIT`] + [`POOL`].
+//! Credit bounds the memory: a stream's reader promises room for data, and the peer sends no more.
+//! All promises together never exceed [`MAX_STREAMS`]·[`LEAST_CREDIT`] + [`POOL`].
 //!
-//! [`Near`] and [`Far`] are the two ends, with paths. After any input call [`Streams::poll`] and [`Streams::woken`] until they have nothing, then
-//! [`Streams::transmit`].
+//! [`Near`] and [`Far`] are the two ends, with paths. After any input call [`Streams::poll`] and
+//! [`Streams::woken`] until they return `None`, then [`Streams::transmit`].
 
 mod early;
 pub mod far;
@@ -42,52 +45,52 @@ pub use record::{Class, MAX_TARGET, Reason};
 use record::{MAX_CONTROL, Record};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Streams at once.
+/// Most concurrent streams.
 pub const MAX_STREAMS: usize = 256;
 
-/// Bytes that may come on any stream before its reader has taken some.
+/// Bytes that may arrive on any stream before its reader has taken some.
 pub const LEAST_CREDIT: u64 = 64 << 10;
 
-/// Likewise at most, once it has.
+/// Most bytes that may arrive on a stream beyond those that its reader has taken.
 pub const MOST_CREDIT: u64 = 4 << 20;
 
-/// What all streams together may be promised beyond the least.
+/// Bytes that all streams together may be promised beyond the least credit.
 pub const POOL: u64 = 48 << 20;
 
-/// Bytes of a stream that are written and not in a segment yet, at most.
+/// Most bytes of a stream that are written and in no segment yet.
 pub const BACKLOG: usize = 256 << 10;
 
-/// What happened to a stream.
+/// An event of a stream or a flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// The peer opens one: see [`Streams::accept`] and [`Streams::reset`].
+    /// The peer opens a stream: see [`Streams::accept`] and [`Streams::reset`].
     Opened {
-        /// Which.
+        /// Number of the stream.
         stream: u32,
-        /// Where it is to lead to.
+        /// Target of the stream.
         target: String,
-        /// What it is for.
+        /// Class of the stream.
         class: Class,
     },
     /// The peer opens a flow of datagrams: see [`Streams::reset`].
     Flow {
-        /// Which.
+        /// Number of the flow.
         flow: u32,
-        /// Its target.
+        /// Target of the flow.
         target: String,
-        /// Its class.
+        /// Class of the flow.
         class: Class,
     },
-    /// The peer has accepted it.
+    /// The peer has accepted a stream.
     Accepted {
-        /// Which.
+        /// Number of the stream.
         stream: u32,
     },
-    /// The peer has ended it, or a flow. It is forgotten, and so are its bytes.
+    /// The peer has ended a stream or a flow, which is discarded with its bytes.
     Reset {
-        /// Which.
+        /// Number of the stream or flow.
         stream: u32,
-        /// Why.
+        /// Reason.
         reason: Reason,
     },
 }
@@ -96,25 +99,25 @@ pub enum Event {
 #[derive(Debug, Default)]
 struct Stream {
     class: Class,
-    /// The peer knows it, or will before what is written to it.
+    /// True if the peer knows the stream, or learns of it before its data.
     announced: bool,
     outgoing: BytesMut,
-    /// Bytes that are in segments, and how many may be.
+    /// Bytes that are in segments, and bytes that may be.
     sent: u64,
     limit: u64,
-    /// Nothing more is written; the peer was told so.
+    /// Whether no more data is written, and whether the peer was told so.
     finishing: bool,
     finished: bool,
-    /// It waits for its turn.
+    /// True if the stream waits for its turn.
     queued: bool,
     incoming: BytesMut,
     early: Early,
-    /// Bytes that were taken, and how many the peer may send.
+    /// Bytes that the reader took, and bytes that the peer may send.
     consumed: u64,
     granted: u64,
-    /// What it has of the pool.
+    /// Bytes of the pool that the stream holds.
     lent: u64,
-    /// All that the peer sends is there, or was taken.
+    /// True if all data of the peer has arrived.
     ended: bool,
 }
 
@@ -123,19 +126,19 @@ impl Stream {
         Self { class, limit: LEAST_CREDIT, granted: LEAST_CREDIT, ..Self::default() }
     }
 
-    /// Bytes that may be in segments now.
+    /// Bytes that may go into segments now.
     fn sendable(&self) -> usize {
         let allowed = usize::try_from(self.limit - self.sent).unwrap_or(usize::MAX);
         self.outgoing.len().min(allowed)
     }
 
-    /// There is something for a segment.
+    /// True if the stream has something for a segment.
     fn has_turn(&self) -> bool {
         self.announced
             && (self.sendable() > 0 || self.finishing && !self.finished && self.outgoing.is_empty())
     }
 
-    /// Both ends have said their last.
+    /// True if both directions have ended.
     fn is_closed(&self) -> bool {
         self.finished && self.ended
     }
@@ -144,29 +147,29 @@ impl Stream {
 /// One end of all streams.
 #[derive(Debug)]
 pub struct Streams {
-    /// This end opens them.
+    /// True if this end opens the streams.
     opens: bool,
-    /// How many were ever opened: their numbers follow each other.
+    /// Number of streams and flows ever opened, which are numbered consecutively.
     opened: u32,
     streams: BTreeMap<u32, Stream>,
     out: Outgoing,
-    /// Streams whose peer may be told of more credit.
+    /// Streams whose peer may get more credit.
     credits: BTreeSet<u32>,
     pool: u64,
     events: VecDeque<Event>,
     woken: BTreeSet<u32>,
     received: u64,
-    /// What is left of segments that wait for an earlier one, by number.
+    /// Rests of segments that wait for an earlier segment, by number.
     waiting: BTreeMap<u64, Bytes>,
-    /// Pieces that came early, of all streams.
+    /// Pieces of all streams that arrived early.
     early: usize,
-    /// What the peer says of paths.
+    /// Terms of paths, as the peer reports them.
     terms: BTreeMap<u32, PathTerms>,
     flows: Flows,
 }
 
 impl Streams {
-    /// Of an end that `opens` streams, or of its peer; segments have `segment` bytes at most.
+    /// Creates an end that `opens` streams, or its peer; segments have at most `segment` bytes.
     pub fn new(opens: bool, segment: u16) -> Self {
         Self {
             opens,
@@ -185,10 +188,11 @@ impl Streams {
         }
     }
 
-    /// Opens a stream that is to lead somewhere. It can be written to at once.
+    /// Opens a stream to a target. It can be written to at once.
     ///
     /// # Errors
-    /// [`Reason::Busy`] if there are too many, [`Reason::Unresolved`] if the target is too long.
+    /// [`Reason::Busy`] if there are too many streams, [`Reason::Unresolved`] if the target is too
+    /// long.
     pub fn open(&mut self, target: &str, class: Class) -> Result<u32, Reason> {
         debug_assert!(self.opens, "the other end opens streams");
         if target.len() > MAX_TARGET {
@@ -204,31 +208,31 @@ impl Streams {
         Ok(stream)
     }
 
-    /// Tells the peer what a path is for.
+    /// Tells the peer the terms of a path.
     pub(crate) fn say_terms(&mut self, path: usize, terms: PathTerms) {
         debug_assert!(self.opens, "the other end has no terms");
         self.out.say(&Record::Terms { path: path as u32, terms }, Class::Bulk);
     }
 
-    /// What the peer says of its paths.
+    /// Returns the terms of the peer's paths, as the peer reports them.
     pub(crate) fn told(&self) -> impl Iterator<Item = (usize, PathTerms)> {
         self.terms.iter().map(|(path, terms)| (*path as usize, *terms))
     }
 
-    /// The stream leads where it is to.
+    /// Accepts a stream, which has reached its target.
     pub fn accept(&mut self, stream: u32) {
         if let Some(one) = self.streams.get(&stream) {
             self.out.say(&Record::Accepted { stream }, one.class);
         }
     }
 
-    /// Bytes that can be written now.
+    /// Bytes that can be written to a stream now.
     pub fn room(&self, stream: u32) -> usize {
         let writable = self.streams.get(&stream).filter(|one| !one.finishing);
         writable.map_or(0, |one| BACKLOG - one.outgoing.len())
     }
 
-    /// Writes to a stream as much as there is room for: how much that was.
+    /// Writes as many bytes to a stream as there is room for, and returns their number.
     pub fn write(&mut self, stream: u32, bytes: &[u8]) -> usize {
         let count = bytes.len().min(self.room(stream));
         if let Some(one) = self.streams.get_mut(&stream) {
@@ -238,7 +242,7 @@ impl Streams {
         count
     }
 
-    /// Nothing more is written to it; what is there still leaves, and the peer may go on.
+    /// Ends the data of a stream. Written data still leaves, and the peer may go on.
     pub fn finish(&mut self, stream: u32) {
         if let Some(one) = self.streams.get_mut(&stream) {
             one.finishing = true;
@@ -246,7 +250,8 @@ impl Streams {
         self.queue(stream);
     }
 
-    /// Ends a stream before its end, both ways, or a flow: it is forgotten, and the peer told why.
+    /// Ends a stream early, in both directions, or a flow. It is discarded, and the peer gets the
+    /// reason.
     pub fn reset(&mut self, stream: u32, reason: Reason) {
         if let Some(flow) = self.flows.remove(stream) {
             self.out.say(&Record::Reset { stream, reason }, flow.class);
@@ -260,27 +265,28 @@ impl Streams {
         }
     }
 
-    /// What has come of a stream and was not taken.
+    /// Returns the bytes that arrived on a stream and were not taken.
     pub fn peek(&self, stream: u32) -> &[u8] {
         self.streams.get(&stream).map_or(&[], |one| &one.incoming)
     }
 
-    /// Takes the first bytes of what has come: there is room for others.
+    /// Takes the first `count` of the bytes that arrived on a stream, so that there is room for
+    /// others.
     pub fn consume(&mut self, stream: u32, count: usize) {
         let open = self.streams.len() as u64;
         let Some(one) = self.streams.get_mut(&stream) else { return };
         one.incoming.advance(count);
         one.consumed += count as u64;
         if one.incoming.is_empty() {
-            // A burst's memory is not kept.
+            // The memory of a burst is released.
             one.incoming = BytesMut::new();
         }
-        // The pool is shared alike, but what was promised stays so.
+        // The streams share the pool equally, but promises are kept.
         let free = self.pool + one.lent;
         let share = (POOL / open).min(MOST_CREDIT - LEAST_CREDIT).min(free);
         let limit = (one.consumed + LEAST_CREDIT + share).max(one.granted);
         let worthwhile = limit - one.granted >= (LEAST_CREDIT + share) / 4;
-        // The peer has to know of the stream before.
+        // The peer must know the stream before.
         if worthwhile && one.announced && one.early.size().is_none() {
             one.granted = limit;
             self.credits.insert(stream);
@@ -290,27 +296,27 @@ impl Streams {
         self.clean(stream);
     }
 
-    /// Nothing more comes, and all that came was taken.
+    /// True if no more data arrives, and all data was taken.
     pub fn is_ended(&self, stream: u32) -> bool {
         self.streams.get(&stream).is_none_or(|one| one.ended && one.incoming.is_empty())
     }
 
-    /// There is no such stream, or none any more.
+    /// True if there is no such stream, or no longer.
     pub fn is_over(&self, stream: u32) -> bool {
         !self.streams.contains_key(&stream)
     }
 
-    /// What happened next.
+    /// Returns the next event.
     pub fn poll(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// A stream of which something came, or that has room again.
+    /// Returns a stream that got data, or has room again.
     pub fn woken(&mut self) -> Option<u32> {
         self.woken.pop_first()
     }
 
-    /// What has come to a session, in any order.
+    /// Handles the segments that arrived at a session, in any order.
     ///
     /// # Errors
     /// Those of [`Streams::handle`].
@@ -321,7 +327,7 @@ impl Streams {
         self.advance(session.next_expected())
     }
 
-    /// All packets that leave a session now, with their paths.
+    /// Appends all packets that leave a session now, with their paths.
     ///
     /// # Errors
     /// If the scheduler broke its contract.
@@ -340,34 +346,36 @@ impl Streams {
                 more = true;
             }
             session.transmit(now, self, packets)?;
-            // What has left may have made room for more: an opening, which data waits for.
+            // A packet that left may have made room for more: data waits for the opening of its
+            // stream.
             if !more {
                 return Ok(());
             }
         }
     }
 
-    /// Bytes of streams that came, and that are in segments.
+    /// Bytes of streams that arrived, and bytes that are in segments.
     pub fn carried(&self) -> [u64; 2] {
         [self.received, self.out.carried]
     }
 
-    /// How many there are.
+    /// Number of streams.
     pub fn len(&self) -> usize {
         self.streams.len()
     }
 
-    /// There are none.
+    /// True if there are no streams.
     pub fn is_empty(&self) -> bool {
         self.streams.is_empty()
     }
 
-    /// How many were ever opened.
+    /// Number of streams and flows ever opened.
     pub fn opened(&self) -> u32 {
         self.opened
     }
 
-    /// Bytes in memory: what came and was not taken, what was written and is in no segment, and segments that may have to be sent again.
+    /// Bytes in memory: data that arrived and was not taken, written data in no segment, and
+    /// segments that may need a retransmission.
     pub fn memory(&self) -> u64 {
         let of = |one: &Stream| one.incoming.len() + one.early.bytes() + one.outgoing.len();
         let streams = self.streams.values().map(of).sum::<usize>();
@@ -375,7 +383,7 @@ impl Streams {
         (streams + waiting + self.flows.memory()) as u64 + self.out.kept()
     }
 
-    /// Both ends have said their last, and nothing is left to be taken.
+    /// Discards a stream if both directions have ended and all data was taken.
     fn clean(&mut self, stream: u32) {
         if self.streams.get(&stream).is_some_and(|one| one.is_closed() && one.incoming.is_empty()) {
             self.forget(stream);

@@ -1,7 +1,7 @@
-//! The end that opens paths, and streams on them.
+//! The end that opens paths, with streams on them.
 //!
-//! After any input ([`Near::handle_datagram`], [`Near::handle_timeout`], what is done with [`Near::streams`]) call [`Near::transmit`], and look at
-//! [`Near::outcome`] and [`Near::next_wakeup`].
+//! After any input ([`Near::handle_datagram`], [`Near::handle_timeout`], use of [`Near::streams`])
+//! call [`Near::transmit`], and check [`Near::outcome`] and [`Near::next_wakeup`].
 
 use super::Streams;
 use crate::error::Error;
@@ -22,33 +22,34 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// One connection over all paths, on which `W` decides.
+/// One connection over all paths, with the scheduler `W`.
 #[derive(Debug)]
 pub struct Near<W = Builtin> {
     settings: Settings,
     terms: Vec<Terms>,
     ways: Ways,
-    /// Who decides which path carries what, until the transport has it.
+    /// Scheduler, until the transport takes it.
     scheduler: Option<W>,
     pilot: Option<Box<dyn Pilot<W>>>,
-    /// Who writes down what happens, until the transport has it.
+    /// Recording, until the transport takes it.
     recording: Option<Recording>,
     session: Option<Session<W>>,
     streams: Streams,
-    /// What the other end was told of paths.
+    /// Terms of paths that the other end was told.
     told: BTreeMap<usize, PathTerms>,
     epoch: Instant,
-    /// When a path worked last.
+    /// Time at which a path last worked.
     open_at: Instant,
     outcome: Option<Error>,
     packets: Vec<(PathId, Bytes)>,
 }
 
 impl<W: Scheduler> Near<W> {
-    /// An end that opens its paths from now on; `order` offers nothing but [streams](Offer::STREAMS), whatever it says.
+    /// Creates an end that opens its paths from now on. It always offers [streams](Offer::STREAMS),
+    /// even if `order` has another offer.
     ///
     /// # Errors
-    /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
+    /// [`Error::Setting`] if a setting is out of bounds; [`Error::Tls`].
     pub fn new(now: Instant, settings: Settings, order: Order, scheduler: W) -> Result<Self, Error> {
         let mut order = Order { offer: Offer::STREAMS, ..order };
         let ways = Ways::new(now, settings, &order)?;
@@ -70,20 +71,20 @@ impl<W: Scheduler> Near<W> {
         })
     }
 
-    /// Who may put another scheduler in the place of the one that decides.
+    /// Sets the pilot, which may change the scheduler.
     pub fn set_pilot(&mut self, pilot: Box<dyn Pilot<W>>) {
         self.pilot = Some(pilot);
     }
 
-    /// Writes down what this end sends, and what becomes of it. Call it before anything else.
+    /// Records the data that this end sends, and its fate. Call it before anything else.
     pub fn record(&mut self, recording: Recording) {
         self.recording = Some(recording);
     }
 
-    /// The recording ends, if there is one. What of it could not be written is an error, whenever that was.
+    /// Ends the recording, if there is one. Returns any write error, even an earlier one.
     ///
     /// # Errors
-    /// Those of its file.
+    /// Write errors of the file.
     pub fn end_recording(&mut self, now: Instant) -> std::io::Result<()> {
         let time = self.time(now);
         self.session.as_mut().map_or(Ok(()), |session| session.end_recording(time, false))
@@ -93,14 +94,15 @@ impl<W: Scheduler> Near<W> {
         Time::from_nanos(now.saturating_duration_since(self.epoch).as_nanos() as u64)
     }
 
-    /// Takes a UDP datagram that came to a path's local address.
+    /// Handles a UDP datagram that arrived at a path's local address.
     pub fn handle_datagram(&mut self, now: Instant, path: usize, remote: SocketAddr, datagram: BytesMut) {
         if self.ways.handle_datagram(now, path, remote, datagram) {
             self.work(now, path);
         }
     }
 
-    /// Takes several that came together, of `each` bytes but for the last: what follows from them is done once for all.
+    /// Handles UDP datagrams that arrived together, of `each` bytes except the last. The work that
+    /// follows is done once for all of them.
     pub fn handle_datagrams(
         &mut self,
         now: Instant,
@@ -114,17 +116,19 @@ impl<W: Scheduler> Near<W> {
         }
     }
 
-    /// The network takes nothing more from a path's local address: it is opened anew as soon as that works.
+    /// Notes that the network takes nothing more from a path's local address. The path is opened
+    /// anew as soon as that works.
     pub fn handle_failure(&mut self, path: usize, trouble: &str) {
         self.ways.handle_failure(path, trouble);
     }
 
-    /// The peer cannot be reached, as the network says.
+    /// Ends the connection: the network reports that the peer cannot be reached.
     pub fn give_up(&mut self, reason: String) {
         self.end(Error::Refused(reason));
     }
 
-    /// Local addresses have changed: see [`Reroute`]. Paths are [`MAX_LINKS`](crate::settings::MAX_LINKS) at most.
+    /// Handles a change of local addresses: see [`Reroute`]. There are at most
+    /// [`MAX_LINKS`](crate::settings::MAX_LINKS) paths.
     pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
         let path = self.ways.reroute(now, reroute);
         note_terms(&mut self.terms, path, reroute);
@@ -135,7 +139,8 @@ impl<W: Scheduler> Near<W> {
         self.work(now, path);
     }
 
-    /// Call when [`Near::next_wakeup`] has come; harmless at any other time.
+    /// Handles timers. Call it when [`Near::next_wakeup`] has come; it is harmless at any other
+    /// time.
     pub fn handle_timeout(&mut self, now: Instant) {
         for path in 0..self.ways.len() {
             self.work(now, path);
@@ -157,7 +162,7 @@ impl<W: Scheduler> Near<W> {
         }
     }
 
-    /// One path: its timers, its handshake, what arrived on it.
+    /// Works on one path: its timers, its handshake, its packets.
     fn work(&mut self, now: Instant, path: usize) {
         let look = self.ways.work(now, path);
         let time = self.time(now);
@@ -191,7 +196,7 @@ impl<W: Scheduler> Near<W> {
         }
     }
 
-    /// The first path works, and so do the others or they take long: the transport begins.
+    /// Begins the transport once the first path works, and the others work, too, or take long.
     fn begin(&mut self, now: Instant) {
         let Some((path, reply)) = self.ways.ready(now).filter(|_| self.session.is_none()) else { return };
         let agreed = Agreed {
@@ -216,7 +221,7 @@ impl<W: Scheduler> Near<W> {
         }
     }
 
-    /// The other end hears what holds for a path, if that is news to it.
+    /// Tells the other end the terms of a path, if they are new to it.
     fn tell_terms(&mut self, path: usize) {
         let terms = self.terms[path].told(self.is_spent(path));
         if self.told.insert(path, terms).unwrap_or_default() != terms {
@@ -228,7 +233,7 @@ impl<W: Scheduler> Near<W> {
         self.session.as_ref().is_some_and(|session| session.is_spent(path))
     }
 
-    /// Paths that have carried all that they may from now on carry nothing more, at both ends.
+    /// Tells the other end which paths have used up their budgets, so that neither end uses them.
     fn count_spent(&mut self) {
         for path in 0..self.terms.len() {
             if self.is_spent(path) {
@@ -241,12 +246,12 @@ impl<W: Scheduler> Near<W> {
         self.outcome.get_or_insert(outcome);
     }
 
-    /// Ends it: [`Error::Stopped`]. The peer is told by what [`Near::transmit`] gives.
+    /// Ends the connection: [`Error::Stopped`]. The datagrams of [`Near::transmit`] tell the peer.
     pub fn stop(&mut self) {
         self.end(Error::Stopped);
     }
 
-    /// Paths whose full datagrams get lost are opened anew.
+    /// Opens a path anew if its full datagrams get lost.
     fn heed_holes(&mut self, now: Instant) {
         let (time, epoch) = (self.time(now), self.epoch);
         let Self { session, ways, .. } = self;
@@ -258,7 +263,8 @@ impl<W: Scheduler> Near<W> {
         }
     }
 
-    /// All datagrams that leave now. Once there is an [`Near::outcome`] it closes the paths: then send these, and stop.
+    /// Appends all datagrams that leave now. Once there is an [`Near::outcome`], it closes the
+    /// paths: send these datagrams, and stop.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         let time = self.time(now);
         self.heed_holes(now);
@@ -284,7 +290,7 @@ impl<W: Scheduler> Near<W> {
         }
     }
 
-    /// When [`Near::handle_timeout`] must be called next.
+    /// Returns the time at which [`Near::handle_timeout`] must be called next.
     pub fn next_wakeup(&self) -> Option<Instant> {
         let session = self.session.as_ref().and_then(Session::next_wakeup);
         let session = session.map(|time| self.epoch + Duration::from_nanos(time.as_nanos()));
@@ -294,59 +300,59 @@ impl<W: Scheduler> Near<W> {
         [self.ways.next_wakeup(), session, begin, too_small, patience].into_iter().flatten().min()
     }
 
-    /// The streams, also before there is a path.
+    /// Returns the streams, even before a path is open.
     pub fn streams(&mut self) -> &mut Streams {
         &mut self.streams
     }
 
-    /// A datagram is to leave on a flow of these.
+    /// Queues a datagram on a flow.
     pub fn send_datagram(&mut self, now: Instant, flow: u32, bytes: &[u8]) {
         let time = self.time(now);
         self.streams.send_datagram(time, flow, bytes);
     }
 
-    /// The connection is there.
+    /// True if the connection is open.
     pub fn is_open(&self) -> bool {
         self.session.is_some()
     }
 
-    /// The peer will have none of the paths, or is not who it should be.
+    /// True if the peer refuses all paths, or is not the expected one.
     pub fn is_refused(&self) -> bool {
         self.ways.hopeless().is_some()
     }
 
-    /// Why it ended, once it has.
+    /// Returns the error that ended the connection, if it has ended.
     pub fn outcome(&self) -> Option<&Error> {
         self.outcome.as_ref()
     }
 
-    /// Likewise, taken.
+    /// Returns this error, and consumes the end.
     pub fn into_outcome(self) -> Option<Error> {
         self.outcome
     }
 
-    /// The schedulers that were put in the place of others.
+    /// Returns the changes of the scheduler.
     pub fn changes(&self) -> &[Change] {
         self.pilot.as_ref().map_or(&[], |pilot| pilot.changes())
     }
 
-    /// What the transport counted.
+    /// Returns the transport's counters.
     pub fn counters(&self) -> Counters {
         self.session.as_ref().map(Session::counters).unwrap_or_default()
     }
 
-    /// Packets that did not fit into noq's datagrams, which has to be none.
+    /// Number of packets that did not fit into noq's datagrams. It must be 0.
     pub fn oversized(&self) -> u64 {
         self.ways.oversized()
     }
 
-    /// Counters of the paths.
+    /// Returns the counters of the paths.
     pub fn counts(&self) -> Vec<PathCounts> {
         let is_open = |path| self.ways.joined().any(|joined| joined == path);
         self.session.as_ref().map(|session| session.counts(is_open)).unwrap_or_default()
     }
 
-    /// The paths.
+    /// Returns the state of the paths.
     pub fn progress(&self) -> Vec<Progress> {
         self.ways.progress(self.session.as_ref())
     }

@@ -1,4 +1,4 @@
-//! What is in segments: decided as they leave.
+//! Content of segments, chosen as they leave.
 
 use super::flows::PATIENCE;
 use super::record::{CREDIT, DATA, FINISH, Record};
@@ -10,47 +10,49 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 
-/// Answers that a peer may make us owe it before it takes some, in bytes.
+/// Most bytes of answers that a peer may request without taking any.
 const MOST_OWED: usize = 256 << 10;
 
-/// Bytes of segments that are kept at most, whatever the peer's window is: one that acknowledges all but the oldest takes no more.
+/// Most bytes of segments in memory, for any window of the peer. A peer that acknowledges all
+/// segments but the oldest takes no more.
 const MOST_KEPT: u64 = 64 << 20;
 
-/// Bytes of datagrams that are reserved at most. A reservation is not taken back.
+/// Most bytes that are reserved for datagrams. A reservation is not withdrawn.
 const AHEAD: usize = 64 << 10;
 
-/// The shortest write: so that any record but that of an opening fits.
+/// Shortest write: any record but that of an opening fits into it.
 pub(super) const LEAST: usize = 16;
 
 /// A record that leaves before data.
 #[derive(Debug)]
 struct Control {
     encoded: Vec<u8>,
-    /// The stream that it opens.
+    /// Stream or flow that it opens.
     opens: Option<u32>,
     class: Class,
 }
 
-/// A segment whose content is decided.
+/// A segment with chosen content.
 #[derive(Debug, Default)]
 struct Bound {
-    /// Its place in all that was reserved.
+    /// Offset among all reserved bytes.
     place: u64,
-    /// Nothing, if it is void.
+    /// Content; empty if the segment is void.
     bytes: Vec<u8>,
     size: usize,
-    /// Something of a redundant stream is in it.
+    /// True if it has something of a redundant stream.
     redundant: bool,
-    /// Where datagrams are in it, which leave once.
+    /// Ranges of its datagrams, which are never retransmitted.
     datagrams: Vec<Range<usize>>,
-    /// When the oldest of these came.
+    /// Time at which the oldest of these datagrams arrived.
     since: Time,
-    /// It waits on a path, and a later one has left. Its datagrams are chosen as it leaves.
+    /// True if the segment waits on a path and a later one has left. Its datagrams are chosen when
+    /// it leaves.
     waits: bool,
 }
 
 impl Bound {
-    /// Takes out the datagrams. The other records move to the front.
+    /// Removes the datagrams. The other records move to the front.
     fn cut(&mut self) {
         let (mut kept, mut from) = (Vec::with_capacity(self.size), 0);
         for Range { start, end } in std::mem::take(&mut self.datagrams) {
@@ -67,21 +69,21 @@ impl Bound {
     }
 }
 
-/// Segments, and what leaves before data.
+/// Segments, and records that leave before data.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     /// Bytes of a full segment.
     segment: usize,
-    /// Of the transport, not in segments yet: what was written at once, in order.
+    /// Writes to the transport that are in no segment yet, in order.
     writes: VecDeque<u64>,
     reserved: u64,
-    /// The next is to be reserved beside all else, since it needs one piece.
+    /// Sizes of writes to reserve beside all others, for records that must stay in one piece.
     pieces: VecDeque<u64>,
     control: VecDeque<Control>,
     owed: usize,
-    /// Streams that have something for a segment, by class; some may be forgotten.
+    /// Streams and flows with something for a segment, by class; some may be discarded.
     turns: [VecDeque<u32>; Class::ALL.len()],
-    /// Segments from the oldest that is not acknowledged on.
+    /// Segments from the oldest unacknowledged one on.
     bound: VecDeque<Bound>,
     first: u64,
     end: u64,
@@ -108,14 +110,14 @@ impl Outgoing {
         }
     }
 
-    /// The transport is to be told of so many bytes in one piece, unless no segment has as many.
+    /// Requests a write of so many bytes in one piece, unless no segment is that large.
     pub(super) fn reserve_piece(&mut self, bytes: usize) {
         if bytes > LEAST && bytes <= self.segment {
             self.pieces.push_back(bytes as u64);
         }
     }
 
-    /// A record that goes before all data, and is about a stream of this class.
+    /// Queues a record that precedes all data, and belongs to a stream of this class.
     pub(super) fn say(&mut self, record: &Record<'_>, class: Class) {
         let mut encoded = Vec::with_capacity(record.length());
         record.encode(&mut encoded);
@@ -128,7 +130,7 @@ impl Outgoing {
         self.control.push_back(Control { encoded, opens, class });
     }
 
-    /// The peer makes us say more than it takes.
+    /// True if the peer requests more answers than it takes.
     pub(super) fn is_overwhelmed(&self) -> bool {
         self.owed > MOST_OWED
     }
@@ -137,7 +139,7 @@ impl Outgoing {
         self.turns.iter_mut().for_each(|turns| turns.retain(|other| *other != stream));
     }
 
-    /// Bytes of segments that may have to be sent again.
+    /// Bytes of segments that may need a retransmission.
     pub(super) fn kept(&self) -> u64 {
         self.kept
     }
@@ -162,7 +164,7 @@ impl Outgoing {
 }
 
 impl Streams {
-    /// A stream may have something for a segment.
+    /// Queues a stream or a flow that has something for a segment.
     pub(super) fn queue(&mut self, stream: u32) {
         if let Some(one) = self.flows.all.get_mut(&stream).filter(|one| !one.queued && one.has_turn()) {
             one.queued = true;
@@ -174,7 +176,8 @@ impl Streams {
         }
     }
 
-    /// Bytes of records that could leave now, in full segments: of streams, and of planned datagrams.
+    /// Bytes of records that could leave now in full segments: of streams, and of planned
+    /// datagrams.
     fn needed(&self) -> [usize; 2] {
         let most = self.out.segment - DATA;
         let of = |one: &Stream| {
@@ -189,7 +192,8 @@ impl Streams {
         [self.out.owed + CREDIT * self.credits.len() + streams, flows]
     }
 
-    /// Bytes by which the transport is to be told that more may leave, in pieces ([`Session::extend`](crate::session::Session::extend)).
+    /// Returns the bytes by which the transport must be extended, in pieces
+    /// ([`Session::extend`](crate::session::Session::extend)).
     pub fn reserve(&mut self) -> Option<u64> {
         if self.out.kept + self.out.reserved > MOST_KEPT {
             return None;
@@ -206,7 +210,7 @@ impl Streams {
                 break;
             }
             flows += segment;
-            // Datagrams that were dropped, or have left in another place, leave theirs to others.
+            // Datagrams that were dropped, or left elsewhere, leave their reservation to others.
             let Some(less) = spare.checked_sub(segment as u64) else {
                 return Some(self.out.reserve(segment as u64));
             };
@@ -216,7 +220,7 @@ impl Streams {
         Some(self.out.reserve(more.max(LEAST as u64)))
     }
 
-    /// All segments before this one were acknowledged.
+    /// Discards the segments before this one, which are acknowledged.
     pub fn settle(&mut self, segment: u64) {
         while self.out.first < segment
             && let Some(bound) = self.out.bound.pop_front()
@@ -226,7 +230,8 @@ impl Streams {
         }
     }
 
-    /// Decides what is in the next segment, as the one at this place leaves; false if there is none.
+    /// Chooses the content of the next segment when the segment at `leaving` leaves. Returns false
+    /// if there is none.
     fn bind(&mut self, leaving: u64) -> bool {
         let Some(size) = self.out.next() else { return false };
         let (place, since) = (self.out.end, self.flows.now);
@@ -262,7 +267,7 @@ impl Streams {
         true
     }
 
-    /// Fills the rest of a segment, in turns. One that waits has no datagrams yet.
+    /// Fills the rest of a segment, in turns. A waiting segment gets no datagrams yet.
     fn fill(&mut self, bound: &mut Bound) {
         let &mut Bound { size, waits, .. } = bound;
         let Bound { bytes, datagrams, since, .. } = bound;
@@ -291,7 +296,7 @@ impl Streams {
             };
             redundant |= class == Class::Redundant;
         }
-        // The next datagram of these is the first in a segment that is large enough.
+        // The next datagram of these flows is the first in a segment that is large enough.
         for (flow, class, needs) in passed.into_iter().rev() {
             self.out.turns[class as usize].push_front(flow);
             needs.into_iter().for_each(|needs| self.out.reserve_piece(needs));
@@ -302,7 +307,7 @@ impl Streams {
         bound.redundant |= redundant;
     }
 
-    /// The segment at this place leaves.
+    /// Completes the segment at this offset, which leaves now.
     fn leave(&mut self, place: u64) {
         let Some(at) = self.at(place).filter(|at| self.out.bound[*at].waits) else { return };
         let mut bound = std::mem::take(&mut self.out.bound[at]);
@@ -313,7 +318,8 @@ impl Streams {
         self.out.bound[at] = bound;
     }
 
-    /// A flow has had its turn. If it has more it goes behind the others, or stays first to end a datagram.
+    /// Ends the turn of a flow. A flow with more goes behind the others, or stays first to complete
+    /// a datagram.
     fn end_turn(&mut self, flow: u32, is_begun: bool) {
         let Some(one) = self.flows.all.get_mut(&flow) else { return };
         if is_begun {
@@ -323,12 +329,13 @@ impl Streams {
         self.queue(flow);
     }
 
-    /// The stream whose turn it is.
+    /// Returns the stream or flow whose turn it is.
     fn next_turn(&mut self) -> Option<u32> {
         self.out.turns.iter_mut().rev().find_map(VecDeque::pop_front)
     }
 
-    /// Fills a segment with what a stream has; it goes behind the others if it has more. The class of what is in the segment.
+    /// Fills a segment with a stream's data. A stream with more data goes behind the others.
+    /// Returns the stream's class.
     fn pack(&mut self, stream: u32, size: usize, bytes: &mut Vec<u8>) -> Class {
         let Some(one) = self.streams.get_mut(&stream) else { return Class::Bulk };
         let class = one.class;
@@ -350,7 +357,7 @@ impl Streams {
         class
     }
 
-    /// The datagrams of the segment at this place do not leave any more.
+    /// Removes the datagrams from the segment at this offset.
     fn cut(&mut self, place: u64) {
         let bound = self.at(place).and_then(|at| self.out.bound.get_mut(at));
         if let Some(bound) = bound.filter(|bound| !bound.datagrams.is_empty()) {
@@ -360,18 +367,18 @@ impl Streams {
         }
     }
 
-    /// Where the segment at this place is.
+    /// Returns the index of the segment at this offset.
     fn at(&self, place: u64) -> Option<usize> {
         self.out.bound.binary_search_by_key(&place, |bound| bound.place).ok()
     }
 
-    /// The segment at this place.
+    /// Returns the segment at this offset.
     fn bound(&self, place: u64) -> Option<&Bound> {
         self.at(place).and_then(|at| self.out.bound.get(at))
     }
 }
 
-/// Segments by their places in all that was reserved.
+/// Segments by their offsets among all reserved bytes.
 impl Source for Streams {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         const NONE: io::ErrorKind = io::ErrorKind::UnexpectedEof;

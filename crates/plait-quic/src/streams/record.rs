@@ -1,18 +1,18 @@
-//! What segments hold: whole records, one after the other. Numbers are in the network's order.
+//! Records: segments contain whole records, one after the other. Numbers are in network byte order.
 //!
 //! ```text
-//! padding   0: the rest of the segment means nothing
+//! padding   0: the rest of the segment is unused
 //! open      1 · stream 4 · class 1 · length 2 · target
 //! accepted  2 · stream 4
-//! data      3 · stream 4 · place in the stream 8 · length 2 · bytes
-//! finish    4 · stream 4 · bytes of the stream in all 8
+//! data      3 · stream 4 · offset in the stream 8 · length 2 · bytes
+//! finish    4 · stream 4 · total bytes of the stream 8
 //! reset     5 · stream 4 · reason 1
-//! credit    6 · stream 4 · bytes of the stream in all that may be sent 8
-//! terms     7 · path 4 · 1: it stands by, 2: it has carried all that it may 1 · cost 4
-//! flow      8 · stream 4 · class 1 · length 2 · target: as open, of datagrams
+//! credit    6 · stream 4 · total bytes of the stream that may be sent 8
+//! terms     7 · path 4 · flags (1: backup, 2: spent) 1 · cost 4
+//! flow      8 · stream 4 · class 1 · length 2 · target: as open, for datagrams
 //! datagram  9 · stream 4 · length 2 · bytes
-//! piece     10 · stream 4 · number of the datagram 2 · bytes of the datagram in all 2 · place in the datagram 2 ·
-//!           bytes up to the end of the datagram, or else of the segment
+//! piece     10 · stream 4 · number of datagram 2 · total bytes of datagram 2 · offset in it 2 ·
+//!           bytes up to the end of the datagram, or of the segment
 //! ```
 
 use super::flows::Piece;
@@ -20,10 +20,10 @@ use crate::error::Error;
 use crate::terms::PathTerms;
 use std::fmt;
 
-/// Bytes of a target at most: a name of 255, a colon and a port.
+/// Most bytes of a target: a name of 255, a colon and a port.
 pub const MAX_TARGET: usize = 255 + 6;
 
-/// What records take beside their data.
+/// Bytes of records beside their data.
 pub(super) const DATA: usize = 15;
 pub(super) const SHORT: usize = 5;
 pub(super) const CREDIT: usize = 13;
@@ -32,47 +32,47 @@ pub(super) const TERMS: usize = 10;
 pub(super) const DATAGRAM: usize = 7;
 pub(super) const PIECE: usize = 11;
 
-/// The longest record that is not data.
+/// Bytes of the longest record that is not data.
 pub(super) const MAX_CONTROL: usize = 8 + MAX_TARGET;
 
-/// What a stream is for.
+/// Class of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Class {
-    /// All that there is nothing else to say of.
+    /// The default, without special demands.
     #[default]
     Bulk,
-    /// Goes before those.
+    /// Precedes bulk streams.
     Interactive,
-    /// Goes before all others, and on every path.
+    /// Precedes all other streams, and leaves on every path.
     Redundant,
 }
 
 impl Class {
-    /// All there are, by their numbers.
+    /// All classes, by their numbers.
     pub const ALL: [Self; 3] = [Self::Bulk, Self::Interactive, Self::Redundant];
 }
 
-/// Why a stream ends before its end.
+/// Reason why a stream ends early.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// The connection that it carries was broken off.
+    /// The connection that the stream carries was broken off.
     Broken,
-    /// The far end does not allow its target.
+    /// The far end does not allow the target.
     Denied,
-    /// Its target has no address.
+    /// The target has no address.
     Unresolved,
-    /// There is no way to its target.
+    /// The target cannot be reached.
     Unreachable,
-    /// Nobody takes connections there.
+    /// The target accepts no connections.
     Refused,
     /// There are too many streams.
     Busy,
-    /// Its target does not answer.
+    /// The target does not answer.
     Silent,
 }
 
 impl Reason {
-    /// All there are, by their numbers.
+    /// All reasons, by their numbers.
     pub const ALL: [Self; 7] = [
         Self::Broken,
         Self::Denied,
@@ -98,7 +98,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// One of them.
+/// A record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Record<'a> {
     Open { stream: u32, class: Class, target: &'a str },
@@ -114,7 +114,7 @@ pub(super) enum Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// How long it is.
+    /// Length in bytes.
     pub(super) fn length(&self) -> usize {
         match self {
             Self::Open { target, .. } | Self::Flow { target, .. } => 8 + target.len(),
@@ -129,7 +129,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Appends it. Targets have [`MAX_TARGET`] bytes at most, and data what fits into a segment.
+    /// Appends the record. A target has at most [`MAX_TARGET`] bytes, and data fits into a segment.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         let mut head = |kind: u8, stream: u32| {
             out.push(kind);
@@ -181,10 +181,10 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The next one of a segment, which is taken from it; `None` behind the last.
+    /// Reads the next record off a segment; `None` after the last one.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if it is none, or not whole.
+    /// [`Error::Malformed`] if there is no record, or only a part of one.
     pub(super) fn decode(segment: &mut &'a [u8]) -> Result<Option<Self>, Error> {
         const MALFORMED: Error = Error::Malformed("record");
         let Some((&kind, rest)) = segment.split_first() else { return Ok(None) };
@@ -245,14 +245,14 @@ impl<'a> Reader<'a> {
         Some(*taken)
     }
 
-    /// So many bytes, or all that are left.
+    /// Takes so many bytes, or all that are left.
     fn most(&mut self, bytes: usize) -> &'a [u8] {
         let (taken, rest) = self.0.split_at(bytes.min(self.0.len()));
         self.0 = rest;
         taken
     }
 
-    /// Bytes behind their number.
+    /// Takes bytes that follow their length.
     fn counted(&mut self) -> Option<&'a [u8]> {
         let length = u16::from_be_bytes(self.array()?);
         let (taken, rest) = self.0.split_at_checked(length.into())?;

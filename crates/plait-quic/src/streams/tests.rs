@@ -1,4 +1,4 @@
-//! What a peer must not do, and what it costs if it does.
+//! Violations of the protocol by a peer, and their cost.
 
 use super::early::MOST_EARLY;
 use super::flows::Piece;
@@ -20,7 +20,7 @@ fn open(stream: u32) -> Record<'static> {
     Record::Open { stream, class: Class::Bulk, target: "host:1" }
 }
 
-/// An end whose peer has opened some.
+/// Returns an end whose peer has opened some streams.
 fn far(opened: u32) -> Streams {
     let mut streams = Streams::new(false, SEGMENT);
     (0..opened).for_each(|stream| streams.handle(&segment(&[open(stream)])).expect("it may"));
@@ -73,7 +73,7 @@ fn nobody_sends_more_than_there_is_credit_for() {
     assert!(violation(&mut streams, &[one]).contains("credit"));
 }
 
-/// Who takes what comes is promised more: over all streams never more than the bound.
+/// The peer gets more credit as data is taken, but over all streams never more than the bound.
 #[test]
 fn promises_are_bounded_over_all_streams() {
     let mut streams = far(MAX_STREAMS as u32);
@@ -87,13 +87,13 @@ fn promises_are_bounded_over_all_streams() {
             assert!(streams.promised() <= MOST_PROMISED, "{}", streams.promised());
         }
     }
-    // One after the other, the first ones have had the most; nothing is lost of the pool.
+    // The first streams got the most, because they came first. Nothing of the pool is lost.
     assert!(streams.promised() > MOST_PROMISED / 2, "{}", streams.promised());
     (0..MAX_STREAMS as u32).for_each(|stream| streams.reset(stream, Reason::Broken));
     assert_eq!((streams.pool, streams.promised()), (POOL, 0));
 }
 
-/// One reader alone gets a window that long ways need.
+/// A single reader gets the window that long paths need.
 #[test]
 fn a_stream_that_is_read_is_promised_megabytes() {
     let mut streams = far(1);
@@ -130,7 +130,8 @@ fn a_peer_that_takes_no_answers_is_left() {
     assert!(stream < 100_000 && streams.is_empty(), "{stream}");
 }
 
-/// It may close what waits here for its reader: those count, too, and more are refused.
+/// The peer may close streams whose data still waits for the reader here. These streams count, too,
+/// and more are refused.
 #[test]
 fn what_waits_for_its_reader_counts_as_a_stream() {
     let mut streams = far(MAX_STREAMS as u32);
@@ -159,7 +160,7 @@ fn what_waits_for_its_reader_counts_as_a_stream() {
     assert!(!streams.is_over(next + 1));
 }
 
-/// Late data of a stream that was ended here says nothing.
+/// Late data of a stream that was ended here is ignored.
 #[test]
 fn what_comes_of_a_stream_that_was_ended_is_left_out() {
     let mut streams = far(2);
@@ -262,11 +263,12 @@ proptest! {
     }
 }
 
-/// What a stream's peer says over a network that overtakes: everything is handed on as soon as nothing of its own stream is missing, and all of it in the end.
+/// Segments of a peer over a network that reorders. Data is delivered as soon as nothing of its own
+/// stream is missing, and in the end all data is.
 mod overtaking {
     use super::*;
 
-    /// All segments that a peer sends of some streams, and what each stream has.
+    /// Returns all segments that a peer sends of some streams, and the content of each stream.
     fn said(sizes: &[usize]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let mut near = Streams::new(true, SEGMENT);
         let (mut segments, mut place) = (Vec::new(), 0);
@@ -300,7 +302,7 @@ mod overtaking {
     fn what_is_missing_of_one_stream_holds_up_no_other() {
         let (segments, content) = said(&[30_000, 30_000]);
         let mut far = Streams::new(false, SEGMENT);
-        // The first segment opens both; then they take turns.
+        // The first segment opens both streams; then they take turns.
         for (number, segment) in segments.iter().enumerate().filter(|(number, _)| *number != 1) {
             far.handle_early(number as u64, &segment.clone().into()).expect("it may overtake");
         }
@@ -332,7 +334,7 @@ mod overtaking {
         assert_eq!((there(&far, 0) as u64, far.early, far.waiting.len()), (count, 0, 0));
     }
 
-    /// Answers may overtake that the stream was accepted: they are handed on behind it.
+    /// Answers may arrive before the acceptance of their stream: they are delivered after it.
     #[test]
     fn nothing_is_handed_on_before_the_stream_is_accepted() {
         let mut near = Streams::new(true, SEGMENT);
@@ -380,7 +382,7 @@ mod overtaking {
     }
 }
 
-/// An end whose peer has opened a stream, and a flow.
+/// Returns an end whose peer has opened a stream and a flow.
 fn far_with_flow() -> Streams {
     let mut streams = far(1);
     let flow = Record::Flow { stream: 1, class: Class::Bulk, target: "host:2" };
@@ -407,7 +409,7 @@ fn flows_have_rules_too() {
         let what = violation(&mut far_with_flow(), &records);
         assert!(what.contains(expected), "{records:?}: {what}");
     }
-    // Of one that is over, more may have been on its way.
+    // More datagrams of a flow that is over may have been in flight.
     let over =
         [Record::Reset { stream: 1, reason: Reason::Broken }, Record::Datagram { stream: 1, bytes: b"a" }];
     let mut streams = far_with_flow();
@@ -423,7 +425,7 @@ fn pieces_make_a_datagram_in_any_order_and_only_together() {
     for records in [
         vec![piece(0, 5, 3, b"de"), piece(0, 5, 0, b"abc")],
         vec![piece(1, 5, 0, b"ab"), piece(1, 5, 0, b"xyz"), piece(1, 5, 2, b"cde")],
-        // Another datagram of that number: the first will not be whole.
+        // Another datagram with that number: the first one stays incomplete.
         vec![piece(2, 9, 0, b"x"), piece(2, 5, 0, b"abcd"), piece(2, 5, 4, b"e")],
     ] {
         records.iter().for_each(|record| streams.handle(&segment(&[*record])).expect("it may"));
@@ -432,7 +434,7 @@ fn pieces_make_a_datagram_in_any_order_and_only_together() {
     }
     assert_eq!(streams.datagrams().incomplete, 1);
     assert_eq!(streams.memory(), 0);
-    // Pieces without the others are bounded in memory.
+    // The memory for pieces without the others is bounded.
     for number in 0..u16::MAX {
         streams.handle(&segment(&[piece(number, 1_000, 0, &[7; 900])])).expect("it may");
     }
@@ -440,7 +442,7 @@ fn pieces_make_a_datagram_in_any_order_and_only_together() {
     assert_eq!(whole(&mut streams), None);
 }
 
-/// A segment that is lost is sent again as it was, but without its datagrams.
+/// A lost segment is retransmitted as it was, but without its datagrams.
 #[test]
 fn datagrams_leave_once() {
     let mut near = Streams::new(true, SEGMENT);

@@ -1,8 +1,10 @@
-//! Which paths carry full datagrams (RFC 8899).
+//! Checks that paths carry full datagrams (RFC 8899).
 //!
-//! A path whose datagrams are larger than [`BASE_MTU`], or got lost before, has a second QUIC connection, on which noq searches
-//! its MTU. The path joins when the full size was acknowledged there. noq's own detection of black holes takes the losses of
-//! full queues for one, so no connection that carries data has it: see [`Session::take_hole`](crate::session::Session).
+//! A path has a second QUIC connection if its datagrams are larger than [`BASE_MTU`], or if full
+//! datagrams got lost before. noq searches the path's MTU on that connection. The path joins once
+//! the full size is acknowledged there. noq's own detection of black holes mistakes losses in full
+//! queues for a black hole. Therefore no connection that carries data uses it: see
+//! [`Session::take_hole`](crate::session::Session).
 
 use super::{NAME, RETRY, Way, Ways};
 use crate::link::{DONE, Link};
@@ -10,42 +12,43 @@ use crate::settings::{BASE_MTU, MTUS, NEXT_SEARCH, Settings};
 use noq_proto::ClientConfig;
 use std::time::{Duration, Instant};
 
-/// MTU discovery looks for a smaller size so long before no path is given as the reason of a failure.
+/// Time for MTU discovery to find a smaller size before the transfer fails because no path carries
+/// full datagrams.
 const SEARCH: Duration = Duration::from_secs(1);
 
-/// Paths that have not answered at the beginning are waited for so long when another one is too small.
+/// Time to wait at the beginning for paths that have not answered, if another path is too small.
 const SILENCE: Duration = Duration::from_secs(3);
 
-/// Full datagrams of a path got lost, while smaller ones arrived.
+/// Trouble of a path whose full datagrams get lost while smaller ones arrive.
 const BLACK_HOLE: &str = "full datagrams do not get through any more";
 
-/// The result of a look at a path.
+/// Result of the work on a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
-    /// Nothing new.
+    /// Nothing is new.
     Same,
-    /// It works from now on.
+    /// The path works from now on.
     Joined,
-    /// It carries no full datagrams any more, and is opened anew.
+    /// The path carries no full datagrams any more, and is opened anew.
     Narrowed,
 }
 
-/// How large the datagrams of a path may be.
+/// Size of the datagrams of a path.
 #[derive(Debug, Default)]
 pub(super) struct Width {
-    /// The connection on which the MTU is searched.
+    /// Connection that searches the MTU.
     probe: Option<Link>,
-    /// The time of the next one.
+    /// Time of the next search.
     again_at: Option<Instant>,
-    /// The MTU by these connections.
+    /// MTU that the searches found.
     found: u16,
-    /// Full datagrams get through.
+    /// True if full datagrams get through.
     proven: bool,
-    /// Full datagrams got lost before.
+    /// True if full datagrams got lost before.
     doubted: bool,
-    /// Bytes of a UDP datagram's payload by the word of the system, or of a router (ICMP).
+    /// Bytes of UDP payload that the system, or a router (ICMP), reported.
     told: Option<u16>,
-    /// Since when it is known that full datagrams do not get through.
+    /// Time since which full datagrams are known not to get through.
     narrow_since: Option<Instant>,
 }
 
@@ -66,7 +69,7 @@ impl Width {
 }
 
 impl Way {
-    /// Opens the connection on which the MTU is searched, where one is needed.
+    /// Opens the connection that searches the MTU, if one is needed.
     pub(super) fn probe(&mut self, now: Instant, client: &ClientConfig, settings: &Settings) {
         self.width.proven |= settings.mtu <= BASE_MTU && !self.width.doubted;
         if self.width.proven || self.width.probe.is_some() {
@@ -79,7 +82,8 @@ impl Way {
         self.width.again_at = Some(now + NEXT_SEARCH);
     }
 
-    /// The timers of that connection. A path that is too small is searched again and again: its network may have changed.
+    /// Handles the timers of the connection that searches the MTU. A path that is too small is
+    /// searched again and again, because its network may have changed.
     pub(super) fn search(&mut self, now: Instant, client: &ClientConfig, settings: &Settings) {
         let is_due = self.width.again_at.is_some_and(|at| at <= now) && !self.width.proven;
         if let Some(probe) = &mut self.width.probe {
@@ -87,7 +91,7 @@ impl Way {
             if is_due && !probe.is_closing() {
                 probe.close(now, DONE, "another search begins");
             }
-            // The far end has limits for such connections, too.
+            // The far end limits such connections, too: a lost one is tried again soon.
             if probe.lost().is_some() && !probe.has_lost_probes() {
                 self.width.again_at = self.width.again_at.min(Some(now + RETRY));
             }
@@ -101,19 +105,20 @@ impl Way {
         }
     }
 
-    /// Bytes of a UDP datagram's payload that get through, as far as that is known.
+    /// Bytes of UDP payload that get through, as far as known.
     fn carries(&self) -> u16 {
         let found = self.width.found.max(*MTUS.start());
         self.width.told.map_or(found, |told| if told < *MTUS.start() { told } else { told.max(found) })
     }
 
-    /// The same in words. The word of the system or of a router is about a part of the path.
+    /// Describes in words how many bytes a path carries. A report of the system or of a router
+    /// concerns only a part of the path.
     fn carries_words(&self) -> String {
         let most = if self.width.told.is_some_and(|told| told >= self.width.found) { " at most" } else { "" };
         format!("carries {}{most}", self.carries())
     }
 
-    /// Whether full datagrams get through. A path that does not carry them says so.
+    /// True if full datagrams get through. Otherwise a known limit becomes the path's trouble.
     pub(super) fn is_wide(&mut self, now: Instant, needed: u16) -> bool {
         let Width { probe, proven, found, .. } = &mut self.width;
         *found = probe.as_ref().map_or(*found, |probe| probe.mtu().max(*found));
@@ -136,7 +141,8 @@ impl Way {
 }
 
 impl Ways {
-    /// Full datagrams of a path got lost: it is opened anew, and has to prove that they get through.
+    /// Opens a path anew whose full datagrams got lost. The path has to prove that they get
+    /// through.
     pub(crate) fn doubt(&mut self, now: Instant, path: usize) {
         let Some(way) = self.ways.get(path) else { return };
         let (local, remote) = (way.local, way.remote);
@@ -146,13 +152,15 @@ impl Ways {
         way.trouble = Some(BLACK_HOLE.to_owned());
     }
 
-    /// Whether a datagram came on a path since, with or without packets of the transport.
+    /// True if a datagram arrived on a path after `since`, with or without packets of the
+    /// transport.
     pub(crate) fn has_heard_since(&self, path: usize, since: Instant) -> bool {
         self.ways.get(path).and_then(|way| way.heard_at).is_some_and(|at| at > since)
     }
 
-    /// The system, or a router, says that no more bytes of UDP payload fit on a path. A router's word (which anybody can
-    /// forge) keeps a path from joining until a probe gets through; it ends none.
+    /// Notes a report of the system, or of a router, that no more bytes of UDP payload fit on a
+    /// path. Anybody can forge a router's report. Such a report keeps a path from joining until a
+    /// probe gets through, but ends no path.
     pub(super) fn limit(&mut self, now: Instant, path: usize, bytes: u16, own: bool) {
         let needed = self.settings.mtu;
         let Some(way) = self.ways.get_mut(path).filter(|way| bytes < needed && (own || !way.width.proven))
@@ -165,7 +173,8 @@ impl Ways {
         }
     }
 
-    /// When [`Ways::too_small`] is worth asking. Once a transfer has `begun`, paths that are silent may come back.
+    /// Returns the time at which [`Ways::too_small`] may change. Once a transfer has `begun`,
+    /// silent paths may come back.
     pub(crate) fn too_small_at(&self, begun: bool) -> Option<Instant> {
         let open = || self.ways.iter().filter(|way| !way.refused);
         if open().any(|way| way.joined) {
@@ -178,7 +187,7 @@ impl Ways {
         }
     }
 
-    /// Why no path carries full datagrams, if that is so.
+    /// Returns the reason if no path carries full datagrams.
     pub(crate) fn too_small(&self, now: Instant, begun: bool) -> Option<String> {
         self.too_small_at(begun).filter(|at| *at <= now)?;
         let narrow = || self.ways.iter().filter(|way| way.width.narrow_since.is_some());

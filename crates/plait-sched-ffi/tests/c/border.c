@@ -1,4 +1,6 @@
-/* The interface from C, under AddressSanitizer: errors, versions of structs, a scheduler of callbacks in the conformance suite. */
+/* The interface from C, under AddressSanitizer: errors, versions of structs, a scheduler of
+ * callbacks in the conformance suite.
+ */
 #include "plait_sched.h"
 
 #include <stddef.h>
@@ -38,7 +40,7 @@ static plait_path path(uint64_t srtt_ms, uint32_t cwnd)
 	return path;
 }
 
-/* The bits that the header names: a scheduler that asks for another could not be told from C what it asks for. */
+/* The bits that the header names. An engine in C could not identify any other need. */
 #define EVERY_NEED                                                                                                                       \
 	(PLAIT_NEEDS_ASSIGN_AHEAD | PLAIT_NEEDS_RECALL | PLAIT_NEEDS_REINJECT | PLAIT_NEEDS_LIMIT | PLAIT_NEEDS_PENALIZE |                  \
 	 PLAIT_NEEDS_MESSAGES | PLAIT_NEEDS_SHORTEST_FIRST | PLAIT_NEEDS_UNCARRIED | PLAIT_NEEDS_REPAIR)
@@ -90,7 +92,9 @@ static void parameters_are_typed_and_errors_name_the_choices(void)
 	plait_scheduler_free(NULL);
 }
 
-/* Two paths, the cheap one full: mp-dash has seen what it carries, and takes the other one only if the deadline asks for it. */
+/* Two paths, the cheap one full: mp-dash knows its rate, and uses the other path only if the
+ * deadline requires it.
+ */
 static void messages_get_across(void)
 {
 	plait_path paths[] = { path(20, 10), path(50, 10) };
@@ -162,7 +166,7 @@ static void bad_facts_are_refused_and_the_scheduler_lives_on(void)
 	plait_scheduler_free(scheduler);
 }
 
-/* What a later version of the header would have. */
+/* A struct as a later version of the header might define it. */
 struct longer_path {
 	plait_path known;
 	uint64_t more[3];
@@ -175,7 +179,7 @@ static void structs_of_an_earlier_version_are_understood(void)
 	plait_decision decision = { .size = sizeof decision };
 	plait_scheduler *scheduler;
 
-	/* The first version ended before the whole window: what is there behind its end is not looked at. */
+	/* The first version ended before the whole window: bytes behind its end are not read. */
 	connection.size = offsetof(plait_connection, window);
 	connection.window = 0;
 	CHECK(plait_scheduler_new("blest", &scheduler) == PLAIT_OK);
@@ -211,7 +215,9 @@ static void structs_of_a_later_version_are_understood(void)
 	free(paths);
 }
 
-/* A scheduler in C: the open path with the shortest round trip takes one segment; its one parameter makes it break rules. */
+/* A scheduler in C: the open path with the shortest round trip takes one segment. Its only
+ * parameter makes it break rules.
+ */
 struct shortest {
 	int fault;
 };

@@ -1,4 +1,5 @@
-//! Once a handle is made, nothing is allocated: not for deciding, telling, or refusing what is wrong.
+//! After a handle is created, nothing is allocated: not by decisions, events, or the refusal of
+//! wrong arguments.
 
 #![allow(unsafe_code, reason = "it calls what C calls")]
 
@@ -18,7 +19,7 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts what this thread allocates.
+/// Counts the allocations of this thread.
 struct Counting;
 
 // SAFETY: it is the system's allocator, and a counter that allocates nothing.
@@ -41,7 +42,7 @@ static ALLOCATOR: Counting = Counting;
 fn facts() -> (CConnection, [CPath; 8]) {
     let mut connection = MaybeUninit::<CConnection>::uninit();
     let mut paths = [const { MaybeUninit::<CPath>::uninit() }; 8];
-    // SAFETY: each is as large as it says, and is initialized by the call.
+    // SAFETY: each struct has the size that it states, and the call initializes it.
     unsafe {
         assert_eq!(plait_connection_init(connection.as_mut_ptr(), size_of::<CConnection>() as u32), PLAIT_OK);
         for path in &mut paths {

@@ -1,4 +1,5 @@
-//! Schedulers in Rust that go out as tables of callbacks and come back: they decide the same, and panics stay where they are.
+//! Schedulers in Rust, exported as tables of callbacks and imported again: they decide the same,
+//! and panics do not cross the interface.
 
 #![allow(unsafe_code, reason = "it calls what a loader calls")]
 
@@ -8,7 +9,7 @@ use plait_sched_ffi::export::Exported;
 use plait_sched_ffi::{Class, Fault, Foreign, Given, export_schedulers};
 use std::ffi::CStr;
 
-/// A built-in scheduler by name, so that there is something to compare with.
+/// A built-in scheduler by name, to compare with.
 struct Named(Builtin);
 
 impl Scheduler for Named {
@@ -35,7 +36,7 @@ impl Exported for Named {
     }
 }
 
-/// Panics when it is asked.
+/// A scheduler that panics when it is asked.
 struct Panics;
 
 impl Scheduler for Panics {

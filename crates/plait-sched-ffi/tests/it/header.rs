@@ -1,4 +1,5 @@
-//! The header that is checked in is the one that the crate makes: `PLAIT_RENEW_HEADER=1 cargo test -p plait-sched-ffi --test it header` writes it.
+//! The header in the repository equals the one generated from the crate: `PLAIT_RENEW_HEADER=1
+//! cargo test -p plait-sched-ffi --test it header` writes it.
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ fn the_header_is_current() {
     let mut written = Vec::new();
     cbindgen::generate_with_config(folder, config).unwrap().write(&mut written);
     let written = String::from_utf8(written).unwrap();
-    // Rust's section on what a caller has to keep is of no use in C.
+    // Rust's section on the caller's obligations has another title in C.
     let written = written.replace("# Safety\n", "What is handed over:\n");
     let file = folder.join("include/plait_sched.h");
     if std::env::var_os("PLAIT_RENEW_HEADER").is_some() {

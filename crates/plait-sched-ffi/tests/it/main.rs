@@ -1,4 +1,5 @@
-//! The C interface, called from Rust: `cargo test -p plait-sched-ffi --test it header` runs the tests of one module.
+//! The C interface, called from Rust: `cargo test -p plait-sched-ffi --test it header` runs the
+//! tests of one module.
 
 mod allocation;
 mod export;

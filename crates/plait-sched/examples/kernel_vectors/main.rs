@@ -1,7 +1,9 @@
-//! Writes calls of the schedulers and their answers as lines of text, with which the translations for the Linux kernel in
-//! `linux/schedulers` are tested: `cargo run -p plait-sched --example kernel_vectors -- FOLDER`.
+//! Writes calls of the schedulers and their answers as lines of text, for tests of the translations
+//! for the Linux kernel in `linux/schedulers`: `cargo run -p plait-sched --example kernel_vectors
+//! -- FOLDER`.
 //!
-//! `FOLDER/vectors.txt` is for the test in user space; `FOLDER/plait_vectors.h`, a small part, for the one in the kernel.
+//! `FOLDER/vectors.txt` is for the test in user space; `FOLDER/plait_vectors.h`, a small part, for
+//! the test in the kernel.
 
 mod settings;
 mod text;
@@ -15,7 +17,7 @@ use plait_sched::{Builtin, Scheduler};
 use settings::{OPTIONS, SETTINGS, Setting};
 use text::Text;
 
-/// How much is recorded.
+/// The extent of the records.
 #[derive(Clone, Copy)]
 struct Extent {
     /// Every setting with all options, or with one of them in turn.
@@ -24,9 +26,9 @@ struct Extent {
     cases: u64,
     /// Runs with facts of all sizes, for every setting.
     extremes: u64,
-    /// How long each of those runs is.
+    /// Number of opportunities in each of those runs.
     opportunities: u32,
-    /// No more than so many calls of a case or run.
+    /// Calls of a case or run at most.
     calls: usize,
 }
 
@@ -64,7 +66,7 @@ fn vectors(extent: Extent) -> Text {
                 one_setting(&mut text, extent, &mut seed, name, &given);
             }
         }
-        // The next scheduler finds the options as they were.
+        // Resets the options for the next scheduler.
         text.set(name, &[]);
     }
     text

@@ -1,4 +1,4 @@
-//! What is recorded: schedulers and options with the values of their parameters.
+//! The recorded settings: schedulers and options with the values of their parameters.
 
 use plait_sched::Value;
 use plait_sched::Value::{Boolean, Integer, Number, Text};

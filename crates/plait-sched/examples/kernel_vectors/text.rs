@@ -1,4 +1,4 @@
-//! The lines; `linux/schedulers/plait_replay.h` says what each means and reads them.
+//! The lines of text; `linux/schedulers/plait_replay.h` documents and reads them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,20 +12,20 @@ use plait_sched::{
 /// A fact's name in the kernel, and its value there.
 type Fact = (&'static str, i128);
 
-/// Of facts: there is none. It is written as a word.
+/// The value of a missing fact. It is written as a word.
 const NONE: i128 = i128::MIN;
 
-/// Lines about one scheduler after the other.
+/// Lines about the schedulers, one scheduler after the other.
 #[derive(Default)]
 pub(crate) struct Text {
     lines: Vec<String>,
-    /// What may still be written of the present case.
+    /// Number of calls that may still be written of the present case.
     left: usize,
     needs: Capabilities,
     begun: bool,
-    /// What the parameters are set to.
+    /// The present values of the parameters.
     set: BTreeMap<String, String>,
-    /// The facts that the reader knows: only what changed is written.
+    /// The facts that the reader knows: only changes are written.
     connection: Vec<Fact>,
     paths: Vec<Vec<Fact>>,
 }
@@ -35,7 +35,7 @@ impl Text {
         self.lines.push(line.into());
     }
 
-    /// A new scheduler; the kernel's has the same defaults, and refuses the same values.
+    /// Begins a scheduler. The kernel's has the same defaults, and refuses the same values.
     pub(crate) fn scheduler(&mut self, name: &str) {
         self.line(format!("scheduler {name}"));
         let info = info(name).expect("it is a built-in scheduler");
@@ -50,7 +50,7 @@ impl Text {
         }
     }
 
-    /// All parameters: those `given`, and the others at their defaults.
+    /// Sets all parameters: those `given`, and the others to their defaults.
     pub(crate) fn set(&mut self, name: &str, given: &[(&str, Value<'_>)]) {
         let info = info(name).expect("it is a built-in scheduler");
         for parameter in parameters(info) {
@@ -64,12 +64,12 @@ impl Text {
         }
     }
 
-    /// A new connection, of which at most so many calls are written.
+    /// Begins a connection, of which at most `calls` calls are written.
     pub(crate) fn begin(&mut self, calls: usize, needs: Capabilities) {
         (self.left, self.needs, self.begun) = (calls, needs, false);
     }
 
-    /// A call: first the facts that changed, then the call with its answer.
+    /// Writes a call: first the changed facts, then the call with its answer.
     pub(crate) fn call(&mut self, record: &Record<'_>) {
         if !self.begun {
             self.line(format!("begin {} {}", record.paths.len(), bits(self.needs)));
@@ -99,12 +99,12 @@ impl Text {
         });
     }
 
-    /// As a file.
+    /// Returns the lines as a file.
     pub(crate) fn lines(&self) -> String {
         self.lines.join("\n") + "\n"
     }
 
-    /// As an array in C.
+    /// Returns the lines as an array in C.
     pub(crate) fn header(&self) -> String {
         let mut header = String::from(
             "/* SPDX-License-Identifier: GPL-2.0-only */\n\
@@ -119,12 +119,12 @@ impl Text {
     }
 }
 
-/// The parameters that the kernel has too: all but an experiment's instrument.
+/// The parameters that the kernel also has: all but the instrument for experiments.
 fn parameters(info: &'static SchedulerInfo) -> impl Iterator<Item = &'static ParameterInfo> {
     plait_sched::registry::parameters(info).filter(|parameter| parameter.name != "rtt_error")
 }
 
-/// Module parameters have one name space, and no fractions.
+/// Module parameters share one name space and have no fractions, so names get a prefix and a unit.
 fn kernel_name(info: &SchedulerInfo, parameter: &ParameterInfo) -> String {
     let own = info.parameters.iter().any(|own| own.name == parameter.name);
     let prefix = if own { info.name.replace('-', "_") + "_" } else { String::new() };
@@ -156,7 +156,7 @@ fn outside(domain: Domain) -> Vec<String> {
 }
 
 fn bits(needs: Capabilities) -> u32 {
-    // The kernel knows of no messages.
+    // The kernel has no messages.
     let Capabilities { assign_ahead, recall, reinject, limit, penalize, uncarried, .. } = needs;
     [assign_ahead, recall, reinject, limit, penalize, uncarried]
         .iter()
@@ -165,7 +165,7 @@ fn bits(needs: Capabilities) -> u32 {
         .sum()
 }
 
-/// What the reader begins with.
+/// The initial facts of the reader.
 fn zeros(facts: Vec<Fact>) -> Vec<Fact> {
     facts.into_iter().map(|(name, _)| (name, 0)).collect()
 }
@@ -233,7 +233,7 @@ fn path_facts(path: &Path) -> Vec<Fact> {
     ]
 }
 
-/// Kind, path, amount, round-trip sample, and whether it is a retransmission.
+/// Writes kind, path, amount, round-trip sample, and whether it is a retransmission.
 fn event_line(event: Event) -> String {
     match event {
         Event::Sent { path, segment, retransmission } => {
@@ -250,7 +250,7 @@ fn event_line(event: Event) -> String {
     }
 }
 
-/// Kind, path and amount.
+/// Writes kind, path and amount.
 fn answer(decision: Decision) -> String {
     match decision {
         Decision::Wait { until } => format!("wait 0 {}", until.map_or(0, plait_sched::Time::as_nanos)),

@@ -1,32 +1,45 @@
-//! BLEST: a slower path is left alone where what it would carry holds the receiver's window for longer than the fastest one needs to fill it.
+//! BLEST: a slower path stays unused while its segments would block the receiver's window for
+//! longer than the fastest path needs to fill it.
 //!
 //! # Source
-//! Ferlin, Alay, Mehani, Boreli, *BLEST: Blocking Estimation-based MPTCP Scheduler for Heterogeneous Networks* (IFIP Networking 2016), and its
-//! authors' code (mptcp_blest.c of MPTCP 0.95). With f the path of the lowest round-trip time, which is full, and s the one that
-//! lowest RTT would use now: for as long as a segment on s is on its way, f could send X segments, all behind it in the receiver's
-//! window. If they have no place there beside what s carries, s would block f, so nobody sends.
+//! Ferlin, Alay, Mehani, Boreli, *BLEST: Blocking Estimation-based MPTCP Scheduler for
+//! Heterogeneous Networks* (IFIP Networking 2016), and its authors' code (mptcp_blest.c of MPTCP
+//! 0.95).
+//!
+//! Let f be the path with the lowest round-trip time, which is full, and s the path that lowest RTT
+//! would use now. While a segment on s is in flight, f could send X segments, all behind it in the
+//! receiver's window. If they have no place there beside the segments of s, s would block f, so
+//! nothing is sent.
 //!
 //! # Readings
-//! M is the whole window, w a congestion window, x what is in flight, r a smoothed round-trip time, all amounts in segments.
+//! M is the whole receiver's window, w a congestion window, r a smoothed round-trip time. x is the
+//! number of segments that a path holds: in flight, lost or queued. All amounts are in segments.
 //!
-//! * "kernel" (the default) is the code. With the least and largest r of each path so far, s takes r_max if it is full, else so much between
-//!   r_min and r_max as it is filled, and r_s at least; that lasts R = ⌊it / mean of f's least and largest⌋ + 1 rounds of f. In its first slow start f
-//!   sends X = w_f (2^R − 1), with R ≤ 16, else X = (max(w_f, ssthresh_f + 1) + ⌊(R − 1)/2⌋) R. It waits if λ X > M − 1 − what s has. λ begins with
-//!   1.2; when s is looked at, once per r_min of s, it grows by 0.04 if f was blocked since, else shrinks by 0.01, within 1 and 1.3.
-//! * "paper" is the text: X = (w_f + (ρ − 1)/2) ρ with ρ = r_s / r_f, and it waits if δ X > M − (x_s + 1). δ begins with 1; each r_f it grows by `correction` if f was
-//!   blocked in it, else shrinks by that much.
-//! * *Blocked* is f if the receiver's window is full while a path could send and data waits.
+//! * "kernel" (the default) is the code. It keeps the least and the largest r of each path. A
+//!   segment on s takes r_max if s is full, otherwise a value between r_min and r_max in proportion
+//!   to the filling of s, and at least r_s. That time lasts R = ⌊time / mean of f's least and
+//!   largest⌋ + 1 rounds of f. In its first slow start f sends X = w_f (2^R − 1), with R ≤ 16,
+//!   otherwise X = (max(w_f, ssthresh_f + 1) + ⌊(R − 1)/2⌋) R. The scheduler waits if λ X > M − 1 −
+//!   x_s. λ begins with 1.2 and stays between 1 and 1.3. At most once per r_min of s, when s is
+//!   considered, λ grows by 0.04 if f was blocked since, otherwise it shrinks by 0.01.
+//! * "paper" is the text: X = (w_f + (ρ − 1)/2) ρ with ρ = r_s / r_f. The scheduler waits if δ X >
+//!   M − (x_s + 1). δ begins with 1. Each r_f it grows by `correction` if f was blocked in that
+//!   time, otherwise it shrinks by `correction`.
+//! * f is *blocked* if the receiver's window is full while a path could send and data is waiting.
 //!
 //! # Departures
-//! * f works: a path that timed out and has acknowledged nothing since is not waited for while another one is better off; nor is one
-//!   that was not measured, which goes first, as in [`super::lowest_rtt`].
-//! * The code's products are cut to 32 bits (a window of 100 segments and 16 rounds make 2.8 instead of 11.4 GB); here nothing is cut.
-//! * In the code a full send buffer counts as blocked, too; an engine does not ask then.
-//! * Opportunistic retransmission and penalization, which the code does as lowest RTT does it, are the option `+rp`.
+//! * f must work: the scheduler does not wait for a path that timed out and has acknowledged
+//!   nothing since, while another path has not. Nor does it wait for an unmeasured path, which goes
+//!   first, as in [`super::lowest_rtt`].
+//! * The code's products are cut to 32 bits (a window of 100 segments and 16 rounds make 2.8
+//!   instead of 11.4 GB); here nothing is cut.
+//! * In the code a full send buffer counts as blocked too; here an engine does not ask then.
+//! * Opportunistic retransmission and penalization, which the code has as lowest RTT does, are the
+//!   option `+rp`.
 //!
 //! # Progress
-//! It waits only while f is full, so that something of f's is in flight, whose acknowledgement (or timeout, which makes f a suspect) is the
-//! next occasion.
+//! It waits only while f is full. Then f has data in flight, and its acknowledgement is the next
+//! occasion; so is a timeout, which makes f a suspect.
 
 use super::clip;
 use super::suspects::Suspects;
@@ -35,7 +48,7 @@ use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::{Duration, Time};
 use crate::view::{Connection, MAX_PATHS, Path, usable};
 
-/// How it is estimated what f could send.
+/// The estimate of the data that f could send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reading {
     /// As the authors' code does.
@@ -47,13 +60,13 @@ pub enum Reading {
 
 /// One, in the unit of λ, δ and `correction`.
 const ONE: u64 = 1_000;
-/// Where λ begins, and its bounds.
+/// The first value of λ, and its bounds.
 const LAMBDA: [u64; 3] = [1_200, 1_000, 1_300];
-/// How much λ grows after blocking, and shrinks without.
+/// The growth of λ after blocking, and its decrease without.
 const LAMBDA_STEPS: [u64; 2] = [40, 10];
-/// λ and δ at most.
+/// The largest λ and δ.
 const LARGEST: u64 = 1_000_000;
-/// Rounds of the first slow start that are reckoned with at most.
+/// The largest number of rounds of the first slow start.
 const MAX_ROUNDS: u64 = 16;
 
 /// The state of BLEST.
@@ -63,17 +76,18 @@ pub struct Blest {
     correction: u64,
     /// λ or δ.
     factor: u64,
-    /// When it was changed last.
+    /// The time of the last change.
     changed: Time,
-    /// f was blocked since.
+    /// True if f was blocked since then.
     blocked: bool,
-    /// The least and the largest smoothed round-trip time of each path; zero if it was never measured.
+    /// The least and the largest smoothed round-trip time of each path; zero if it was never
+    /// measured.
     round_trips: [(Duration, Duration); MAX_PATHS],
     suspects: Suspects,
 }
 
 impl Blest {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "blest",
         title: "BLEST",
@@ -96,7 +110,7 @@ impl Blest {
         ],
     };
 
-    /// With the correction in thousandths.
+    /// Creates the state, with the correction in thousandths.
     pub const fn new(reading: Reading, correction: u64) -> Self {
         Self {
             reading,
@@ -112,13 +126,14 @@ impl Blest {
         }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         let reading = if parameters.text("reading") == "paper" { Reading::Paper } else { Reading::Kernel };
         Self::new(reading, (parameters.number("correction") * ONE as f64 + 0.5) as u64)
     }
 
-    /// The least and the largest round-trip time of a path in nanoseconds, with that of now.
+    /// The least and the largest round-trip time of a path in nanoseconds, including the present
+    /// one.
     fn extremes(&mut self, path: &Path) -> (u64, u64) {
         let known = &mut self.round_trips[path.id.index() % MAX_PATHS];
         if path.has_rtt() {
@@ -128,7 +143,7 @@ impl Blest {
         (known.0.as_nanos(), known.1.as_nanos())
     }
 
-    /// Adapts λ or δ, if it is time.
+    /// Adapts λ or δ when its period is over.
     fn adapt(&mut self, now: Time, fast: &Path, slow: &Path) {
         let period = match self.reading {
             Reading::Kernel => Duration::from_nanos(self.extremes(slow).0),
@@ -150,7 +165,7 @@ impl Blest {
     /// Whether `slow` would block `fast`.
     fn blocks(&mut self, fast: &Path, slow: &Path, window: u64) -> bool {
         let carried = u64::from(slow.in_flight) + u64::from(slow.lost) + u64::from(slow.queued);
-        // What is beyond 32 bits is beyond all reason, and the products have to fit into 128.
+        // Values beyond 32 bits are unreasonable, and the products have to fit into 128 bits.
         let left = u128::from(window.saturating_sub(carried + 1).min(u32::MAX.into()));
         let fast_window = u64::from(fast.cwnd.max(1));
         match self.reading {
@@ -159,7 +174,8 @@ impl Blest {
                 sent * u128::from(self.factor) > left * u128::from(ONE)
             }
             Reading::Paper => {
-                // X = (2 w r_f + r_s − r_f) r_s / (2 r_f²), multiplied out, with round trips in microseconds.
+                // X = (2 w r_f + r_s − r_f) r_s / (2 r_f²), multiplied out, with round trips in
+                // microseconds.
                 let micros =
                     |path: &Path| u128::from((path.srtt.as_nanos() / 1_000).clamp(1, u32::MAX.into()));
                 let (fast_round, slow_round) = (micros(fast), micros(slow));
@@ -169,7 +185,8 @@ impl Blest {
         }
     }
 
-    /// What `fast` could send while a segment is on its way on `slow`, as the code reckons it.
+    /// The segments that `fast` could send while a segment is in flight on `slow`, by the formula
+    /// of the code.
     fn sent_meanwhile(&mut self, fast: &Path, slow: &Path, fast_window: u64) -> u128 {
         let (least, most) = self.extremes(slow);
         let (place, window) = (u64::from(slow.in_flight) + 1, u64::from(slow.cwnd.max(1)));
@@ -216,7 +233,7 @@ impl Scheduler for Blest {
         if self.blocks(fast, slow, connection.window) {
             return Decision::WAIT;
         }
-        // Each segment takes a place in the window, so each is asked for.
+        // Each segment takes a place in the window, so each needs its own decision.
         Decision::Assign { path: slow.id, segments: 1 }
     }
 

@@ -1,16 +1,19 @@
-//! Cheapest first: the open path that costs least takes what its window lets out.
+//! Cheapest first: the open path with the lowest cost takes as many segments as its window admits.
 //!
 //! # Source
-//! CPF, cheapest path first, of MP-DCCP (3GPP's traffic steering calls it priority-based steering): of the paths with room in their
-//! congestion window the one of the highest priority, which is the lowest [`Path::cost`]; among equals the one with the lowest smoothed
-//! round-trip time. So an expensive path carries what the cheap ones cannot. What SD-WAN devices call overflow or spill-over is the same.
+//! CPF, cheapest path first, of MP-DCCP (3GPP's traffic steering calls it priority-based steering).
+//! Of the paths with room in their congestion window it takes the one of the highest priority,
+//! which is the lowest [`Path::cost`]; among equals, the one with the lowest smoothed round-trip
+//! time. So an expensive path carries only the data for which the cheap ones have no room. SD-WAN
+//! devices call this overflow or spill-over.
 //!
 //! # Departures
-//! Equal costs and round-trip times are decided for the lower path number; a path that was not measured yet counts as the fastest of its
-//! cost. As many segments as fit are assigned at once.
+//! * Of equal costs and round-trip times the lower path number wins. An unmeasured path counts as
+//!   the fastest of its cost.
+//! * As many segments as fit are assigned at once.
 //!
 //! # Progress
-//! As lowest RTT: it waits only for data, for the receiver's window, or for room on any path.
+//! As in lowest RTT: it waits only for data, for the receiver's window, or for room on any path.
 
 use super::clip;
 use crate::decision::{Decision, Interest, Scheduler};
@@ -18,12 +21,12 @@ use crate::params::{Parameters, SchedulerInfo};
 use crate::time::Time;
 use crate::view::{Connection, Path, usable};
 
-/// Cheapest first; it has no state.
+/// Cheapest first, without state.
 #[derive(Clone, Debug, Default)]
 pub struct CheapestFirst;
 
 impl CheapestFirst {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "cheapest-first",
         title: "Cheapest first",
@@ -33,7 +36,7 @@ impl CheapestFirst {
         parameters: &[],
     };
 
-    /// From checked parameters: there are none.
+    /// Builds the scheduler from checked parameters; it has none.
     pub const fn from_parameters(_parameters: &Parameters<'_>) -> Self {
         Self
     }

@@ -1,40 +1,47 @@
-//! DAPS, the literal algorithm: some segments on the fast path, then the next ones on the slow one, so that they
-//! arrive in order.
+//! DAPS, the literal algorithm: some segments go on the fast path and the next ones on the slow
+//! path, so that they arrive in order.
 //!
 //! # Source
-//! Kuhn et al., *DAPS: Intelligent Delay-Aware Packet Scheduling for Multipath Transport* (IEEE ICC 2014),
-//! Algorithm 3 makes a schedule, Algorithm 2 transmits it:
-//! * if no more than cwnd_f − unack_f segments are there to send, the fast path takes them all;
+//! Kuhn et al., *DAPS: Intelligent Delay-Aware Packet Scheduling for Multipath Transport* (IEEE ICC
+//! 2014). Algorithm 3 makes a schedule, Algorithm 2 transmits it:
+//! * if at most cwnd_f − unack_f segments are left to send, the fast path takes them all;
 //! * η = ⌊r_s / r_f⌋; max_f = min(η, cwnd_f − unack_f);
-//! * the next max_f segments go on the fast path f, the cwnd_s − unack_s after them on the slow path s;
-//! * in this order, as far as the receiver's window admits. What it did not admit is scheduled again, "giving
-//!   priority to the packets with the lowest TSN by sending them on the fast path".
+//! * the next max_f segments go on the fast path f, the cwnd_s − unack_s after them on the slow
+//!   path s;
+//! * in this order, as far as the receiver's window admits. The remaining segments are scheduled
+//!   again, "giving priority to the packets with the lowest TSN by sending them on the fast path".
 //!
-//! Which data is a retransmission, and where it goes, is the engine's business.
+//! The engine decides which data is retransmitted, and on which path.
 //!
 //! # Readings
-//! The paper leaves three questions open; the answers are all here.
-//! * `fast_limit`: "literal" is the formula as printed, which limits what *one schedule* puts on f; made anew at every
-//!   acknowledgement it fills cwnd_f all the same, and a queue grows on f. "outstanding" is
-//!   max_f = min(η, cwnd_f) − unack_f: η limits what is *in flight* on f, the number of segments that "path p_f
-//!   transmits during the longest forward delay"; but then nothing is left to be sent on f before what leaves on s now.
-//!   "reserved", the default, takes both sentences at their word: a schedule puts min(η, cwnd_f − unack_f) segments on
-//!   f, of which at most η are in flight and the others keep their numbers and wait, so that s carries later ones.
-//! * `schedule`: "anew" makes one schedule per opportunity (the decisions at one moment, until the answer is to
-//!   wait) and drops what the window did not admit. "to-end" keeps that until the window admits it, and then makes
-//!   the next schedule at once.
+//! The paper leaves three questions open; all answers are here.
+//! * `fast_limit`: "literal" is the formula as printed, which limits the segments that *one
+//!   schedule* puts on f. A new schedule at every acknowledgement still fills cwnd_f, and a queue
+//!   grows on f. "outstanding" is max_f = min(η, cwnd_f) − unack_f: η limits the segments *in
+//!   flight* on f, the number that "path p_f transmits during the longest forward delay". But then
+//!   f has nothing left to send before the segments that leave on s now. "reserved", the default,
+//!   takes both sentences literally: a schedule puts min(η, cwnd_f − unack_f) segments on f, of
+//!   which at most η are in flight. The others keep their numbers and wait, so s carries later
+//!   ones.
+//! * `schedule`: "anew" makes one schedule per opportunity (the decisions at one moment, until the
+//!   answer is to wait), and drops the segments that the window did not admit. "to-end" keeps them
+//!   until the window admits them, and then makes the next schedule at once.
 //! * `round_trip`: how r_s and r_f are measured, see [`super::round_trip`].
 //!
 //! # Departures
-//! * The inner `while` of Algorithm 2 would send one element until the window is full; it is read as `if`. So an
-//!   element for whose path there is no congestion window (any more) is passed over, not waited for.
-//! * More than two paths: the slow ones by ascending RTT, each after the share of the fast path that its own η
-//!   gives: f up to η₁, s₁, f up to η₂, s₂, … For two paths this is the paper's schedule.
-//! * One usable path is filled. While the RTT of a usable path is unknown, round-robin.
+//! * The inner `while` of Algorithm 2 would send one element until the window is full; it is read
+//!   as `if`. So an element whose path has no congestion window (any more) is skipped, not waited
+//!   for.
+//! * With more than two paths, the slow ones follow by ascending RTT. Each comes after the share of
+//!   the fast path that its own η gives: f up to η₁, s₁, f up to η₂, s₂, … For two paths this is
+//!   the paper's schedule.
+//! * A single usable path is filled. While the RTT of a usable path is unknown, round-robin
+//!   decides.
 //!
 //! # Progress
-//! If nothing is in flight and some path is open, a schedule is never empty: an open f with nothing in flight has
-//! max_f ≥ 1 as η ≥ 1 and cwnd_f ≥ 1, and any other open path puts its own room into the schedule.
+//! If nothing is in flight and some path is open, a schedule is never empty. An open f with nothing
+//! in flight has max_f ≥ 1, since η ≥ 1 and cwnd_f ≥ 1. Any other open path puts its own room into
+//! the schedule.
 
 use super::guard::{ASYMMETRY, ENABLED, Guard};
 use super::opportunity::Opportunity;
@@ -46,23 +53,24 @@ use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
 use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
 
-/// What η limits on the fast path.
+/// The segments that η limits on the fast path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FastLimit {
     /// The segments in flight: min(η, cwnd_f) − unack_f.
     Outstanding,
     /// The segments of one schedule: min(η, cwnd_f − unack_f).
     Literal,
-    /// The segments of one schedule, as [`FastLimit::Literal`], and apart from that those in flight: η.
+    /// The segments of one schedule, as in [`FastLimit::Literal`], and separately those in flight,
+    /// by η.
     Reserved,
 }
 
-/// How long a schedule lasts.
+/// The lifetime of a schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lifetime {
     /// One opportunity.
     Anew,
-    /// Until all of it has been sent, or passed over for lack of a congestion window.
+    /// Until all of it has been sent, or skipped for lack of a congestion window.
     ToEnd,
 }
 
@@ -75,15 +83,15 @@ pub struct Daps {
     guard: Option<Guard>,
     rotation: RoundRobin,
     opportunity: Opportunity,
-    /// Round-robin for the rest of this opportunity.
+    /// True if round-robin decides for the rest of this opportunity.
     blind: bool,
-    /// A schedule may still be made in this opportunity.
+    /// True if a schedule may still be made in this opportunity.
     may_plan: bool,
     schedule: Schedule,
 }
 
 impl Daps {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "daps",
         title: "DAPS",
@@ -111,7 +119,7 @@ impl Daps {
         ],
     };
 
-    /// One of the readings, with or without the guard of §III.C.
+    /// Creates one of the readings, with or without the guard of §III.C.
     pub const fn new(
         fast_limit: FastLimit,
         lifetime: Lifetime,
@@ -131,7 +139,7 @@ impl Daps {
         }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         let fast_limit = match parameters.text("fast_limit") {
             "literal" => FastLimit::Literal,
@@ -146,7 +154,7 @@ impl Daps {
         Self::new(fast_limit, lifetime, round_trip, Guard::from_parameters(parameters, round_trip))
     }
 
-    /// For [`FastLimit::Reserved`]: the limit that is not yet what η says, if any.
+    /// For [`FastLimit::Reserved`]: returns the first limit that η has to change, if any.
     fn hold_back(&self, paths: &[Path]) -> Option<Decision> {
         if self.fast_limit != FastLimit::Reserved {
             return None;
@@ -167,7 +175,8 @@ impl Daps {
 
     fn begin(&mut self, paths: &[Path]) {
         let measured = usable(paths).all(Path::has_rtt);
-        // The guard looks even while paths are unmeasured: it compares with its last look.
+        // The guard also checks while paths are unmeasured, because it compares with its last
+        // check.
         let admitted = self.guard.as_mut().is_none_or(|guard| guard.admits(paths));
         self.blind = !(measured && admitted);
         self.may_plan = true;
@@ -206,7 +215,8 @@ impl Scheduler for Daps {
                 return self.opportunity.end();
             }
             self.schedule.make(self.fast_limit, self.round_trip, connection.unassigned, paths);
-            // A new schedule consists of room that is there now, so it has a next element unless it is empty.
+            // A new schedule consists of room that exists now, so it has a next element unless it
+            // is empty.
             self.may_plan = self.lifetime == Lifetime::ToEnd && self.schedule.len > 0;
         }
     }
@@ -227,15 +237,15 @@ impl Scheduler for Daps {
     }
 }
 
-/// Consecutive elements of a schedule that go on the same path.
+/// Consecutive elements of a schedule on the same path.
 #[derive(Clone, Copy, Debug)]
 struct Leg {
     path: PathId,
     segments: u32,
 }
 
-/// S of the paper: which path takes the next segments, and the next after them. It names no segment numbers, as the
-/// data queue hands them out in order.
+/// S of the paper: the paths of the next segments, in order. It contains no segment numbers,
+/// because the data queue hands out the segments in order.
 #[derive(Clone, Debug)]
 struct Schedule {
     legs: [Leg; 2 * MAX_PATHS],
@@ -250,7 +260,7 @@ impl Schedule {
         (self.len, self.at) = (0, 0);
     }
 
-    /// Appends elements, no more than there are `left` to schedule.
+    /// Appends elements, at most the `left` ones that remain to be scheduled.
     fn append(&mut self, path: PathId, segments: u32, left: &mut u64) {
         let segments = clip(segments, *left);
         *left -= u64::from(segments);
@@ -260,14 +270,15 @@ impl Schedule {
         }
     }
 
-    /// Algorithm 2: the next elements that can be transmitted now. `sendable` is not zero.
+    /// Algorithm 2: returns the next elements that can be transmitted now. `sendable` is not zero.
     fn next(&mut self, sendable: u64, paths: &[Path]) -> Option<(PathId, u32)> {
         while self.at < self.len {
             let leg = &mut self.legs[usize::from(self.at)];
             let room = paths.get(leg.path.index()).map_or(0, |path| room_now(path, paths));
             let segments = clip(leg.segments.min(room), sendable);
             leg.segments -= segments;
-            // Only the receiver's window makes the rest of a leg wait; for want of a congestion window it is dropped.
+            // The rest of a leg waits only for the receiver's window. Without a congestion window
+            // it is dropped.
             if leg.segments == 0 || segments == room {
                 self.at += 1;
             }

@@ -1,39 +1,46 @@
-//! DAPS in rounds: every path gets a window's worth of segments each time one of its forward delays has passed.
+//! DAPS in rounds: every path gets a window of segments each time one of its forward delays has
+//! passed.
 //!
 //! # Source
-//! Sarwar et al., *Mitigating Receiver's Buffer Blocking by Delay Aware Packet Scheduling in Multipath Data Transfer*
-//! (IEEE WAINA 2013), in the form for n paths of Ferlin's MPTCP port. With D_i = srtt_i / 2, walk
-//! t = D_min … lcm(D_1 … D_n); at each t every path with t mod D_i = 0, by ascending D, gets the next cwnd_i segments
-//! of the stream. They are assigned *ahead*: those of a fast path wait in its queue while a slow path already sends
-//! segments from behind them.
+//! Sarwar et al., *Mitigating Receiver's Buffer Blocking by Delay Aware Packet Scheduling in
+//! Multipath Data Transfer* (IEEE WAINA 2013), in the form for n paths of Ferlin's MPTCP port. With
+//! D_i = srtt_i / 2, walk t = D_min … lcm(D_1 … D_n). At each t every path with t mod D_i = 0, by
+//! ascending D, gets the next cwnd_i segments of the stream. They are assigned *ahead*: those of a
+//! fast path wait in its queue while a slow path already sends later segments.
 //!
 //! # Readings
-//! A window of segments takes a path a whole round trip, 2·D_i, not one forward delay; and what is in flight has left
-//! already. As printed, twice as many numbers are kept for a fast path as can arrive before the slow one's: it fills
-//! the receiver's window with segments from far ahead and starves the fast path of it. `spacing` has both: "round-trip"
-//! (the default) gives the room that is there now at t = D_i and cwnd_i every 2·D_i after that, which is the order of
-//! arrival; "one-way" is as printed.
+//! A path needs a whole round trip, 2·D_i, for a window of segments, not one forward delay; and
+//! segments in flight have left already. As printed, twice as many segments are reserved for a fast
+//! path as can arrive before those of the slow path. The slow path then fills the receiver's window
+//! with segments from far ahead, and leaves no window to the fast path. `spacing` offers both:
+//! "round-trip" (the default) gives the present room at t = D_i and cwnd_i every 2·D_i after that,
+//! which is the order of arrival; "one-way" is as printed.
 //!
 //! # The walk
-//! It is walked only as far as it is needed: until no usable path has congestion-window room that its queue does not
-//! cover. After the least common multiple a new period begins, with the windows and delays of that moment.
-//! `replan` says how facts that changed meanwhile get in:
-//! * "always" (the paper's "the next execution will generate a new schedule"): at every opportunity at which some
-//!   path is open, all queues are recalled and the walk starts afresh, so the lowest numbers are planned first. It
-//!   costs the engine a recall of everything that waits for each acknowledgement that opens a window.
-//! * "exhausted": the walk goes on where it stopped; queues are recalled, once, when a period begins and when a path
-//!   timed out, failed or came back. Cheaper; follows changes of window and delay a period later. Where the receiver's window is the limit, a
-//!   round of a path with a wide window takes all of it, and the others wait for the next one: over MPTCP, 20 Mbit/s
-//!   with 60 ms beside 10 Mbit/s with 25 ms and 0.5 % loss bring 20.3 Mbit/s with a buffer of 256 kB, "always" 25.2.
+//! The walk goes only as far as needed: until the queue of every usable path covers its
+//! congestion-window room. After the least common multiple a new period begins, with the windows
+//! and delays of that moment. `replan` says how changed facts enter:
+//! * "always" (the paper's "the next execution will generate a new schedule"): at every opportunity
+//!   with an open path, all queues are recalled and the walk starts again, so the lowest numbers
+//!   are planned first. Each acknowledgement that opens a window costs the engine a recall of all
+//!   queued segments.
+//! * "exhausted": the walk continues at its last position. Queues are recalled once, when a period
+//!   begins and when a path timed out, failed or came back. This is cheaper, and follows changes of
+//!   window and delay a period later. Where the receiver's window is the limit, a round of a path
+//!   with a wide window takes all of it, and the others wait for the next one. An example over
+//!   MPTCP: 20 Mbit/s with 60 ms beside 10 Mbit/s with 25 ms and 0.5 % loss reach 20.3 Mbit/s with
+//!   a buffer of 256 kB, "always" 25.2.
 //!
 //! # Departures
-//! * Real delays have no small common multiple, so D_i is rounded to the nearest multiple of D_min, at least 1 (as
-//!   D is half of srtt, so is srtt_i to that of srtt_min). Both these multiples and their least common multiple are
-//!   capped at `max_period`; a period that is capped ends early for all paths.
-//! * While the RTT of a usable path is unknown, round-robin. A path in loss recovery misses its rounds. One that
-//!   timed out gets what it can send at once, and no more until it acknowledges something, while another one is better
-//!   off.
-//! * Nothing is assigned while the receiver's window is closed: it would only be recalled.
+//! * Real delays have no small common multiple, so D_i is rounded to the nearest multiple of D_min,
+//!   at least 1. (The ratio is that of srtt_i to srtt_min, since D is half of srtt.) Both these
+//!   multiples and their least common multiple are capped at `max_period`. A capped period ends
+//!   early for all paths.
+//! * While the RTT of a usable path is unknown, round-robin decides. A path in loss recovery misses
+//!   its rounds. A path that timed out gets only segments that it can send at once, until it
+//!   acknowledges something, while another path has not timed out.
+//! * Nothing is assigned while the receiver's window is closed: the segments would only be
+//!   recalled.
 
 use super::guard::{ASYMMETRY, ENABLED, Guard};
 use super::opportunity::Opportunity;
@@ -46,21 +53,22 @@ use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
 use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
 
-/// When a plan is made again.
+/// The occasions of a new plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Replan {
     /// At every opportunity at which a path is open.
     Always,
-    /// When the period is over, or a path timed out, failed or came back.
+    /// When the period is over, or when a path timed out, failed or came back.
     Exhausted,
 }
 
-/// How far apart the rounds of a path are.
+/// The time between two rounds of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spacing {
     /// One forward delay, as printed.
     OneWay,
-    /// One round trip, which is how long a window takes; the first round gets the room that is there now.
+    /// One round trip, which is the time that a window takes; the first round gets the present
+    /// room.
     RoundTrip,
 }
 
@@ -73,19 +81,19 @@ pub struct DapsRounds {
     guard: Option<Guard>,
     rotation: RoundRobin,
     opportunity: Opportunity,
-    /// Round-robin for the rest of this opportunity.
+    /// True if round-robin decides for the rest of this opportunity.
     blind: bool,
-    /// A bit per path whose queue may still be recalled in this opportunity. Each at most once: what is recalled is
-    /// assigned again, and would be recalled for ever.
+    /// A bit per path whose queue may still be recalled in this opportunity. Each queue is recalled
+    /// at most once, because recalled segments are assigned again and would be recalled forever.
     recalls: u32,
     suspects: Suspects,
-    /// A path timed out, failed or came back since the plan was made.
+    /// True if a path timed out, failed or came back since the plan was made.
     overtaken: bool,
     walk: Walk,
 }
 
 impl DapsRounds {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "daps-rounds",
         title: "DAPS in rounds",
@@ -116,7 +124,8 @@ impl DapsRounds {
         ],
     };
 
-    /// With the given limit of a period (0 counts as 1), with or without the guard of DAPS.
+    /// Creates the state with the given limit of a period (0 counts as 1), with or without the
+    /// guard of DAPS.
     pub const fn new(replan: Replan, spacing: Spacing, max_period: u32, guard: Option<Guard>) -> Self {
         Self {
             replan,
@@ -133,7 +142,7 @@ impl DapsRounds {
         }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         let replan = match parameters.text("replan") {
             "always" => Replan::Always,
@@ -153,7 +162,8 @@ impl DapsRounds {
 
     fn begin(&mut self, paths: &[Path]) {
         let measured = usable(paths).all(Path::has_rtt);
-        // The guard looks even while paths are unmeasured: it compares with its last look.
+        // The guard also checks while paths are unmeasured, because it compares with its last
+        // check.
         let admitted = self.guard.as_mut().is_none_or(|guard| guard.admits(paths));
         self.blind = !(measured && admitted);
         if self.blind || self.replan == Replan::Always {
@@ -162,7 +172,7 @@ impl DapsRounds {
         self.recalls = u32::MAX;
     }
 
-    /// The next queue to empty before a new period is planned.
+    /// Returns the next queue to empty before a new period is planned.
     fn recall(&mut self, paths: &[Path]) -> Option<PathId> {
         let may = |path: &&Path| path.queued > 0 && self.recalls >> path.id.0 & 1 == 1;
         let path = paths.iter().take(MAX_PATHS).find(may)?.id;
@@ -181,7 +191,8 @@ impl Scheduler for DapsRounds {
         if !open {
             return self.opportunity.end();
         }
-        // What the plan of before put into the queues is planned again, whether there is more to plan or not.
+        // Queued segments of the previous plan are planned again, even if there is no other data to
+        // plan.
         if self.overtaken
             && let Some(path) = self.recall(paths)
         {
@@ -198,7 +209,8 @@ impl Scheduler for DapsRounds {
             if let Some(path) = self.recall(paths) {
                 return Decision::Recall { path };
             }
-            // Once a period is under way, what it assigned stays, however many periods this opportunity takes.
+            // Assignments of a period in progress stay, however many periods this opportunity
+            // takes.
             self.recalls = 0;
             self.walk.start(self.spacing, self.max_period, self.suspects, paths);
         }
@@ -206,7 +218,8 @@ impl Scheduler for DapsRounds {
             if let Some((path, segments)) = self.walk.next(paths) {
                 return Decision::Assign { path, segments: clip(segments, connection.unassigned) };
             }
-            // The period is over. Under "exhausted", and at the start of an opportunity, the rest is planned anew.
+            // The period is over. With "exhausted", and at the start of an opportunity, the rest is
+            // planned again.
             if let Some(path) = self.recall(paths) {
                 return Decision::Recall { path };
             }
@@ -237,18 +250,18 @@ impl Scheduler for DapsRounds {
     }
 }
 
-/// What a path does in a period.
+/// The rounds of one path in a period.
 #[derive(Clone, Copy, Debug)]
 struct Round {
-    /// When its next round is, in multiples of D_min.
+    /// The time of the next round, in multiples of D_min.
     due: u32,
     /// D_i, in multiples of D_min.
     every: u32,
-    /// How long after a round the next one is.
+    /// The time between two rounds, in multiples of D_min.
     step: u32,
-    /// What the first round gets.
+    /// Segments of the first round.
     first: u32,
-    /// cwnd_i when the period began.
+    /// cwnd_i at the beginning of the period.
     segments: u32,
     path: PathId,
 }
@@ -277,7 +290,7 @@ impl Walk {
         self.len = 0;
     }
 
-    /// Begins a period with the delays and windows of this moment; all usable paths are measured.
+    /// Begins a period with the present delays and windows; all usable paths are measured.
     fn start(&mut self, spacing: Spacing, max_period: u32, suspects: Suspects, paths: &[Path]) {
         self.stop();
         self.end = 1;
@@ -300,7 +313,8 @@ impl Walk {
         }
     }
 
-    /// The next step: which path is due, and how many segments it gets. None after the end of the period.
+    /// Returns the next step: the path whose round is due, and its number of segments. `None` after
+    /// the end of the period.
     fn next(&mut self, paths: &[Path]) -> Option<(PathId, u32)> {
         loop {
             let rounds = &mut self.rounds[..usize::from(self.len)];
@@ -319,7 +333,7 @@ impl Walk {
     }
 }
 
-/// True if the path may be given segments, be it ahead of its window.
+/// True if the path may get segments, also ahead of its window.
 fn takes_part(path: &Path, paths: &[Path]) -> bool {
     !path.in_recovery && usable(paths).any(|usable| usable.id == path.id)
 }

@@ -1,22 +1,26 @@
-//! Delivery delay: the open path over which a segment reaches the receiver soonest takes what its window lets out.
+//! Delivery delay: the open path with the shortest delay to the receiver takes as many segments as
+//! its window admits.
 //!
 //! # Source
-//! Alam, *Performance Evaluation of Minimum Delivery Delay Multipath TCP Scheduler Implemented in Linux Kernel*
-//! (University of Bremen, 2016), after Singh et al., *Performance Comparison of Scheduling Algorithms for Multipath
-//! Transfer* (IEEE GLOBECOM 2012). For each packet: argmin of the delivery delay over the subflows that are neither
-//! *definitely* unavailable (not established, failed) nor *temporarily* (window full, in loss recovery, send buffer
-//! full). The delivery delay is the smoothed TSval − TSecr of the timestamp option: it leaves out the way back, which
-//! lowest RTT counts in, but contains the difference of the two clocks. That is the same on all paths, so the order
-//! is right.
+//! Alam, *Performance Evaluation of Minimum Delivery Delay Multipath TCP Scheduler Implemented in
+//! Linux Kernel* (University of Bremen, 2016), after Singh et al., *Performance Comparison of
+//! Scheduling Algorithms for Multipath Transfer* (IEEE GLOBECOM 2012). For each packet: argmin of
+//! the delivery delay over the subflows that are neither *definitely* unavailable (not established,
+//! failed) nor *temporarily* (window full, in loss recovery, send buffer full).
+//!
+//! The delivery delay is the smoothed TSval − TSecr of the timestamp option. It leaves out the way
+//! back, which lowest RTT includes, but contains the difference of the two clocks. That difference
+//! is the same on all paths, so the order is right.
 //!
 //! # Departures
-//! * A path without a measured delay, beside others that have one, goes first: it gets measured, and then takes its
-//!   place. There is nothing to compare it by: half a round-trip time lacks the clocks' difference.
-//! * While no usable path has one (a transport without timestamps), half the smoothed round-trip time, as in eq. (1)
-//!   of DQS; then the order is that of lowest RTT.
-//! * Retransmissions ("has been transmitted on the subflow") are the engine's business, backup paths are used only
-//!   while no regular one is usable, and equal delays are decided for the lower path number.
-//! * As many segments as fit are assigned at once: no fact that the rule looks at changes before they are sent.
+//! * A path without a measured delay goes first if others have one, so that it gets measured. No
+//!   comparison is possible: half a round-trip time lacks the difference of the clocks.
+//! * While no usable path has a measured delay (a transport without timestamps), half the smoothed
+//!   round-trip time replaces it, as in eq. (1) of DQS. The order is then that of lowest RTT.
+//! * Retransmissions ("has been transmitted on the subflow") are left to the engine. Backup paths
+//!   are used only while no regular one is usable. Of equal delays the lower path number wins.
+//! * As many segments as fit are assigned at once: no fact of the rule changes before they are
+//!   sent.
 
 use super::clip;
 use crate::decision::{Decision, Interest, Scheduler};
@@ -24,12 +28,12 @@ use crate::params::{Parameters, SchedulerInfo};
 use crate::time::Time;
 use crate::view::{Connection, Path, usable};
 
-/// Delivery delay; it has no state.
+/// Delivery delay, without state.
 #[derive(Clone, Debug, Default)]
 pub struct DeliveryDelay;
 
 impl DeliveryDelay {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "delivery-delay",
         title: "Delivery delay",
@@ -39,7 +43,7 @@ impl DeliveryDelay {
         parameters: &[],
     };
 
-    /// From checked parameters: there are none.
+    /// Builds the scheduler from checked parameters; it has none.
     pub const fn from_parameters(_parameters: &Parameters<'_>) -> Self {
         Self
     }
@@ -67,7 +71,7 @@ impl Scheduler for DeliveryDelay {
     }
 }
 
-/// The delivery delays of paths on one scale, in nanoseconds; `None` for a path that has not been measured.
+/// The delivery delays of paths on one scale, in nanoseconds; `None` for an unmeasured path.
 pub(super) fn delays(paths: &[Path]) -> impl Fn(&Path) -> Option<i64> + use<> {
     let measured = usable(paths).any(|path| path.forward_delay.is_some());
     move |path| {

@@ -1,31 +1,34 @@
-//! DQS: paths by ascending average time of a successful transmission, each filled to its send window.
+//! DQS: fills each path to its send window, by ascending average time of a successful transmission.
 //!
 //! # Source
-//! Huang and Zhang, *A Data Scheduling Scheme Based on Double Queue and Send-window*: from the data queue segments are
-//! dispatched to the paths' queues,
-//! * to paths by ascending T_i = (1 − l⁴) FT_i + (l + l² + l³ − 3l⁴) RTO_i (eq. 9), with l the loss rate of the path,
-//!   FT_i = RTT_i / 2 (eq. 1) and RTT_i ← 0.75 RTT_i + 0.25 sample (eq. 2);
-//! * so many that the path's window w_i is filled;
-//! * and when a path fails or times out, what waits in its queue returns to the data queue and is dispatched again.
+//! Huang and Zhang, *A Data Scheduling Scheme Based on Double Queue and Send-window*: segments of
+//! the data queue are dispatched to the paths' queues,
+//! * to paths by ascending T_i = (1 − l⁴) FT_i + (l + l² + l³ − 3l⁴) RTO_i (eq. 9), with l the loss
+//!   rate of the path, FT_i = RTT_i / 2 (eq. 1) and RTT_i ← 0.75 RTT_i + 0.25 sample (eq. 2);
+//! * as many as fill the path's window w_i;
+//! * and when a path fails or times out, its queued segments return to the data queue and are
+//!   dispatched again.
 //!
 //! # Readings
-//! * Eq. (8) lost a factor lᵏ on its way from (7); eq. (9), the one with numbers in it, follows from (7) and is used. The
-//!   text calls T_i "forward transmission delay" once; that is FT_i.
-//! * "The number of receive window" of a path cannot be meant: there is one receive window, for all paths. The title, the
-//!   conclusion and the rest of the text speak of send windows.
-//! * `window`: "free" (the default) is what the send window still admits: cwnd − in flight − queued, as far as the
-//!   receiver's window goes. "Without resulting in the data accumulation of the sender" supports it. "whole" is the letter
-//!   of step 2, w_i segments to every path at once: a window of segments for each path whose queue is empty, whatever is
-//!   in flight. Then about a window waits on each path, which reorders more, and is what there is to schedule again.
+//! * Eq. (8) lost a factor lᵏ on its way from (7). Eq. (9), the one with numbers in it, follows
+//!   from (7) and is used. The text calls T_i "forward transmission delay" once; that is FT_i.
+//! * "The number of receive window" of a path cannot be meant: there is one receive window, for all
+//!   paths. The title, the conclusion and the rest of the text speak of send windows.
+//! * `window`: "free" (the default) is the free part of the send window: cwnd − in flight − queued,
+//!   as far as the receiver's window admits. "Without resulting in the data accumulation of the
+//!   sender" supports it. "whole" is step 2 read literally, w_i segments to every path at once: a
+//!   window of segments for each path whose queue is empty, regardless of its segments in flight.
+//!   Then about a window of segments waits on each path. This reorders more, and gives the
+//!   scheduler segments to schedule again.
 //!
 //! # Departures
-//! * Before the first sample of a path its smoothed round-trip time, if the transport has one, else zero: a path that has
-//!   not been measured goes first. The first sample starts the average.
-//! * A path that timed out comes after all others until it acknowledges something: else its own segments might be
-//!   dispatched to it again. Equal T are decided for the lower path number.
-//! * A path that is given nothing is not measured again. Early losses on a path may so leave it unused for good, if the
-//!   others alone fill the receiver's window.
-//! * Recalled is what the engine has not taken back by itself.
+//! * Before its first sample a path counts with its smoothed round-trip time, if the transport has
+//!   one, otherwise with zero: an unmeasured path goes first. The first sample starts the average.
+//! * A path that timed out comes after all others until it acknowledges something. Otherwise its
+//!   own segments might be dispatched to it again. Of equal T the lower path number wins.
+//! * A path that gets no segments is not measured again. After early losses a path may stay unused
+//!   forever, if the others alone fill the receiver's window.
+//! * Only segments that the engine has not taken back by itself are recalled.
 
 use super::clip;
 use super::suspects::Suspects;
@@ -34,12 +37,12 @@ use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::{Duration, Time};
 use crate::view::{Connection, MAX_PATHS, Path, usable};
 
-/// How much a path is given.
+/// The number of segments for a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Window {
-    /// What its send window still admits.
+    /// The free part of its send window.
     Free,
-    /// A send window of segments, when nothing waits in its queue.
+    /// A send window of segments, when its queue is empty.
     Whole,
 }
 
@@ -55,7 +58,7 @@ pub struct Dqs {
 }
 
 impl Dqs {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "dqs",
         title: "DQS",
@@ -71,12 +74,12 @@ impl Dqs {
         }],
     };
 
-    /// One of the readings.
+    /// Creates one of the readings.
     pub const fn new(window: Window) -> Self {
         Self { window, rtt: [0; MAX_PATHS], recalls: 0, suspects: Suspects::NONE }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         Self::new(match parameters.text("window") {
             "whole" => Window::Whole,
@@ -93,7 +96,7 @@ impl Dqs {
         transmission_time(rtt / 2, path.rto.as_nanos(), path.loss_ppm)
     }
 
-    /// n_i: how many segments the path takes now.
+    /// n_i: the number of segments that the path takes now.
     fn amount(&self, connection: &Connection, path: &Path) -> u32 {
         match self.window {
             _ if path.in_recovery => 0,
@@ -151,7 +154,7 @@ impl Scheduler for Dqs {
     }
 }
 
-/// Eq. (2), to the next lower nanosecond; `average` is 0 before the first sample.
+/// Eq. (2), rounded down to nanoseconds; `average` is 0 before the first sample.
 fn smooth(average: u64, sample: u64) -> u64 {
     match average {
         0 => sample,
@@ -159,7 +162,8 @@ fn smooth(average: u64, sample: u64) -> u64 {
     }
 }
 
-/// Eq. (9), to the next lower nanosecond, for a loss rate in parts per million (more than all counts as all).
+/// Eq. (9), rounded down to nanoseconds, for a loss rate in parts per million (larger ones count as
+/// the whole).
 fn transmission_time(forward: u64, rto: u64, loss_ppm: u32) -> u64 {
     /// The unit of the factors: with it the products of times and factors fit into 128 bits.
     const ONE: u128 = 1_000_000_000_000_000_000;

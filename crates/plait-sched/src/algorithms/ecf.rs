@@ -1,31 +1,40 @@
-//! ECF, earliest completion first: a slower path is left alone while the fastest one, though full, would be done earlier.
+//! ECF, earliest completion first: a slower path stays unused while the fastest one, though full,
+//! would complete earlier.
 //!
 //! # Source
-//! Lim, Nahum, Towsley, Gibbens, *ECF: An MPTCP Path Scheduler to Manage Heterogeneous Paths* (ACM CoNEXT 2017), Algorithm 1. With f
-//! the path of the lowest round-trip time, s the one that lowest RTT would use now that f is full, k segments that no path
-//! has yet, w the windows, r the smoothed round-trip times, σ their variations, δ = max(σ_f, σ_s) and n = 1 + k/w_f: wait for f if
+//! Lim, Nahum, Towsley, Gibbens, *ECF: An MPTCP Path Scheduler to Manage Heterogeneous Paths* (ACM
+//! CoNEXT 2017), Algorithm 1. Let f be the path with the lowest round-trip time, s the path that
+//! lowest RTT would use now that f is full, and k the number of unassigned segments. w are the
+//! windows, r the smoothed round-trip times, σ their variations, δ = max(σ_f, σ_s) and n = 1 +
+//! k/w_f. The scheduler waits for f if
 //!
-//! * n · r_f < (1 + waiting · β) (r_s + δ), so that f would send all of it before s had brought a segment, and
-//! * (k/w_s) · r_s ≥ 2 r_f + δ, so that s would not be done with all of it before f.
+//! * n · r_f < (1 + waiting · β) (r_s + δ), so that f would send all of it before a segment arrives
+//!   over s, and
+//! * (k/w_s) · r_s ≥ 2 r_f + δ, so that s would not complete all of it before f.
 //!
-//! `waiting` is set by waiting, and cleared where the first does not hold; where only the second does not, it stays.
+//! Waiting sets `waiting`. It is cleared if the first inequality does not hold; if only the second
+//! does not hold, it stays.
 //!
 //! # Readings
-//! * `rounds`: "fraction" is the text; "clamped" (the default) is the authors' code (mptcp_ecf.c of MPTCP 0.95), which takes max(k, w)
-//!   for k: a transfer takes a round trip at least. Without that the last segment goes over a path of any round trip.
-//! * δ is of the variations of RFC 6298 (RTTVAR). The code halves Linux' `rttvar`, which is four times that and never below the least
-//!   retransmission timeout, so that its δ is 100 ms at least; and its products are cut to 32 bits, so that it decides by chance
-//!   from some 4 · 10⁹ µs · bytes on. Neither was meant.
+//! * `rounds`: "fraction" is the text. "clamped" (the default) is the authors' code (mptcp_ecf.c of
+//!   MPTCP 0.95), which takes max(k, w) for k: a transfer takes a round trip at least. Without
+//!   that, the last segment goes over a path of any round trip.
+//! * δ uses the variations of RFC 6298 (RTTVAR). The code halves Linux' `rttvar`, which is four
+//!   times that value and never below the minimum retransmission timeout, so its δ is 100 ms at
+//!   least. The code's products are cut to 32 bits, so its decisions are random from about 4 · 10⁹
+//!   µs · bytes on. Neither was intended.
 //!
 //! # Departures
-//! * f works: a path that timed out and has acknowledged nothing since is not waited for while another one is better off. The code
-//!   waits for a dead path until it is given up.
-//! * Nobody waits for a path that was not measured yet; and one that was not measured goes first, as in [`super::lowest_rtt`].
+//! * f must work: the scheduler does not wait for a path that timed out and has acknowledged
+//!   nothing since, while another path has not. The code waits for a dead path until it is given
+//!   up.
+//! * The scheduler never waits for an unmeasured path. Such a path goes first, as in
+//!   [`super::lowest_rtt`].
 //! * As many segments as give the same answers are assigned at once.
 //!
 //! # Progress
-//! It waits only while f is full, so that something of f's is in flight, whose acknowledgement (or timeout, which makes f a suspect) is the
-//! next occasion.
+//! It waits only while f is full. Then f has data in flight, and its acknowledgement is the next
+//! occasion; so is a timeout, which makes f a suspect.
 
 use super::clip;
 use super::suspects::Suspects;
@@ -34,7 +43,7 @@ use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
 use crate::view::{Connection, Path, usable};
 
-/// How many rounds a path needs for what is left.
+/// The rounds that a path needs for the remaining segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Rounds {
     /// One at least.
@@ -50,7 +59,7 @@ pub struct Ecf {
     /// β, in thousandths.
     beta: u64,
     rounds: Rounds,
-    /// The last answer was to wait for f.
+    /// True if the last answer was to wait for f.
     waiting: bool,
     suspects: Suspects,
 }
@@ -59,7 +68,7 @@ pub struct Ecf {
 const ONE: u64 = 1_000;
 
 impl Ecf {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "ecf",
         title: "Earliest completion first",
@@ -82,19 +91,19 @@ impl Ecf {
         ],
     };
 
-    /// With β in thousandths.
+    /// Creates the state, with β in thousandths.
     pub const fn new(beta: u64, rounds: Rounds) -> Self {
         Self { beta, rounds, waiting: false, suspects: Suspects::NONE }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         let rounds = if parameters.text("rounds") == "fraction" { Rounds::Fraction } else { Rounds::Clamped };
-        // No rounding function without the standard library: half a step is added.
+        // Without the standard library there is no rounding function: half a step is added.
         Self::new((parameters.number("beta") * ONE as f64 + 0.5) as u64, rounds)
     }
 
-    /// Whether `slow` is left alone with `left` segments that no path has.
+    /// Whether `slow` stays unused with `left` unassigned segments.
     pub(super) fn waits(&mut self, fast: &Path, slow: &Path, left: u64) -> bool {
         let (fast_window, slow_window) = (u64::from(fast.cwnd.max(1)), u64::from(slow.cwnd.max(1)));
         let (by_fast, by_slow) = match self.rounds {
@@ -104,7 +113,8 @@ impl Ecf {
         let (fast_round, slow_round) = (fast.srtt.as_nanos(), slow.srtt.as_nanos());
         let margin = fast.rttvar.max(slow.rttvar).as_nanos();
         let patience = ONE + if self.waiting { self.beta } else { 0 };
-        // Both inequalities, multiplied by what they divide by. What saturates is larger than anything that does not.
+        // Both inequalities, multiplied by their denominators. A saturated product is larger than
+        // any other.
         let fast_is_done = fast_round.saturating_mul(by_fast.saturating_add(fast_window)).saturating_mul(ONE);
         let slow_arrives = (slow_round + margin).saturating_mul(fast_window).saturating_mul(patience);
         if fast_is_done >= slow_arrives {
@@ -139,7 +149,7 @@ impl Scheduler for Ecf {
         if self.waits(fast, slow, connection.unassigned) {
             return Decision::WAIT;
         }
-        // Each segment less may turn the answer, so each is asked for.
+        // Each segment less may change the answer, so each needs its own decision.
         Decision::Assign { path: slow.id, segments: 1 }
     }
 

@@ -1,25 +1,27 @@
-//! The guard of DAPS: whether the paths are so unequal and so steady that a delay-aware schedule helps.
+//! The guard of DAPS: whether the paths are so unequal and so steady that a delay-aware schedule
+//! helps.
 //!
 //! # Source
 //! Kuhn et al., DAPS (IEEE ICC 2014), §III.C. A schedule is worth making only while, on all paths,
 //! * (4) r_s ≫ r_f;
 //! * (5) each new RTT sample lies within ±10 % of the one before;
-//! * (6) the congestion window does not shrink, which is what is left of the inequality as printed: its upper bound
-//!   is an identity. "This most notably excludes the slow-start phase", so that is excluded by name.
+//! * (6) the congestion window does not shrink. This is the useful part of the printed inequality,
+//!   whose upper bound is an identity. "This most notably excludes the slow-start phase", so slow
+//!   start is excluded by name.
 //!
 //! Otherwise the schedulers that use the guard fall back to round-robin.
 //!
 //! # Departures
-//! The paper leaves "≫" open ("a subject for future study"): here it is r_s ≥ `guard_asymmetry` · r_f, with 2 as
-//! the default, the smallest η that puts two segments on the fast path for one on the slow. "The slow path" of more
-//! than two is the slowest.
+//! The paper leaves "≫" open ("a subject for future study"). Here it is r_s ≥ `guard_asymmetry` ·
+//! r_f. The default is 2, the smallest η that puts two segments on the fast path for one on the
+//! slow path. Of more than two paths, "the slow path" is the slowest.
 
 use super::round_trip::RoundTrip;
 use crate::decision::Event;
 use crate::params::{Domain, ParameterInfo, Parameters, Value};
 use crate::view::{MAX_PATHS, Path, usable};
 
-/// Whether to guard; shared by the schedulers that can.
+/// Whether to use the guard; shared by the schedulers that have one.
 pub(crate) const ENABLED: ParameterInfo = ParameterInfo {
     name: "guard",
     doc: "True: only while the paths are unequal and steady (§III.C of the paper), else round-robin. False: always.",
@@ -27,7 +29,7 @@ pub(crate) const ENABLED: ParameterInfo = ParameterInfo {
     domain: Domain::Boolean,
 };
 
-/// What r_s ≫ r_f means; shared by the schedulers that can guard.
+/// The meaning of r_s ≫ r_f; shared by the schedulers that have a guard.
 pub(crate) const ASYMMETRY: ParameterInfo = ParameterInfo {
     name: "guard_asymmetry",
     doc: "With guard: how many times the fastest path's round-trip time the slowest path's must be at least.",
@@ -35,36 +37,37 @@ pub(crate) const ASYMMETRY: ParameterInfo = ParameterInfo {
     domain: Domain::Number { min: 1.0, max: 1_000_000.0 },
 };
 
-/// The ratio is kept in millionths: integers give the same answer on every machine, and in a kernel.
+/// The ratio is kept in millionths: integers give the same answer on every machine, and in a
+/// kernel.
 const UNIT: f64 = 1_000_000.0;
 
-/// What the guard remembers of each path.
+/// The guard's state of each path.
 #[derive(Clone, Debug)]
 pub struct Guard {
-    /// The ratio asked for, in millionths.
+    /// The required ratio, in millionths.
     asymmetry: u64,
     round_trip: RoundTrip,
     /// The newest sample, in nanoseconds; 0 before the first.
     rtt: [u64; MAX_PATHS],
-    /// The window at the last look.
+    /// The window at the last check.
     cwnd: [u32; MAX_PATHS],
-    /// A bit per path: its newest sample was within ±10 % of the one before.
+    /// A bit per path, set if its newest sample was within ±10 % of the one before.
     steady: u32,
 }
 
 impl Guard {
-    /// A guard that asks for the given ratio of round-trip times.
+    /// Creates a guard that requires the given ratio of round-trip times.
     pub const fn new(asymmetry: f64, round_trip: RoundTrip) -> Self {
         let asymmetry = (asymmetry * UNIT + 0.5) as u64;
         Self { asymmetry, round_trip, rtt: [0; MAX_PATHS], cwnd: [0; MAX_PATHS], steady: 0 }
     }
 
-    /// From checked parameters; none unless the user asked for it.
+    /// Builds the guard from checked parameters, if the user asked for it.
     pub(crate) fn from_parameters(parameters: &Parameters<'_>, round_trip: RoundTrip) -> Option<Self> {
         parameters.boolean(ENABLED.name).then(|| Self::new(parameters.number(ASYMMETRY.name), round_trip))
     }
 
-    /// Takes note of round-trip samples.
+    /// Records round-trip samples.
     pub fn on_event(&mut self, event: &Event) {
         if let Event::Acked { path, rtt: Some(rtt), .. } = *event
             && let Some(last) = self.rtt.get_mut(path.index())
@@ -77,8 +80,8 @@ impl Guard {
         }
     }
 
-    /// True if a schedule is worth making now. Each call is one look at the windows: they are compared with those
-    /// of the call before.
+    /// True if a schedule is worth making now. Each call compares the windows with those of the
+    /// call before.
     pub fn admits(&mut self, paths: &[Path]) -> bool {
         let (mut fastest, mut slowest) = (u64::MAX, 0);
         let mut steady = true;

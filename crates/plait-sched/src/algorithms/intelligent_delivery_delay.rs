@@ -1,36 +1,45 @@
-//! Intelligent delivery delay: each segment is assigned, ahead of the windows, to the path over which it is predicted
-//! to arrive first.
+//! Intelligent delivery delay: assigns each segment, ahead of the windows, to the path where its
+//! predicted arrival is earliest.
 //!
 //! # Source
-//! The outlook of Alam, *Performance Evaluation of Minimum Delivery Delay Multipath TCP Scheduler Implemented in Linux
-//! Kernel* (University of Bremen, 2016): "minimize the out-of-order delivery: advance packet scheduling by estimating
-//! the forward paths' behaviour". There is no algorithm, but two tables of twelve packets, before and after: the tests
-//! have them, and the model in which both come out exactly. This is the simplest rule that gives the second one.
+//! The outlook of Alam, *Performance Evaluation of Minimum Delivery Delay Multipath TCP Scheduler
+//! Implemented in Linux Kernel* (University of Bremen, 2016): "minimize the out-of-order delivery:
+//! advance packet scheduling by estimating the forward paths' behaviour". It contains no algorithm,
+//! but two tables of twelve packets, before and after. The tests have both tables, and the model
+//! that gives exactly both. This is the simplest rule that gives the second table.
 //!
 //! # Prediction
-//! A segment arrives when it departs plus the delivery delay of the path (as in [`super::delivery_delay`]). It departs
-//! * after what waits and leaves before it, one serialization time (segment size by delivery rate; zero until that is
-//!   measured) for each segment. A path that is given little delivers little, so it is never more than srtt / cwnd;
-//! * if there is no room for it in the window, when the segment a whole window before it is acknowledged: a smoothed
-//!   round-trip time after that one departed.
+//! A segment arrives when it departs plus the delivery delay of the path (as in
+//! [`super::delivery_delay`]). It departs
+//! * after the segments that are queued before it, one serialization time (segment size by delivery
+//!   rate; zero until that is measured) for each. A path that gets little data delivers little, so
+//!   the time is never more than srtt / cwnd;
+//! * if the window has no room for it, when the segment a whole window before it is acknowledged: a
+//!   smoothed round-trip time after that segment departed.
 //!
-//! When a segment in flight departed is not among the facts: the last is taken to have left when the path was told to
-//! send it, or a serialization time after the one before, and the others back to back before it.
+//! The facts do not contain the departure times of segments in flight. The last one is assumed to
+//! have left when the path was told to send it, or a serialization time after the one before. The
+//! others are assumed to have left back to back before it.
 //!
 //! # How far ahead
-//! A slow path gets its first segment only when the fast one has been given all that arrives earlier there: as many
-//! windows as its round trip fits into the delay of the slow one. So much must wait in the queue of the fast path,
-//! and what waits was assigned by what was known earlier. So nothing is assigned while no path is open: it would only
-//! bind segments to windows and delays of now. `ahead` bounds it too, and the receiver's window does. When `ahead` is
-//! reached on the path that is best, the scheduler waits: a path that is slower than so many rounds is not used while
-//! the best one works. Everything is recalled and planned again when a path begins or ends
-//! to repair losses, times out, fails or comes back.
+//! A slow path gets its first segment only after the fast path got all segments that arrive earlier
+//! there. These fill a window for each round trip of the fast path that fits into the delay of the
+//! slow path. They must wait in the queue of the fast path, although they were assigned by older
+//! facts. So nothing is assigned while no path is open: it would only bind segments to the present
+//! windows and delays.
+//!
+//! `ahead` and the receiver's window also limit the assignments. When the queue of the best path
+//! reaches `ahead` windows, the scheduler waits. So a path that is slower than this many rounds is
+//! not used while the best one works. All queues are recalled and planned again when a path begins
+//! or ends loss recovery, times out, fails or comes back.
 //!
 //! # Departures
-//! * None of the slides' rule, as there is none. Ties are decided for the path with the smaller delay.
-//! * A path whose delay or round-trip time is not known takes the next segments while it is open, to be measured, and
-//!   nothing ahead. Nor does one that timed out, until it acknowledges something, while another one is better off: the
-//!   prediction knows nothing of timeouts. A path in loss recovery takes nothing.
+//! * None from the slides' rule, since there is none. Of equal arrivals the path with the smaller
+//!   delay wins.
+//! * A path whose delay or round-trip time is not known takes the next segments while it is open,
+//!   to be measured, and nothing ahead. A path that timed out takes nothing ahead either, until it
+//!   acknowledges something, while another path has not timed out: the prediction does not know
+//!   timeouts. A path in loss recovery takes nothing.
 
 use super::delivery_delay::delays;
 use super::suspects::Suspects;
@@ -44,21 +53,21 @@ use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
 #[derive(Clone, Debug)]
 pub struct IntelligentDeliveryDelay {
     ahead: u32,
-    /// When the last segment that was sent on a path has left, in nanoseconds.
+    /// The time when the last sent segment of a path has left, in nanoseconds.
     free: [u64; MAX_PATHS],
-    /// Segments sent since something else happened: when exactly, the next decision shows.
+    /// Segments sent since another event; the next decision gives the exact time.
     sent: [u32; MAX_PATHS],
-    /// When the last decision was made, unless something but a transmission has happened since.
+    /// The time of the last decision, unless an event other than a transmission has happened since.
     current: Option<Time>,
-    /// A bit per path whose queue is to be recalled before anything is assigned.
+    /// A bit per path whose queue is to be recalled before any assignment.
     recalls: u32,
-    /// A bit per path that repairs losses of which the first has recalled everything.
+    /// A bit per path in loss recovery whose first loss has recalled all queues.
     repairing: u32,
     suspects: Suspects,
 }
 
 impl IntelligentDeliveryDelay {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "intelligent-delivery-delay",
         title: "Intelligent delivery delay",
@@ -73,7 +82,7 @@ impl IntelligentDeliveryDelay {
         }],
     };
 
-    /// With so many windows ahead at most (0 counts as 1).
+    /// Creates the state with at most this many windows ahead (0 counts as 1).
     pub const fn new(ahead: u32) -> Self {
         Self {
             ahead: if ahead == 0 { 1 } else { ahead },
@@ -86,25 +95,26 @@ impl IntelligentDeliveryDelay {
         }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         Self::new(parameters.integer("ahead") as u32)
     }
 
-    /// Takes note of `segments` that were sent at `now`.
+    /// Notes `segments` that were sent at `now`.
     fn occupy(&mut self, now: Time, path: &Path, segments: u32) {
         let free = &mut self.free[path.id.index()];
         let time = spacing(path).saturating_mul(u64::from(segments));
         *free = now.as_nanos().max(*free).saturating_add(time);
     }
 
-    /// When a segment assigned to the path now, behind `before` others, would leave; not before `now`.
+    /// The time when a segment assigned to the path now, behind `before` others, would leave; not
+    /// before `now`.
     fn departure(&self, now: Time, path: &Path, before: u32) -> i64 {
         let in_flight = u64::from(path.in_flight);
         let place = in_flight + u64::from(path.queued) + u64::from(before);
         let window = u64::from(path.cwnd.max(1));
         let spacing = spacing(path);
-        // So many windows before it is a segment that is in flight, or for which there is room.
+        // A segment this many windows earlier is in flight, or there is room for it.
         let rounds = if place < window { 0 } else { (place - in_flight.max(window)) / window + 1 };
         let place = place - rounds * window;
         let free = signed(self.free[path.id.index()]);
@@ -118,8 +128,8 @@ impl IntelligentDeliveryDelay {
         first.saturating_add(signed(round.saturating_mul(rounds))).max(now)
     }
 
-    /// When a segment assigned to the path now, behind `before` others, is predicted to arrive, and the path's delay, which
-    /// decides ties. None if the path takes no such segment.
+    /// The predicted arrival of a segment assigned to the path now, behind `before` others, and the
+    /// path's delay, which decides ties. `None` if the path takes no such segment.
     fn arrival(&self, now: Time, path: &Path, paths: &[Path], before: u32) -> Option<Key> {
         let has_room = room(path) > before;
         if path.in_recovery || (!has_room && self.suspects.excludes(path, paths)) {
@@ -131,8 +141,8 @@ impl IntelligentDeliveryDelay {
         }
     }
 
-    /// How many of the next segments, `most` at most, arrive first over `best`: the facts of the others do not change while
-    /// it takes them, so one decision stands for as many.
+    /// Number of the next segments, `most` at most, that arrive first over `best`. Its assignments
+    /// do not change the facts of the other paths, so one decision covers all these segments.
     fn run(&self, now: Time, best: &Path, rival: Option<(Key, &Path)>, paths: &[Path], most: u32) -> u32 {
         let other_open = paths.iter().any(|path| path.id != best.id && room_now(path, paths) > 0);
         let wins = |before: &u32| {
@@ -144,10 +154,10 @@ impl IntelligentDeliveryDelay {
     }
 }
 
-/// The segments that one decision assigns at most: each takes a prediction.
+/// The largest number of segments of one decision: each needs a prediction.
 const RUN: u32 = 256;
 
-/// When a segment arrives, and the delay of its path, in nanoseconds.
+/// The arrival of a segment, and the delay of its path, in nanoseconds.
 type Key = (i64, i64);
 
 impl Scheduler for IntelligentDeliveryDelay {
@@ -165,7 +175,7 @@ impl Scheduler for IntelligentDeliveryDelay {
             self.recalls &= !(1 << path.id.0);
             return Decision::Recall { path: path.id };
         }
-        // What is assigned from here on stays, until something happens again.
+        // Assignments from here on stay until the next event.
         self.recalls = 0;
         if connection.sendable() == 0 || !paths.iter().any(|path| room_now(path, paths) > 0) {
             return Decision::WAIT;
@@ -202,7 +212,8 @@ impl Scheduler for IntelligentDeliveryDelay {
         self.current = None;
         self.suspects.on_event(event);
         let repairs = |path: PathId| paths.get(path.index()).is_some_and(|path| path.repairing);
-        // A plan costs what waits. The losses of one window reduce it once, so they have two: at the first, and at the end.
+        // A plan costs as much as the queued segments. The losses of one window reduce it once, so
+        // they cause two plans: at the first loss, and at the end.
         self.recalls = match *event {
             Event::Lost { path, .. } if self.repairing >> path.0 & 1 == 0 => {
                 self.repairing |= u32::from(repairs(path)) << path.0;
@@ -222,10 +233,10 @@ impl Scheduler for IntelligentDeliveryDelay {
     }
 }
 
-/// How long a segment occupies the path, in nanoseconds.
+/// The time that a segment occupies the path, in nanoseconds.
 fn spacing(path: &Path) -> u64 {
     let measured = (u64::from(path.mss) * 8 * 1_000_000_000).checked_div(path.delivery_rate).unwrap_or(0);
-    // A path that was given little delivered little; it can deliver a window in a round trip.
+    // A path that got little data delivered little; it can deliver a window in a round trip.
     measured.min(path.srtt.as_nanos() / u64::from(path.cwnd.max(1)))
 }
 

@@ -1,27 +1,40 @@
-//! LAMPS: the path over which a segment arrives first if losses on the way are reckoned with; a path that loses much carries copies only.
+//! LAMPS: the path where a segment arrives first if losses are taken into account; a path with many
+//! losses carries only copies.
 //!
 //! # Source
-//! Dong, Xu, Fu, Cao, *LAMPS: A Loss Aware Scheduler for Multipath TCP over Highly Lossy Networks* (IEEE LCN 2017; Computer Networks 157, 2019), by the
-//! code that Karlstad University's MPTCP has of it (mptcp_lamp.c, version 0.95). With I, the segments that a path carries from one loss to the next, and r,
-//! its smoothed round-trip time, a segment needs
+//! Dong, Xu, Fu, Cao, *LAMPS: A Loss Aware Scheduler for Multipath TCP over Highly Lossy Networks*
+//! (IEEE LCN 2017; Computer Networks 157, 2019), after the code in Karlstad University's MPTCP
+//! (mptcp_lamp.c, version 0.95). Let I be the number of segments that a path carries from one loss
+//! to the next, and r its smoothed round-trip time. A segment needs
 //!
 //! > T = r/2 · (I + 1) / (I − 1),
 //!
-//! r/2 on a path that never lost anything, and for ever if I ≤ 1. The open path of the smallest T goes first. A path that loses more than one segment in twenty
-//! (I < 20) is *redundant*: it sends again what others sent, from where it is itself, and nothing new unless all paths are redundant.
+//! r/2 on a path that never lost a segment, and infinitely long if I ≤ 1. The open path with the
+//! smallest T goes first.
+//!
+//! A path that loses more than one segment in twenty (I < 20) is *redundant*. It copies segments of
+//! the other paths from its own position on. It carries no new data unless all paths are redundant.
 //!
 //! # Readings
-//! * I is learned where losses begin to be repaired: the segments acknowledged on the path since the last time, and one. The first time it is four times
-//!   that; later it moves 2^−α of the way to it, where α is `smoothing` (0 in the code, so that the last time counts alone). It is never less than what was acknowledged since.
-//! * A timeout is a loss of its own, unless the path is in a timeout already. Nothing is learned twice without an acknowledgement between.
+//! * I is learned at the beginning of a loss recovery. The sample is the number of segments
+//!   acknowledged on the path since the last time, plus one. The first value is four times the
+//!   sample. Later, I moves 2^−α of the way to the sample; α is `smoothing`, 0 in the code, so that
+//!   only the last sample counts. I is never less than the number of segments acknowledged since.
+//! * A timeout is a loss of its own, unless the path is in a timeout already. Nothing is learned
+//!   twice without an acknowledgement in between.
 //!
 //! # Departures
-//! * The code notes a redundant path that would take new data, and lets it. Here it does not, as the text has it.
-//! * The code goes by the first unacknowledged byte of a subflow, here acknowledged segments are counted: the same but for what is selectively acknowledged.
-//! * A path that has not been measured yet goes first. Opportunistic retransmission and penalization, which the code does, are the option `+rp`.
+//! * The code notices that a redundant path would take new data, and allows it. Here such a path
+//!   takes none, as in the text.
+//! * The code uses the first unacknowledged byte of a subflow; here acknowledged segments are
+//!   counted. Both differ only by selectively acknowledged segments.
+//! * An unmeasured path goes first. Opportunistic retransmission and penalization, which the code
+//!   does, are the option `+rp`.
 //!
 //! # Progress
-//! A redundant path leaves new data alone only while another one, which is not and did not time out without an acknowledgement since, is open or has something in flight.
+//! A redundant path leaves new data to others only while another path can carry it. Such a path is
+//! not redundant, did not time out without an acknowledgement since, and is open or has data in
+//! flight.
 
 use super::clip;
 use super::redundant::full::Full;
@@ -33,17 +46,17 @@ use crate::view::{Connection, MAX_PATHS, Path, PathId, PathSet, usable};
 
 /// One segment, in the unit of I.
 const SEGMENT: u64 = 1 << 10;
-/// A path is redundant below so many segments from loss to loss.
+/// A path with fewer segments from loss to loss is redundant.
 const REDUNDANT: u64 = 20;
-/// How often the first sample counts.
+/// The factor of the first sample.
 const FIRST: u64 = 4;
-/// I at most, in segments.
+/// The largest I, in segments.
 const MOST: u64 = 1 << 40;
 
-/// What one path carries from loss to loss.
+/// The segments that one path carries from loss to loss.
 #[derive(Clone, Copy, Debug)]
 struct Losses {
-    /// I; zero while nothing was lost.
+    /// I; zero before the first loss.
     interval: u64,
     /// Segments acknowledged since the last loss.
     since: u64,
@@ -55,7 +68,7 @@ pub struct Lamps {
     /// α.
     smoothing: u32,
     losses: [Losses; MAX_PATHS],
-    /// Paths that repair losses, and those of which a timeout began it.
+    /// Paths in loss recovery, and those of them whose recovery has had a timeout.
     repairing: PathSet,
     timed_out: PathSet,
     copies: Full,
@@ -63,7 +76,7 @@ pub struct Lamps {
 }
 
 impl Lamps {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "lamps",
         title: "LAMPS",
@@ -78,7 +91,7 @@ impl Lamps {
         }],
     };
 
-    /// With α.
+    /// Creates the state with the given α.
     pub const fn new(smoothing: u32) -> Self {
         Self {
             smoothing,
@@ -90,12 +103,12 @@ impl Lamps {
         }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         Self::new(parameters.integer("smoothing") as u32)
     }
 
-    /// Something was lost on a path.
+    /// Learns from a loss on a path.
     fn lose(&mut self, path: PathId) {
         let Some(losses) = self.losses.get_mut(path.index()) else { return };
         if losses.interval > 0 && losses.since == 0 {
@@ -105,14 +118,14 @@ impl Lamps {
         losses.interval = if losses.interval == 0 {
             FIRST * sample
         } else {
-            // α halvings of the way to the sample.
+            // Moves 2^−α of the way to the sample.
             let before = losses.interval.max(losses.since * SEGMENT);
             (before - (before >> self.smoothing)) + (sample >> self.smoothing)
         };
         losses.since = 0;
     }
 
-    /// I of a path, if it ever lost anything.
+    /// I of a path, if it ever lost a segment.
     fn interval(&self, path: PathId) -> Option<u64> {
         let losses = self.losses[path.index() % MAX_PATHS];
         (losses.interval > 0).then(|| losses.interval.max(losses.since * SEGMENT))
@@ -170,7 +183,7 @@ impl Scheduler for Lamps {
         self.copies.on_event(event);
         self.suspects.on_event(event);
         match *event {
-            // What a path carried as others do is where its copies begin.
+            // The copies on a path begin after its newest segment.
             Event::Sent { path, segment, retransmission: false } => {
                 self.copies.skip_to(path, segment.saturating_add(1));
             }

@@ -1,48 +1,63 @@
-//! What Linux does unless told otherwise ("default", its burst scheduler): a burst goes to the subflow that empties first.
+//! The default of Linux ("default", its burst scheduler): a burst goes to the subflow that empties
+//! first.
 //!
 //! # Source
-//! Linux 6.12, net/mptcp/protocol.c (`mptcp_subflow_get_send`), sched.c; its constants from there, from net/ipv4/tcp_input.c
-//! (`tcp_sndbuf_expand`, `tcp_update_pacing_rate`) and tcp.c. Of the usable paths the one with the least
+//! Linux 6.12, net/mptcp/protocol.c (`mptcp_subflow_get_send`), sched.c; constants from there, from
+//! net/ipv4/tcp_input.c (`tcp_sndbuf_expand`, `tcp_update_pacing_rate`) and tcp.c. Of the usable
+//! paths the one with the least
 //!
 //! > linger = memory / p
 //!
-//! takes a burst of 65,428 bytes at most: `memory` is what the subflow's send buffer holds, in flight and unsent, and p its mean pacing rate, in
-//! which the pacing rate of the moment has, at every burst, the weight of the burst, and the one before that of the memory. If that path's
-//! send buffer is full, nothing is sent: no second best. The congestion window is not asked: what is assigned waits on the subflow, and stays.
+//! takes a burst of 65,428 bytes at most. `memory` is the memory of the data in the subflow's send
+//! buffer, in flight and unsent. p is its mean pacing rate: at every burst, the present pacing rate
+//! has the weight of the burst, and the mean so far has the weight of the memory. If that path's
+//! send buffer is full, nothing is sent; there is no second choice. The congestion window has no
+//! influence: assigned data waits on the subflow, and stays there.
 //!
 //! # Readings
-//! * The pacing rate is mss · max(cwnd, outstanding) / srtt, times 2 while cwnd < ssthresh / 2 and times 1.2 after that
-//!   (the defaults of `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
-//! * Of equals the first in the list of subflows is taken. The initial subflow is the first; those that join follow in the
-//!   order of their SYNs (`__mptcp_subflow_connect` in net/mptcp/subflow.c).
-//! * A burst is a number of whole fragments, in which the connection keeps the data. The last fragment may exceed the
-//!   burst and the send buffer (`__subflow_push_pending`). A fragment that begins behind another has a page to itself, and
-//!   so 32,728 bytes. Only the first one may be shorter ([`Connection::fragment_left`]).
-//! * The send buffer grows by itself: 2 · `segment_memory` bytes for each segment of the window, 10 at least, up to 4 MiB
-//!   (`net.ipv4.tcp_wmem`, third number). It grows while the application waits for room and a packet leaves that does not fill
-//!   the congestion window (`tcp_event_new_data_sent`, `tcp_check_space`, `tcp_should_expand_sndbuf`; SOCK_NOSPACE is the
+//! * The pacing rate is mss · max(cwnd, outstanding) / srtt, times 2 while cwnd < ssthresh / 2 and
+//!   times 1.2 after that (the defaults of `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
+//! * Of equals the first in the list of subflows is taken. The initial subflow is the first;
+//!   subflows that join follow in the order of their SYNs (`__mptcp_subflow_connect` in
+//!   net/mptcp/subflow.c).
+//! * A burst is a number of whole fragments, in which the connection keeps the data. The last
+//!   fragment may exceed the burst and the send buffer (`__subflow_push_pending`). A fragment that
+//!   begins behind another has a page to itself, and so 32,728 bytes. Only the first one may be
+//!   shorter ([`Connection::fragment_left`]).
+//! * The send buffer grows by itself: 2 · `segment_memory` bytes for each segment of the window, 10
+//!   at least, up to 4 MiB (`net.ipv4.tcp_wmem`, third number). It grows while the application
+//!   waits for room and a packet leaves that does not fill the congestion window
+//!   (`tcp_event_new_data_sent`, `tcp_check_space`, `tcp_should_expand_sndbuf`; SOCK_NOSPACE is the
 //!   connection's). It never shrinks. `buffer` gives it a fixed size instead.
-//! * A packet takes mss + 832 bytes of the send buffer, in flight or not: the kernel of the lab has no segmentation offload.
-//!   With offload, packets share memory, and the same buffer holds up to half as much again.
-//! * `segment_memory` depends on the kernel's configuration: 2,304 bytes for a full packet of 1,500 bytes in the lab's kernel,
-//!   4,352 in kernels of distributions, whose packets have room for the headers of radio networks.
-//! * The application may fill 4,096 bytes and the send buffers of all subflows. A subflow that is not open
-//!   has 16,384 bytes. The sum is made anew when the SYN of a subflow that joins is answered (`__mptcp_sync_sndbuf`). It is
-//!   made anew, too, when a packet is acknowledged while the application waits (`subflow_write_space`). So
-//!   the first bytes are written into 20,480 bytes. The engine asks for the sum
-//!   ([`Scheduler::send_memory`]) where it counts memory and the scenario gives no send buffer.
-//! * There are no copies and no penalties. The engine sends data of a failed path again, as the kernel's timer does.
+//! * A packet takes mss + 832 bytes of the send buffer, in flight or not: the kernel of the lab has
+//!   no segmentation offload. With offload, packets share memory, and the same buffer holds up to
+//!   half as much again.
+//! * `segment_memory` depends on the kernel's configuration: 2,304 bytes for a full packet of 1,500
+//!   bytes in the lab's kernel, 4,352 in kernels of distributions, whose packets have room for the
+//!   headers of radio networks.
+//! * The application may fill 4,096 bytes and the send buffers of all subflows. A subflow that is
+//!   not open has 16,384 bytes. The kernel updates the sum when the SYN of a joining subflow is
+//!   answered (`__mptcp_sync_sndbuf`), and when a packet is acknowledged while the application
+//!   waits (`subflow_write_space`). So the first bytes are written into 20,480 bytes. The engine
+//!   asks for the sum ([`Scheduler::send_memory`]) where it counts memory and the scenario gives no
+//!   send buffer.
+//! * There are no copies and no penalties. The engine retransmits data of a failed path, as the
+//!   kernel's timer does.
 //!
 //! # Departures
-//! * A path without a round-trip sample takes what its window admits: the kernel has measured every subflow when it is opened.
-//! * A path in loss recovery takes nothing where the protocol says so (CMT-SCTP). TCP's subflows go on.
-//! * In the kernel a path is stale after four timeouts without an answer while another answers. Here it is stale when the
-//!   engine says that it potentially failed.
-//! * An engine that does not count the memory of a path ([`Path::memory`], [`Path::outstanding`]) has
-//!   full packets in flight and queued, and none that was reported selectively.
+//! * A path without a round-trip sample takes as many segments as its window admits. The kernel has
+//!   measured every subflow when the subflow is opened.
+//! * A path in loss recovery takes nothing where the protocol says so (CMT-SCTP). TCP's subflows go
+//!   on.
+//! * In the kernel a path is stale after four timeouts without an answer while another answers.
+//!   Here it is stale when the engine says that it potentially failed.
+//! * If the engine does not count the memory of a path ([`Path::memory`], [`Path::outstanding`]),
+//!   all its packets in flight and queued are assumed to be full, and none to be selectively
+//!   acknowledged.
 //!
 //! # Progress
-//! It waits for data, for the receiver's window, or because the chosen path's buffer is full: then something is in flight or queued there.
+//! It waits for data, for the receiver's window, or because the buffer of the chosen path is full:
+//! then data is in flight or queued there.
 
 use super::{clip, room};
 use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
@@ -52,36 +67,39 @@ use crate::view::{Connection, MAX_PATHS, Path, PathId, PathState, usable};
 
 /// The longest burst, in bytes: MPTCP_SEND_BURST_SIZE.
 const BURST: u64 = 65_428;
-/// Bytes of a fragment: the connection keeps what is written in pages of 32 KiB, each with a `struct mptcp_data_frag`.
+/// Bytes of a fragment: the connection keeps written data in pages of 32 KiB, each with a `struct
+/// mptcp_data_frag`.
 const FRAGMENT: u64 = 32_768 - 40;
-/// Windows of fewer segments have a buffer like one of so many: TCP_INIT_CWND.
+/// The buffer of a smaller window is that of a window of this many segments: TCP_INIT_CWND.
 const LEAST_WINDOW: u64 = 10;
-/// What a connection has beside its subflows' buffers: the first number of net.ipv4.tcp_wmem.
+/// Memory of a connection besides its subflows' buffers: the first number of net.ipv4.tcp_wmem.
 const LEAST_BUFFER: u64 = 4096;
 /// The send buffer of a subflow that is not open: the second number of net.ipv4.tcp_wmem.
 const FIRST_BUFFER: u64 = 16_384;
-/// A buffer that grows by itself ends here: the third number of net.ipv4.tcp_wmem where nobody changed it.
+/// The limit of a growing buffer: the default third number of net.ipv4.tcp_wmem.
 const MOST_BUFFER: u64 = 4 << 20;
-/// Bytes of memory that a packet takes beside its payload.
+/// Bytes of memory that a packet takes besides its payload.
 const PACKET_MEMORY: u64 = 832;
-/// Rates and amounts are cut to what arithmetic in 64 bits bears: 4 GB/s, 2 GiB, 2²⁰ segments.
+/// Bounds of rates and amounts for 64-bit arithmetic: 4 GB/s, 2 GiB, 2²⁰ segments.
 const MOST_RATE: u64 = 1 << 32;
 const MOST_MEMORY: u64 = 1 << 31;
 const MOST_SEGMENTS: u32 = 1 << 20;
 
-/// What is kept of a path.
+/// The state of a path.
 #[derive(Clone, Copy, Debug, Default)]
 struct Subflow {
-    /// The mean pacing rate, in bytes per second; 0 before the first look at it.
+    /// The mean pacing rate, in bytes per second; 0 before the first calculation.
     rate: u64,
-    /// Its send buffer, in bytes; 0 before the first look at it.
+    /// Its send buffer, in bytes; 0 before the first calculation.
     buffer: u64,
     /// Its share of the connection's send buffer (`cached_sndbuf`), in bytes.
     counted: u64,
-    /// It has its socket, with a rate and a buffer, although it is not usable: it is stale, or its SYN was answered.
+    /// True if it has a socket, with a rate and a buffer, although it is not usable: it is stale,
+    /// or its SYN was answered.
     waits: bool,
-    /// Its place in the list of subflows, where the first one goes before those that join, in whose order their SYNs leave
-    /// (`__mptcp_subflow_connect` in net/mptcp/subflow.c). 0 before it was opened.
+    /// Its place in the list of subflows; 0 before it was opened. The initial subflow is first, and
+    /// joining subflows follow in the order of their SYNs (`__mptcp_subflow_connect` in
+    /// net/mptcp/subflow.c).
     place: u32,
 }
 
@@ -91,15 +109,16 @@ impl Subflow {
     }
 }
 
-/// The buffer before the acknowledgement that is looked at: what it frees is assigned before it makes the buffer larger
-/// (`mptcp_incoming_options` comes before `tcp_data_snd_check` in `tcp_rcv_established`).
+/// The buffer before the acknowledgement in progress. The freed memory is assigned before the
+/// acknowledgement makes the buffer larger (`mptcp_incoming_options` comes before
+/// `tcp_data_snd_check` in `tcp_rcv_established`).
 #[derive(Clone, Copy, Debug)]
 struct Growing {
     path: PathId,
     buffer: u64,
-    /// Segments written until then. Later writes find the larger buffer.
+    /// Segments written until then. Later writes use the larger buffer.
     written: u64,
-    /// When the acknowledgement was looked at; nothing before that.
+    /// The time of the first decision after the acknowledgement; `None` before it.
     at: Option<Time>,
 }
 
@@ -110,13 +129,15 @@ pub struct LinuxDefault {
     buffer: u64,
     subflows: [Subflow; MAX_PATHS],
     growing: Option<Growing>,
-    /// Subflows that were ever opened.
+    /// Number of subflows that were ever opened.
     count: u32,
-    /// Subflows that are open or being opened: the first one, and all once data was acknowledged.
+    /// Number of subflows that are open or being opened: the first one, and all once data was
+    /// acknowledged.
     paths: usize,
 }
 
-/// Bytes per second at which the kernel would pace: `tcp_update_pacing_rate`. The path has been measured.
+/// The kernel's pacing rate in bytes per second: `tcp_update_pacing_rate`. The path has been
+/// measured.
 fn pacing_rate(path: &Path) -> u64 {
     let outstanding = path.outstanding.unwrap_or(path.in_flight.saturating_add(path.lost));
     let segments = u64::from(path.cwnd.max(outstanding).min(MOST_SEGMENTS));
@@ -126,7 +147,7 @@ fn pacing_rate(path: &Path) -> u64 {
     (bytes.saturating_mul(10_000_000) / path.srtt.as_nanos()).clamp(1, MOST_RATE)
 }
 
-/// Bytes that the path's send buffer holds.
+/// Bytes in the path's send buffer.
 fn memory(path: &Path) -> u64 {
     let packets = || path.in_flight.saturating_add(path.lost).saturating_add(path.queued).min(MOST_SEGMENTS);
     let full = || u64::from(packets()) * (u64::from(path.mss) + PACKET_MEMORY);
@@ -138,11 +159,11 @@ const fn written(connection: &Connection) -> u64 {
     connection.next_segment.saturating_add(connection.unassigned)
 }
 
-/// Segments in the whole fragments of a burst. Between two fragments, and only there, the kernel looks whether the burst is
-/// over or the subflow's memory full (`__subflow_push_pending`).
+/// Number of segments in the whole fragments of a burst. Only between two fragments does the kernel
+/// check whether the burst is over or the subflow's memory is full (`__subflow_push_pending`).
 fn fragments(connection: &Connection, mss: u64, burst: u64, free: u64) -> u64 {
-    // An engine without fragments has full segments. One that ends a fragment holds the beginning of the next one there,
-    // which the kernel counts to the next burst.
+    // An engine without fragments has full segments. A segment at the end of a fragment then
+    // includes the beginning of the next fragment, which the kernel counts to the next burst.
     let begun = connection.next_segment.saturating_mul(mss) % FRAGMENT;
     let mut bytes = connection.fragment_left.unwrap_or(FRAGMENT - begun);
     let uncounted = if connection.fragment_left.is_none() && begun < mss { begun } else { 0 };
@@ -156,7 +177,7 @@ fn fragments(connection: &Connection, mss: u64, burst: u64, free: u64) -> u64 {
 }
 
 impl LinuxDefault {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "linux-default",
         title: "Linux' default",
@@ -179,18 +200,19 @@ impl LinuxDefault {
         ],
     };
 
-    /// With memory for a segment, and a send buffer that does not grow (0: it does), in bytes.
+    /// Creates the state, with the memory of a segment and a fixed send buffer in bytes (0: the
+    /// buffer grows).
     pub const fn new(segment_memory: u64, buffer: u64) -> Self {
         let none = Subflow { rate: 0, buffer: 0, counted: 0, waits: false, place: 0 };
         Self { segment_memory, buffer, subflows: [none; MAX_PATHS], growing: None, count: 0, paths: 0 }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         Self::new(parameters.integer("segment_memory") as u64, parameters.integer("buffer") as u64)
     }
 
-    /// How long the path needs for what it holds, in a unit of 2⁻³² s.
+    /// The time that the path needs for its data, in units of 2⁻³² s.
     fn linger(&mut self, path: &Path, held: u64) -> u64 {
         let subflow = &mut self.subflows[path.id.index()];
         if subflow.rate == 0 {
@@ -199,7 +221,7 @@ impl LinuxDefault {
         (held << 32) / subflow.rate
     }
 
-    /// The send buffer that a subflow with this window may have.
+    /// The largest send buffer of a subflow with this window.
     fn most(&self, path: &Path) -> u64 {
         if self.buffer > 0 { self.buffer } else { self.grown(path.cwnd) }
     }
@@ -218,7 +240,7 @@ impl LinuxDefault {
         subflow.buffer
     }
 
-    /// There is another subflow.
+    /// Opens another subflow.
     fn open(&mut self, path: PathId) {
         self.paths = self.paths.max(path.index() + 1);
         let place = if self.count == 0 { 1 } else { path.index() as u32 + 2 };
@@ -230,18 +252,18 @@ impl LinuxDefault {
         }
     }
 
-    /// The send buffer that a subflow has before it is open.
+    /// The send buffer of a subflow before it is open.
     const fn first_buffer(&self) -> u64 {
         if self.buffer > 0 { self.buffer } else { FIRST_BUFFER }
     }
 
-    /// The send buffer of a subflow that is open.
+    /// The send buffer of an open subflow.
     fn open_buffer(&self, subflow: &Subflow) -> u64 {
         let least = if self.buffer > 0 { self.buffer } else { self.grown(LEAST_WINDOW as u32) };
         subflow.buffer.max(least)
     }
 
-    /// The connection's send buffer is made anew of its subflows' (`__mptcp_sync_sndbuf`).
+    /// Updates the connection's send buffer from those of its subflows (`__mptcp_sync_sndbuf`).
     fn count_buffers(&mut self) {
         for index in 0..self.paths {
             let one = self.subflows[index];
@@ -250,7 +272,8 @@ impl LinuxDefault {
         }
     }
 
-    /// The connection is looked at. What an acknowledgement caused is over at another time, and once more was written.
+    /// Notes a decision. The effect of an acknowledgement ends when time passes, or when more data
+    /// was written.
     fn note_look(&mut self, now: Time, connection: &Connection) {
         let written = written(connection);
         self.growing = self
@@ -259,7 +282,7 @@ impl LinuxDefault {
             .map(|growing| Growing { at: Some(now), ..growing });
     }
 
-    /// An acknowledgement on the path makes its buffer larger.
+    /// Makes the buffer of the path larger after an acknowledgement.
     fn grow(&mut self, path: &Path, written: u64) {
         let most = self.most(path);
         let buffer = &mut self.subflows[path.id.index()].buffer;
@@ -271,7 +294,7 @@ impl LinuxDefault {
         }
     }
 
-    /// Takes the pacing rate of the moment into the mean.
+    /// Adds the present pacing rate to the mean.
     fn average(&mut self, path: &Path, held: u64, burst: u64) {
         let rate = &mut self.subflows[path.id.index()].rate;
         *rate = ((*rate * held + pacing_rate(path) * burst) / (held + burst)).max(1);
@@ -315,10 +338,12 @@ impl Scheduler for LinuxDefault {
         if held >= buffer {
             return Decision::WAIT;
         }
-        // Another subflow sends when the acknowledgement has been dealt with (`mptcp_subflow_delegate`).
+        // Another subflow sends after the acknowledgement has been processed
+        // (`mptcp_subflow_delegate`).
         self.growing = own;
         let mss = u64::from(path.mss);
-        // The window's end cuts the burst, as far as the mean is concerned; that data runs out does not.
+        // For the mean, the end of the receiver's window shortens the burst; the end of the data
+        // does not.
         let burst = BURST.min(connection.window_left.saturating_mul(mss));
         self.average(path, held, burst);
         let segments = fragments(connection, mss, burst, buffer - held);
@@ -341,7 +366,7 @@ impl Scheduler for LinuxDefault {
             }
             Event::Acked { path, .. } if connection.writer_waits => {
                 let path = &paths[path.index()];
-                // The kernel looks after each packet that leaves: the first of those that wait counts.
+                // The kernel checks after each packet that leaves: the first queued packet counts.
                 if path.in_flight.saturating_add(path.queued.min(1)) < path.cwnd {
                     self.grow(path, written(connection));
                 }
@@ -352,7 +377,7 @@ impl Scheduler for LinuxDefault {
             }
             _ => {}
         }
-        // The others are opened once data was acknowledged.
+        // The other subflows are opened once data was acknowledged.
         if matches!(event, Event::Acked { .. }) {
             self.paths = paths.len();
         }

@@ -1,14 +1,16 @@
-//! Lowest RTT: the open path with the smallest smoothed round-trip time takes what its window lets out.
+//! Lowest RTT: the open path with the smallest smoothed round-trip time takes as many segments as
+//! its window admits.
 //!
 //! # Source
-//! The default scheduler of MPTCP, as described in Raiciu et al., *How Hard Can It Be?* (USENIX NSDI 2012): "send on
-//! the subflow with the lowest RTT that has space in its congestion window"; backup paths only while no regular one
-//! is usable.
+//! The default scheduler of MPTCP, as described in Raiciu et al., *How Hard Can It Be?* (USENIX
+//! NSDI 2012): "send on the subflow with the lowest RTT that has space in its congestion window".
+//! Backup paths are used only while no regular one is usable.
 //!
 //! # Departures
-//! A path that has not been measured yet goes first: it gets measured, and then takes its place. Equal round-trip
-//! times are decided for the lower path number. As many segments as fit are assigned at once: no fact that the rule
-//! looks at changes before they are sent.
+//! * A path that has not been measured yet goes first, so that it gets measured.
+//! * Of equal round-trip times the lower path number wins.
+//! * As many segments as fit are assigned at once: no fact of the rule changes before they are
+//!   sent.
 
 use super::clip;
 use crate::decision::{Decision, Interest, Scheduler};
@@ -16,12 +18,12 @@ use crate::params::{Parameters, SchedulerInfo};
 use crate::time::Time;
 use crate::view::{Connection, Path, usable};
 
-/// Lowest RTT; it has no state.
+/// Lowest RTT, without state.
 #[derive(Clone, Debug, Default)]
 pub struct LowestRtt;
 
 impl LowestRtt {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "lowest-rtt",
         title: "Lowest RTT",
@@ -31,7 +33,7 @@ impl LowestRtt {
         parameters: &[],
     };
 
-    /// From checked parameters: there are none.
+    /// Builds the scheduler from checked parameters; it has none.
     pub const fn from_parameters(_parameters: &Parameters<'_>) -> Self {
         Self
     }
@@ -40,7 +42,8 @@ impl LowestRtt {
 impl Scheduler for LowestRtt {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn decide(&mut self, _now: Time, connection: &Connection, paths: &[Path]) -> Decision {
-        // `min_by_key` keeps the first of equals; zero, the time of an unmeasured path, is the smallest.
+        // `min_by_key` keeps the first of equals; zero, the time of an unmeasured path, is the
+        // smallest.
         match usable(paths).filter(|path| path.is_open()).min_by_key(|path| path.srtt) {
             Some(path) if connection.sendable() > 0 => {
                 Decision::Assign { path: path.id, segments: clip(path.room(), connection.sendable()) }

@@ -1,6 +1,8 @@
-//! The built-in schedulers: one file each, which says the rule, its source, and where it departs from it.
+//! The built-in schedulers, one file each. Each file describes the rule, its source, and the
+//! departures from it.
 //!
-//! To add one: write its file with a type, its `INFO` and its `from_parameters`; here, its module and a line in the list.
+//! To add a scheduler, write its file with a type, its `INFO` and its `from_parameters`. Then add
+//! its module and a line in the list here.
 
 pub mod blest;
 pub mod cheapest_first;
@@ -37,7 +39,7 @@ pub mod xlink;
 
 use crate::view::{Path, PathState};
 
-/// Hands the list of schedulers, in the order in which users see them, to a macro.
+/// Passes the list of schedulers to a macro, in the order in which users see them.
 macro_rules! algorithms {
     ($use:ident) => {
         $use! {
@@ -72,19 +74,19 @@ macro_rules! algorithms {
 
 pub(crate) use algorithms;
 
-/// How many segments `path`, a usable one, can send at once.
+/// Number of segments that the usable path `path` can send at once.
 fn room(path: &Path) -> u32 {
     if path.is_open() { path.room() } else { 0 }
 }
 
-/// How many segments `path`, one of `paths`, may be given to send at once: 0 unless it is open and, if it is a
-/// backup path, no active one is usable.
+/// Number of segments that `path`, one of `paths`, may get to send at once. It is 0 unless the path
+/// is open, and 0 for a backup path while an active one is usable.
 fn room_now(path: &Path, paths: &[Path]) -> u32 {
     let replaced = path.state == PathState::Backup && paths.iter().any(|p| p.state == PathState::Active);
     if replaced { 0 } else { room(path) }
 }
 
-/// The smaller of an amount on a path and an amount of the stream, as segments.
+/// The smaller of a number of segments on a path and a number of segments of the stream.
 fn clip(segments: u32, stream: u64) -> u32 {
     u32::try_from(stream).map_or(segments, |stream| segments.min(stream))
 }

@@ -1,28 +1,36 @@
-//! The deadline-aware rule of MP-DASH: a path that costs more is used only while the message would miss its deadline without it.
+//! The deadline-aware rule of MP-DASH: a more expensive path is used only while the message would
+//! miss its deadline without it.
 //!
 //! # Source
-//! Han, Qian, Ji and Gopalakrishnan, *MP-DASH: Adaptive Video Streaming Over Preference-Aware Multipath* (ACM CoNEXT 2016). Of a chunk with D until its
-//! deadline, the path that costs more is on if
+//! Han, Qian, Ji and Gopalakrishnan, *MP-DASH: Adaptive Video Streaming Over Preference-Aware
+//! Multipath* (ACM CoNEXT 2016). For a chunk with the time D until its deadline, the more expensive
+//! path is used if
 //!
 //! > (α D − elapsed) · R < bytes left,
 //!
-//! where R is what the preferred path is expected to carry, by the forecast of Holt and Winters without seasons. The rule is known to us second-hand.
+//! where R is the expected rate of the preferred path, by the forecast of Holt and Winters without
+//! seasons. The rule is known to us second-hand.
 //!
 //! # Readings
-//! * The preferred paths are the usable ones of the lowest [`cost`](Path::cost), and R the sum of their forecasts; among them, and among the others, the
-//!   one with the smallest round-trip time goes first. Where all paths cost the same the rule is lowest RTT.
-//! * D and what has elapsed of it begin when the message's first segment is at the head of the data queue: what waits behind another message
-//!   has not begun to be sent. Bytes left are those in the data queue, in full segments.
-//! * A sample of R is what was acknowledged on the path in a smoothed round trip or more, while something was in flight. The gains are
-//!   those that He, Dovrolis and Ammar found best for TCP (ACM SIGCOMM 2005): 0.8 for the level, 0.2 for the trend. Without a sample R is 0, so that all paths are used.
-//! * `alpha`: its default, 1, takes the deadline as it is. What the authors used is not known to us.
+//! * The preferred paths are the usable ones of the lowest [`cost`](Path::cost), and R is the sum
+//!   of their forecasts. Within each group, preferred and others, the path with the smallest
+//!   round-trip time goes first. Where all paths cost the same the rule is lowest RTT.
+//! * D and the elapsed time begin when the message's first segment is at the head of the data
+//!   queue: a message behind another has not begun. Bytes left are those in the data queue, in full
+//!   segments.
+//! * A sample of R is the amount acknowledged on the path in a smoothed round trip or more, while
+//!   data was in flight. The gains are those that He, Dovrolis and Ammar found best for TCP (ACM
+//!   SIGCOMM 2005): 0.8 for the level, 0.2 for the trend. Without a sample R is 0, so that all
+//!   paths are used.
+//! * `alpha`: its default, 1, takes the deadline as it is. The authors' value is not known to us.
 //!
 //! # Departures
-//! * A message without a deadline has none to miss, and is not in the rule's domain: all paths carry it, as by lowest RTT.
-//! * A preferred path that timed out and has acknowledged nothing since is not one while another works.
+//! * The rule does not apply to a message without a deadline: all paths carry it, as in lowest RTT.
+//! * A preferred path that timed out and has acknowledged nothing since is not preferred while
+//!   another path works.
 //!
 //! # Progress
-//! It leaves paths alone only while preferred ones are full, so that something is in flight there.
+//! It leaves paths unused only while preferred ones are full, so that data is in flight there.
 
 use super::clip;
 use super::suspects::Suspects;
@@ -33,18 +41,18 @@ use crate::view::{Connection, MAX_PATHS, Message, Path, usable};
 
 /// One, in the unit of α and of the gains.
 const ONE: u64 = 1_000;
-/// How much of a sample goes into the level, and of a change of the level into the trend.
+/// The weight of a sample in the level, and of a change of the level in the trend.
 const GAINS: [i64; 2] = [800, 200];
-/// Rates are cut to what arithmetic bears: 2⁵⁰ bytes a second.
+/// Bound of rates for the arithmetic: 2⁵⁰ bytes a second.
 const MOST: u64 = 1 << 50;
 
-/// What is expected of one path, in bytes per second.
+/// The forecast rate of one path, in bytes per second.
 #[derive(Clone, Copy, Debug)]
 struct Forecast {
     level: i64,
     trend: i64,
     measured: bool,
-    /// Bytes acknowledged since.
+    /// Bytes acknowledged since `since`.
     bytes: u64,
     since: Time,
 }
@@ -64,7 +72,7 @@ impl Forecast {
         self.level = level;
     }
 
-    /// Looks at a path: its round may be over.
+    /// Takes a sample of the path if its round is over.
     fn look(&mut self, now: Time, path: &Path) {
         let span = now.since(self.since);
         if path.in_flight == 0 {
@@ -88,12 +96,12 @@ pub struct MpDash {
     alpha: u64,
     forecasts: [Forecast; MAX_PATHS],
     suspects: Suspects,
-    /// The message that is being sent, and since when.
+    /// The message being sent, and the time when it began.
     current: Option<(u64, Time)>,
 }
 
 impl MpDash {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "mp-dash",
         title: "MP-DASH's deadline rule",
@@ -108,17 +116,18 @@ impl MpDash {
         }],
     };
 
-    /// With α in thousandths.
+    /// Creates the state, with α in thousandths.
     pub const fn new(alpha: u64) -> Self {
         Self { alpha, forecasts: [Forecast::NONE; MAX_PATHS], suspects: Suspects::NONE, current: None }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         Self::new((parameters.number("alpha") * ONE as f64 + 0.5) as u64)
     }
 
-    /// Whether paths that bring `rate` bytes a second, of segments of `size`, are too slow for the message.
+    /// Whether paths with a total of `rate` bytes a second, with segments of `size` bytes, are too
+    /// slow for the message.
     fn is_late(&mut self, now: Time, message: &Message, (rate, size): (u64, u32)) -> bool {
         let Some(deadline) = message.deadline else { return true };
         let began = match self.current {
@@ -162,13 +171,13 @@ impl Scheduler for MpDash {
         if sendable == 0 {
             return Decision::WAIT;
         }
-        // A message at a time, so that each begins when it does.
+        // One message at a time, so that each begins at the right time.
         let left = connection.message.map_or(sendable, |message| sendable.min(message.segments_left));
         if let Some(path) = open().filter(preferred).min_by_key(|path| path.srtt) {
             return Decision::Assign { path: path.id, segments: clip(path.room(), left.max(1)) };
         }
         match open().min_by_key(|path| path.srtt) {
-            // Each segment less may turn the answer.
+            // Each segment less may change the answer.
             Some(path) if late => Decision::Assign { path: path.id, segments: 1 },
             _ => Decision::WAIT,
         }

@@ -1,24 +1,37 @@
-//! MuSher: segments are divided between two paths in a ratio, which is searched anew when throughput or what waits changes.
+//! MuSher: divides segments between two paths in a ratio. A new ratio is searched when the
+//! throughput or the amount of outstanding data changes.
 //!
 //! # Source
-//! Sahni, Sur, Zhang, *MuSher: An Agile Multipath-TCP Scheduler for Dual-Band 802.11ad/ac Wireless LANs* (ACM MobiCom 2019), by its authors' code
-//! (mptcp-musher). Of each 100 segments the first path carries a share between 5 and 95. Every 100 ms the throughput and the mean of what waits are taken, and
-//! five of them make a reference. If throughput has moved away from it by more than `change` in sum, or 75 kB less wait, five times running, the share is searched: 5 more, and again as long as each
-//! step brings more than `gain`, looked at after 200 ms; if the first does not, 5 less likewise. A step that brings nothing is undone. Searches are 3 s apart.
+//! Sahni, Sur, Zhang, *MuSher: An Agile Multipath-TCP Scheduler for Dual-Band 802.11ad/ac Wireless
+//! LANs* (ACM MobiCom 2019), after its authors' code (mptcp-musher).
+//!
+//! The first path carries a share between 5 and 95 of each 100 segments. Every 100 ms the
+//! throughput and the mean of the outstanding data are measured; five measurements make a
+//! reference. A search begins after five intervals in a row in which throughput has moved away from
+//! the reference by more than `change` in sum, or the outstanding data is 75 kB less.
+//!
+//! A search raises the share by 5, and again as long as each step gains more than `gain`, measured
+//! after 200 ms. If the first step does not, it lowers the share by 5 in the same way. A step
+//! without gain is undone. Searches are 3 s apart.
 //!
 //! # Readings
-//! * "In sum" is the sum of all differences since the reference was made, which is made anew after a search.
-//! * What waits are bytes that paths hold: assigned and not acknowledged.
-//! * The first share is the half: the code's is set from outside.
+//! * "In sum" is the sum of all differences since the reference was made. A search is followed by a
+//!   new reference.
+//! * Outstanding data is the bytes that paths hold: assigned and not acknowledged.
+//! * The first share is one half: the code's is set from outside.
 //!
 //! # Departures
-//! * The code, when the first step to less fails, takes another 5 away instead of giving 5 back. Here the step is undone.
+//! * When the first step downwards fails, the code takes another 5 away instead of giving 5 back.
+//!   Here the step is undone.
 //! * The thresholds are for links of hundreds of Mbit/s, so they are parameters.
-//! * The rule is for two paths. Of more, the first carries its share, and the others alike what it leaves; a backup path only where no active one is.
-//! * What is looked at every 100 ms is looked at with the first decision after that. Where there was none for 100 ms more, the interval is not counted.
+//! * The rule is for two paths. With more, the first carries its share, and the others share the
+//!   rest equally. A backup path takes part only where no active path is usable.
+//! * The check of every 100 ms happens at the first decision after that time. If there is none for
+//!   another 100 ms, the interval does not count.
 //!
 //! # Progress
-//! A path whose part of the hundred is not sent is waited for only while something is in flight there; else the next hundred begins.
+//! The scheduler waits for a path with an unsent part of the hundred only while that path has data
+//! in flight; otherwise the next hundred begins.
 
 use super::clip;
 use super::suspects::Suspects;
@@ -27,39 +40,41 @@ use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::{Duration, Time};
 use crate::view::{Connection, MAX_PATHS, Path, PathSet, usable};
 
-/// Segments that are divided at once.
+/// Number of segments that are divided at once.
 const CYCLE: u32 = 100;
-/// The share of the first path at least, and at most; how far a search steps.
+/// The smallest and the largest share of the first path, and the step of a search.
 const SHARES: [u32; 2] = [5, 95];
 const STEP: u32 = 5;
 const INTERVAL: Duration = Duration::from_millis(100);
 const SEARCH_INTERVAL: Duration = Duration::from_millis(200);
 const BETWEEN_SEARCHES: Duration = Duration::from_secs(3);
-/// Intervals of a reference, and that differ from it before a search.
+/// Number of intervals of a reference, and of differing intervals before a search.
 const INTERVALS: u32 = 5;
-/// So much less that waits is a change, in bytes.
+/// A decrease of outstanding data that counts as a change, in bytes.
 const DRAINED: i64 = 75_000;
-/// Rates are cut to what sums bear, in bits per second.
+/// Bound of rates for sums, in bits per second.
 const MOST: u64 = 1 << 50;
 
-/// What is measured in an interval.
+/// The measurements of an interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Interval {
     since: Time,
     acknowledged: u64,
-    /// The sum of what waited at each look, and how many looks there were.
+    /// The sum of outstanding bytes over all samples, and the number of samples.
     waited: u64,
     looks: u64,
 }
 
-/// What it does with an interval.
+/// The use of an interval's measurements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// Makes the reference: sums of throughput and of what waits.
+    /// Makes the reference: sums of throughput and of outstanding data.
     Refers { intervals: u32, rate: i64, waiting: i64 },
-    /// Compares with it: the sum of differences, and how many intervals running it differs.
+    /// Compares with the reference: the sum of differences, and the number of differing intervals
+    /// in a row.
     Watches { rate: i64, waiting: i64, moved: i64, running: u32 },
-    /// Searches, with more or less for the first path, after `steps` steps that were better; the throughput before.
+    /// Searches with a larger or smaller share for the first path, after `steps` successful steps;
+    /// `rate` is the throughput before.
     Searches { up: bool, steps: u32, rate: i64 },
 }
 
@@ -68,22 +83,22 @@ const ANEW: Phase = Phase::Refers { intervals: 0, rate: 0, waiting: 0 };
 /// The state of MuSher.
 #[derive(Clone, Debug)]
 pub struct Musher {
-    /// In bits per second.
+    /// Thresholds in bits per second.
     change: i64,
     gain: i64,
-    /// Of the first path, in segments of a hundred.
+    /// The first path's share of a hundred segments.
     share: u32,
     interval: Interval,
     phase: Phase,
     searched: Option<Time>,
-    /// What each path has still to send of this hundred.
+    /// Segments of this hundred that each path has still to send.
     left: [u32; MAX_PATHS],
     sharing: PathSet,
     suspects: Suspects,
 }
 
 impl Musher {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "musher",
         title: "MuSher",
@@ -112,7 +127,8 @@ impl Musher {
         ],
     };
 
-    /// With the first path's share of a hundred, and thresholds in bits per second.
+    /// Creates the state with the first path's share of a hundred, and thresholds in bits per
+    /// second.
     pub const fn new(share: u32, change: i64, gain: i64) -> Self {
         Self {
             change,
@@ -127,13 +143,13 @@ impl Musher {
         }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         let bits = |name| (parameters.number(name) * 1e6 + 0.5) as i64;
         Self::new(parameters.integer("share") as u32, bits("change"), bits("gain"))
     }
 
-    /// Looks at what waits; the interval may be over.
+    /// Samples the outstanding data, and ends the interval if its time is over.
     fn look(&mut self, now: Time, paths: &[Path]) {
         let held = |path: &Path| {
             let segments = u64::from(path.in_flight) + u64::from(path.lost) + u64::from(path.queued);
@@ -156,7 +172,8 @@ impl Musher {
         self.judge(now, rate, (over.waited / over.looks) as i64);
     }
 
-    /// What follows from the throughput of an interval, in bits per second, and the bytes that waited.
+    /// Processes the throughput of an interval, in bits per second, and the mean of its outstanding
+    /// bytes.
     fn judge(&mut self, now: Time, measured: i64, waited: i64) {
         match self.phase {
             Phase::Refers { intervals, rate, waiting } => {
@@ -192,7 +209,7 @@ impl Musher {
         }
     }
 
-    /// A step of the search, if the share can bear it.
+    /// Makes a step of the search, if the share stays within its bounds.
     fn step(&mut self, up: bool, steps: u32, rate: i64) {
         let share = if up { self.share + STEP } else { self.share.saturating_sub(STEP) };
         if (SHARES[0]..=SHARES[1]).contains(&share) {
@@ -216,7 +233,8 @@ impl Musher {
                 (0, _) => self.share,
                 _ => {
                     let (rest, others) = (CYCLE - self.share, count - 1);
-                    // Each at least one, so that every path is used; the first of the others has what is over.
+                    // Each gets at least one segment, so that every path is used. The first of the
+                    // others gets the remainder.
                     let over = if place == 1 { rest % others } else { 0 };
                     (rest / others + over).max(1)
                 }

@@ -1,9 +1,11 @@
-//! Functions that the core library lacks, of additions, multiplications, divisions and bits only: the same on every machine.
+//! Functions that the core library lacks. They use only additions, multiplications, divisions and
+//! bit operations, so results are the same on every machine.
 
 /// 1/√(2π).
 const DENSITY: f64 = 0.398_942_280_401_432_7;
 
-/// The square root: of what is not positive 0. Newton's steps from a guess that halves the exponent.
+/// The square root; 0 for arguments that are not positive. Newton's method, from a guess that
+/// halves the exponent.
 pub(super) fn sqrt(x: f64) -> f64 {
     if x.is_nan() || x <= 0.0 {
         return 0.0;
@@ -12,14 +14,16 @@ pub(super) fn sqrt(x: f64) -> f64 {
         return x;
     }
     let mut root = f64::from_bits((x.to_bits() >> 1) + (1023 << 51));
-    // The guess is 6 % off at most; each step squares that. The last ones change nothing but the last bit.
+    // The guess is off by 6 % at most, and each step squares the error. The last steps change at
+    // most the last bit.
     for _ in 0..6 {
         root = 0.5 * (root + x / root);
     }
     root
 }
 
-/// e^−x for x of at least 0, to about 10⁻¹⁵ of it: by powers of two and the series of what is left.
+/// e^−x for x ≥ 0, with a relative error of about 10⁻¹⁵: a power of two times the series of the
+/// rest.
 fn decay(x: f64) -> f64 {
     if x > 700.0 {
         return 0.0;
@@ -39,7 +43,8 @@ pub(super) fn density(x: f64) -> f64 {
     DENSITY * decay((0.5 * x * x).min(1_000.0))
 }
 
-/// Φ, its distribution, within 7.5·10⁻⁸ (Abramowitz and Stegun, *Handbook of Mathematical Functions*, 26.2.17).
+/// Φ, the standard normal distribution function, within 7.5·10⁻⁸ (Abramowitz and Stegun, *Handbook
+/// of Mathematical Functions*, 26.2.17).
 pub(super) fn distribution(x: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * x.abs());
     let series =

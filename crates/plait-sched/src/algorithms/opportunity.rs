@@ -1,12 +1,13 @@
-//! Opportunities: the runs of decisions that an engine asks for at one moment.
+//! Opportunities: runs of decisions that an engine asks for at one moment.
 
 use crate::decision::{Decision, Event};
 use crate::time::Time;
 
-/// Knows whether a call of `decide` is the first of an opportunity.
+/// Detects whether a call of `decide` is the first of an opportunity.
 ///
-/// An opportunity ends with `Wait`. It also ends when time passes or something but a transmission happens: an engine
-/// stops asking, without having been told to wait, when there is nothing left to decide about.
+/// An opportunity ends with `Wait`. It also ends when time passes, or when an event other than a
+/// transmission happens. An engine may stop asking before a `Wait`, when nothing is left to decide
+/// about.
 #[derive(Clone, Debug)]
 pub(crate) struct Opportunity {
     begun: Option<Time>,
@@ -15,7 +16,7 @@ pub(crate) struct Opportunity {
 impl Opportunity {
     pub(crate) const NEW: Self = Self { begun: None };
 
-    /// Called first in every decision; true if an opportunity begins with it.
+    /// Called first in every decision. True if this decision begins an opportunity.
     #[inline]
     pub(crate) fn begins(&mut self, now: Time) -> bool {
         self.begun.replace(now) != Some(now)
@@ -27,7 +28,7 @@ impl Opportunity {
         Decision::WAIT
     }
 
-    /// Transmissions are part of an opportunity; anything else that happens begins another.
+    /// Transmissions are part of an opportunity; any other event ends it.
     pub(crate) fn on_event(&mut self, event: &Event) {
         if !matches!(event, Event::Sent { .. }) {
             self.begun = None;

@@ -1,31 +1,37 @@
-//! OTIAS: each segment is assigned, ahead of the windows, to the path over which it would arrive first if what waits there leaves a
-//! window per round trip.
+//! OTIAS: assigns each segment, ahead of the windows, to the path where it would arrive first if
+//! path queues drain by a window per round trip.
 //!
 //! # Source
-//! Yang, Wang, Amer, *Out-of-Order Transmission for In-Order Arrival Scheduling for Multipath TCP* (IEEE WAINA 2014): the path with the least
-//! T = (wait + ½) r takes the segment, with r the smoothed round-trip time and `wait` the round trips until it leaves, which follow
-//! from the window w, what is in flight x, and what waits in the path's queue q. What was assigned stays.
+//! Yang, Wang, Amer, *Out-of-Order Transmission for In-Order Arrival Scheduling for Multipath TCP*
+//! (IEEE WAINA 2014). The path with the least T = (wait + ½) r takes the segment. r is the smoothed
+//! round-trip time. `wait` is the number of round trips until the segment leaves; it follows from
+//! the window w, the segments in flight x, and the segments in the path's queue q. Assignments are
+//! final.
 //!
 //! # Readings
 //! The paper's text and three implementations differ in `wait` (`reading`):
 //!
-//! * "ceiling" (the default): 0 if q < w − x, else ⌈(q − (w − x) + 1) / w⌉, with w − x not below 0 (mptcp_otias.c of Karlstad University's MPTCP). It counts
-//!   the segment itself: where the window is exactly full it leaves a round trip later;
-//! * "floor": ⌊(q − (w − x)) / w⌋, and 0 where that is negative (sched_otias.c of Telekom's MP-DCCP): where the window is
-//!   exactly full it leaves at once;
-//! * "real": (q − (w − x)) / w as it is, with all that no path has for q (the one of ns-3). What is negative makes T smaller, and since
-//!   every path has the same q, the fastest takes nearly everything.
+//! * "ceiling" (the default): 0 if q < w − x, otherwise ⌈(q − (w − x) + 1) / w⌉, with w − x not
+//!   below 0 (mptcp_otias.c of Karlstad University's MPTCP). It counts the segment itself: where
+//!   the window is exactly full, the segment leaves a round trip later;
+//! * "floor": ⌊(q − (w − x)) / w⌋, and 0 where that is negative (sched_otias.c of Telekom's
+//!   MP-DCCP): where the window is exactly full, the segment leaves at once;
+//! * "real": (q − (w − x)) / w without rounding, with all unassigned segments for q (the
+//!   implementation for ns-3). A negative value makes T smaller. Since every path has the same q,
+//!   the fastest takes nearly everything.
 //!
 //! # Departures
-//! * Nothing is assigned ahead while only one path is usable. Nor is it while a usable path is unmeasured,
-//!   in loss recovery, or a suspect: it timed out and has acknowledged nothing since, while another one has.
-//!   Then each path takes the packets that its window admits. The paper has no rule for a path that
-//!   joins later. Assignments are final, so the first path would get the receiver's whole window.
+//! * Nothing is assigned ahead while only one path is usable. The same holds while a usable path is
+//!   unmeasured, in loss recovery, or a suspect: it timed out and has acknowledged nothing since,
+//!   while another path has. Then each path takes the segments that its window admits. The paper
+//!   has no rule for a path that joins later. Assignments are final, so the first path would get
+//!   the receiver's whole window.
 //! * An unmeasured path and a suspect go first. A path in loss recovery takes nothing.
-//! * As many segments as leave in the same round are assigned at once: their T is the same.
+//! * Segments that leave in the same round have the same T, and are assigned at once.
 //!
 //! # Progress
-//! It waits only for data, for the receiver's window, or, where nothing is assigned ahead, for room in a window.
+//! It waits only for data, for the receiver's window, or, where nothing is assigned ahead, for room
+//! in a window.
 
 use super::suspects::Suspects;
 use super::{clip, room};
@@ -34,7 +40,7 @@ use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
 use crate::view::{Connection, Path, usable};
 
-/// How the round trips are counted that a segment waits.
+/// The way of counting the round trips that a segment waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reading {
     /// Rounded up, the segment itself counted.
@@ -42,7 +48,7 @@ pub enum Reading {
     Ceiling,
     /// Rounded down.
     Floor,
-    /// Not rounded, by what the whole connection has waiting.
+    /// Not rounded, with the unassigned segments of the whole connection.
     Real,
 }
 
@@ -53,14 +59,14 @@ pub struct Otias {
     suspects: Suspects,
 }
 
-/// Where a segment stands on a path: T, in nanoseconds, and how many segments have the same.
+/// The place of a segment on a path: T, in nanoseconds, and the number of segments with the same T.
 #[derive(Clone, Copy)]
 struct Place {
     time: i64,
     segments: u64,
 }
 
-/// More segments than anybody waits for.
+/// A bound for the number of waiting segments.
 const MOST: u64 = 1 << 60;
 
 fn signed(amount: u64) -> i64 {
@@ -68,7 +74,7 @@ fn signed(amount: u64) -> i64 {
 }
 
 impl Otias {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "otias",
         title: "OTIAS",
@@ -83,12 +89,12 @@ impl Otias {
         }],
     };
 
-    /// With one of the readings.
+    /// Creates one of the readings.
     pub const fn new(reading: Reading) -> Self {
         Self { reading, suspects: Suspects::NONE }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         Self::new(match parameters.text("reading") {
             "floor" => Reading::Floor,
@@ -97,7 +103,8 @@ impl Otias {
         })
     }
 
-    /// Where the next segment stands; `None` if the path takes none. `ahead` says whether it may exceed the window.
+    /// The place of the next segment; `None` if the path takes none. `ahead` tells whether the
+    /// segment may exceed the window.
     fn place(&self, path: &Path, paths: &[Path], unassigned: u64, ahead: bool) -> Option<Place> {
         let room = if ahead { u64::MAX } else { u64::from(room(path)) };
         let place = if path.has_rtt() && !self.suspects.excludes(path, paths) {

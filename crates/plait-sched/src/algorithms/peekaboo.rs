@@ -1,32 +1,46 @@
-//! Peekaboo: whether a slower path is used while the fastest one is full is learned, from what earlier answers brought.
+//! Peekaboo: learns from the rewards of earlier answers whether to use a slower path while the
+//! fastest one is full.
 //!
 //! # Source
-//! Wu, Alay, Brunstrom, Ferlin, Caso, *Peekaboo: Learning-Based Multipath Scheduling for Dynamic Heterogeneous Environments* (IEEE JSAC 38(10), 2020). The open
-//! path f with the lowest round-trip time carries what it can. When it is full and a slower one, s, is not, there are two actions, to send on s or to wait for f. For each LinUCB keeps A
-//! (at first the identity) and b (zero), and takes the action with the largest θᵀx + α √(xᵀ A⁻¹ x), θ = A⁻¹ b. x has six features: w/r, in flight/r, and the send window/r, of
-//! both paths. Once the reward R of an action is known, A grows by x xᵀ and b by R x.
+//! Wu, Alay, Brunstrom, Ferlin, Caso, *Peekaboo: Learning-Based Multipath Scheduling for Dynamic
+//! Heterogeneous Environments* (IEEE JSAC 38(10), 2020). The open path f with the lowest round-trip
+//! time takes as much data as it can. When f is full and a slower path s is not, there are two
+//! actions: to send on s, or to wait for f. For each action LinUCB keeps A (at first the identity)
+//! and b (zero). It takes the action with the largest θᵀx + α √(xᵀ A⁻¹ x), θ = A⁻¹ b. x has six
+//! features: w/r, in flight/r, and the send window/r, of both paths. Once the reward R of an action
+//! is known, A grows by x xᵀ and b by R x.
 //!
-//! The reward of an answer is the sum of γ · size/T over what is newly acknowledged in order, T after it: γ is 1 at first and is multiplied by 0.9, 0.7 and 0.5 after each, for T up to T_ref, 2 T_ref and
-//! 3 T_ref, when it ends. T_ref = max(2 (r_f + σ_f), r_s + σ_s). After `learn` MB it is deployed: the action with the larger θᵀx is taken with a probability.
+//! The reward of an answer is the sum of γ · size/T over newly in-order acknowledged data, T after
+//! the answer. γ begins with 1. Each acknowledgement multiplies it by 0.9, 0.7 or 0.5, for T up to
+//! T_ref, 2 T_ref or 3 T_ref; then the sum ends. T_ref = max(2 (r_f + σ_f), r_s + σ_s). After
+//! `learn` MB the scheduler is deployed: it takes the action with the larger θᵀx with a certain
+//! probability.
 //!
 //! # Readings
-//! The paper is known to us in its rule; this is read into it:
+//! The paper's rule is known to us; its open points are read as follows:
 //!
-//! * Deployed, it waits if that is better with the probability 0.7, and sends if that is better with 0.9, as the published code does. The paper goes by how well rewards
-//!   are predicted, in a way that is not known to us, and by a table that it does not print; so learning again when that changes is left out. Paths that come or go begin it anew.
-//! * Who waits does so until f is open, as in the published code.
-//! * Features are segments per millisecond, rewards too. The send window is the receiver's whole window.
-//! * α is 0.75 as in the code; the other published one has 0.8, and takes A b for θ.
+//! * A deployed scheduler waits with the probability 0.7 if waiting is better, and sends with 0.9
+//!   if sending is better, as in the published code. In the paper these depend on the quality of
+//!   the reward prediction, in a way that is not known to us, and on a table that it does not
+//!   print. So learning again after a change of that quality is left out. Paths that come or go
+//!   restart the learning.
+//! * A wait lasts until f is open, as in the published code.
+//! * Features are in segments per millisecond, and so are rewards. The send window is the
+//!   receiver's whole window.
+//! * α is 0.75 as in the code; the other published code has 0.8, and takes A b for θ.
 //!
 //! # Departures
-//! * A⁻¹ is kept instead of A, by the formula of Sherman and Morrison. With a square root by Newton's steps all is additions, multiplications and divisions, so the same
-//!   on every machine; what is drawn follows from `seed`.
-//! * Six answers are followed at a time. Those between have no reward, as one that is never acknowledged has none.
-//! * An acknowledgement's moment is that of the next decision, which follows every event.
-//! * f works: a path that timed out and has acknowledged nothing since is not waited for.
+//! * A⁻¹ is kept instead of A, by the formula of Sherman and Morrison. The square root uses
+//!   Newton's method. So there are only additions, multiplications and divisions, with the same
+//!   results on every machine. Random numbers follow from `seed`.
+//! * Six answers are followed at a time. Answers in between have no reward; neither has one that is
+//!   never acknowledged.
+//! * The time of an acknowledgement is that of the next decision, which follows every event.
+//! * f must work: the scheduler does not wait for a path that timed out and has acknowledged
+//!   nothing since.
 //!
 //! # Progress
-//! It waits only while f has something in flight.
+//! It waits only while f has data in flight.
 
 use super::clip;
 use super::numeric::sqrt;
@@ -36,27 +50,28 @@ use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::{Duration, Time};
 use crate::view::{Connection, Path, PathId, usable};
 
-/// Features of an opportunity.
+/// Number of features of an opportunity.
 const FEATURES: usize = 6;
-/// Answers whose rewards are summed at a time.
+/// Number of answers whose rewards are summed at a time.
 const FOLLOWED: usize = 6;
-/// What γ is multiplied by up to one, two and three T_ref.
+/// Factors of γ up to one, two and three T_ref.
 const DISCOUNTS: [f64; 3] = [0.9, 0.7, 0.5];
-/// Deployed: the probability of sending, and of waiting, if that is better. In 2^-32.
+/// When deployed: the probability of sending if that is better, and of waiting if that is better.
+/// In 2^-32.
 const FOLLOWS: [u64; 2] = [3_865_470_566, 3_006_477_107];
-/// Features and rewards are cut to what squares bear.
+/// Bound of features and rewards, so that their squares can be represented.
 const MOST: f64 = 1e9;
 
 type Features = [f64; FEATURES];
 
-/// Send, or wait.
+/// To send, or to wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Action {
     Send,
     Wait,
 }
 
-/// What LinUCB knows of an action.
+/// The state of LinUCB for one action.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Arm {
     /// A⁻¹.
@@ -130,16 +145,16 @@ pub struct Peekaboo {
     send: Arm,
     wait: Arm,
     answers: [Option<Answer>; FOLLOWED],
-    /// All segments below this have arrived.
+    /// All segments below this number have arrived.
     in_order: u64,
-    /// The path that is waited for.
+    /// The path for which the scheduler waits.
     waits_for: Option<PathId>,
     drawn: u64,
     suspects: Suspects,
 }
 
 impl Peekaboo {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "peekaboo",
         title: "Peekaboo",
@@ -168,7 +183,7 @@ impl Peekaboo {
         ],
     };
 
-    /// With α, the bytes that it learns from, and a seed.
+    /// Creates the state with α, the number of bytes to learn from, and a seed.
     pub const fn new(alpha: f64, learn: u64, seed: u64) -> Self {
         Self {
             alpha,
@@ -184,7 +199,7 @@ impl Peekaboo {
         }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         let learn = (parameters.number("learn") * 1e6 + 0.5) as u64;
         Self::new(parameters.number("alpha"), learn, parameters.integer("seed") as u64)
@@ -199,9 +214,9 @@ impl Peekaboo {
         (mixed ^ mixed >> 31) >> 32
     }
 
-    /// What arrived in order since the last decision rewards the answers before.
+    /// Rewards earlier answers for data that arrived in order since the last decision.
     fn reward(&mut self, now: Time, connection: &Connection) {
-        // With nothing in flight that is known, nothing is known to have arrived.
+        // Without a known segment in flight, no arrivals are known.
         let Some(oldest) = connection.oldest_unacked else { return };
         let arrived = oldest.segment.saturating_sub(self.in_order);
         self.in_order = self.in_order.max(oldest.segment);
@@ -231,7 +246,7 @@ impl Peekaboo {
         }
     }
 
-    /// What is better here, and whether to do it.
+    /// Returns the action to take: the better one, or by chance the other.
     fn choose(&mut self, now: Time, (fast, slow): (&Path, &Path), window: u64) -> Action {
         let x = features(fast, slow, window);
         let (send, wait) = (self.send.judge(&x), self.wait.judge(&x));
@@ -255,7 +270,7 @@ impl Peekaboo {
         action
     }
 
-    /// As it was, but for what was drawn.
+    /// Restarts the learning, but not the random numbers.
     fn begin_anew(&mut self) {
         *self = Self {
             in_order: self.in_order,

@@ -1,25 +1,33 @@
-//! RAVEN: a segment leaves on every path that may turn out to be the fastest, as far as the spread of round trips and the age of the last one tell.
+//! RAVEN: sends a segment on every path that may be the fastest, judging by the spread of its round
+//! trips and the age of the last one.
 //!
 //! # Source
-//! Lee, Flinn, Tonshal, *RAVEN: Improving Interactive Latency for the Connected Car* (ACM MobiCom 2018), by its authors' code (mptcp_raven.c). With m, the mean of a
-//! path's round trips, the newest counting most, the next one is expected between m (1 − l a) and m (1 + u a). a grows with the age of the newest: 1 within the first second,
-//! 1.37, 1.61, 1.79, 1.93 and 2.04 in the next ones, 2.25 after ten and 2.8 after thirty. b is the path with the smallest lower bound. A
-//! segment leaves on b and on every path whose lower bound is not above b's upper one; one that was never measured is among them always.
+//! Lee, Flinn, Tonshal, *RAVEN: Improving Interactive Latency for the Connected Car* (ACM MobiCom
+//! 2018), after its authors' code (mptcp_raven.c). m is the mean of a path's round trips, with the
+//! largest weight for the newest. The next round trip is expected between m (1 − l a) and m (1 + u
+//! a). a grows with the age of the newest: 1 within the first second, 1.37, 1.61, 1.79, 1.93 and
+//! 2.04 in the next ones, 2.25 after ten and 2.8 after thirty. b is the path with the smallest
+//! lower bound. A segment leaves on b and on every path whose lower bound is not above b's upper
+//! bound; this always includes unmeasured paths.
 //!
 //! # Readings
-//! * l and u are fitted to the authors' traces, so they are parameters: `lower` and `upper`, by default those of the first trace and 90 %. They give (0.58, 1.32) for the second.
-//! * The mean counts each sample (1 − 1/λ) times what the next one counts, with λ = 256 as in the code. How its code weighs by λ is not known to us.
-//! * Between the seconds that are given a is on a line; a is that of whole seconds.
-//! * With `stripe`, an option of the code, lowest RTT schedules from the moment at which all paths but one are full until the data queue is empty: what is too
-//!   much for copies leaves without them.
+//! * l and u are fitted to the authors' traces, so they are parameters: `lower` and `upper`, by
+//!   default those of the first trace and 90 %. The authors give (0.58, 1.32) for the second.
+//! * In the mean, each sample has (1 − 1/λ) times the weight of the next one, with λ = 256 as in
+//!   the code. How the code uses λ for the weights is not known to us.
+//! * Between the given seconds a is interpolated linearly; it changes at whole seconds.
+//! * With `stripe`, an option of the code, lowest RTT schedules from the moment at which all paths
+//!   but one are full until the data queue is empty. Data that is too much for copies leaves
+//!   without them.
 //!
 //! # Departures
-//! * The segment itself takes the open path with the smallest lower bound. Copies leave when their paths have room, unless the segment was acknowledged before.
-//!   Of those that wait the last 32 segments are kept.
-//! * The code divides the upper bound in whole numbers, which loses its fraction; here it does not.
+//! * The segment itself takes the open path with the smallest lower bound. Copies leave when their
+//!   paths have room, unless the segment was acknowledged before. Copies can wait for the last 32
+//!   segments only.
+//! * The code divides the upper bound in integers, which loses its fraction; here it does not.
 //!
 //! # Progress
-//! It waits only while a path of the set has something in flight.
+//! It waits only while a path of the set has data in flight.
 
 use super::clip;
 use super::lowest_rtt::LowestRtt;
@@ -30,22 +38,22 @@ use crate::view::{Connection, MAX_PATHS, Path, PathId, PathSet, usable};
 
 /// λ.
 const MEMORY: f64 = 256.0;
-/// How the interval widens: seconds since the newest sample, and a.
+/// The width of the interval: seconds since the newest sample, and a.
 const WIDTHS: [(u64, f64); 8] =
     [(1, 1.0), (2, 1.37), (3, 1.61), (4, 1.79), (5, 1.93), (6, 2.04), (10, 2.25), (30, 2.8)];
-/// Segments of which copies may wait.
+/// Number of segments whose copies may wait.
 const WAITING: usize = 32;
 
 /// The round trips of one path.
 #[derive(Clone, Copy, Debug)]
 struct Samples {
-    /// Nanoseconds, weighted.
+    /// Sum of the samples in nanoseconds, weighted.
     sum: f64,
     weights: f64,
     newest: Time,
 }
 
-/// A segment of which copies are to be sent.
+/// A segment whose copies are to be sent.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     segment: u64,
@@ -60,17 +68,17 @@ pub struct Raven {
     stripe: bool,
     striping: bool,
     samples: [Samples; MAX_PATHS],
-    /// The segment that was assigned last, until it is sent, with the paths that it is to leave on.
+    /// The last assigned segment, until it is sent, with the other paths on which it is to leave.
     assigned: Option<Waiting>,
     waiting: [Waiting; WAITING],
     /// The place in `waiting` that is overwritten next: the oldest.
     next: usize,
-    /// Paths with a sample since the last decision, which is as old as the next one is.
+    /// Paths with a sample since the last decision. The next decision sets the time of the sample.
     fresh: PathSet,
 }
 
 impl Raven {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "raven",
         title: "RAVEN",
@@ -99,7 +107,7 @@ impl Raven {
         ],
     };
 
-    /// With l and u.
+    /// Creates the state with l and u.
     pub const fn new(lower: f64, upper: f64, stripe: bool) -> Self {
         Self {
             lower,
@@ -114,13 +122,14 @@ impl Raven {
         }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         let (lower, upper) = (parameters.number("lower"), parameters.number("upper"));
         Self::new(lower, upper, parameters.boolean("stripe"))
     }
 
-    /// Between which bounds a path's next round trip is expected, in nanoseconds; nothing is known of one that was never measured.
+    /// The bounds of a path's next round trip, in nanoseconds; from 0 to infinity for an unmeasured
+    /// path.
     fn interval(&self, now: Time, path: &Path) -> (f64, f64) {
         let samples = &self.samples[path.id.index() % MAX_PATHS];
         if samples.weights == 0.0 {
@@ -131,7 +140,7 @@ impl Raven {
         ((mean * (1.0 - self.lower * width)).max(0.0), mean * (1.0 + self.upper * width))
     }
 
-    /// The paths on which a segment is to leave, and of them the one that it takes now, if one is open.
+    /// The paths on which a segment is to leave, and the open one of them that takes it now.
     fn choose(&self, now: Time, paths: &[Path]) -> (PathSet, Option<PathId>) {
         let all = || usable(paths).take(MAX_PATHS).map(|path| (path, self.interval(now, path)));
         let least = |best: Option<(f64, f64)>, bounds: (f64, f64)| match best {
@@ -150,7 +159,7 @@ impl Raven {
         (set, takes.map(|(path, _)| path))
     }
 
-    /// The next copy that a path has room for.
+    /// Returns the next copy for which a path has room.
     fn copy(&mut self, connection: &Connection, paths: &[Path]) -> Option<Decision> {
         let oldest = connection.oldest_unacked?;
         let open = |path: &PathId| usable(paths).any(|one| one.id == *path && one.is_open());
@@ -178,7 +187,7 @@ impl Raven {
     }
 }
 
-/// a, so many whole seconds after the newest sample.
+/// a, this many whole seconds after the newest sample.
 fn width(seconds: u64) -> f64 {
     let mut before = WIDTHS[0];
     for (second, width) in WIDTHS {
@@ -221,7 +230,7 @@ impl Scheduler for Raven {
         on.remove(path);
         self.assigned = Some(Waiting { segment: connection.next_segment, on });
         let room = paths.get(path.index()).map_or(1, Path::room);
-        // Each segment has copies of its own.
+        // Each segment has its own copies.
         let segments = if on == PathSet::EMPTY { clip(room, connection.sendable()) } else { 1 };
         Decision::Assign { path, segments }
     }

@@ -1,35 +1,42 @@
-//! Redundant: segments on more than one path, so that the copy counts that arrives first.
+//! Redundant: segments on more than one path; the copy that arrives first counts.
 //!
 //! # Source
-//! * `full`: the redundant scheduler of MPTCP: Frömmgen et al., *ReMP TCP: Low Latency Multipath TCP* (IEEE ICC 2016), and the
-//!   scheduler of that name in the out-of-tree Linux implementation. Each subflow walks the send queue by itself: it
-//!   sends the next segment that it has not sent and that is not acknowledged yet, be it sent on other subflows or not.
-//! * `opportunistic`, `when-idle` and `probing`: the schedulers that were written with ProgMP, Frömmgen et al., *A Programming Model for
-//!   Application-defined Multipath TCP Scheduling* (ACM Middleware 2017), as its public evaluation has them: "opportunistic redundant", "minRTT,
-//!   redundant if idle" and "active probing".
+//! * `full`: the redundant scheduler of MPTCP: Frömmgen et al., *ReMP TCP: Low Latency Multipath
+//!   TCP* (IEEE ICC 2016), and the scheduler of that name in the out-of-tree Linux implementation.
+//!   Each subflow walks the send queue by itself. It sends the next segment that it has not sent
+//!   and that is not acknowledged yet, whether or not other subflows have sent it.
+//! * `opportunistic`, `when-idle` and `probing`: the schedulers that were written with ProgMP,
+//!   Frömmgen et al., *A Programming Model for Application-defined Multipath TCP Scheduling* (ACM
+//!   Middleware 2017), as in its public evaluation: "opportunistic redundant", "minRTT, redundant
+//!   if idle" and "active probing".
 //!
 //! # Rule
-//! * `full`: every path carries every segment that is not acknowledged before its turn comes; the path that is ahead of the others takes new data.
-//! * `opportunistic`: the next new segment goes on all paths that are open now, and on no other later.
-//! * `when-idle`: lowest RTT; while the data queue is empty, the oldest segment in flight that some open path does not carry, on
-//!   the one with the lowest round-trip time of those.
-//! * `probing`: lowest RTT; a path that was not used for `probe_after` of its round-trip times gets a copy of the segment that is assigned next, so that its
-//!   round-trip time stays known.
+//! * `full`: every path carries every segment that is not acknowledged before its turn. The path
+//!   ahead of the others takes new data.
+//! * `opportunistic`: the next new segment goes on all paths that are open now, and on no other
+//!   path later.
+//! * `when-idle`: lowest RTT. While the data queue is empty, the oldest segment in flight that some
+//!   open path does not carry is copied, on the one of these paths with the lowest round-trip time.
+//! * `probing`: lowest RTT. A path that was not used for `probe_after` of its round-trip times gets
+//!   a copy of the next assigned segment, so that its round-trip time stays known.
 //!
 //! # Readings
-//! * "Open now" is what it is for every scheduler here: usable, not held back by loss recovery, with room in its window.
-//! * "Empty" is a data queue that holds nothing. One whose data the receiver's window does not admit is not: that is what
-//!   retransmission and penalization is for (`+rp`).
+//! * "Open now" has the meaning of every scheduler here: usable, not held back by loss recovery,
+//!   with room in its window.
+//! * The data queue is "empty" if it holds nothing. It is not empty while the receiver's window
+//!   does not admit its data; retransmission and penalization (`+rp`) exist for that case.
 //!
 //! # Departures
-//! * `opportunistic` and `probing` copy what was sent. While a segment that is to be copied has not left, they wait; if it leaves at another moment, it has no
-//!   copies.
-//! * `probing`: a path that was never used is probed at once, and one without a measurement counts its retransmission timeout as the round-trip time. When it
-//!   was used is known as of the next decision, which follows every event.
-//! * As many segments as fit are assigned at once where no copy is due. Those of `full` are in its file.
+//! * `opportunistic` and `probing` copy sent segments. They wait while the segment to copy has not
+//!   left. If it leaves at another moment, it has no copies.
+//! * `probing`: a path that was never used is probed at once. An unmeasured path counts its
+//!   retransmission timeout as the round-trip time. The time of use is that of the next decision,
+//!   which follows every event.
+//! * As many segments as fit are assigned at once where no copy is due. The departures of `full`
+//!   are in its file.
 //!
 //! # Progress
-//! All of them wait only for data or copies, for the receiver's window, or for room on any path.
+//! All modes wait only for data or copies, for the receiver's window, or for room on any path.
 
 pub(super) mod full;
 mod idle;
@@ -55,7 +62,7 @@ enum Mode {
 }
 
 impl Redundant {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "redundant",
         title: "Redundant",
@@ -79,12 +86,12 @@ impl Redundant {
         ],
     };
 
-    /// Every segment on every path; nothing has been sent.
+    /// Creates the mode with every segment on every path.
     pub const fn new() -> Self {
         Self(Mode::Full(Full::NEW))
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         Self(match parameters.text("mode") {
             "opportunistic" => Mode::Latest(Latest::new(None)),
@@ -128,7 +135,7 @@ impl Scheduler for Redundant {
     }
 }
 
-/// The paths that are open, as a set.
+/// The set of open paths.
 fn open(paths: &[Path]) -> PathSet {
     let mut open = PathSet::EMPTY;
     for path in usable(paths).filter(|path| path.is_open()) {
@@ -137,7 +144,8 @@ fn open(paths: &[Path]) -> PathSet {
     open
 }
 
-/// The path of the set with the smallest round-trip time: the first of equals; zero, the time of an unmeasured path, is the smallest.
+/// The path of the set with the smallest round-trip time, the first of equals. Zero, the time of an
+/// unmeasured path, is the smallest.
 fn fastest(set: PathSet, paths: &[Path]) -> Option<&Path> {
     paths.iter().filter(|path| set.contains(path.id)).min_by_key(|path| path.srtt)
 }

@@ -1,20 +1,22 @@
 //! Round-robin: the paths take turns.
 //!
 //! # Source
-//! "Blind round-robin", Algorithm 1 of Kuhn et al., *DAPS: Intelligent Delay-Aware Packet Scheduling for Multipath
-//! Transport* (IEEE ICC 2014): loop over the paths and send on each what eq. (1) allows, min(cwnd − unack,
-//! rwnd − Σ unack). The parameters carry the names of those of Linux' multipath round-robin.
+//! "Blind round-robin", Algorithm 1 of Kuhn et al., *DAPS: Intelligent Delay-Aware Packet
+//! Scheduling for Multipath Transport* (IEEE ICC 2014): loop over the paths and send on each the
+//! amount that eq. (1) allows, min(cwnd − unack, rwnd − Σ unack). The parameters have the names of
+//! those of Linux' multipath round-robin.
 //!
 //! # Turns
-//! With `cwnd_limited` (the paper's loop) a turn fills the path's congestion window. Without, it is `segments`
-//! segments, as far as there is room. A path without room has no turn.
+//! With `cwnd_limited` (the paper's loop) a turn fills the path's congestion window. Without it, a
+//! turn is `segments` segments, as far as there is room. A path without room has no turn.
 //!
 //! # Departures
-//! * The rotation outlives the call: the next turn is that of the path after the one used last, as CMT-SCTP's
-//!   implementation does it. Algorithm 1 read literally starts at the first path whenever anything may be sent,
-//!   which would favour that path whenever the receiver's window is scarce.
-//! * A turn that the congestion window or the receiver's window cuts short is over: what is missing is not made up
-//!   for later, so a path that gets its room back one acknowledgement at a time does not hold up the others.
+//! * The rotation outlives the call: the next turn belongs to the path after the one used last, as
+//!   in CMT-SCTP's implementation. Algorithm 1 read literally starts at the first path at every
+//!   chance to send. It would favour that path whenever the receiver's window is scarce.
+//! * A turn that the congestion window or the receiver's window cuts short is over; the missing
+//!   segments are not made up later. So a path that regains room one acknowledgement at a time does
+//!   not hold up the others.
 
 use super::clip;
 use crate::decision::{Decision, Interest, Scheduler};
@@ -22,17 +24,17 @@ use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
 use crate::view::{Connection, Path, usable};
 
-/// The state of round-robin: whose turn it is.
+/// The state of round-robin: the path whose turn is next.
 #[derive(Clone, Debug)]
 pub struct RoundRobin {
-    /// The most a turn sends; `u32::MAX` if only the window limits it.
+    /// Segments per turn at most; `u32::MAX` if only the window limits a turn.
     per_turn: u32,
-    /// The turn is that of the first open path from this index on.
+    /// The next turn belongs to the first open path from this index on.
     next: u8,
 }
 
 impl RoundRobin {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "round-robin",
         title: "Round-robin",
@@ -55,7 +57,7 @@ impl RoundRobin {
         ],
     };
 
-    /// Turns that fill the window (`None`) or of so many segments (0 counts as 1).
+    /// Creates turns that fill the window (`None`), or turns of this many segments (0 counts as 1).
     pub const fn new(segments: Option<u32>) -> Self {
         let per_turn = match segments {
             None => u32::MAX,
@@ -65,7 +67,7 @@ impl RoundRobin {
         Self { per_turn, next: 0 }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         let segments = parameters.integer("segments") as u32;
         Self::new(if parameters.boolean("cwnd_limited") { None } else { Some(segments) })

@@ -1,30 +1,30 @@
-//! Which round-trip times r_s and r_f are: what delay-aware schedules are made from.
+//! The choice of the round-trip times r_s and r_f from which delay-aware schedules are made.
 //!
 //! # Readings
 //! The DAPS papers say "round-trip time of each path" and not how it is measured.
-//! * "smoothed" is the transport's estimate (RFC 6298), from which its timeout follows. Over CMT-SCTP it takes a packet of
-//!   the slow path there and an acknowledgement of the fast path back.
-//! * "own", the default, smooths the times of packets whose acknowledgement came back on the same path. Over MPTCP, whose
-//!   subflows acknowledge for themselves, that is the same.
-//! * "shortest" is the smallest of the latter: without queues.
+//! * "smoothed" is the transport's estimate (RFC 6298), from which its timeout follows. Over
+//!   CMT-SCTP a sample may be a packet on the slow path and its acknowledgement on the fast path.
+//! * "own", the default, smooths the times of packets whose acknowledgement came back on the same
+//!   path. Over MPTCP both are the same, because each subflow acknowledges its own data.
+//! * "shortest" is the smallest time of "own": without queues.
 //!
 //! A path that has no time of its own yet counts with the transport's estimate.
 
 use crate::params::{Domain, ParameterInfo, Parameters, Value};
 use crate::view::Path;
 
-/// Which measurement counts as the round-trip time of a path.
+/// The measurement that counts as the round-trip time of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RoundTrip {
     /// The transport's estimate.
     Smoothed,
-    /// Smoothed, of what came back on the path itself.
+    /// The smoothed time of packets acknowledged on the path itself.
     Own,
-    /// The smallest that came back on the path itself.
+    /// The smallest time of packets acknowledged on the path itself.
     Shortest,
 }
 
-/// The parameter of the schedulers that leave the choice.
+/// The parameter of the schedulers that offer this choice.
 pub(crate) const ROUND_TRIP: ParameterInfo = ParameterInfo {
     name: "round_trip",
     doc: "Which round-trip times count: of packets acknowledged on their own path (own), the smallest of these (shortest), \
@@ -34,7 +34,7 @@ pub(crate) const ROUND_TRIP: ParameterInfo = ParameterInfo {
 };
 
 impl RoundTrip {
-    /// From checked parameters.
+    /// Reads the choice from checked parameters.
     pub(crate) fn from_parameters(parameters: &Parameters<'_>) -> Self {
         match parameters.text(ROUND_TRIP.name) {
             "smoothed" => Self::Smoothed,

@@ -1,30 +1,40 @@
-//! S-EDPF: each segment is assigned to the path with which it is expected to be handed up first, where delays are uncertain and all before it has to arrive, too.
+//! S-EDPF: assigns each segment to the path with the earliest expected in-order delivery, where
+//! delays are uncertain and all earlier segments have to arrive too.
 //!
 //! # Source
-//! Garcia-Saavedra, Karzand, Leith, *Low Delay Random Linear Coding and Scheduling Over Multiple Interfaces* (IEEE Transactions on Mobile Computing, 2017;
-//! arXiv 1507.08499): delays are Gaussian, and a segment is handed up in order at the latest of arrivals, whose moments Clark's formulas give. The paper's redundancy, which
-//! it places together with the segments, is not here: an engine has no codes.
+//! Garcia-Saavedra, Karzand, Leith, *Low Delay Random Linear Coding and Scheduling Over Multiple
+//! Interfaces* (IEEE Transactions on Mobile Computing, 2017; arXiv 1507.08499). Delays are
+//! Gaussian. In-order delivery happens at the latest of the arrivals, whose moments Clark's
+//! formulas give. The paper places its redundancy together with the segments; this is left out,
+//! because an engine has no codes.
 //!
 //! # Readings
-//! The paper's letter is not known to us, and its published code takes the moments of a product for those of a maximum, so this is a reading of our own:
+//! The exact rule of the paper is not known to us, and its published code takes the moments of a
+//! product for those of a maximum. So this is our own reading:
 //!
-//! * The arrival over path p is D = now + r/2 + (q + 1) r/w with the variance v/2. r is the mean of round-trip samples and v their variance, both with the newest one counted
-//!   2/(`samples` + 1); w is the congestion window, q what waits on the path.
-//! * Z is the latest arrival of all that was assigned: the maximum of the Z before and of D, taken for a Gaussian again. With θ² = σ₁² + σ₂², α = (μ₁ − μ₂)/θ, its mean is
-//!   μ₁ Φ(α) + μ₂ Φ(−α) + θ φ(α), and its second moment (μ₁² + σ₁²) Φ(α) + (μ₂² + σ₂²) Φ(−α) + (μ₁ + μ₂) θ φ(α).
-//! * The path of the smallest mean of max(Z, D) takes the segment, of equal ones (to the nanosecond) that of the smallest mean of D.
+//! * The arrival over path p is D = now + r/2 + (q + 1) r/w with the variance v/2. r is the mean of
+//!   round-trip samples and v their variance, both with the weight 2/(`samples` + 1) for the newest
+//!   one. w is the congestion window, q the number of segments queued on the path.
+//! * Z is the latest arrival of all assigned segments: the maximum of the previous Z and of D,
+//!   approximated as Gaussian again. With θ² = σ₁² + σ₂², α = (μ₁ − μ₂)/θ, its mean is μ₁ Φ(α) + μ₂
+//!   Φ(−α) + θ φ(α), and its second moment (μ₁² + σ₁²) Φ(α) + (μ₂² + σ₂²) Φ(−α) + (μ₁ + μ₂) θ φ(α).
+//! * The path with the smallest mean of max(Z, D) takes the segment. Of equal ones (to the
+//!   nanosecond) the path with the smallest mean of D takes it.
 //!
 //! # Departures
-//! * Nothing is assigned ahead while only one path is usable. Nor is it while a usable path is unmeasured,
-//!   in loss recovery, or a suspect: it timed out and has acknowledged nothing since, while another one has.
-//!   Then each path takes the packets that its window admits. Assignments are final, so the first
-//!   path would get the receiver's whole window.
+//! * Nothing is assigned ahead while only one path is usable. The same holds while a usable path is
+//!   unmeasured, in loss recovery, or a suspect: it timed out and has acknowledged nothing since,
+//!   while another path has. Then each path takes the segments that its window admits. Assignments
+//!   are final, so the first path would get the receiver's whole window.
 //! * An unmeasured path and a suspect go first.
-//! * Moments are taken from now on, so that squares stay small. Φ is the approximation 26.2.17 of Abramowitz and Stegun (7.5·10⁻⁸), φ a series; with a square root by Newton's steps
-//!   all is additions, multiplications and divisions, the same on every machine.
+//! * Moments count from now, so that squares stay small. Φ is the approximation 26.2.17 of
+//!   Abramowitz and Stegun (7.5·10⁻⁸), φ a series, and the square root uses Newton's method. So
+//!   there are only additions, multiplications and divisions, with the same results on every
+//!   machine.
 //!
 //! # Progress
-//! It waits only for data or the receiver's window, or, where nothing is assigned ahead, for room in a window.
+//! It waits only for data or the receiver's window, or, where nothing is assigned ahead, for room
+//! in a window.
 
 use super::numeric::{density, distribution, sqrt};
 use super::suspects::Suspects;
@@ -42,13 +52,13 @@ struct Gaussian {
 }
 
 impl Gaussian {
-    /// The maximum of both, by Clark's formulas.
+    /// The maximum of two Gaussians, by Clark's formulas.
     fn max(self, other: Self) -> Self {
         let spread = sqrt(self.variance + other.variance);
         if spread == 0.0 {
             return if self.mean < other.mean { other } else { self };
         }
-        // Seen from the larger mean the moments are small: nothing is lost in their squares.
+        // Relative to the larger mean the moments are small, so their squares lose no precision.
         let origin = self.mean.max(other.mean);
         let (one, two) = (self.mean - origin, other.mean - origin);
         let alpha = (one - two) / spread;
@@ -63,18 +73,18 @@ impl Gaussian {
 /// The state of S-EDPF.
 #[derive(Clone, Debug)]
 pub struct SEdpf {
-    /// How much the newest sample counts.
+    /// The weight of the newest sample.
     weight: f64,
-    /// Round trips; a mean of zero was never measured.
+    /// Round-trip times; a mean of zero means that the path was never measured.
     round_trips: [Gaussian; MAX_PATHS],
-    /// When all that was assigned has arrived, from `since` on.
+    /// The arrival of all assigned segments, from `since` on.
     latest: Option<Gaussian>,
     since: Time,
     suspects: Suspects,
 }
 
 impl SEdpf {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "s-edpf",
         title: "S-EDPF",
@@ -89,7 +99,7 @@ impl SEdpf {
         }],
     };
 
-    /// With so many samples.
+    /// Creates the state for this number of samples.
     pub fn new(samples: u32) -> Self {
         Self {
             weight: 2.0 / (f64::from(samples) + 1.0),
@@ -100,12 +110,12 @@ impl SEdpf {
         }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         Self::new(parameters.integer("samples") as u32)
     }
 
-    /// When the next segment would arrive over a path, from now on; nothing is known of one that was never measured.
+    /// The arrival of the next segment over a path, from now on; `None` for an unmeasured path.
     fn arrival(&self, path: &Path) -> Option<Gaussian> {
         let round_trip = self.round_trips[path.id.index() % MAX_PATHS];
         let place = f64::from(path.queued) + f64::from(path.lost) + 1.0;
@@ -113,7 +123,7 @@ impl SEdpf {
         (round_trip.mean > 0.0).then_some(Gaussian { mean, variance: 0.5 * round_trip.variance })
     }
 
-    /// Time passes: Z is counted from now on.
+    /// Moves the origin of Z to `now`.
     fn pass(&mut self, now: Time) {
         let passed = now.since(self.since).as_nanos() as f64;
         self.since = now;
@@ -148,7 +158,7 @@ impl Scheduler for SEdpf {
                 return Decision::Assign { path: path.id, segments: clip(room, sendable) };
             };
             let handed_up = self.latest.map_or(arrival, |latest| latest.max(arrival));
-            // To the nanosecond: what differs in the last bit is equal.
+            // Rounded to the nanosecond: values that differ in the last bit are equal.
             let up = (handed_up.mean + 0.5) as i64 as f64;
             if best.is_none_or(|(least, own, ..)| up < least || (up == least && arrival.mean < own)) {
                 best = Some((up, arrival.mean, path.id, handed_up));

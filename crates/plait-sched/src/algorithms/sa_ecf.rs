@@ -1,25 +1,34 @@
-//! Stream-aware earliest completion first (SA-ECF): [ECF](super::ecf) for each stream by itself, so that a path that one stream leaves alone serves another.
+//! Stream-aware earliest completion first (SA-ECF): [ECF](super::ecf) for each stream separately,
+//! so that a path that one stream leaves unused serves another.
 //!
 //! # Source
-//! Rabitsch, Hurtig and Brunstrom, *A Stream-Aware Multipath QUIC Scheduler for Heterogeneous Paths* (ACM EPIQ 2018), as read in code for multipath
-//! QUIC (ytxing_scheduler.go of mpquic-hbes). f is the path with the smallest round-trip time, s the one that lowest RTT would use now.
+//! Rabitsch, Hurtig and Brunstrom, *A Stream-Aware Multipath QUIC Scheduler for Heterogeneous
+//! Paths* (ACM EPIQ 2018), as read in code for multipath QUIC (ytxing_scheduler.go of mpquic-hbes).
+//! f is the path with the smallest round-trip time, s the path that lowest RTT would use now.
 //! * While f has room, it serves the streams in turn.
-//! * On s, the streams are asked in that order. With k = min(all that waits, what is left of the stream's message) a stream waits for f if
-//!   (1 + k/w_f) r_f < (1 + waiting · β) (r_s + δ) and r_s · max(k, w_s) > w_s (2 r_f + δ); the first that does not wait gets s. If all wait, s is left alone.
-//! * `waiting` is the stream's own. It is set by waiting and cleared where the first inequality does not hold.
+//! * For s, the streams are examined in that order. Let k = min(all unassigned segments, rest of
+//!   the stream's message). A stream waits for f if (1 + k/w_f) r_f < (1 + waiting · β) (r_s + δ)
+//!   and r_s · max(k, w_s) > w_s (2 r_f + δ). The first stream that does not wait gets s. If all
+//!   wait, s stays unused.
+//! * Each stream has its own `waiting`. Waiting sets it, and it is cleared if the first inequality
+//!   does not hold.
 //!
 //! # Readings
-//! * The turns have equal weights, a segment each; they are those of f, and what s carries does not move them.
-//! * k is each stream's own. In the code read, the minimum of one stream is carried over to the next.
+//! * The turns have equal weights, a segment each. They are those of f; segments on s do not move
+//!   them.
+//! * Each stream has its own k. In the code, the minimum of one stream is carried over to the next.
 //!
 //! # Departures
-//! * f works, as in [`super::ecf`], and nobody waits for a path that was not measured yet.
-//! * Priorities come first: only streams of the highest are served, and one that waits leaves s to no lower one.
-//! * `waiting` is kept for 1,024 streams; others share it with one of those.
-//! * A protocol with one stream (MPTCP, TCP) makes it ECF with the end of the message as the end.
+//! * f must work, as in [`super::ecf`], and no stream waits for an unmeasured path.
+//! * Priorities come first: only streams of the highest one are served. If such a stream waits, s
+//!   does not go to a lower one.
+//! * `waiting` is kept for 1,024 streams; further streams share the value of one of those.
+//! * With a protocol that has one stream (MPTCP, TCP), this is ECF with the end of the message as
+//!   the end of the data.
 //!
 //! # Progress
-//! As ECF's: it waits only while f is full. The walk over the streams ends after one round, with their order as before.
+//! As in ECF: it waits only while f is full. The walk over the streams ends after one round, with
+//! their order as before.
 
 use super::clip;
 use super::suspects::Suspects;
@@ -31,7 +40,7 @@ use crate::view::{Connection, Path, usable};
 /// One, in the unit of β.
 const ONE: u64 = 1_000;
 
-/// A truth value for each of 1,024 streams.
+/// A boolean for each of 1,024 streams.
 #[derive(Clone, Debug)]
 struct Marks([u64; 16]);
 
@@ -53,16 +62,16 @@ pub struct SaEcf {
     beta: u64,
     waiting: Marks,
     suspects: Suspects,
-    /// Streams that were asked and wait for f, in the walk over them.
+    /// Number of streams that were examined in this walk and wait for f.
     asked: u32,
     /// The stream that f has served: its turn is over.
     served: Option<u32>,
-    /// Streams that go behind the others until the order is as before the walk.
+    /// Number of streams still to be deferred until the order is as before the walk.
     restored: u32,
 }
 
 impl SaEcf {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "sa-ecf",
         title: "Stream-aware earliest completion first",
@@ -77,17 +86,17 @@ impl SaEcf {
         }],
     };
 
-    /// With β in thousandths.
+    /// Creates the state, with β in thousandths.
     pub const fn new(beta: u64) -> Self {
         Self { beta, waiting: Marks([0; 16]), suspects: Suspects::NONE, asked: 0, served: None, restored: 0 }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         Self::new((parameters.number("beta") * ONE as f64 + 0.5) as u64)
     }
 
-    /// Whether a stream with so much left waits for `fast`.
+    /// Whether a stream with `left` remaining segments waits for `fast`.
     fn waits(&mut self, fast: &Path, slow: &Path, stream: u32, left: u64) -> bool {
         let (fast_window, slow_window) = (u64::from(fast.cwnd.max(1)), u64::from(slow.cwnd.max(1)));
         let (fast_round, slow_round) = (fast.srtt.as_nanos(), slow.srtt.as_nanos());
@@ -120,7 +129,7 @@ impl Scheduler for SaEcf {
         let (stream, left) =
             connection.message.map_or((0, u64::MAX), |message| (message.stream, message.segments_left));
         let several = connection.streams > 1;
-        // The order is put right before anything else.
+        // The order of the streams is restored first.
         if core::mem::take(&mut self.served) == Some(stream) && several {
             return Decision::Defer;
         }
@@ -141,11 +150,11 @@ impl Scheduler for SaEcf {
             return Decision::Assign { path: slow.id, segments };
         };
         if asked > 0 && asked >= connection.streams {
-            // All wait, and have been put behind the others once.
+            // All streams wait, and each has been deferred once.
             return Decision::WAIT;
         }
         if !self.waits(fast, slow, stream, left.min(connection.unassigned)) {
-            // A message that this segment ends leaves the round.
+            // If this segment ends the message, its stream leaves the round.
             let staying = connection.streams - u32::from(left == 1 && connection.streams > 0);
             self.restored = if asked > 0 { staying.saturating_sub(asked) } else { 0 };
             return Decision::Assign { path: slow.id, segments: 1 };

@@ -1,4 +1,4 @@
-//! Tests as scripts: a table of paths, opportunities, and what was decided at each.
+//! Tests as scripts: a table of paths, opportunities, and the decisions at each opportunity.
 
 extern crate std;
 
@@ -6,10 +6,10 @@ use std::vec::Vec;
 
 use crate::{Connection, Decision, Duration, Event, Path, PathId, Scheduler, Time};
 
-/// The path that took segments, and how many; a recall is written as 0 segments.
+/// The path that took segments, and their number; a recall is written as 0 segments.
 pub(super) type Step = (u8, u32);
 
-/// A sender without a network: what is sent stays in flight until the script says otherwise.
+/// A sender without a network: sent segments stay in flight until the script acknowledges them.
 pub(super) struct Script<S> {
     pub(super) scheduler: S,
     pub(super) connection: Connection,
@@ -18,7 +18,8 @@ pub(super) struct Script<S> {
 }
 
 impl<S: Scheduler> Script<S> {
-    /// Paths given as (srtt in milliseconds, cwnd), and an endless stream into an endless window.
+    /// Creates paths from (srtt in milliseconds, cwnd), with an endless stream and an endless
+    /// window.
     pub(super) fn new(scheduler: S, paths: &[(u64, u32)]) -> Self {
         let paths = paths.iter().zip(0..).map(|(&(srtt, cwnd), id)| {
             let srtt = Duration::from_millis(srtt);
@@ -34,7 +35,7 @@ impl<S: Scheduler> Script<S> {
         self
     }
 
-    /// So many segments of a path arrive and leave the receiver's window again.
+    /// Acknowledges segments of a path, which also leave the receiver's window.
     pub(super) fn acked(&mut self, path: usize, segments: u32) {
         self.paths[path].in_flight -= segments;
         self.connection.window_left += u64::from(segments);

@@ -1,22 +1,27 @@
-//! Shortest remaining first: of the streams, the one whose message has the least left goes first; the path is chosen as by lowest RTT, or by
-//! [earliest completion first](super::ecf).
+//! Shortest remaining first: the stream whose message has the least data left goes first. The path
+//! is chosen by lowest RTT, or by [earliest completion first](super::ecf).
 //!
 //! # Source
-//! The order is that of Schrage, *A Proof of the Optimality of the Shortest Remaining Processing Time Discipline* (Operations Research 16(3), 1968):
-//! with one server, and work that may be interrupted, no other order has a smaller mean time to completion. For several paths it is the first half of
-//! SRPT-ECF (hal-02570686), which orders streams by what is left of them and gives segments to paths by ECF; its details were not to be had.
+//! The order is that of Schrage, *A Proof of the Optimality of the Shortest Remaining Processing
+//! Time Discipline* (Operations Research 16(3), 1968): with one server, and work that may be
+//! interrupted, no other order has a smaller mean time to completion. For several paths it is the
+//! first half of SRPT-ECF (hal-02570686), which orders streams by their remaining data and gives
+//! segments to paths by ECF. Its details were not available.
 //!
 //! # Readings
-//! * `waits`: how segments are given to paths. "never" (the default) is lowest RTT. "all" is ECF with all that waits as what is left; "message" is ECF with
-//!   what is left of the message whose turn it is, so that a short one does not end on a slow path, though others could use it meanwhile.
+//! * `waits`: how segments are given to paths. "never" (the default) is lowest RTT. "all" is ECF
+//!   with all unassigned data as the remaining data. "message" is ECF with the rest of the current
+//!   message, so that a short message does not end on a slow path, although others could use that
+//!   path meanwhile.
 //!
 //! # Departures
-//! * Priorities come first, where the application gives any: only streams of the highest are compared. The order among messages of one stream
-//!   is the application's; where the protocol has one stream (MPTCP, TCP), that is all there is to it.
+//! * Priorities come first, where the application gives any: only streams of the highest one are
+//!   compared. The application sets the order of messages in one stream. With a protocol of one
+//!   stream (MPTCP, TCP) there is no other order.
 //! * Those of ECF, whose code it shares.
 //!
 //! # Progress
-//! As ECF's, or lowest RTT's.
+//! As in ECF, or in lowest RTT.
 
 use super::clip;
 use super::ecf::{Ecf, Rounds};
@@ -26,15 +31,15 @@ use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
 use crate::view::{Connection, Path, usable};
 
-/// What must be done early for a slower path to be left alone.
+/// The data that must complete early for a slower path to stay unused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Waits {
-    /// No path is left alone.
+    /// None: no path stays unused.
     #[default]
     Never,
-    /// The message.
+    /// The current message.
     Message,
-    /// All that waits.
+    /// All unassigned data.
     All,
 }
 
@@ -47,7 +52,7 @@ pub struct Srpt {
 }
 
 impl Srpt {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "srpt",
         title: "Shortest remaining first",
@@ -63,12 +68,12 @@ impl Srpt {
         }],
     };
 
-    /// With this reading.
+    /// Creates one of the readings.
     pub const fn new(waits: Waits) -> Self {
         Self { waits, ecf: Ecf::new(250, Rounds::Clamped), suspects: Suspects::NONE }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         Self::new(match parameters.text("waits") {
             "message" => Waits::Message,

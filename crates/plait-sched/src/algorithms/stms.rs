@@ -1,23 +1,33 @@
-//! STMS: a slower path gets segments from behind the head of the stream, so far behind that they arrive when it is their turn.
+//! STMS: a slower path gets segments from behind the head of the stream, so far behind that they
+//! arrive in order.
 //!
 //! # Source
-//! Shi, Cui, Wang, Hu, Dai et al., *STMS: Improving MPTCP Throughput Under Heterogeneous Networks* (USENIX ATC 2018): a segment for a slower path is taken `gap` segments behind the head of the data queue, about as many
-//! as the fastest path f sends while that segment is under way longer than one of its own. What acknowledgements of the stream tell corrects the gap. How, by how much and from where is not known to us.
+//! Shi, Cui, Wang, Hu, Dai et al., *STMS: Improving MPTCP Throughput Under Heterogeneous Networks*
+//! (USENIX ATC 2018). A segment for a slower path is taken `gap` segments behind the head of the
+//! data queue. That is about as many as the fastest path f sends in the additional delay of the
+//! slower path. Acknowledgements of the stream correct the gap; the rule and the steps of that
+//! correction are not known to us.
 //!
 //! # Readings
-//! * An assignment takes the head of the data queue, so the gap is made the other way round: before a segment is assigned to a slower path s, f is assigned segments, ahead of its window,
-//!   until as many as the gap wait there.
-//! * The gap of s begins with (r_s − r_f)/2 · w_f/r_f, with smoothed round-trip times and f's window, and is never more than `most` times that.
-//! * The controller is our own. Of each path s one segment at a time is followed. If it becomes the oldest that is not acknowledged, so that the others wait for it, s is late, and the gap
-//!   grows by an eighth and one segment. If the stream passes it without, s is early, and the gap shrinks by a sixteenth and one segment.
+//! * An assignment takes the head of the data queue, so the gap is made in the opposite way. Before
+//!   a segment is assigned to a slower path s, f gets segments ahead of its window, until its queue
+//!   is as long as the gap.
+//! * The gap of s begins with (r_s − r_f)/2 · w_f/r_f, with smoothed round-trip times and f's
+//!   window. It is never more than `most` times that.
+//! * The controller is our own. One segment at a time is followed on each path s. If it becomes the
+//!   oldest unacknowledged one, so that the others wait for it, s is late, and the gap grows by an
+//!   eighth and one segment. If the stream passes the segment before that, s is early, and the gap
+//!   shrinks by a sixteenth and one segment.
 //!
 //! # Departures
-//! * f is the usable path of the lowest round-trip time that was measured and did not time out without an acknowledgement since. Others that were not measured
-//!   go first, with what their windows let out and without a gap.
-//! * What waits for f when another path becomes the fastest is taken back.
+//! * f is the measured usable path with the lowest round-trip time that did not time out without an
+//!   acknowledgement since. Unmeasured paths go first, with the segments that their windows admit
+//!   and without a gap.
+//! * When another path becomes the fastest, the queue of f is recalled.
 //!
 //! # Progress
-//! f is assigned segments whenever fewer wait there than the largest gap, or there is room in its window: so something is always on its way or can be sent.
+//! f gets segments whenever its queue is shorter than the largest gap, or its window has room. So
+//! data is always in flight or can be sent.
 
 use super::clip;
 use super::suspects::Suspects;
@@ -26,18 +36,19 @@ use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
 use crate::view::{Connection, MAX_PATHS, Path, PathId, PathSet, usable};
 
-/// The gap's unit: so many make a segment.
+/// Units of the gap in a segment.
 const SEGMENT: u64 = 16;
-/// How much it grows when the path is late, and shrinks when it is early: such a part of it, and a segment.
+/// The growth of the gap when the path is late, and its decrease when it is early: this part of it,
+/// and a segment.
 const LATER: u64 = 8;
 const EARLIER: u64 = 16;
-/// Segments at most, beyond all reason.
+/// The largest gap in segments, beyond all reasonable values.
 const LARGEST: u64 = 1 << 20;
 
-/// What is known of one slower path.
+/// The state of one slower path.
 #[derive(Clone, Copy, Debug)]
 struct Slow {
-    /// In sixteenths of a segment; none before it was used.
+    /// The gap in sixteenths of a segment; `None` before the first use.
     gap: Option<u64>,
     /// The segment that is followed.
     followed: Option<u64>,
@@ -46,16 +57,16 @@ struct Slow {
 /// The state of STMS.
 #[derive(Clone, Debug)]
 pub struct Stms {
-    /// How often the gap's beginning it may be.
+    /// The largest gap, as a multiple of the first one.
     most: u64,
     slow: [Slow; MAX_PATHS],
-    /// The fastest path, where segments wait.
+    /// The fastest path, in whose queue segments wait.
     fast: Option<PathId>,
     suspects: Suspects,
 }
 
 impl Stms {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "stms",
         title: "STMS's gap",
@@ -70,7 +81,7 @@ impl Stms {
         }],
     };
 
-    /// With the largest gap, as a multiple of the first.
+    /// Creates the state with the largest gap, as a multiple of the first one.
     pub const fn new(most: u64) -> Self {
         Self {
             most,
@@ -80,7 +91,7 @@ impl Stms {
         }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         Self::new(parameters.integer("most") as u64)
     }
@@ -94,7 +105,7 @@ impl Stms {
         gap.unwrap_or(0) / SEGMENT
     }
 
-    /// What became of the segments that are followed.
+    /// Checks the followed segments, and corrects the gaps.
     fn follow(&mut self, connection: &Connection) {
         let Some(oldest) = connection.oldest_unacked else { return };
         for slow in &mut self.slow {
@@ -150,7 +161,7 @@ impl Scheduler for Stms {
             open.insert(path.id);
         }
         let Some(fast) = fast else {
-            // None is measured and trusted: what can leave leaves.
+            // No path is measured and trusted: data leaves where it can.
             let path = usable(paths).filter(|path| open.contains(path.id)).min_by_key(|path| path.srtt);
             return path.map_or(Decision::WAIT, |path| Decision::Assign {
                 path: path.id,
@@ -181,7 +192,7 @@ impl Scheduler for Stms {
                     slow.followed = Some(segment);
                 }
             }
-            // What is lost is late for another reason.
+            // A lost segment is late for another reason.
             Event::Lost { path, .. } | Event::Timeout { path } | Event::PathDown { path } => {
                 if let Some(slow) = self.slow.get_mut(path.index()) {
                     slow.followed = None;

@@ -1,34 +1,42 @@
-//! STTF, shortest transfer time first: each segment is assigned, ahead of the windows, to the path over which it would arrive first if
-//! windows grow as they do, and what waits is planned anew when that would change it.
+//! STTF, shortest transfer time first: assigns each segment, ahead of the windows, to the path
+//! where it would arrive first as windows grow. Queued segments are planned again when that would
+//! change their paths.
 //!
 //! # Source
-//! Hurtig, Grinnemo, Brunstrom, Ferlin, Alay, Kuhn, *Low-Latency Scheduling in MPTCP* (IEEE/ACM Transactions on Networking 27(1), 2019), as
-//! its authors published it (mptcp_sttf.c, version 0.91). The transfer time of the n-th segment that waits on a path, n = q + 1, with r
-//! the latest round trip: r/2 if there is room for it in the window now. Else r for what there is room for, then one for each further window,
-//! until it is among the next; and r/2. A window doubles to its threshold, and grows by a segment from there on.
+//! Hurtig, Grinnemo, Brunstrom, Ferlin, Alay, Kuhn, *Low-Latency Scheduling in MPTCP* (IEEE/ACM
+//! Transactions on Networking 27(1), 2019), as its authors published it (mptcp_sttf.c, version
+//! 0.91). Let r be the latest round-trip time of a path and q its queued segments; the next segment
+//! is number n = q + 1. Its transfer time is r/2 if the window has room for it now. Otherwise r is
+//! added for the present room, and r for each further window that the segments before it fill. A
+//! window doubles up to its threshold, and grows by a segment from there on.
 //!
-//! * *Paths alike*: if the first round trips of the first two paths that were measured differ by less than `alike`, the whole
-//!   connection is scheduled by lowest RTT.
-//! * *Planning anew*: before anything is assigned, all that waits is planned by the same rule as if nothing waited. If a path would get
-//!   another number than it has, by more than one segment, everything is taken back.
+//! * *Paths alike*: if the first round trips of the first two measured paths differ by less than
+//!   `alike`, the whole connection is scheduled by lowest RTT.
+//! * *Planning again*: before any assignment, all queued segments are planned by the same rule, as
+//!   if none were queued. If the number of segments for a path changes by more than one, all queues
+//!   are recalled.
 //!
 //! # Readings
-//! The growth is that of a loop, which version 0.91 computes in closed form. An earlier version (0.90, part of Karlstad University's MPTCP)
-//! differs in every fifth state, by up to twelve round trips.
+//! The growth is that of a loop, which version 0.91 computes in closed form. An earlier version
+//! (0.90, part of Karlstad University's MPTCP) differs in every fifth state, by up to twelve round
+//! trips.
 //!
 //! # Departures
-//! * Nothing is assigned ahead while only one path is usable. Nor is it while a usable path is unmeasured,
-//!   in loss recovery, or a suspect: it timed out and has acknowledged nothing since, while another one has.
-//!   Then each path takes the packets that its window admits. The published code gives the
-//!   first path everything before the second joins, and leaves it there if both prove alike.
+//! * Nothing is assigned ahead while only one path is usable. The same holds while a usable path is
+//!   unmeasured, in loss recovery, or a suspect: it timed out and has acknowledged nothing since,
+//!   while another path has. Then each path takes the segments that its window admits. The
+//!   published code gives the first path all data before the second path joins, and leaves it there
+//!   if both prove alike.
 //! * An unmeasured path and a suspect go first.
-//! * The first round trip of a path is the first that the scheduler sees, and a clock tick (which makes paths alike, too) does not exist.
-//! * As many segments as arrive in the same round are assigned at once: their time is the same.
-//! * A path in loss recovery takes nothing, and keeps what waits there out of the plan.
+//! * The first round trip of a path is the first that the scheduler sees. There is no clock tick,
+//!   which also makes paths alike.
+//! * Segments that arrive in the same round have the same time, and are assigned at once.
+//! * A path in loss recovery takes nothing, and its queued segments stay out of the plan.
 //!
 //! # Progress
-//! It waits only for data, for the receiver's window, or, where nothing is assigned ahead, for room in a window. What is taken
-//! back is assigned at once, at the same opportunity, and planned anew once per opportunity.
+//! It waits only for data, for the receiver's window, or, where nothing is assigned ahead, for room
+//! in a window. Recalled segments are assigned at once, at the same opportunity, and planned once
+//! per opportunity.
 
 use super::lowest_rtt::LowestRtt;
 use super::opportunity::Opportunity;
@@ -42,32 +50,34 @@ use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
 /// The state of STTF.
 #[derive(Clone, Debug)]
 pub struct Sttf {
-    /// By how much, in thousandths of the smaller one, first round trips differ at least that are not alike.
+    /// The smallest difference of first round trips that are not alike, in thousandths of the
+    /// smaller one.
     alike: u64,
     /// The first round trips of the first two paths.
     first: [Option<(PathId, Duration)>; 2],
     suspects: Suspects,
     opportunity: Opportunity,
-    /// Paths whose queues are being taken back.
+    /// Paths whose queues are being recalled.
     recalls: u32,
 }
 
 /// One, in the unit of `alike`.
 const ONE: u64 = 1_000;
 
-/// The n-th segment that waits on a path, from here on: when it arrives, and how many arrive in the same round.
+/// The position after a number of queued segments on a path: the next arrival time, and the number
+/// of segments that arrive in the same round.
 #[derive(Clone, Copy, Debug)]
 struct Rounds {
-    /// Half round trips.
+    /// Half round trips until the arrival.
     halves: u64,
-    /// Segments that arrive in this round still.
+    /// Segments that can still arrive in this round.
     left: u64,
     window: u64,
     threshold: u64,
 }
 
 impl Rounds {
-    /// Of a path on which nothing waits.
+    /// Starts with an empty path queue.
     fn begin(path: &Path) -> Self {
         let left = u64::from(path.cwnd.saturating_sub(path.in_flight));
         let threshold = if path.ssthresh == u32::MAX { u64::MAX } else { u64::from(path.ssthresh) };
@@ -76,7 +86,7 @@ impl Rounds {
         rounds
     }
 
-    /// The first round with something left.
+    /// Moves to the first round with room.
     fn settle(&mut self) {
         while self.left == 0 {
             self.halves += 2;
@@ -89,7 +99,7 @@ impl Rounds {
         }
     }
 
-    /// So many segments more wait.
+    /// Adds `segments` queued segments.
     fn take(&mut self, mut segments: u64) {
         while segments > 0 {
             let here = segments.min(self.left);
@@ -101,7 +111,7 @@ impl Rounds {
 }
 
 impl Sttf {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "sttf",
         title: "Shortest transfer time first",
@@ -116,17 +126,17 @@ impl Sttf {
         }],
     };
 
-    /// With `alike` in thousandths.
+    /// Creates the state, with `alike` in thousandths.
     pub const fn new(alike: u64) -> Self {
         Self { alike, first: [None; 2], suspects: Suspects::NONE, opportunity: Opportunity::NEW, recalls: 0 }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         Self::new((parameters.number("alike") * ONE as f64 + 0.5) as u64)
     }
 
-    /// Notes first round trips; whether those of the first two paths are alike, if both are known.
+    /// Notes first round trips. True if those of the first two paths are known and alike.
     fn paths_are_alike(&mut self, paths: &[Path]) -> bool {
         for path in paths.iter().filter(|path| path.has_rtt()) {
             if self.first.iter().flatten().any(|&(id, _)| id == path.id) {
@@ -140,12 +150,13 @@ impl Sttf {
         more.saturating_mul(ONE) < less.saturating_mul(ONE + self.alike)
     }
 
-    /// True if something may wait on the path.
+    /// True if segments may wait on the path.
     fn plans(&self, path: &Path, paths: &[Path]) -> bool {
         !path.in_recovery && path.has_rtt() && !self.suspects.excludes(path, paths)
     }
 
-    /// The queues that would be of another length by more than a segment, as a set; all of them or none.
+    /// Returns all non-empty queues as a set, if the length of any queue would change by more than
+    /// a segment; otherwise the empty set.
     fn outdated(&self, paths: &[Path]) -> u32 {
         let mut planned = [0_u64; MAX_PATHS];
         let mut rounds = [None; MAX_PATHS];
@@ -170,7 +181,7 @@ impl Sttf {
     }
 }
 
-/// When what arrives in this round does, in nanoseconds from now.
+/// The time until the arrivals of this round, in nanoseconds.
 fn time(path: &Path, rounds: Rounds) -> u64 {
     path.latest_rtt.as_nanos().saturating_mul(rounds.halves) / 2
 }

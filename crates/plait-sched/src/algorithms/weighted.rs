@@ -1,28 +1,37 @@
-//! Weighted round-robin: the paths take turns of one segment, as often as their weights say.
+//! Weighted round-robin: the paths take turns of one segment, in proportion to their weights.
 //!
 //! # Source
-//! The tunnels of MLVPN (`wrr.c` of the public code), as of other devices that bond lines for SD-WAN: each tunnel has a counter and a weight
-//! in percent. A packet goes to the tunnel with the smallest counter, the first of equals; every counter above zero falls by 1, and the
-//! chosen tunnel's is set to 100/weight, the packets from one of its turns to the next. Here weights are those of the scenario's paths
-//! ([`Path::weight`], 1 where nobody said), and their sum is the 100 %.
+//! The tunnels of MLVPN (`wrr.c` of the public code); other devices that bond lines for SD-WAN do
+//! the same. Each tunnel has a counter and a weight in percent. A packet goes to the tunnel with
+//! the smallest counter, the first of equals. Then every counter above zero falls by 1, and the
+//! chosen tunnel's is set to 100/weight, the number of packets between two of its turns. Here the
+//! weights are those of the scenario's paths ([`Path::weight`], 1 unless set), and their sum is the
+//! 100 %.
 //!
 //! # Readings
-//! * `shares`, the default: the chosen path's counter is *raised* by 100/weight instead of set, and all counters fall, also below zero. So what is
-//!   left of a turn is not lost, and the shares are those of the weights. Counted in whole numbers, as a path's credit, which is minus its
-//!   counter times its weight: every open path earns its weight, the one with the most credit goes, and pays what all have earned.
-//! * `mlvpn`: set, as the code does. Counters are between −1 and 100/weight then, and weights of 60 and 40 % make equal shares: 100/60 and 100/40 are not
-//!   whole, and what is beyond is forgotten at each turn.
+//! * `shares`, the default: the chosen path's counter is *raised* by 100/weight instead of set, and
+//!   all counters fall, also below zero. So the fraction of a turn is not lost, and the shares are
+//!   those of the weights. The code counts whole numbers: a path's credit, which is minus its
+//!   counter times its weight. Every open path earns its weight. The path with the most credit gets
+//!   the turn, and pays the sum that all have earned.
+//! * `mlvpn`: the counter is set, as in the code. Counters then stay between −1 and 100/weight, and
+//!   weights of 60 and 40 % make equal shares: 100/60 and 100/40 are not whole, and each turn drops
+//!   the fraction.
 //!
 //! # Departures
-//! * MLVPN's tunnels have no congestion window: whose turn it is, sends. Here the turn is that of an open path. By `shares`, a path that is not
-//!   open earns nothing meanwhile, so it does not make up for what it missed; by `mlvpn` its counter falls on, and it has one turn at once when it
-//!   opens. Where windows and not the application limit what is sent, their sizes make the shares, whatever the weights.
-//! * By `shares`, a path that alone is open takes what its window lets out: it earns what it pays.
-//! * MLVPN's search begins with a smallest counter of 100, so it never sees a tunnel of less than 1 %; here it does.
+//! * MLVPN's tunnels have no congestion window: the tunnel whose turn it is sends. Here only open
+//!   paths have turns. By `shares`, a path that is not open earns nothing meanwhile, so it does not
+//!   make up for missed turns. By `mlvpn` its counter goes on falling, and it has one turn at once
+//!   when it opens. Where windows and not the application limit the sending, their sizes make the
+//!   shares, not the weights.
+//! * By `shares`, a path that alone is open takes as many segments as its window admits: it earns
+//!   as much as it pays.
+//! * MLVPN's search begins with a smallest counter of 100, so it never sees a tunnel of less than 1
+//!   %; here it does.
 //! * A weight of 0 counts as 1, one above 65 535 as 65 535.
 //!
 //! # Progress
-//! As round-robin: it waits only for data, for the receiver's window, or for room on any path.
+//! As in round-robin: it waits only for data, for the receiver's window, or for room on any path.
 
 use super::clip;
 use crate::decision::{Decision, Interest, Scheduler};
@@ -30,13 +39,13 @@ use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
 use crate::view::{Connection, MAX_PATHS, Path, PathSet, usable};
 
-/// What becomes of the rest of a turn.
+/// The treatment of the fraction of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reading {
-    /// It is kept: shares are those of the weights.
+    /// The fraction is kept: the shares are those of the weights.
     #[default]
     Shares,
-    /// It is forgotten, as in MLVPN's code.
+    /// The fraction is dropped, as in MLVPN's code.
     Mlvpn,
 }
 
@@ -49,7 +58,7 @@ pub struct Weighted {
 }
 
 impl Weighted {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "weighted",
         title: "Weighted round-robin",
@@ -65,17 +74,17 @@ impl Weighted {
         }],
     };
 
-    /// Nobody has had a turn.
+    /// Creates the state before any turn.
     pub const fn new(reading: Reading) -> Self {
         Self { reading, counts: [0; MAX_PATHS] }
     }
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         Self::new(if parameters.text("reading") == "mlvpn" { Reading::Mlvpn } else { Reading::Shares })
     }
 
-    /// The open path whose turn it is, of several.
+    /// Returns the open path whose turn it is, and updates the credits.
     fn turn_by_shares<'a>(&mut self, paths: &'a [Path], open: PathSet) -> Option<&'a Path> {
         let mut earned = 0;
         let mut most: Option<&Path> = None;
@@ -94,7 +103,8 @@ impl Weighted {
         most
     }
 
-    /// The open path whose turn it is. Counters are compared as fractions, whose denominators are the weights.
+    /// Returns the open path whose turn it is. Counters are compared as fractions with the weights
+    /// as denominators.
     fn turn_by_counters<'a>(&mut self, paths: &'a [Path], open: PathSet) -> Option<&'a Path> {
         let counts = &mut self.counts;
         let mut least: Option<&Path> = None;
@@ -125,7 +135,7 @@ impl Default for Weighted {
     }
 }
 
-/// A path's weight, as far as it counts.
+/// The weight of a path, within its bounds.
 fn weight(path: &Path) -> i64 {
     i64::from(path.weight.clamp(1, 65_535))
 }

@@ -1,28 +1,38 @@
-//! XLINK: lowest RTT, and copies of what is in flight where they pay.
+//! XLINK: lowest RTT, with copies of segments in flight where they help.
 //!
 //! # Source
-//! * `idle` and `deadline`: reinjection control of XQUIC, the implementation that XLINK's authors published: its *default* and its *deadline*.
-//! * `play-time`: Zheng et al., *XLINK: QoE-Driven Multi-Path QUIC Transport in Large-scale Video Services* (ACM SIGCOMM 2021), which copies while what the player has left
-//!   to play is short. Its rule is known to us second-hand.
+//! * `idle` and `deadline`: reinjection control of XQUIC, the implementation that XLINK's authors
+//!   published: its *default* and its *deadline*.
+//! * `play-time`: Zheng et al., *XLINK: QoE-Driven Multi-Path QUIC Transport in Large-scale Video
+//!   Services* (ACM SIGCOMM 2021), which copies while the player has little left to play. Its rule
+//!   is known to us second-hand.
 //!
 //! # Rule
-//! New data goes by lowest RTT. A copy goes to the open path of the lowest round-trip time that does not carry the segment, the oldest segment first, each once:
+//! New data goes by lowest RTT. A copy goes to the open path with the lowest round-trip time that
+//! does not carry the segment. The oldest segment comes first, and each is copied once:
 //!
-//! * `idle`: while the data queue is empty, of whatever is in flight;
-//! * `play-time`: so, but with Δ left to play only if Δ < T₁, or Δ ≤ T₂ and Δ is less than r + σ of some path with data in flight;
-//! * `deadline`: before anything new, of what was assigned max(min(1.1 · r_min, 500 ms), 20 ms) ago or earlier, r_min the lowest round-trip
-//!   time of the usable paths, and at once of what was sent on a path of the class *low*: r > 2 s, two timeouts in a row, or more than 30 % lost.
+//! * `idle`: any segment in flight, while the data queue is empty;
+//! * `play-time`: as `idle`, but with Δ left to play only if Δ < T₁, or if Δ ≤ T₂ and Δ is less
+//!   than r + σ of some path with data in flight;
+//! * `deadline`: before new data, segments assigned at least max(min(1.1 · r_min, 500 ms), 20 ms)
+//!   ago, where r_min is the lowest round-trip time of the usable paths. Segments sent on a path of
+//!   the class *low* (r > 2 s, two timeouts in a row, or more than 30 % lost) are copied at once.
 //!
 //! # Readings
-//! * What is left to play is the time until the earliest deadline of what is not wholly acknowledged ([`Connection::due`]). Where the application gives none, `play-time` is `idle`.
-//! * T₁ and T₂ are in milliseconds, and their defaults our own: those of the paper's study are known to us without their units. r + σ is the
-//!   smoothed round-trip time and its variation.
+//! * The time left to play is the time until the earliest deadline of the messages that are not
+//!   fully acknowledged ([`Connection::due`]). Where the application gives none, `play-time` is
+//!   `idle`.
+//! * T₁ and T₂ are in milliseconds, and their defaults our own: those of the paper's study are
+//!   known to us without their units. r + σ is the smoothed round-trip time and its variation.
 //!
 //! # Departures
-//! * XLINK puts copies before data of lower priority that waits, too; here the data queue has to be empty.
-//! * A loss rate is that of the whole connection, as the facts have it; XQUIC's is of two recent windows.
-//! * When a segment was sent is known by marks: to a sixteenth of that time, never too early. What retransmissions carry is as old as it was.
-//! * Where a path lacks a segment that was copied to a third one, it waits with copies until that is acknowledged. Of what is in flight, no more than 2048 segments from the oldest on are copied.
+//! * XLINK also puts copies before waiting data of lower priority; here the data queue has to be
+//!   empty.
+//! * A loss rate covers the whole connection, as in the facts; XQUIC's covers two recent windows.
+//! * The age of a segment is known by marks: to a sixteenth of that time, never too early. The age
+//!   of a retransmission is that of the original segment.
+//! * A path that lacks a segment that was copied to a third path makes no copies until that segment
+//!   is acknowledged. At most 2048 segments from the oldest in flight on are copied.
 //!
 //! # Progress
 //! It waits only for data or copies, for the receiver's window, or for room on any path.
@@ -38,10 +48,11 @@ use recent::Recent;
 mod marks;
 mod recent;
 
-/// What counts as old, between these two.
+/// The bounds of the age at which a segment is overdue.
 const OLDEST: Duration = Duration::from_millis(500);
 const YOUNGEST: Duration = Duration::from_millis(20);
-/// A path of the class *low*: slower than this, so many timeouts in a row, or more lost than this.
+/// A path of the class *low* has a larger round-trip time, this many timeouts in a row, or a larger
+/// loss rate.
 const LOW_RTT: Duration = Duration::from_secs(2);
 const LOW_TIMEOUTS: u8 = 2;
 const LOW_LOSS_PPM: u32 = 300_000;
@@ -60,16 +71,16 @@ pub struct Xlink {
     /// T₁ and T₂.
     short: Duration,
     long: Duration,
-    /// What was copied, and what is to be copied whatever its age.
+    /// Copied segments, and segments to copy at any age.
     copied: Recent,
     pressing: Recent,
     marks: Marks,
-    /// Timeouts of a path since something was acknowledged there.
+    /// Timeouts of a path since its last acknowledgement.
     timeouts: [u8; MAX_PATHS],
 }
 
 impl Xlink {
-    /// What the registry says about it.
+    /// The description in the registry.
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "xlink",
         title: "XLINK",
@@ -99,7 +110,7 @@ impl Xlink {
         ],
     };
 
-    /// From checked parameters.
+    /// Builds the scheduler from checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         let mode = match parameters.text("mode") {
             "deadline" => Mode::Deadline,
@@ -122,7 +133,8 @@ impl Xlink {
         }
     }
 
-    /// The oldest segment that an open path lacks and nobody copied, and the fastest such path.
+    /// The oldest segment that an open path lacks and that was not copied, and the fastest such
+    /// path.
     fn candidate<'a>(&self, connection: &Connection, paths: &'a [Path]) -> Option<(u64, &'a Path)> {
         let oldest = connection.oldest_unacked?.segment;
         let lacking = |path: &Path| {
@@ -140,7 +152,7 @@ impl Xlink {
         Decision::Reinject { path: path.id, segment }
     }
 
-    /// Whether so little is left to play that copies pay.
+    /// Whether so little is left to play that copies help.
     fn plays_soon(&self, now: Time, connection: &Connection, paths: &[Path]) -> bool {
         let Some(due) = connection.due.filter(|_| self.mode == Mode::PlayTime) else { return true };
         let left = due.since(now);
@@ -155,7 +167,7 @@ impl Xlink {
     }
 }
 
-/// max(min(1.1 · r_min, 500 ms), 20 ms), as far as anything was measured.
+/// max(min(1.1 · r_min, 500 ms), 20 ms), as far as paths are measured.
 fn overdue(paths: &[Path]) -> Duration {
     let least = usable(paths).filter(|path| path.has_rtt()).map(|path| path.srtt).min();
     let longer = least.map_or(OLDEST, |srtt| srtt + Duration::from_nanos(srtt.as_nanos() / 10));

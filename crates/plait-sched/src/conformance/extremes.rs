@@ -1,4 +1,5 @@
-//! Facts of all sizes, drawn at random: what the model engine never shows, arithmetic must bear all the same.
+//! Random facts of all sizes, beyond those of the model engine: the arithmetic must handle them
+//! too.
 
 use std::vec::Vec;
 
@@ -8,7 +9,7 @@ use crate::{
     Time,
 };
 
-/// A scheduler is asked at most so often at one moment: the facts may be such that it would never wait.
+/// Decisions at one moment at most: with some facts a scheduler would never wait.
 const ASKED: u32 = 24;
 
 pub(super) struct Extremes {
@@ -18,14 +19,14 @@ pub(super) struct Extremes {
     /// Times are below 2^`scale` ns: where they are a few nanoseconds, many are equal.
     scale: u64,
     random: Random,
-    /// Of messages and what else came later: the rest is what it was without them.
+    /// For messages and later facts: the other facts stay as they were without them.
     later: Random,
 }
 
 impl Extremes {
     pub(super) fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
-        // Few paths are steady together more often.
+        // With few paths, all of them are steady at once more often.
         let count = if random.one_in(2) { random.between(2, 3) } else { random.between(1, 8) };
         let paths = (0..count).map(|id| Path::new(PathId(id as u8), 1460)).collect();
         let scale = [4, 12, 40, 52][random.between(0, 3) as usize];
@@ -44,7 +45,7 @@ impl Extremes {
         extremes
     }
 
-    /// Something changes, something happens, and the scheduler is asked until it waits.
+    /// Changes facts, reports events, and asks the scheduler until it waits.
     pub(super) fn opportunity(&mut self, scheduler: &mut impl Scheduler) {
         self.change();
         for _ in 0..self.random.between(0, 4) {
@@ -60,7 +61,7 @@ impl Extremes {
                 break;
             }
             self.carry_out(decision);
-            // Facts change in the midst of an opportunity too, and nobody tells of it.
+            // Facts also change within an opportunity, without an event.
             if self.random.one_in(16) {
                 self.change();
             }
@@ -83,7 +84,7 @@ impl Extremes {
         Duration::from_nanos(self.number(self.scale))
     }
 
-    /// One fact in four is drawn anew.
+    /// Draws one fact in four again.
     fn change(&mut self) {
         if self.random.one_in(2) {
             let passed = self.time();
@@ -127,7 +128,7 @@ impl Extremes {
             path.ssthresh = if self.random.one_in(4) { u32::MAX } else { self.amount(4) };
         }
         if self.random.one_in(4) {
-            // Around the window is where things happen.
+            // The interesting cases are close to the window.
             path.in_flight = self.random.between(0, u64::from(path.cwnd) + 2) as u32;
         }
         if self.random.one_in(4) {
@@ -186,7 +187,7 @@ impl Extremes {
         }
         if self.random.one_in(4) {
             let path = self.path();
-            // What only a path that is gone carried, no path carries.
+            // A segment whose only carriers are gone has no carrier.
             let carried = PathSet(self.random.between(0, (1 << self.paths.len()) - 1) as u32);
             let oldest = Outstanding { segment: self.number(2), path, carried };
             self.connection.oldest_unacked = (!self.random.one_in(8)).then_some(oldest);
@@ -240,7 +241,7 @@ impl Extremes {
             },
             8 => Event::Acked { path, segments: self.amount(8), rtt: None },
             _ => {
-                // Around a tenth off the last one.
+                // Within about a tenth of the last sample.
                 let last = self.paths[path.index()].latest_rtt.as_nanos();
                 let sample = if self.random.one_in(8) {
                     self.number(self.scale)
@@ -254,7 +255,7 @@ impl Extremes {
         }
     }
 
-    /// Roughly what an engine does.
+    /// Carries out a decision roughly as an engine does.
     fn carry_out(&mut self, decision: Decision) {
         let connection = &mut self.connection;
         match decision {

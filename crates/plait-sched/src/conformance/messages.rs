@@ -6,30 +6,30 @@ use std::vec::Vec;
 use super::random::Random;
 use crate::{Capabilities, Duration, Message, Time};
 
-/// A message that is not wholly assigned.
+/// A message that is not fully assigned.
 struct Writing {
     number: usize,
     left: u64,
 }
 
-/// What became of a message.
+/// The delivery state of a message.
 struct Fate {
     deadline: Option<Time>,
-    /// Segments of it that have not been delivered.
+    /// Segments of the message that have not been delivered.
     undelivered: u64,
 }
 
 pub(super) struct Messages {
     waiting: VecDeque<Writing>,
     all: Vec<Fate>,
-    /// By segment.
+    /// The message of each segment.
     message_of: Vec<usize>,
     deadlines: BTreeSet<(Time, usize)>,
     uncut: u64,
-    /// Others are shown nothing.
+    /// False for schedulers that do not need messages: they see none.
     shown: bool,
     shortest_first: bool,
-    /// Of its own, so that whatever else happens is the same without messages.
+    /// A separate generator, so that all other events are the same without messages.
     random: Random,
 }
 
@@ -47,13 +47,13 @@ impl Messages {
         }
     }
 
-    /// So many segments are written, as messages of up to 30.
+    /// Writes `segments` segments, as messages of up to 30.
     pub(super) fn write(&mut self, now: Time, segments: u64) {
         self.uncut += segments;
         let mut left = segments;
         while left > 0 {
             let (size, number) = (self.random.between(1, 30).min(left), self.all.len());
-            // Some have passed, as they do where more is written than paths carry.
+            // Some deadlines have passed, as when the application writes more than the paths carry.
             let deadline = now + Duration::from_millis(self.random.between(0, 500));
             let deadline = self.random.one_in(2).then_some(deadline);
             self.deadlines.extend(deadline.map(|deadline| (deadline, number)));
@@ -66,12 +66,12 @@ impl Messages {
         }
     }
 
-    /// Segments that were never assigned.
+    /// Number of segments that were never assigned.
     pub(super) const fn uncut(&self) -> u64 {
         self.uncut
     }
 
-    /// The next segment gets its number.
+    /// Gives the next segment its number.
     pub(super) fn cut(&mut self) -> u64 {
         let head = self.waiting.front_mut().expect("the amount was checked");
         (head.left, self.uncut) = (head.left - 1, self.uncut - 1);
@@ -93,7 +93,7 @@ impl Messages {
         }
     }
 
-    /// The segment was delivered in order.
+    /// Records that the segment was delivered in order.
     pub(super) fn delivered(&mut self, segment: u64) {
         let number = self.message_of[segment as usize];
         let fate = &mut self.all[number];
@@ -103,7 +103,7 @@ impl Messages {
         }
     }
 
-    /// The message of the next segment, the streams that wait, the earliest deadline.
+    /// The message of the next segment, the number of waiting streams, and the earliest deadline.
     pub(super) fn facts(&self, recalled: &BTreeSet<u64>) -> (Option<Message>, u32, Option<Time>) {
         if !self.shown {
             return (None, 0, None);

@@ -1,7 +1,8 @@
-//! Does a scheduler keep the rules that every engine relies on?
+//! Checks whether a scheduler keeps the rules on which every engine relies.
 //!
-//! [`check`] drives it through random situations in a model engine (paths that fail and return, time-outs, losses,
-//! tiny windows, unmeasured and backup paths, data that trickles in) and stops at the first broken [`Rule`].
+//! [`check`] drives a scheduler through random situations in a model engine: paths that fail and
+//! return, timeouts, losses, tiny windows, unmeasured and backup paths, data that trickles in. It
+//! stops at the first broken [`Rule`].
 //!
 //! ```
 //! use plait_sched::conformance::{Options, check};
@@ -12,8 +13,9 @@
 //! assert_eq!(report.cases, 20);
 //! ```
 //!
-//! [`record`] shows every call of such a case with its answer, and [`record_extremes`] calls with facts that no engine
-//! ever has together: with them a translation of a scheduler is held against the original.
+//! [`record`] shows every call of such a case with its answer. [`record_extremes`] shows calls with
+//! combinations of facts that no engine ever has; translations of a scheduler are compared with the
+//! original by them.
 
 mod extremes;
 mod messages;
@@ -31,7 +33,7 @@ use std::vec::Vec;
 
 use crate::{Connection, Decision, Path, Scheduler, Time};
 
-/// What a scheduler must, or must not do.
+/// A rule for schedulers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Rule {
@@ -43,28 +45,30 @@ pub enum Rule {
     SomeSegments,
     /// Assign no more than the data queue holds.
     EnoughData,
-    /// Assign only what the path and the receiver's window admit at once, unless `assign_ahead` is declared.
+    /// Assign only as many segments as the path and the receiver's window admit at once, unless
+    /// `assign_ahead` is declared.
     WithinWindow,
-    /// Do only what was declared in `needs`.
+    /// Use only capabilities that were declared in `needs`.
     Declared,
-    /// Recall only queues that hold something.
+    /// Recall only queues that are not empty.
     FullQueue,
     /// Limit a path to one segment at least.
     OpenLimit,
-    /// Reinject only segments that were sent and not delivered yet, on open paths, and the oldest one only where it is not
-    /// carried already.
+    /// Reinject only segments that were sent and not delivered yet, on open paths, and the oldest
+    /// one only on paths that do not carry it.
     UsefulCopy,
     /// Answer `Wait` after a bounded number of decisions.
     Ends,
     /// Wait until a moment in the future, if one is given.
     FutureWait,
-    /// Assign something if nothing is under way and something could be sent.
+    /// Assign something if nothing is in flight or queued and something could be sent.
     Progress,
     /// Bring all data to the receiver once the paths work.
     Delivery,
-    /// Wait where no path has room, if it says that it does so (`waits_without_room`).
+    /// Wait while no path has room, if the scheduler promises that (`waits_without_room`).
     Rests,
-    /// Give the same answers to the same calls, asked or not where it says that it waits.
+    /// Give the same answers to the same calls, whether or not the engine also asks where the
+    /// scheduler promises to wait.
     Repeatable,
     /// Allocate nothing while deciding.
     NoAllocation,
@@ -103,17 +107,18 @@ impl Rule {
     }
 }
 
-/// How much to check.
+/// The extent of a check.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
-    /// Reads a counter of the allocations of this thread or process; without one that rule is not checked.
+    /// Reads a counter of the allocations of this thread or process. Without a counter that rule is
+    /// not checked.
     pub allocations: Option<&'a dyn Fn() -> u64>,
-    /// How many random cases.
+    /// Number of random cases.
     pub cases: u32,
     /// The seed of the first case; the next ones count up from it.
     pub seed: u64,
-    /// The segments of a case at most. Beyond 200, congestion windows and the receiver's window grow with them: what a scheduler
-    /// decides once per segment shows then.
+    /// Segments of a case at most. Beyond 200, congestion windows and the receiver's window grow
+    /// with them, which shows the cost of decisions per segment.
     pub segments: u64,
 }
 
@@ -131,17 +136,17 @@ impl fmt::Debug for Options<'_> {
     }
 }
 
-/// What was done, if no rule was broken.
+/// Statistics of a check without a broken rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// Random cases.
+    /// Number of random cases.
     pub cases: u32,
-    /// Moments at which something happened.
+    /// Number of moments with an event.
     pub steps: u64,
-    /// Decisions, waits included.
+    /// Number of decisions, waits included.
     pub decisions: u64,
-    /// Segments delivered.
+    /// Number of delivered segments.
     pub segments: u64,
 }
 
@@ -155,7 +160,7 @@ pub struct Failure {
     pub rule: Rule,
     /// The seed of the case: `Options { seed, cases: 1, .. }` repeats it.
     pub seed: u64,
-    /// How many moments into the case.
+    /// Number of moments since the beginning of the case.
     pub step: u64,
     /// The time.
     pub now: Time,
@@ -163,7 +168,7 @@ pub struct Failure {
     pub connection: Connection,
     /// The facts of the paths.
     pub paths: Vec<Path>,
-    /// What it answered last, if it did.
+    /// The last answer of the scheduler, if any.
     pub decision: Option<Decision>,
 }
 
@@ -188,7 +193,7 @@ impl fmt::Display for Failure {
 
 impl core::error::Error for Failure {}
 
-/// Checks the scheduler that `make` makes: each case with two fresh ones, which must agree.
+/// Checks the schedulers that `make` builds. Each case uses two new ones, which must agree.
 pub fn check(
     name: &str,
     make: &mut dyn FnMut() -> Box<dyn Scheduler>,

@@ -1,7 +1,8 @@
-//! A small engine in virtual time: enough of a transport to meet every situation, nothing of its cost.
+//! A small engine in virtual time: enough of a transport to meet every situation, without its cost.
 //!
-//! The receiver's window is a credit of segments sent and not yet delivered in order; like SCTP's it always lets one
-//! segment out when nothing is in flight. Lost segments are sent again by the engine, on any path with room.
+//! The receiver's window is a credit of segments sent and not yet delivered in order. Like SCTP's
+//! it always admits one segment when nothing is in flight. The engine retransmits lost segments on
+//! any path with room.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::vec::Vec;
@@ -10,11 +11,11 @@ use super::messages::Messages;
 use super::random::Random;
 use crate::{Capabilities, Connection, Duration, Event, Outstanding, Path, PathId, PathSet, PathState, Time};
 
-/// A copy of a segment on its way.
+/// A copy of a segment in flight.
 struct CopyInFlight {
     segment: u64,
     sent: Time,
-    /// When its acknowledgement, or the news of its loss, arrives.
+    /// The arrival time of its acknowledgement, or of the report of its loss.
     news: Time,
     lost: bool,
 }
@@ -25,47 +26,47 @@ struct Lane {
     rtt: Duration,
 }
 
-/// The segments of a case at most, where nothing else is asked for.
+/// Segments of a case at most, by default.
 pub(super) const FEW: u64 = 200;
 
 pub(super) struct Model {
     pub(super) now: Time,
     pub(super) paths: Vec<Path>,
-    /// What happened and has not been told to the scheduler.
+    /// Events not yet reported to the scheduler.
     pub(super) events: Vec<Event>,
     lanes: Vec<Lane>,
     random: Random,
-    /// Numbers from 0; `total` segments will be written, `written` have been.
+    /// Segments are numbered from 0: `total` will be written, `written` have been.
     total: u64,
     written: u64,
-    /// Not assigned any more: they return to their place in the order.
+    /// Recalled segments, which return to their place in the order.
     recalled: BTreeSet<u64>,
-    /// What was never assigned, and which message each segment is of.
+    /// Data that was never assigned, and the message of each segment.
     messages: Messages,
-    /// Lost, to be sent again.
+    /// Lost segments that wait for retransmission.
     lost: BTreeSet<u64>,
-    /// Sent at least once, and acknowledged, by number.
+    /// Whether each segment was sent at least once, and whether it is acknowledged, by number.
     sent: Vec<bool>,
     acked: Vec<bool>,
-    /// All below have been delivered in order.
+    /// All segments below this number have been delivered in order.
     delivered: u64,
     window: u64,
     /// The largest congestion window.
     largest: u32,
-    /// How many segments were sent at least once.
+    /// Number of segments that were sent at least once.
     ever_sent: u64,
-    /// The first segment beyond all that were ever sent.
+    /// One more than the largest number that was ever sent.
     sent_end: u64,
     /// The paths on which each segment is in flight.
     carriers: Vec<PathSet>,
-    /// What paths do not carry is told.
+    /// Whether the facts include [`Path::uncarried`].
     tells_uncarried: bool,
-    /// Paths fail and packets are lost, until the calm.
+    /// True after the end of path failures and losses.
     calm: bool,
 }
 
 impl Model {
-    /// With at most so many segments. More than [`FEW`] come with windows to match.
+    /// Creates a model with at most `most` segments. More than [`FEW`] come with windows to match.
     pub(super) fn new(seed: u64, most: u64, needs: Capabilities) -> Self {
         let mut random = Random::new(seed);
         let total = random.between(if most > FEW { most / 2 } else { 1 }, most);
@@ -133,7 +134,7 @@ impl Model {
         self.delivered == self.total
     }
 
-    /// True if the sender has nothing on the way and nothing that it will send by itself.
+    /// True if the sender has nothing in flight and nothing that it will send by itself.
     pub(super) fn is_idle(&self) -> bool {
         self.lost.is_empty() && self.lanes.iter().all(|lane| lane.flight.is_empty() && lane.queue.is_empty())
     }
@@ -188,7 +189,7 @@ impl Model {
         self.update();
     }
 
-    /// The message at the head of the data queue goes behind the others.
+    /// Moves the message at the head of the data queue behind the others.
     pub(super) fn defer(&mut self) {
         if self.recalled.is_empty() {
             self.messages.defer();
@@ -200,7 +201,7 @@ impl Model {
         self.transmit();
     }
 
-    /// A copy, unless it would be of no use.
+    /// Sends a copy, unless it would be useless.
     pub(super) fn reinject(&mut self, path: PathId, segment: u64) {
         if !self.acked[segment as usize] && !self.carries(path, segment) && !self.lost.contains(&segment) {
             self.send(path.index(), segment);
@@ -213,7 +214,7 @@ impl Model {
         path.cwnd = (path.cwnd / 2).max(1);
     }
 
-    /// From now on every path works, nothing is lost, and all data has been written.
+    /// From now on every path works, no packet is lost, and all data has been written.
     pub(super) fn calm(&mut self) {
         self.calm = true;
         for (i, path) in self.paths.iter_mut().enumerate() {
@@ -227,7 +228,7 @@ impl Model {
         self.transmit();
     }
 
-    /// Time passes until something happens, or `until`; false if nothing ever will.
+    /// Lets time pass until the next event, or until `until`. False if no event will ever happen.
     pub(super) fn step(&mut self, until: Option<Time>) -> bool {
         let news = self.lanes.iter().flat_map(|lane| &lane.flight).map(|packet| packet.news).min();
         let next = news.into_iter().chain(until).min();
@@ -262,7 +263,7 @@ impl Model {
         self.carriers.resize(self.written as usize, PathSet::EMPTY);
     }
 
-    /// News of the packets of a path.
+    /// Processes the acknowledgements and losses of a path.
     fn hear(&mut self, i: usize) {
         let now = self.now;
         let (heard, flight): (Vec<_>, Vec<_>) =
@@ -313,7 +314,7 @@ impl Model {
         }
     }
 
-    /// Something unpleasant, now and then.
+    /// Causes a disturbance now and then.
     fn disturb(&mut self) {
         let i = self.random.between(0, self.lanes.len() as u64 - 1) as usize;
         let id = self.paths[i].id;
@@ -347,7 +348,7 @@ impl Model {
         }
     }
 
-    /// Gives up what is in flight on a path.
+    /// Gives up all segments in flight on a path.
     fn abandon(&mut self, i: usize) {
         let flight = core::mem::take(&mut self.lanes[i].flight);
         flight.iter().for_each(|packet| self.carriers[packet.segment as usize].remove(PathId(i as u8)));
@@ -355,7 +356,7 @@ impl Model {
         self.lose(flight.into_iter().map(|packet| packet.segment).collect());
     }
 
-    /// Sends what the windows admit: what was lost first, then the queues.
+    /// Sends as many segments as the windows admit: lost ones first, then the queues.
     fn transmit(&mut self) {
         for i in 0..self.lanes.len() {
             if !self.paths[i].is_usable() {
@@ -380,7 +381,8 @@ impl Model {
     fn send(&mut self, i: usize, segment: u64) {
         let lost = !self.calm && self.random.one_in(10);
         let news = self.now + self.lanes[i].rtt + Duration::from_micros(self.random.between(0, 2_000));
-        // With many under way, news come together: each moment costs a look at all.
+        // With many segments in flight, reports arrive together, because each moment costs a walk
+        // over all of them.
         let news = if self.largest > 64 {
             Time::ZERO + Duration::from_millis(news.as_nanos() / 1_000_000 + 1)
         } else {
@@ -394,7 +396,7 @@ impl Model {
         self.events.push(Event::Sent { path: self.paths[i].id, segment, retransmission });
     }
 
-    /// The oldest segment that is in flight, and not on this path.
+    /// The oldest segment in flight that this path does not carry.
     fn uncarried(&self, i: usize) -> Option<u64> {
         let lacks = |&segment: &u64| {
             let carriers = self.carriers[segment as usize];
@@ -418,7 +420,7 @@ fn measure(path: &mut Path, sample: Duration) {
     path.srtt = if path.has_rtt() { (path.srtt * 7 + sample) / 8 } else { sample };
     path.rttvar = path.srtt / 4;
     path.latest_rtt = sample;
-    // On every other path the answers took another way back, up to twice as fast.
+    // On every other path the acknowledgements came back over another path, up to twice as fast.
     let own = if path.id.0 % 2 == 1 { sample * 2 } else { sample };
     path.own_rtt = if path.own_rtt.is_zero() { own } else { (path.own_rtt * 7 + own) / 8 };
     path.min_rtt = if path.min_rtt.is_zero() { own } else { path.min_rtt.min(own) };

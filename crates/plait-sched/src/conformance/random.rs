@@ -1,4 +1,4 @@
-//! A small random generator of our own: the same cases on every machine, for ever.
+//! A small random generator of our own: the same cases on every machine, forever.
 
 /// Xorshift64*, started through SplitMix64 so that neighbouring seeds give unrelated sequences.
 #[derive(Clone, Debug)]
@@ -20,7 +20,8 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// A number from `low` to `high`, both included. The slight bias of the remainder does not matter here.
+    /// A number from `low` to `high`, both included. The slight bias of the remainder does not
+    /// matter here.
     pub(super) fn between(&mut self, low: u64, high: u64) -> u64 {
         low + (self.next() >> 16) % (high - low + 1)
     }

@@ -1,4 +1,4 @@
-//! Calls of a scheduler and its answers, as they are made.
+//! Records of a scheduler's calls and answers.
 
 use std::boxed::Box;
 
@@ -7,16 +7,16 @@ use super::run::Run;
 use super::{Failure, Report};
 use crate::{Capabilities, Connection, Decision, Event, Path, Scheduler, Time};
 
-/// What a scheduler was called for.
+/// A call of a scheduler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// It was told of an event.
+    /// The report of an event.
     Event(Event),
-    /// It was asked.
+    /// A question.
     Decide {
         /// The time.
         now: Time,
-        /// What it answered.
+        /// The answer.
         decision: Decision,
     },
 }
@@ -32,7 +32,8 @@ pub struct Record<'a> {
     pub paths: &'a [Path],
 }
 
-/// Drives the scheduler that `make` makes through the case of one seed, as [`super::check`] does, and shows every call.
+/// Drives the scheduler that `make` builds through the case of one seed, as [`super::check`] does,
+/// and shows every call.
 pub fn record(
     name: &str,
     make: &mut dyn FnMut() -> Box<dyn Scheduler>,
@@ -46,8 +47,9 @@ pub fn record(
     Ok(report)
 }
 
-/// Shows so many opportunities with facts drawn at random: all sizes that times and amounts can have, in combinations
-/// that no engine ever has. Only the arithmetic is held to be right then, and no rule is checked.
+/// Shows `opportunities` opportunities with facts drawn at random. They cover all sizes of times
+/// and amounts, in combinations that no engine ever has. They test only the arithmetic; no rule is
+/// checked.
 pub fn record_extremes(
     scheduler: Box<dyn Scheduler>,
     seed: u64,
@@ -61,7 +63,7 @@ pub fn record_extremes(
     }
 }
 
-/// A scheduler whose calls are shown.
+/// A scheduler that shows its calls.
 struct Recorder<'a> {
     scheduler: Box<dyn Scheduler>,
     observer: &'a mut dyn FnMut(&Record<'_>),
@@ -83,5 +85,5 @@ impl Scheduler for Recorder<'_> {
         self.scheduler.needs()
     }
 
-    // The records are of all calls that an engine may make: kernels know nothing of interests.
+    // All calls that an engine may make are recorded: kernels do not know interests.
 }

@@ -1,4 +1,4 @@
-//! One case: a scheduler in the model engine, and the judge beside it.
+//! One case: a scheduler in the model engine, and the check of its decisions.
 
 use core::panic::AssertUnwindSafe;
 use std::borrow::ToOwned;
@@ -9,10 +9,10 @@ use super::model::Model;
 use super::{Failure, Report, Rule};
 use crate::{Capabilities, Connection, Decision, Event, Path, PathId, Scheduler, Time, usable};
 
-/// Moments of trouble before the paths calm down.
+/// Number of disturbed moments before the paths calm down.
 const TROUBLE: u64 = 150;
 
-/// Decisions at one moment after which the transports give a scheduler up.
+/// Number of decisions at one moment after which the transports give up a scheduler.
 const MOST_DECISIONS: u64 = 1 << 16;
 
 pub(super) struct Run<'a> {
@@ -67,7 +67,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// One opportunity: decisions until the answer is to wait, or there is nothing to decide about.
+    /// One opportunity: decisions until the answer is to wait, or nothing is left to decide about.
     fn ask(&mut self) -> Verdict<Option<Time>> {
         self.tell()?;
         let idle = self.model.is_idle();
@@ -75,14 +75,14 @@ impl<'a> Run<'a> {
         let queued: u64 = self.model.paths.iter().map(|path| u64::from(path.queued)).sum();
         let mut left = 2 * (self.model.connection().unassigned + queued) + 16 * self.model.paths.len() as u64;
         if self.needs.reinject {
-            // Every path may copy all that was sent and is sent meanwhile.
+            // Every path may copy all segments that were sent or are sent meanwhile.
             left += self.model.paths.len() as u64 * self.model.total();
         }
         if self.needs.messages {
-            // Every stream may be looked at before each decision.
+            // Every stream may be examined before each decision.
             left *= 1 + u64::from(self.model.connection().streams);
         }
-        // No engine asks for ever.
+        // No engine asks forever.
         left = left.min(MOST_DECISIONS);
         while self.is_asked() {
             let connection = self.model.connection();
@@ -115,7 +115,8 @@ impl<'a> Run<'a> {
         Ok(None)
     }
 
-    /// There may be something to copy or to take back when there is nothing to assign, and the transports ask then too.
+    /// Copies and recalls may be possible when there is nothing to assign. The transports ask then
+    /// too.
     fn is_asked(&self) -> bool {
         let recallable = || self.model.paths.iter().any(|path| path.queued > 0);
         self.model.connection().unassigned > 0 || self.needs.reinject || (self.needs.recall && recallable())
@@ -132,7 +133,8 @@ impl<'a> Run<'a> {
             return Err(self.failure(Rule::NoAllocation, Some(decision)));
         }
         if self.scheduler.waits_without_room() && paths.iter().all(|path| path.room() == 0) {
-            // Nobody need ask then, and the twin is not asked: what it answers later tells whether that matters.
+            // An engine need not ask then, so the twin is not asked. Its later answers show whether
+            // that matters.
             return if decision == Decision::WAIT {
                 Ok(decision)
             } else {
@@ -146,7 +148,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Tells both schedulers what happened.
+    /// Reports the events to both schedulers.
     fn tell(&mut self) -> Verdict<()> {
         let events = core::mem::take(&mut self.model.events);
         let connection = self.model.connection();
@@ -186,7 +188,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The rules that a single decision can break.
+/// Checks the rules that a single decision can break.
 fn judge(
     model: &Model,
     needs: Capabilities,

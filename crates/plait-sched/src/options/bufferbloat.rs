@@ -1,22 +1,24 @@
-//! Bufferbloat mitigation (BM): a path whose round-trip time has grown, because a queue has, is given less.
+//! Bufferbloat mitigation (BM): limits the data in flight on a path whose round-trip time has grown
+//! because of a queue.
 //!
 //! # Source
-//! Ferlin-Oliveira et al., *Tackling the Challenge of Bufferbloat in Multi-Path Transport over Heterogeneous Wireless
-//! Networks* (IEEE IWQoS 2014), as evaluated by Paasch et al., *Experimental Evaluation of Multipath TCP Schedulers*
-//! (ACM CSWS 2014): what may be in flight on path i is
-//! λ · (smallest srtt_i so far / srtt_i) · cwnd_i, if that is less than cwnd_i; λ = 3.
+//! Ferlin-Oliveira et al., *Tackling the Challenge of Bufferbloat in Multi-Path Transport over
+//! Heterogeneous Wireless Networks* (IEEE IWQoS 2014), as evaluated by Paasch et al., *Experimental
+//! Evaluation of Multipath TCP Schedulers* (ACM CSWS 2014). The data in flight on path i is limited
+//! to λ · (smallest srtt_i so far / srtt_i) · cwnd_i, if that is less than cwnd_i; λ = 3.
 //!
 //! # Readings
-//! The formula of the evaluation, λ · (min srtt_i / srtt_i) · cwnd_i, does not say over what the minimum is taken. It is
-//! read as the smallest that path i itself has had so far. Over the paths it would cap a path for being long, not for
-//! having a queue: one with more than λ times the round trip of the shortest would lose a part of its window at rest.
+//! The formula of the evaluation, λ · (min srtt_i / srtt_i) · cwnd_i, does not name the set of the
+//! minimum. Here it is the smallest value that path i itself has had so far. A minimum over all
+//! paths would cap a path for its length, not for its queue: a path with more than λ times the
+//! round-trip time of the shortest path would lose a part of its window even without a queue.
 //!
 //! # Departures
-//! * At least one segment.
-//! * The congestion control keeps its window; the cap is a limit beside it ([`Decision::Limit`]), the smaller of it and
-//!   of what the scheduler itself sets. The scheduler sees the capped window as the path's window: else it would give a
-//!   path segments that then wait in its queue.
-//! * The smallest value is kept for ever: after a change of route to a longer one the cap is too small.
+//! * The limit is at least one segment.
+//! * The congestion control keeps its window. The cap is a separate limit ([`Decision::Limit`]):
+//!   the smaller of the cap and of the scheduler's own limit. The scheduler sees the capped window
+//!   as the path's window; otherwise it would give a path segments that then wait in its queue.
+//! * The smallest value never expires: after a change to a longer route the cap is too small.
 
 use crate::decision::{Decision, Event};
 use crate::view::{MAX_PATHS, Path, PathId};
@@ -29,14 +31,15 @@ const UNIT: f64 = 1_000_000.0;
 pub struct Mitigation {
     /// λ in millionths.
     lambda: u64,
-    /// The smallest smoothed round-trip time of each path, in nanoseconds; `u64::MAX` before the first.
+    /// The smallest smoothed round-trip time of each path, in nanoseconds; `u64::MAX` before the
+    /// first.
     smallest: [u64; MAX_PATHS],
-    /// What the scheduler itself limits each path to.
+    /// The limit that the scheduler itself set for each path.
     limits: [u32; MAX_PATHS],
 }
 
 impl Mitigation {
-    /// With the given λ; less than 1 counts as 1, more than a thousand as a thousand.
+    /// Creates the mitigation with the given λ, clamped to the range from 1 to 1000.
     pub const fn new(lambda: f64) -> Self {
         let lambda = (lambda.clamp(1.0, 1_000.0) * UNIT + 0.5) as u64;
         Self { lambda, smallest: [u64::MAX; MAX_PATHS], limits: [u32::MAX; MAX_PATHS] }
@@ -57,10 +60,11 @@ impl Mitigation {
         }
     }
 
-    /// What may be in flight on the path; `u32::MAX` if its window is not capped.
+    /// Largest number of segments in flight on the path; `u32::MAX` if its window is not capped.
     fn cap(&self, path: &Path) -> u32 {
         let (srtt, smallest) = (path.srtt.as_nanos(), self.smallest[path.id.index()]);
-        // Not grown, or not measured. This spares most paths the division.
+        // The round-trip time has not grown, or is not measured. This check spares most paths the
+        // division.
         if smallest >= srtt {
             return u32::MAX;
         }
@@ -74,12 +78,12 @@ impl Mitigation {
         self.cap(path) < u32::MAX
     }
 
-    /// The limit that is to hold: the smaller of the cap and of what the scheduler set.
+    /// Returns the limit that must hold: the smaller of the cap and of the scheduler's limit.
     pub(super) fn limit(&self, path: &Path) -> u32 {
         self.cap(path).min(self.limits[path.id.index()])
     }
 
-    /// The next limit that is not as it should be.
+    /// Returns the first limit that has to change, and notes the round-trip times of all paths.
     pub(super) fn decide(&mut self, paths: &[Path]) -> Option<Decision> {
         let mut wrong = None;
         for path in paths.iter().take(MAX_PATHS) {
@@ -92,14 +96,14 @@ impl Mitigation {
         wrong
     }
 
-    /// The scheduler sets a limit.
+    /// Records a limit that the scheduler sets.
     pub(super) fn limited(&mut self, path: PathId, in_flight: u32) {
         if let Some(limit) = self.limits.get_mut(path.index()) {
             *limit = in_flight;
         }
     }
 
-    /// The path as the scheduler is to see it.
+    /// Returns the path as the scheduler sees it.
     pub(super) fn shown(&self, path: &Path) -> Path {
         Path { cwnd: self.cap(path).min(path.cwnd), limit: self.limits[path.id.index()], ..path.clone() }
     }

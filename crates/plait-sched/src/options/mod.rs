@@ -1,7 +1,8 @@
-//! Options that any scheduler can be given: they act around it, and it does not know of them.
+//! Options for any scheduler: they act around the scheduler, which does not know of them.
 //!
-//! [`WithOptions`] is a scheduler and its options. The built-in ones are made with them by name: every scheduler takes
-//! the parameters in [`OPTIONS`] beside its own, and `lowest-rtt+rp+bm` is short for two of them being true.
+//! [`WithOptions`] is a scheduler with its options. Built-in schedulers get options by name: every
+//! scheduler takes the parameters in [`OPTIONS`] besides its own, and `lowest-rtt+rp+bm` is short
+//! for two of them being true.
 
 mod bufferbloat;
 mod retransmission;
@@ -84,19 +85,20 @@ const RTT_ERROR: OptionInfo = OptionInfo {
 /// The parameters that every built-in scheduler takes.
 pub static OPTIONS: &[OptionInfo] = &[PENALIZATION, INTERVAL, MITIGATION, LAMBDA, RTT_ERROR];
 
-/// Which options a scheduler has; none by default.
+/// The options of a scheduler; none by default.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Retransmission and penalization.
     pub penalization: Option<Penalization>,
     /// Bufferbloat mitigation.
     pub mitigation: Option<Mitigation>,
-    /// Error of the round-trip times that are shown.
+    /// Error of the round-trip times that the scheduler sees.
     pub rtt_error: Option<RttError>,
 }
 
 impl Options {
-    /// From checked parameters, and from what the suffixes of the name make true.
+    /// Builds the options from checked parameters. `suffixed` tells whether the name has a suffix,
+    /// which makes its option true.
     pub(crate) fn from_parameters(parameters: &Parameters<'_>, suffixed: impl Fn(&str) -> bool) -> Self {
         let is_on = |option: &OptionInfo| {
             parameters.boolean(option.parameter.name) || option.suffix.is_some_and(&suffixed)
@@ -114,7 +116,7 @@ impl Options {
     }
 }
 
-/// The suffixes, as in `+rp+bm`.
+/// Writes the suffixes, as in `+rp+bm`.
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let suffixes =
@@ -139,12 +141,12 @@ impl fmt::Display for Options {
 pub struct WithOptions<S> {
     scheduler: S,
     options: Options,
-    /// There is an option: one look for schedulers without.
+    /// True if there is any option: the only check for schedulers without options.
     any: bool,
 }
 
 impl<S: Scheduler> WithOptions<S> {
-    /// `scheduler` with the given options.
+    /// Combines `scheduler` with the given options.
     pub const fn new(scheduler: S, options: Options) -> Self {
         let any =
             options.penalization.is_some() || options.mitigation.is_some() || options.rtt_error.is_some();
@@ -186,7 +188,8 @@ impl<S: Scheduler> WithOptions<S> {
             }
             return decision;
         }
-        // The facts are copied to the stack: the scheduler is to see the capped windows. Few paths are the rule.
+        // The facts are copied to the stack, because the scheduler must see the capped windows.
+        // Most connections have few paths.
         match paths.len() {
             0..=4 => decide_capped::<4>(scheduler, mitigation, now, connection, paths),
             5..=8 => decide_capped::<8>(scheduler, mitigation, now, connection, paths),
@@ -195,7 +198,8 @@ impl<S: Scheduler> WithOptions<S> {
     }
 }
 
-/// Asks a scheduler that sees the capped windows, and its own limits in the place of those that hold.
+/// Asks the scheduler with the capped windows in the facts, and with its own limits instead of the
+/// limits in force.
 fn decide_capped<const N: usize>(
     scheduler: &mut impl Scheduler,
     mitigation: &mut Mitigation,
@@ -208,7 +212,8 @@ fn decide_capped<const N: usize>(
         None => Path::new(PathId(0), 0),
     });
     let shown = &mut shown[..paths.len().min(N)];
-    // A limit that changes nothing is not passed on, but the scheduler asked again; not for ever.
+    // A limit that changes nothing is not returned. The scheduler is asked again instead, a bounded
+    // number of times.
     for _ in 0..2 * MAX_PATHS {
         match scheduler.decide(now, connection, shown) {
             Decision::Limit { path, in_flight } => {

@@ -1,49 +1,57 @@
-//! Retransmission and penalization (RP): what to do when the receiver's window is full and a path could send.
+//! Retransmission and penalization (RP): the reaction to a full receiver's window while a path
+//! could send.
 //!
 //! # Source
-//! Raiciu et al., *How Hard Can It Be? Designing and Implementing a Deployable Multipath TCP* (USENIX NSDI 2012), §4.2,
-//! as evaluated by Paasch et al., *Experimental Evaluation of Multipath TCP Schedulers* (ACM CSWS 2014): two paths with a
-//! round trip of 250 ms and 47 and 1 Mbit/s bring 11 Mbit/s without it and 46 with it. The receiver's window is full
-//! because a segment on the slow path, behind the queue of its bottleneck, is missing. Then
-//! * *opportunistic retransmission*: the path that could send sends the first unacknowledged segment, if it has not
-//!   carried it;
-//! * *penalization*: the slower path that carries it gets half its congestion window, at most once in a round-trip time.
+//! Raiciu et al., *How Hard Can It Be? Designing and Implementing a Deployable Multipath TCP*
+//! (USENIX NSDI 2012), §4.2, as evaluated by Paasch et al., *Experimental Evaluation of Multipath
+//! TCP Schedulers* (ACM CSWS 2014). There, two paths with a round trip of 250 ms and with 47 and 1
+//! Mbit/s reach 11 Mbit/s without RP and 46 with it. The receiver's window is full because a
+//! segment on the slow path is missing: it is behind the queue of the bottleneck. Two actions
+//! follow:
+//! * *opportunistic retransmission*: the path that could send sends the first unacknowledged
+//!   segment, unless it has carried the segment already;
+//! * *penalization*: the slower path that carries the segment gets half its congestion window, at
+//!   most once in a round-trip time.
 //!
-//! The conditions are those of Linux' out-of-tree implementation, which the evaluation measured: a copy is sent only if a
-//! path that carries the segment has a window of no more than 4 segments, or if all of them have more than four times
-//! the smoothed round-trip time; and penalized is a path of larger round-trip time, not while it
-//! repairs losses: its window would fall to one segment, and each of them take a round trip.
+//! The conditions are those of Linux' out-of-tree implementation, which the evaluation measured:
+//! * A copy is sent only if a path that carries the segment has a window of at most 4 segments, or
+//!   if all such paths have more than four times the smoothed round-trip time.
+//! * Only a path with a larger round-trip time is penalized. It is not penalized while it repairs
+//!   losses: its window would fall to one segment, and each loss would take a round trip.
 //!
 //! # Readings
-//! * *Full* is the window when it admits no further segment while there is one, in the data queue or waiting on a path.
-//! * The path that could send is the open one with the smallest smoothed round-trip time, which must be known: the
-//!   conditions compare by it. On each path a segment is copied once.
-//! * Once in *whose* round-trip time? `penalization_interval`: "fast" (the default) is that of the path that could send,
-//!   as in the implementation; "slow" that of the penalized path, as in the text of 2012. The example of the evaluation
-//!   over MPTCP with CUBIC, queues of 220 packets and a receive buffer of 6 MB, seconds 100 to 300, in Mbit/s:
-//!   `lowest-rtt` 13.3, with "fast" 44.3, with "slow" 27.7. The queue of the slow path makes its round trip four times
-//!   that of the other, and "slow" halves its window that much less often.
+//! * The window is *full* when it admits no further segment although one is in the data queue or in
+//!   a path queue.
+//! * The path that could send is the open one with the smallest smoothed round-trip time, which
+//!   must be known: the conditions compare by it. Each path copies a segment once.
+//! * Once in *whose* round-trip time? `penalization_interval` decides: "fast" (the default) takes
+//!   the path that could send, as in the implementation; "slow" takes the penalized path, as in the
+//!   text of 2012. The example of the evaluation over MPTCP with CUBIC, queues of 220 packets and a
+//!   receive buffer of 6 MB, seconds 100 to 300, in Mbit/s: `lowest-rtt` 13.3, with "fast" 44.3,
+//!   with "slow" 27.7. The queue of the slow path makes its round trip four times that of the
+//!   other, so "slow" halves its window four times less often.
 //!
 //! # Departures
-//! Linux keeps the time of the last penalty with the path that could send, here it is kept with the penalized one: they
-//! are the same with two paths, and a third one need not wait for its turn. A window of one segment is not halved.
+//! Linux keeps the time of the last penalty with the path that could send; here it is kept with the
+//! penalized path. With two paths both are the same. With three, the third path need not wait for
+//! its turn. A window of one segment is not halved.
 
 use crate::decision::Decision;
 use crate::time::Time;
 use crate::view::{Connection, MAX_PATHS, Path, PathSet, usable};
 
-/// The window of a carrier that is too small for it to repair losses fast.
+/// A carrier whose window is not larger than this cannot repair losses fast.
 const NARROW: u32 = 4;
-/// How many times the round-trip time a carrier must have, for a copy to come clearly first.
+/// A copy clearly arrives first if the carrier has more than this many times the round-trip time.
 const SLOWER: u64 = 4;
 
-/// Whose round-trip time passes between two penalties of a path.
+/// The round-trip time that passes between two penalties of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Interval {
-    /// That of the path that could send.
+    /// The round-trip time of the path that could send.
     #[default]
     Fast,
-    /// That of the penalized path.
+    /// The round-trip time of the penalized path.
     Slow,
 }
 
@@ -51,19 +59,19 @@ pub enum Interval {
 #[derive(Clone, Debug)]
 pub struct Penalization {
     interval: Interval,
-    /// The segment that was copied last, and on which paths.
+    /// The segment that was copied last, and the paths that sent the copies.
     copied: (u64, PathSet),
-    /// When each path was penalized last; [`Time::MAX`] if never.
+    /// The time of each path's last penalty; [`Time::MAX`] if there was none.
     penalized: [Time; MAX_PATHS],
 }
 
 impl Penalization {
-    /// Nothing was copied, nobody penalized.
+    /// Creates the state without any copy or penalty.
     pub const fn new(interval: Interval) -> Self {
         Self { interval, copied: (0, PathSet::EMPTY), penalized: [Time::MAX; MAX_PATHS] }
     }
 
-    /// What is to be done before the scheduler is asked.
+    /// Returns the decision to take before the scheduler is asked, if any.
     pub(super) fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Option<Decision> {
         if connection.window_left > 0 {
             return None;

@@ -1,12 +1,15 @@
-//! Estimation error: what a scheduler would decide if its estimates of round-trip times were wrong. An instrument for
-//! experiments, not a way to send better.
+//! Estimation error: shows wrong round-trip times to a scheduler, to see how its decisions change.
+//! It is an instrument for experiments, not a way to send better.
 //!
-//! The round-trip times of path i that the scheduler and its other options see, in the facts and in the samples of
-//! [`Event::Acked`], are those measured times (1 ± e): + on paths 0, 2, 4 …, − on the others. So a positive e makes the
-//! first of two paths look slower than it is against the second, a negative one faster; an error of the same sign on all
-//! paths would change no order. The variation is scaled alike, as that of samples with such an error would be. The
-//! forward delay may contain a clock offset, which must not be scaled: it is shifted by e times half of the smoothed
-//! round-trip time. Everything else, timeouts included, is the transport's and stays as it is.
+//! The scheduler and its other options see the measured round-trip times of path i times (1 ± e),
+//! in the facts and in the samples of [`Event::Acked`]. The sign is + on paths 0, 2, 4 …, and − on
+//! the others. So a positive e makes the first of two paths look slower than it is against the
+//! second, and a negative e faster. An error of the same sign on all paths would change no order.
+//!
+//! The variation is scaled by the same factor, as the variation of samples with such an error would
+//! be. The forward delay may contain a clock offset, which must not be scaled; it is shifted by e
+//! times half of the smoothed round-trip time. All other facts, timeouts included, belong to the
+//! transport and do not change.
 
 use crate::decision::Event;
 use crate::time::Duration;
@@ -15,7 +18,7 @@ use crate::view::{MAX_PATHS, Path, PathId};
 /// e is kept in millionths: integers show the same times on every machine.
 const UNIT: i64 = 1_000_000;
 
-/// The error that estimates are shown with.
+/// The error of the estimates that a scheduler sees.
 #[derive(Clone, Copy, Debug)]
 pub struct RttError {
     /// e in millionths.
@@ -26,13 +29,13 @@ impl RttError {
     /// The largest error, as a share of the true value.
     pub const MAX: f64 = 0.9;
 
-    /// With the given share e; more than [`Self::MAX`] counts as that.
+    /// Creates the error with the given share e, clamped to ±[`Self::MAX`].
     pub const fn new(share: f64) -> Self {
         let share = share.clamp(-Self::MAX, Self::MAX) * UNIT as f64;
         Self { share: (share + 0.5f64.copysign(share)) as i64 }
     }
 
-    /// e of the path, in millionths.
+    /// The signed error of the path, in millionths.
     const fn of(self, path: PathId) -> i64 {
         if path.0.is_multiple_of(2) { self.share } else { -self.share }
     }
@@ -43,7 +46,7 @@ impl RttError {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// The path as the scheduler is to see it.
+    /// Returns the path as the scheduler sees it.
     pub(super) fn shown(self, path: &Path) -> Path {
         let scaled = |time| self.scaled(path.id, time);
         let shift = i128::from(path.srtt.as_nanos()) * i128::from(self.of(path.id)) / i128::from(2 * UNIT);
@@ -59,7 +62,7 @@ impl RttError {
         }
     }
 
-    /// The event as the scheduler is to see it.
+    /// Returns the event as the scheduler sees it.
     pub(super) fn told(self, event: &Event) -> Event {
         match *event {
             Event::Acked { path, segments, rtt } => {
@@ -69,7 +72,8 @@ impl RttError {
         }
     }
 
-    /// Calls `then` with the paths as they are to be seen, copied to the stack. Few paths are the rule.
+    /// Calls `then` with the paths as the scheduler sees them, copied to the stack. Most
+    /// connections have few paths.
     pub(super) fn show<R>(self, paths: &[Path], then: impl FnOnce(&[Path]) -> R) -> R {
         match paths.len() {
             0..=4 => self.show_up_to::<4, R>(paths, then),

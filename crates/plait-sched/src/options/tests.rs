@@ -23,7 +23,7 @@ fn with(penalization: bool, lambda: Option<f64>) -> Options {
     }
 }
 
-/// A full window: segment 7, on path 1, is missing.
+/// A full receiver's window: segment 7, in flight on path 1, is missing.
 fn blocked() -> Connection {
     let mut carried = PathSet::EMPTY;
     carried.insert(PathId(1));
@@ -31,7 +31,8 @@ fn blocked() -> Connection {
     Connection { unassigned: 100, oldest_unacked: Some(oldest), ..Connection::default() }
 }
 
-/// Decisions until it waits; penalties and limits are carried out, copies noted.
+/// Decisions until the scheduler waits. Penalties and limits are carried out, and copies are
+/// recorded.
 fn decisions(
     scheduler: &mut impl Scheduler,
     millis: u64,
@@ -74,8 +75,9 @@ fn assign(path: u8, segments: u32) -> Decision {
     Decision::Assign { path: PathId(path), segments }
 }
 
-/// The example of the evaluation: 47 and 1 Mbit/s, both with a round trip of 250 ms; a queue of 250 ms has grown on the
-/// slow one. Its window is halved, once in a round-trip time, until it is so small that the segment is copied.
+/// The example of the evaluation: 47 and 1 Mbit/s, both with a round trip of 250 ms; the slow path
+/// has a queue of 250 ms. Its window is halved once in a round-trip time, until it is small enough
+/// for a copy of the segment.
 fn two_paths_of_equal_round_trip_and_a_queue_on_one(interval: Interval, round: u64) {
     let options = Options { penalization: Some(Penalization::new(interval)), ..Options::default() };
     let mut scheduler = WithOptions::new(LowestRtt, options);
@@ -150,7 +152,8 @@ fn nothing_happens_without_need() {
     assert_eq!(act(&mut blocked(), faster), [], "the carrier is the faster one");
 }
 
-/// The smallest round trip was 20 ms. At 60 it is 3 times that, at 120 half of the window remains.
+/// The smallest round trip is 20 ms. At 60 ms it is 3 times that; at 120 ms half of the window
+/// remains.
 #[test]
 fn a_grown_round_trip_caps_the_window() {
     let mut scheduler = WithOptions::new(LowestRtt, with(false, Some(3.0)));
@@ -181,7 +184,7 @@ fn lambda_is_exact() {
     }
 }
 
-/// DAPS limits the fast path to r_s / r_f itself: 5, then 2.
+/// DAPS itself limits the fast path to r_s / r_f: 5, then 2.
 #[test]
 fn the_smaller_of_the_two_limits_holds() {
     let daps = Daps::new(FastLimit::Reserved, Lifetime::Anew, RoundTrip::Own, None);

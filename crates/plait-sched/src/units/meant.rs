@@ -1,4 +1,4 @@
-//! What an amount in another notation most likely means, in this one: `50Mbps` is `50Mbit`.
+//! Finds the likely meaning of an amount in another notation: `50Mbps` is `50Mbit`.
 
 use core::fmt;
 
@@ -26,11 +26,11 @@ const SIZE: Spellings = &[
     (&["Gi", "gib", "giB", "GIB"], "GiB"),
 ];
 const PACKETS: Spellings = &[(&["P", "pkt", "pkts", "packet", "packets", "Packets"], "p")];
-/// What may follow the prefix of a rate that is in bits; bytes are left to the reader.
+/// Spellings that may follow the prefix of a rate in bits. Rates in bytes are left to the reader.
 const BITS: &[&str] =
     &["", "b", "bit", "Bit", "bits", "bps", "Bit/s", "bit/s", "bits/s", "b/s", "bitps", "BIT"];
 
-/// Writes what was meant, if that can be told, and whether it did.
+/// Writes the likely meaning if there is one. Returns whether it did.
 pub(super) fn write(
     f: &mut fmt::Formatter<'_>,
     quantity: &str,
@@ -58,14 +58,14 @@ pub(super) fn write(
     }
 }
 
-/// A decimal number and what follows it.
+/// Splits the text into a decimal number and the rest.
 fn split(text: &str) -> (&str, &str) {
     let (whole, rest) = digits(text);
     let fraction = rest.strip_prefix('.').map_or(0, |rest| 1 + digits(rest).0.len());
     text.split_at(whole.len() + fraction)
 }
 
-/// A rate in bits per second; of `50/10Mbit`, as tariffs are written, both.
+/// Writes a rate in bits per second. For `50/10Mbit`, as tariffs are written, it writes both rates.
 fn rate(f: &mut fmt::Formatter<'_>, number: &str, unit: &str) -> Result<bool, fmt::Error> {
     if let Some(other) = unit.strip_prefix('/') {
         let (back, unit) = split(other);
@@ -94,7 +94,8 @@ fn bits(unit: &str) -> Option<&'static str> {
     BITS.contains(&&unit[prefix..]).then_some(known)
 }
 
-/// A share without a unit: up to 1 it may be part of a whole or of a hundred, above it is per cent.
+/// Writes a share that has no unit. A number up to 1 may be a part of one or a percentage; a larger
+/// number is a percentage.
 fn share(f: &mut fmt::Formatter<'_>, number: &str, unit: &str) -> Result<bool, fmt::Error> {
     if matches!(unit, "%" | "percent" | "per cent" | "pct") {
         return write!(f, "{number}%").map(|()| true);
@@ -110,7 +111,7 @@ fn share(f: &mut fmt::Formatter<'_>, number: &str, unit: &str) -> Result<bool, f
         return write!(f, "{number}%").map(|()| true);
     }
     write!(f, "{number}%, or ")?;
-    // A hundred times as much: the point moves by two digits.
+    // A hundred times as much: the decimal point moves by two digits.
     let (moved, rest) = fraction.split_at(fraction.len().min(2));
     let padding = &"00"[moved.len()..];
     if whole.is_empty() && (moved.trim_start_matches('0').is_empty()) {

@@ -1,4 +1,5 @@
-//! Recorded calls: all of them, the same ones every time; and facts of all sizes are no problem for any scheduler.
+//! Recorded calls are complete and always the same, and facts of all sizes are no problem for any
+//! scheduler.
 
 use plait_sched::conformance::{Call, Record, record, record_extremes};
 use plait_sched::{Builtin, SCHEDULERS, Scheduler};

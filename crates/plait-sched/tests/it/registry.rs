@@ -1,4 +1,4 @@
-//! Building schedulers by name: every description is true, and bad input is refused by name.
+//! Building schedulers by name: every description is true, and errors name the bad input.
 
 use plait_sched::registry::parameters;
 use plait_sched::{Builtin, Capabilities, Duration, OPTIONS, RegistryError, SCHEDULERS, Scheduler, Value};
@@ -73,7 +73,7 @@ fn types_are_checked_before_sizes() {
     assert!(Builtin::new("round-robin", &[("segments", Value::Number(2.0))]).is_err());
 }
 
-/// A scheduler's state is per connection and may be large, but not so large that nobody can have a thousand.
+/// A scheduler's state is per connection and may be large, but must allow a thousand connections.
 #[test]
 fn a_scheduler_is_small() {
     assert!(size_of::<Builtin>() <= 2_048, "{} bytes", size_of::<Builtin>());

@@ -1,4 +1,4 @@
-//! Amounts with units: a hand-worked table, and exactness for all.
+//! Amounts with units: a hand-worked table, and exact results for all values.
 
 use plait_sched::units::{
     UnitErrorKind, WHOLE_PPB, parse_bytes, parse_duration, parse_packets, parse_rate, parse_share,
@@ -126,7 +126,7 @@ fn what_was_meant_is_said() {
         "{}",
         rate("50/10Mbit")
     );
-    // Without a unit, or in bytes, nobody knows.
+    // Without a unit, or in bytes, the meaning is unknown.
     for text in ["50", "50MB", "50MB/s", "50/", "50/10", "50µ", "50/Mbit"] {
         assert!(rate(text).ends_with("write bit, kbit, Mbit, Gbit or Tbit"), "{}", rate(text));
     }
@@ -187,7 +187,8 @@ proptest! {
         prop_assert_eq!(parse_share(&format!("{}.{:07}%", ppb / 10_000_000, ppb % 10_000_000)), Ok(ppb));
     }
 
-    /// What an error about a share proposes can be read, and one of the two means the number itself.
+    /// The proposals in an error about a share can be parsed, and one of the two means the number
+    /// itself.
     #[test]
     fn the_proposed_share_is_the_part_of_the_whole(ppb in 1_u32..WHOLE_PPB) {
         let error = parse_share(&format!("0.{ppb:09}")).unwrap_err().to_string();

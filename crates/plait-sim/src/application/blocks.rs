@@ -20,20 +20,21 @@ pub struct ConstantRate {
     pub rate: u64,
     /// The size of a block.
     pub block: u64,
-    /// When the first block is written.
+    /// The time of the first block.
     pub start: Duration,
-    /// From when on no block is written.
+    /// No block is written from this time on.
     pub stop: Option<Duration>,
-    /// Within which time a block should have arrived.
+    /// The deadline of a block, relative to its writing.
     pub deadline: Option<Duration>,
 }
 
 /// Blocks of equal size at equal intervals during on times.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OnOff {
-    /// Bits per second during on times, and the rest: the first on time begins at the start.
+    /// The blocks of the on times. `rate` applies during on times; the first on time begins at the
+    /// start.
     pub blocks: ConstantRate,
-    /// When.
+    /// The on and off times.
     pub times: Times,
 }
 
@@ -71,7 +72,7 @@ impl Description for ConstantRate {
         let rate_item = reader.need("rate")?;
         let rate = rate_item.rate()?;
         let block = reader.need("block")?.bytes(&(1..=MAX_BYTES))?;
-        // Blocks closer than that would not let the clock advance.
+        // Shorter intervals would not let the clock advance.
         if u128::from(block) * 8_000_000_000 < u128::from(rate) {
             return Err(rate_item.wrong("blocks must be at least 1ns apart: larger blocks or a lower rate"));
         }

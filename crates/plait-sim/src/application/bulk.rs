@@ -1,4 +1,4 @@
-//! Bulk: there is always more to send.
+//! Bulk data: the application has data to send at all times.
 
 use super::{Application, Description, Ends, Input, KIND, Place, start_key};
 use crate::error::ScenarioError;
@@ -8,10 +8,10 @@ use crate::format::text;
 use plait_sched::{Duration, Time};
 use serde_json::Value;
 
-/// As much as fits, all the time.
+/// Data to send at all times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bulk {
-    /// When it begins.
+    /// The time of the first write.
     pub start: Duration,
 }
 
@@ -49,7 +49,7 @@ impl Description for Bulk {
 /// Writes without end.
 #[derive(Clone, Debug)]
 pub(crate) struct Endless {
-    /// Until it has come.
+    /// The start, until it has come.
     start: Option<Time>,
 }
 

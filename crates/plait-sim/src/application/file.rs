@@ -1,4 +1,4 @@
-//! A file: everything at once.
+//! A file, written at once.
 
 use super::{Application, Description, Ends, Input, KIND, Place};
 use super::{deadline, deadline_key, size_key, start_key, within, write_deadline};
@@ -9,14 +9,14 @@ use crate::format::text;
 use plait_sched::{Duration, Time};
 use serde_json::Value;
 
-/// So much, at once; the run ends when it has arrived.
+/// One file, written at once. The run ends when it has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct File {
-    /// How much.
+    /// Its size.
     pub size: u64,
-    /// When it is written.
+    /// The time of writing.
     pub start: Duration,
-    /// Within which time it should have arrived.
+    /// The deadline of the file, relative to its writing.
     pub deadline: Option<Duration>,
 }
 
@@ -65,11 +65,11 @@ impl Description for File {
     }
 }
 
-/// Writes once.
+/// Writes the file once.
 #[derive(Clone, Debug)]
 pub(crate) struct Once {
     size: u64,
-    /// Until it has come.
+    /// The start, until it has come.
     start: Option<Time>,
     deadline: Option<Duration>,
 }

@@ -1,8 +1,9 @@
-//! Applications: what writes into a connection, and hears what arrives.
+//! Applications: the traffic that is written into a connection, and its reaction to deliveries.
 //!
-//! An application is a file here and a line in the table below. The file has what a scenario says of it (a `Description`: keys,
-//! reader, writer) and what it does in a run (an `Application`, driven as everything in virtual time is: by the moments that it
-//! asks for, and by what happens).
+//! An application is a file here and a line in the table below. The file has a `Description` (the
+//! application in a scenario: keys, reader, writer) and an `Application` (its behaviour in a run).
+//! The simulation drives an `Application` in virtual time, by the wakeups that it asks for and by
+//! events.
 
 mod blocks;
 mod bulk;
@@ -28,38 +29,39 @@ use times::OnTimes;
 /// One of the two ends of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// The one whose stream goes forward; it is the one that is observed.
+    /// The end that sends in the forward direction. It is the end that is observed.
     Near,
-    /// The other one.
+    /// The other end.
     Far,
 }
 
-/// What an application hears.
+/// An event for an application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Input {
     /// The moment of [`Application::next_wakeup`] has come.
     Timer,
-    /// So many payload bytes were delivered at this end since the start.
+    /// The total of payload bytes that were delivered at this end since the start.
     Delivered {
-        /// Where.
+        /// The end.
         at: Place,
-        /// All of them.
+        /// The total.
         bytes: u64,
     },
-    /// A message of the near end, of this number, was delivered wholly at the far one. What was delivered is told after it.
+    /// The message of this number from the near end was delivered wholly at the far end.
+    /// `Delivered` follows with the bytes.
     Arrived(u64),
 }
 
-/// What happens in an application that a recorder is told of.
+/// An event in an application, for the recorder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// A block was written.
     BlockWritten,
-    /// A request was written that asks for a response, of these sizes.
+    /// A request was written, and will have a response.
     Requested {
-        /// The request's.
+        /// The request's size.
         request: u64,
-        /// The response's.
+        /// The response's size.
         response: u64,
     },
     /// The oldest request without a response arrived wholly, and its response was written.
@@ -68,58 +70,58 @@ pub(crate) enum Event {
     Responded(u64),
 }
 
-/// The two ends as an application sees them.
+/// The two ends of the connection, for an application.
 pub(crate) trait Ends {
     /// Writes a message at an end.
     fn write(&mut self, end: Place, bytes: u64, options: &WriteOptions);
-    /// From now on there is always more to send.
+    /// The end has data to send at all times from now on.
     fn write_endlessly(&mut self, end: Place);
-    /// The end writes no more.
+    /// The end writes no further data.
     fn finish(&mut self, end: Place);
-    /// Something happened that is measured.
+    /// Reports an event that is measured.
     fn note(&mut self, event: Event);
 }
 
 /// An application in a run.
 pub(crate) trait Application {
-    /// Whether it writes before anything else happens.
+    /// Whether it writes at the start, before any event.
     fn begins_at_once(&self) -> bool {
         false
     }
 
-    /// Whether it wants to hear of deliveries; one that does not is told of none.
+    /// Whether it reacts to deliveries. Otherwise it receives none.
     fn hears(&self) -> bool {
         false
     }
 
-    /// When it is to be told that its moment has come.
+    /// The time of its next `Input::Timer`.
     fn next_wakeup(&self) -> Option<Time>;
 
-    /// Something happened; it may write.
+    /// Handles an event; the application may write.
     fn handle(&mut self, now: Time, input: Input, ends: &mut impl Ends);
 }
 
-/// What a scenario says of an application.
+/// An application in a scenario.
 pub(crate) trait Description: Sized {
-    /// What does it.
+    /// Its behaviour in a run.
     type Application: Application;
 
-    /// Its keys, besides [`KIND`] among them.
+    /// The keys of its table, including [`KIND`].
     const KEYS: TableInfo;
 
-    /// Reads the keys, but for the kind.
+    /// Reads its keys except the kind.
     fn read(reader: &mut Reader<'_>) -> Result<Self, ScenarioError>;
 
-    /// Writes them, but for the kind.
+    /// Writes its keys except the kind.
     fn write(&self, table: &mut Value);
 
-    /// What does it in a run with this seed.
+    /// Creates the application for a run with this seed.
     fn start(&self, seed: u64) -> Self::Application;
 
-    /// When it begins.
+    /// The time of its first write.
     fn begin(&self) -> Duration;
 
-    /// Whether there is always more to send.
+    /// Whether it has data to send at all times.
     fn is_endless(&self) -> bool {
         false
     }
@@ -129,31 +131,33 @@ pub(crate) trait Description: Sized {
         None
     }
 
-    /// Within which time each of its messages should have arrived, if it cares.
+    /// The deadline of its messages, relative to their writing, if it has one.
     fn deadline(&self) -> Option<Duration> {
         None
     }
 
-    /// Which end opens the connection.
+    /// The end that opens the connection.
     fn client(&self) -> Place {
         Place::Near
     }
 
-    /// Whether all is done once so many bytes were delivered at the far end and so many requests were answered there.
+    /// Whether the application is complete, by the bytes that were delivered at the far end and the
+    /// requests that were answered there.
     fn is_complete(&self, _delivered: u64, _answered: u64) -> bool {
         false
     }
 
-    /// When it is on, up to this moment, if random times decide that.
+    /// The on times up to `until`, if the application has random on times.
     fn on_times(&self, _seed: u64, _until: Duration) -> OnTimes {
         Vec::new()
     }
 }
 
-/// From one line per application: what can be chosen, its word in a scenario, and the dispatch.
+/// Generates from one line per application: the choices, their words in a scenario, and the
+/// dispatch.
 macro_rules! applications {
     ($($(#[$meta:meta])* $name:ident($module:ident) = $word:literal,)*) => {
-        /// What the application of a scenario does. Sizes are in bytes of payload.
+        /// The application in a scenario. Sizes are in bytes of payload.
         #[derive(Clone, Copy, PartialEq, Debug)]
         pub enum Workload {
             $($(#[$meta])* $name($module::$name),)*
@@ -162,7 +166,7 @@ macro_rules! applications {
         /// The keys of all kinds.
         pub(crate) const TABLES: &[TableInfo] = &[$($module::$name::KEYS),*];
 
-        /// The kinds, before their keys are read.
+        /// The kind of application, before its keys are read.
         #[derive(Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Kind {
             $($name,)*
@@ -208,7 +212,7 @@ macro_rules! applications {
             }
         }
 
-        /// Asks the description.
+        /// Calls a method of the description.
         macro_rules! describe {
             ($workload:expr, $it:ident => $call:expr) => {
                 match $workload {
@@ -246,9 +250,9 @@ macro_rules! applications {
 }
 
 applications! {
-    /// As much as fits, all the time.
+    /// Data to send at all times.
     Bulk(bulk) = "bulk",
-    /// So much, at once; the run ends when it has arrived.
+    /// One file, written at once. The run ends when it has arrived.
     File(file) = "file",
     /// Blocks of equal size at equal intervals.
     ConstantRate(blocks) = "cbr",
@@ -258,7 +262,7 @@ applications! {
     RequestResponse(request_response) = "request-response",
 }
 
-/// The key that every kind has.
+/// The key that every kind of application has.
 pub(crate) const KIND: KeyInfo = key(
     "kind",
     "\"bulk\", \"file\", \"cbr\", \"on-off\" or \"request-response\"",
@@ -266,18 +270,18 @@ pub(crate) const KIND: KeyInfo = key(
     "What kind of traffic.",
 );
 
-/// When it begins, in the words of the kind.
+/// The key of the start, with the description of the kind.
 pub(crate) const fn start_key(doc: &'static str) -> KeyInfo {
     key("start", DURATION, Preset::Text("0s"), doc)
 }
 
-/// A size that must be given.
+/// The key of a size without default.
 pub(crate) const fn size_key(name: &'static str, doc: &'static str) -> KeyInfo {
     key(name, SIZE, Preset::Required, doc)
 }
 
 impl Workload {
-    /// The workload of a scenario that describes none.
+    /// The workload of a scenario without a workload table.
     pub const DEFAULT: Self = Self::Bulk(Bulk { start: Duration::ZERO });
 
     /// The size of its blocks, if it writes blocks.
@@ -285,55 +289,56 @@ impl Workload {
         describe!(self, it => it.block())
     }
 
-    /// Whether there is always more to send.
+    /// Whether it has data to send at all times.
     pub fn is_endless(&self) -> bool {
         describe!(self, it => it.is_endless())
     }
 
-    /// When it begins.
+    /// The time of its first write.
     pub fn begin(&self) -> Duration {
         describe!(self, it => it.begin())
     }
 
-    /// Within which time each of its messages should have arrived, if it cares.
+    /// The deadline of its messages, relative to their writing, if it has one.
     pub fn deadline(&self) -> Option<Duration> {
         describe!(self, it => it.deadline())
     }
 
-    /// Which end opens the connection.
+    /// The end that opens the connection.
     pub fn client(&self) -> Place {
         describe!(self, it => it.client())
     }
 
-    /// Whether all is done once so many bytes were delivered at the far end and so many requests were answered there.
+    /// Whether the workload is complete, by the bytes that were delivered at the far end and the
+    /// requests that were answered there.
     pub fn is_complete(&self, delivered: u64, answered: u64) -> bool {
         describe!(self, it => it.is_complete(delivered, answered))
     }
 
-    /// When it is on, up to this moment, if random times decide that.
+    /// The on times up to `until`, if the workload has random on times.
     pub fn on_times(&self, seed: u64, until: Duration) -> OnTimes {
         describe!(self, it => it.on_times(seed, until))
     }
 }
 
-/// The key of a deadline, in the words of the kind.
+/// The key of a deadline, with the description of the kind.
 pub(crate) const fn deadline_key(doc: &'static str) -> KeyInfo {
     key("deadline", DURATION, Preset::Otherwise("none"), doc)
 }
 
-/// The deadline, if the table has one.
+/// Reads the deadline, if the table has one.
 fn deadline(reader: &mut Reader<'_>) -> Result<Option<Duration>, ScenarioError> {
     reader.take("deadline").map(|item| item.duration(Duration::from_nanos(1)..=MAX_DURATION)).transpose()
 }
 
-/// Writes it.
+/// Writes the deadline, if there is one.
 fn write_deadline(table: &mut Value, deadline: Option<Duration>) {
     if let Some(deadline) = deadline {
         table["deadline"] = text::duration(deadline).into();
     }
 }
 
-/// Options of a message of stream 0 that should have arrived within `deadline`.
+/// The write options of a message of stream 0 whose deadline is `deadline` after `now`.
 fn within(now: Time, deadline: Option<Duration>) -> WriteOptions {
     WriteOptions {
         deadline: deadline.map(|deadline| now.saturating_add(deadline)),
@@ -341,7 +346,7 @@ fn within(now: Time, deadline: Option<Duration>) -> WriteOptions {
     }
 }
 
-/// Reads the table of a kind.
+/// Reads the table of one kind of application.
 fn read<T: Description>(item: Item<'_>, keys: &'static TableInfo) -> Result<T, ScenarioError> {
     let mut reader = item.reader(keys)?;
     let _: Kind = reader.need("kind")?.word()?;

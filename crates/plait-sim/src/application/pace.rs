@@ -1,12 +1,13 @@
-//! When the next block or datagram is due: at equal intervals, always or during random on times.
+//! The times of blocks or datagrams: equal intervals, always or during random on times.
 
 use super::times::{Distribution, OnOff, OnTimes};
 use crate::random::Stream;
 use plait_sched::{Duration, Time};
 
-/// Units of equal size at a constant rate. Moments are computed from the start, not from the last unit: the rate is exact
-/// over any length. With on and off times, that holds for the on times laid end to end: what an on time was too short for
-/// counts in the next.
+/// Units of equal size at a constant rate. Times are computed from the start, not from the last
+/// unit: the rate is exact over any length. With on and off times, the rate is exact over the on
+/// times laid end to end: the fraction of an interval at the end of an on time counts in the next
+/// on time.
 #[derive(Clone, Debug)]
 pub(crate) struct Pace {
     rate: u64,
@@ -17,7 +18,7 @@ pub(crate) struct Pace {
     count: u64,
     periods: Option<Periods>,
     wake: Time,
-    /// Whether a unit is due at `wake`, or only an on time begins.
+    /// Whether a unit is due at `wake`. Otherwise an on time begins there.
     due: bool,
 }
 
@@ -28,12 +29,12 @@ struct Periods {
     stream: Stream,
     began: Time,
     length: Duration,
-    /// Nanoseconds of on times before it.
+    /// Nanoseconds of all on times before this one.
     before: u128,
 }
 
 impl Periods {
-    /// The first one begins at once.
+    /// Draws the first on time, which begins at `began`.
     fn new(times: OnOff, stream: Stream, began: Time) -> Self {
         let mut periods = Self { times, stream, began, length: Duration::ZERO, before: 0 };
         periods.length = periods.draw(times.on);
@@ -55,8 +56,8 @@ impl Periods {
     }
 }
 
-/// The on times that begin before `until`, each with its length, of a source with this `start` and this random stream: for
-/// engines that send what a simulation sends, at the same moments.
+/// Returns the on times that begin before `until`, each with its length, of a source with this
+/// `start` and this random stream. Other engines use them to send at the times of a simulation.
 pub(crate) fn on_times(times: OnOff, stream: Stream, start: Duration, until: Duration) -> OnTimes {
     let mut periods = Periods::new(times, stream, Time::ZERO + start);
     let mut found = Vec::new();
@@ -68,7 +69,7 @@ pub(crate) fn on_times(times: OnOff, stream: Stream, start: Duration, until: Dur
 }
 
 impl Pace {
-    /// Units of `bytes` at `rate` bits per second from `start` up to, not including, `stop`.
+    /// Units of `bytes` at `rate` bits per second from `start` (inclusive) to `stop` (exclusive).
     pub(crate) fn constant(rate: u64, bytes: u64, start: Duration, stop: Option<Duration>) -> Self {
         Self {
             rate,
@@ -82,17 +83,17 @@ impl Pace {
         }
     }
 
-    /// The same during on times only, the first of which begins at the start.
+    /// Restricts the units to on times. The first on time begins at the start.
     pub(crate) fn on_off(self, times: OnOff, stream: Stream) -> Self {
         Self { periods: Some(Periods::new(times, stream, self.start)), ..self }
     }
 
-    /// When [`Pace::fire`] is to be called next.
+    /// The time of the next call of [`Pace::fire`].
     pub(crate) fn next(&self) -> Option<Time> {
         (self.wake < self.stop).then_some(self.wake)
     }
 
-    /// To be called at the time of [`Pace::next`]; whether a unit is due.
+    /// To be called at the time of [`Pace::next`]. Returns whether a unit is due.
     pub(crate) fn fire(&mut self) -> bool {
         let due = self.due;
         self.count += u64::from(due);
@@ -100,7 +101,8 @@ impl Pace {
         due
     }
 
-    /// One on time at most is looked at: long silences take as many events.
+    /// Computes the next wakeup. It looks at one on time at most: on times without a unit take an
+    /// event each.
     fn plan(&mut self) {
         let offset = u128::from(self.count) * u128::from(self.bits) * 1_000_000_000 / u128::from(self.rate);
         let after = |from: Time, offset: u128| {
@@ -137,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_constant_rate_is_exact_over_any_length() {
-        // 1000 bits at 3 bit/s: every 333 1/3 s.
+        // 1000 bits at 3 bit/s: an interval of 333 1/3 s.
         let pace = Pace::constant(3, 125, Duration::from_secs(1), None);
         let moments = moments(pace, Time::from_nanos(1_000_000_000_000_000));
         assert_eq!(moments[..4], [1_000_000_000, 334_333_333_333, 667_666_666_666, 1_001_000_000_000]);

@@ -1,7 +1,8 @@
-//! Requests and responses: clients at the far end ask, the near end answers at once.
+//! Requests and responses: clients at the far end send requests, and the near end answers at once.
 //!
-//! Responses are what goes forward. Several clients share the one connection: requests are written as they come, and answered in the
-//! order in which they arrive. A client thinks between the end of a response and its next request.
+//! Responses go in the forward direction. All clients share one connection. The near end answers
+//! requests in the order of their arrival. A client thinks between the end of a response and its
+//! next request.
 
 use super::times::stop;
 use super::{Application, Description, Ends, Event, Input, KIND, Place};
@@ -23,32 +24,32 @@ pub struct RequestResponse {
     pub request: u64,
     /// The size of a response, or the mean of the sizes.
     pub response: u64,
-    /// How both are distributed.
+    /// The distribution of both sizes.
     pub sizes: Spread,
-    /// From the end of a response to the client's next request, or the mean of that.
+    /// The time from the end of a response to the client's next request, or the mean of that time.
     pub think: Duration,
-    /// How that is distributed.
+    /// The distribution of think times.
     pub think_times: Spread,
-    /// How many clients there are.
+    /// Number of clients.
     pub parallel: u32,
-    /// After how many requests of all clients there are no more.
+    /// Number of requests of all clients together, if limited.
     pub count: Option<u64>,
-    /// When every client writes its first request.
+    /// The time of every client's first request.
     pub start: Duration,
-    /// From when on no request is written.
+    /// No request is written from this time on.
     pub stop: Option<Duration>,
-    /// Within which time a response should have arrived, from the writing of its request on.
+    /// The deadline of a response, relative to the writing of its request.
     pub deadline: Option<Duration>,
-    /// How many clients, the first ones, have priority.
+    /// Number of clients with priority; they are the first ones.
     pub urgent: u32,
 }
 
-/// How amounts lie around their mean.
+/// The distribution of amounts around their mean.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spread {
-    /// They do not.
+    /// Every amount is the mean.
     Fixed,
-    /// Without memory.
+    /// The exponential distribution, which has no memory.
     Exponential,
 }
 
@@ -59,7 +60,7 @@ impl Word for Spread {
 
 const SPREAD: &str = "\"fixed\" or \"exponential\"";
 
-/// The most clients.
+/// Largest number of clients.
 const MOST: u32 = 1000;
 
 impl Description for RequestResponse {
@@ -199,25 +200,26 @@ impl Description for RequestResponse {
     }
 }
 
-/// One request and what follows.
+/// One request, its response and its think time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Demand {
     /// Bytes of the request.
     pub request: u64,
     /// Bytes of the response.
     pub response: u64,
-    /// From the response's end to the client's next request.
+    /// The time from the end of the response to the client's next request.
     pub think: Duration,
 }
 
 impl RequestResponse {
-    /// What client `number`, from 0, asks for, one request after the other: the same whenever it asks.
+    /// The requests of client `number`, from 0, in order. They do not depend on when the client
+    /// sends them.
     pub fn demands(&self, seed: u64, number: u32) -> Demands {
         Demands { of: *self, stream: Stream::new(seed, &format!("workload/client {number}")) }
     }
 }
 
-/// The requests of one client; there is always another one.
+/// The requests of one client, without end.
 #[derive(Clone, Debug)]
 pub struct Demands {
     of: RequestResponse,
@@ -227,7 +229,8 @@ pub struct Demands {
 impl Iterator for Demands {
     type Item = Demand;
 
-    /// Three random numbers each, so that a fixed size leaves random times as they are.
+    /// Draws three random numbers per request even if sizes are fixed, so that random times stay
+    /// the same.
     fn next(&mut self) -> Option<Demand> {
         let RequestResponse { request, response, sizes, think, think_times, .. } = self.of;
         let mut size = |mean: u64| match (sizes, self.stream.exponential_amount(mean)) {
@@ -247,21 +250,21 @@ impl Iterator for Demands {
 #[derive(Clone, Debug)]
 struct Client {
     demands: Demands,
-    /// When it asks, unless it waits for a response.
+    /// The time of its next request, or `None` while it waits for a response.
     next: Option<Time>,
-    /// For how long it will think after the response.
+    /// Its think time after the response.
     think: Duration,
 }
 
-/// A request on its way.
+/// A request in flight.
 #[derive(Clone, Copy, Debug)]
 struct Request {
-    /// Where it ends in the stream of requests.
+    /// Its end in the stream of requests, in bytes.
     end: u64,
     client: usize,
     /// The size of its response.
     response: u64,
-    /// When that should have arrived.
+    /// The deadline of its response.
     deadline: Option<Time>,
 }
 
@@ -269,23 +272,24 @@ struct Request {
 #[derive(Clone, Debug)]
 pub(crate) struct Clients {
     clients: Vec<Client>,
-    /// How many requests there may still be.
+    /// Number of requests that may still be written.
     left: u64,
     stop: Time,
     deadline: Option<Duration>,
     urgent: usize,
-    /// Those that have not arrived wholly, in their order: requests are one stream.
+    /// Requests that have not arrived wholly, in order: all requests are one stream.
     requests: VecDeque<Request>,
     /// Bytes of requests written.
     requested: u64,
-    /// How many responses were written: their messages are counted likewise, and as the requests.
+    /// Number of responses written. It is also the number of the next response's message and of the
+    /// request that this message answers.
     responses: u64,
-    /// Those that have not arrived wholly, each with its client.
+    /// Responses that have not arrived wholly: message number and client.
     answering: VecDeque<(u64, usize)>,
 }
 
 impl Clients {
-    /// Every client asks whose time has come.
+    /// Writes the next request of every client whose time has come.
     fn ask(&mut self, now: Time, ends: &mut impl Ends) {
         for (index, client) in self.clients.iter_mut().enumerate() {
             let due = client.next.is_some_and(|next| next <= now);
@@ -330,7 +334,7 @@ impl Application for Clients {
                 }
                 return;
             }
-            // It has been told message by message.
+            // `Input::Arrived` has already reported every complete response.
             Input::Delivered { at: Place::Far, .. } => {}
             Input::Arrived(number) => {
                 let found = self.answering.iter().position(|(answering, _)| *answering == number);

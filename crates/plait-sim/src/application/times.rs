@@ -1,4 +1,4 @@
-//! On and off times, of a workload and of competing traffic alike.
+//! On and off times of workloads and of competing traffic.
 
 use plait_sched::{Duration, Time};
 use serde_json::Value;
@@ -25,28 +25,29 @@ pub(crate) const SHAPE: KeyInfo = key(
     "The shape of Pareto's distribution, more than 1; up to 2 the variance is infinite.",
 );
 
-/// When a random source is on: beginnings, each with its length.
+/// The on times of a random source: beginnings, each with its length.
 pub type OnTimes = Vec<(Time, Duration)>;
 
-/// Sending during random on times, silent during random off times.
+/// On times, during which a source sends, and off times, both random.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OnOff {
     /// The mean on time.
     pub on: Duration,
     /// The mean off time.
     pub off: Duration,
-    /// How both are distributed.
+    /// The distribution of both.
     pub distribution: Distribution,
 }
 
-/// How random times are distributed around their mean.
+/// The distribution of random times around their mean.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Distribution {
-    /// Without memory.
+    /// The exponential distribution, which has no memory.
     Exponential,
-    /// With a heavy tail: P(X > x) = (least / x)^shape. Many such sources together are self-similar traffic.
+    /// The Pareto distribution, which has a heavy tail: P(X > x) = (least / x)^shape. Many such
+    /// sources together are self-similar traffic.
     Pareto {
-        /// More than 1; up to 2 the variance is infinite.
+        /// More than 1. Up to 2 the variance is infinite.
         shape: f64,
     },
 }
@@ -63,15 +64,15 @@ impl Word for Shape {
         &[("exponential", Self::Exponential), ("pareto", Self::Pareto)];
 }
 
-/// The largest shape of a Pareto distribution: from there on, times hardly differ from their mean.
+/// The largest shape of a Pareto distribution. At this shape, times hardly differ from their mean.
 const MAX_SHAPE: f64 = 1000.0;
 
-/// The default of `shape`, which only Pareto's distribution has.
+/// The default of `shape`, which only the Pareto distribution has.
 pub(crate) const DEFAULT_SHAPE: f64 = 1.5;
 
 impl OnOff {
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, ScenarioError> {
-        // Shorter times would be nothing but events.
+        // Shorter times would only cost events.
         let range = Duration::from_micros(1)..=MAX_DURATION;
         let on = reader.need("on")?.duration(range.clone())?;
         let off = reader.need("off")?.duration(range)?;
@@ -94,7 +95,7 @@ impl OnOff {
         Ok(Self { on, off, distribution })
     }
 
-    /// Adds the keys.
+    /// Writes the keys.
     pub(crate) fn write(&self, table: &mut Value) {
         table["on"] = text::duration(self.on).into();
         table["off"] = text::duration(self.off).into();
@@ -108,7 +109,7 @@ impl OnOff {
     }
 }
 
-/// When something that begins at `start` stops, if the table says so.
+/// Reads the stop time of a source that begins at `start`, if the table has one.
 pub(crate) fn stop(reader: &mut Reader<'_>, start: Duration) -> Result<Option<Duration>, ScenarioError> {
     let Some(item) = reader.take("stop") else { return Ok(None) };
     let stop = item.duration(Duration::ZERO..=MAX_DURATION)?;

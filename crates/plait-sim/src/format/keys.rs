@@ -1,24 +1,24 @@
-//! What a table's description is made of.
+//! The description of a table and its keys.
 
 /// A key of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KeyInfo {
-    /// How it is spelled.
+    /// Its name in the file.
     pub key: &'static str,
-    /// What it takes, to be read after "expected".
+    /// The expected type of value, a text that follows "expected".
     pub kind: &'static str,
-    /// What it is if nobody says.
+    /// Its default.
     pub default: Preset,
-    /// What it means: unit and trade-off.
+    /// Its meaning: unit and trade-off.
     pub doc: &'static str,
 }
 
 /// The default of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Preset {
-    /// None: the key must be given.
+    /// No default: the key must be given.
     Required,
-    /// None: without the key something else holds, in these words.
+    /// No default value. This text describes the behaviour without the key.
     Otherwise(&'static str),
     /// A string.
     Text(&'static str),
@@ -31,9 +31,9 @@ pub enum Preset {
 /// A table of the scenario file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TableInfo {
-    /// How it is written, such as `[transport]`.
+    /// Its name in the file, such as `[transport]`.
     pub name: &'static str,
-    /// What it describes.
+    /// Its meaning.
     pub doc: &'static str,
     /// Its keys.
     pub keys: &'static [KeyInfo],
@@ -42,7 +42,7 @@ pub struct TableInfo {
 }
 
 impl TableInfo {
-    /// The description of `key`.
+    /// Returns the description of `key`.
     pub fn key(&self, key: &str) -> Option<&'static KeyInfo> {
         self.keys.iter().find(|info| info.key == key)
     }

@@ -1,5 +1,5 @@
-//! How scenarios are written, whatever they say: keys and tables with their descriptions, reading them with errors that name the
-//! place, amounts as text.
+//! The format of scenario files, independent of their content: descriptions of keys and tables,
+//! readers with errors that name the place, amounts as text.
 
 pub mod keys;
 pub(crate) mod reader;

@@ -1,5 +1,5 @@
-//! Reading tables with errors that name the place: a [`Reader`] takes keys out of a table, an [`Item`] is a value
-//! together with where it stands.
+//! Readers of tables, with errors that name the place. A [`Reader`] takes keys out of a table; an
+//! [`Item`] is a value and its place.
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -12,36 +12,37 @@ use super::keys::{KeyInfo, Preset, TableInfo};
 use super::text;
 use crate::error::{ScenarioError, shortened};
 
-/// The longest span in a scenario, 10⁶ s: eleven days. Sums of a few of these are far from overflowing.
+/// The longest span in a scenario, 10⁶ s: eleven days. Sums of a few such spans are far from
+/// overflowing.
 pub(crate) const MAX_DURATION: Duration = Duration::from_secs(1_000_000);
 /// The fastest link, 1 Tbit/s: a packet still takes a few nanoseconds.
 pub(crate) const MAX_RATE: u64 = 1_000_000_000_000;
 /// The largest buffer, queue or file, 1 PB.
 pub(crate) const MAX_BYTES: u64 = 1_000_000_000_000_000;
 
-/// Where a scenario comes from.
+/// The origin of a scenario.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
-    /// The file, as errors name it.
+    /// The scenario's file, as errors name it.
     pub(crate) file: &'a str,
-    /// Where the files it names are looked for.
+    /// The folder of the files that the scenario names.
     pub(crate) base: &'a Path,
 }
 
 impl Source<'_> {
-    /// An error about how things fit together.
+    /// An error about the combination of values.
     pub(crate) fn rule(&self, key: impl Into<String>, reason: impl Into<String>) -> ScenarioError {
         ScenarioError::Rule { file: self.file.to_owned(), key: key.into(), reason: reason.into() }
     }
 
-    /// An error about a `key`, which stands at `place`, that no table of this kind has.
+    /// An error about a `key` at `place` that is not among the keys of `info`.
     pub(crate) fn unknown_key(&self, place: String, key: &str, info: &TableInfo) -> ScenarioError {
         let valid: Vec<_> = info.keys.iter().map(|info| info.key).collect();
         let near = nearest(key, &valid);
         ScenarioError::UnknownKey { file: self.file.to_owned(), key: place, near, valid }
     }
 
-    /// An error about something absent.
+    /// An error about a missing key or table.
     pub(crate) fn missing(&self, table: impl Into<String>, what: impl Into<String>) -> ScenarioError {
         ScenarioError::Missing { file: self.file.to_owned(), table: table.into(), what: what.into() }
     }
@@ -50,7 +51,7 @@ impl Source<'_> {
 /// A table whose keys are all known.
 pub(crate) struct Reader<'a> {
     pub(crate) source: Source<'a>,
-    /// Where the table stands; empty for the top.
+    /// The table's place; empty for the top.
     pub(crate) place: String,
     info: &'static TableInfo,
     table: toml::Table,
@@ -75,7 +76,7 @@ impl<'a> Reader<'a> {
         Ok(Self { source, place, info, table })
     }
 
-    /// What the user gave for `key`.
+    /// Takes the user's value of `key`, if there is one.
     ///
     /// # Panics
     /// If the table's description has no such key.
@@ -85,12 +86,12 @@ impl<'a> Reader<'a> {
         Some(self.item(info, value))
     }
 
-    /// Whether the user gave something for `key`.
+    /// Whether the user gave a value for `key`.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
-    /// What the user gave for `key`, else its default.
+    /// Takes the user's value of `key`, or its default.
     pub(crate) fn need(&mut self, key: &'static str) -> Result<Item<'a>, ScenarioError> {
         let info = self.describe(key);
         match self.table.remove(key).or_else(|| value_of(info.default)) {
@@ -99,7 +100,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// For keys that the user did not give, other defaults than those of the description.
+    /// Replaces the description's defaults for keys that the user did not give.
     pub(crate) fn prefer(&mut self, defaults: &[(&'static str, Preset)]) {
         for &(key, preset) in defaults {
             self.describe(key);
@@ -108,12 +109,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Every key has been read: one that is described but not read would be accepted and ignored.
+    /// Checks that every key has been read. The reader would otherwise accept a described key and
+    /// ignore it.
     pub(crate) fn finish(self) {
         debug_assert!(self.table.is_empty(), "{} was not read to its end: {:?}", self.info.name, self.table);
     }
 
-    /// The place of `key` in this table.
+    /// Returns the place of `key` in this table.
     pub(crate) fn place_of(&self, key: &str) -> String {
         join(&self.place, key)
     }
@@ -127,7 +129,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A default as a value, if it has one.
+/// Returns a default as a value, if it has one.
 fn value_of(preset: Preset) -> Option<Value> {
     match preset {
         Preset::Text(text) => Some(Value::String(text.to_owned())),
@@ -137,23 +139,23 @@ fn value_of(preset: Preset) -> Option<Value> {
     }
 }
 
-/// A value and where it stands.
+/// A value and its place.
 pub(crate) struct Item<'a> {
     pub(crate) source: Source<'a>,
     pub(crate) place: String,
-    /// What is expected there.
+    /// The expected type of value.
     pub(crate) kind: &'static str,
     pub(crate) value: Value,
 }
 
-/// A word that stands for a choice.
+/// A choice that the file spells as a word.
 pub(crate) trait Word: Copy + PartialEq + 'static {
-    /// Every choice and how it is spelled.
+    /// Every choice, with its spelling.
     const WORDS: &'static [(&'static str, Self)];
     /// Choices of the format that are not available yet.
     const LATER: &'static [&'static str] = &[];
 
-    /// How the choice is spelled.
+    /// Returns the choice's spelling.
     fn word(self) -> &'static str {
         Self::WORDS.iter().find(|(_, choice)| *choice == self).map_or("", |(word, _)| word)
     }
@@ -170,7 +172,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The error that the value is of another type than the key takes.
+    /// An error about a value whose type is not the key's type.
     pub(crate) fn mistyped(&self) -> ScenarioError {
         let article = if matches!(self.value, Value::Integer(_) | Value::Array(_)) { "an" } else { "a" };
         self.wrong(format!("expected {}, got {article} {}", self.kind, self.value.type_str()))
@@ -180,7 +182,7 @@ impl<'a> Item<'a> {
         self.value.as_str().ok_or_else(|| self.mistyped())
     }
 
-    /// A name to be shown and compared: one line, not empty.
+    /// A name for display and comparison: one line, not empty.
     pub(crate) fn name(&self) -> Result<String, ScenarioError> {
         let text = self.text()?;
         if !is_name(text) {
@@ -195,7 +197,7 @@ impl<'a> Item<'a> {
         self.value.as_bool().ok_or_else(|| self.mistyped())
     }
 
-    /// A whole number in a range; what fits the range fits the type.
+    /// A whole number in a range. `T` must hold the whole range.
     pub(crate) fn integer<T>(&self, range: RangeInclusive<T>) -> Result<T, ScenarioError>
     where
         T: TryFrom<i64> + PartialOrd + std::fmt::Display,
@@ -232,7 +234,7 @@ impl<'a> Item<'a> {
         self.amount(parse_bytes, range, text::bytes)
     }
 
-    /// Like [`Item::bytes`]; `None` is unlimited.
+    /// [`Item::bytes`] that may also be "unlimited", which is `None`.
     pub(crate) fn bytes_or_unlimited(
         &self,
         range: &RangeInclusive<u64>,
@@ -268,7 +270,7 @@ impl<'a> Item<'a> {
         }))
     }
 
-    /// The value as a table of its own.
+    /// Reads the value as a table.
     pub(crate) fn reader(self, info: &'static TableInfo) -> Result<Reader<'a>, ScenarioError> {
         match self.value {
             Value::Table(table) => Reader::new(self.source, self.place, table, info),
@@ -276,7 +278,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Which of several descriptions a table follows: the word at `key`, which must be there.
+    /// Selects one of several descriptions of a table by the word at `key`, which is required.
     pub(crate) fn variant<T: Word>(
         &self,
         info: &'static TableInfo,
@@ -315,7 +317,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Refuses a name that is among those of others already; `what` they are is what their list is called.
+/// Refuses a name that another entry already has. The list of entries is named `what`.
 pub(crate) fn unique<'a>(
     source: Source<'_>,
     place: &str,
@@ -331,31 +333,31 @@ pub(crate) fn unique<'a>(
     }
 }
 
-/// What is wrong with a word that is none of `valid`.
+/// The reason for an error about a word that is none of `valid`.
 pub(crate) fn unknown(word: &str, valid: &[&str]) -> String {
     let near = nearest(word, valid).map_or(String::new(), |near| format!("did you mean {near}? "));
     format!("unknown ({near}valid: {})", valid.join(", "))
 }
 
-/// How a size without limit is spelled.
+/// The spelling of a size without limit.
 pub(crate) const UNLIMITED: &str = "unlimited";
 
 /// The longest name, in characters.
 const MAX_NAME: usize = 200;
 
-/// Whether a text can be shown as a name.
+/// Whether a text is valid as a name.
 pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control)
 }
 
-/// What is wrong with an amount, without repeating the amount.
+/// The reason for an error about an amount, without the amount.
 pub(crate) fn reason(error: &UnitError) -> String {
     let whole = error.to_string();
     let repeated = format!("\"{}\" ", error.value);
     whole.split_once(&repeated).map_or(whole.clone(), |(quantity, problem)| format!("{quantity}{problem}"))
 }
 
-/// A value as an error repeats it.
+/// A value as it appears in an error message.
 pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => format!("{:?}", shortened(text)),
@@ -372,7 +374,7 @@ fn join(place: &str, key: &str) -> String {
     if place.is_empty() { key } else { format!("{place}.{key}") }
 }
 
-/// The choice that `word` is most probably a misspelling of.
+/// Returns the choice of which `word` is most probably a misspelling.
 pub(crate) fn nearest<'a>(word: &str, choices: &[&'a str]) -> Option<&'a str> {
     const LONGEST: usize = 40;
     if word.chars().count() > LONGEST {
@@ -388,7 +390,7 @@ pub(crate) fn nearest<'a>(word: &str, choices: &[&'a str]) -> Option<&'a str> {
         .map(|(_, choice)| choice)
 }
 
-/// Levenshtein's: insertions, deletions and substitutions.
+/// The Levenshtein distance: insertions, deletions and substitutions.
 fn distance(left: &[char], right: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=right.len()).collect();
     for (i, l) in left.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Amounts as text that [`plait_sched::units`] reads back exactly: the largest unit of which the amount is a multiple.
+//! Amounts as text that [`plait_sched::units`] reads back exactly. The unit is the largest of which
+//! the amount is a multiple.
 
 use plait_sched::Duration;
 
@@ -18,7 +19,7 @@ pub(crate) fn packets(packets: u64) -> String {
     format!("{packets}p")
 }
 
-/// Per cent, with as many decimals as it takes.
+/// Per cent, with as many decimals as necessary.
 pub(crate) fn share(parts_per_billion: u32) -> String {
     const PER_CENT: u32 = 10_000_000;
     let (whole, fraction) = (parts_per_billion / PER_CENT, parts_per_billion % PER_CENT);
@@ -29,7 +30,7 @@ pub(crate) fn share(parts_per_billion: u32) -> String {
 
 fn largest(amount: u64, units: &[(u64, &str)]) -> String {
     let fits = |&&(worth, _): &&(u64, &str)| amount.is_multiple_of(worth) && amount >= worth;
-    // Zero is written in the first, everyday unit.
+    // Zero has the first unit, the most common one.
     let (worth, unit) = units.iter().find(fits).unwrap_or(&units[0]);
     format!("{}{unit}", amount / worth)
 }

@@ -1,4 +1,4 @@
-//! A link whose queue decides when a packet leaves it.
+//! A link whose queue decides about a packet when the packet leaves the queue.
 //!
 //! ```text
 //!            ┌────────────┐   ┌─────────────┐   ┌──────────────┐   ┌────────────────┐
@@ -6,9 +6,10 @@
 //!            └─────┬──────┘   └─────────────┘   └──────────────┘   └────────────────┘
 //!               Dropped
 //! ```
-//! The transmitter asks for a packet when it becomes free, and works out the rest of its fate then. So beside arrivals there is one more
-//! moment, that of the next question; the link is due at the earlier one. What a discipline dropped leaves, one packet at a time, at the
-//! moment of the drop.
+//! The transmitter asks the queue for a packet when it becomes free, and then computes the rest of
+//! the packet's fate. Beside the next arrival, the link therefore has the transmitter's next turn
+//! as a second moment. The link is due at the earlier one. Packets that a discipline drops leave
+//! one at a time, at the time of the drop.
 
 use plait_sched::Time;
 
@@ -18,24 +19,24 @@ use crate::agenda::Key;
 use crate::random::Stream;
 use crate::statistics::Spans;
 
-/// What waits before the transmitter of a link, and when it is looked at.
+/// The queue before the transmitter of a link, and the transmitter's next turn.
 #[derive(Clone, Debug)]
 pub(super) struct Active<P> {
     queue: Queue<P>,
     ledger: Ledger<P>,
-    /// When the transmitter is free, as long as it is not.
+    /// The time at which the transmitter becomes free, while it is busy.
     free: Option<Key>,
-    /// When packets last entered or left the queue.
+    /// The time at which a packet last entered or left the queue.
     now: Time,
     report: QueueReport,
 }
 
-/// What a link's discipline did since the last restart.
+/// The work of a link's discipline since the last restart.
 #[derive(Clone, Debug, Default)]
 pub struct QueueReport {
-    /// From arrival in the queue to the start of transmission, per packet that was transmitted.
+    /// The time from arrival in the queue to the start of transmission, per transmitted packet.
     pub sojourn: Spans,
-    /// What it marked and dropped.
+    /// Packets that it marked and dropped.
     pub counts: Counts,
 }
 
@@ -51,7 +52,7 @@ impl<P: Payload> Active<P> {
         }
     }
 
-    /// The next moment, where the next arrival is at `arrival`.
+    /// The link's next moment, given the next `arrival`.
     pub(super) fn head(&self, arrival: Option<Key>) -> Option<Key> {
         if let Some(gone) = self.ledger.gone.front() {
             return Some(Key { time: self.now, order: gone.order });
@@ -62,23 +63,24 @@ impl<P: Payload> Active<P> {
         }
     }
 
-    /// Packets and bytes that wait.
+    /// Waiting packets and bytes.
     pub(super) fn waiting(&self) -> (u64, u64) {
         (self.queue.packets(), self.queue.bytes())
     }
 
-    /// Packets here that are not on the wire.
+    /// Packets that are not on the wire: waiting, or dropped and still to leave.
     pub(super) fn inside(&self) -> usize {
         (self.queue.packets() + self.ledger.gone.len()) as usize
     }
 }
 
 impl<P: Payload> Link<P> {
-    /// [`Link::send`] where there is a discipline.
+    /// [`Link::send`] for a link with a discipline.
     #[cold]
     #[inline(never)]
     pub(super) fn enqueue(&mut self, now: Time, bytes: u32, order: u64, payload: P) -> Admission {
-        // As with drop-tail: what arrives at the very moment finds that the packet before it has left, and the next one chosen.
+        // As with drop-tail, a packet that arrives at the time of a departure comes after it: the
+        // next packet has already been chosen.
         while let Some(free) = self.active.as_ref().and_then(|active| active.free)
             && free.time <= now
         {
@@ -95,16 +97,16 @@ impl<P: Payload> Link<P> {
         if let Some(active) = &self.active {
             self.counters.max_queue_packets = self.counters.max_queue_packets.max(active.queue.packets());
         }
-        // A drop, or the packet itself: what comes next is seldom what it was.
+        // A drop or the packet itself usually changes the head of the link.
         Admission::First
     }
 
-    /// The transmitter is free: the next packet, if there is one.
+    /// Starts the transmission of the next packet, if there is one. The transmitter is free.
     fn transmit(&mut self, moment: Key) {
         let Some(active) = &mut self.active else { return };
         active.free = None;
         let now = moment.time;
-        // Where capacity is a recording the transmitter is free only when the next opportunity comes.
+        // With a trace, the transmitter is free only at the next delivery opportunity.
         let start = self.service.start(now);
         if start > now && active.queue.packets() > 0 {
             active.free = Some(Key { time: start, ..moment });
@@ -117,7 +119,7 @@ impl<P: Payload> Link<P> {
         let _ = self.put_on_wire(departure, packet.bytes, packet.order, packet.payload);
     }
 
-    /// What is to be done before the next arrival, if anything.
+    /// Does the work that is due before the next arrival, if there is any.
     #[cold]
     #[inline(never)]
     pub(super) fn work(&mut self) -> Option<Exit<P>> {
@@ -136,13 +138,13 @@ impl<P: Payload> Link<P> {
         Some(Exit::Nothing)
     }
 
-    /// What the link's discipline did; `None` if it is drop-tail.
+    /// The work of the link's discipline; `None` for drop-tail.
     pub fn report(&self) -> Option<QueueReport> {
         let active = self.active.as_ref()?;
         Some(QueueReport { counts: active.ledger.counts, ..active.report.clone() })
     }
 
-    /// Forgets what the discipline did so far; the queue stays.
+    /// Resets the discipline's report. The queue stays.
     pub fn restart_report(&mut self) {
         if let Some(active) = &mut self.active {
             active.report = QueueReport::default();

@@ -1,30 +1,32 @@
-//! How extra delays are distributed: uniformly, or as `tc` has it in the tables of `netem` (iproute2, `netem/*.c`, taken from
-//! NIST Net).
+//! Distributions of extra delays: uniform, or those of `tc`'s tables for `netem` (iproute2,
+//! `netem/*.c`, taken from NIST Net).
 //!
-//! A table holds the inverse of a cumulative distribution function, times `netem`'s jitter, which is added to the delay. Here the functions
-//! themselves are used. Tables end at four times the jitter, and so do they.
+//! A table holds the inverse of a cumulative distribution function. `netem` multiplies its value by
+//! the jitter and adds the product to the delay. Here the functions themselves replace the tables.
+//! Tables end at four times the jitter, and so do these functions.
 
 use crate::logarithm::{exp, ln};
 
-/// How an extra delay is distributed.
+/// The distribution of an extra delay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Distribution {
-    /// Evenly, from zero to the amount.
+    /// Uniform, from zero to the amount.
     #[default]
     Uniform,
-    /// Normally around zero; the amount is the standard deviation.
+    /// Normal around zero; the amount is the standard deviation.
     Normal,
-    /// 4/3 · (x − 3/2), where P(X > x) = x⁻³ for x ≥ 1: the mean is zero, but for the end of the table.
+    /// 4/3 · (x − 3/2), where P(X > x) = x⁻³ for x ≥ 1. The mean is zero, except for the effect of
+    /// the table's end.
     Pareto,
     /// A quarter of the normal quantile and three quarters of Pareto's.
     ParetoNormal,
 }
 
-/// Where tables end: they hold numbers of 16 bits in units of 1/8192.
+/// The end of the tables, which hold numbers of 16 bits in units of 1/8192.
 const END: f64 = 4.0;
 
 impl Distribution {
-    /// The least and the largest quantile, in units of the amount.
+    /// The smallest and the largest quantile, in units of the amount.
     pub(super) fn range(self) -> (f64, f64) {
         match self {
             Self::Uniform => (0.0, 1.0),
@@ -34,9 +36,9 @@ impl Distribution {
         }
     }
 
-    /// The quantile at a random number, in units of the amount.
+    /// The quantile for a random number, in units of the amount.
     pub(super) fn quantile(self, bits: u64) -> f64 {
-        // In the middle of its 2⁵² parts of the numbers between 0 and 1: never at an end.
+        // The middle of one of 2⁵² equal parts of the numbers between 0 and 1: never 0 or 1.
         let u = ((bits >> 12) as f64 + 0.5) / (1_u64 << 52) as f64;
         match self {
             Self::Uniform => u,
@@ -47,14 +49,15 @@ impl Distribution {
     }
 }
 
-/// Of the share `above` of all that is larger.
+/// The quantile that is exceeded with probability `above`.
 fn pareto(above: f64) -> f64 {
     const SHAPE: f64 = 3.0;
     (4.0 / 3.0 * (exp(-ln(above) / SHAPE) - 1.5)).min(END)
 }
 
-/// The inverse of the normal distribution function, up to where tables end: M. J. Wichura, "Algorithm AS 241: The Percentage Points of the Normal
-/// Distribution", Applied Statistics 37 (1988), PPND16 without its outermost part.
+/// The inverse of the normal distribution function, up to the end of the tables: M. J. Wichura,
+/// "Algorithm AS 241: The Percentage Points of the Normal Distribution", Applied Statistics 37
+/// (1988), PPND16 without its outermost part.
 fn normal(u: f64) -> f64 {
     const NEAR: ([f64; 8], [f64; 8]) = (
         [
@@ -114,7 +117,7 @@ fn normal(u: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Of 2²⁰ random numbers at equal distances.
+    /// The quantiles of 2²⁰ equidistant random numbers.
     fn quantiles(distribution: Distribution) -> Vec<f64> {
         (0..1_u64 << 20).map(|n| distribution.quantile((n << 44) + (1 << 43))).collect()
     }
@@ -125,7 +128,7 @@ mod tests {
         (mean, (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt())
     }
 
-    /// Printed in tables of the normal distribution.
+    /// Values from printed tables of the normal distribution.
     #[test]
     fn normal_quantiles_are_those_of_the_tables() {
         for (share, quantile) in [
@@ -142,7 +145,7 @@ mod tests {
         }
     }
 
-    /// Pareto's are integrals up to the end of the table.
+    /// Pareto's moments are integrals up to the end of the table.
     #[test]
     fn means_and_deviations_are_those_of_the_definitions() {
         let near = |found: f64, expected: f64| {

@@ -1,17 +1,18 @@
-//! Copies that the wire makes, drawn once per accepted packet, in order, from the link's own stream.
+//! Copies that the wire makes, drawn once per accepted packet, in order, from the link's own
+//! stream.
 
 use crate::random::{Correlated, PARTS_PER_BILLION, Stream};
 
-/// Which packets the wire delivers twice. Probabilities are in parts per billion.
+/// The packets that the wire delivers twice. Probabilities are in parts per billion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Duplicate {
     /// The probability of a copy.
     pub share: u32,
-    /// The probability that a packet meets the fate of the packet before it; less than certain.
+    /// The probability that a packet repeats the draw of its predecessor, less than 10⁹.
     pub correlation: u32,
 }
 
-/// The copies of one link, packet after packet.
+/// The copies of one link, packet by packet.
 #[derive(Clone, Debug)]
 pub(super) struct Copies {
     share: u32,

@@ -1,4 +1,4 @@
-//! The packets inside a link, in the order in which they leave it.
+//! The packets inside a link, in the order of their exit.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -9,11 +9,11 @@ use plait_transport::ring::Ring;
 use super::MAX_PACKET_BYTES;
 use crate::agenda::{Key, MAX_ORDER};
 
-/// A packet between its acceptance and its exit. Long links have many of them, so it is small.
+/// A packet between its acceptance and its exit. It is small because long links have many of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inside<P> {
     time: Time,
-    /// Its order, then a bit if it gets lost on the wire, then its bytes.
+    /// The order, then a bit for a loss on the wire, then the bytes.
     rest: u64,
     pub(super) payload: P,
 }
@@ -52,7 +52,7 @@ pub(super) enum Flight<P> {
     Sorted(BinaryHeap<Reverse<Inside<P>>>),
 }
 
-/// Room for this many packets is there from the start; busier links grow a few times and then stay.
+/// Initial capacity in packets. Busier links grow a few times and then stay.
 const ROOM: usize = 64;
 
 impl<P: Copy> Flight<P> {
@@ -81,7 +81,7 @@ impl<P: Copy> Flight<P> {
         }
     }
 
-    /// When the packet of this number arrives, and its bytes, where packets keep their order and are numbered by it.
+    /// The arrival time and the bytes of the packet `number`. `None` if packets may be reordered.
     #[inline]
     pub(super) fn numbered(&self, number: u64) -> Option<(Time, u32)> {
         match self {
@@ -90,7 +90,7 @@ impl<P: Copy> Flight<P> {
         }
     }
 
-    /// The number of the packet that leaves next, where packets keep their order.
+    /// The number of the packet that leaves next; 0 if packets may be reordered.
     #[inline]
     pub(super) fn first(&self) -> u64 {
         match self {
@@ -116,7 +116,7 @@ impl<P: Copy> Flight<P> {
 }
 
 impl<P: Copy + Default> Flight<P> {
-    /// True if it is the first one now.
+    /// Returns true if the packet is the first one now.
     #[inline(always)]
     pub(super) fn push(&mut self, packet: Inside<P>) -> bool {
         match self {
@@ -129,7 +129,7 @@ impl<P: Copy + Default> Flight<P> {
     }
 }
 
-/// True if the packet is the first one now.
+/// Returns true if the packet is the first one now.
 #[inline(never)]
 fn insert<P>(packets: &mut BinaryHeap<Reverse<Inside<P>>>, packet: Inside<P>) -> bool {
     let first = packets.peek().is_none_or(|other| packet < other.0);

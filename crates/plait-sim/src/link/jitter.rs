@@ -1,4 +1,5 @@
-//! Random extra delay, drawn once per accepted packet and once per copy, in order, from the link's own stream.
+//! Random extra delay, drawn once per accepted packet and once per copy, in order, from the link's
+//! own stream.
 
 use plait_sched::Duration;
 
@@ -8,18 +9,21 @@ use crate::random::{Correlated, Stream};
 /// Random extra delay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Jitter {
-    /// Of a uniform distribution the largest extra delay; of the others the unit of their tables, about a standard deviation.
+    /// For a uniform distribution the largest extra delay; for the others the unit of their tables,
+    /// about a standard deviation.
     pub amount: Duration,
-    /// How it is distributed.
+    /// Its distribution.
     pub distribution: Distribution,
-    /// The probability that a packet has the extra delay of the packet before it, in parts per billion; less than all of them.
+    /// The probability that a packet repeats the extra delay of its predecessor, in parts per
+    /// billion; less than 10⁹.
     pub correlation: u32,
-    /// Whether packets may overtake each other. If not, a packet arrives no earlier than the one before it.
+    /// Whether packets may overtake each other. Otherwise a packet never arrives before its
+    /// predecessor.
     pub reorder: bool,
 }
 
 impl Jitter {
-    /// The least extra delay, and the largest, in nanoseconds.
+    /// The smallest and the largest extra delay, in nanoseconds.
     pub fn range(&self) -> (i64, i64) {
         let amount = i64::try_from(self.amount.as_nanos()).unwrap_or(i64::MAX);
         let of = |factor: f64| (amount as f64 * factor).round() as i64;
@@ -33,7 +37,7 @@ impl Jitter {
     }
 }
 
-/// The extra delays of one link, packet after packet.
+/// The extra delays of one link, packet by packet.
 #[derive(Clone, Debug)]
 pub(super) struct Delays {
     jitter: Jitter,
@@ -46,7 +50,7 @@ impl Delays {
         Self { jitter, numbers: Correlated::new(stream, jitter.correlation) }
     }
 
-    /// In nanoseconds; of distributions around zero it may be negative.
+    /// The next extra delay in nanoseconds; it may be negative unless the distribution is uniform.
     pub(super) fn next(&mut self) -> i64 {
         let bits = self.numbers.bits();
         let amount = self.jitter.amount.as_nanos();

@@ -2,19 +2,20 @@
 
 use crate::random::{PARTS_PER_BILLION, Stream};
 
-/// Which packets get lost. Probabilities are in parts per billion.
+/// The losses of a link. Probabilities are in parts per billion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Loss {
-    /// None.
+    /// No losses.
     #[default]
     None,
-    /// Each with the same probability, independently.
+    /// Every packet with the same probability, independently.
     Bernoulli {
         /// The probability of a loss.
         share: u32,
     },
-    /// Bursts: a Markov chain of two states (Gilbert 1960, Elliott 1963). A packet is lost with the probability of
-    /// the current state; then the state may change. The chain starts in the good state.
+    /// Bursts: a Markov chain of two states (Gilbert 1960, Elliott 1963). A packet is lost with the
+    /// probability of the current state; then the state may change. The chain starts in the good
+    /// state.
     GilbertElliott {
         /// Good → bad, per packet (p).
         to_bad: u32,
@@ -43,7 +44,7 @@ impl Loss {
     }
 }
 
-/// The losses of one link, packet after packet.
+/// The losses of one link, packet by packet.
 #[derive(Clone, Debug)]
 pub(super) struct Losses {
     loss: Loss,
@@ -56,8 +57,8 @@ impl Losses {
         Self { loss, stream: Stream::new(seed, &format!("{link}/loss")), bad: false }
     }
 
-    /// Replaces the model. A link whose losses change draws a number in every state, also without losses: later losses then do not depend on
-    /// earlier ones.
+    /// Replaces the model. A link with changing losses draws a number in every state, also in one
+    /// without losses: later losses then do not depend on earlier ones.
     pub(super) fn become_those_of(&mut self, loss: Loss) {
         self.loss = if loss == Loss::None { Loss::Bernoulli { share: 0 } } else { loss };
     }

@@ -1,4 +1,4 @@
-//! One direction of one wire: a queue, a capacity, a delay, and what goes wrong on the way.
+//! One direction of one wire: a queue, a capacity, a delay, and the failures on the wire.
 //!
 //! ```text
 //!            ┌───────┐   ┌──────────┐   ┌──────────────┐   ┌────────────────┐
@@ -6,18 +6,19 @@
 //!            └───┬───┘   └──────────┘   └──────────────┘   └────────────────┘
 //!             DroppedFull
 //! ```
-//! A link knows nothing of paths or connections: it carries payloads of any small type. Nothing happens *inside* it
-//! over time either: everything a packet will meet is worked out when it is sent, so a link is one event source (the
-//! next exit, [`Link::head`]) and costs O(1) per packet.
+//! A link knows nothing of paths or connections: it carries payloads of any small type. It has no
+//! internal events either. A packet's whole fate is computed when the packet is sent. A link is
+//! therefore one event source (the next exit, [`Link::head`]) and costs O(1) per packet.
 //!
-//! That is so where the queue is drop-tail. A link with an active [`discipline`] decides later, and is one event source all the same
-//! (`active`).
+//! This holds for drop-tail queues. A link with an active [`discipline`] decides later, but it is
+//! also one event source (`active`).
 //!
-//! The wire may change during the run (`special`): the delay and the losses are those of the moment when a packet's last bit leaves, the limit that of
-//! its arrival. Packets keep their order when the delay falls, unless the link says that they may overtake each other.
+//! The wire may change during the run (`special`). The delay and the losses are those at the time
+//! when a packet's last bit leaves; the limit is that at the packet's arrival. Packets keep their
+//! order when the delay falls, unless the link permits reordering.
 //!
-//! A packet that gets lost still takes its place in the queue, its time on the wire and its draw from the random
-//! streams; it leaves the link as [`Exit::Lost`] when it would have arrived.
+//! A lost packet still takes its place in the queue, its time on the wire and its draw from the
+//! random streams. It leaves the link as [`Exit::Lost`] at the time at which it would have arrived.
 
 mod active;
 pub mod discipline;
@@ -53,35 +54,36 @@ pub use service::Capacity;
 pub use steps::{Step, Steps, Varying};
 pub use trace::Trace;
 
-/// The largest packet that a link carries, in bytes (a byte less than 16 MiB): far more than any packet has, and small enough that
-/// serialization times are exact in 64 bits.
+/// The largest packet of a link, in bytes (a byte less than 16 MiB). It is far larger than any real
+/// packet, and small enough for exact serialization times in 64 bits.
 pub const MAX_PACKET_BYTES: u32 = (1 << 24) - 1;
 
-/// What one direction of a wire is like.
+/// The properties of one direction of a wire.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LinkConfig {
-    /// How fast bytes leave.
+    /// The rate at which bytes leave.
     pub capacity: Capacity,
-    /// From the last bit's departure to its arrival.
+    /// The time from the last bit's departure to its arrival.
     pub delay: Varying<Duration>,
-    /// When an arriving packet is dropped.
+    /// The rule by which an arriving packet is dropped.
     pub queue: Varying<QueueLimit>,
-    /// Who decides which waiting packet is sent next, and which is dropped; `None` is drop-tail.
+    /// The discipline that selects the next packet to send and the packets to drop; `None` is
+    /// drop-tail.
     pub discipline: Option<discipline::Settings>,
-    /// Which packets get lost on the wire.
+    /// The losses on the wire.
     pub loss: Varying<Loss>,
-    /// Which packets the wire delivers twice, if any.
+    /// The packets that the wire delivers twice, if any.
     pub duplicate: Option<Duplicate>,
     /// Random extra delay, if any.
     pub jitter: Option<Jitter>,
-    /// Whether packets may overtake each other where the delay falls, too.
+    /// Whether packets may overtake each other also when the delay falls.
     pub reorder: bool,
-    /// When the wire is cut.
+    /// The times at which the wire is cut.
     pub outages: Outages,
 }
 
 impl LinkConfig {
-    /// A wire of `rate` bits per second and `delay`, with an infinite queue, on which nothing goes wrong.
+    /// A wire of `rate` bits per second and `delay`, with an infinite queue and without failures.
     pub const fn new(rate: u64, delay: Duration) -> Self {
         Self {
             capacity: Capacity::Rate(rate),
@@ -96,12 +98,13 @@ impl LinkConfig {
         }
     }
 
-    /// Whether packets may overtake each other. If not, a packet arrives no earlier than the one before it.
+    /// Whether packets may overtake each other. Otherwise a packet never arrives before its
+    /// predecessor.
     pub fn reorders(&self) -> bool {
         self.reorder || self.jitter.is_some_and(|jitter| jitter.reorder)
     }
 
-    /// The shortest and the longest delay that a packet can have, serialization not included.
+    /// The shortest and the longest delay of a packet, without serialization.
     pub fn delays(&self) -> (Duration, Duration) {
         let (least, most) = self.jitter.map_or((0, 0), |jitter| jitter.range());
         let first = self.delay.first();
@@ -112,15 +115,15 @@ impl LinkConfig {
     }
 }
 
-/// What became of a packet given to [`Link::send`].
+/// The fate of a packet that was given to [`Link::send`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Admission {
-    /// Accepted: it will come out of [`Link::pop`].
+    /// Accepted: the packet will leave through [`Link::pop`].
     Queued,
-    /// Likewise, before all others that are inside: [`Link::head`] has changed.
+    /// Accepted, and ahead of all other packets inside: [`Link::head`] has changed.
     First,
-    /// The queue was full; the packet is gone.
+    /// The queue was full, and the packet was dropped.
     DroppedFull,
 }
 
@@ -129,18 +132,18 @@ pub enum Admission {
 pub enum Exit<P> {
     /// It arrived.
     Delivered(P),
-    /// It arrived, and so will its copy, with the same payload.
+    /// It arrived, and its copy with the same payload follows.
     Copied(P),
-    /// It was lost on the wire and would have arrived now.
+    /// It was lost on the wire. Without the loss it would have arrived now.
     Lost(P),
     /// The link's discipline dropped it.
     Dropped(P),
-    /// None: the next packet's turn has come, inside.
+    /// No packet left: the transmitter asked the queue for the next packet.
     Nothing,
 }
 
 impl<P> Exit<P> {
-    /// The packet that left, whatever became of it.
+    /// Returns the packet that left, of any kind.
     pub fn payload(self) -> Option<P> {
         match self {
             Self::Delivered(payload) | Self::Copied(payload) => Some(payload),
@@ -150,11 +153,11 @@ impl<P> Exit<P> {
     }
 }
 
-/// Packets of a link so far. `accepted + duplicated` equals `delivered + lost + discarded` and the
-/// packets [inside](Link::inside).
+/// Counters of a link. `accepted + duplicated` equals the sum of `delivered`, `lost`, `discarded`
+/// and the packets [inside](Link::inside).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Packets that found room in the queue; with a discipline, all.
+    /// Packets that found room in the queue; with a discipline, all packets.
     pub accepted: u64,
     /// Packets that found the queue full.
     pub dropped: u64,
@@ -170,7 +173,7 @@ pub struct Counters {
     pub accepted_bytes: u64,
     /// Bytes of the delivered packets.
     pub delivered_bytes: u64,
-    /// The most packets that waited at once, the one in transmission not counted.
+    /// Largest number of packets that waited at once, without the one in transmission.
     pub max_queue_packets: u64,
 }
 
@@ -205,7 +208,8 @@ pub struct Link<P> {
 }
 
 impl<P: Payload> Link<P> {
-    /// An idle link. Its random streams are those of `seed` and `name`; give every link of a run its own name.
+    /// Creates an idle link. Its random streams are those of `seed` and `name`: every link of a run
+    /// needs its own name.
     ///
     /// # Panics
     /// If the configuration has a rate of zero or an invalid probability; a scenario never does.
@@ -230,8 +234,8 @@ impl<P: Payload> Link<P> {
         }
     }
 
-    /// A packet of `bytes` arrives at the queue. `order` places its exit among other things that happen at the same
-    /// time. `now` never goes back.
+    /// Puts a packet of `bytes` into the queue. `order` orders its exit among events at the same
+    /// time. `now` never decreases.
     ///
     /// # Panics
     /// If the packet is larger than [`MAX_PACKET_BYTES`], or the order not below [`MAX_ORDER`].
@@ -258,13 +262,13 @@ impl<P: Payload> Link<P> {
         self.put_on_wire(departure, bytes, order, payload)
     }
 
-    /// What happens to a packet whose last bit leaves at `departure`.
+    /// Computes the fate of a packet whose last bit leaves at `departure`.
     #[inline(always)]
     fn put_on_wire(&mut self, departure: Time, bytes: u32, order: u64, payload: P) -> Admission {
         if self.special.is_some() {
             return self.put_specially(departure, bytes, order, payload);
         }
-        // Both are asked about every accepted packet, so that an outage does not shift the random losses.
+        // Both draw for every accepted packet, so that an outage does not shift the random losses.
         let lost = self.losses.next() | self.outages.covers(departure);
         let mut arrival = departure.saturating_add(self.delay);
         if let Some(delays) = &mut self.jitter {
@@ -278,7 +282,8 @@ impl<P: Payload> Link<P> {
         if first { Admission::First } else { Admission::Queued }
     }
 
-    /// When the next packet leaves the link, or something happens inside; `None` while it is empty.
+    /// The time of the next exit, or of the transmitter's next turn with a discipline; `None` while
+    /// the link is empty.
     #[inline]
     pub fn head(&self) -> Option<Key> {
         match &self.active {
@@ -287,13 +292,13 @@ impl<P: Payload> Link<P> {
         }
     }
 
-    /// The packet that leaves next, if that is known already.
+    /// The packet that leaves next, if it is already known.
     #[inline]
     pub(crate) fn next(&self) -> Option<&P> {
         self.flight.next()
     }
 
-    /// Takes out the packet that leaves next. To be called at the time of [`Link::head`].
+    /// Removes the packet that leaves next. To be called at the time of [`Link::head`].
     ///
     /// # Panics
     /// If the link is empty.
@@ -302,7 +307,7 @@ impl<P: Payload> Link<P> {
         self.pop_sized().0
     }
 
-    /// As [`Link::pop`], with the bytes of a packet that was delivered.
+    /// [`Link::pop`], with the size of a delivered packet in bytes.
     #[inline]
     pub(crate) fn pop_sized(&mut self) -> (Exit<P>, u32) {
         if self.active.is_some()
@@ -329,7 +334,7 @@ impl<P: Payload> Link<P> {
         }
     }
 
-    /// Packets that wait at `now`, the one in transmission not counted. `now` never goes back.
+    /// Waiting packets at `now`, without the one in transmission. `now` never decreases.
     pub fn queue_packets(&mut self, now: Time) -> u64 {
         if let Some(active) = &self.active {
             return active.waiting().0;
@@ -338,7 +343,7 @@ impl<P: Payload> Link<P> {
         self.backlog.waiting_packets()
     }
 
-    /// Bytes that wait at `now`, those of the packet in transmission not counted. `now` never goes back.
+    /// Waiting bytes at `now`, without the packet in transmission. `now` never decreases.
     pub fn queue_bytes(&mut self, now: Time) -> u64 {
         if let Some(active) = &self.active {
             return active.waiting().1;
@@ -347,17 +352,17 @@ impl<P: Payload> Link<P> {
         self.backlog.waiting_bytes(&self.flight)
     }
 
-    /// Packets accepted and not yet out: waiting, in transmission and under way.
+    /// Packets that were accepted and have not left: waiting, in transmission and on the wire.
     pub fn inside(&self) -> usize {
         self.flight.len() + self.active.as_ref().map_or(0, |active| active.inside())
     }
 
-    /// Of the packets inside, copies whose originals are inside, too.
+    /// Number of packets whose original and copy are both still inside.
     pub(crate) fn copies_to_come(&self) -> u64 {
         self.special.as_ref().map_or(0, |special| special.pairs())
     }
 
-    /// What the link has done so far.
+    /// The counters so far.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -2,32 +2,32 @@
 
 use plait_sched::{Duration, Time};
 
-/// One outage: from `from`, up to and not including `to`.
+/// One outage, from `from` (inclusive) to `to` (exclusive).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
-    /// When the wire is cut.
+    /// The time at which the wire is cut.
     pub from: Time,
-    /// When it works again.
+    /// The time at which the wire works again.
     pub to: Time,
 }
 
-/// When the wire is cut.
+/// The times at which the wire is cut.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outages {
-    /// During these, which are in order and do not overlap.
+    /// During these windows, which are in order and do not overlap.
     Windows(Vec<Window>),
-    /// Again and again.
+    /// Periodically.
     Periodic {
-        /// From the beginning of one outage to the beginning of the next; more than zero.
+        /// The time from the beginning of one outage to the beginning of the next, more than zero.
         every: Duration,
-        /// How long each lasts.
+        /// The length of each outage.
         length: Duration,
-        /// When the first one begins.
+        /// The beginning of the first outage.
         first: Time,
     },
 }
 
-/// Asks about moments that never go back.
+/// Outages, for queries about times that never decrease.
 #[derive(Clone, Debug)]
 pub(super) struct Cuts {
     outages: Outages,

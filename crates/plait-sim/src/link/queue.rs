@@ -5,18 +5,19 @@ use plait_transport::ring::Ring;
 
 use super::flight::Flight;
 
-/// When an arriving packet is dropped. The packet in transmission counts until its last bit has left; a packet that
-/// arrives at that very moment finds its place free.
+/// The rule by which an arriving packet is dropped. The packet in transmission counts until its
+/// last bit has left. A packet that arrives exactly then finds its place free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueLimit {
-    /// Never.
+    /// No packet is dropped.
     Infinite,
-    /// If that many packets are there already. As in ns-2's `DropTail`, a limit of L means at most L packets in the
-    /// system: L − 1 waiting and 1 in transmission.
+    /// A packet is dropped if this many packets are already there. As in ns-2's `DropTail`, a limit
+    /// of L means at most L packets in the system: L − 1 waiting and 1 in transmission.
     Packets(u64),
-    /// If its bytes and those of the packets already there, the one in transmission included, exceed the limit.
+    /// A packet is dropped if its bytes and those of the packets already there exceed the limit.
+    /// The packet in transmission counts.
     Bytes(u64),
-    /// If its transmission would begin later than this after its arrival.
+    /// A packet is dropped if it would wait longer than this for its transmission.
     Wait(Duration),
 }
 
@@ -32,7 +33,7 @@ impl QueueLimit {
     }
 }
 
-/// The packets whose last bit has not left yet, the one in transmission first.
+/// The packets whose last bit has not left yet. The first one is in transmission.
 #[derive(Clone, Debug)]
 pub(super) struct Backlog {
     departures: Departures,
@@ -40,24 +41,25 @@ pub(super) struct Backlog {
     bytes: u64,
 }
 
-/// Where it is kept when they leave.
+/// The place of the departure times.
 #[derive(Clone, Debug)]
 enum Departures {
-    /// In the flight, where each arrives this long after it left, in that order; and the number of the first of them there.
+    /// The flight, if packets arrive `delay` after their departure and in order. `first` is the
+    /// first packet's number there.
     Flight { delay: Duration, first: u64 },
-    /// Apart: moments and bytes.
+    /// A queue of its own: departure times and bytes.
     Apart(Ring<(Time, u32)>),
 }
 
 impl Backlog {
-    /// `delay`: what each packet takes, if all take the same; `None` otherwise.
+    /// `delay` is the delay of all packets if it is the same for all, otherwise `None`.
     pub(super) fn new(delay: Option<Duration>) -> Self {
         let apart = || Departures::Apart(Ring::default());
         let departures = delay.map_or_else(apart, |delay| Departures::Flight { delay, first: 0 });
         Self { departures, packets: 0, bytes: 0 }
     }
 
-    /// Forgets what has left by `now`.
+    /// Removes the packets that have left by `now`.
     #[inline]
     pub(super) fn advance<P: Copy>(&mut self, now: Time, flight: &Flight<P>) {
         match &mut self.departures {
@@ -82,7 +84,7 @@ impl Backlog {
         }
     }
 
-    /// A packet of so many bytes will leave at `departure`; it is put into the flight, too.
+    /// Adds a packet that will leave at `departure`. The caller puts it into the flight.
     #[inline]
     pub(super) fn push(&mut self, departure: Time, bytes: u32) {
         if let Departures::Apart(departures) = &mut self.departures {
@@ -92,7 +94,7 @@ impl Backlog {
         self.bytes += u64::from(bytes);
     }
 
-    /// The packet of this number, of so many bytes, arrives: if it was not forgotten yet it is now.
+    /// Removes the packet `number`, which arrives, if it is still here.
     #[inline]
     pub(super) fn arrives(&mut self, number: u64, bytes: u32) {
         if let Departures::Flight { first, .. } = &mut self.departures

@@ -1,4 +1,5 @@
-//! How fast bytes leave: at a constant rate or one that changes, exactly, or when a recorded trace says so.
+//! The departure of bytes: at a constant rate, at a rate in steps, or at the opportunities of a
+//! trace.
 
 use std::sync::Arc;
 
@@ -7,19 +8,20 @@ use plait_sched::{Duration, Time};
 use super::steps::{Stepper, Steps};
 use super::trace::{Cursor, Trace};
 
-/// How fast a link's bytes leave.
+/// The rate at which a link's bytes leave.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Capacity {
-    /// Constantly, in bits per second; more than zero.
+    /// A constant rate in bits per second, more than zero.
     Rate(u64),
-    /// At a rate that changes at given moments.
+    /// A rate that changes at given times.
     Steps(Arc<Steps<u64>>),
-    /// At recorded delivery opportunities.
+    /// Recorded delivery opportunities.
     Trace(Arc<Trace>),
 }
 
 impl Capacity {
-    /// Bits per second between two moments, on average (rounded down, at least 1); a trace's over whole periods.
+    /// The mean rate between two times, in bits per second (rounded down, at least 1). For a trace,
+    /// the mean rate of a whole period.
     pub fn mean_rate(&self, from: Time, to: Time) -> u64 {
         match self {
             Self::Rate(rate) => *rate,
@@ -28,7 +30,7 @@ impl Capacity {
         }
     }
 
-    /// What a queue is sized by: the rate, before any steps; of a trace the mean.
+    /// The rate for the size of a queue: the rate before any steps, or the mean rate of a trace.
     pub fn nominal_rate(&self) -> u64 {
         match self {
             Self::Rate(rate) => *rate,
@@ -38,7 +40,8 @@ impl Capacity {
     }
 }
 
-/// The server of a link. [`Service::start`] and then, if the packet is admitted, [`Service::serve`].
+/// The server of a link. A caller calls [`Service::start`] and then, if the packet is admitted,
+/// [`Service::serve`].
 #[derive(Clone, Debug)]
 pub(super) enum Service {
     Rate(Serializer),
@@ -55,7 +58,7 @@ impl Service {
         }
     }
 
-    /// When the first byte of a packet that arrives now would leave.
+    /// The departure time of the first byte of a packet that arrives now.
     #[inline]
     pub(super) fn start(&mut self, now: Time) -> Time {
         match self {
@@ -73,7 +76,7 @@ impl Service {
         }
     }
 
-    /// Sends `bytes` from the start last returned; answers when the last of them has left.
+    /// Sends `bytes` from the start last returned. Returns the departure time of the last byte.
     #[inline]
     pub(super) fn serve(&mut self, bytes: u32) -> Time {
         match self {
@@ -92,15 +95,17 @@ impl Service {
     }
 }
 
-/// Constant rate in whole nanoseconds. The fraction of a nanosecond by which a packet's end was rounded down is
-/// carried to the next one, so the end of a busy period is exact however long it lasts.
+/// A constant rate in whole nanoseconds. The fraction of a nanosecond that rounding removes from a
+/// packet's end is carried to the next packet. The end of a busy period is therefore exact, at any
+/// length.
 #[derive(Clone, Debug)]
 pub(super) struct Serializer {
     rate: u64,
     busy_until: Time,
-    /// What `busy_until` lacks, in nanoseconds / `rate`.
+    /// The fraction that rounding removed from `busy_until`, in nanoseconds / `rate`.
     remainder: u64,
-    /// Most packets have the same size: the quotient and remainder of the last one, to save a division.
+    /// Size, quotient and remainder of the last packet. Most packets have the same size, which
+    /// saves a division.
     last: (u32, u64, u64),
 }
 
@@ -112,7 +117,7 @@ impl Serializer {
 
     #[inline]
     fn start(&mut self, now: Time) -> Time {
-        // At `busy_until` itself a carried fraction has still to pass: the busy period goes on.
+        // At `busy_until` itself the busy period goes on: the carried fraction has not passed yet.
         if now > self.busy_until {
             self.busy_until = now;
             self.remainder = 0;

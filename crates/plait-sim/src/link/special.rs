@@ -1,4 +1,5 @@
-//! Rare features of links: changes during the run, and copies of packets. Links without them do not pay for them.
+//! Rare features of links: changes during the run, and copies of packets. Other links do not pay
+//! for them.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +27,7 @@ pub(super) struct Special {
 }
 
 impl Special {
-    /// `None` for a link without any of it.
+    /// Returns `None` for a link without these features.
     pub(super) fn new(config: &LinkConfig, seed: u64, name: &str) -> Option<Box<Self>> {
         fn position<T: Copy>(varying: &Varying<T>) -> Option<Position<T>> {
             varying.steps().map(|steps| Position::new(std::sync::Arc::clone(steps)))
@@ -42,19 +43,19 @@ impl Special {
         (has || special.copies.is_some()).then(|| Box::new(special))
     }
 
-    /// How many packets are inside twice.
+    /// Number of packets that are inside twice.
     pub(super) fn pairs(&self) -> u64 {
         self.twice.len() as u64
     }
 
-    /// Whether the packet with this order leaves and its copy is still inside.
+    /// Whether the packet with this order leaves a copy inside.
     pub(super) fn leaves_a_copy(&mut self, order: u64) -> bool {
         self.twice.remove(&order)
     }
 }
 
 impl<P: Payload> Link<P> {
-    /// The limit that holds for a packet that arrives now.
+    /// Updates the limit for a packet that arrives now.
     #[cold]
     #[inline(never)]
     pub(super) fn renew_limit(&mut self, now: Time) {
@@ -63,8 +64,9 @@ impl<P: Payload> Link<P> {
         }
     }
 
-    /// [`Link::put_on_wire`] where the wire may have changed, or copies packets. As `netem` does it (`netem_enqueue`): whether a packet is
-    /// copied is asked before whether it is lost. A loss then takes one of the two, and the copy is asked about losses once more.
+    /// [`Link::put_on_wire`] for a wire that changes or copies packets. As in `netem`
+    /// (`netem_enqueue`), the draw for a copy comes before the draw for a loss. A loss removes one
+    /// of packet and copy. If there is no loss, the copy has a loss draw of its own.
     #[cold]
     #[inline(never)]
     pub(super) fn put_specially(&mut self, departure: Time, bytes: u32, order: u64, payload: P) -> Admission {
@@ -82,7 +84,8 @@ impl<P: Payload> Link<P> {
         let arrival = self.arrival(departure);
         let whole = Inside::new(Key { time: arrival, order }, bytes, cut || lost && !copied, payload);
         let mut first = self.flight.push(whole);
-        // Drawn also in an outage, which shifts nothing.
+        // The copy's delay is drawn also in an outage, so that outages do not shift the random
+        // numbers.
         if twice {
             let arrival = self.arrival(departure);
             if !cut && let Some(special) = &mut self.special {
@@ -94,7 +97,8 @@ impl<P: Payload> Link<P> {
         if first { Admission::First } else { Admission::Queued }
     }
 
-    /// The arrival of a packet whose last bit leaves at `departure`; never earlier than that, also with jitter.
+    /// The arrival of a packet whose last bit leaves at `departure`. It is never before
+    /// `departure`, even with negative jitter.
     fn arrival(&mut self, departure: Time) -> Time {
         let extra = self.jitter.as_mut().map_or(0, Delays::next);
         let mut arrival = later(departure, self.delay, extra);
@@ -106,7 +110,8 @@ impl<P: Payload> Link<P> {
     }
 }
 
-/// A moment after `departure` by a delay and an extra delay that may be negative; together they are none at least.
+/// Adds a delay and an extra delay to `departure`. The extra delay may be negative, but the sum of
+/// both delays is at least zero.
 #[inline]
 pub(super) fn later(departure: Time, delay: Duration, extra: i64) -> Time {
     let arrival = departure.saturating_add(delay);

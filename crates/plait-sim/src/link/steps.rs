@@ -1,15 +1,16 @@
-//! Changes at given moments: of a rate, a delay, losses, a queue's limit.
+//! Changes at given times: of a rate, a delay, losses, or a queue's limit.
 //!
-//! A rate changes exactly: a packet that is on the wire when it does leaves partly at the one rate and partly at the other.
+//! A rate changes exactly: a packet that is on the wire at the change leaves partly at the old and
+//! partly at the new rate.
 
 use std::sync::Arc;
 
 use plait_sched::{Duration, Time};
 
-/// From `at` on, `value` holds.
+/// A new value from a given time on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step<T> {
-    /// When, from the start of the run or, if the steps repeat, of each period.
+    /// The time since the start of the run or, if the steps repeat, of each period.
     pub at: Time,
     /// A rate in bits per second, which is more than zero; a delay; losses; a limit.
     pub value: T,
@@ -27,10 +28,11 @@ pub struct Steps<T> {
 const PER_SECOND: u64 = 1_000_000_000;
 
 impl<T: Copy> Steps<T> {
-    /// `first`, then `steps`; all of it again after each `repeat`.
+    /// `first`, then `steps`. With `repeat`, everything starts again after each period.
     ///
     /// # Panics
-    /// If the steps are not in order, begin at the very start or after the period; a scenario's never do.
+    /// If the steps are not in order, begin at the very start or after the period; a scenario's
+    /// never do.
     pub fn new(first: T, steps: Vec<Step<T>>, repeat: Option<Duration>) -> Self {
         assert!(steps.is_sorted_by(|one, other| one.at < other.at), "steps in order");
         assert!(steps.first().is_none_or(|step| step.at > Time::ZERO), "steps after the start");
@@ -50,7 +52,7 @@ impl<T: Copy> Steps<T> {
         &self.steps
     }
 
-    /// After how long they begin anew.
+    /// The period after which the steps repeat.
     pub const fn repeat(&self) -> Option<Duration> {
         self.repeat
     }
@@ -67,7 +69,7 @@ impl Steps<u64> {
         self.values().fold(self.first, u64::min)
     }
 
-    /// Bits per second between two moments, rounded down, at least 1.
+    /// The mean rate between two times, in bits per second, rounded down, at least 1.
     pub fn mean_rate(&self, from: Time, to: Time) -> u64 {
         let span = u128::from(to.since(from).as_nanos());
         if span == 0 {
@@ -77,7 +79,7 @@ impl Steps<u64> {
         u64::try_from(work / span).unwrap_or(u64::MAX).max(1)
     }
 
-    /// Bits · 10⁹ that can leave before a moment.
+    /// Work that the link can do before a time, in bits · 10⁹.
     fn work_before(&self, moment: Time) -> u128 {
         let nanos = moment.as_nanos();
         match self.repeat.map(Duration::as_nanos) {
@@ -86,12 +88,12 @@ impl Steps<u64> {
         }
     }
 
-    /// The same in one period; 0 if there is none.
+    /// Work of one period in bits · 10⁹; 0 without a period.
     fn period_work(&self) -> u128 {
         self.repeat.map_or(0, |repeat| self.work_until(repeat.as_nanos()))
     }
 
-    /// The same within the first period.
+    /// Work of the first `nanos` nanoseconds of a period, in bits · 10⁹.
     fn work_until(&self, nanos: u64) -> u128 {
         let (mut work, mut since, mut rate) = (0, 0, self.first);
         for step in self.steps.iter().take_while(|step| step.at.as_nanos() < nanos) {
@@ -102,12 +104,12 @@ impl Steps<u64> {
     }
 }
 
-/// Constant, or in steps.
+/// A value that is constant or changes in steps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Varying<T> {
-    /// For ever.
+    /// The same value for the whole run.
     Constant(T),
-    /// As they say.
+    /// A value that changes in steps.
     Steps(Arc<Steps<T>>),
 }
 
@@ -134,7 +136,7 @@ impl<T: Copy> Varying<T> {
         }
     }
 
-    /// The same with other values at the same moments.
+    /// Converts the values and keeps the times.
     pub(crate) fn map<U: Copy>(&self, to: impl Fn(T) -> U) -> Varying<U> {
         match self {
             Self::Constant(value) => Varying::Constant(to(*value)),
@@ -153,16 +155,16 @@ impl<T> From<T> for Varying<T> {
     }
 }
 
-/// The current step, at moments that never go back.
+/// The current step, for queries about times that never decrease.
 #[derive(Clone, Debug)]
 pub(super) struct Position<T> {
     steps: Arc<Steps<T>>,
-    /// When the current period began.
+    /// The start of the current period.
     base: u64,
-    /// How many steps of it are over.
+    /// Number of steps of the period that are over.
     passed: usize,
     value: T,
-    /// When the next step comes; [`u64::MAX`] is never.
+    /// The time of the next step; [`u64::MAX`] is never.
     change: u64,
 }
 
@@ -191,7 +193,7 @@ impl<T: Copy> Position<T> {
         }
     }
 
-    /// Goes to a moment, without walking through the steps before it.
+    /// Moves to a time, without visiting the steps in between.
     fn seek(&mut self, now: u64) {
         if now < self.change {
             return;
@@ -208,14 +210,15 @@ impl<T: Copy> Position<T> {
     }
 }
 
-/// A server whose rate changes. Work is counted in bits · 10⁹, which a rate in bits per second does so many of per
-/// nanosecond: every boundary splits a packet's work into whole numbers, so nothing is ever rounded but the moment shown.
+/// A server with a rate in steps. Work is counted in bits · 10⁹, of which a rate in bits per second
+/// does a whole number per nanosecond. Every step therefore splits a packet's work into whole
+/// numbers, and rounding affects only the returned time.
 #[derive(Clone, Debug)]
 pub(super) struct Stepper {
     position: Position<u64>,
     period_work: u128,
     busy_until: u64,
-    /// The rest that `busy_until` is rounded down by, in nanoseconds / rate.
+    /// The fraction that rounding removed from `busy_until`, in nanoseconds / rate.
     remainder: u64,
 }
 
@@ -224,7 +227,7 @@ impl Stepper {
         Self { period_work: steps.period_work(), position: Position::new(steps), busy_until: 0, remainder: 0 }
     }
 
-    /// When the first byte of a packet that arrives now would leave.
+    /// The departure time of the first byte of a packet that arrives now.
     pub(super) fn start(&mut self, now: Time) -> Time {
         let now = now.as_nanos();
         if now > self.busy_until {
@@ -235,12 +238,12 @@ impl Stepper {
         Time::from_nanos(self.busy_until)
     }
 
-    /// Sends `bytes` from the start last returned; answers when the last of them has left.
+    /// Sends `bytes` from the start last returned. Returns the departure time of the last byte.
     pub(super) fn serve(&mut self, bytes: u32) -> Time {
         let mut work = u128::from(bytes) * 8 * u128::from(PER_SECOND);
         loop {
             let (rate, change) = (u128::from(self.position.value), self.position.change);
-            // The fraction of a nanosecond that has passed already is work done at this rate.
+            // The fraction of a nanosecond that has already passed is work done at this rate.
             let needed = work + u128::from(self.remainder);
             let left = u128::from(change.saturating_sub(self.busy_until)) * rate;
             if needed < left || change == u64::MAX {
@@ -253,7 +256,8 @@ impl Stepper {
             self.remainder = 0;
             self.busy_until = change;
             self.position.next();
-            // Slow links with short periods: whole periods at once, so that a packet costs one period's steps at most.
+            // On slow links with short periods, skips whole periods at once: a packet then costs at
+            // most the steps of one period.
             if self.position.passed == 0 && work >= self.period_work {
                 let period = self.position.steps.repeat.map_or(0, Duration::as_nanos);
                 let periods = u64::try_from(work / self.period_work).unwrap_or(u64::MAX);

@@ -25,7 +25,7 @@ fn with(rate: u64, change: impl FnOnce(&mut LinkConfig)) -> Link<u64> {
     Link::new(&config, 1, "test")
 }
 
-/// Everything inside, in the order of its exit.
+/// All packets inside, in the order of their exit.
 fn drain(link: &mut Link<u64>) -> Vec<(Time, Exit<u64>)> {
     std::iter::from_fn(|| link.head().map(|key| (key.time, link.pop()))).collect()
 }
@@ -175,7 +175,8 @@ fn bursty_losses_have_their_stationary_share() {
 
 #[test]
 fn bursts_have_their_mean_length() {
-    // In the bad state everything is lost, in the good one nothing: bursts are geometric with mean 1/r = 4.
+    // In the bad state all packets are lost, in the good state none: bursts are geometric with mean
+    // 1/r = 4.
     let loss = Loss::GilbertElliott {
         to_bad: 10_000_000,
         to_good: 250_000_000,
@@ -298,7 +299,7 @@ fn taking_from_an_empty_link_is_a_broken_invariant() {
     with(1, |_| {}).pop();
 }
 
-/// Constant mostly, or in a few steps.
+/// Usually constant, sometimes in a few steps.
 fn varying<T: Copy + std::fmt::Debug + 'static>(
     value: impl Strategy<Value = T> + Clone + 'static,
 ) -> impl Strategy<Value = Varying<T>> {
@@ -385,8 +386,8 @@ fn any_config() -> impl Strategy<Value = LinkConfig> {
 }
 
 proptest! {
-    /// Whatever the link and the traffic: nothing appears or vanishes, time moves on, order holds where it must,
-    /// limits hold, and a second run is the same run.
+    /// For any link and traffic: packets are conserved, time increases, order and limits hold, and
+    /// a second run is identical.
     #[test]
     fn packets_are_conserved(
         config in any_config(),

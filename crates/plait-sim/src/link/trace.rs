@@ -1,12 +1,14 @@
 //! Recorded capacity: Mahimahi's trace format, and the link that follows it.
 //!
-//! A trace is a text file with one whole number per line: a moment in milliseconds at which the link can deliver up
-//! to 1500 bytes. Numbers never decrease; a repeated number is another 1500 bytes in the same millisecond. The trace
-//! repeats for ever, its period being the last number. Several small packets share an opportunity, and a large one
-//! takes as many as it needs; what an opportunity offers while nothing waits is gone.
+//! A trace is a text file with one whole number per line: a time in milliseconds at which the link
+//! can deliver up to 1500 bytes. Numbers never decrease; a repeated number is another 1500 bytes in
+//! the same millisecond. The trace repeats for ever, and its period is the last number. Several
+//! small packets share an opportunity, and a large packet takes several. Unused opportunities
+//! expire.
 //!
-//! Blank lines, spaces around a number and lines that begin with `#` are ignored (Mahimahi itself knows none of
-//! them); everything else is refused with the line's number and the rule that it breaks.
+//! The reader ignores blank lines, spaces around a number and lines that begin with `#` (Mahimahi
+//! itself accepts none of them). It refuses everything else, with the line's number and the broken
+//! rule.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,7 +19,7 @@ use plait_sched::Time;
 
 use crate::error::ScenarioError;
 
-/// What one delivery opportunity carries, in bytes.
+/// Bytes per delivery opportunity.
 pub const OPPORTUNITY_BYTES: u32 = 1500;
 
 /// The largest trace file: enough for an hour at 100 Mbit/s.
@@ -37,10 +39,11 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Reads the trace file at `path`; `name` is how the scenario calls it.
+    /// Reads the trace file at `path`. `name` is its name in the scenario.
     ///
     /// # Errors
-    /// If the file cannot be read, is no regular file, is too large, or breaks a rule of the format.
+    /// If the file cannot be read, is no regular file, is too large, or breaks a rule of the
+    /// format.
     pub fn load(name: &str, path: &Path) -> Result<Self, ScenarioError> {
         Self::parse(name, &contents(name, path)?)
     }
@@ -89,7 +92,7 @@ impl Trace {
         Ok(Self { name: name.to_owned(), opportunities: opportunities.into_boxed_slice() })
     }
 
-    /// How the scenario calls the trace: the file's name as written there.
+    /// The trace's name in the scenario: the file's name as written there.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -111,7 +114,7 @@ impl Trace {
     }
 }
 
-/// The content of the trace file at `path`; `name` is for errors.
+/// Reads the content of the trace file at `path`. `name` is for errors.
 ///
 /// # Errors
 /// If the file cannot be read, is no regular file, or is too large.
@@ -132,7 +135,7 @@ pub(crate) fn contents(name: &str, path: &Path) -> Result<Vec<u8>, ScenarioError
     Ok(bytes)
 }
 
-/// Decimal digits only, neither sign nor separator; saturates.
+/// Parses decimal digits, without sign or separator. Saturates.
 fn whole_number(digits: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0_u64, |number, digit| {
         digit.is_ascii_digit().then(|| number.saturating_mul(10).saturating_add(u64::from(digit - b'0')))
@@ -143,11 +146,11 @@ fn whole_number(digits: &[u8]) -> Option<u64> {
 #[derive(Clone, Debug)]
 pub(super) struct Cursor {
     trace: Arc<Trace>,
-    /// When the current repetition began, in milliseconds.
+    /// The start of the current repetition, in milliseconds.
     base: u64,
     /// The current opportunity.
     index: usize,
-    /// What it still offers; more than zero.
+    /// The bytes that it still offers, more than zero.
     left: u32,
 }
 
@@ -164,13 +167,14 @@ impl Cursor {
         Time::from_nanos(self.millis().saturating_mul(NANOS_PER_MILLI))
     }
 
-    /// The first opportunity from `now` on; those before have passed unused.
+    /// The first opportunity from `now` on. Earlier ones expire.
     pub(super) fn start(&mut self, now: Time) -> Time {
         let target = now.as_nanos().div_ceil(NANOS_PER_MILLI);
         if self.millis() < target {
             let period = self.trace.period_millis();
             if target > self.base + period {
-                // The repetition whose last opportunity, at `base + period`, is not before the target.
+                // The repetition whose last opportunity, at `base + period`, is not before the
+                // target.
                 self.base = (target - 1) / period * period;
                 self.index = 0;
             }
@@ -181,7 +185,7 @@ impl Cursor {
         self.time()
     }
 
-    /// Takes `bytes` from the current opportunity and as many of the next as it needs.
+    /// Takes `bytes` from the current opportunity and from as many later ones as necessary.
     pub(super) fn serve(&mut self, mut bytes: u32) -> Time {
         loop {
             let departure = self.time();

@@ -1,9 +1,9 @@
-//! Messages and their deadlines: which arrived in time.
+//! Messages and their deadlines.
 
 use plait_sched::{Duration, Time};
 
-/// Judges messages as soon as it is known whether they arrived in time: when they do, or when their deadline has passed. What is known before the
-/// end of the warm-up does not count.
+/// Judges messages when they arrive, or when their deadline has passed. Messages that are judged
+/// before the end of the warm-up do not count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadlines {
     within: Duration,
@@ -17,7 +17,7 @@ impl Deadlines {
         Self { within, warmup_end, in_time: 0, late: 0 }
     }
 
-    /// A message that was written then is delivered wholly now.
+    /// Judges a message that was written at `written` and is delivered wholly at `now`.
     pub(super) fn delivered(&mut self, written: Time, now: Time) {
         let deadline = written.saturating_add(self.within);
         if now > deadline {
@@ -27,7 +27,7 @@ impl Deadlines {
         }
     }
 
-    /// A message that was written then has not arrived when the run ends.
+    /// Judges a message that was written at `written` and has not arrived at the end of the run.
     pub(crate) fn abandoned(&mut self, written: Time, end: Time) {
         let deadline = written.saturating_add(self.within);
         if deadline < end {
@@ -39,7 +39,7 @@ impl Deadlines {
         self.late += u64::from(deadline >= self.warmup_end);
     }
 
-    /// The share that arrived in time of all that are judged.
+    /// The share of judged messages that arrived in time.
     pub(crate) fn share(&self) -> Option<f64> {
         let judged = self.in_time + self.late;
         (judged > 0).then(|| self.in_time as f64 / judged as f64)

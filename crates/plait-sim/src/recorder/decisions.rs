@@ -1,15 +1,16 @@
-//! The log of decisions: what was decided, and for each path why it was chosen or not.
+//! The log of decisions, with the reason why each path was chosen or not.
 
 use super::frames::{DecisionFrame, DecisionPaths};
 use super::verdict::verdict;
 use plait_sched::{Connection, Decision, Path, PathState, Time};
 
-/// Grows with every decision from `from` on. Of those before only the last one is kept: who looks at one moment of a long
-/// run needs no more.
+/// The log of all decisions from `from` on. Of earlier decisions only the last one is kept: it is
+/// enough for a view of one moment of a long run.
 #[derive(Clone, Debug)]
 pub(crate) struct DecisionLog {
     from: Time,
-    /// The last decision before `from`, with the connection that it saw; the paths are in `paths_before`.
+    /// The last decision before `from`, with its view of the connection; its paths are in
+    /// `paths_before`.
     before: Option<(Time, Decision, Connection)>,
     paths_before: Vec<Path>,
     decisions: DecisionFrame,
@@ -27,7 +28,7 @@ impl DecisionLog {
         }
     }
 
-    /// Notes a decision and the facts that it was made from.
+    /// Adds a decision and the facts on which it was based.
     pub(super) fn push(&mut self, now: Time, decision: &Decision, connection: &Connection, paths: &[Path]) {
         if now < self.from {
             self.before = Some((now, *decision, connection.clone()));
@@ -39,7 +40,7 @@ impl DecisionLog {
         self.record(now, decision, connection, paths);
     }
 
-    /// The tables.
+    /// Returns the tables.
     pub(crate) fn finish(mut self) -> (DecisionFrame, DecisionPaths) {
         self.record_before();
         (self.decisions, self.paths)
@@ -73,7 +74,7 @@ mod tests {
         Time::ZERO + Duration::from_millis(milliseconds)
     }
 
-    /// One assignment per path, then an answer to wait; one millisecond apart.
+    /// One assignment per path, then a decision to wait, one millisecond apart.
     fn log(from: Time) -> (DecisionFrame, DecisionPaths) {
         let mut log = DecisionLog::new(from);
         let mut paths = [Path::new(PathId(0), 1452), Path::new(PathId(1), 1452)];

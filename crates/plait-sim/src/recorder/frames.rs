@@ -1,9 +1,9 @@
-//! Tables that are recorded only when asked for: plain columns, one `Vec` each.
+//! Tables that are recorded only on request: plain columns, one `Vec` each.
 
 use super::verdict::Verdict;
 use plait_sched::{Connection, Decision, Duration, Path, PathState, Time};
 
-/// In a column of moments: did not happen.
+/// In a column of times: the event did not happen.
 pub const NEVER: i64 = -1;
 
 /// One row per transmission of a segment; the row's index is the transmission's number.
@@ -15,15 +15,17 @@ pub struct PacketFrame {
     pub path: Vec<u8>,
     /// Payload bytes.
     pub bytes: Vec<u32>,
-    /// When it was put on the queue of the path's first link, in nanoseconds.
+    /// Time of entry into the queue of the path's first link, in nanoseconds.
     pub sent: Vec<i64>,
-    /// When it arrived as the first copy of its segment, or [`NEVER`].
+    /// Time of arrival if this was the first copy of its segment to arrive, else [`NEVER`].
     pub arrived: Vec<i64>,
-    /// When its segment was delivered in order, on the row of the copy that arrived first; or [`NEVER`].
+    /// Time of the segment's in-order delivery, in the row of the copy that arrived first; else
+    /// [`NEVER`].
     pub delivered: Vec<i64>,
     /// True if the segment had been sent before.
     pub retransmission: Vec<bool>,
-    /// True if it is a copy of a segment in flight, sent because the scheduler wanted it or a subflow fell silent.
+    /// True for a copy of a segment in flight, sent because the scheduler requested it or because a
+    /// subflow fell silent.
     pub reinjection: Vec<bool>,
 }
 
@@ -39,25 +41,26 @@ impl PacketFrame {
         self.reinjection.push(sent.reason == plait_transport::SendReason::Reinjection);
     }
 
-    /// How many transmissions were recorded.
+    /// Number of recorded transmissions.
     pub fn len(&self) -> usize {
         self.sequence.len()
     }
 
-    /// True if nothing was sent.
+    /// True if no transmission was recorded.
     pub fn is_empty(&self) -> bool {
         self.sequence.is_empty()
     }
 }
 
-/// One row per request, in the order in which they were written.
+/// One row per request, in the order of writing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestFrame {
-    /// When the client wrote it, in nanoseconds.
+    /// Time at which the client wrote the request, in nanoseconds.
     pub written: Vec<i64>,
-    /// When it had arrived wholly and the server wrote the response, or [`NEVER`].
+    /// Time at which the request had arrived wholly and the server wrote the response, or
+    /// [`NEVER`].
     pub answered: Vec<i64>,
-    /// When the response's last byte was delivered to the client, or [`NEVER`].
+    /// Time at which the response's last byte was delivered to the client, or [`NEVER`].
     pub delivered: Vec<i64>,
     /// Payload bytes of the request.
     pub request_bytes: Vec<u64>,
@@ -65,14 +68,14 @@ pub struct RequestFrame {
     pub response_bytes: Vec<u64>,
 }
 
-/// One row per path and sampling moment.
+/// One row per path and sampling time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathSeries {
-    /// The moment in nanoseconds.
+    /// The time in nanoseconds.
     pub time: Vec<i64>,
     /// The path.
     pub path: Vec<u8>,
-    /// Congestion window in packets (bytes divided by a full packet's count).
+    /// Congestion window in packets (bytes divided by the counted bytes of a full packet).
     pub cwnd: Vec<f64>,
     /// Slow-start threshold in packets; infinite while unset.
     pub ssthresh: Vec<f64>,
@@ -82,16 +85,17 @@ pub struct PathSeries {
     pub in_flight: Vec<u32>,
     /// Packets assigned and not sent.
     pub queued: Vec<u32>,
-    /// Packets waiting in the queues along the path's forward route, whosever they are; `u32::MAX` where nobody knows.
+    /// Packets of all senders in the queues along the path's forward route; `u32::MAX` if the
+    /// engine cannot know it.
     pub link_queue: Vec<u32>,
     /// Payload bytes that arrived for the first time over this path since the start.
     pub arrived_bytes: Vec<u64>,
 }
 
-/// One row per sampling moment.
+/// One row per sampling time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionSeries {
-    /// The moment in nanoseconds.
+    /// The time in nanoseconds.
     pub time: Vec<i64>,
     /// Packets waiting at the receiver for in-order delivery.
     pub buffer_packets: Vec<u32>,
@@ -106,29 +110,30 @@ pub struct ConnectionSeries {
 /// One row per decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecisionFrame {
-    /// The moment in nanoseconds.
+    /// The time in nanoseconds.
     pub time: Vec<i64>,
-    /// What was decided; an index into [`DECISION_NAMES`].
+    /// The kind of decision, an index into [`DECISION_NAMES`].
     pub decision: Vec<u8>,
     /// The path, if the decision names one.
     pub path: Vec<Option<u8>>,
     /// Segments assigned, or the limit of those in flight (`u32::MAX`: lifted).
     pub segments: Vec<Option<u32>>,
-    /// For assignments the first segment, for reinjections the segment.
+    /// The first segment of an assignment, or the segment of a reinjection.
     pub segment: Vec<Option<u64>>,
-    /// Until when a decision to wait waits at most, in nanoseconds.
+    /// The time at which a decision to wait expires, in nanoseconds.
     pub wait_until: Vec<Option<i64>>,
     /// Segments in the data queue before the decision; saturates for endless streams.
     pub unassigned: Vec<u64>,
     /// Segments that the receiver's window admitted before the decision.
     pub window_left: Vec<u64>,
-    /// Segments that it admitted from the oldest unacknowledged one on, sent or not.
+    /// Segments that the receiver's window admitted from the oldest unacknowledged one on, sent or
+    /// not.
     pub window: Vec<u64>,
-    /// Segments that the application could still have written; saturates without a limit.
+    /// Segments for which the send buffer still had room; saturates without a limit.
     pub send_buffer_left: Vec<u64>,
-    /// The oldest segment in flight that was not acknowledged, if any.
+    /// The oldest unacknowledged segment in flight, if any.
     pub oldest_unacked: Vec<Option<u64>>,
-    /// The path that carried it.
+    /// The path that carried this segment.
     pub oldest_unacked_path: Vec<Option<u8>>,
 }
 
@@ -163,39 +168,42 @@ impl DecisionFrame {
         self.oldest_unacked_path.push(connection.oldest_unacked.map(|oldest| oldest.path.0));
     }
 
-    /// How many decisions were recorded.
+    /// Number of recorded decisions.
     pub fn len(&self) -> usize {
         self.time.len()
     }
 
-    /// True if nothing was decided.
+    /// True if no decision was recorded.
     pub fn is_empty(&self) -> bool {
         self.time.is_empty()
     }
 }
 
-/// One row per decision and path: the facts of the path before the decision, and why it was chosen or not.
+/// One row per decision and path: the path's facts before the decision, and the reason why it was
+/// chosen or not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecisionPaths {
     /// The row of the decision in [`DecisionFrame`].
     pub decision: Vec<u64>,
     /// The path.
     pub path: Vec<u8>,
-    /// Why it was chosen or not.
+    /// The reason why the path was chosen or not.
     pub verdict: Vec<Verdict>,
-    /// Whether, and for what, it could be used.
+    /// The path's state, which determines its use.
     pub state: Vec<PathState>,
     /// Smoothed round-trip time in nanoseconds; [`NEVER`] before the first sample.
     pub srtt: Vec<i64>,
     /// Variation of the round-trip time in nanoseconds; [`NEVER`] before the first sample.
     pub rttvar: Vec<i64>,
-    /// Smoothed round-trip time of what came back on the path itself, in nanoseconds; [`NEVER`] before the first sample.
+    /// Smoothed round-trip time of packets whose acknowledgements came back on the path itself, in
+    /// nanoseconds; [`NEVER`] before the first sample.
     pub own_rtt: Vec<i64>,
-    /// The smallest of these samples in nanoseconds; [`NEVER`] before the first.
+    /// The smallest sample of `own_rtt` in nanoseconds; [`NEVER`] before the first sample.
     pub min_rtt: Vec<i64>,
-    /// Newest round-trip sample in nanoseconds; [`NEVER`] before the first.
+    /// Newest round-trip sample in nanoseconds; [`NEVER`] before the first sample.
     pub latest_rtt: Vec<i64>,
-    /// One-way delay towards the receiver in nanoseconds, with one clock offset common to all paths, where measured.
+    /// One-way delay towards the receiver in nanoseconds, if measured. One clock offset is common
+    /// to all paths.
     pub forward_delay: Vec<Option<i64>>,
     /// Retransmission timeout in nanoseconds, back-off included.
     pub rto: Vec<i64>,
@@ -209,7 +217,7 @@ pub struct DecisionPaths {
     pub queued: Vec<u32>,
     /// The scheduler's limit of segments in flight; `u32::MAX` while there is none.
     pub limit: Vec<u32>,
-    /// Segments that the congestion window would have let out at once.
+    /// Segments that the congestion window admitted at once.
     pub room: Vec<u32>,
     /// Lost share of the segments sent, in parts per million.
     pub loss_ppm: Vec<u32>,
@@ -243,7 +251,7 @@ impl DecisionPaths {
     }
 }
 
-/// A moment as tables hold it.
+/// A time in the form of the tables.
 pub fn nanos(time: Time) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }

@@ -1,8 +1,8 @@
-//! Recording a run: metrics always, tables only when asked for.
+//! Records a run: metrics always, tables only on request.
 //!
-//! Every engine tells a [`Recorder`] what happens, so that each metric has one definition. One that handles segments as
-//! wholes uses it as an [`Observer`]; one that sees bytes, whose pieces need not be those that were sent, tells of bytes and
-//! of segments that became whole.
+//! Every engine reports its events to a [`Recorder`], so that each metric has one definition. An
+//! engine that handles whole segments uses it as an [`Observer`]. An engine that sees bytes, in
+//! pieces that may differ from the sent segments, reports bytes and completed segments.
 
 pub(crate) mod deadlines;
 pub(crate) mod decisions;
@@ -21,7 +21,7 @@ use plait_transport::{Observer, SendReason, Sent};
 use requests::Requests;
 use std::collections::VecDeque;
 
-/// What to record beyond the metrics.
+/// Requests for records beyond the metrics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RecordOptions {
     /// One row per transmission.
@@ -30,23 +30,24 @@ pub struct RecordOptions {
     pub series: Option<Duration>,
     /// One row per decision, and one per decision and path.
     pub decisions: bool,
-    /// Of the decisions before this moment, record only the last one.
+    /// Of the decisions before this time, record only the last one.
     pub decisions_from: Time,
 }
 
-/// What happened on one path, since the end of the warm-up.
+/// Counters of one path since the end of the warm-up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PathRecord {
     pub(crate) packets_sent: u64,
     pub(crate) retransmissions: u64,
-    /// Copies that the scheduler asked for.
+    /// Copies that the scheduler requested.
     pub(crate) reinjections: u64,
     /// Payload bytes that arrived for the first time.
     pub(crate) arrived_bytes: u64,
     pub(crate) arrived_bytes_since_start: u64,
 }
 
-/// Blocks of a writer at a constant rate, or with on and off times: when they were written and how long their delivery took.
+/// Blocks of a writer at a constant rate, or with on and off times: their writing times and
+/// delivery delays.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     bytes: u64,
@@ -84,25 +85,27 @@ impl Blocks {
     }
 }
 
-/// What happened in a run so far.
+/// The record of a run so far.
 #[derive(Clone, Debug)]
 pub struct Recorder {
-    /// Metrics count what happens from here on.
+    /// Metrics count from here on.
     warmup_end: Time,
     /// The transmission that is arriving.
     arriving: u64,
-    /// When each segment that is not delivered was sent first; the first one is the next to be delivered.
+    /// Time of the first transmission of each undelivered segment. The first entry is the next
+    /// segment to be delivered.
     sent: Ring<Time>,
-    /// When it arrived first, up to the newest that did.
+    /// Time of the first arrival of each undelivered segment, up to the newest segment that
+    /// arrived.
     arrived: Ring<Time>,
-    /// By which transmission, where packets are recorded.
+    /// The transmission that arrived first, per undelivered segment, if packets are recorded.
     transmissions: Ring<u64>,
     pub(crate) paths: Vec<PathRecord>,
     pub(crate) app_delay: Spans,
     pub(crate) blocking: Spans,
     pub(crate) blocks: Option<Blocks>,
     pub(crate) requests: Option<Requests>,
-    /// A file's size, and when it is written.
+    /// A file's size and writing time.
     file: Option<(u64, Time)>,
     deadlines: Option<Deadlines>,
     waiting_packets: u64,
@@ -122,7 +125,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Nothing has happened yet on so many `paths`.
+    /// Creates an empty record for this number of `paths`.
     pub fn new(paths: usize, warmup: Duration, workload: &Workload, options: &RecordOptions) -> Self {
         let blocks = workload.block().map(|bytes| Blocks {
             bytes,
@@ -166,7 +169,7 @@ impl Recorder {
         }
     }
 
-    /// To be called once, when the warm-up is over: levels start anew.
+    /// To be called once, at the end of the warm-up: restarts the levels.
     pub fn end_warmup(&mut self) {
         let now = self.warmup_end.as_nanos();
         self.buffer_packets.restart(now);
@@ -175,34 +178,34 @@ impl Recorder {
         self.delivered_packets_in_warmup = self.delivered_packets;
     }
 
-    /// The application wrote a block.
+    /// Records that the application wrote a block.
     pub fn block_written(&mut self, now: Time) {
         if let Some(blocks) = &mut self.blocks {
             blocks.written.push_back(now);
         }
     }
 
-    /// A client wrote a request that asks for a response, of these sizes in bytes.
+    /// Records that a client wrote a request. The sizes of request and response are in bytes.
     pub fn requested(&mut self, now: Time, request: u64, response: u64) {
         if let Some(requests) = &mut self.requests {
             requests.requested(now, request, response);
         }
     }
 
-    /// The next request arrived wholly, and its response was written.
+    /// Records that the next request arrived wholly, and that its response was written.
     pub fn answered(&mut self, now: Time) {
         if let Some(requests) = &mut self.requests {
             requests.answered(now);
         }
     }
 
-    /// The response to the oldest request without one was delivered wholly.
+    /// Records that the response to the oldest open request was delivered wholly.
     pub fn responded(&mut self, now: Time) {
         let oldest = self.requests.as_ref().map_or(0, Requests::oldest);
         self.responded_to(now, oldest);
     }
 
-    /// The response to this request, counted from 0, was delivered wholly.
+    /// Records that the response to `request`, counted from 0, was delivered wholly.
     pub fn responded_to(&mut self, now: Time, request: u64) {
         let written = self.requests.as_mut().and_then(|requests| requests.responded(now, request as usize));
         if let (Some(written), Some(deadlines)) = (written, &mut self.deadlines) {
@@ -210,7 +213,7 @@ impl Recorder {
         }
     }
 
-    /// Which messages arrived in time, if they had deadlines, of a run that ends now.
+    /// Returns the judged messages of a run that ends at `end`, if they have deadlines.
     pub(crate) fn deadlines(&self, end: Time) -> Option<Deadlines> {
         let mut deadlines = self.deadlines?;
         let blocks = self.blocks.iter().flat_map(|blocks| blocks.written.iter().copied());
@@ -221,7 +224,8 @@ impl Recorder {
         Some(deadlines)
     }
 
-    /// To be called after each packet that the receiver took: only what still waits occupies the buffer.
+    /// Updates the receive buffer's occupancy. To be called after the receiver has processed a
+    /// packet: packets that were delivered at once do not occupy the buffer.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn settle(&mut self, now: Time) {
         self.buffer_packets.set(now.as_nanos(), self.waiting_packets);
@@ -237,19 +241,19 @@ impl Recorder {
         now >= self.warmup_end
     }
 
-    /// The transmission of this number arrives; what is told next is about it.
+    /// Sets the transmission that is arriving. The following events refer to it.
     pub fn arriving(&mut self, transmission: u64) {
         self.arriving = transmission;
     }
 
-    /// A segment was put on the wire for the first time. As an observer the recorder knows of the segment that a
-    /// transmission begins with.
+    /// Records the first transmission of a segment. As an observer, the recorder learns only the
+    /// first segment of each transmission.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn first_sent(&mut self, now: Time, segment: u64) {
         self.sent.set(segment, now, Time::MAX);
     }
 
-    /// Payload bytes arrived over `path` for the first time.
+    /// Records payload bytes that arrived over `path` for the first time.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn bytes_arrived(&mut self, now: Time, path: PathId, bytes: u64) {
         self.waiting_bytes += bytes;
@@ -261,7 +265,7 @@ impl Recorder {
         }
     }
 
-    /// The arriving transmission made a segment whole.
+    /// Records that the arriving transmission completed a segment.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn segment_arrived(&mut self, now: Time, segment: u64) {
         self.arrived.set(segment, now, Time::MAX);
@@ -273,7 +277,7 @@ impl Recorder {
         self.waiting_packets += 1;
     }
 
-    /// Payload bytes were handed to the application.
+    /// Records payload bytes that were delivered to the application.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn bytes_delivered(&mut self, now: Time, bytes: u64) {
         self.waiting_bytes -= bytes;
@@ -288,7 +292,7 @@ impl Recorder {
         }
     }
 
-    /// The file may have arrived wholly.
+    /// Judges the file, if it has arrived wholly.
     fn judge_file(&mut self, now: Time) {
         if let (Some((size, written)), Some(deadlines)) = (self.file, &mut self.deadlines)
             && size == self.delivered_bytes
@@ -297,17 +301,17 @@ impl Recorder {
         }
     }
 
-    /// The last byte of a segment was handed to the application.
+    /// Records the delivery of a segment's last byte to the application.
     ///
     /// # Panics
-    /// If it is not the segment after the one that was delivered before.
+    /// If the segment is not the next one in order.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn segment_delivered(&mut self, now: Time, segment: u64) {
         assert_eq!(segment, self.sent.first(), "the receiver delivered out of order");
         self.waiting_packets -= 1;
         self.delivered_packets += 1;
         if self.sent.is_empty() && self.arrived.contains(segment) {
-            // Nobody saw it leave.
+            // The engine did not observe its transmission.
             self.sent.push(Time::MAX);
         }
         let Some(sent) = self.sent.pop_front() else { return };
@@ -331,12 +335,13 @@ impl Recorder {
         self.paths[path.index()].arrived_bytes_since_start
     }
 
-    /// Data packets that arrived although everything in them had arrived before, since the end of the warm-up.
+    /// Data packets without new data, since the end of the warm-up: all their data had already
+    /// arrived.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
-    /// When the last byte of a finite workload was delivered; `None` while it was not.
+    /// The delivery time of the last byte of a finite workload, if it was delivered.
     pub fn completed(&self, workload: &Workload) -> Option<Time> {
         let answered = self.requests.as_ref().map_or(0, Requests::responses);
         workload.is_complete(self.delivered_bytes, answered).then_some(self.last_delivery)

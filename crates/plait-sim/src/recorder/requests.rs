@@ -1,23 +1,23 @@
-//! Requests and responses: when each was written, answered and delivered.
+//! Requests and responses: times of writing, answering and delivery.
 
 use super::frames::{NEVER, RequestFrame, nanos};
 use crate::statistics::Spans;
 use plait_sched::Time;
 
-/// The requests of a run, in the order in which they were written, and so answered.
+/// The requests of a run, in the order of writing, which is also the order of answering.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Requests {
-    /// Since the start.
+    /// All requests since the start.
     pub(crate) frame: RequestFrame,
     answered: usize,
     responded: usize,
-    /// The first one without a response.
+    /// The first request without a response.
     oldest: usize,
-    /// From here on it counts.
+    /// Counters and latencies begin here.
     warmup_end: Time,
-    /// Written from then on.
+    /// Requests written since the end of the warm-up.
     pub(crate) begun: u64,
-    /// Answered wholly from then on.
+    /// Responses delivered wholly since the end of the warm-up.
     pub(crate) completed: u64,
     pub(crate) latency: Spans,
 }
@@ -44,7 +44,8 @@ impl Requests {
         }
     }
 
-    /// When the request was written, if it had no response yet.
+    /// Records a response. Returns the writing time of its request, or `None` if it already had
+    /// one.
     pub(super) fn responded(&mut self, now: Time, request: usize) -> Option<Time> {
         let delivered = self.frame.delivered.get_mut(request).filter(|delivered| **delivered == NEVER)?;
         *delivered = nanos(now);
@@ -60,17 +61,17 @@ impl Requests {
         Some(written)
     }
 
-    /// How many have their response, since the start.
+    /// Number of requests with a response, since the start.
     pub(super) fn responses(&self) -> u64 {
         self.responded as u64
     }
 
-    /// The first one without a response.
+    /// The first request without a response.
     pub(super) fn oldest(&self) -> u64 {
         self.oldest as u64
     }
 
-    /// When those were written that have no response.
+    /// The writing times of the requests without a response.
     pub(super) fn unanswered(&self) -> impl Iterator<Item = Time> {
         let rows = self.frame.written.iter().zip(&self.frame.delivered);
         rows.filter(|(_, delivered)| **delivered == NEVER)

@@ -1,55 +1,56 @@
-//! Why a path was chosen by a decision, or was not.
+//! The reason why a decision chose a path or did not.
 
 use plait_sched::{Connection, Decision, Path, PathId, PathState};
 
-/// What became of one path in one decision. Where several reasons hold, the first in this order is the verdict.
+/// The verdict on one path in one decision. If several reasons apply, the first in this order
+/// counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Verdict {
-    /// The decision names it.
+    /// The decision names the path.
     Chosen,
-    /// Down, and no round trip was ever measured on it.
+    /// The path is down, and it never had a round-trip sample.
     NotEstablished,
-    /// Given up after too many timeouts.
+    /// The path was given up after too many timeouts.
     Failed,
-    /// Had a timeout and is being probed.
+    /// The path had a timeout and is being probed.
     PotentiallyFailed,
-    /// A backup while an active path is usable.
+    /// The path is a backup, and an active path is usable.
     Backup,
-    /// The data queue is empty: no path is to blame.
+    /// The data queue is empty, for every path.
     NothingToSend,
-    /// For a copy: it carries the segment already.
+    /// For a copy: the path already carries the segment.
     CarriesSegment,
-    /// It recovers from a loss.
+    /// The path recovers from a loss.
     Recovery,
-    /// The scheduler itself limits what may be in flight on it, below its congestion window.
+    /// The scheduler's own limit of segments in flight, below the congestion window, is reached.
     Limit,
-    /// Its congestion window is full, what waits in its queue counted.
+    /// The congestion window is full, with queued segments included.
     CongestionWindow,
     /// The receiver's window is full.
     ReceiverWindow,
-    /// It could have sent the segment; another path was chosen.
+    /// The path could have sent the segment, but another path was chosen.
     Worse,
-    /// It could have sent the segment; the scheduler chose to wait.
+    /// The path could have sent the segment, but the scheduler chose to wait.
     PassedOver,
-    /// It could have sent a segment; the decision assigns none.
+    /// The path could have sent a segment, but the decision assigns none.
     Open,
 }
 
-/// The kinds of [`Verdict`], as the Linux kernel's schedulers tell them apart.
+/// The kinds of [`Verdict`], as in the Linux kernel's schedulers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VerdictKind {
     /// The decision names the path.
     Chosen,
-    /// Only a change of the path's state helps.
+    /// The path is unavailable until its state changes.
     DefinitelyUnavailable,
-    /// An acknowledgement, data or a decision may change it.
+    /// The path is unavailable until an acknowledgement, data or a decision arrives.
     TemporarilyUnavailable,
-    /// A segment given to the path would have left at once.
+    /// The path would have sent a segment at once.
     Available,
 }
 
 impl VerdictKind {
-    /// As tables and JSON name it.
+    /// The name in tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Chosen => "chosen",
@@ -79,7 +80,7 @@ impl Verdict {
         Self::Open,
     ];
 
-    /// As tables and JSON name it.
+    /// The name in tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Chosen => "chosen",
@@ -99,7 +100,7 @@ impl Verdict {
         }
     }
 
-    /// Whether the path could have been used.
+    /// The kind of verdict: whether the path could have been used.
     pub const fn kind(self) -> VerdictKind {
         match self {
             Self::Chosen => VerdictKind::Chosen,
@@ -139,7 +140,7 @@ impl Verdict {
     }
 }
 
-/// The verdict on `path`. `any_active`: whether the connection has an active path.
+/// Computes the verdict on `path`. `any_active`: whether the connection has an active path.
 pub fn verdict(decision: &Decision, connection: &Connection, path: &Path, any_active: bool) -> Verdict {
     if named(decision) == Some(path.id) {
         return Verdict::Chosen;
@@ -151,7 +152,8 @@ pub fn verdict(decision: &Decision, connection: &Connection, path: &Path, any_ac
         PathState::Backup if any_active => return Verdict::Backup,
         PathState::Backup | PathState::Active => {}
     }
-    // A copy is no new data: it needs neither the data queue nor further room at the receiver, and no limit holds it back.
+    // A copy is not new data: it needs neither the data queue nor room at the receiver, and the
+    // limit does not apply to it.
     let copied = if let Decision::Reinject { segment, .. } = *decision { Some(segment) } else { None };
     let oldest = connection.oldest_unacked.filter(|oldest| Some(oldest.segment) == copied);
     if oldest.is_some_and(|oldest| oldest.carried.contains(path.id)) {
@@ -163,7 +165,7 @@ pub fn verdict(decision: &Decision, connection: &Connection, path: &Path, any_ac
     if path.in_recovery {
         return Verdict::Recovery;
     }
-    // Of window and limit, the tighter one is what holds the path back.
+    // The tighter one of window and limit holds the path back.
     let held = path.in_flight.saturating_add(path.lost).saturating_add(path.queued);
     if copied.is_none() && path.limit < path.cwnd && held >= path.limit {
         return Verdict::Limit;
@@ -183,7 +185,7 @@ pub fn verdict(decision: &Decision, connection: &Connection, path: &Path, any_ac
     }
 }
 
-/// The path that a decision is about.
+/// The path that a decision names.
 fn named(decision: &Decision) -> Option<PathId> {
     match *decision {
         Decision::Assign { path, .. }
@@ -213,7 +215,7 @@ mod tests {
         path
     }
 
-    /// Data to send, room at the receiver, segment 7 on path 1.
+    /// A connection with data to send, room at the receiver, and segment 7 on path 1.
     fn connection() -> Connection {
         let mut carried = PathSet::EMPTY;
         carried.insert(OTHER);
@@ -226,7 +228,7 @@ mod tests {
         }
     }
 
-    /// The verdict on [`path`] as `change` makes it, when the other path was chosen.
+    /// The verdict on [`path`] after `change`, if the other path was chosen.
     fn after(change: impl FnOnce(&mut Path, &mut Connection)) -> Verdict {
         let (mut path, mut connection) = (path(), connection());
         change(&mut path, &mut connection);
@@ -274,7 +276,7 @@ mod tests {
             path.srtt = Duration::ZERO;
         });
         assert_eq!(unmeasured, Verdict::NotEstablished);
-        // Windows do not matter then.
+        // Windows do not matter for a failed path.
         let full = after(|path, connection| {
             path.state = PathState::Failed;
             path.cwnd = 0;

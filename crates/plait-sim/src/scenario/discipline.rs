@@ -1,5 +1,6 @@
-//! `discipline`: who decides which waiting packet a link sends next. Everything that is known of a discipline is in its description
-//! ([`link::discipline`](crate::link::discipline)); tables of keys are made of these.
+//! `discipline`: the rule by which a link selects the next packet. A discipline's description
+//! ([`link::discipline`](crate::link::discipline)) is the only source of information about it; the
+//! tables of keys follow from these descriptions.
 
 use std::sync::LazyLock;
 
@@ -12,18 +13,18 @@ use super::text;
 use crate::error::ScenarioError;
 use crate::link::discipline::{self, DISCIPLINES, Info, Parameter, Settings, Unit};
 
-/// The discipline that has no parameters and decides when a packet arrives.
+/// The discipline without parameters, which decides when a packet arrives.
 const DROP_TAIL: &str = "drop-tail";
 
-/// A table for each discipline that has parameters.
+/// A table for each discipline with parameters.
 static TABLES: LazyLock<Vec<TableInfo>> = LazyLock::new(|| DISCIPLINES.iter().map(table).collect());
 
-/// A table for each discipline that has parameters, in the order of the list.
+/// A table for each discipline with parameters, in the order of the list.
 pub(super) fn tables() -> &'static [TableInfo] {
     &TABLES
 }
 
-/// Names for the rest of the program's life: there are as many as disciplines.
+/// Leaks a name for the rest of the program's life. There are only as many as disciplines.
 fn lasting(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
@@ -65,7 +66,7 @@ fn key(parameter: &'static Parameter) -> KeyInfo {
     KeyInfo { key: parameter.key, kind, default, doc: parameter.doc }
 }
 
-/// An amount with a unit.
+/// Formats an amount with a unit.
 fn spelled(unit: Unit, number: u64) -> String {
     if unit == Unit::Duration { text::duration(Duration::from_nanos(number)) } else { text::bytes(number) }
 }
@@ -74,8 +75,8 @@ fn names() -> Vec<&'static str> {
     std::iter::once(DROP_TAIL).chain(DISCIPLINES.iter().map(|info| info.name)).collect()
 }
 
-/// A discipline by its name, or a table with name and parameters; `None` is drop-tail, which a direction can say to
-/// override its path.
+/// Reads a discipline: its name, or a table with name and parameters. `None` is drop-tail, with
+/// which a direction can override its path.
 pub(super) fn read(item: Item<'_>, packet: u32) -> Result<Option<Settings>, ScenarioError> {
     if item.value.is_str() {
         let info = named(item.text()?).map_err(|reason| item.wrong(reason))?;
@@ -102,7 +103,7 @@ pub(super) fn read(item: Item<'_>, packet: u32) -> Result<Option<Settings>, Scen
     Ok(Some(settings))
 }
 
-/// The description of a discipline, none of drop-tail, or what is wrong with the name.
+/// Returns a discipline's description, `None` for drop-tail, or the reason why the name is wrong.
 fn named(name: &str) -> Result<Option<&'static Info>, String> {
     match discipline::info(name) {
         None if name != DROP_TAIL => Err(unknown(name, &names())),
@@ -122,7 +123,7 @@ fn amount(reader: &mut Reader<'_>, parameter: &'static Parameter) -> Result<Opti
     Ok(Some(amount))
 }
 
-/// A discipline with all its parameters.
+/// Writes a discipline with all its parameters.
 pub(super) fn write(settings: &Settings) -> Value {
     let mut table = Map::new();
     table.insert("name".to_owned(), settings.info().name.into());

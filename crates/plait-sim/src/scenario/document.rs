@@ -1,4 +1,4 @@
-//! From a text to a table: everything that can be wrong before a single key is looked at.
+//! Converts a text to a table, with all errors that do not concern a single key.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,11 +7,11 @@ use std::path::Path;
 use super::reader::is_name;
 use crate::error::{ScenarioError, shortened};
 
-/// The largest scenario file. A sweep's generated scenario has a few kilobytes; nobody waits for gigabytes of a wrong
-/// file to be read.
+/// The largest scenario file. A sweep's generated scenario has a few kilobytes. The limit avoids
+/// reading gigabytes of a wrong file.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// The text of the file at `path`.
+/// Reads the text of the file at `path`.
 pub(super) fn read(path: &Path, origin: &str) -> Result<String, ScenarioError> {
     let refused = |reason: String| ScenarioError::File { file: origin.to_owned(), reason };
     // Opening a pipe would wait for its writer, perhaps for ever.
@@ -29,7 +29,7 @@ pub(super) fn read(path: &Path, origin: &str) -> Result<String, ScenarioError> {
     String::from_utf8(bytes).map_err(|_| refused("it is not UTF-8 text".to_owned()))
 }
 
-/// The table that a TOML text describes.
+/// Parses a TOML text.
 pub(super) fn from_toml(text: &str, origin: &str) -> Result<toml::Table, ScenarioError> {
     text.parse::<toml::Table>().map_err(|error| ScenarioError::Syntax {
         file: origin.to_owned(),
@@ -38,7 +38,7 @@ pub(super) fn from_toml(text: &str, origin: &str) -> Result<toml::Table, Scenari
     })
 }
 
-/// What the parser says, and the piece of text that it says it of, if that is a piece of a line.
+/// The parser's message, and the piece of text that it concerns, if this is a piece of a line.
 fn syntax_reason(text: &str, error: &toml::de::Error) -> String {
     let mut reason = one_line(error.message());
     if reason.starts_with("invalid type: integer") || reason.contains("number too large") {
@@ -51,14 +51,14 @@ fn syntax_reason(text: &str, error: &toml::de::Error) -> String {
     }
 }
 
-/// The table that a JSON text describes. JSON's numbers, strings, arrays and objects are TOML's; it has no dates, and
-/// TOML no null.
+/// Parses a JSON text. JSON's numbers, strings, arrays and objects are TOML's. JSON has no dates,
+/// and TOML has no null.
 pub(super) fn from_json(text: &str, origin: &str) -> Result<toml::Table, ScenarioError> {
-    // A value refuses duplicate keys, which a table would not.
+    // A value refuses duplicate keys; a table would not.
     let value = serde_json::from_str::<toml::Value>(text).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let reason = one_line(&error.to_string());
-        // The parser ends its message with the position, which has its own place here.
+        // The parser ends its message with the position, which has a field of its own here.
         let reason = reason.split(" at line ").next().unwrap_or_default().to_owned();
         ScenarioError::Syntax {
             file: origin.to_owned(),
@@ -84,12 +84,13 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     (line, String::from_utf8_lossy(&before[start..]).chars().count() + 1)
 }
 
-/// A parser's message of several lines as one.
+/// Joins a parser's message of several lines into one.
 fn one_line(message: &str) -> String {
     message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-/// The names of the lists' entries, by their places: `path[1]` and `lte`. Invalid names are left out.
+/// The names of the lists' entries, with their places: `path[1]` and `lte`. Invalid names are left
+/// out.
 pub(super) fn names(table: &toml::Table) -> Vec<(String, String)> {
     let entries = ["path", "link", "flow"].into_iter().flat_map(|list| {
         let entries = table.get(list).and_then(toml::Value::as_array).into_iter().flatten();

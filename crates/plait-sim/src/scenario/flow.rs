@@ -15,37 +15,37 @@ use crate::link::MAX_PACKET_BYTES;
 /// Traffic that competes with the connection, checked, with defaults filled in.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Flow {
-    /// What it is called; no two flows have the same name.
+    /// Its name; no two flows have the same name.
     pub name: String,
-    /// What it sends, and how.
+    /// Its kind, with the parameters of the kind.
     pub kind: FlowKind,
-    /// What its packets pass.
+    /// The route of its packets.
     pub route: FlowRoute,
-    /// Which way its data goes: backward is from the side of the connection's receiver.
+    /// The direction of its data. Backward data comes from the side of the connection's receiver.
     pub direction: Way,
-    /// When it begins.
+    /// The time of its beginning.
     pub start: Duration,
-    /// When it falls silent; `None` is the end of the run.
+    /// The time of its end; `None` is the end of the run.
     pub stop: Option<Duration>,
 }
 
-/// What a flow sends, and how.
+/// The kind of a flow.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FlowKind {
     /// A reliable stream over one path.
     Tcp {
-        /// Its congestion control; `None` is the scenario's, as a flow of one path has it.
+        /// Its congestion control; `None` is the scenario's, in the version for one path.
         control: Option<CongestionControl>,
-        /// Payload bytes; `None` is no end.
+        /// Payload bytes; `None` is unlimited.
         size: Option<u64>,
     },
     /// A second connection like the scenario's own.
     Multipath {
-        /// Who decides there; `None` is the scenario's.
+        /// Its scheduler; `None` is the scenario's.
         scheduler: Option<SchedulerChoice>,
         /// Its congestion control; `None` is the scenario's.
         control: Option<CongestionControl>,
-        /// Payload bytes; `None` is no end.
+        /// Payload bytes; `None` is unlimited.
         size: Option<u64>,
     },
     /// Datagrams at equal intervals.
@@ -61,13 +61,13 @@ pub enum FlowKind {
         rate: u64,
         /// Bytes of a datagram on the wire.
         packet: u32,
-        /// When.
+        /// The on and off times.
         times: OnOff,
     },
 }
 
 impl FlowKind {
-    /// How much a connection sends, if it ends.
+    /// The amount of data of a connection, if limited.
     pub fn size(&self) -> Option<u64> {
         match self {
             Self::Tcp { size, .. } | Self::Multipath { size, .. } => *size,
@@ -75,7 +75,7 @@ impl FlowKind {
         }
     }
 
-    /// The congestion control that it has of its own.
+    /// Its own congestion control, if it has one.
     pub const fn control(&self) -> Option<CongestionControl> {
         match self {
             Self::Tcp { control, .. } | Self::Multipath { control, .. } => *control,
@@ -95,7 +95,7 @@ impl FlowKind {
     }
 }
 
-/// What a flow's packets pass. Numbers are places in the scenario's lists.
+/// The route of a flow's packets. Numbers are indices in the scenario's lists.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FlowRoute {
     /// The routes of these paths.
@@ -127,10 +127,10 @@ impl Word for Way {
         &[("forward", Self::Forward), ("backward", Self::Backward)];
 }
 
-/// Most flows of a scenario.
+/// Largest number of flows in a scenario.
 const MAX_FLOWS: usize = 1_000;
 
-/// What a flow may name, and what it takes its defaults from.
+/// The links and paths that a flow may name, and the source of its defaults.
 pub(super) struct Surroundings<'a> {
     pub(super) links: &'a [LinkDraft],
     pub(super) paths: &'a [PathDraft],
@@ -139,7 +139,7 @@ pub(super) struct Surroundings<'a> {
 }
 
 impl Flow {
-    /// Every flow of the list.
+    /// Reads all flows of the list.
     pub(super) fn read_all(item: Item<'_>, around: &Surroundings<'_>) -> Result<Vec<Self>, ScenarioError> {
         let (source, place) = (item.source, item.place.clone());
         let items = item.list("a table such as { kind = \"tcp\", path = \"path1\" }")?;
@@ -158,8 +158,8 @@ impl Flow {
         Ok(flows)
     }
 
-    /// Whether a run that ends with its workload waits for the flow: one like the scenario's own connection that ends with what it has to
-    /// send.
+    /// Whether a run that ends with its workload waits for the flow: a multipath connection with a
+    /// limited amount of data and no stop.
     pub fn is_awaited(&self) -> bool {
         matches!(self.kind, FlowKind::Multipath { size: Some(_), .. }) && self.stop.is_none()
     }
@@ -239,7 +239,8 @@ fn route(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Result<FlowRoute
     }
 }
 
-/// A route of links alone has to take time, where something comes back.
+/// Checks a route of links alone. If acknowledgements return over it, its round trip must take
+/// time.
 fn check_route(
     route: &FlowRoute,
     kind: Kind,
@@ -259,7 +260,7 @@ fn check_route(
     Ok(())
 }
 
-/// The congestion control of a connection, if it has one of its own.
+/// The congestion control of a connection, if it has its own.
 fn control(
     reader: &mut Reader<'_>,
     read: fn(&Item<'_>, &TransportOptions) -> Result<CongestionControl, ScenarioError>,
@@ -268,7 +269,7 @@ fn control(
     reader.take("congestion_control").map(|item| read(&item, around.transport)).transpose()
 }
 
-/// How much a connection sends, if it ends.
+/// The amount of data of a connection, if limited.
 fn size(reader: &mut Reader<'_>) -> Result<Option<u64>, ScenarioError> {
     reader.take("size").map(|item| item.bytes(&(1..=MAX_BYTES))).transpose()
 }
@@ -281,7 +282,7 @@ fn datagrams(reader: &mut Reader<'_>, default: u32) -> Result<(u64, u32), Scenar
         Some(item) => item.bytes(&(1..=u64::from(MAX_PACKET_BYTES)))? as u32,
         None => default,
     };
-    // Datagrams closer than that would not let the clock advance.
+    // Shorter intervals would not let the clock advance.
     if u128::from(packet) * 8_000_000_000 < u128::from(rate) {
         return Err(rate_item.wrong("packets must be at least 1ns apart: larger packets or a lower rate"));
     }

@@ -1,6 +1,7 @@
-//! Every key of a scenario file: its name, what it takes, its default and what it means. The reader knows a key only
-//! from here, and takes its default from here. Those of `[workload]` are with the [applications](crate::application), those of
-//! `[transport]` and of disciplines are made of the descriptions of options and disciplines.
+//! All keys of a scenario file: name, expected value, default and meaning. The reader takes keys
+//! and defaults only from here. The keys of `[workload]` are with the
+//! [applications](crate::application). The keys of `[transport]` and of disciplines follow from the
+//! descriptions of options and disciplines.
 
 mod flow;
 
@@ -21,8 +22,9 @@ const JITTER: &str = "a duration such as \"5ms\", or a table with an amount";
 const OUTAGES: &str = "a list such as [{ from = \"10s\", to = \"12s\" }], or a table with every and length";
 const DIRECTION: &str = "a table such as { delay = \"40ms\" }";
 
-/// Every table, in the order in which a reference lists them. Those of queueing disciplines come last; they follow from the disciplines'
-/// descriptions, as those of workloads from the applications'.
+/// All tables, in the order of the reference. The tables of queueing disciplines come last. They
+/// follow from the disciplines' descriptions, and the tables of workloads follow from the
+/// applications'.
 pub fn tables() -> impl Iterator<Item = &'static TableInfo> {
     let behind = application::TABLES.iter().chain(BEHIND).chain(super::discipline::tables());
     [TOP].iter().chain(super::transport::tables()).chain(behind)
@@ -295,7 +297,7 @@ pub const LINK: TableInfo = TableInfo {
     later: &[],
 };
 
-/// What a queue holds if nobody says: one bandwidth-delay product.
+/// The default limit of a queue: one bandwidth-delay product.
 pub(super) const ONE_BDP: &str = "bdp";
 
 const QUEUE_DOC: &str = "When an arriving packet is dropped. Packets: at most so many in the system, the one in \

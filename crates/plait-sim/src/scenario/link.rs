@@ -1,4 +1,5 @@
-//! What a path and its directions have in common: rate or trace, delay, queue, loss, jitter, outages.
+//! The keys that a path and its directions share: rate or trace, delay, queue, loss, jitter,
+//! outages.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::link::{
 };
 use crate::random::PARTS_PER_BILLION;
 
-/// What a table says of a link; what it does not say is `None`.
+/// A table's description of a link; `None` for keys that it does not have.
 #[derive(Default)]
 pub(super) struct Given {
     /// A rate, with its steps.
@@ -27,7 +28,7 @@ pub(super) struct Given {
     pub(super) delay: Option<Duration>,
     pub(super) delay_steps: Option<super::steps::Later<Duration>>,
     pub(super) queue: Option<Varying<QueueGiven>>,
-    /// Whether the queue is what holds if nobody says.
+    /// Whether the queue is the default.
     pub(super) queue_is_preset: bool,
     /// Drop-tail is `Some(None)`.
     pub(super) discipline: Option<Option<Settings>>,
@@ -45,14 +46,14 @@ pub(super) enum QueueGiven {
     BandwidthDelayProduct,
 }
 
-/// Most packets in a queue.
+/// Largest number of packets in a queue.
 const MAX_PACKETS: u64 = 1_000_000_000_000;
 
-/// Most outages that are listed one by one.
+/// Largest number of outages in a list.
 const MAX_OUTAGES: usize = 100_000;
 
 impl Given {
-    /// Takes the keys from the table of a direction, where each has no default.
+    /// Reads the keys of a direction's table, which have no defaults.
     pub(super) fn direction(mut reader: Reader<'_>, packet: u32) -> Result<Self, ScenarioError> {
         fn begins(reader: &Reader<'_>, key: &str) -> bool {
             reader.has(key)
@@ -65,9 +66,9 @@ impl Given {
         Ok(given)
     }
 
-    /// Takes the keys from the table of a path, where some have a default.
+    /// Reads the keys of a path's table, some of which have defaults.
     pub(super) fn path(reader: &mut Reader<'_>, packet: u32) -> Result<Self, ScenarioError> {
-        // Keys with a default begin with it.
+        // Keys with a default have a first value.
         let begins = |reader: &Reader<'_>, key: &str| key != "rate" || reader.has(key);
         Self::some(reader, packet, |reader, key| reader.need(key).ok(), begins)
     }
@@ -122,7 +123,8 @@ pub(super) fn queue(item: &Item<'_>, packet: u32) -> Result<QueueGiven, Scenario
         ONE_BDP => return Ok(QueueGiven::BandwidthDelayProduct),
         "infinite" => return Ok(QueueGiven::Limit(QueueLimit::Infinite)),
         text => {
-            // The unit says which. A number that is wrong in its own unit is reported by the parser that knows the unit.
+            // The unit selects the kind of limit. If the number is wrong in its unit, the parser
+            // that knows the unit reports it.
             let attempts = [
                 parse_packets(text).map(QueueLimit::Packets),
                 parse_bytes(text).map(QueueLimit::Bytes),
@@ -184,7 +186,8 @@ impl Word for Distribution {
     ];
 }
 
-/// The probability that a packet meets the fate of the packet before it, which is not certain: it would be met for ever.
+/// The probability that a packet repeats the outcome of its predecessor. It is less than 100%:
+/// otherwise the first outcome would be repeated for ever.
 fn correlation(reader: &mut Reader<'_>) -> Result<u32, ScenarioError> {
     let item = reader.need("correlation")?;
     let correlation = item.share()?;
@@ -200,8 +203,8 @@ fn part(share: u32, whole: u32) -> u32 {
     (parts / u64::from(PARTS_PER_BILLION)) as u32
 }
 
-/// Losses that come with a probability of `share`, each packet meeting the fate of the one before with a probability of `correlation`:
-/// the state of the chain is the fate.
+/// Losses with a probability of `share`, where each packet repeats the outcome of its predecessor
+/// with a probability of `correlation`. The state of the chain is the outcome.
 fn correlated(share: u32, correlation: u32) -> Loss {
     let anew = PARTS_PER_BILLION - correlation;
     Loss::GilbertElliott {
@@ -212,7 +215,7 @@ fn correlated(share: u32, correlation: u32) -> Loss {
     }
 }
 
-/// `None` is no copies, which a direction can say to override its path.
+/// Reads copies. `None` is no copies, with which a direction can override its path.
 fn duplicate(item: Item<'_>) -> Result<Option<Duplicate>, ScenarioError> {
     let duplicate = if item.value.is_str() {
         Duplicate { share: item.share()?, correlation: 0 }
@@ -267,7 +270,7 @@ pub(super) fn loss(item: Item<'_>) -> Result<Loss, ScenarioError> {
     Ok(loss)
 }
 
-/// `None` is no jitter, which a direction can say to override its path.
+/// Reads jitter. `None` is no jitter, with which a direction can override its path.
 fn jitter(item: Item<'_>) -> Result<Option<Jitter>, ScenarioError> {
     let range = Duration::ZERO..=MAX_DURATION;
     let jitter = if item.value.is_str() {
@@ -329,8 +332,10 @@ fn periodic(mut reader: Reader<'_>) -> Result<Outages, ScenarioError> {
     Ok(Outages::Periodic { every, length, first: Time::ZERO + first })
 }
 
-/// The fewest packets of a queue that is sized by its link: the initial window of RFC 6928, which is every transport's default. With 2 packets a
-/// slow link carries half of its rate at worst. With 10 every transport fills nine tenths of any (`tests/it/analytic/slow_links.rs`).
+/// The smallest limit, in packets, of a queue that is sized by its link: the initial window of RFC
+/// 6928, the default of most transports. With 2 packets, a slow link carries half of its rate at
+/// worst. With 10, every transport fills nine tenths of any link
+/// (`tests/it/analytic/slow_links.rs`).
 pub(super) const FEWEST_PACKETS: u64 = 10;
 
 /// Rate times round-trip time, in packets, rounded up, at least [`FEWEST_PACKETS`].

@@ -18,8 +18,8 @@
 //! assert!(error.to_string().starts_with(place));
 //! # Ok::<(), plait_sim::error::ScenarioError>(())
 //! ```
-//! The keys, their defaults and their meaning are listed in [`keys`]; nothing else decides what a key is called or
-//! what it is if nobody gives it. Unknown keys, units and names are errors.
+//! [`keys`] lists the keys, their defaults and their meaning. Nothing else determines the name or
+//! the default of a key. Unknown keys, units and names are errors.
 
 mod discipline;
 mod document;
@@ -56,22 +56,22 @@ pub use topology::Hop;
 pub use transport::*;
 pub use wire::{Way, Wire};
 
-/// A whole experiment, checked: what [`Scenario::from_toml`] returns can be run.
+/// A whole experiment, checked: the result of [`Scenario::from_toml`] can be run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scenario {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Which random numbers it meets.
+    /// The seed of its random numbers.
     pub seed: u64,
-    /// How long it runs at most.
+    /// Its longest duration.
     pub duration: Duration,
-    /// How much of the beginning the metrics leave out; less than the duration.
+    /// The part at the beginning that metrics exclude; less than the duration.
     pub warmup: Duration,
-    /// Who decides.
+    /// The scheduler.
     pub scheduler: SchedulerChoice,
-    /// How the endpoints behave.
+    /// The behaviour of the endpoints.
     pub transport: TransportOptions,
-    /// What the application sends.
+    /// The application's traffic.
     pub workload: Workload,
     /// The links that paths and flows share.
     pub links: Vec<SharedLink>,
@@ -82,10 +82,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads the file at `path`, JSON if its name ends in `.json`, else TOML. Trace files are looked for in its folder.
+    /// Reads the file at `path`: JSON if its name ends in `.json`, else TOML. Trace files are
+    /// relative to its folder.
     ///
     /// # Errors
-    /// If the file cannot be read or is no valid scenario.
+    /// If the file cannot be read or is not a valid scenario.
     pub fn from_file(path: &Path) -> Result<Self, ScenarioError> {
         let origin = path.display().to_string();
         let text = document::read(path, &origin)?;
@@ -97,11 +98,11 @@ impl Scenario {
         }
     }
 
-    /// Reads a scenario in TOML. Errors name `origin` as the file; its stem is the default name. Trace files are looked
-    /// for in the folder `base`.
+    /// Reads a scenario in TOML. Errors name `origin` as the file; its stem is the default name.
+    /// Trace files are relative to the folder `base`.
     ///
     /// # Errors
-    /// If the text is no valid scenario.
+    /// If the text is not a valid scenario.
     pub fn from_toml(text: &str, origin: &str, base: &Path) -> Result<Self, ScenarioError> {
         Self::from_table(document::from_toml(text, origin)?, origin, base)
     }
@@ -109,13 +110,13 @@ impl Scenario {
     /// Reads a scenario in JSON: the same tables, keys and values as in TOML.
     ///
     /// # Errors
-    /// If the text is no valid scenario.
+    /// If the text is not a valid scenario.
     pub fn from_json(text: &str, origin: &str, base: &Path) -> Result<Self, ScenarioError> {
         Self::from_table(document::from_json(text, origin)?, origin, base)
     }
 
-    /// The scenario with every default filled in; [`Scenario::from_json`] reads it back as the same scenario, given the
-    /// same folder to look for traces in.
+    /// The scenario with all defaults filled in. [`Scenario::from_json`] reads it back as the same
+    /// scenario, if the folder of the traces is the same.
     pub fn to_json(&self) -> serde_json::Value {
         write::scenario(self)
     }
@@ -152,7 +153,8 @@ impl Scenario {
     }
 }
 
-/// The protocol can be spoken over so many paths (TCP has one), and the path that is opened first is one of the paths.
+/// Checks that the protocol supports this number of paths (TCP has one), and that the initial path
+/// exists.
 fn check_protocol(
     transport: &TransportOptions,
     paths: &[PathOptions],
@@ -172,7 +174,7 @@ fn check_protocol(
     Ok(())
 }
 
-/// The default name of a scenario: its file's, without the ending.
+/// The default name of a scenario: its file's name without the extension.
 fn stem(origin: &str) -> String {
     let stem = Path::new(origin).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     stem.filter(|stem| reader::is_name(stem)).unwrap_or_else(|| "unnamed".to_owned())

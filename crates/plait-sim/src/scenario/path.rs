@@ -10,27 +10,28 @@ use super::steps::varying;
 use super::wire::{Directions, Draft, WIRE_KEYS, Way, Wire};
 use crate::error::ScenarioError;
 
-/// The largest weight of a path: what schedulers tell apart.
+/// The largest weight of a path, up to which schedulers distinguish weights.
 const MOST_WEIGHT: u32 = 65_535;
 
-/// One path, checked, with defaults filled in. [`Scenario::route`](super::Scenario::route) tells what a packet passes.
+/// One path, checked, with defaults filled in. [`Scenario::route`](super::Scenario::route) returns
+/// the links on its route.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PathOptions {
-    /// What it is called; no two paths have the same name.
+    /// Its name; no two paths have the same name.
     pub name: String,
-    /// Its own wire; none if it consists of shared links alone.
+    /// Its own wire; `None` if it consists of shared links alone.
     pub wire: Option<Wire>,
-    /// The shared links that its packets pass after its own wire, in the order of the forward direction.
+    /// The shared links after its own wire, in the order of the forward direction.
     pub links: Vec<usize>,
     /// Whether it is used only while no other path is usable.
     pub backup: bool,
-    /// What using it costs, in units of the user's choice.
+    /// The cost of its use, in units of the user's choice.
     pub cost: u32,
-    /// Its share of what is sent, against the weights of the other paths.
+    /// Its share of the data, relative to the weights of the other paths.
     pub weight: u32,
 }
 
-/// A path whose queues may still wait for the round-trip time.
+/// A path whose queues may still depend on the round-trip time.
 pub(super) struct PathDraft {
     pub(super) name: String,
     /// The wire's directions, forward first.
@@ -43,7 +44,7 @@ pub(super) struct PathDraft {
 }
 
 impl PathDraft {
-    /// Reads path `number`, from 1; `packet` is the size of the largest packet.
+    /// Reads path `number`, from 1. `packet` is the size of the largest packet.
     pub(super) fn read(
         item: Item<'_>,
         number: usize,

@@ -1,4 +1,4 @@
-//! `scheduler`: who decides.
+//! `scheduler`: the choice of the scheduler.
 
 use plait_sched::registry::known_elsewhere;
 use plait_sched::{Builtin, OPTIONS, RegistryError, Value};
@@ -13,7 +13,7 @@ pub struct SchedulerChoice {
     parameters: Vec<(String, Parameter)>,
 }
 
-/// A value of a scheduler's parameter; [`plait_sched::Value`], owned.
+/// A value of a scheduler's parameter: an owned [`plait_sched::Value`].
 #[derive(Clone, PartialEq, Debug)]
 pub enum Parameter {
     /// A whole number.
@@ -50,14 +50,14 @@ impl From<Value<'_>> for Parameter {
 }
 
 impl SchedulerChoice {
-    /// Checks the name and the given parameters; those not given get their defaults.
+    /// Checks the name and the given parameters; other parameters get their defaults.
     ///
     /// # Errors
-    /// If there is no such scheduler or parameter, or a value is not one it may take.
+    /// If there is no such scheduler or parameter, or if a value is invalid.
     pub fn new(name: &str, given: &[(&str, Value<'_>)]) -> Result<Self, RegistryError> {
         let built = Builtin::new(name, given)?;
         let described = plait_sched::registry::info(name).map_or(&[][..], |info| info.parameters);
-        // What the name says by its suffixes is not said again, nor an option that keeps its default.
+        // Leaves out options that are suffixes of the name, and options that were not given.
         let changed = OPTIONS.iter().filter(|option| option.suffix.is_none()).map(|option| &option.parameter);
         let changed = changed.filter(|parameter| given.iter().any(|(name, _)| *name == parameter.name));
         let parameters = described
@@ -66,7 +66,7 @@ impl SchedulerChoice {
             .map(|parameter| {
                 let given = given.iter().find(|(name, _)| *name == parameter.name).map(|(_, value)| *value);
                 let value = match (given.unwrap_or(parameter.default), parameter.domain) {
-                    // Where any number will do, a whole one is the same number.
+                    // If the domain is any number, a whole number is the same number.
                     (Value::Integer(number), plait_sched::Domain::Number { .. }) => {
                         Parameter::Number(number as f64)
                     }
@@ -78,21 +78,21 @@ impl SchedulerChoice {
         Ok(Self { name: built.to_string(), parameters })
     }
 
-    /// The scheduler's name, with a suffix for each option: `lowest-rtt+rp`, however it was written.
+    /// The scheduler's name with a suffix for each option, in one spelling: `lowest-rtt+rp`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Every parameter of its own and its value, in the order of the scheduler's description, then the given parameters
-    /// of options.
+    /// Every parameter of its own and its value, in the order of the scheduler's description, then
+    /// the given parameters of options.
     pub fn parameters(&self) -> &[(String, Parameter)] {
         &self.parameters
     }
 
-    /// The scheduler, ready to decide.
+    /// Builds the scheduler.
     ///
     /// # Panics
-    /// Never: the choice was checked when it was made.
+    /// Never: the choice is checked on construction.
     pub fn build(&self) -> Builtin {
         let given: Vec<_> =
             self.parameters.iter().map(|(name, value)| (name.as_str(), value.value())).collect();
@@ -136,10 +136,10 @@ impl SchedulerChoice {
     }
 }
 
-/// What is wrong, and which name was most likely meant.
+/// The error's text, with the name that was most likely meant.
 fn with_nearest(error: &RegistryError) -> String {
     let near = match error {
-        // The error says it itself.
+        // The error's text already has a hint.
         RegistryError::UnknownScheduler { name } if known_elsewhere(name.as_str()).is_some() => None,
         RegistryError::UnknownScheduler { name } => {
             let known: Vec<_> = plait_sched::SCHEDULERS.iter().map(|info| info.name).collect();

@@ -10,19 +10,22 @@ use super::wire::{Directions, Draft, Way};
 use crate::error::ScenarioError;
 use crate::link::LinkConfig;
 
-/// A link by name. Whoever names it shares its queue and its capacity in each direction.
+/// A named link. All paths and flows that name it share its queue and its capacity in each
+/// direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SharedLink {
-    /// What it is called; no two links have the same name.
+    /// Its name; no two links have the same name.
     pub name: String,
-    /// From the senders' side to the receivers'; none if packets pass it unhindered that way.
+    /// From the senders' side to the receivers'; `None` if packets pass it unhindered in this
+    /// direction.
     pub forward: Option<LinkConfig>,
-    /// From the receivers' side to the senders'.
+    /// From the receivers' side to the senders'; `None` if packets pass it unhindered in this
+    /// direction.
     pub backward: Option<LinkConfig>,
 }
 
 impl SharedLink {
-    /// The one direction or the other, if the link has it.
+    /// One of its directions, if the link has it.
     pub const fn way(&self, way: Way) -> Option<&LinkConfig> {
         match way {
             Way::Forward => self.forward.as_ref(),
@@ -31,17 +34,17 @@ impl SharedLink {
     }
 }
 
-/// A link whose queues may still wait for the round-trip times of those who share it.
+/// A link whose queues may still depend on the round-trip times of its paths and flows.
 pub(super) struct LinkDraft {
     pub(super) name: String,
     forward: Option<Draft>,
     backward: Option<Draft>,
-    /// Where it stands.
+    /// Its place in the file.
     pub(super) place: String,
 }
 
 impl LinkDraft {
-    /// Every link of the list.
+    /// Reads all links of the list.
     pub(super) fn read_all(item: Item<'_>, packet: u32) -> Result<Vec<Self>, ScenarioError> {
         let source = item.source;
         let mut links: Vec<Self> = Vec::new();
@@ -62,7 +65,7 @@ impl LinkDraft {
         let (source, place) = (reader.source, reader.place.clone());
         let places = (reader.place_of("forward"), reader.place_of("backward"));
         reader.finish();
-        // Without a rate for both, only the directions that have a table exist.
+        // Without a rate for both, only the directions with a table exist.
         let both = shared.rate.is_some();
         let draft = |own: Option<Given>, way, place: &str| {
             let exists = both || own.is_some() || (way == Way::Forward && shared.trace.is_some());
@@ -83,7 +86,7 @@ impl LinkDraft {
         }
     }
 
-    /// The link, where the longest round trip through it takes `rtt` when empty.
+    /// Completes the link. `rtt` is the longest round trip through it without queues.
     pub(super) fn finish(self, rtt: Duration, packet: u32) -> SharedLink {
         SharedLink {
             name: self.name,
@@ -93,13 +96,13 @@ impl LinkDraft {
     }
 }
 
-/// The links that a list names, each once.
+/// The links in a list of names, each once.
 pub(super) fn named(item: Item<'_>, known: &[LinkDraft]) -> Result<Vec<usize>, ScenarioError> {
     let names: Vec<&str> = known.iter().map(|link| link.name.as_str()).collect();
     members(item, &names, "link", "a link's name")
 }
 
-/// The places among `known` of the names in a list, which is not empty and has each once.
+/// The indices in `known` of a list of names, which is not empty and has no duplicates.
 pub(super) fn members(
     item: Item<'_>,
     known: &[&str],
@@ -121,7 +124,7 @@ pub(super) fn members(
     Ok(found)
 }
 
-/// The place among `known` of a name.
+/// The index of a name in `known`.
 pub(super) fn member(item: &Item<'_>, known: &[&str], what: &str) -> Result<usize, ScenarioError> {
     let name = item.text()?;
     known.iter().position(|other| *other == name).ok_or_else(|| {
@@ -129,7 +132,7 @@ pub(super) fn member(item: &Item<'_>, known: &[&str], what: &str) -> Result<usiz
         let valid = if known.is_empty() {
             format!("there is no [[{what}]]")
         } else {
-            // A scenario may have many; an error is a line to be read.
+            // A scenario may have many names, and an error is one readable line.
             let shown: Vec<&str> = known.iter().copied().take(20).collect();
             format!("valid: {}{}", shown.join(", "), if known.len() > 20 { ", …" } else { "" })
         };
@@ -137,14 +140,14 @@ pub(super) fn member(item: &Item<'_>, known: &[&str], what: &str) -> Result<usiz
     })
 }
 
-/// The delays of both directions of `links`, added up.
+/// The sum of the delays of `links` in both directions.
 pub(super) fn round_trip(links: &[usize], known: &[LinkDraft]) -> Duration {
     let delay = |draft: Option<&Draft>| draft.map_or(Duration::ZERO, Draft::delay);
     let both = |&link: &usize| delay(known[link].way(Way::Forward)) + delay(known[link].way(Way::Backward));
     links.iter().map(both).fold(Duration::ZERO, |sum, delay| sum + delay)
 }
 
-/// A route needs a link in each direction that it uses: something has to take time.
+/// Checks that a route has a link in a direction that it uses: its packets must take time.
 pub(super) fn check_way(
     links: &[usize],
     known: &[LinkDraft],

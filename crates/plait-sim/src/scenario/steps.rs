@@ -1,4 +1,5 @@
-//! Changes during a run: `rate_steps`, `delay_steps`, `loss_steps`, `queue_steps`, each a list or a file, and `repeat`.
+//! Changes during a run: `rate_steps`, `delay_steps`, `loss_steps`, `queue_steps`, each a list or a
+//! file, and `repeat`.
 
 use std::sync::Arc;
 
@@ -12,10 +13,10 @@ use super::text;
 use crate::error::ScenarioError;
 use crate::link::{Loss, Step, Steps, Varying, trace};
 
-/// Most steps in a list or a file.
+/// Largest number of steps in a list or a file.
 const MAX_STEPS: usize = 100_000;
 
-/// Steps without the value before them.
+/// Steps without their first value.
 #[derive(Clone)]
 pub(super) struct Later<T> {
     steps: Vec<Step<T>>,
@@ -28,7 +29,7 @@ impl<T: Copy> Later<T> {
     }
 }
 
-/// A value from the start, with its steps.
+/// A value from the start on, with its steps.
 pub(super) fn varying<T: Copy>(first: T, later: Option<Later<T>>) -> Varying<T> {
     later.map_or(Varying::Constant(first), |later| Varying::Steps(later.after(first)))
 }
@@ -41,7 +42,7 @@ pub(super) struct Changes {
     pub(super) queue: Option<Later<QueueGiven>>,
 }
 
-/// A kind of steps: their key, and the table of one of them. Its second key is the one that changes.
+/// A kind of steps: their key, and the table of one step. The second key of the table is the value.
 struct Kind {
     key: &'static str,
     info: &'static TableInfo,
@@ -54,7 +55,7 @@ impl Kind {
 }
 
 impl Changes {
-    /// Reads a table. `begins` tells whether a key has a value before its steps.
+    /// Reads a table. `begins` returns whether a key has a value before its steps.
     pub(super) fn read(
         reader: &mut Reader<'_>,
         packet: u32,
@@ -137,7 +138,7 @@ fn list<T>(
     Ok(steps)
 }
 
-/// Reads a file with a line per step: its moment, then its value.
+/// Reads a file with a line per step: its time, then its value.
 fn file<T>(
     item: &Item<'_>,
     kind: &Kind,
@@ -174,7 +175,7 @@ fn file<T>(
     if steps.is_empty() { Err(item.wrong(format!("a file has 1 to {MAX_STEPS} steps"))) } else { Ok(steps) }
 }
 
-/// A line of a file of steps.
+/// An example of a line in a file of steps.
 fn example(kind: &Kind) -> &'static str {
     match kind.what() {
         "rate" => "10s 2Mbit",

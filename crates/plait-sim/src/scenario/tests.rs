@@ -1,4 +1,4 @@
-//! What a scenario file says, what it may not say, and that no input does worse than being refused.
+//! Valid and invalid scenario files, and the property that any input is read or refused.
 
 mod changes;
 mod defaults;
@@ -16,7 +16,7 @@ use super::*;
 use crate::application::{self, Bulk, ConstantRate, RequestResponse, Spread};
 use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit, Step, Steps, Window};
 
-/// The example of the format, with every kind of table in it.
+/// The example of the format, with every kind of table.
 const FULL: &str = r#"
 name = "Table II, 2 Mbps / 100 ms, 35 kB"
 seed = 7
@@ -114,7 +114,7 @@ fn wire(scenario: &Scenario, path: usize) -> &Wire {
     scenario.paths[path].wire.as_ref().expect("a wire of its own")
 }
 
-/// The text of the error that `text` gives.
+/// The text of the error for `text`.
 fn refused(text: &str) -> String {
     let error = read(text).expect_err(text).to_string();
     assert!(!error.contains('\n'), "{error:?}");
@@ -211,7 +211,8 @@ fn links_and_flows_are_read_as_written() {
     );
     let backward = radio.backward.as_ref().expect("both directions");
     assert_eq!((&backward.capacity, backward.loss.first()), (&Capacity::Rate(1_000_000), Loss::None));
-    // The longest round trip through them is the path's, 36 ms: 3 packets at 1 Mbit/s, of which a queue has 10 at least, and 30 at 10 Mbit/s.
+    // The longest round trip through both links is the path's, 36 ms. That is 3 packets at 1
+    // Mbit/s, but a queue has at least 10, and 30 packets at 10 Mbit/s.
     assert_eq!(backward.queue, QueueLimit::Packets(10).into());
     assert_eq!(core.forward.as_ref().map(|link| link.queue.first()), Some(QueueLimit::Packets(30)));
     assert_eq!(core.backward, None);

@@ -1,4 +1,4 @@
-//! Links, paths and flows: what names what, and which queues wait for which round-trip time.
+//! Links, paths and flows: their references, and the round-trip times that determine queues.
 
 use plait_sched::{Duration, MAX_PATHS};
 
@@ -54,8 +54,8 @@ fn paths(item: Item<'_>, packet: u32, links: &[LinkDraft]) -> Result<Vec<PathDra
     Ok(paths)
 }
 
-/// The longest round trip through each link. A link that nothing passes is a mistake: a name that was forgotten, or a
-/// link that was to be taken out.
+/// The longest round trip through each link. An unused link is an error: a name was forgotten, or
+/// the link should have been removed.
 fn round_trips(
     links: &[LinkDraft],
     paths: &[PathDraft],
@@ -93,15 +93,15 @@ pub enum Hop {
 }
 
 impl Scenario {
-    /// What makes up path `path`, in the order of its forward direction.
+    /// The links of a path, in the order of its forward direction.
     pub fn hops(&self, path: usize) -> Vec<Hop> {
         let config = &self.paths[path];
         let wire = config.wire.iter().map(|_| Hop::Wire(path));
         wire.chain(config.links.iter().map(|&link| Hop::Shared(link))).collect()
     }
 
-    /// What a packet passes in one direction of `hops`, in order: backward the other way round, and without the links
-    /// that lack the direction.
+    /// The links on a packet's way over `hops` in one direction, in order. Backward reverses the
+    /// order. Links without this direction are left out.
     pub fn directed(&self, mut hops: Vec<Hop>, way: Way) -> Vec<Hop> {
         hops.retain(|&hop| self.hop(hop, way).is_some());
         if way == Way::Backward {
@@ -110,7 +110,7 @@ impl Scenario {
         hops
     }
 
-    /// The links that packets of path `path` pass in one direction.
+    /// The links on a packet's way over a path in one direction.
     pub fn route(&self, path: usize, way: Way) -> impl Iterator<Item = &LinkConfig> {
         self.directed(self.hops(path), way).into_iter().filter_map(move |hop| self.hop(hop, way))
     }
@@ -123,7 +123,8 @@ impl Scenario {
         }
     }
 
-    /// Every direction of every link: the wires of the paths, then the shared links, each forward and backward, with its name.
+    /// All directions of all links, with names: the wires of the paths, then the shared links, each
+    /// forward and backward.
     pub fn directions(&self) -> impl Iterator<Item = (&str, Way, &LinkConfig)> {
         let wires = self.paths.iter().filter_map(|path| Some((path.name.as_str(), path.wire.as_ref()?)));
         let wires = wires.flat_map(|(name, wire)| {
@@ -141,7 +142,7 @@ impl Scenario {
         self.route(path, way).map(|link| link.delay.first()).fold(Duration::ZERO, |sum, delay| sum + delay)
     }
 
-    /// The round-trip time of an empty path at the start, serialization not included.
+    /// The round-trip time of an empty path at the start, without serialization.
     pub fn round_trip(&self, path: usize) -> Duration {
         self.delay(path, Way::Forward) + self.delay(path, Way::Backward)
     }

@@ -10,7 +10,7 @@ use super::text;
 use crate::error::ScenarioError;
 use crate::link::{Capacity, LinkConfig, Loss, Outages, QueueLimit, Varying};
 
-/// A direction of a path, as the scenario's own data sees it.
+/// A direction of a path, relative to the scenario's own data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
     /// From the sender of the data to its receiver.
@@ -20,12 +20,12 @@ pub enum Way {
 }
 
 impl Way {
-    /// As scenarios and results name it.
+    /// The direction's name in scenarios and results.
     pub fn name(self) -> &'static str {
         self.word()
     }
 
-    /// The other one.
+    /// The opposite direction.
     pub const fn reversed(self) -> Self {
         match self {
             Self::Forward => Self::Backward,
@@ -44,7 +44,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// The one direction or the other.
+    /// One of its directions.
     pub const fn way(&self, way: Way) -> &LinkConfig {
         match way {
             Way::Forward => &self.forward,
@@ -53,7 +53,7 @@ impl Wire {
     }
 }
 
-/// The keys that describe a wire. A path that has none of them, but links, has no wire of its own.
+/// The keys of a wire. A path with links and without any of these keys has no wire of its own.
 pub(super) const WIRE_KEYS: &[&str] = &[
     "rate",
     "rate_steps",
@@ -75,7 +75,7 @@ pub(super) const WIRE_KEYS: &[&str] = &[
     "backward",
 ];
 
-/// What the tables `forward` and `backward` say, where they are given.
+/// The tables `forward` and `backward`, if given.
 pub(super) struct Directions {
     pub(super) forward: Option<Given>,
     pub(super) backward: Option<Given>,
@@ -91,15 +91,15 @@ impl Directions {
     }
 }
 
-/// A direction whose queue may still wait for the round-trip time.
+/// A direction whose queue may still depend on the round-trip time.
 pub(super) struct Draft {
     link: LinkConfig,
     queue: Varying<QueueGiven>,
 }
 
 impl Draft {
-    /// What the direction's own table says, else what the table around it says. Of that, loss, jitter and trace concern
-    /// the forward direction only.
+    /// Builds a direction from its own table and, for missing keys, from the table around it. Loss,
+    /// copies, jitter and trace of the table around it apply to the forward direction only.
     pub(super) fn new(
         own: Option<Given>,
         shared: &Given,
@@ -138,7 +138,7 @@ impl Draft {
             reorder: own.reorder.or(shared.reorder).unwrap_or(false),
             outages: own.outages.or(shared.outages.clone()).unwrap_or(Outages::Windows(Vec::new())),
         };
-        // A discipline has a limit of its own, unless somebody gives another.
+        // A discipline has its own default limit.
         let own_limit =
             discipline.map(|discipline| QueueGiven::Limit(QueueLimit::Packets(discipline.info().limit)));
         let own_limit = own_limit.map(Varying::Constant).filter(|_| shared.queue_is_preset);
@@ -158,7 +158,8 @@ impl Draft {
         Ok(draft)
     }
 
-    /// All steps of a direction have the same `repeat`, or none: its table has one key for it.
+    /// Checks that all steps of a direction have the same `repeat`, or none: its table has one key
+    /// for it.
     fn check_repeats(&self, source: Source<'_>, place: &str) -> Result<(), ScenarioError> {
         let rate = match &self.link.capacity {
             Capacity::Steps(steps) => Some(steps.repeat()),
@@ -185,7 +186,7 @@ impl Draft {
         self.link.delay.first()
     }
 
-    /// The direction of a route whose empty round trip takes `rtt`.
+    /// Completes the direction, on a route whose round trip takes `rtt` without queues.
     pub(super) fn finish(mut self, rtt: Duration, packet: u32) -> LinkConfig {
         let rate = self.link.capacity.nominal_rate();
         self.link.queue = self.queue.map(|given| match given {

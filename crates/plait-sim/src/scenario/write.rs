@@ -1,4 +1,4 @@
-//! The scenario as JSON with every default filled in, in the words that the reader understands.
+//! Writes a scenario as JSON with all defaults filled in, in the reader's format.
 
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ fn flow(flow: &Flow, scenario: &Scenario) -> Value {
     value
 }
 
-/// A direction that leaves nothing to its path.
+/// Writes a direction with all its keys, so that it takes nothing from its path.
 fn link(config: &LinkConfig) -> Value {
     let mut value = json!({
         "delay": text::duration(config.delay.first()),

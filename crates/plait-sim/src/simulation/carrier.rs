@@ -1,4 +1,5 @@
-//! What stands between the ends and the links: a carrier takes an end's packets and puts datagrams of its own on the paths.
+//! Carriers: a carrier stands between the ends and the links. It takes an end's packets and puts
+//! its own datagrams on the paths.
 
 use crate::result::Engine;
 use crate::scenario::Way;
@@ -6,16 +7,16 @@ use plait_sched::{PathId, Time};
 use plait_transport::Transmit;
 use plait_transport::packet::Packet;
 
-/// A carrier's datagram, to be put on a path.
+/// A carrier's datagram that is to be put on a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Datagram {
     /// Its path.
     pub path: PathId,
     /// Its direction.
     pub way: Way,
-    /// The carrier's name for it.
+    /// The carrier's identifier of the datagram.
     pub number: u64,
-    /// Its size on the wire, headers included.
+    /// Its size on the wire, including headers.
     pub bytes: u32,
 }
 
@@ -26,59 +27,60 @@ pub struct Carried {
     pub path: PathId,
     /// Its direction.
     pub way: Way,
-    /// What it says.
+    /// Its content.
     pub packet: Packet,
-    /// Of data the number of its transmission, as it was in [`Transmit`]; of anything else without meaning.
+    /// For data, the number of its transmission from [`Transmit`]; otherwise without meaning.
     pub transmission: u64,
 }
 
-/// Carries the packets of the scenario's own connection. Without one (`()`) the packets themselves are on the links, and the compiler leaves
-/// all of this out.
+/// Carries the packets of the scenario's own connection. Without a carrier (`()`) the links carry
+/// the packets themselves, and the compiler removes all of this.
 ///
-/// After each call [`Carrier::next_datagram`] is asked until there is none, and so is [`Carrier::next_packet`].
+/// After each call, the simulation calls [`Carrier::next_datagram`] until it returns `None`, and
+/// [`Carrier::next_packet`] as well.
 pub trait Carrier {
-    /// Which engine a run with it is.
+    /// The engine of a run with this carrier.
     const ENGINE: Engine;
-    /// Whether it carries at all.
+    /// Whether it carries packets at all.
     const CARRIES: bool = true;
 
-    /// An end sends a packet.
+    /// Takes a packet that an end sends.
     fn carry(&mut self, _now: Time, _way: Way, _transmit: &Transmit<'_>) {}
 
-    /// A datagram has come to the end of its path.
+    /// A datagram has reached the end of its path.
     fn arrived(&mut self, _now: Time, _number: u64) {}
 
-    /// A link made a copy of a datagram: one more of it arrives, or is gone.
+    /// A link made a copy of a datagram: one more datagram of this number arrives, or is gone.
     fn copied(&mut self, _number: u64) {}
 
     /// A datagram that was put on a path, or copied there, will not arrive.
     fn gone(&mut self, _number: u64) {}
 
-    /// [`Carrier::next_wakeup`] has come.
+    /// Called at the time of [`Carrier::next_wakeup`].
     fn handle_timeout(&mut self, _now: Time) {}
 
-    /// When [`Carrier::handle_timeout`] must be called next.
+    /// The time of the next call of [`Carrier::handle_timeout`].
     fn next_wakeup(&mut self) -> Option<Time> {
         None
     }
 
-    /// What is to be put on a path now.
+    /// Returns the next datagram that is to be put on a path now.
     fn next_datagram(&mut self) -> Option<Datagram> {
         None
     }
 
-    /// A packet that has come to an end.
+    /// Returns the next packet that has reached an end.
     fn next_packet(&mut self) -> Option<Carried> {
         None
     }
 
-    /// Why it cannot go on; that ends the run.
+    /// The reason why it cannot continue, which ends the run.
     fn failure(&self) -> Option<&str> {
         None
     }
 }
 
-/// Carries nothing.
+/// Carries no packets.
 impl Carrier for () {
     const ENGINE: Engine = Engine::Simulator;
     const CARRIES: bool = false;

@@ -1,4 +1,4 @@
-//! One connection: its two ends, what is written into it, and the routes between.
+//! One connection: its two ends, its application, and the routes between the ends.
 
 use super::carrier::{Carried, Carrier, Datagram};
 use super::network::{End, Network, RouteId};
@@ -11,28 +11,28 @@ use plait_transport::endpoint::Endpoint;
 use plait_transport::packet::{Overhead, Packet};
 use plait_transport::{Error, Observer, Sent, Sink, Transmit, WriteOptions};
 
-/// What a connection is made of.
+/// The parts of a connection.
 pub(super) struct Parts<S, O> {
     pub(super) near: Endpoint<S>,
     pub(super) far: Endpoint<Builtin>,
     pub(super) overhead: Overhead,
     pub(super) observer: O,
     pub(super) application: Running,
-    /// Which end opens it.
+    /// The end that opens the connection.
     pub(super) client: Place,
     /// The routes of each path: from the near end to the far one, and back.
     pub(super) routes: Vec<[RouteId; 2]>,
-    /// When it falls silent.
+    /// The time from which on the near end sends nothing.
     pub(super) until: Time,
 }
 
-/// What records a connection, beside observing its ends.
+/// The record of a connection, beyond the observation of its ends.
 pub(crate) trait Record: Observer {
-    /// The transmission of this number arrives.
+    /// Called when the transmission of this number arrives.
     fn arriving(&mut self, _transmission: u64) {}
-    /// The receiver has taken what arrived.
+    /// Called when the receiver has processed the packet that arrived.
     fn settle(&mut self, _now: Time) {}
-    /// Something happened in the application.
+    /// Called on an event in the application.
     fn note(&mut self, _now: Time, _event: Event) {}
 }
 
@@ -55,7 +55,7 @@ impl Record for Recorder {
     }
 }
 
-/// Passes on what an end tells of the stream that it sends.
+/// Forwards an end's events about the stream that it sends.
 struct Sending<'a, O>(&'a mut O);
 
 impl<O: Observer> Observer for Sending<'_, O> {
@@ -79,7 +79,7 @@ impl<O: Observer> Observer for Sending<'_, O> {
     }
 }
 
-/// Passes on what an end tells of the stream that it receives.
+/// Forwards an end's events about the stream that it receives.
 struct Receiving<'a, O>(&'a mut O);
 
 impl<O: Observer> Observer for Receiving<'_, O> {
@@ -102,7 +102,7 @@ impl<O: Observer> Observer for Receiving<'_, O> {
     }
 }
 
-/// What a connection can have to do at a moment: its sources in the agenda.
+/// The sources of a connection in the agenda.
 #[derive(Clone, Copy)]
 pub(super) enum Timer {
     Near,
@@ -111,37 +111,39 @@ pub(super) enum Timer {
     Carrier,
 }
 
-/// How many sources of the agenda a connection has.
+/// Number of sources of a connection in the agenda.
 pub(super) const TIMERS: usize = 4;
 
-/// A connection in progress: the near end sends what is observed, the far end may send, too.
+/// A connection in progress. The near end sends the observed stream; the far end may send, too.
 pub(crate) struct ConnectionRun<S, O, T = (), C = ()> {
     pub(crate) near: Endpoint<S>,
     far: Endpoint<Builtin>,
     overhead: Overhead,
     pub(crate) observer: O,
     application: Running,
-    /// Whether the application hears of deliveries, and what it has heard of: payload bytes at the near end, and at the far one.
+    /// Whether the application receives deliveries. `heard` counts the payload bytes that it knows
+    /// of, at the near end and at the far end.
     hears: bool,
     heard: [u64; 2],
-    /// Messages that arrived just now.
+    /// Messages that have just arrived.
     arrived: Vec<u64>,
     client: Place,
-    /// Payload bytes written at the near end; `u64::MAX` if it never ends.
+    /// Payload bytes written at the near end; `u64::MAX` for an endless stream.
     written_bytes: u64,
     routes: Vec<[RouteId; 2]>,
     until: Time,
     /// The first of its sources in the agenda.
     source: usize,
-    /// Who sees its packets.
+    /// The observer of its packets.
     pub(super) tap: T,
-    /// What carries them.
+    /// The carrier of its packets.
     pub(super) carrier: C,
-    /// How many packets without data it has sent, of both ends.
+    /// Number of packets without data that both ends have sent.
     others: u64,
 }
 
-/// The way of a connection's packets to the network, in a form that leaves its ends free.
+/// Builds the `Wire` of a connection from single fields, so that its ends can be borrowed
+/// separately.
 macro_rules! wire {
     ($connection:ident, $network:ident, $way:expr) => {
         Wire {
@@ -157,7 +159,7 @@ macro_rules! wire {
 }
 
 impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
-    /// A connection whose sources in the agenda begin at `source`.
+    /// Creates a connection whose sources in the agenda begin at `source`.
     pub(super) fn new(parts: Parts<S, O>, source: usize, tap: T, carrier: C) -> Self {
         let Parts { near, far, overhead, observer, application, client, routes, until } = parts;
         Self {
@@ -180,8 +182,8 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
         }
     }
 
-    /// Writes what is written at the very start, and sends what there is to send. A connection that is not `open` yet
-    /// stays silent until its application writes.
+    /// Lets the application write at the very start, and sends. A connection that is not `open` yet
+    /// sends nothing until its application writes.
     pub(super) fn begin(&mut self, network: &mut Network, open: bool) -> Result<(), Error> {
         let at_once = self.application.begins_at_once();
         if at_once {
@@ -192,7 +194,7 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
         if open || at_once { self.drain(network, self.client) } else { Ok(()) }
     }
 
-    /// One of the sources in the agenda has come: the `timer`th.
+    /// Handles the `timer`th of the connection's sources in the agenda.
     pub(super) fn handle_timer(&mut self, network: &mut Network, timer: usize) -> Result<(), Error> {
         match timer {
             n if n == Timer::Near as usize => {
@@ -220,7 +222,8 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
         }
     }
 
-    /// The application is told of something; whether it wrote at the near end, and at the far one.
+    /// Passes an event to the application. Returns whether the application wrote at the near end
+    /// and at the far end.
     fn tell(&mut self, now: Time, input: Input) -> [bool; 2] {
         let mut ends = Both {
             now,
@@ -234,8 +237,8 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
         ends.wrote
     }
 
-    /// The application hears of what was delivered at an end, if that is more than before. What it writes there leaves with what else
-    /// that end has to send.
+    /// Reports new deliveries at an end to the application. The caller sends the data that the
+    /// application writes at that end.
     #[inline(never)]
     fn hear(&mut self, network: &mut Network, at: Place) -> Result<(), Error> {
         let bytes = match at {
@@ -261,7 +264,7 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
         if wrote[other as usize] { self.drain(network, other) } else { Ok(()) }
     }
 
-    /// A packet comes out of one of the routes.
+    /// Handles a packet at the end of its route.
     #[inline]
     pub(super) fn arrive(
         &mut self,
@@ -300,14 +303,14 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
         }
     }
 
-    /// A carrier's datagram comes out of one of the routes.
+    /// Handles a carrier's datagram at the end of its route.
     #[inline(never)]
     pub(super) fn arrive_carried(&mut self, network: &mut Network, number: u64) -> Result<(), Error> {
         self.carrier.arrived(network.now, number);
         self.deliver_carried(network)
     }
 
-    /// Takes what the carrier has for the ends and for the links.
+    /// Hands the carrier's packets to the ends and its datagrams to the links.
     fn deliver_carried(&mut self, network: &mut Network) -> Result<(), Error> {
         while let Some(Carried { path, way, packet, transmission }) = self.carrier.next_packet() {
             self.arrive(network, End { connection: 0, path: path.0, way }, &packet, transmission)?;
@@ -372,23 +375,23 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
         self.routes[path][0]
     }
 
-    /// Whether all that was written at either end was acknowledged.
+    /// Whether all written data is acknowledged. The far end writes only if it is the client.
     pub(super) fn is_drained(&self) -> bool {
         self.near.is_drained() && (self.client == Place::Near || self.far.is_drained())
     }
 
-    /// How many paths it has.
+    /// Number of paths.
     pub(crate) fn paths(&self) -> usize {
         self.routes.len()
     }
 
-    /// Payload bytes that the application has written; `u64::MAX` if it never ends.
+    /// Payload bytes that the application has written; `u64::MAX` for an endless stream.
     pub(crate) const fn written_bytes(&self) -> u64 {
         self.written_bytes
     }
 }
 
-/// The ends, written into by the application.
+/// Both ends, for the application's writes.
 struct Both<'a, S, O> {
     now: Time,
     near: &'a mut Endpoint<S>,
@@ -435,7 +438,7 @@ impl<S: Scheduler, O: Record> Ends for Both<'_, S, O> {
     }
 }
 
-/// Takes the packets of one end to its routes.
+/// Sends the packets of one end over its routes.
 struct Wire<'a, T, C> {
     network: &'a mut Network,
     routes: &'a [[RouteId; 2]],

@@ -1,4 +1,4 @@
-//! Datagrams: traffic that nobody acknowledges.
+//! Datagrams: traffic without acknowledgements.
 
 use super::network::{Network, RouteId};
 use crate::application::pace::Pace;
@@ -10,7 +10,7 @@ pub(crate) struct Datagrams {
     pace: Pace,
     bytes: u32,
     route: RouteId,
-    /// Its source in the agenda.
+    /// Its index among the agenda's sources.
     source: usize,
     /// Delays are measured from here on.
     warmup_end: Time,
@@ -33,7 +33,7 @@ impl Datagrams {
         self.begin(network);
     }
 
-    /// A datagram arrives that left at `sent`.
+    /// Records a datagram that was sent at `sent` and arrives now.
     pub(super) fn arrive(&mut self, now: Time, sent: Time) {
         if now >= self.warmup_end {
             self.delay.add(now.since(sent));
@@ -44,7 +44,7 @@ impl Datagrams {
         self.route
     }
 
-    /// Bytes on the wire of each.
+    /// Size of each datagram on the wire, in bytes.
     pub(crate) const fn bytes(&self) -> u32 {
         self.bytes
     }

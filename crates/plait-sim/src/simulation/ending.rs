@@ -1,16 +1,17 @@
-//! What the simulator knows at the end of a run beside what its recorder saw.
+//! The simulator's data at the end of a run, in addition to the recorder's.
 
 use super::{Carrier, Flow, Simulation, Tap};
 use crate::result::{Ending, FlowEnding, PathEnding, QueueMetrics, RunResult};
 use plait_sched::Scheduler;
 
-/// Why a connection falls back to TCP, by the kernel's counters of the same (`why_fallen_back` in the engine's guest): the receiver's is the
-/// cause, the sender's what follows.
+/// The reason why a connection falls back to TCP, in terms of the kernel's counters
+/// (`why_fallen_back` in the engine's guest). The receiver's counter is the cause, the sender's the
+/// consequence.
 const FALLBACK: &str = "receiver: the packet that ended the handshake came without MP_CAPABLE (MPCapableFallbackACK); \
                         sender: the first data came without MP_CAPABLE (MPCapableDataFallback)";
 
 impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
-    /// The result of a run that is over.
+    /// Computes the result of a finished run.
     pub(super) fn finish(self) -> RunResult {
         let sender = &self.main.near;
         let counters = sender.counters();
@@ -75,7 +76,8 @@ impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
         flows.collect()
     }
 
-    /// Of each link whose queue is not drop-tail. The network's links are in the order of the scenario's.
+    /// Metrics of the links whose queue is not drop-tail. The network's links have the order of the
+    /// scenario's.
     fn queue_metrics(&self) -> Vec<QueueMetrics> {
         let directions = self.scenario.directions().zip(self.network.reports());
         let queues = directions.filter_map(|((name, way, config), report)| {

@@ -1,27 +1,27 @@
-//! Why a run failed.
+//! Failures of runs.
 
 use plait_sched::Time;
 use std::fmt;
 
-/// Why a run has no result.
+/// The reason why a run has no result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RunError {
-    /// The connection broke: by the scheduler's fault, or because the peer became unreachable.
+    /// The connection failed: the scheduler broke its contract, or the peer became unreachable.
     Connection(plait_transport::Error),
-    /// A competing flow broke, for the same reasons.
+    /// A competing flow failed, for the same reasons.
     Flow {
         /// Its name.
         name: String,
-        /// Why.
+        /// The failure.
         error: plait_transport::Error,
     },
-    /// What carries the connection's packets could not go on.
+    /// The carrier of the connection's packets failed.
     Carrier(String),
-    /// The caller wanted to stop.
+    /// The caller interrupted the run.
     Interrupted,
-    /// Nothing was left to happen although data was left to deliver: a defect of the simulator.
+    /// No events were left although data was undelivered: a defect of the simulator.
     Stalled {
-        /// When.
+        /// The time of the stall.
         at: Time,
     },
 }

@@ -1,4 +1,4 @@
-//! Competing traffic in a run: connections and datagrams, and what they count.
+//! Competing traffic in a run: connections, datagrams and their counters.
 
 use super::connection::{ConnectionRun, Parts, Record};
 use super::datagrams::Datagrams;
@@ -12,7 +12,7 @@ use plait_sched::{Builtin, Duration, Time};
 use plait_transport::endpoint::{Endpoint, Side};
 use plait_transport::{Error, Observer, SendReason, Sent};
 
-/// Counts what a connection does, and keeps nothing else.
+/// Counts the events of a connection, and records nothing else.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     sent: u64,
@@ -42,7 +42,7 @@ pub(super) fn stream(seed: u64, name: &str) -> Stream {
     Stream::new(seed, &format!("flow {name}/on-off"))
 }
 
-/// What is written into a flow that is a connection.
+/// The workload of a flow that is a connection.
 fn stream_of(kind: &FlowKind, start: Duration) -> Workload {
     match kind.size() {
         Some(size) => File { size, start, deadline: None }.into(),
@@ -137,7 +137,7 @@ impl Flow {
         }
     }
 
-    /// What it did so far.
+    /// The totals so far.
     pub(crate) fn totals(&self, network: &Network) -> Totals {
         match self {
             Self::Connection(connection) => {
@@ -170,7 +170,7 @@ impl Flow {
         }
     }
 
-    /// When the last byte of a finite flow was delivered, if it was.
+    /// The delivery time of the last byte of a finite flow, if it was delivered.
     pub(crate) fn completed(&self) -> Option<Time> {
         match self {
             Self::Connection(connection) => {

@@ -1,20 +1,24 @@
-//! Packets inside links, small: what acknowledges is many times larger than a data packet's description and waits in a
-//! store of its own, so that long links full of data stay in the cache.
+//! Packets inside links, in a compact form. An acknowledgement is many times larger than the
+//! description of a data packet and is kept in a separate store. Long links full of data then stay
+//! in the cache.
 
 use crate::link::Payload;
 use plait_sched::Time;
 use plait_transport::packet::{Data, OneRtt, Packet, SegmentEcn, Stream, TcpSegment};
 use plait_transport::ring::prefetch;
 
-/// A packet inside a link, and where it is on its route. Of what many packets are this is all; others have more in a store.
+/// A packet inside a link, and its position on its route. For many packets this is all; other
+/// packets have more in a store.
 ///
-/// Two words, which are put together in registers and written as they are: of counters 40 bits are enough for any run.
+/// Two words, which are assembled in registers and written whole. Counters have 40 bits, which is
+/// enough for any run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flying {
-    /// Its segment of the stream; where it is in its store, or when it was sent, where the kind says so (40 bits). Bytes of payload
-    /// (16): packets have 65,535 at most. Its kind and what its headers say (8).
+    /// 40 bits, by the kind: the segment in the stream, the place in a store, or part of the
+    /// sending time. 16 bits: the payload's size, at most 65,535 bytes. 8 bits: the kind and the
+    /// header's marks.
     what: u64,
-    /// Its number, beside which the kind says of what (40 bits), and the leg that it is on (24).
+    /// The packet's number, whose series depends on the kind (40 bits), and the packet's leg (24).
     number: u64,
 }
 
@@ -22,10 +26,10 @@ pub(super) struct Flying {
 const COUNTER: u32 = 40;
 const MOST: u64 = (1 << COUNTER) - 1;
 
-/// Legs of a run.
+/// Largest number of legs in a run.
 pub(super) const MOST_LEGS: usize = 1 << (u64::BITS - COUNTER);
 
-/// Where a packet's first word says what it is, and what its headers say in a bit each.
+/// The positions, in a packet's first word, of the kind and of the header's marks, one bit each.
 mod marks {
     pub(super) const KIND: u32 = 56;
     pub(super) const CAPABLE: u32 = 59;
@@ -34,14 +38,15 @@ mod marks {
     pub(super) const PUSH: u32 = 62;
 }
 
-/// What a data packet says beyond its payload's size, where that is more than one number.
+/// The header of a data packet that needs more than one number beside the payload's size.
 #[derive(Clone, Copy, Debug, Default)]
 struct Numbers {
     timestamp: u32,
     echo: u32,
-    /// Its segment (40 bits), and of its offset in the stream the lowest 24.
+    /// Its segment (40 bits), and the lowest 24 bits of its offset in the stream.
     segment: u64,
-    /// Its number in its packet number space, or on its subflow (40 bits), and the rest of its offset.
+    /// Its number in its packet number space or on its subflow (40 bits), and the other bits of its
+    /// offset.
     number: u64,
 }
 
@@ -59,11 +64,11 @@ impl Numbers {
     }
 }
 
-/// The numbers of packets under way. Places are used again; the one that became free last is taken first.
+/// The numbers of packets in links. Free places are reused, the most recently freed one first.
 #[derive(Clone, Debug)]
 struct Store {
     places: Vec<Numbers>,
-    /// The first free place; in it the next one is noted as its timestamp.
+    /// The first free place. Every free place holds the next one in its `timestamp`.
     free: u32,
 }
 
@@ -97,11 +102,11 @@ impl Store {
         numbers
     }
 
-    /// A free place more.
+    /// Adds a free place.
     #[inline(never)]
     fn grow(&mut self) {
         if self.places.len() == self.places.capacity() {
-            // By an eighth: long links have many.
+            // Grows by an eighth instead of doubling: long links have many packets.
             self.places.reserve_exact((self.places.len() / 8).max(64));
         }
         self.free = self.places.len() as u32;
@@ -109,27 +114,27 @@ impl Store {
     }
 }
 
-/// What a packet inside a link is.
+/// The kind of a packet inside a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     /// A data packet of SCTP.
     Data,
-    /// One of a TCP subflow: its numbers are in a store.
+    /// A data packet of a TCP subflow, whose numbers are in a store.
     Segment,
-    /// A QUIC packet that carries nothing but data, likewise.
+    /// A QUIC packet that carries only stream data, whose numbers are in a store.
     Stream,
-    /// In a store as a whole: a packet without data that is larger, or rare.
+    /// A packet without data that is stored whole, because it is larger or rare.
     Kept,
-    /// Likewise one with data.
+    /// A packet with data that is stored whole.
     KeptData,
-    /// Belongs to no connection.
+    /// A datagram, which belongs to no connection.
     Datagram,
-    /// Belongs to whoever carries the connection's packets.
+    /// A datagram of the carrier of the connection's packets.
     Carried,
 }
 
 impl Kind {
-    /// By its number.
+    /// The kinds by their number.
     const ALL: [Self; 8] = {
         use Kind::{Carried, Data, Datagram, Kept, KeptData, Segment, Stream};
         [Data, Segment, Stream, Kept, KeptData, Datagram, Carried, Carried]
@@ -137,7 +142,7 @@ impl Kind {
 }
 
 impl Payload for Flying {
-    /// On a link each leg belongs to one path of one connection, in one direction.
+    /// On a link, each leg belongs to one path of one connection, in one direction.
     fn flow(&self) -> u64 {
         self.leg() as u64
     }
@@ -150,29 +155,29 @@ impl Payload for Flying {
 }
 
 impl Flying {
-    /// A datagram, sent at this moment.
+    /// A datagram that was sent at `sent`.
     pub(super) fn datagram(sent: Time) -> Self {
         let nanos = sent.as_nanos();
         Self::new(nanos >> COUNTER, Kind::Datagram).of(nanos & MOST)
     }
 
-    /// A carrier's datagram of this number.
+    /// A carrier's datagram.
     pub(super) fn carried(number: u64) -> Self {
         Self::new(number, Kind::Carried)
     }
 
-    /// The number of a carrier's datagram; `None` if it is none.
+    /// The number of a carrier's datagram; `None` for other packets.
     pub(super) fn carried_number(&self) -> Option<u64> {
         (self.kind() == Kind::Carried).then_some(self.counter())
     }
 
-    /// The same packet on a leg.
+    /// The same packet on another leg.
     #[inline]
     pub(super) fn on(self, leg: usize) -> Self {
         Self { number: self.counter() | (leg as u64) << COUNTER, ..self }
     }
 
-    /// The leg that it is on; its route, and so its owner, follows from it.
+    /// The packet's leg, which determines its route and its owner.
     #[inline]
     pub(super) fn leg(&self) -> usize {
         (self.number >> COUNTER) as usize
@@ -193,7 +198,7 @@ impl Flying {
         self.what >> mark & 1 != 0
     }
 
-    /// What its headers say of congestion by now.
+    /// The current congestion marks of its headers.
     #[inline]
     fn ecn(&self) -> SegmentEcn {
         use marks::{CAPABLE, CONGESTED, REDUCED};
@@ -201,19 +206,20 @@ impl Flying {
         SegmentEcn { capable, congested, reduced }
     }
 
-    /// When a datagram was sent; `None` if it is none.
+    /// The sending time of a datagram; `None` for other packets.
     pub(super) fn sent(&self) -> Option<Time> {
         let nanos = self.what & MOST | self.counter() << COUNTER;
         (self.kind() == Kind::Datagram).then_some(Time::from_nanos(nanos))
     }
 
-    /// The packet's number and whether it carries data, which is numbered by itself; `None` for what is no packet of a connection.
+    /// The packet's number and whether it carries data. Data packets have their own series of
+    /// numbers. `None` for datagrams.
     pub(super) fn number(&self) -> Option<(u64, bool)> {
         let own = !matches!(self.kind(), Kind::Datagram | Kind::Carried);
         own.then_some((self.counter(), self.kind() != Kind::Kept))
     }
 
-    /// Where it is in the store of whole packets, if it is there, and what its headers say of congestion by now.
+    /// The place in the store of whole packets, if it is there, and its current congestion marks.
     #[inline]
     pub(super) fn place(&self) -> Option<(u32, SegmentEcn)> {
         matches!(self.kind(), Kind::Kept | Kind::KeptData).then_some((self.what as u32, self.ecn()))
@@ -249,10 +255,11 @@ impl Flying {
     }
 }
 
-/// What the packets under way say beyond what is in the links; places are used again.
+/// The contents of packets that do not fit into `Flying`. Places are reused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kept {
-    /// Each is boxed: one that arrives is read where it lies, without a copy, while whoever reads it launches others.
+    /// Boxed: an arriving packet is read in place, without a copy, while its receiver launches
+    /// other packets.
     places: Vec<Option<Box<Packet>>>,
     free: Vec<u32>,
     numbers: Store,
@@ -290,7 +297,8 @@ impl Kept {
         }
     }
 
-    /// A data packet as it was sent, which arrives; `None` if the whole is in the store, and for what is no packet of a connection.
+    /// Rebuilds the data packet that `launch` packed, when it arrives. Returns `None` for packets
+    /// stored whole and for datagrams.
     #[inline]
     pub(super) fn land(&mut self, flying: &Flying) -> Option<Packet> {
         let (kind, bytes) = (flying.kind(), u32::from((flying.what >> COUNTER) as u16));
@@ -329,7 +337,8 @@ impl Kept {
             return (self.places.len() - 1) as u32;
         };
         if let Some(kept) = &mut self.places[place as usize] {
-            // By kind: an assignment of the whole would copy as much as the largest kind takes.
+            // Overwrites by kind: an assignment of the enum would copy the size of its largest
+            // variant.
             match (packet, &mut **kept) {
                 (Packet::Sack(sack), Packet::Sack(kept)) => kept.overwrite(sack),
                 (Packet::Ack(ack), kept) => *kept = Packet::Ack(*ack),
@@ -339,7 +348,7 @@ impl Kept {
         place
     }
 
-    /// A packet will arrive next on some link: if it is here, it is fetched into the cache.
+    /// Prefetches the stored content of the packet that arrives next on some link.
     #[inline]
     pub(super) fn announce(&self, flying: &Flying) {
         if let Some((place, _)) = flying.place()
@@ -355,20 +364,20 @@ impl Kept {
         }
     }
 
-    /// A packet as it arrives; afterwards it is to be put back.
+    /// Takes a stored packet that arrives. The caller returns it with `put_back`.
     #[inline]
     pub(super) fn take(&mut self, place: u32) -> Option<Box<Packet>> {
         self.places[place as usize].take()
     }
 
-    /// It was read: its place is free.
+    /// Returns a packet that was read, and frees its place.
     #[inline]
     pub(super) fn put_back(&mut self, place: u32, packet: Box<Packet>) {
         self.places[place as usize] = Some(packet);
         self.free.push(place);
     }
 
-    /// A copy of the packet, with the marks of congestion that it has by now.
+    /// Copies the packet, with its current congestion marks.
     pub(super) fn copy(&mut self, flying: &Flying) -> Flying {
         let with_place = |place: u32| Flying { what: flying.what & !MOST | u64::from(place), ..*flying };
         if let Some((place, _)) = flying.place() {
@@ -384,7 +393,7 @@ impl Kept {
         }
     }
 
-    /// The packet never arrives.
+    /// Frees the content of a packet that never arrives.
     pub(super) fn forget(&mut self, flying: &Flying) {
         if let Some((place, _)) = flying.place() {
             self.free.push(place);
@@ -407,7 +416,7 @@ mod tests {
         })
     }
 
-    /// Packets of the kinds that are many, and one that is kept as it is.
+    /// Packets of the frequent kinds, and one kind that is stored whole.
     fn packet() -> impl Strategy<Value = Packet> {
         let data = (0..=MOST, 0..=u32::from(u16::MAX)).prop_map(|(segment, bytes)| Data { segment, bytes });
         let numbers = (0..=MOST, 0..1_u64 << 48, any::<(u32, u32, bool)>(), ecn());
@@ -425,7 +434,8 @@ mod tests {
     }
 
     proptest! {
-        /// What leaves is what arrives, whatever else is under way and got lost, and what was marked on its way says so.
+        /// Packets arrive as they were sent, together with other packets and losses, and with the
+        /// marks that they received on the way.
         #[test]
         fn packets_arrive_as_they_were_sent(
             sent in prop::collection::vec((packet(), 0..=MOST, 0..MOST_LEGS, any::<[bool; 2]>()), 1..60),
@@ -440,7 +450,7 @@ mod tests {
                 for (flying, index) in under_way.iter_mut().zip((0..sent.len()).cycle().skip(turn)) {
                     let (packet, number, leg, [lost, marked]) = &sent[index];
                     prop_assert_eq!((flying.leg(), flying.number()), (*leg, Some((*number, packet.carries_data()))));
-                    // A copy that is lost, or arrives, leaves the packet as it is.
+                    // A copy that is lost, or arrives, does not change the packet.
                     let copy = kept.copy(flying);
                     if *lost {
                         kept.forget(flying);
@@ -462,7 +472,7 @@ mod tests {
                     }
                 }
             }
-            // Beside the packets under way there is one copy at most.
+            // Beside the packets in flight there is at most one copy.
             prop_assert!(kept.numbers.places.len() <= sent.len() + 1 && kept.places.len() <= sent.len() + 1);
         }
     }

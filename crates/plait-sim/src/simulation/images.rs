@@ -1,4 +1,5 @@
-//! The bytes of a run's own connection: both ends' views of the wire, which tell each other where segments begin.
+//! The bytes of a run's own connection: both ends' views of the wire, which inform each other about
+//! segment boundaries.
 
 use super::setup;
 use crate::scenario::{Scenario, Way};
@@ -10,30 +11,32 @@ use plait_transport::wire::DecodeError;
 /// The stream's bytes.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
-/// Writes packets as bytes and reads them again. Where segments begin is handed from image to image beside the bytes ([`Boundaries`]).
+/// Encodes packets as bytes and decodes them. Segment boundaries pass from image to image outside
+/// the bytes ([`Boundaries`]).
 #[derive(Clone, Debug)]
 pub struct Images {
-    /// Of the near end and of the far one.
+    /// The images of the near end and of the far end.
     ends: [Image; 2],
 }
 
 impl Images {
-    /// For runs of `scenario`, with the numbers that stand for the first segment of the near end and of the far one.
+    /// Creates the images for runs of `scenario`. `initial` are the wire numbers of the first
+    /// segments of the near end and of the far end.
     pub fn new(scenario: &Scenario, initial: [u32; 2]) -> Self {
         Self { ends: Image::pair(&setup::transport(scenario), scenario.paths.len(), initial) }
     }
 
-    /// Appends a packet that leaves an end on this way.
+    /// Appends the bytes of a packet that leaves an end in this direction.
     pub fn encode(&mut self, way: Way, transmit: &Transmit<'_>, out: &mut Vec<u8>) {
         let payload = &ZEROS[..transmit.packet.payload_bytes() as usize];
         let (own, peer) = self.end(way == Way::Backward);
         own.encode(transmit, payload, peer, out);
     }
 
-    /// Reads a packet that has come on this way.
+    /// Decodes a packet that has come in this direction.
     ///
     /// # Errors
-    /// If the bytes are none of the peer's.
+    /// If the bytes are not a packet of the peer.
     pub fn decode(
         &mut self,
         way: Way,
@@ -44,7 +47,7 @@ impl Images {
         own.decode(arriving, peer, |packet, _payload| take(packet))
     }
 
-    /// One of the ends, and what is known of the other's segments.
+    /// One of the ends, and the segment boundaries of the other.
     fn end(&mut self, far: bool) -> (&mut Image, &Boundaries) {
         let [near_image, far_image] = &mut self.ends;
         let (own, other) = if far { (far_image, near_image) } else { (near_image, far_image) };

@@ -1,7 +1,8 @@
 //! One run: connections, other traffic and the links that they share, in virtual time.
 //!
-//! `network` carries packets over routes; `connection` drives the two ends of one; `flow` is the competing traffic. Who wants
-//! to see the packets themselves gives a [`Tap`]; who wants to carry them in datagrams of another kind, a [`Carrier`].
+//! `network` carries packets over routes; `connection` drives the two ends of one connection;
+//! `flow` is the competing traffic. A [`Tap`] sees the packets themselves. A [`Carrier`] carries
+//! them in datagrams of another kind.
 
 mod carrier;
 mod connection;
@@ -37,7 +38,8 @@ use plait_sched::{Duration, PathId, Scheduler, Time};
 use plait_transport::Counters;
 use plait_transport::endpoint::{Endpoint, Side};
 
-/// The on times of a scenario's random sources: of the workload, then of each flow; empty for what has none.
+/// The on times of a scenario's random sources: of the workload, then of each flow. The list of a
+/// source without on times is empty.
 pub fn on_times(scenario: &Scenario) -> (OnTimes, Vec<OnTimes>) {
     let until = |stop: Option<Duration>| stop.map_or(scenario.duration, |stop| stop.min(scenario.duration));
     let workload = scenario.workload.on_times(scenario.seed, scenario.duration);
@@ -50,9 +52,10 @@ pub fn on_times(scenario: &Scenario) -> (OnTimes, Vec<OnTimes>) {
     (workload, scenario.flows.iter().map(flow).collect())
 }
 
-/// What every client of a workload of requests asks for, one after the other: bytes of the request, bytes of the response, nanoseconds
-/// of thinking. As many as there can be if every request takes `least` at least; `None` where one client has more than `most`. For
-/// engines that ask for what a simulation asks for.
+/// The requests of every client of a workload of requests, in order: bytes of the request, bytes of
+/// the response, nanoseconds of think time. Each list is as long as the client can need if every
+/// request takes at least `least`. Returns `None` if a client has more than `most` requests. Other
+/// engines use this to send the requests of a simulation.
 pub fn demands(scenario: &Scenario, least: Duration, most: usize) -> Option<Vec<Vec<(u64, u64, u64)>>> {
     let Workload::RequestResponse(requests) = scenario.workload else { return Some(Vec::new()) };
     let end = Time::ZERO + requests.stop.map_or(scenario.duration, |stop| stop.min(scenario.duration));
@@ -74,19 +77,19 @@ pub fn demands(scenario: &Scenario, least: Duration, most: usize) -> Option<Vec<
     (0..requests.parallel).map(of_client).collect()
 }
 
-/// Events between two looks at the caller's wish to stop.
+/// Events between two calls of the caller's `control`.
 const EVENTS_PER_CHECK: u64 = 1 << 14;
 
-/// What the caller wants after being told of the progress.
+/// The caller's answer to a report of progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {
-    /// Go on.
+    /// Continue the run.
     Continue,
     /// Stop at once.
     Interrupt,
 }
 
-/// What happens to the run as a whole: the agenda's last sources, after the links and the timers of the connections.
+/// Events of the whole run: the agenda's last sources, after the links and the connections' timers.
 #[derive(Clone, Copy)]
 enum Clock {
     Sampler,
@@ -95,7 +98,7 @@ enum Clock {
 
 const CLOCKS: usize = 2;
 
-/// Counters at the end of the warm-up, which the metrics leave out.
+/// Counters at the end of the warm-up, which metrics exclude.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Baseline {
     pub(crate) sender: Counters,
@@ -116,7 +119,8 @@ pub(crate) struct Simulation<'a, S, T, C> {
     pub(crate) events: u64,
 }
 
-/// Runs `scenario` with `scheduler`. `control` is told the elapsed share of the scenario's duration now and then.
+/// Runs `scenario` with `scheduler`. From time to time it calls `control` with the elapsed share of
+/// the scenario's duration.
 ///
 /// # Errors
 /// If the scheduler breaks its contract, the peer becomes unreachable, or the caller interrupts.
@@ -129,10 +133,11 @@ pub fn run<S: Scheduler>(
     run_tapped(scenario, scheduler, options, (), control)
 }
 
-/// Runs `scenario` with `scheduler`, and lets `tap` see every packet of the scenario's own connection.
+/// Runs `scenario` with `scheduler`, and lets `tap` see every packet of the scenario's own
+/// connection.
 ///
 /// # Errors
-/// As [`run`]'s; a tap that gives up interrupts the run.
+/// Those of [`run`]. A tap that gives up interrupts the run.
 pub fn run_tapped<S: Scheduler, T: Tap>(
     scenario: &Scenario,
     scheduler: S,
@@ -143,10 +148,11 @@ pub fn run_tapped<S: Scheduler, T: Tap>(
     Simulation::new(scenario, scheduler, options, tap, ())?.make(control)
 }
 
-/// Runs `scenario` with `scheduler`, and lets `carrier` carry the packets of the scenario's own connection.
+/// Runs `scenario` with `scheduler`, and lets `carrier` carry the packets of the scenario's own
+/// connection.
 ///
 /// # Errors
-/// As [`run`]'s, and if the carrier fails.
+/// Those of [`run`], and failures of the carrier.
 pub fn run_carried<S: Scheduler, C: Carrier>(
     scenario: &Scenario,
     scheduler: S,
@@ -179,7 +185,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
         let client = scenario.workload.client();
         let (near, far, other) = match client {
             Place::Near => (Side::Client, Side::Server, setup::only_path()),
-            // What the far end sends is scheduled, too.
+            // The far end's data is scheduled, too.
             Place::Far => (Side::Server, Side::Client, scenario.scheduler.build()),
         };
         let parts = Parts {
@@ -271,7 +277,8 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
         Err(RunError::Stalled { at: self.network.now })
     }
 
-    /// True once a finite workload has been delivered wholly, and what the run waits for beside it.
+    /// True once a finite workload is delivered wholly and all flows that the run waits for are
+    /// complete.
     pub(crate) fn is_complete(&self) -> bool {
         self.main.observer.completed(&self.scenario.workload).is_some()
             && self
@@ -282,7 +289,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
                 .all(|(flow, run)| !flow.is_awaited() || run.completed().is_some())
     }
 
-    /// Tells tap and carrier of lost and copied packets.
+    /// Reports lost and copied packets to tap and carrier.
     #[inline]
     fn tell(&mut self) {
         if !(T::LOOKS || C::CARRIES) {
@@ -302,7 +309,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
         let links = self.network.link_count();
         if source < links {
             let Some((end, flying)) = self.network.pop(source) else { return Ok(()) };
-            // Of a packet that was copied before it arrives.
+            // Reports a copy before the packet itself arrives.
             self.tell();
             if end.connection == 0 {
                 let main = &mut self.main;

@@ -8,18 +8,18 @@ use crate::scenario::{FlowRoute, Hop, Scenario, Way};
 use plait_sched::{PathId, Time};
 use plait_transport::packet::Packet;
 
-/// Which end of which connection, or which datagrams' sink, a route leads to.
+/// The end of a route: an end of a connection, or a sink of datagrams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct End {
     /// 0 is the scenario's own connection, the others are its flows.
     pub(super) connection: u32,
     /// The connection's path.
     pub(super) path: u8,
-    /// With the connection's data, or with its acknowledgements.
+    /// Forward with the connection's data, or backward with its acknowledgements.
     pub(super) way: Way,
 }
 
-/// One link of a route. The legs of a route follow each other.
+/// One link of a route. The legs of a route are consecutive.
 #[derive(Clone, Copy, Debug)]
 struct Leg {
     link: u32,
@@ -27,18 +27,18 @@ struct Leg {
     last: bool,
 }
 
-/// What became of the packets of one route.
+/// Counters of the packets of one route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct RouteCounters {
-    /// Put on the route.
+    /// Packets put on the route.
     pub(crate) sent: u64,
-    /// Made on the way, by links that copy packets.
+    /// Copies that links made on the way.
     pub(crate) copied: u64,
-    /// Came out at its end.
+    /// Packets that reached the end of the route.
     pub(crate) arrived: u64,
-    /// Lost on a wire.
+    /// Packets lost on a wire.
     pub(crate) lost: u64,
-    /// Found a queue full, or were dropped by its discipline.
+    /// Packets that found a queue full, or were dropped by its discipline.
     pub(crate) dropped: u64,
 }
 
@@ -61,20 +61,20 @@ pub(crate) struct Network {
     routes: Vec<Route>,
     kept: Kept,
     pub(crate) now: Time,
-    /// Losses and copies of the scenario's own packets, if a tap or a carrier wants to know of them.
+    /// Losses and copies of the scenario's own packets, if a tap or a carrier needs them.
     fates: Option<Vec<(Fate, Whose)>>,
 }
 
 /// A loss or a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fate {
-    /// It, or its copy, never arrives.
+    /// The packet, or its copy, never arrives.
     Gone,
-    /// A link made a copy of it.
+    /// A link made a copy of the packet.
     Copied,
 }
 
-/// A packet that somebody may want to know about.
+/// The packet that a fate concerns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Whose {
     /// A packet of the scenario's own connection.
@@ -83,9 +83,9 @@ pub(super) enum Whose {
     Carried(u64),
 }
 
-/// Where each link of a scenario is among the links of a run.
+/// The index of each link of a scenario among the links of a run.
 pub(super) struct Layout {
-    /// Per path its own wire, forward and backward.
+    /// The own wire of each path, forward and backward.
     wires: Vec<[Option<u32>; 2]>,
     shared: Vec<[Option<u32>; 2]>,
     links: Vec<Link<Flying>>,
@@ -100,7 +100,7 @@ impl Layout {
                 (links.len() - 1) as u32
             })
         };
-        // A path's wire is named by its number, so that a path may be renamed and meets the same losses.
+        // The wire's name has the path's number: a path keeps its losses if the user renames it.
         let wires = scenario.paths.iter().enumerate().map(|(index, path)| {
             let wire = path.wire.as_ref();
             [
@@ -119,7 +119,7 @@ impl Layout {
         Self { wires, shared, links }
     }
 
-    /// How many links, each direction counted.
+    /// Number of links, with each direction counted.
     pub(super) fn len(&self) -> usize {
         self.links.len()
     }
@@ -148,24 +148,25 @@ impl Network {
         }
     }
 
-    /// From now on [`Network::next_fate`] tells of losses and copies.
+    /// Makes [`Network::next_fate`] report losses and copies from now on.
     pub(super) fn watch(&mut self) {
         self.fates = Some(Vec::new());
     }
 
-    /// A loss or a copy since the last call.
+    /// Returns a loss or a copy that has not been reported yet.
     pub(super) fn next_fate(&mut self) -> Option<(Fate, Whose)> {
         self.fates.as_mut()?.pop()
     }
 
-    /// The packet never arrives.
+    /// Removes a packet that never arrives.
     #[inline(never)]
     fn forget(&mut self, flying: &Flying) {
         self.kept.forget(flying);
         self.note(Fate::Gone, flying);
     }
 
-    /// A link made a copy of the packet, which is still inside; the packet itself goes on.
+    /// Returns the packet that continues. The other one of packet and copy is still inside the
+    /// link.
     #[cold]
     #[inline(never)]
     fn copy(&mut self, flying: &Flying) -> Flying {
@@ -189,7 +190,7 @@ impl Network {
         self.routes[self.legs[flying.leg()].route as usize].end
     }
 
-    /// How many of the agenda's sources are links.
+    /// Number of links among the agenda's sources.
     pub(super) fn link_count(&self) -> usize {
         self.links.len()
     }
@@ -220,7 +221,7 @@ impl Network {
         self.begin(route, Flying::datagram(self.now), bytes);
     }
 
-    /// Puts a carrier's datagram of this number on a route.
+    /// Puts a carrier's datagram on a route.
     pub(super) fn send_carried(&mut self, route: RouteId, number: u64, bytes: u32) {
         self.begin(route, Flying::carried(number), bytes);
     }
@@ -239,7 +240,7 @@ impl Network {
         let Leg { link, route, .. } = self.legs[flying.leg()];
         let link = link as usize;
         let order = self.agenda.next_order();
-        // A full queue drops silently, as real ones do: the sender finds out by itself.
+        // A full queue drops silently, like real queues: the sender detects the loss by itself.
         match self.links[link].send(self.now, bytes, order, flying) {
             Admission::Queued => {}
             Admission::First => self.reschedule(link),
@@ -250,13 +251,13 @@ impl Network {
         }
     }
 
-    /// A packet has come to the end of a leg that is not its last.
+    /// Passes a packet on at the end of a leg that is not its last.
     #[inline(never)]
     fn pass_on(&mut self, flying: Flying, bytes: u32) {
         self.put(flying.on(flying.leg() + 1), bytes);
     }
 
-    /// The next packet leaves `link`: to be handed over if it has reached its route's end.
+    /// Takes the next packet out of `link`. Returns it if it has reached the end of its route.
     #[inline]
     pub(super) fn pop(&mut self, link: usize) -> Option<(End, Flying)> {
         let (exit, bytes) = self.links[link].pop_sized();
@@ -295,7 +296,8 @@ impl Network {
         }
     }
 
-    /// Hands a connection's packet and its number to whom it is for; `None` for a datagram, which is for none.
+    /// Hands a connection's packet and its number to its receiver. Returns `None` for a datagram,
+    /// which has no receiver.
     #[inline]
     pub(super) fn hand_over<R>(
         &mut self,
@@ -324,8 +326,9 @@ impl Network {
         }
     }
 
-    /// A timer that moves into the future is left where it is: it comes too early then, which is harmless, and is set
-    /// again. Retransmission timers move with every acknowledgement and hardly ever run out.
+    /// Sets a timer. If the new time is later, the timer keeps its earlier time: it then expires
+    /// too early, which is harmless, and is set again. Retransmission timers move with every
+    /// acknowledgement and hardly ever expire.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn set_timer(&mut self, source: usize, at: Option<Time>) {
         let Some(at) = at else { return };
@@ -335,22 +338,23 @@ impl Network {
         }
     }
 
-    /// What became of a route's packets so far.
+    /// The counters of a route so far.
     pub(crate) fn counters(&self, route: RouteId) -> RouteCounters {
         self.routes[route.0 as usize].counters
     }
 
-    /// What each link's discipline did since the last restart, in the order of the links; of drop-tail nothing.
+    /// The report of each link's discipline since the last restart, in the order of the links;
+    /// `None` for drop-tail.
     pub(super) fn reports(&self) -> Vec<Option<QueueReport>> {
         self.links.iter().map(Link::report).collect()
     }
 
-    /// Reports begin anew.
+    /// Restarts the reports.
     pub(super) fn restart_reports(&mut self) {
         self.links.iter_mut().for_each(Link::restart_report);
     }
 
-    /// Packets that wait in the queues along a route, whosever they are.
+    /// Packets of all senders that wait in the queues along a route.
     pub(super) fn waiting(&mut self, route: RouteId) -> u64 {
         let first = self.routes[route.0 as usize].first as usize;
         let mut waiting = 0;
@@ -363,8 +367,10 @@ impl Network {
         waiting
     }
 
-    /// Each packet that a link accepted, or copied, was delivered, lost, or is inside; each that was put on a route, or copied there,
-    /// arrived, was lost, was dropped, or is inside a link. A copy counts on its route when the first of the two leaves its link.
+    /// Checks the conservation of packets. Each packet that a link accepted or copied was
+    /// delivered, was lost, or is inside. Each packet that was put on a route, or copied there,
+    /// arrived, was lost, was dropped, or is inside a link. A copy counts on its route when the
+    /// first of the two leaves its link.
     pub(super) fn is_conserved(&self) -> bool {
         let links = self.links.iter().all(|link| {
             let counters = link.counters();
@@ -382,7 +388,7 @@ impl Network {
     }
 }
 
-/// What each of a flow's paths passes, in the order of the scenario's forward direction.
+/// The hops of each of a flow's paths, in the order of the scenario's forward direction.
 pub(super) fn hops(scenario: &Scenario, route: &FlowRoute) -> Vec<Vec<Hop>> {
     match route {
         FlowRoute::Paths(paths) => paths.iter().map(|&path| scenario.hops(path)).collect(),

@@ -1,4 +1,4 @@
-//! From a scenario to the pieces that are simulated.
+//! Builds the simulated parts from a scenario.
 
 use crate::application::Place;
 use crate::scenario::{CongestionControl, Ends, FlowRoute, PathOptions, Scenario};
@@ -11,14 +11,14 @@ pub fn transport(scenario: &Scenario) -> endpoint::Config {
     scenario.transport.config(&Ends { initial_path: initial_path(scenario), two_way })
 }
 
-/// Which subflow is opened first.
+/// The path of the first subflow.
 fn initial_path(scenario: &Scenario) -> PathId {
     let Some(name) = scenario.transport.initial_path() else { return PathId(0) };
     let place = scenario.paths.iter().position(|path| path.name == name);
     PathId(place.unwrap_or(0) as u8)
 }
 
-/// What the sender is told about the paths.
+/// The sender's configuration of the paths.
 pub(super) fn paths(scenario: &Scenario) -> Vec<PathConfig> {
     scenario.paths.iter().map(path_config).collect()
 }
@@ -47,14 +47,14 @@ pub(super) fn multipath(
     scenario.transport.of_multipath_flow(control).config(&ends)
 }
 
-/// The scheduler of a connection that has nothing to choose.
+/// The scheduler of a connection without a choice of paths.
 pub(super) fn only_path() -> Builtin {
     #[expect(clippy::expect_used, reason = "a name of the registry and no parameters")]
     Builtin::new("lowest-rtt", &[]).expect("a built-in scheduler")
 }
 
-/// What a flow's sender is told about its paths. A path that is a backup to the scenario's connection is one like any
-/// other to a flow that has nothing else.
+/// The path configuration of a flow's sender. A flow over one path uses it as a normal path, even
+/// if it is a backup of the scenario's connection.
 pub(super) fn flow_paths(scenario: &Scenario, route: &FlowRoute) -> Vec<PathConfig> {
     match route {
         FlowRoute::Paths(paths) => {

@@ -1,4 +1,5 @@
-//! Looking at the wire: every packet of the scenario's own connection at the two ends of its paths.
+//! Observation of the wire: every packet of the scenario's own connection, at both ends of its
+//! paths.
 
 use crate::scenario::Way;
 use plait_sched::{PathId, Time};
@@ -6,62 +7,63 @@ use plait_transport::packet::Packet;
 
 pub use plait_transport::Origin;
 
-/// Which packet.
+/// The identity of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketId {
     /// Its path.
     pub path: PathId,
     /// Its direction.
     pub way: Way,
-    /// Whether it carries data. Data is numbered by itself.
+    /// Whether it carries data. Data packets have their own series of numbers.
     pub data: bool,
-    /// Of data the number of its transmission in the connection; of anything else its number among all others. Both
-    /// ascend in the order of sending.
+    /// For data, the number of its transmission in the connection; otherwise the number among all
+    /// packets without data. Both ascend in the order of sending.
     pub number: u64,
 }
 
-/// A packet that is seen at an end.
+/// A packet that a tap sees at an end.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting<'a> {
-    /// When.
+    /// The time.
     pub time: Time,
-    /// Which one.
+    /// The packet's identity.
     pub id: PacketId,
-    /// What it says.
+    /// The packet's content.
     pub packet: &'a Packet,
-    /// Its size on the wire, headers included.
+    /// Its size on the wire, including headers.
     pub bytes: u32,
 }
 
-/// Sees packets. What is not looked at costs nothing: without a tap (`()`) the compiler leaves all of it out.
+/// Observes packets. Without a tap (`()`), the compiler removes all of this, so that it costs
+/// nothing.
 pub trait Tap {
-    /// Whether it looks at all.
+    /// Whether it observes at all.
     const LOOKS: bool = true;
 
-    /// A packet is put on the wire; a queue there may still drop it.
+    /// A packet is put on the wire. A queue there may still drop it.
     fn sent(&mut self, _seen: &Sighting<'_>, _origin: Origin<'_>) {}
 
-    /// A packet arrives; the end has not looked at it yet.
+    /// A packet arrives. The end has not processed it yet.
     fn arrived(&mut self, _seen: &Sighting<'_>) {}
 
-    /// What the end is to be handed instead of an arriving packet, from a tap that carried its bytes itself.
+    /// The packet to hand to the end instead of an arriving packet, from a tap that carries bytes.
     fn instead(&mut self, _seen: &Sighting<'_>) -> Option<Packet> {
         None
     }
 
-    /// A link made a copy of a packet: one more of it arrives, or is gone.
+    /// A link made a copy of a packet: one more packet of this identity arrives, or is gone.
     fn copied(&mut self, _id: PacketId) {}
 
     /// A packet that was sent, or copied, will not arrive.
     fn gone(&mut self, _id: PacketId) {}
 
-    /// Asked now and then; true ends the run as an interruption does.
+    /// Called from time to time. Returns true to interrupt the run.
     fn gives_up(&self) -> bool {
         false
     }
 }
 
-/// Looks at nothing.
+/// Observes no packets.
 impl Tap for () {
     const LOOKS: bool = false;
 }

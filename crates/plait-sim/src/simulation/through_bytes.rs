@@ -1,4 +1,5 @@
-//! A run whose packets go through the wire's bytes: what shows that the ends live on what a real network would carry.
+//! Runs whose packets go through the wire's bytes. They show that the ends use only data that a
+//! real network would carry.
 
 use super::images::Images;
 use super::tap::{Origin, PacketId, Sighting, Tap};
@@ -9,26 +10,28 @@ use plait_transport::packet::Packet;
 use plait_transport::wire::DecodeError;
 use std::collections::BTreeMap;
 
-/// Encodes every packet of the scenario's own connection as it leaves an end, and hands the other end what it decodes as the packet
-/// arrives. Sizes on the links stay those of the scenario, so the result is the same to the last bit, or something that an end
-/// needs is not on the wire. Where segments begin is handed from image to image beside the bytes ([`Images`]), and what the header of IP
-/// says of congestion. Competing flows stay as they are.
+/// Encodes every packet of the scenario's own connection when it leaves an end, and hands the
+/// decoded packet to the other end when it arrives. Sizes on the links stay those of the scenario.
+/// The result is therefore identical to the last bit, unless an end needs data that is not on the
+/// wire. Two things pass outside the bytes: segment boundaries, from image to image ([`Images`]),
+/// and the congestion marks of the IP header. Competing flows do not change.
 #[derive(Clone, Debug)]
 pub struct ThroughBytes {
     images: Images,
-    /// With how many copies of each there are beside it.
+    /// The bytes of each packet in flight, and the number of its additional copies.
     under_way: BTreeMap<(bool, bool, u64), (Vec<u8>, u32)>,
     packets: u64,
     failure: Option<DecodeError>,
 }
 
 impl ThroughBytes {
-    /// For runs of `scenario`, with the numbers that stand for the first segment of the near end and of the far one.
+    /// Creates a tap for runs of `scenario`. `initial` are the wire numbers of the first segments
+    /// of the near end and of the far end.
     pub fn new(scenario: &Scenario, initial: [u32; 2]) -> Self {
         Self { images: Images::new(scenario, initial), under_way: BTreeMap::new(), packets: 0, failure: None }
     }
 
-    /// The bytes of a packet, or of one of its copies, that arrives or is gone.
+    /// Takes the bytes of a packet, or of one of its copies, that arrives or is gone.
     fn take(&mut self, id: PacketId) -> Option<Vec<u8>> {
         match self.under_way.get_mut(&key(id))? {
             (_, 0) => self.under_way.remove(&key(id)).map(|(bytes, _)| bytes),
@@ -39,12 +42,12 @@ impl ThroughBytes {
         }
     }
 
-    /// How many packets were encoded and decoded again.
+    /// Number of packets that were encoded and decoded.
     pub const fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// Why bytes could not be decoded; that ended the run.
+    /// The reason why bytes could not be decoded, which ended the run.
     pub const fn failure(&self) -> Option<DecodeError> {
         self.failure
     }

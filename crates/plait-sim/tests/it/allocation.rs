@@ -1,4 +1,4 @@
-//! In the steady state no packet costs a heap allocation.
+//! In the steady state, packets cause no heap allocations.
 
 use crate::common::scenario;
 use plait_sim::recorder::RecordOptions;
@@ -10,7 +10,8 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts the allocations of each thread. A run has one thread, so other tests do not disturb the count.
+/// Counts the allocations of each thread. A run has one thread: other tests do not change the
+/// count.
 struct Counting;
 
 impl Counting {
@@ -43,7 +44,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Allocations in the second half of a run, and the packets delivered in all of it.
+/// Allocations in the second half of a run, and packets delivered in the whole run.
 fn second_half(text: &str) -> (u64, u64) {
     let scenario = scenario(text);
     let (mut at_half, mut at_end) = (None, 0);
@@ -60,7 +61,7 @@ fn second_half(text: &str) -> (u64, u64) {
     (at_end - at_half.expect("the run is long enough to be asked"), result.metrics.packets_delivered)
 }
 
-/// Two paths that meet in a link, and what competes there.
+/// Two paths that share a link, with competing flows.
 const TOPOLOGY: &str = r#"
     duration = "20s"
     transport = { protocol = "cmt-sctp", receive_buffer = "1MB" }
@@ -112,7 +113,8 @@ fn packets_allocate_nothing_in_the_steady_state() {
             ));
             println!("{scheduler}, loss {loss}: {allocations} allocations, {packets} packets");
             assert!(packets > 20_000, "{scheduler}, loss {loss}: {packets} packets");
-            // Buffers double when a record is broken, which is rare by then; one per packet would be tens of thousands.
+            // Buffers double when they exceed their previous maximum, which is rare in this half.
+            // One allocation per packet would be tens of thousands.
             assert!(
                 allocations <= 8,
                 "{scheduler}, loss {loss}: {allocations} allocations for {packets} packets"

@@ -1,4 +1,5 @@
-//! The same scenario gives the same run: again, on any number of threads, and with the same luck for every scheduler.
+//! The same scenario gives the same run: when it is repeated, on any number of threads, and with
+//! the same losses for every scheduler.
 
 use crate::common::{ALL, PACKETS, run_with, same_through_bytes, scenario, try_run};
 use plait_sim::recorder::frames::NEVER;
@@ -19,7 +20,7 @@ const MPTCP: [&str; 5] = [
 
 const MPQUIC: &str = "protocol = \"mpquic\", receive_buffer = \"300kB\", congestion_control = \"cubic\"";
 
-/// One for each transport.
+/// One scenario for each transport.
 fn variants(scheduler: &str, seed: u64) -> Vec<String> {
     [CMT_SCTP, MPQUIC]
         .iter()
@@ -28,8 +29,8 @@ fn variants(scheduler: &str, seed: u64) -> Vec<String> {
         .collect()
 }
 
-/// Something of everything that draws random numbers. Competing connections are held up by nothing but drops, so the queue
-/// that they share is short.
+/// A scenario with all sources of random numbers. Drops alone limit the competing connections:
+/// their shared queue is short.
 fn eventful_with(transport: &str, scheduler: &str, seed: u64) -> String {
     format!(
         r#"
@@ -145,8 +146,8 @@ fn threads_do_not_disturb_each_other() {
     }
 }
 
-/// Which packets of each path's forward link got lost, in the order in which they entered it; `None` where the recording
-/// does not say, because the segment had arrived before.
+/// The packets that each path's forward link lost, in the order of their entry. `None` if the
+/// record does not show the loss, because the segment had arrived before.
 fn losses(scheduler: &str, backward: &str) -> Vec<Vec<Option<bool>>> {
     let text = format!(
         r#"
@@ -199,11 +200,11 @@ fn every_scheduler_meets_the_same_losses_on_the_same_packets() {
     }
 }
 
-/// One of each protocol, by the RFCs.
+/// One transport of each protocol, by the RFCs.
 const PLAIN: [&str; 3] =
     ["protocol = \"cmt-sctp\"", "protocol = \"mptcp\", profile = \"standard\"", "protocol = \"mpquic\""];
 
-/// Clients that ask and are answered over two lossy paths, so that data goes both ways.
+/// Requests and responses over two lossy paths, so that data goes in both directions.
 fn requests_over(transport: &str, seed: u64) -> String {
     format!(
         r#"
@@ -239,7 +240,7 @@ fn requests_are_the_same_again() {
     }
 }
 
-/// Every packet of the connection as bytes, with numbers that wrap.
+/// Sends every packet of the connection as bytes, with numbers that wrap.
 #[test]
 fn through_bytes_everything_is_the_same() {
     let quic = format!("{MPQUIC}, handshake = false, ecn = true");
@@ -257,8 +258,8 @@ fn goes_through_bytes(text: &str) {
     assert!(packets > 4_000, "{packets} went through bytes\n{text}");
 }
 
-/// A slow path delivers copies after more than 65,536 later segments. The images remember only so
-/// many.
+/// A slow path delivers copies after more than 65,536 later segments, the limit of the images'
+/// memory.
 #[test]
 fn late_copies_of_forgotten_segments_go_through_bytes_too() {
     for transport in PLAIN {

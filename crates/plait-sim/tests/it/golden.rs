@@ -1,15 +1,16 @@
-//! A few runs whose every metric is written down, each beside what a formula says about it: the bound says that the
-//! numbers are right, the numbers that nothing changed.
+//! A few runs with all their metrics, and with bounds from formulas. The bounds show that the
+//! numbers are right; the stored numbers show that they have not changed.
 //!
-//! After a change that is *meant* to change them, look at the difference and renew them:
-//! `PLAIT_RENEW_GOLDEN=1 cargo test -p plait-sim --test it golden`, then `git diff crates/plait-sim/tests/it/golden.json`.
+//! After an *intended* change, check the difference and renew the numbers: `PLAIT_RENEW_GOLDEN=1
+//! cargo test -p plait-sim --test it golden`, then `git diff
+//! crates/plait-sim/tests/it/golden.json`.
 
 use crate::common::{run, same_through_bytes, scenario};
 use plait_sim::result::RunResult;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
-/// A run and what must hold of it whatever the details.
+/// A run and its bound, which holds independently of details.
 struct Golden {
     name: &'static str,
     scenario: &'static str,
@@ -34,11 +35,12 @@ const GOLDENS: [Golden; 13] = [
             queue = "50p"
         "#,
         bound: |result| {
-            // Packet by packet in turns, the slow path carries as much as the fast one: 968 kbit/s of payload each.
+            // With round-robin per packet, the slow path carries as much as the fast one: 968
+            // kbit/s of payload each.
             for path in &result.paths {
                 assert!((path.throughput_bps / 968_000.0 - 1.0).abs() < 0.01, "{path:?}");
             }
-            // No packet is faster than the fast path allows: 12 ms + 10 ms.
+            // The fast path's lower bound of a packet's delay: 12 ms + 10 ms.
             assert!(result.metrics.app_delay_ms.unwrap().p50 > 22.0);
         },
     },
@@ -66,7 +68,8 @@ const GOLDENS: [Golden; 13] = [
             jitter = { amount = "20ms", reorder = true }
         "#,
         bound: |result| {
-            // 5 MB at 7 Mbit/s · 1452/1500 take 5.9 s; at half of what the two paths without reordering carry, 13.8 s.
+            // 5 MB at 7 Mbit/s · 1452/1500 take 5.9 s. At half of the throughput of the two paths
+            // without reordering, they take 13.8 s.
             let time = result.metrics.completion_time_s.unwrap();
             assert!((5.9..13.8).contains(&time), "{time}");
             assert_eq!(result.metrics.delivered_bytes, 5_000_000);
@@ -90,12 +93,13 @@ const GOLDENS: [Golden; 13] = [
             outages = [{ from = "20s", to = "30s" }]
         "#,
         bound: |result| {
-            // All that is written is delivered but for the last blocks: 60 s of 1 Mbit/s.
+            // All written data except the last blocks is delivered: 60 s of 1 Mbit/s.
             let (delivered, left) =
                 (result.metrics.delivered_bytes, result.metrics.undelivered_bytes.unwrap());
             assert_eq!((delivered + left) / 8_192, 60 * 125_000 / 8_192 + 1);
             assert!(left <= 2 * 8_192, "{left}");
-            // A block is six packets; 36 ms over one path, 10 ms away; less over two, which save at most half of the 36.
+            // A block is six packets: 36 ms over one path, with a delay of 10 ms, and less over two
+            // paths, which save at most half of the 36 ms.
             assert!(result.metrics.block_delay_ms.unwrap().p50 > 28.0);
         },
     },
@@ -116,8 +120,8 @@ const GOLDENS: [Golden; 13] = [
             queue = "50p"
         "#,
         bound: |result| {
-            // Little's law: what is in flight is the window at most, 30 chunks, and a packet is in flight for 20 ms at least, or
-            // for 100 ms and the return over the fast path.
+            // Little's law: the data in flight is at most the window, 30 chunks. A packet is in
+            // flight for at least 20 ms, or for 100 ms and the return over the fast path.
             let [fast, slow] = [0, 1].map(|path: usize| result.paths[path].throughput_bps);
             assert!(fast * 0.020 + slow * 0.110 <= 30.0 * 1452.0 * 8.0, "{fast} + {slow}");
             assert!(fast <= 968_000.0 * 1.001 && slow <= 1_936_000.0 * 1.001, "{fast} + {slow}");
@@ -172,8 +176,9 @@ const GOLDENS: [Golden; 13] = [
             outages = [{ from = "3s", to = "5s" }]
         "#,
         bound: |result| {
-            // 5 MB at 6 Mbit/s · 1448/1500 take 6.9 s. 1.31/√p, 18.5 segments of window in 30 ms, fill the first path, which alone
-            // takes 10.4 s; coupled control may take a tenth less there than TCP.
+            // 5 MB at 6 Mbit/s · 1448/1500 take 6.9 s. A window of 1.31/√p, 18.5 segments, in 30 ms
+            // fills the first path, which alone takes 10.4 s. Coupled control may take a tenth less
+            // there than TCP.
             let time = result.metrics.completion_time_s.unwrap();
             assert!((6.9..11.5).contains(&time), "{time}");
             assert_eq!(result.metrics.delivered_bytes, 5_000_000);
@@ -251,7 +256,8 @@ const GOLDENS: [Golden; 13] = [
         bound: |result| {
             let metrics = &result.metrics;
             let latency = metrics.request_latency_ms.unwrap();
-            // Nothing is faster than the shorter round trip; and by Little's law three clients, each thinking or waiting.
+            // No request is faster than the shorter round trip. Little's law applies to three
+            // clients that think or wait.
             let frame = result.requests.as_ref().unwrap();
             let fastest = frame.delivered.iter().zip(&frame.written).filter(|(end, _)| **end >= 0);
             assert!(fastest.map(|(end, start)| end - start).min().unwrap() > 30_000_000);
@@ -282,7 +288,8 @@ const GOLDENS: [Golden; 13] = [
             loss = "0.2%"
         "#,
         bound: |result| {
-            // 10 MB at 15 Mbit/s take 5.3 s; over the slower path alone, at what NewReno makes of its losses or less, 20 s.
+            // 10 MB at 15 Mbit/s take 5.3 s. Over the slower path alone, with NewReno's response to
+            // its losses, they take 20 s or more.
             let time = result.metrics.completion_time_s.unwrap();
             assert!((5.4..20.0).contains(&time), "{time}");
             assert_eq!(result.metrics.delivered_bytes, 10_000_000);
@@ -305,11 +312,13 @@ const GOLDENS: [Golden; 13] = [
             queue = "bdp"
         "#,
         bound: |result| {
-            // What is marked is not dropped, and the queue is kept near its target of 5 ms where drop-tail would hold 1.2 s.
+            // Marked packets are not dropped, and the queue stays near its target of 5 ms.
+            // Drop-tail would hold 1.2 s.
             let queue = &result.queues[0];
             assert!(queue.packets_marked > 0 && queue.packets_dropped == 0, "{queue:?}");
             assert!(queue.sojourn_ms.unwrap().mean < 20.0, "{queue:?}");
-            // One that halves at every mark, with next to no queue, has three quarters of its link at least.
+            // A control that halves its window at every mark, with hardly any queue, uses at least
+            // three quarters of its link.
             assert!(result.metrics.goodput_bps > (0.75 * 10e6 + 0.9 * 5e6) * 1448.0 / 1500.0);
         },
     },
@@ -331,8 +340,8 @@ const GOLDENS: [Golden; 13] = [
             discipline = { name = "codel", ecn = true }
         "#,
         bound: |result| {
-            // Nothing is lost, so marks alone keep the windows from growing until the queues of 1000 packets are full: they stay within a
-            // third of what the links hold, 33 packets.
+            // There are no losses. Marks alone keep the windows from filling the queues of 1000
+            // packets: they stay within a third of the links' capacity, 33 packets.
             assert_eq!(result.metrics.retransmissions, 0);
             let forward = result.queues.iter().filter(|queue| queue.direction == "forward");
             for (queue, path) in forward.zip(&result.paths) {
@@ -340,7 +349,8 @@ const GOLDENS: [Golden; 13] = [
                 assert!(queue.sojourn_ms.unwrap().mean < 20.0, "{queue:?}");
                 assert!(path.cwnd_packets.unwrap() < 33.4 * 4.0 / 3.0, "{path:?}");
             }
-            // One that halves at every mark, with next to no queue, has three quarters of its link at least.
+            // A control that halves its window at every mark, with hardly any queue, uses at least
+            // three quarters of its link.
             assert!(result.metrics.goodput_bps > 0.75 * 15e6 * 1433.0 / 1500.0);
         },
     },
@@ -361,7 +371,8 @@ const GOLDENS: [Golden; 13] = [
             rate = "2Mbit"
         "#,
         bound: |result| {
-            // A flow below its share is served at once: what is left is the other's, and the datagrams wait a packet or two.
+            // A flow below its share is served at once. The other flow gets the rest, and datagrams
+            // wait for a packet or two.
             let goodput = result.metrics.goodput_bps;
             assert!((6.8e6..8e6).contains(&goodput), "{goodput}");
             let delay = result.flows[0].delay_ms.unwrap();
@@ -374,7 +385,7 @@ fn file() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden.json")
 }
 
-/// All metrics, but for the number of events, which says how and not what.
+/// All metrics except the number of events, which does not describe the result.
 fn metrics(golden: &Golden, result: &RunResult) -> Value {
     let text = result.to_json(&scenario(golden.scenario), golden.name);
     let mut run: Value = serde_json::from_str(&text).expect("our own JSON");
@@ -411,7 +422,7 @@ fn nothing_changed_and_all_bounds_hold() {
     );
 }
 
-/// Says where two documents differ.
+/// Lists the differences between two documents.
 fn compare(place: &str, expected: &Value, found: &Value, changes: &mut Vec<String>) {
     match (expected, found) {
         (Value::Object(old), Value::Object(new)) => {
@@ -430,7 +441,7 @@ fn compare(place: &str, expected: &Value, found: &Value, changes: &mut Vec<Strin
     }
 }
 
-/// The ends live on what is on the wire.
+/// The ends use only data on the wire.
 #[test]
 fn through_bytes_everything_is_the_same() {
     let mut packets = 0;

@@ -1,10 +1,10 @@
-//! Ending a run from outside: how many events pass before a run obeys.
+//! Interruption by the caller: the number of events until a run stops.
 
 use crate::common::scenario;
 use plait_sim::recorder::RecordOptions;
 use plait_sim::simulation::{self, Control, RunError};
 
-/// Events between two questions to the caller. Ctrl-C waits no longer than this many events take.
+/// Events between two calls of the caller's function, and so the longest wait of Ctrl-C.
 const EVENTS_PER_QUESTION: u64 = 1 << 14;
 
 const BUSY: &str = r#"

@@ -1,4 +1,5 @@
-//! Whole runs of the simulator, in one program: `cargo test -p plait-sim --test it golden` runs the tests of one module.
+//! Complete runs of the simulator, in one program: `cargo test -p plait-sim --test it golden` runs
+//! the tests of one module.
 
 mod allocation;
 mod analytic;

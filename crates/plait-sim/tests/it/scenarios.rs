@@ -1,4 +1,4 @@
-//! The scenario files that come with the project are valid, and run.
+//! The project's scenario files are valid and run.
 
 use std::path::{Path, PathBuf};
 

@@ -19,7 +19,7 @@ pub(crate) fn scenario(text: &str) -> Scenario {
     Scenario::from_toml(text, "test.toml", Path::new(".")).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Runs it in the simulator, and leaves what both hosts would have captured.
+/// Simulates a run, and writes the captures of both hosts.
 pub(crate) fn simulate(scenario: &Scenario, options: &RecordOptions) -> (RunResult, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let place = |_path, side: Side| folder.path().join(format!("{}.pcap", side.name()));
@@ -31,7 +31,7 @@ pub(crate) fn simulate(scenario: &Scenario, options: &RecordOptions) -> (RunResu
     (result.expect("a run that works"), folder)
 }
 
-/// `observed.json` of a run over real hosts that did the same.
+/// Returns the `observed.json` of an equal run over real hosts.
 pub(crate) fn observed(scenario: &Scenario, result: &RunResult) -> Value {
     let micros = |millis: Option<f64>| millis.map(|millis| millis * 1e3);
     let paths = result.paths.iter().enumerate().map(|(index, path)| {
@@ -63,7 +63,7 @@ pub(crate) fn observed(scenario: &Scenario, result: &RunResult) -> Value {
     })
 }
 
-/// Adds what a folder of a run over real hosts has beside the captures.
+/// Adds the other files of a folder of a run over real hosts.
 pub(crate) fn complete(folder: &tempfile::TempDir, scenario: &Scenario, result: &RunResult) {
     put(folder, "observed.json", observed(scenario, result).to_string());
     if let Workload::ConstantRate(ConstantRate { rate, block, start, .. }) = scenario.workload {
@@ -78,7 +78,7 @@ pub(crate) fn complete(folder: &tempfile::TempDir, scenario: &Scenario, result: 
     }
 }
 
-/// Records of a clock that starts with the scenario, and bytes.
+/// Encodes records of a time, counted from the scenario's start, and a number of bytes.
 pub(crate) fn progress(records: impl IntoIterator<Item = (u64, u64)>) -> Vec<u8> {
     let record =
         |(time, bytes): (u64, u64)| [(START_NS + time as i64).to_le_bytes(), bytes.to_le_bytes()].concat();
@@ -90,17 +90,17 @@ pub(crate) fn put(folder: &tempfile::TempDir, name: &str, bytes: impl AsRef<[u8]
     std::fs::write(folder.path().join(name), bytes).expect("the file can be written");
 }
 
-/// What is read from the folder.
+/// Observes the run in the folder.
 pub(crate) fn read(scenario: &Scenario, folder: &tempfile::TempDir) -> Result<RunResult, ObservationError> {
     observe(scenario, folder.path(), &PACKETS)
 }
 
-/// The run's JSON without what is not to be the same: the engine and its number of events.
+/// Returns the run's JSON without the fields that may differ: the engine, and its number of events.
 pub(crate) fn comparable(scenario: &Scenario, result: &RunResult) -> Value {
     let mut value: Value = serde_json::from_str(&result.to_json(scenario, "test")).expect("our own JSON");
     value.as_object_mut().expect("a table").remove("engine");
     let metrics = value["metrics"].as_object_mut().expect("a table");
-    // What only a sender knows, captures do not tell.
+    // Captures do not show these facts, which only a sender knows.
     let own = ["spurious_timeouts", "duplicate_reports", "reorderings", "undone_reductions"];
     ["events"].iter().chain(&own).for_each(|name| {
         metrics.remove(*name);

@@ -74,7 +74,8 @@ fn equal_paths_with_room_are_no_reason_to_change() {
     assert!(!answer.is_gain(), "{answer:?}");
 }
 
-/// A window of a quarter of the product: whoever lets the slow path fill it holds up the fast one.
+/// The window is smaller than the bandwidth-delay product. A scheduler that lets the slow path fill
+/// it blocks the fast path.
 #[test]
 fn a_short_window_over_unequal_paths_is() {
     let asked = question([path(0, 20.0, 20, 40), path(1, 4.0, 300, 300)], 150_000, 8_000_000);
@@ -91,7 +92,7 @@ fn whoever_does_not_wait_for_the_answer_gets_none() {
     assert_eq!(answer(asked, &mut || true), None);
 }
 
-/// What a question costs is bounded, whatever is asked: events are counted, not seconds.
+/// Bounds the cost of any question, in events instead of seconds.
 #[test]
 fn a_question_costs_so_many_events_at_most() {
     for (rate, round_trip) in [(2.0, 5), (100.0, 300)] {
@@ -106,7 +107,8 @@ fn a_question_costs_so_many_events_at_most() {
 fn intervals_are_students() {
     let found = gain(&[1.1, 1.2, 1.0, 1.1, 1.1]);
     assert!((found.percent - 10.0).abs() < 1e-9);
-    // The standard deviation is √0.005; its fifth root of five and the quantile make the half.
+    // The standard deviation is √0.005. Divided by √5, times the quantile, it is half of the
+    // interval.
     let half = 2.776 * (0.005_f64 / 5.0).sqrt() * 100.0;
     assert!((found.low - (10.0 - half)).abs() < 1e-9 && (found.high - (10.0 + half)).abs() < 1e-9);
     assert_eq!(gain(&[]).seeds, 0);

@@ -1,4 +1,4 @@
-//! Which segments hold which datagrams.
+//! Placement of datagrams in segments.
 
 use super::*;
 use crate::source::Source;
@@ -16,7 +16,7 @@ fn ends() -> ([Streams; 2], u32, u64) {
     ([near, far], flow, place)
 }
 
-/// All segments that could leave now.
+/// Returns all segments that could leave now.
 fn carry(near: &mut Streams, place: &mut u64) -> Vec<Vec<u8>> {
     let mut segments = Vec::new();
     loop {
@@ -37,7 +37,8 @@ fn carry(near: &mut Streams, place: &mut u64) -> Vec<Vec<u8>> {
     }
 }
 
-/// The datagrams that each segment has something of: by their first byte, and the bytes of all records.
+/// Returns the datagrams with a part in a segment, by first byte and offset, and the bytes of all
+/// records.
 fn content(mut segment: &[u8]) -> (Vec<(u8, usize)>, usize) {
     let (mut parts, mut bytes) = (Vec::new(), 0);
     while let Some(record) = Record::decode(&mut segment).expect("it is well formed") {
@@ -51,7 +52,7 @@ fn content(mut segment: &[u8]) -> (Vec<(u8, usize)>, usize) {
     (parts, bytes)
 }
 
-/// The fewest segments that hold so many bytes of a datagram.
+/// Fewest segments for a datagram of so many bytes.
 fn fewest(bytes: usize) -> usize {
     if bytes + DATAGRAM <= FULL.into() { 1 } else { bytes.div_ceil(usize::from(FULL) - PIECE) }
 }
@@ -60,7 +61,7 @@ fn take(far: &mut Streams) -> Vec<Bytes> {
     std::iter::from_fn(|| far.receive_datagram()).map(|(_, bytes)| bytes).collect()
 }
 
-/// Those of WireGuard with its default MTU.
+/// Datagrams of WireGuard with its default MTU.
 #[test]
 fn three_datagrams_of_two_packets_are_in_four() {
     let ([mut near, mut far], flow, mut place) = ends();
@@ -85,7 +86,7 @@ fn short_datagrams_that_wait_share_a_segment() {
     assert_eq!(take(&mut far).len(), 20);
 }
 
-/// What has begun to leave would be of no use without its rest.
+/// The begun part of a datagram is of no use without the rest.
 #[test]
 fn a_datagram_that_has_begun_is_not_dropped_as_the_first_one() {
     let ([mut near, mut far], flow, mut place) = ends();
@@ -126,8 +127,8 @@ fn a_segment_that_waits_has_the_datagrams_of_the_moment_when_it_leaves() {
 }
 
 proptest! {
-    /// Whatever waits together, each datagram comes whole, in as few segments as it needs, and segments
-    /// are as long as their records.
+    /// For any waiting datagrams, each arrives whole, in the fewest segments, and segments are as
+    /// long as their records.
     #[test]
     fn each_datagram_is_in_the_fewest_segments(
         bursts in prop::collection::vec(prop::collection::vec(
@@ -147,7 +148,7 @@ proptest! {
                 (all, used, count) = (all + segment.len(), used + bytes, count + parts.len());
                 far.handle(&segment).expect("it may");
             }
-            // An empty datagram has no number in it.
+            // An empty datagram does not contain its number.
             for (first, bytes) in burst.iter().enumerate().filter(|(first, bytes)| **bytes > 0 && *first > 0) {
                 prop_assert_eq!(segments[first], fewest(*bytes), "{} bytes", bytes);
             }

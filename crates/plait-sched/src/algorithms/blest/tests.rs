@@ -2,7 +2,8 @@ use super::super::script::Script;
 use super::*;
 use crate::view::PathId;
 
-/// Round trips of 50 and 130 ms, windows of 20, the first one full, and 30, of which 10 are taken.
+/// Round trips of 50 and 130 ms. The first window of 20 segments is full; of the second, 30, 10 are
+/// in flight.
 fn two(reading: Reading, ssthresh: u32) -> Script<Blest> {
     let blest = Blest::new(reading, 10);
     let mut script = Script::new(blest, &[(50, 20), (130, 30)]).in_flight(0, 20).in_flight(1, 10);
@@ -10,14 +11,14 @@ fn two(reading: Reading, ssthresh: u32) -> Script<Blest> {
     script
 }
 
-/// Whether it waits with such a window.
+/// Whether BLEST waits with this receiver's window.
 fn waits(reading: Reading, ssthresh: u32, window: u64) -> bool {
     let mut script = two(reading, ssthresh);
     script.connection.window = window;
     script.scheduler.decide(Time::ZERO, &script.connection, &script.paths) == Decision::WAIT
 }
 
-/// The least window with which it sends.
+/// The smallest receiver's window with which BLEST sends.
 fn least_window(reading: Reading, ssthresh: u32) -> u64 {
     (1..1_000).find(|&window| !waits(reading, ssthresh, window)).unwrap_or(0)
 }
@@ -43,7 +44,7 @@ fn what_the_fast_path_has_room_for_leaves_whatever_the_window() {
 fn each_segment_on_the_slow_path_takes_a_place_in_the_window() {
     let mut script = two(Reading::Kernel, 15);
     script.connection.window = 90;
-    // M - 1 - what it has: 79 with ten, 76 with thirteen, 75 with fourteen.
+    // M − 1 − x_s: 79 with ten segments, 76 with thirteen, 75 with fourteen.
     assert_eq!(script.opportunity(), [(1, 1); 4]);
 }
 

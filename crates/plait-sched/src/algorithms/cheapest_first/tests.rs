@@ -2,7 +2,7 @@ use super::super::script::Script;
 use super::*;
 use crate::view::PathState;
 
-/// Paths of 20, 100 and 50 ms with these costs.
+/// Paths of 20, 100 and 50 ms with the given costs.
 fn script(costs: [u32; 3]) -> Script<CheapestFirst> {
     let mut script = Script::new(CheapestFirst, &[(20, 2), (100, 4), (50, 3)]);
     script.paths.iter_mut().zip(costs).for_each(|(path, cost)| path.cost = cost);

@@ -23,8 +23,8 @@ fn script(limit: FastLimit, lifetime: Lifetime, paths: &[(u64, u32)]) -> Script<
     Script::new(Daps::new(limit, lifetime, RoundTrip::Own, None), paths)
 }
 
-/// Figure 2 of the paper: η = 10, cwnd_f ≥ 10, cwnd_s = 1. "The first min(10, ≥ 10) = 10 packets (TSN 1–10) should be
-/// transmitted on p_f, and the following cwnd_s = 1 (TSN 11) on p_s."
+/// Figure 2 of the paper: η = 10, cwnd_f ≥ 10, cwnd_s = 1. "The first min(10, ≥ 10) = 10 packets
+/// (TSN 1–10) should be transmitted on p_f, and the following cwnd_s = 1 (TSN 11) on p_s."
 #[test]
 fn figure_2_of_the_paper() {
     for (limit, lifetime) in READINGS {
@@ -41,8 +41,8 @@ fn figure_2_with_the_paths_exchanged() {
     assert_eq!(script.opportunity(), [(1, 10), (0, 1)]);
 }
 
-/// A hand-worked table: r_f = 20 ms; η, cwnd_f, unack_f, cwnd_s, unack_s → one schedule, as printed and as the limit
-/// of what is outstanding.
+/// A hand-worked table: r_f = 20 ms; η, cwnd_f, unack_f, cwnd_s, unack_s → one schedule, as printed
+/// and with the limit on outstanding segments.
 #[test]
 fn algorithm_3_by_hand() {
     let table: [([u32; 5], Steps, Steps); 6] = [
@@ -136,7 +136,8 @@ fn an_engine_that_stops_asking_does_not_prolong_a_schedule() {
     script.connection.unassigned = 21;
     let first = script.scheduler.decide(Time::from_nanos(1), &script.connection, &script.paths);
     assert_eq!(first, Decision::Assign { path: PathId(0), segments: 5 });
-    // Without an answer to wait, but later: η again, not the slow path's part.
+    // The last answer was not to wait, but time has passed: η segments again, not the slow path's
+    // part.
     assert_eq!(script.opportunity()[..], [(0, 5), (1, 4)]);
 }
 
@@ -194,8 +195,8 @@ fn an_idle_sender_never_waits() {
     }
 }
 
-/// η = 5 in flight on the fast path; the others of its schedule keep their numbers and wait there, so that the slow
-/// path carries later ones.
+/// η = 5 in flight on the fast path. The other segments of its schedule keep their numbers and wait
+/// there, so that the slow path carries later ones.
 #[test]
 fn reserved_holds_the_fast_path_back_and_keeps_its_numbers() {
     let mut script = script(Reserved, Anew, &[(20, 12), (100, 3)]).in_flight(0, 4);
@@ -206,7 +207,7 @@ fn reserved_holds_the_fast_path_back_and_keeps_its_numbers() {
     assert_eq!(script.opportunity()[0].0, 0, "what fits cwnd_f is planned on f although 5 are in flight");
 }
 
-/// When the slow path turns out to be the fast one, the limit moves with the role; alone, a path is not held back.
+/// When the slow path becomes the fast one, the limit moves to it. A single path has no limit.
 #[test]
 fn the_limit_follows_the_role() {
     let mut script = script(Reserved, Anew, &[(20, 12), (100, 3)]);

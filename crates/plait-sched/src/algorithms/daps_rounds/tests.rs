@@ -8,7 +8,8 @@ fn script(replan: Replan, paths: &[(u64, u32)]) -> Script<DapsRounds> {
     Script::new(DapsRounds::new(replan, Spacing::OneWay, 64, None), paths)
 }
 
-/// D = 1 and 3, cwnd = 2 and 1: t = 1, 2, 3 belong to the fast path, t = 3 after it to the slow one.
+/// D = 1 and 3, cwnd = 2 and 1: t = 1, 2, 3 belong to the fast path, t = 3 after it to the slow
+/// one.
 #[test]
 fn the_fast_path_is_given_the_rounds_before_the_slow_one() {
     for replan in [Always, Exhausted] {
@@ -20,7 +21,8 @@ fn the_fast_path_is_given_the_rounds_before_the_slow_one() {
     }
 }
 
-/// D = 2, 3, 4 ms; in multiples of the smallest 1, 1.5 → 2, 2. At equal t the smaller D is first, then the number.
+/// D = 2, 3, 4 ms; in multiples of the smallest 1, 1.5 → 2, 2. At equal t the smaller D is first,
+/// then the lower number.
 #[test]
 fn three_paths_by_hand() {
     let mut script = script(Always, &[(8, 3), (6, 5), (4, 1)]);
@@ -132,7 +134,7 @@ proptest! {
         }
     }
 
-    /// Whatever the delays, every path gets its turn within a period, and the walk ends.
+    /// With any delays, every path gets its turn within a period, and the walk ends.
     #[test]
     fn every_window_is_covered(paths in prop::collection::vec((1_u64..2_000, 1_u32..40), 1..9)) {
         let mut script = script(Always, &paths);
@@ -142,8 +144,8 @@ proptest! {
     }
 }
 
-/// D = 10 and 50 ms: what f can send before the slow path's first segment arrives is its room now and two more windows,
-/// at 10, 30 and 50 ms.
+/// D = 10 and 50 ms. Before the slow path's first segment arrives, f can send its present room and
+/// two more windows, at 10, 30 and 50 ms.
 #[test]
 fn in_round_trips_the_fast_path_gets_what_arrives_before_the_slow_one() {
     let scheduler = DapsRounds::new(Exhausted, Spacing::RoundTrip, 64, None);

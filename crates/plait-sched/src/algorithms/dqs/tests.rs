@@ -13,7 +13,7 @@ fn printed(forward: f64, rto: f64, l: f64) -> f64 {
     (1.0 - l.powi(4)) * forward + (l + l.powi(2) + l.powi(3) - 3.0 * l.powi(4)) * rto
 }
 
-/// Eq. (7), from which it comes, with m = 3.
+/// Eq. (7), from which eq. (9) follows, with m = 3.
 fn from_the_start(forward: f64, rto: f64, l: f64) -> f64 {
     (0..=3).map(|k| l.powi(k) * (1.0 - l) * (f64::from(k) * rto + forward)).sum()
 }
@@ -44,7 +44,7 @@ proptest! {
             average = smooth(average, sample);
             exact = 0.75 * exact + 0.25 * sample as f64;
         }
-        // Every step loses less than a nanosecond, and a quarter of that is forgotten in the next.
+        // Every step loses less than a nanosecond, and the next step removes a quarter of that.
         prop_assert!((average as f64 - exact).abs() <= 4.1);
     }
 }

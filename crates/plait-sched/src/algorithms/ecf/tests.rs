@@ -3,14 +3,14 @@ use super::*;
 use crate::view::{PathId, PathState};
 use crate::{Duration, Event};
 
-/// Round trips of 50 and 130 ms, windows of 20 and 30, the first one full, and these variations.
+/// Round trips of 50 and 130 ms, windows of 20 and 30, the first one full, and the given variation.
 fn two(ecf: Ecf, variation: u64) -> Script<Ecf> {
     let mut script = Script::new(ecf, &[(50, 20), (130, 30)]).in_flight(0, 20);
     script.paths.iter_mut().for_each(|path| path.rttvar = Duration::from_millis(variation));
     script
 }
 
-/// Whether it waits with so many segments left, one after the other.
+/// Whether ECF waits with these numbers of unassigned segments, one after the other.
 fn waits(script: &mut Script<Ecf>, left: &[u64]) -> Vec<bool> {
     let (connection, paths) = (script.connection.clone(), script.paths.clone());
     let mut waits = |unassigned: &u64| {
@@ -26,7 +26,8 @@ use std::vec::Vec;
 #[test]
 fn the_papers_formula_waits_from_a_round_of_the_slow_path_on_and_no_longer_than_the_fast_one_needs() {
     let mut script = two(Ecf::new(250, Rounds::Fraction), 0);
-    // 130 k/30 >= 100 from k = 24 on; 50 (1 + k/20) < 130 to k = 31, and with 1.25 times 130 to k = 44.
+    // 130 k/30 >= 100 from k = 24 on; 50 (1 + k/20) < 130 to k = 31, and with 1.25 times 130 to k =
+    // 44.
     assert_eq!(waits(&mut script, &[1, 20, 25, 40, 46, 100]), [false, false, true, true, false, false]);
     let mut script = two(Ecf::new(250, Rounds::Fraction), 0);
     assert_eq!(
@@ -52,7 +53,8 @@ fn a_large_variation_makes_waiting_rare() {
 #[test]
 fn waiting_that_is_not_worth_it_is_not_forgotten() {
     let mut script = two(Ecf::new(250, Rounds::Fraction), 0);
-    // With 20 segments the slow path would be done first, but the fast one might still be waited for with 40.
+    // With 20 segments the slow path would be done first, but with 40 the fast path may still be
+    // worth waiting for.
     assert_eq!(waits(&mut script, &[25, 20, 40, 100, 40]), [true, false, true, false, false]);
 }
 
@@ -61,11 +63,11 @@ fn what_the_windows_let_out_goes_as_by_lowest_rtt() {
     let mut script = Script::new(Ecf::default(), &[(130, 30), (50, 20)]);
     script.connection.unassigned = 20;
     assert_eq!(script.opportunity(), [(1, 20)]);
-    // 50 segments take the fast path three and a half rounds, 175 ms.
+    // The fast path needs three and a half rounds for 50 segments, 175 ms.
     script.connection.unassigned = 50;
     let steps = script.opportunity();
     assert_eq!(steps[..3], [(0, 1), (0, 1), (0, 1)]);
-    // From 31 on it is done before 130 ms are over, and more than a round of the slow path is left.
+    // From 31 segments on it is done within 130 ms, and more than a round of the slow path is left.
     assert_eq!((steps.len(), script.connection.unassigned), (19, 31));
 }
 

@@ -15,25 +15,27 @@ const MILLI: u64 = 1_000_000;
 /// The windows of the two paths of the outlook, and their forward delays in milliseconds.
 const OUTLOOK: [(u32, u64); 2] = [(3, 50), (5, 100)];
 
-/// The model in which both tables of the outlook come out.
+/// The model that gives both tables of the outlook.
 ///
-/// The slides print neither windows nor rates for them. The first table fixes most of it: packets 1–3 on the fast path
-/// (50 ms) and 4–8 on the slow one (100 ms) are the windows, 3 and 5. Packet 9 arrives 40 ms before packet 8, 10 and 11
-/// follow at intervals of 10 ms, so a packet takes 10 ms to serialize, as on the 1.2 Mbit/s links of the slide before,
-/// and packet 9 leaves 50 ms after packet 1. So:
-/// * all twelve packets are there at time 0; the windows do not change;
+/// The slides print neither windows nor rates for the tables. The first table fixes most of them.
+/// Packets 1–3 on the fast path (50 ms) and 4–8 on the slow path (100 ms) are the windows, 3 and 5.
+/// Packet 9 arrives 40 ms before packet 8; packets 10 and 11 follow at intervals of 10 ms. So a
+/// packet takes 10 ms to serialize, as on the 1.2 Mbit/s links of the slide before, and packet 9
+/// leaves 50 ms after packet 1. This gives:
+/// * all twelve packets exist at time 0; the windows do not change;
 /// * each path sends a packet every 10 ms at most (1500 bytes at 1.2 Mbit/s);
-/// * a packet arrives 50 or 100 ms after it began to be sent, its serialization included, and its acknowledgement takes no
-///   time: the round-trip time is the forward delay;
-/// * the end-to-end delay counts from when the packet is sent, the reordering delay from its arrival;
-/// * what happens at one moment on both paths is known before the next decision.
+/// * a packet arrives 50 or 100 ms after the start of its transmission, serialization included, and
+///   its acknowledgement takes no time: the round-trip time is the forward delay;
+/// * the end-to-end delay counts from the sending of the packet, the reordering delay from its
+///   arrival;
+/// * all events of one moment on both paths are known before the next decision.
 struct Outlook<S> {
     scheduler: S,
     paths: Vec<Path>,
-    /// The numbers that wait in each path's queue, and, for those in flight, when they arrive.
+    /// The numbers in each path's queue, and the arrival times of the segments in flight.
     queues: [VecDeque<usize>; 2],
     flights: [VecDeque<u64>; 2],
-    /// When the serializer of each path is free.
+    /// The time at which the serializer of each path is free.
     free: [u64; 2],
     now: u64,
     next: usize,
@@ -44,7 +46,7 @@ struct Outlook<S> {
 impl<S: Scheduler> Outlook<S> {
     const PACKETS: usize = 12;
 
-    /// Delays of each packet in milliseconds: (reordering, end-to-end without it).
+    /// Delays of each packet in milliseconds: (reordering, end-to-end without reordering).
     fn run(scheduler: S) -> Vec<(u64, u64)> {
         let paths = OUTLOOK.iter().zip(0..).map(|(&(cwnd, delay), id)| Path {
             cwnd,
@@ -163,8 +165,8 @@ fn order(steps: &[(u8, u32)]) -> Vec<u8> {
     steps.iter().flat_map(|&(path, segments)| vec![path; segments as usize]).collect()
 }
 
-/// 1 Gbit/s and 20 ms beside 10 Mbit/s and 1.9 s: what the fast path delivers before the slow one's first segment arrives is
-/// one decision, and a segment of the slow path costs two.
+/// 1 Gbit/s and 20 ms beside 10 Mbit/s and 1.9 s. One decision covers all segments that the fast
+/// path delivers before the slow path's first one; a segment of the slow path costs two decisions.
 #[test]
 fn consecutive_segments_of_a_path_are_one_decision() {
     let mut script = script(65_536, &[(20, 1_700), (1_900, 1_600)]);
@@ -183,8 +185,8 @@ fn consecutive_segments_of_a_path_are_one_decision() {
     );
 }
 
-/// Delays 10 and 30 ms, round trips 20 and 60 ms, no rate known: the fast path's segments arrive at 10 and 30, 30 ms
-/// and so on, two at a time.
+/// Delays 10 and 30 ms, round trips 20 and 60 ms, no rate known. The fast path's segments arrive at
+/// 10 and 30, 30 ms and so on, two at a time.
 #[test]
 fn by_rounds_while_no_rate_is_known() {
     let mut script = script(64, &[(20, 2), (60, 1)]);
@@ -225,7 +227,8 @@ fn a_loss_recalls_everything_once() {
     assert_eq!(script.opportunity(), []);
 }
 
-/// A thousand acknowledgements that each find another loss of the same window cost two plans, not a thousand.
+/// A thousand acknowledgements that each report another loss of the same window cost two plans, not
+/// a thousand.
 #[test]
 fn the_losses_of_a_window_are_planned_for_twice() {
     let mut script = script(64, &[(20, 100), (100, 10)]);
@@ -233,7 +236,7 @@ fn the_losses_of_a_window_are_planned_for_twice() {
     assert!(script.paths[0].queued > 0, "there is something to take back");
     let mut recalls = 0;
     let mut plan = |script: &mut Script<IntelligentDeliveryDelay>, event| {
-        // What was lost or acknowledged is in flight no more: there is room, and so a plan.
+        // Lost and acknowledged segments have left the flight, so there is room for a plan.
         script.paths.iter_mut().for_each(|path| path.in_flight = path.cwnd - 1);
         script.tell(&event);
         recalls += script.opportunity().iter().filter(|&&(_, segments)| segments == 0).count();
@@ -249,7 +252,7 @@ fn the_losses_of_a_window_are_planned_for_twice() {
     assert!((1..=4).contains(&recalls), "{recalls} recalls of two queues");
 }
 
-/// A segment in flight that was sent long ago is acknowledged soon: the wait is not a whole round.
+/// A segment that was sent long ago is acknowledged soon: the wait is not a whole round.
 #[test]
 fn what_is_in_flight_ages() {
     let mut scheduler = IntelligentDeliveryDelay::new(64);

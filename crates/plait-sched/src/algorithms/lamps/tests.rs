@@ -83,7 +83,8 @@ fn smoothing_moves_part_of_the_way() {
     assert_eq!(lamps.interval(PathId(0)), Some(17 * SEGMENT));
 }
 
-/// One decision with so much new data, while segment 7 on path 1 is the oldest and 9 was sent there.
+/// One decision with this many unassigned segments. Segment 7 on path 1 is the oldest, and segment
+/// 9 was sent there.
 fn decide(lamps: &mut Lamps, paths: &[Path], unassigned: u64) -> Decision {
     let mut carried = PathSet::EMPTY;
     carried.insert(PathId(1));
@@ -103,7 +104,7 @@ fn a_redundant_path_copies_and_takes_nothing_new_while_another_works() {
         let event = Event::Sent { path: PathId(1), segment, retransmission: false };
         lamps.on_event(&event, &Connection::default(), &[]);
     }
-    // The other path is full; it would be later in any case.
+    // The other path is full; a segment would arrive later there in any case.
     let paths = [path(0, 20, 0), path(1, 200, 10)];
     let copy = |segment| Decision::Reinject { path: PathId(0), segment };
     assert_eq!(decide(&mut lamps, &paths, 5), copy(7));
@@ -118,7 +119,7 @@ fn where_all_paths_are_redundant_they_take_new_data() {
     let mut lamps = lossy(19);
     lost(&mut lamps, 1);
     let paths = [path(0, 20, 7), path(1, 200, 10)];
-    // Path 0 has nothing to copy that was sent, but the oldest.
+    // The oldest segment is the only sent segment that path 0 can copy.
     assert_eq!(decide(&mut lamps, &paths, 5), Decision::Reinject { path: PathId(0), segment: 7 });
     assert_eq!(decide(&mut lamps, &paths, 5), Decision::Assign { path: PathId(0), segments: 3 });
 }
@@ -131,7 +132,7 @@ fn a_redundant_path_goes_on_from_where_it_was() {
         lamps.on_event(&event, &Connection::default(), &[]);
     }
     let paths = [path(0, 20, 1), path(1, 200, 10)];
-    // The oldest is known to be sent, and with it what follows.
+    // The oldest segment and those after it are known to be sent.
     assert_eq!(decide(&mut lamps, &paths, 0), Decision::Reinject { path: PathId(0), segment: 9 });
     assert_eq!(decide(&mut lamps, &paths, 0), Decision::Reinject { path: PathId(0), segment: 10 });
     assert_eq!(decide(&mut lamps, &paths, 0), Decision::WAIT);

@@ -12,12 +12,12 @@ fn path(id: u8) -> Path {
 fn the_kernel_paces_a_window_and_a_fifth_per_round_trip_and_two_in_slow_start() {
     assert_eq!(pacing_rate(&path(0)), 120_000);
     assert_eq!(pacing_rate(&Path { ssthresh: u32::MAX, ..path(0) }), 200_000);
-    // Half of the threshold is where slow start ends for it.
+    // For the pacing rate, slow start ends at half of the threshold.
     assert_eq!(pacing_rate(&Path { ssthresh: 20, ..path(0) }), 120_000);
     assert_eq!(pacing_rate(&Path { ssthresh: 22, ..path(0) }), 200_000);
-    // More is outstanding than the window: after a loss.
+    // After a loss, more is outstanding than the window.
     assert_eq!(pacing_rate(&Path { in_flight: 12, lost: 3, ..path(0) }), 180_000);
-    // So are packets that were reported selectively.
+    // Selectively acknowledged packets are outstanding too.
     assert_eq!(pacing_rate(&Path { in_flight: 9, outstanding: Some(13), ..path(0) }), 156_000);
 }
 
@@ -33,16 +33,18 @@ fn extreme_facts_are_cut() {
 fn an_engine_may_tell_the_memory_of_a_path() {
     let path = Path { in_flight: 3, lost: 1, queued: 2, ..path(0) };
     assert_eq!(memory(&path), 6 * 1832);
-    // Short packets, and some that were reported selectively.
+    // Short packets, and some that were selectively acknowledged.
     assert_eq!(memory(&Path { memory: Some(9_000), ..path }), 9_000);
 }
 
 #[test]
 fn bursts_go_where_the_buffer_empties_first_until_that_is_full() {
-    // 300 and 120 kB/s. The first fragment, 33 segments of 1,832 bytes in memory, fills 2 * 10 * 2304 = 46,080 bytes.
+    // 300 and 120 kB/s. The first fragment, 33 segments of 1,832 bytes in memory, fills 2 * 10 *
+    // 2304 = 46,080 bytes.
     let mut script = Script::new(LinuxDefault::default(), &[(40, 10), (100, 10)]);
     assert_eq!(script.opportunity(), [(0, 33), (1, 33)]);
-    // Full is full, whatever the other one could take. There is room again for a fragment when less than 46,080 bytes are held.
+    // A full buffer stops all sending, although the other path could send. Another fragment fits
+    // when less than 46,080 bytes are held.
     script.acked(0, 7);
     assert_eq!(script.opportunity(), []);
     script.acked(0, 1);
@@ -51,17 +53,17 @@ fn bursts_go_where_the_buffer_empties_first_until_that_is_full() {
 
 #[test]
 fn kernels_of_distributions_have_a_larger_buffer_and_a_fixed_one_is_as_it_is() {
-    // 2 * 10 * 4352 = 87,040 bytes: two fragments, 65,456 bytes, end the burst, and hold 120,912.
+    // 2 * 10 * 4352 = 87,040 bytes: two fragments, 65,456 bytes, end the burst, and take 120,912.
     let mut script = Script::new(LinuxDefault::new(4352, 0), &[(40, 10)]);
     assert_eq!(script.opportunity(), [(0, 66)]);
     let mut script = Script::new(LinuxDefault::new(2304, 4096), &[(40, 10)]);
     assert_eq!(script.opportunity(), [(0, 33)]);
-    // A fast path at 4 MiB: 5000 in flight take more.
+    // A fast path at 4 MiB: 5000 segments in flight take more.
     let mut script = Script::new(LinuxDefault::default(), &[(40, 9000)]).in_flight(0, 5000);
     assert_eq!(script.opportunity(), []);
 }
 
-/// The next segment is this one, and offsets are not known.
+/// The facts with this next segment, without offsets.
 fn at(next_segment: u64) -> Connection {
     Connection { next_segment, ..Connection::default() }
 }
@@ -71,14 +73,16 @@ fn a_burst_is_whole_fragments() {
     // The kernel takes two fragments, 65,456 bytes, for a burst of 65,428.
     let most = u64::MAX;
     assert_eq!(fragments(&at(0), 1000, BURST, most), 66);
-    // Segment 66 begins 544 bytes into the third fragment: the burst still has that one and the next.
+    // Segment 66 begins 544 bytes into the third fragment: the burst still covers that one and the
+    // next.
     assert_eq!(fragments(&at(66), 1000, BURST, most), 65);
     // In the middle of a fragment: its remaining 17,728 bytes and two more fragments.
     assert_eq!(fragments(&at(15), 1000, BURST, most), 84);
-    // The engine says where the first fragment ends. One of 65,428 bytes would be enough for the burst; its rest is not.
+    // The engine reports the end of the first fragment. A fragment of 65,428 bytes would be enough
+    // for the burst; the rest of this one is not.
     let short = Connection { fragment_left: Some(11_000), ..at(40) };
     assert_eq!(fragments(&short, 1000, BURST, most), 77);
-    // A cut burst ends with a fragment, too, as does a full buffer.
+    // A shortened burst and a full buffer end with a fragment too.
     assert_eq!(fragments(&at(0), 1000, 10, most), 33);
     assert_eq!(fragments(&at(0), 1000, BURST, 10), 33);
     assert!(fragments(&at(u64::MAX), u64::from(u32::MAX), BURST, most) > 0);
@@ -91,7 +95,8 @@ fn the_buffer_does_not_shrink_with_the_window() {
     assert_eq!(script.opportunity(), [(0, 1)]);
     script.paths[0].cwnd = 10;
     script.connection.unassigned = 200;
-    // 460,800 bytes take it all, in bursts. The first one begins in the middle of a fragment, after which two are not enough for it.
+    // 460,800 bytes hold all segments, in bursts. The first burst begins in the middle of a
+    // fragment, so two more fragments are not enough for it.
     assert_eq!(script.opportunity(), [(0, 98), (0, 65), (0, 37)]);
 }
 
@@ -171,7 +176,7 @@ fn a_subflow_counts_from_the_answer_to_its_syn_and_is_another_one_then() {
     script.tell(&Event::PathUp { path: PathId(1) });
     let subflow = |script: &Script<LinuxDefault>| script.scheduler.subflows[1];
     assert_eq!((script.scheduler.count, subflow(&script).place, subflow(&script).waits), (2, 3, false));
-    // It is stale, then closed, and its SYN is answered again.
+    // The subflow becomes stale, then closes, and its SYN is answered again.
     script.scheduler.subflows[1].rate = 1;
     script.paths[1].state = PathState::PotentiallyFailed;
     script.tell(&Event::PathDown { path: PathId(1) });
@@ -201,7 +206,8 @@ fn the_buffer_grows_while_the_application_waits_and_the_window_is_not_filled() {
     assert_eq!(buffer(&script), 2 * 20 * 2304);
 }
 
-/// Full buffers of 46,080 bytes; an acknowledgement on path 0 then makes that one's 92,160 bytes.
+/// Full buffers of 46,080 bytes; an acknowledgement on path 0 then raises that path's buffer to
+/// 92,160 bytes.
 fn grown() -> Script<LinuxDefault> {
     let mut script = Script::new(LinuxDefault::default(), &[(40, 10), (50, 10)]);
     assert_eq!(script.opportunity(), [(0, 33), (1, 33)]);
@@ -215,7 +221,7 @@ fn grown() -> Script<LinuxDefault> {
 fn what_an_acknowledgement_frees_is_assigned_before_it_makes_the_buffer_larger() {
     let mut script = grown();
     assert_eq!(script.opportunity(), [], "60,456 of 46,080 bytes are held");
-    // Nor at the same time once more, but later.
+    // It waits again at the same time, but not later.
     let mut look = |now| script.scheduler.decide(now, &script.connection, &script.paths);
     assert_eq!(look(script.now), Decision::WAIT);
     assert!(matches!(look(script.now + Duration::from_millis(1)), Decision::Assign { .. }));

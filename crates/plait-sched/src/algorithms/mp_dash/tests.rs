@@ -11,7 +11,8 @@ fn at(milliseconds: u64) -> Time {
     Time::from_nanos(milliseconds * 1_000_000)
 }
 
-/// A cheap path that is full and of which a rate is expected, and a dear one with room for 5. Round trips are 100 ms, segments 1,000 bytes.
+/// A cheap path that is full and has a forecast rate, and an expensive path with room for 5
+/// segments. Round trips are 100 ms, segments 1,000 bytes.
 fn two(rate: i64) -> (MpDash, Vec<Path>) {
     let path = |id, cost, in_flight| Path {
         srtt: Duration::from_millis(100),
@@ -25,7 +26,7 @@ fn two(rate: i64) -> (MpDash, Vec<Path>) {
     (rule, std::vec![path(0, 0, 10), path(1, 7, 5)])
 }
 
-/// What is decided with so many segments left until a deadline in milliseconds.
+/// The decision with this many remaining segments until a deadline in milliseconds.
 fn decide(rule: &mut MpDash, paths: &[Path], now: u64, (left, deadline): (u64, Option<u64>)) -> Decision {
     let message = Message { segments_left: left, deadline: deadline.map(at), ..Message::default() };
     let connection =
@@ -39,11 +40,11 @@ const DEAR: Decision = Decision::Assign { path: PathId(1), segments: 1 };
 
 #[test]
 fn the_dear_path_helps_while_the_cheap_one_would_be_late() {
-    // 100,000 bytes a second, and a second: 100 segments.
+    // 100,000 bytes a second for a second: 100 segments.
     let (mut rule, paths) = two(100_000);
     assert_eq!(decide(&mut rule, &paths, 0, (101, Some(1_000))), DEAR);
     assert_eq!(decide(&mut rule, &paths, 0, (100, Some(1_000))), Decision::WAIT);
-    // 400 ms later 60 segments would do.
+    // 60 segments are left after 400 ms.
     assert_eq!(decide(&mut rule, &paths, 400, (60, Some(1_000))), Decision::WAIT);
     assert_eq!(decide(&mut rule, &paths, 400, (61, Some(1_000))), DEAR);
     assert_eq!(decide(&mut rule, &paths, 2_000, (1, Some(1_000))), DEAR, "it is late already");
@@ -53,7 +54,7 @@ fn the_dear_path_helps_while_the_cheap_one_would_be_late() {
 fn alpha_plans_with_less_than_the_time_there_is() {
     let (mut rule, paths) = two(100_000);
     rule.alpha = 500;
-    // Half of the second, and 100 ms less after these.
+    // Half of the second, and after 100 ms a tenth of a second less.
     assert_eq!(decide(&mut rule, &paths, 0, (50, Some(1_000))), Decision::WAIT);
     assert_eq!(decide(&mut rule, &paths, 100, (41, Some(1_000))), DEAR);
     assert_eq!(decide(&mut rule, &paths, 100, (40, Some(1_000))), Decision::WAIT);

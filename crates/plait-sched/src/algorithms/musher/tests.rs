@@ -8,7 +8,7 @@ fn at(millis: u64) -> Time {
     Time::ZERO + Duration::from_millis(millis)
 }
 
-/// One that watches, with a reference of 100 Mbit/s and 200 kB.
+/// A scheduler that watches, with a reference of 100 Mbit/s and 200 kB.
 fn watching() -> Musher {
     let mut musher = Musher::default();
     for interval in 1..=5 {
@@ -18,10 +18,11 @@ fn watching() -> Musher {
     musher
 }
 
-/// One that searches from 150 Mbit/s on, since the second 1.
+/// A scheduler that searches from 150 Mbit/s on, since second 1.
 fn searching() -> Musher {
     let mut musher = watching();
-    // 50, 100, 150 and 200 in sum: not more than 200 before the fifth, so that it takes nine.
+    // The sums are 50, 100, 150 and 200. They exceed 200 only from the fifth on, so nine intervals
+    // are needed.
     for interval in 6..=14 {
         assert_eq!(musher.share, 50, "interval {interval}");
         musher.judge(at(100 * interval), 150 * MBIT, 200_000);
@@ -35,7 +36,7 @@ fn throughput_that_stays_away_is_searched_for() {
     assert_eq!(searching().share, 55);
     let mut musher = watching();
     for interval in 6..=60 {
-        // It moves to and fro.
+        // The throughput oscillates.
         let rate = if interval % 2 == 0 { 200 } else { 0 };
         musher.judge(at(100 * interval), rate * MBIT, 200_000);
     }
@@ -95,7 +96,8 @@ fn a_share_keeps_its_bounds_and_searches_are_three_seconds_apart() {
 #[test]
 fn a_hundred_segments_are_divided_and_a_path_that_owes_is_waited_for() {
     let mut script = Script::new(Musher::new(70, MBIT, 0), &[(50, 50), (20, 60)]);
-    // 70 and 30; 20 of the first have no room, and nothing of the next hundred leaves before.
+    // 70 and 30 segments. 20 of the first path have no room, and no segment of the next hundred
+    // leaves before them.
     assert_eq!(script.opportunity(), [(0, 50), (1, 30)]);
     assert_eq!(script.opportunity(), []);
     script.acked(0, 30);

@@ -3,7 +3,8 @@ use super::*;
 use crate::view::PathId;
 use crate::{Duration, Event};
 
-/// T of the next segment in milliseconds, and how many segments have the same, on a path of 100 ms with a window of 10.
+/// T of the next segment in milliseconds, and the number of segments with the same T, on a path of
+/// 100 ms with a window of 10.
 fn place(reading: Reading, in_flight: u32, queued: u32, unassigned: u64) -> (i64, u64) {
     let path =
         Path { srtt: Duration::from_millis(100), cwnd: 10, in_flight, queued, ..Path::new(PathId(0), 1000) };
@@ -30,7 +31,7 @@ fn each_further_window_waits_a_round_trip_longer() {
         assert_eq!(place(Reading::Ceiling, 10, queued, 99).0, ceiling, "{queued} wait");
         assert_eq!(place(Reading::Floor, 10, queued, 99).0, floor, "{queued} wait");
     }
-    // Beyond the window, too, after it was halved.
+    // More than a window is in flight, after the window was halved.
     assert_eq!(place(Reading::Ceiling, 20, 0, 99), (150, 10));
     assert_eq!(place(Reading::Floor, 20, 0, 99), (150, 10));
 }

@@ -5,7 +5,7 @@ fn at(millis: u64) -> Time {
     Time::ZERO + Duration::from_millis(millis)
 }
 
-/// 20 ms and full, 100 ms with room.
+/// A full path of 20 ms, and a path of 100 ms with room.
 fn paths() -> [Path; 2] {
     let path = |id, srtt, cwnd, in_flight| Path {
         srtt: Duration::from_millis(srtt),
@@ -129,7 +129,7 @@ fn deployed_it_follows_what_is_better_with_a_probability() {
         assert!(peekaboo.answers.iter().all(Option::is_none), "it learns no more");
         sends
     };
-    // Four deviations of 30 and 46.
+    // Four standard deviations of 30 and 46.
     assert!(shares(Action::Send).abs_diff(9_000) < 120, "{}", shares(Action::Send));
     assert!(shares(Action::Wait).abs_diff(3_000) < 184, "{}", shares(Action::Wait));
 }

@@ -25,7 +25,7 @@ fn measured(raven: &mut Raven, samples: &[u64]) {
     raven.decide(Time::ZERO, &Connection::default(), &[]);
 }
 
-/// The set of such paths after so long, and which of them takes the segment.
+/// The set of these paths after this time, and the path that takes the segment.
 fn set(samples: &[u64], millis: u64) -> (u32, Option<u8>) {
     let mut raven = Raven::default();
     measured(&mut raven, samples);
@@ -71,7 +71,7 @@ fn the_newest_samples_count_most() {
     assert!((mean - 76_700.0 / 511.0 * 1e6).abs() < 1e-3, "{mean}");
 }
 
-/// The facts with so much new data and an oldest segment that nobody carries.
+/// The facts with this much new data, and an oldest segment that no path carries.
 fn connection(unassigned: u64, next_segment: u64, oldest: u64) -> Connection {
     let oldest_unacked = Some(Outstanding::new(oldest, PathId(0), PathSet::EMPTY));
     Connection { unassigned, next_segment, window_left: 100, oldest_unacked, ..Connection::default() }
@@ -94,7 +94,7 @@ fn copies_leave_when_their_paths_have_room_and_the_segment_is_missing() {
     }
     paths[0].in_flight = 10;
     assert_eq!(raven.decide(at(1), &connection(9, 9, 7), &paths), Decision::WAIT);
-    // There is room when the first of them was acknowledged.
+    // The acknowledgement of the first segment leaves room.
     paths[1].in_flight = 9;
     let copy = Decision::Reinject { path: PathId(1), segment: 8 };
     assert_eq!(raven.decide(at(2), &connection(0, 9, 8), &paths), copy);

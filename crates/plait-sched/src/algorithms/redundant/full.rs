@@ -1,23 +1,26 @@
 //! Every path carries every segment.
 //!
 //! # Rule
-//! For each path the number of the next segment to copy is kept. An open path, by ascending smoothed round-trip time,
-//! copies the next segment that some path has sent, from the oldest unacknowledged one on; a path that has copied
-//! everything takes new data. So the path that is ahead of the others sends first, and a slow path skips what was
-//! acknowledged meanwhile.
+//! For each path the number of the next segment to copy is kept. Open paths act by ascending
+//! smoothed round-trip time. A path copies the next segment that some path has sent, from the
+//! oldest unacknowledged one on. A path that has copied all of them takes new data. So the path
+//! ahead of the others sends first, and a slow path skips segments that were acknowledged
+//! meanwhile.
 //!
 //! # Departures
-//! * A segment is copied once per path. What is lost is sent again by the engine, whatever other copies there are.
-//! * While the oldest unacknowledged segment is not known (it is to be sent again), paths take new data and copy later.
-//! * A copy that turns out to be of no use (the segment arrived, or the path carries it) is not sent, but decided.
-//! * A copy is the segment as the first path cut it. Small writes that wait for a path are not
-//!   merged there. Linux merges waiting data on each subflow (`mptcp_sendmsg_frag`).
+//! * A segment is copied once per path. The engine retransmits lost segments, even if other copies
+//!   exist.
+//! * While the oldest unacknowledged segment is not known (it waits for retransmission), paths take
+//!   new data and copy later.
+//! * A useless copy (the segment arrived, or the path carries it) is decided, but not sent.
+//! * A copy has the boundaries of the first transmission. Small writes that wait for a path are not
+//!   merged there, while Linux merges waiting data on each subflow (`mptcp_sendmsg_frag`).
 
 use super::super::clip;
 use crate::decision::{Decision, Event};
 use crate::view::{Connection, MAX_PATHS, Path, usable};
 
-/// What each path has carried.
+/// The segments that each path has carried.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Full {
     /// The next segment that a path has to copy.
@@ -26,24 +29,24 @@ pub(in super::super) struct Full {
 }
 
 impl Full {
-    /// Nothing has been sent.
+    /// The state before anything was sent.
     pub(in super::super) const NEW: Self = Self { next: [0; MAX_PATHS], sent: SentSegments::NOTHING };
 
-    /// Whatever the oldest unacknowledged segment tells, to be known before a copy is looked for.
+    /// Reads the oldest unacknowledged segment; called before a copy is looked for.
     pub(in super::super) fn look(&mut self, connection: &Connection) {
         if let Some(oldest) = connection.oldest_unacked {
             self.sent.is_below(oldest.segment + 1);
         }
     }
 
-    /// `path` goes on with `segment`, unless it is further.
+    /// Moves the position of `path` to `segment`, unless it is beyond that already.
     pub(in super::super) fn skip_to(&mut self, path: crate::view::PathId, segment: u64) {
         if let Some(next) = self.next.get_mut(path.index()) {
             *next = segment.max(*next);
         }
     }
 
-    /// The next segment that `path` has to copy, if it has not copied everything.
+    /// Returns the next segment that `path` has to copy, if any.
     pub(in super::super) fn copy(&mut self, connection: &Connection, path: &Path) -> Option<u64> {
         let oldest = connection.oldest_unacked?;
         let next = &mut self.next[path.id.index()];
@@ -61,12 +64,13 @@ impl Full {
         if let Some(oldest) = connection.oldest_unacked {
             self.sent.is_below(oldest.segment + 1);
         }
-        // A bit per path that has neither something to copy nor new data.
+        // A bit per path that has neither a segment to copy nor new data.
         let mut done = 0_u32;
         loop {
             let open =
                 usable(paths).take(MAX_PATHS).filter(|path| path.is_open() && done >> path.id.0 & 1 == 0);
-            // `min_by_key` keeps the first of equals; zero, the time of an unmeasured path, is the smallest.
+            // `min_by_key` keeps the first of equals; zero, the time of an unmeasured path, is the
+            // smallest.
             let Some(path) = open.min_by_key(|path| path.srtt) else { return Decision::WAIT };
             if let Some(segment) = self.copy(connection, path) {
                 return Decision::Reinject { path: path.id, segment };
@@ -91,14 +95,14 @@ impl Full {
     }
 }
 
-/// Which segments have been sent: all below a number, and some of those that follow it.
+/// The segments that have been sent: all below a number, and some of the following ones.
 ///
-/// Segments are not sent in order: one that waits in the queue of a path may be overtaken on another.
+/// Segments are not sent in order: a segment in one path queue may be overtaken on another path.
 #[derive(Clone, Debug)]
 struct SentSegments {
-    /// All below this.
+    /// All segments below this number.
     up_to: u64,
-    /// A bit per segment from there on.
+    /// A bit for each following segment.
     beyond: [u64; Self::WORDS],
 }
 
@@ -112,7 +116,8 @@ impl SentSegments {
         ((segment / 64) as usize % Self::WORDS, 1 << (segment % 64))
     }
 
-    /// One further ahead than there are bits is forgotten, until it is the oldest that is not acknowledged.
+    /// Adds a segment. A segment beyond the bits is forgotten, until it is the oldest
+    /// unacknowledged one.
     fn insert(&mut self, segment: u64) {
         if segment >= self.up_to && segment - self.up_to < Self::BITS {
             let (word, bit) = Self::place(segment);
@@ -121,7 +126,7 @@ impl SentSegments {
         }
     }
 
-    /// All segments below `segment` have been sent.
+    /// Records that all segments below `segment` have been sent.
     fn is_below(&mut self, segment: u64) {
         if segment <= self.up_to {
             return;

@@ -1,4 +1,4 @@
-//! Lowest RTT, and copies of what is in flight while there is nothing new.
+//! Lowest RTT, with copies of segments in flight while there is no new data.
 
 use super::super::clip;
 use super::super::opportunity::Opportunity;
@@ -7,16 +7,16 @@ use crate::decision::{Decision, Event};
 use crate::time::Time;
 use crate::view::{Connection, MAX_PATHS, Path};
 
-/// Which copies were decided at this moment: what does not leave is not decided again.
+/// The copies decided at this moment. A copy that does not leave is not decided again.
 #[derive(Clone, Debug)]
 pub(super) struct WhenIdle {
     opportunity: Opportunity,
-    /// The last segment that each path was to copy.
+    /// The last segment that each path had to copy.
     copied: [Option<u64>; MAX_PATHS],
 }
 
 impl WhenIdle {
-    /// No copy was decided.
+    /// Creates the state without copies.
     pub(super) const fn new() -> Self {
         Self { opportunity: Opportunity::NEW, copied: [None; MAX_PATHS] }
     }

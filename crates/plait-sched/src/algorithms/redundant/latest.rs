@@ -1,4 +1,4 @@
-//! Copies of the segment that was sent last: on all paths that are open, or on those that were not used for long.
+//! Copies of the last assigned segment: on all open paths, or on those that were not used for long.
 
 use super::super::clip;
 use super::super::opportunity::Opportunity;
@@ -7,27 +7,27 @@ use crate::decision::{Decision, Event};
 use crate::time::Time;
 use crate::view::{Connection, MAX_PATHS, Path, PathSet};
 
-/// Which copies are still to be decided, and when paths were used.
+/// The copies still to be decided, and the times of the paths' last use.
 #[derive(Clone, Debug)]
 pub(super) struct Latest {
-    /// After how many of its round-trip times without use a path gets a copy; `None`: always.
+    /// A path gets a copy after this many of its round-trip times without use; `None`: always.
     probe_after: Option<u32>,
     opportunity: Opportunity,
     /// The segment that was assigned last, and whether it has left.
     segment: u64,
     has_left: bool,
-    /// The paths that are to carry it too, at this moment.
+    /// The paths that also have to carry it, at this moment.
     copies: PathSet,
-    /// The paths on which something was sent since the last decision.
+    /// The paths on which a segment was sent since the last decision.
     used: PathSet,
-    /// When each path was used last, in nanoseconds; `NEVER`.
+    /// The time of each path's last use, in nanoseconds; `NEVER` if there was none.
     last_used: [u64; MAX_PATHS],
 }
 
 const NEVER: u64 = u64::MAX;
 
 impl Latest {
-    /// Nothing was sent.
+    /// Creates the state before anything was sent.
     pub(super) const fn new(probe_after: Option<u32>) -> Self {
         Self {
             probe_after,
@@ -50,12 +50,13 @@ impl Latest {
         let open = open(paths);
         self.copies = PathSet(self.copies.0 & open.0);
         if self.copies != PathSet::EMPTY && !self.has_left {
-            // What was never sent cannot be copied: an engine that sends when it has been told to wait asks again then, at the same moment.
+            // An unsent segment cannot be copied. An engine that sends after a `Wait` asks again
+            // then, at the same moment.
             return Decision::WAIT;
         }
         if let Some(path) = fastest(self.copies, paths) {
             self.copies.remove(path.id);
-            // An engine may ask for more before it sends this one.
+            // The engine may ask for more before it sends this copy.
             self.last_used[path.id.index()] = now.as_nanos();
             return Decision::Reinject { path: path.id, segment: self.segment };
         }
@@ -71,7 +72,7 @@ impl Latest {
         Decision::Assign { path: path.id, segments }
     }
 
-    /// True if the path is to carry a copy of what is assigned to another one.
+    /// True if the path has to carry a copy of a segment assigned to another path.
     fn is_wanted(&self, now: Time, path: &Path) -> bool {
         let Some(probe_after) = self.probe_after else { return true };
         let last = self.last_used[path.id.index()];
@@ -86,7 +87,7 @@ impl Latest {
             self.used.insert(path);
             if segment == self.segment {
                 self.has_left = true;
-                // An option may have copied it meanwhile.
+                // An option may have copied the segment meanwhile.
                 self.copies.remove(path);
             }
         }

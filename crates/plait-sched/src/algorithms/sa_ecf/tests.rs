@@ -7,14 +7,14 @@ use super::*;
 use crate::view::{Message, PathId};
 use crate::{Duration, Event};
 
-/// What was decided: the path that took a segment of a stream.
+/// A decision: the path that took a segment of a stream.
 type Step = (u8, u32);
 
-/// Streams with so many segments each, over paths given as (srtt, window, in flight).
+/// Streams with these numbers of segments, over paths given as (srtt, window, in flight).
 struct Streams {
     scheduler: SaEcf,
     paths: Vec<Path>,
-    /// Number and segments left, in their order.
+    /// Stream numbers and remaining segments, in their order.
     waiting: VecDeque<(u32, u64)>,
 }
 
@@ -59,8 +59,9 @@ impl Streams {
     }
 }
 
-/// The vectors of ECF: round trips of 50 and 130 ms, windows of 20 and 30, the fast path full. With them a stream of k segments
-/// waits if 50 (1 + k/20) < 130, that is up to k = 31, and 130 · max(k, 30) > 100 · 30, which is always so.
+/// The vectors of ECF: round trips of 50 and 130 ms, windows of 20 and 30, the fast path full. A
+/// stream of k segments waits if 50 (1 + k/20) < 130, which means up to k = 31, and if 130 · max(k,
+/// 30) > 100 · 30, which is always true.
 const FULL: [(u64, u32, u32); 2] = [(50, 20, 20), (130, 30, 0)];
 
 #[test]
@@ -88,12 +89,13 @@ fn when_all_streams_wait_the_path_is_left_alone_and_their_order_kept() {
 
 #[test]
 fn patience_is_the_streams_own() {
-    // With 40 segments a stream does not begin to wait; one that waited with 31 goes on to, until 50 (1 + k/20) >= 162.5, k = 45.
+    // With 40 segments a stream does not begin to wait. A stream that waited with 31 goes on to,
+    // until 50 (1 + k/20) >= 162.5, k = 45.
     let mut streams = Streams::new(FULL, &[31, 40]);
     assert_eq!(streams.opportunity().first(), Some(&(1, 1)));
     let waiting = |streams: &mut Streams, left| {
         streams.waiting = VecDeque::from([(0, left)]);
-        // Room for one.
+        // Room for one segment.
         streams.paths[1].in_flight = 29;
         streams.opportunity().is_empty()
     };
@@ -112,11 +114,11 @@ fn the_fast_path_serves_streams_in_turn() {
 
 #[test]
 fn a_message_that_ends_on_the_slow_path_leaves_the_others_in_order() {
-    // Nothing is worth waiting for: the slow path is hardly slower.
+    // No stream has a reason to wait: the slow path is hardly slower.
     let mut streams = Streams::new([(50, 20, 20), (60, 30, 29)], &[1, 5, 5]);
     assert_eq!(streams.opportunity(), [(1, 0)]);
     assert_eq!(streams.order(), [1, 2]);
-    // The first waits; the second ends.
+    // The first stream waits; the second ends.
     let mut streams = Streams::new([(50, 20, 20), (130, 30, 29)], &[5, 40, 5]);
     streams.scheduler.waiting.set(0, true);
     streams.waiting[1].1 = 46;

@@ -11,7 +11,7 @@ fn oldest(script: &mut Script<Stms>, segment: u64) {
 
 #[test]
 fn the_gap_begins_with_what_the_fast_path_sends_meanwhile() {
-    // 40 ms longer there, and 10 segments in 20 ms.
+    // The slow path needs 40 ms longer, and the fast path sends 10 segments in 20 ms.
     let script = Script::new(Stms::default(), &[(20, 10), (100, 10)]);
     assert_eq!(first(&script.paths[0], &script.paths[1]), 20 * SEGMENT);
     assert_eq!(first(&script.paths[1], &script.paths[0]), 0);
@@ -20,7 +20,7 @@ fn the_gap_begins_with_what_the_fast_path_sends_meanwhile() {
 #[test]
 fn a_slow_path_gets_a_segment_when_the_gap_waits_for_the_fast_one() {
     let mut script = Script::new(Stms::default(), &[(20, 10), (100, 3)]);
-    // 10 leave, 20 wait, and behind these three go on the slow path.
+    // 10 segments leave, 20 wait, and the next three go on the slow path.
     assert_eq!(script.opportunity(), [(0, 10), (0, 20), (1, 1), (1, 1), (1, 1)]);
     script.acked(0, 4);
     assert_eq!(script.opportunity(), [], "the four came from what waited, and the slow path is full");

@@ -2,7 +2,8 @@ use super::super::script::Script;
 use super::*;
 use crate::Event;
 
-/// Half round trips until the n-th segment that waits arrives, with a window of 10 and room for 5 in it.
+/// Half round trips until the n-th queued segment arrives, with a window of 10 and room for 5 in
+/// it.
 fn halves(ssthresh: u32, waiting: u64) -> u64 {
     let path = Path { cwnd: 10, in_flight: 5, ssthresh, ..Path::new(PathId(0), 1000) };
     let mut rounds = Rounds::begin(&path);
@@ -18,15 +19,15 @@ fn a_window_doubles_per_round_trip_in_slow_start() {
 
 #[test]
 fn it_stops_doubling_at_its_threshold_and_grows_by_one() {
-    // 5 of the window of 10, then 16, 17, 18.
+    // 5 segments fit the window of 10, then 16, 17, 18.
     let expected = [(5, 1), (6, 3), (21, 3), (22, 5), (38, 5), (39, 7), (56, 7), (57, 9)];
     expected.iter().for_each(|&(n, rounds)| assert_eq!(halves(16, n), rounds, "{n}"));
-    // 5, then 11, 12.
+    // 5 segments, then 11, 12.
     let expected = [(5, 1), (6, 3), (16, 3), (17, 5), (28, 5), (29, 7)];
     expected.iter().for_each(|&(n, rounds)| assert_eq!(halves(10, n), rounds, "{n}"));
 }
 
-/// Paths of these latest round trips in milliseconds and windows, in congestion avoidance.
+/// Paths with these latest round trips in milliseconds and windows, in congestion avoidance.
 fn script(paths: &[(u64, u32)]) -> Script<Sttf> {
     let mut script = Script::new(Sttf::default(), paths);
     script.paths.iter_mut().for_each(|path| path.latest_rtt = path.srtt);
@@ -37,7 +38,7 @@ fn script(paths: &[(u64, u32)]) -> Script<Sttf> {
 fn a_long_path_is_used_once_what_waits_takes_longer() {
     let mut script = script(&[(20, 10), (100, 10)]);
     script.connection.unassigned = 40;
-    // 10 ms, 30 ms for 11 more, then 50 ms on both: the first of equals.
+    // 10 ms, 30 ms for 11 more, then 50 ms on both: the first of the equals takes it.
     assert_eq!(script.opportunity(), [(0, 10), (0, 11), (0, 12), (1, 7)]);
 }
 
@@ -46,10 +47,11 @@ fn what_waits_is_planned_anew_when_it_would_wait_elsewhere() {
     let mut script = script(&[(20, 10), (100, 10)]);
     script.connection.unassigned = 30;
     assert_eq!(script.opportunity(), [(0, 10), (0, 11), (0, 9)]);
-    // The round trip has grown: 225 ms for what waits, where the other brings ten in 50 and eleven more in 150.
+    // The round trip has grown: queued segments need 225 ms, while the other path delivers ten in
+    // 50 ms and eleven more in 150 ms.
     script.paths[0].latest_rtt = Duration::from_millis(150);
     assert_eq!(script.opportunity(), [(0, 0), (1, 10), (1, 10)]);
-    // Nothing changed: nothing is taken back.
+    // Without a change no queue is recalled.
     assert_eq!(script.opportunity(), []);
 }
 
@@ -62,7 +64,8 @@ fn a_segment_more_or_less_changes_no_plan() {
     script.paths[1].in_flight = 9;
     script.paths[0].queued = 24;
     script.paths[1].queued = 0;
-    // One would be planned for the second path that waits for the first one: that is no other plan.
+    // One segment queued on the first path would move to the second: that difference is too small
+    // for a new plan.
     assert_eq!(script.opportunity(), [(1, 1)]);
 }
 
@@ -71,7 +74,7 @@ fn paths_that_are_alike_are_scheduled_by_lowest_rtt() {
     let mut alike = script(&[(20, 10), (21, 10)]);
     alike.connection.unassigned = 40;
     assert_eq!(alike.opportunity(), [(0, 10), (1, 10)], "nothing ahead");
-    // What they are later does not count.
+    // Later round trips do not count.
     alike.paths[1].latest_rtt = Duration::from_millis(500);
     assert_eq!(alike.opportunity(), []);
     let mut different = script(&[(20, 10), (22, 10)]);

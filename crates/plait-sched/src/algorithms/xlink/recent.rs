@@ -1,15 +1,15 @@
-//! A set of segments near the oldest that is in flight.
+//! A set of segments near the oldest one in flight.
 
-/// As many segments as it covers.
+/// Number of segments that the set covers.
 const COVERED: u64 = 2048;
 const WORDS: usize = (COVERED / 64) as usize;
 
-/// Segments from the oldest in flight on; a ring of bits.
+/// Segments from the oldest in flight on, as a ring of bits.
 #[derive(Clone, Debug)]
 pub(super) struct Recent {
-    /// Nothing below it is in the set.
+    /// No segment below this number is in the set.
     from: u64,
-    /// One beyond the largest segment that was ever put in.
+    /// One more than the largest segment that was ever inserted.
     end: u64,
     bits: [u64; WORDS],
 }
@@ -22,7 +22,7 @@ impl Recent {
         segment.saturating_sub(oldest) < COVERED
     }
 
-    /// Forgets what is below `oldest`.
+    /// Removes all segments below `oldest`.
     pub(super) fn forget_below(&mut self, oldest: u64) {
         if oldest < self.end {
             for segment in self.from..oldest {
@@ -38,7 +38,7 @@ impl Recent {
         self.from = self.from.max(oldest);
     }
 
-    /// Puts `segment` in, if it is covered.
+    /// Inserts `segment` if it is covered.
     pub(super) fn insert(&mut self, segment: u64) {
         if segment >= self.from && Self::covers(self.from, segment) {
             let (word, bit) = place(segment);

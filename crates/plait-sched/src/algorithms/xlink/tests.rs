@@ -1,7 +1,7 @@
 use super::*;
 use crate::view::{Outstanding, PathId};
 
-/// Paths of 20, 100 and 50 ms with room for two segments each, which lack these.
+/// Paths of 20, 100 and 50 ms with room for two segments each, which lack the given segments.
 fn paths(uncarried: [Option<u64>; 3]) -> [Path; 3] {
     let path = |id: usize| Path {
         srtt: Duration::from_millis([20, 100, 50][id]),
@@ -13,7 +13,7 @@ fn paths(uncarried: [Option<u64>; 3]) -> [Path; 3] {
     [0, 1, 2].map(path)
 }
 
-/// Nothing new, and what is in flight begins with `oldest`.
+/// The facts without new data; `oldest` is the oldest segment in flight.
 fn in_flight(oldest: u64) -> Connection {
     let oldest_unacked = Some(Outstanding::new(oldest, PathId(1), crate::PathSet::EMPTY));
     Connection { oldest_unacked, next_segment: 100, window_left: 100, ..Connection::default() }

@@ -6,7 +6,7 @@ use plait_sched::{
     Builtin, Connection, Decision, Domain, MAX_PATHS, Path, PathId, SCHEDULERS, Scheduler, Time, Value,
 };
 
-/// Every value of every choice and truth parameter, one at a time.
+/// Every value of every choice and boolean parameter, one at a time.
 fn variants(info: &'static plait_sched::SchedulerInfo) -> Vec<Vec<(&'static str, Value<'static>)>> {
     let mut variants = vec![vec![]];
     for parameter in info.parameters {
@@ -93,8 +93,8 @@ fn the_longest_list_of_paths_is_no_problem() {
     }
 }
 
-/// Hundreds of thousands of segments and windows of thousands: what costs a decision per segment ends, in few enough decisions at one
-/// moment, and delivers all.
+/// Hundreds of thousands of segments and windows of thousands. A scheduler that decides once per
+/// segment must end within few enough decisions at one moment, and deliver all data.
 fn check_many(name: &str) {
     let mut make = || Box::new(Builtin::new(name, &[]).unwrap()) as Box<dyn Scheduler>;
     let options = Options { cases: 1, segments: 100_000, ..Options::default() };

@@ -1,4 +1,4 @@
-//! Every built-in scheduler keeps the rules, and for every rule there is a scheduler that is caught breaking it.
+//! Every built-in scheduler keeps the rules, and each rule detects a scheduler that breaks it.
 
 mod built_in;
 
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use plait_sched::conformance::{Failure, Options, Report, Rule, check};
 use plait_sched::{Capabilities, Connection, Decision, Event, Path, PathId, Scheduler, Time, usable};
 
-/// Counts the allocations of each thread, so that tests which run side by side do not disturb each other.
+/// Counts the allocations of each thread, so that tests in parallel do not disturb each other.
 struct Counting;
 
 thread_local! {
@@ -53,7 +53,7 @@ impl<F: FnMut(Time, &Connection, &[Path]) -> Decision> Scheduler for With<F> {
     }
 }
 
-/// What a decent scheduler would do; the broken ones differ in one point.
+/// The decision of a correct scheduler; the broken ones differ in one point.
 fn decent(connection: &Connection, paths: &[Path]) -> Decision {
     match usable(paths).find(|path| path.is_open()) {
         Some(path) if connection.sendable() > 0 => Decision::Assign { path: path.id, segments: 1 },
@@ -67,7 +67,7 @@ where
 {
     let failure = run("broken", || With(needs, make())).expect_err("it breaks a rule");
     assert_eq!(failure.rule, rule, "{failure}");
-    // The failure can be repeated from what it says.
+    // The seed in the failure repeats it.
     let count = || ALLOCATIONS.with(Cell::get);
     let options = Options { allocations: Some(&count), cases: 1, seed: failure.seed, ..Options::default() };
     let again = check("broken", &mut || Box::new(With(needs, make())), options).expect_err("again");
@@ -236,7 +236,7 @@ fn assigning_and_recalling_for_ever_is_caught() {
     assert_breaks(Rule::Ends, Capabilities::ALL, || {
         |_, connection: &Connection, paths: &[Path]| match paths.iter().find(|path| path.queued > 0) {
             Some(path) => Decision::Recall { path: path.id },
-            // Some is left, so that it is asked again.
+            // Some segments are left, so that it is asked again.
             None => usable(paths).next().map_or(Decision::WAIT, |path| {
                 let segments = (connection.unassigned as u32 / 2).max(1);
                 Decision::Assign { path: path.id, segments }
@@ -278,7 +278,7 @@ fn putting_off_for_ever_is_caught() {
 #[test]
 fn chance_is_caught() {
     static CALLS: AtomicU64 = AtomicU64::new(0);
-    // Not `assert_breaks`: what it does cannot be repeated.
+    // Not `assert_breaks`: a random failure cannot be repeated.
     let failure = run("chance", || {
         With(Capabilities::NONE, |_, connection: &Connection, paths: &[Path]| {
             match CALLS.fetch_add(1, Ordering::Relaxed) % 3 {
@@ -330,7 +330,7 @@ fn an_allocation_is_caught() {
     });
 }
 
-/// Says that it waits without room.
+/// A scheduler that promises to wait without room.
 struct Resting<F>(Capabilities, F);
 
 impl<F: FnMut(&Connection, &[Path]) -> Decision> Scheduler for Resting<F> {
@@ -402,7 +402,7 @@ fn a_panic_is_caught_and_named() {
     let _ = std::panic::take_hook();
 }
 
-/// Puts everything into the first usable path's queue, a segment at a time.
+/// Assigns all segments to the first usable path, one at a time.
 struct OneByOne;
 
 impl Scheduler for OneByOne {

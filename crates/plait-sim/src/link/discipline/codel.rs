@@ -1,15 +1,18 @@
-//! CoDel: controlled delay (RFC 8289), as Linux 6.12 does it (`include/net/codel_impl.h`, `net/sched/sch_codel.c`).
+//! CoDel: controlled delay (RFC 8289), as in Linux 6.12 (`include/net/codel_impl.h`,
+//! `net/sched/sch_codel.c`).
 //!
-//! A queue is good as long as it drains now and then. When every packet of an `interval` waited longer than the `target`, one
-//! is dropped, and while that goes on the next ones at intervals that shrink with the square root of their number, which
-//! makes the rate of a TCP flow fall evenly. A packet whose sender understands marks is marked instead if `ecn` says so.
+//! A queue is good if it drains now and then. If every packet of an `interval` waits longer than
+//! `target`, CoDel drops one packet. While this persists, the intervals between drops shrink with
+//! the square root of the number of drops: the rate of a TCP flow then falls evenly. With `ecn`, it
+//! marks packets of senders that understand marks, instead of dropping them.
 //!
-//! Where Linux and the RFC's pseudo-code differ it is Linux' way: 1/√count is a fixed-point number of 16 bits that one step of
-//! Newton's method brings nearer at each drop; what counts as a queue of one packet is less than the largest packet of the device
-//! with its Ethernet header; a dropping state that begins within 16 intervals of the last one's end goes on with the number
-//! of drops that the last one added.
+//! This follows Linux where Linux and the RFC's pseudo-code differ. 1/√count is a fixed-point
+//! number of 16 bits, which each drop improves by one step of Newton's method. A backlog of at most
+//! the device's largest packet with its Ethernet header counts as no queue. A dropping state that
+//! begins less than 16 intervals after the last state's `drop_next` starts with the number of drops
+//! that the last state added, if it is more than one.
 //!
-//! One thing departs: time is counted in nanoseconds, in Linux in units of 1024 ns.
+//! One departure: time is in nanoseconds here, and in units of 1024 ns in Linux.
 
 use plait_sched::Time;
 use plait_transport::ring::Ring;
@@ -43,7 +46,7 @@ pub(super) const INTERVAL: Parameter = Parameter {
     range: (1, LONGEST),
     doc: "For how long they wait longer before one is dropped; about the longest usual round-trip time.",
 };
-/// Whether packets are marked instead of dropped.
+/// The parameter `ecn`: packets are marked instead of dropped.
 pub(super) const fn ecn(default: bool) -> Parameter {
     Parameter {
         key: "ecn",
@@ -57,10 +60,10 @@ pub(super) const fn ecn(default: bool) -> Parameter {
 /// The settings of the control law.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Law {
-    /// Nanoseconds, as is all time here.
+    /// Nanoseconds, like all times here.
     target: u64,
     interval: u64,
-    /// Fewer bytes than that are no queue.
+    /// A backlog of at most this many bytes is no queue.
     mtu: u64,
     ecn: bool,
 }
@@ -81,27 +84,28 @@ impl Law {
     }
 }
 
-/// Where the control law takes its packets from (`dequeue_func`).
+/// The source of packets for the control law (`dequeue_func`).
 pub(super) trait Source<P> {
-    /// The head of the queue, no longer in it.
+    /// Removes the head of the queue.
     fn take(&mut self) -> Option<Waiting<P>>;
-    /// Bytes that wait in the whole discipline.
+    /// Waiting bytes of the whole discipline.
     fn backlog(&self) -> u64;
 }
 
-/// What the control law remembers of a queue (`struct codel_vars`).
+/// The state of the control law for a queue (`struct codel_vars`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Control {
-    /// Drops of this dropping state.
+    /// Drops and marks of this dropping state.
     pub(super) count: u32,
-    /// With how many it began.
+    /// The value of `count` at the start of the dropping state.
     last_count: u32,
     dropping: bool,
     /// 1/√count, in units of 2⁻¹⁶.
     inverse_root: u16,
-    /// When packets will have waited too long for an interval; 0 while they do not.
+    /// The time at which packets will have waited too long for an interval; 0 while they do not
+    /// wait too long.
     first_above: u64,
-    /// When the next one is dropped, or the last one was to be.
+    /// The time of the next drop, or the time at which the last dropping state would have had it.
     drop_next: u64,
 }
 
@@ -110,7 +114,7 @@ impl Control {
     fn newton_step(&mut self) {
         let inverse = u64::from(self.inverse_root) << 16;
         let square = (inverse * inverse) >> 32;
-        // Wraps where count · x² is more than 3, as it does in Linux after a full queue has raised the count.
+        // Wraps if count · x² is more than 3, as in Linux after a full queue has raised the count.
         let value = (3_u64 << 32).wrapping_sub(u64::from(self.count).wrapping_mul(square));
         let value = (value >> 2).wrapping_mul(inverse) >> (32 - 2 + 1);
         self.inverse_root = ((value as u32) >> 16) as u16;
@@ -133,7 +137,7 @@ impl Control {
         now > self.first_above
     }
 
-    /// `codel_dequeue`: the next packet of `source` that is not dropped.
+    /// `codel_dequeue`: returns the next packet of `source` that is not dropped.
     pub(super) fn dequeue<P: Payload>(
         &mut self,
         law: &Law,
@@ -152,7 +156,7 @@ impl Control {
             if !drop {
                 self.dropping = false;
             }
-            // Where the queue is long, several drops may be due.
+            // In a long queue, several drops may be due.
             while self.dropping && now >= self.drop_next {
                 self.count = self.count.wrapping_add(1);
                 self.newton_step();
@@ -178,7 +182,8 @@ impl Control {
         if !(law.ecn && ledger.mark(leaving.as_mut()?)) {
             ledger.drop(packet);
             leaving = source.take();
-            // Whether that one waited too long, too, is for the next time; that it did not is remembered.
+            // The result is not used: if this packet waited too long, too, the next call will see
+            // it. The call resets `first_above` if the packet did not.
             self.should_drop(leaving.as_ref(), law, source.backlog(), now);
         }
         self.dropping = true;

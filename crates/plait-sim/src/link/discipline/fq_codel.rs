@@ -1,13 +1,16 @@
-//! FQ-CoDel: a queue per flow, each under CoDel's control law (RFC 8290), as Linux 6.12 does it (`net/sched/sch_fq_codel.c`).
+//! FQ-CoDel: a queue per flow, each under CoDel's control law (RFC 8290), as in Linux 6.12
+//! (`net/sched/sch_fq_codel.c`).
 //!
-//! A packet's flow is hashed to one of `flows` queues. Queues take turns, `quantum` bytes each; one that was empty goes before
-//! those that are always filled, so that flows that send little hardly wait. Where more waits than may, up to `drop_batch`
-//! packets leave the head of the longest queue, half of its bytes at most.
+//! A packet's flow is hashed to one of `flows` queues. Queues take turns of `quantum` bytes. A
+//! queue that was empty has precedence over queues that never drain, so that flows with little data
+//! hardly wait. If too much data waits, up to `drop_batch` packets are dropped at the head of the
+//! longest queue, until half of its bytes are gone.
 //!
-//! What departs: time as in CoDel. `memory_limit` counts bytes on the wire; in Linux what packets take in memory, which is more. The hash is
-//! not Linux' (SipHash of addresses and ports with a key of the machine's): as there, what shares a queue is chance, and follows from the
-//! scenario's seed. A TCP flow keeps its queue, as at every router that hashes headers; in a host's own FQ-CoDel Linux' sockets draw another
-//! after a timeout (`sk_rethink_txhash`).
+//! Departures from Linux: Time is as in CoDel. `memory_limit` counts bytes on the wire; in Linux it
+//! counts the packets' memory, which is more. The hash is not SipHash of addresses and ports with a
+//! key of the machine. As in Linux, chance decides which flows share a queue; here it follows from
+//! the scenario's seed. A TCP flow keeps its queue, as at every router that hashes headers. In a
+//! host's own FQ-CoDel, Linux' sockets draw another queue after a timeout (`sk_rethink_txhash`).
 
 use plait_sched::Time;
 
@@ -41,7 +44,7 @@ pub(super) const INFO: Info = Info {
             key: "memory_limit",
             unit: Unit::Bytes,
             default: Preset::Number(32 << 20),
-            // The largest packet that there is, or nothing would ever be sent.
+            // At least the largest possible packet: otherwise nothing could be sent.
             range: (1 << 16, 1_000_000_000_000_000),
             doc: "How many bytes may wait, whatever the queue's limit; 65,536 at least.",
         },
@@ -56,10 +59,10 @@ pub(super) const INFO: Info = Info {
     ],
 };
 
-/// No packet, no flow.
+/// No packet, or no flow.
 const NONE: u32 = u32::MAX;
 
-/// One of the queues (`struct fq_codel_flow`). Packets and flows are chained by their numbers.
+/// One of the queues (`struct fq_codel_flow`). Packets and flows are linked lists of indices.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     head: u32,
@@ -67,7 +70,7 @@ struct Flow {
     backlog: u64,
     deficit: i64,
     control: Control,
-    /// Whether it is in one of the lists, and which flow comes after it there.
+    /// Whether the flow is in one of the lists; `next` is the flow after it there.
     listed: bool,
     next: u32,
 }
@@ -99,7 +102,7 @@ impl List {
     }
 }
 
-/// Room for packets that is used again.
+/// Storage for packets, with reuse of free places.
 #[derive(Clone, Debug)]
 struct Store<P> {
     places: Vec<(Waiting<P>, u32)>,
@@ -118,7 +121,7 @@ impl<P: Copy> Store<P> {
         place
     }
 
-    /// The packet there and the one behind it.
+    /// Returns the packet at `place` and the index of the packet behind it.
     fn take(&mut self, place: u32) -> (Waiting<P>, u32) {
         let taken = self.places[place as usize];
         self.places[place as usize].1 = self.free;
@@ -127,7 +130,7 @@ impl<P: Copy> Store<P> {
     }
 }
 
-/// Many queues.
+/// The queues of all flows.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct FqCodel<P> {
     law: Law,
@@ -144,7 +147,7 @@ pub(in crate::link) struct FqCodel<P> {
     bytes: u64,
 }
 
-/// One flow's queue, as the control law sees it.
+/// One flow's queue, as the source of the control law.
 struct Head<'a, P> {
     flow: &'a mut Flow,
     store: &'a mut Store<P>,
@@ -165,7 +168,7 @@ impl<P: Copy> Source<P> for Head<'_, P> {
         Some(packet)
     }
 
-    /// As in Linux that of all flows.
+    /// The backlog of all flows, as in Linux.
     fn backlog(&self) -> u64 {
         *self.bytes
     }
@@ -199,7 +202,7 @@ impl<P: Payload> FqCodel<P> {
         }
     }
 
-    /// The queue of a flow: SplitMix64's mixing of the flow and the perturbation, scaled.
+    /// The queue of a flow: SplitMix64's mixing function of the flow and the perturbation, scaled.
     fn queue_of(&self, flow: u64) -> u32 {
         let mut z = flow.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(self.perturbation);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -217,7 +220,8 @@ impl<P: Payload> FqCodel<P> {
         }
     }
 
-    /// `fq_codel_drop`: half of the longest queue leaves at its head.
+    /// `fq_codel_drop`: drops packets at the head of the longest queue, until half of its bytes are
+    /// gone.
     #[cold]
     fn shed(&mut self, ledger: &mut Ledger<P>) {
         let mut fattest = 0;
@@ -237,7 +241,7 @@ impl<P: Payload> FqCodel<P> {
                 break;
             }
         }
-        // The control law is to press harder, too.
+        // Raises the count, so that the control law also drops more often.
         let control = &mut queue.flow.control;
         control.count = control.count.wrapping_add(count as u32);
     }
@@ -290,7 +294,7 @@ impl<P: Payload> Discipline<P> for FqCodel<P> {
                 self.flows[number as usize].deficit -= i64::from(packet.bytes);
                 return Some(packet);
             }
-            // An empty new flow passes through the old ones, so that new ones do not starve those.
+            // An empty new flow joins the old ones, so that new flows do not starve old ones.
             let list = if new { &mut self.new_flows } else { &mut self.old_flows };
             list.pop(&self.flows);
             if new && self.old_flows.first != NONE {

@@ -1,11 +1,14 @@
-//! Queues that decide when a packet leaves them, and not only when it arrives: active queue management.
+//! Active queue management: queues that decide about a packet when the packet leaves them, and not
+//! only when it arrives.
 //!
-//! A link whose discipline is *drop-tail* works out a packet's whole fate when the packet enters; nothing here concerns it.
-//! Any other discipline is a `Queue` between the link's entrance and its transmitter, and looks at a packet when its
-//! transmission would begin: only then does it know how long the packet waited.
+//! A link with a *drop-tail* queue computes a packet's whole fate when the packet enters, and does
+//! not use this module. Any other discipline is a `Queue` between the link's entrance and its
+//! transmitter. It decides about a packet when its transmission would begin, because only then is
+//! its waiting time known.
 //!
-//! To add one: a file with a type, its `INFO`, its `new` and `Discipline`, and a line in the list below. The scenario's key, its
-//! reader and writer, the reference and the `tc` line of the real kernel follow from `INFO`.
+//! To add a discipline, add a file with a type, its `INFO`, its `new` and `Discipline`, and a line
+//! in the list below. The scenario's key, its reader and writer, the reference and the `tc` line of
+//! the real kernel follow from `INFO`.
 
 mod codel;
 mod fq_codel;
@@ -18,14 +21,15 @@ use plait_transport::ring::Ring;
 
 use super::queue::QueueLimit;
 
-/// What a discipline has to know of a packet's content, and what it may do to it.
+/// A packet's content, as far as a discipline needs it.
 pub trait Payload: Copy + Default {
-    /// To which flow it belongs; disciplines that divide a link between flows hash it.
+    /// The packet's flow. Disciplines that divide a link between flows hash it.
     fn flow(&self) -> u64 {
         0
     }
 
-    /// Marks that it met congestion (RFC 3168's CE). False if its sender does not understand marks.
+    /// Marks that the packet met congestion (RFC 3168's CE). Returns false if its sender does not
+    /// understand marks.
     fn mark(&mut self) -> bool {
         false
     }
@@ -40,21 +44,21 @@ impl Payload for &str {}
 pub(super) struct Waiting<P> {
     pub(super) payload: P,
     pub(super) bytes: u32,
-    /// Its place among what happens at the same time.
+    /// Its order among events at the same time.
     pub(super) order: u64,
-    /// When it arrived.
+    /// The time of its arrival.
     pub(super) since: Time,
 }
 
-/// What a discipline does beside handing packets on.
+/// Dropped packets and counters of a discipline.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger<P> {
-    /// What was dropped and has not left the link yet.
+    /// Dropped packets that have not left the link yet.
     pub(super) gone: Ring<Waiting<P>>,
     pub(super) counts: Counts,
 }
 
-/// How often a discipline interfered.
+/// Number of interventions of a discipline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// Packets marked.
@@ -87,54 +91,56 @@ impl<P: Payload> Ledger<P> {
     }
 }
 
-/// A queue that is asked for a packet whenever the transmitter is free. Every packet that enters comes out, or goes to the ledger.
+/// A queue that the transmitter asks for a packet when it is free. Every packet that enters leaves
+/// through `dequeue` or goes to `ledger`.
 pub(super) trait Discipline<P: Payload> {
-    /// A packet arrives.
+    /// Takes a packet that arrives.
     fn enqueue(&mut self, packet: Waiting<P>, ledger: &mut Ledger<P>);
-    /// The packet whose transmission begins now. It is also asked, once, when the last one has left.
+    /// Returns the packet whose transmission begins now. The transmitter also calls it once after
+    /// the last packet has left.
     fn dequeue(&mut self, now: Time, ledger: &mut Ledger<P>) -> Option<Waiting<P>>;
-    /// Packets that wait.
+    /// Waiting packets.
     fn packets(&self) -> u64;
-    /// Their bytes.
+    /// Waiting bytes.
     fn bytes(&self) -> u64;
 }
 
 /// The description of a discipline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Info {
-    /// How a scenario names it; in Linux with underscores.
+    /// Its name in a scenario. In Linux, underscores replace hyphens.
     pub name: &'static str,
-    /// What it does, in a sentence or two, with its source.
+    /// Its purpose, in a sentence or two, with its source.
     pub doc: &'static str,
-    /// How many packets may wait if nobody says.
+    /// The default limit, in packets.
     pub limit: u64,
-    /// Its parameters, called as `tc` calls them.
+    /// Its parameters, with the names that `tc` uses.
     pub parameters: &'static [Parameter],
 }
 
 /// One parameter of a discipline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parameter {
-    /// How a scenario and `tc` name it.
+    /// Its name in a scenario and in `tc`.
     pub key: &'static str,
-    /// What kind of amount it is.
+    /// The kind of amount.
     pub unit: Unit,
-    /// What it is if nobody says.
+    /// Its default.
     pub default: Preset,
-    /// The least and the most that it may be.
+    /// The smallest and the largest valid value.
     pub range: (u64, u64),
-    /// What it means.
+    /// Its meaning.
     pub doc: &'static str,
 }
 
-/// What a parameter's number counts.
+/// The unit of a parameter's number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// Nanoseconds.
     Duration,
     /// Bytes.
     Bytes,
-    /// Things.
+    /// A number of things.
     Count,
     /// 0 is false, 1 true.
     Truth,
@@ -149,10 +155,11 @@ pub enum Preset {
     Frame,
 }
 
-/// An Ethernet header. Linux' disciplines take a device's largest packet with it (`psched_mtu`), whatever packets weigh on the wire.
+/// Size of an Ethernet header. Linux' disciplines add it to a device's largest packet
+/// (`psched_mtu`), independently of the size of packets on the wire.
 const ETHERNET: u32 = 14;
 
-/// A discipline with its parameters, checked.
+/// A discipline with its checked parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
     info: &'static Info,
@@ -164,8 +171,8 @@ pub struct Settings {
 const MOST_PARAMETERS: usize = 12;
 
 impl Settings {
-    /// The discipline of `info` in front of a wire whose largest packet has `packet` bytes. `given` answers with a
-    /// parameter's value, if it has one, within the parameter's range.
+    /// The discipline of `info` in front of a wire whose largest packet has `packet` bytes. `given`
+    /// returns the user's value of a parameter, if there is one, within the parameter's range.
     ///
     /// # Errors
     /// Those of `given`.
@@ -191,17 +198,17 @@ impl Settings {
         made
     }
 
-    /// What it is.
+    /// The description of the discipline.
     pub const fn info(&self) -> &'static Info {
         self.info
     }
 
-    /// Each parameter with its value.
+    /// Every parameter with its value.
     pub fn parameters(&self) -> impl Iterator<Item = (&'static Parameter, u64)> + '_ {
         self.info.parameters.iter().zip(self.values)
     }
 
-    /// The value of the parameter called `key`.
+    /// The value of the parameter `key`.
     ///
     /// # Panics
     /// If the discipline describes no such parameter.
@@ -219,19 +226,20 @@ impl Settings {
     }
 }
 
-/// What a discipline is made of.
+/// The input of a discipline's constructor.
 pub(super) struct Parts<'a> {
     pub(super) settings: &'a Settings,
     pub(super) limit: QueueLimit,
-    /// What makes the hashes of two links and of two seeds differ.
+    /// Makes the hashes of two links, or of two seeds, differ.
     pub(super) perturbation: u64,
 }
 
 impl QueueLimit {
-    /// Whether so many packets and bytes are more than may wait.
+    /// Whether this number of packets and bytes is above the limit.
     fn exceeded(self, packets: u64, bytes: u64) -> bool {
         match self {
-            // A longest wait would have to be known when the packet arrives: scenarios refuse it.
+            // A limit of time would need the waiting time at the packet's arrival: scenarios refuse
+            // it.
             Self::Infinite | Self::Wait(_) => false,
             Self::Packets(limit) => packets > limit,
             Self::Bytes(limit) => bytes > limit,
@@ -239,10 +247,11 @@ impl QueueLimit {
     }
 }
 
-/// From one line per discipline: the list of descriptions, and the enum with its dispatch.
+/// Generates from one line per discipline: the list of descriptions, and the enum with its
+/// dispatch.
 macro_rules! disciplines {
     ($($module:ident :: $discipline:ident,)*) => {
-        /// Every discipline but drop-tail, in the order in which they are listed to users.
+        /// Every discipline except drop-tail, in the order of the documentation.
         pub static DISCIPLINES: &[Info] = &[$($module::INFO,)*];
 
         /// The queue of a link with an active discipline.
@@ -286,7 +295,7 @@ disciplines! {
     fq_codel::FqCodel,
 }
 
-/// The description of the discipline called `name`; `None` for drop-tail and for what there is not.
+/// The description of the discipline `name`; `None` for drop-tail and for unknown names.
 pub fn info(name: &str) -> Option<&'static Info> {
     DISCIPLINES.iter().find(|info| info.name == name)
 }

@@ -1,11 +1,12 @@
-//! CoDel against the kernel's own code and hand-worked tables, FQ-CoDel's turns by hand, and every packet accounted for.
+//! CoDel against the kernel's own code and hand-worked tables, FQ-CoDel's turns by hand, and the
+//! conservation of packets.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::link::{Capacity, Exit, Link, LinkConfig, Outages, Trace, Window};
 
-/// A packet with a number, a flow, and what a mark does to it.
+/// A packet with a number and a flow, and with the state of its mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Numbered {
     number: u64,
@@ -51,7 +52,7 @@ fn millis(millis: u64) -> Time {
     Time::ZERO + Duration::from_millis(millis)
 }
 
-/// Everything that happens up to and including `until`.
+/// Runs the link up to and including `until`.
 fn run_until(link: &mut Link<Numbered>, until: Time, mut see: impl FnMut(Time, Exit<Numbered>)) {
     while let Some(key) = link.head()
         && key.time <= until
@@ -61,19 +62,20 @@ fn run_until(link: &mut Link<Numbered>, until: Time, mut see: impl FnMut(Time, E
     }
 }
 
-/// What the kernel's `codel_dequeue` did with the packets of [`against_the_kernel`].
+/// The results of the kernel's `codel_dequeue` for the packets of [`against_the_kernel`].
 struct Kernel {
     sent: u64,
     dropped: u64,
     marked: u64,
-    /// Of the numbers of packets in the order of sending (plus 2²⁰ if marked), and of those dropped.
+    /// Hashes of the sent packets' numbers in order (plus 2²⁰ if marked), and of the dropped ones'.
     hashes: [u64; 2],
     end: u64,
     first_drops: [(u64, u64); 8],
 }
 
-/// 20,000 packets, each of random size, at 80 % and at 130 % of 10 Mbit/s in turn. The expected values are those of `codel_dequeue` of
-/// `include/net/codel_impl.h` in Linux 6.12, compiled with a clock of nanoseconds, under the same packets.
+/// 20,000 packets of random size, at 80 % and at 130 % of 10 Mbit/s in turn. The expected values
+/// are the results of `codel_dequeue` of `include/net/codel_impl.h` in Linux 6.12, compiled with a
+/// clock of nanoseconds, for the same packets.
 fn against_the_kernel(ecn: u64, expected: &Kernel) {
     let config = LinkConfig {
         queue: QueueLimit::Infinite.into(),
@@ -175,9 +177,10 @@ fn codel_marks_what_the_kernel_marks_and_drops_the_rest() {
     );
 }
 
-/// In a queue that never drains, at 1 ms per packet, the first drop comes an interval after the first packet that waited for the target. The
-/// n-th one is due interval / √(n − 1) after the one before (RFC 8289 section 5.5), where Linux comes to the root by one step of Newton's method
-/// per drop, x ← x/2 · (3 − n · x²) from 1: 1, 1/2, 9/16, 0.488, 0.442 …
+/// The queue never drains, and a packet takes 1 ms. The first drop comes an interval after the
+/// first packet that waited for the target. The n-th drop is due interval / √(n − 1) after the one
+/// before (RFC 8289 section 5.5). Linux approximates the root by one step of Newton's method per
+/// drop, x ← x/2 · (3 − n · x²) from 1: 1, 1/2, 9/16, 0.488, 0.442 …
 #[test]
 fn drops_come_as_the_square_root_says() {
     let config = LinkConfig { queue: QueueLimit::Infinite.into(), ..config("codel", &[]) };
@@ -192,7 +195,8 @@ fn drops_come_as_the_square_root_says() {
             drops.push(time.as_nanos() / 1_000_000);
         }
     });
-    // The packet sent at 5 ms is the first that waited for 5 ms, and later than 105 ms is 106 ms. Due at 206, 256, 312.25 and 361.03 ms.
+    // The packet sent at 5 ms is the first that waited for 5 ms. The first drop after 105 ms is at
+    // 106 ms; the next ones are due at 206, 256, 312.25 and 361.03 ms.
     assert_eq!(drops[..5], [106, 206, 256, 313, 362]);
     let (mut due, mut root) = (106.0, 1.0_f64);
     for (n, drop) in (0_u32..).zip(&drops) {
@@ -214,7 +218,7 @@ fn a_queue_that_drains_now_and_then_is_left_alone() {
     for burst in 0..50_u64 {
         let now = millis(burst * 60);
         run_until(&mut link, now, |_, exit| dropped += u64::from(matches!(exit, Exit::Dropped(_))));
-        // 50 ms of packets: most wait longer than 5 ms, but never for 100 ms on end.
+        // 50 ms of packets: most wait longer than 5 ms, but never for 100 ms without a break.
         for number in 0..50 {
             let _ = link.send(now, 1_250, burst * 50 + number, packet(number, 0));
         }
@@ -225,7 +229,8 @@ fn a_queue_that_drains_now_and_then_is_left_alone() {
 
 #[test]
 fn one_packet_is_no_queue_however_long_it_waits() {
-    // At 100 kbit/s a packet takes 120 ms: the one behind it waits longer than any target, alone.
+    // At 100 kbit/s a packet takes 120 ms: the packet behind it waits longer than any target, but
+    // alone.
     let config = LinkConfig { capacity: Capacity::Rate(100_000), ..config("codel", &[]) };
     let mut link = link(&config);
     let mut dropped = 0;
@@ -248,7 +253,7 @@ fn codel_refuses_what_arrives_at_a_full_queue() {
     for number in 0..6 {
         let _ = link.send(Time::ZERO, 1_500, number, packet(number, 0));
     }
-    // One is being sent, three wait, and two leave at once.
+    // One packet is in transmission, three wait, and two are dropped at once.
     let mut out = Vec::new();
     run_until(&mut link, Time::ZERO, |_, exit| out.push(exit));
     assert_eq!(out, [Exit::Dropped(packet(4, 0)), Exit::Dropped(packet(5, 0))]);
@@ -258,14 +263,16 @@ fn codel_refuses_what_arrives_at_a_full_queue() {
     assert_eq!((counters.accepted, counters.discarded, link.inside()), (6, 2, 4));
 }
 
-/// Acknowledgements clock packets so that they arrive at just the moments at which others leave: drop-tail's rule holds here, too.
+/// With acknowledgement clocking, packets arrive exactly when others leave. Drop-tail's rule holds
+/// here, too.
 #[test]
 fn what_arrives_as_a_packet_leaves_comes_after_it() {
     let mut link = link(&config("codel", &[]));
     let moment = |number: u64| Time::ZERO + Duration::from_micros(1_200) * number;
     let _ = link.send(Time::ZERO, 1_500, 0, packet(0, 0));
     for number in 0..10 {
-        // Whoever is asked first at this moment: its order is older than that of what is being sent.
+        // The new packet has an older order than the packet in transmission, and comes first at
+        // this time.
         let _ = link.send(moment(number), 1_500, number + 1, packet(number + 1, 0));
         assert_eq!(link.queue_packets(moment(number)), 1, "packet {number}");
     }
@@ -286,7 +293,8 @@ fn order(link: &mut Link<Numbered>) -> Vec<u64> {
 #[test]
 fn flows_take_turns_of_a_quantum() {
     let mut link = link(&config("fq-codel", &[]));
-    // Numbers tell flow and place. Packet 100 is sent at once. Flow 1 has 1,514 bytes in its turn: 100 and, the deficit being 14, another.
+    // Numbers encode flow and position. Packet 100 is sent at once. Flow 1 has 1,514 bytes in its
+    // turn: 100 and, with a deficit of 14, one more packet.
     for number in 0..4 {
         let _ = link.send(Time::ZERO, 1_500, number, packet(100 + number, 1));
     }
@@ -302,13 +310,13 @@ fn a_flow_that_sends_little_goes_before_the_others() {
     for number in 0..20 {
         let _ = link.send(Time::ZERO, 1_500, number, packet(number, 1));
     }
-    // 1.2 ms per packet. At 6 ms flow 1 is an old one: the newcomer is next.
+    // 1.2 ms per packet. At 6 ms flow 1 is an old flow: the new flow is next.
     let mut first = Vec::new();
     run_until(&mut link, millis(6), |_, exit| first.push(exit));
     let _ = link.send(millis(6), 100, 50, packet(999, 2));
     let seen = order(&mut link);
     let place = seen.iter().position(|&number| number == 999);
-    // Five are through (one of them under way), number 5 is being sent since 6 ms.
+    // Five packets have left the queue before it, and number 5 is in transmission from 6 ms on.
     assert_eq!((seen[0], place), (0, Some(6)));
 }
 
@@ -324,7 +332,8 @@ fn a_full_queue_loses_half_of_its_longest_flow() {
         let _ = link.send(Time::ZERO, 1_500, 100 + number, packet(100 + number, 2));
     }
     assert_eq!(link.head().expect("busy").time, Time::ZERO + Duration::from_micros(1_200));
-    // Twenty of flow 1 wait and ten of flow 2; one more, and eight of flow 1 go, the oldest first.
+    // Twenty packets of flow 1 wait and ten of flow 2. One more arrives, and eight of flow 1 are
+    // dropped, the oldest first.
     let _ = link.send(Time::ZERO, 1_500, 200, packet(200, 3));
     let mut out = Vec::new();
     run_until(&mut link, Time::ZERO, |_, exit| out.push(exit));
@@ -379,13 +388,14 @@ fn a_recording_is_asked_at_its_opportunities() {
         }
     });
     assert_eq!(arrivals, [millis(10), millis(20), millis(30)]);
-    // Each waited until its own opportunity.
+    // Each packet waited for its own opportunity.
     let sojourn = link.report().expect("active").sojourn.summary().expect("some");
     assert_eq!((sojourn.mean, sojourn.max), (19.0, 29.0));
 }
 
 proptest! {
-    /// Whatever arrives: each packet leaves once, flows keep their order, and the wire is never faster than its rate.
+    /// For any arrivals, each packet leaves once, flows keep their order, and the wire never
+    /// exceeds its rate.
     #[test]
     fn every_packet_is_accounted_for(
         fair in any::<bool>(),

@@ -18,7 +18,7 @@ fn slow(change: impl FnOnce(&mut LinkConfig)) -> Link<u64> {
     with(1_000_000, change)
 }
 
-/// When each of `count` packets that are sent at once arrives, in milliseconds, in the order of their arrival.
+/// The arrival times, in milliseconds and in order, of `count` packets that are sent at once.
 fn arrivals(link: &mut Link<u64>, count: u64) -> Vec<(u64, Option<u64>)> {
     for n in 0..count {
         let _ = link.send(Time::ZERO, 1500, n, n);
@@ -33,7 +33,7 @@ fn the_delay_is_that_of_the_moment_when_the_last_bit_leaves() {
     assert_eq!(arrivals(&mut link, 3), [(22, Some(0)), (74, Some(1)), (86, Some(2))]);
     let mut link = slow(|config| config.delay = delays(10, &[(25, 50)], None));
     assert_eq!(arrivals(&mut link, 3), [(22, Some(0)), (34, Some(1)), (86, Some(2))]);
-    // 10 ms and 50 ms by turns, 20 ms each.
+    // 10 ms and 50 ms in turn, 20 ms each.
     let mut link = slow(|config| config.delay = delays(10, &[(20, 50)], Some(40)));
     let found: Vec<u64> = arrivals(&mut link, 5).into_iter().map(|(at, _)| at).collect();
     assert_eq!(found, [22, 74, 86, 86, 110], "left at 12, 24, 36, 48, 60; the fourth waits for the third");
@@ -65,7 +65,7 @@ fn the_loss_is_that_of_the_moment_when_the_last_bit_leaves() {
     assert_eq!(lost, [false, true, true, false, false]);
 }
 
-/// Two runs that differ in one loss meet the same fates in all others.
+/// Two runs that differ in one loss have the same later losses.
 #[test]
 fn what_is_lost_later_does_not_depend_on_what_was_lost_before() {
     let fates = |first| {
@@ -118,7 +118,8 @@ fn a_copy_arrives_with_its_packet_and_takes_no_capacity() {
     assert_eq!((counters.accepted, counters.duplicated, counters.delivered, counters.lost), (2, 2, 4, 0));
 }
 
-/// `netem_enqueue`: of a packet that is copied and lost, one goes on; the copy of one that is not lost meets the loss by itself.
+/// `netem_enqueue`: if a copied packet is lost, one of the two goes on. Otherwise the copy has a
+/// loss draw of its own.
 #[test]
 fn losses_take_copies_as_netem_has_it() {
     let mut link = copying(CERTAIN, CERTAIN, |_| {});
@@ -146,7 +147,7 @@ fn nothing_comes_of_a_copy_in_an_outage() {
     assert_eq!(drain(&mut link), expected);
 }
 
-/// Jitter takes packet and copy by themselves: whichever arrives first leaves its copy behind.
+/// Packet and copy have separate jitter: the first of them to arrive leaves the other behind.
 #[test]
 fn a_copy_has_its_own_jitter_and_the_first_of_both_says_so() {
     let jitter = Jitter { amount: Duration::from_millis(100), reorder: true, ..Jitter::default() };
@@ -192,7 +193,8 @@ fn autocorrelation(values: &[f64], lag: usize) -> f64 {
 fn correlated_jitter_is_distributed_as_without_and_correlates_as_it_says() {
     use Distribution::{Normal, Pareto, ParetoNormal, Uniform};
     let amount = Duration::from_millis(50);
-    // Means and standard deviations in units of the amount: of a uniform number, and see `distribution`.
+    // Means and standard deviations in units of the amount: of a uniform number, and see
+    // `distribution`.
     let moments = [
         (Uniform, 0.5, 12_f64.sqrt().recip()),
         (Normal, 0.0, 1.0),
@@ -208,7 +210,8 @@ fn correlated_jitter_is_distributed_as_without_and_correlates_as_it_says() {
             let centre = mean(found.iter().copied());
             let spread = mean(found.iter().map(|value| (value - centre).powi(2))).sqrt();
             let what = format!("{distribution:?}, correlation {correlation}: {centre:.4} ± {spread:.4}");
-            // A mean of so many that correlate is worth one of (1 − c)/(1 + c) as many.
+            // The mean of n correlated values is as exact as that of n · (1 − c)/(1 + c)
+            // independent ones.
             let error = 4.0 * ((1.0 + correlation) / (1.0 - correlation) / 60_000.0).sqrt();
             assert!((centre - expected).abs() < error, "{what}");
             assert!((spread - deviation).abs() < 2.0 * error, "{what}, expected ± {deviation}");

@@ -37,14 +37,15 @@ fn steps_repeat_also_after_a_long_silence() {
 
 #[test]
 fn a_large_packet_on_a_slow_link_with_short_steps_is_served_at_once() {
-    // 1 and 3 bit/s by turns of a nanosecond: 2 bit/s.
+    // 1 and 3 bit/s in turn, a nanosecond each: 2 bit/s.
     let (mut link, _) = stepping(1, &[(1, 3)], Some(2));
     let _ = link.send(Time::ZERO, 1 << 20, 0, 1);
     assert_eq!(link.head().map(|key| key.time), Some(time((1 << 20) * 4_000_000_000)));
 }
 
 proptest! {
-    /// Against the definition: a packet has left when the work possible since its start is its size.
+    /// Compares with the definition: a packet leaves when the possible work since its start equals
+    /// its size.
     #[test]
     fn steps_are_exact_over_a_busy_period(
         first in 1_u64..10_000_000_000,

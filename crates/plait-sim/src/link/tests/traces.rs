@@ -97,7 +97,8 @@ fn a_trace_that_is_no_file_is_refused() {
     assert_eq!(refused("/").to_string(), "/: a trace is a regular file");
 }
 
-/// Recorded LTE traces, where the checkout has them: the busy link delivers what the trace says, period after period.
+/// Recorded LTE traces, if the checkout has them: the busy link delivers the trace's bytes in every
+/// period.
 #[test]
 fn recorded_traces_deliver_what_they_say() {
     let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces"));

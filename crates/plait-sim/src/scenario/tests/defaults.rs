@@ -1,4 +1,4 @@
-//! What a scenario leaves out.
+//! The defaults of missing keys.
 
 use super::*;
 
@@ -33,7 +33,7 @@ fn a_queue_of_one_bandwidth_delay_product_holds_an_initial_window_at_least() {
     assert_eq!(queue("1Tbit", "1000000s"), QueueLimit::Packets(1_000_000_000_000)); // as many as can be written
 }
 
-/// One product of the direction's own rate and the empty path's round trip, whatever makes up the path.
+/// One product of the direction's own rate and the empty path's round trip, for every kind of path.
 #[test]
 fn a_queue_that_nobody_gave_holds_one_bandwidth_delay_product() {
     let packets = |text: &str| {
@@ -57,7 +57,8 @@ fn a_queue_that_nobody_gave_holds_one_bandwidth_delay_product() {
         packets(&format!("transport = {{ packet = \"500B\" }}\n{}", path("rtt = \"20ms\""))),
         [60, 60]
     );
-    // A wire before a link: the whole round trip of 20 + 2 · 5 ms; through the link that of the longer path.
+    // A wire before a link. The wire's queue holds the whole round trip of 20 + 2 · 5 ms, the
+    // link's queue that of the longer path.
     let shared = "links = [\"core\"]\n";
     let both = format!(
         "{}{}[[link]]\nname = \"core\"\nrate = \"6Mbit\"\ndelay = \"5ms\"\n",
@@ -65,7 +66,7 @@ fn a_queue_that_nobody_gave_holds_one_bandwidth_delay_product() {
         path(&format!("rtt = \"90ms\"\n{shared}"))
     );
     assert_eq!(packets(&both), [30, 30, 100, 100, 50, 50]);
-    // What has a discipline has its limit.
+    // A discipline has its own limit.
     assert_eq!(packets(&path("rtt = \"20ms\"\ndiscipline = \"codel\"")), [1000, 1000]);
 }
 

@@ -1,4 +1,4 @@
-//! What is said of keys, and texts that nobody would write.
+//! The descriptions of keys, and randomly changed texts.
 
 use super::*;
 
@@ -43,7 +43,8 @@ fn every_key_is_described_once_and_in_a_sentence() {
     }
 }
 
-/// Words that a mutation may put anywhere: valid ones in wrong places, and numbers at the edges.
+/// Words that a mutation may insert anywhere: valid ones in wrong places, and numbers at the
+/// limits.
 const WORDS: &[&str] = &[
     "\"20ms\"",
     "\"1Mbit\"",
@@ -126,7 +127,8 @@ proptest! {
         never_panics(&text)?;
     }
 
-    /// A value replaced as a whole stays a well-formed text, so that the reader itself is what gets tested.
+    /// Replaces whole values: the text stays well-formed, so that the test reaches the reader
+    /// itself.
     #[test]
     fn misplaced_values_are_read_or_refused(
         replacements in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(&WORDS[..20])), 1..4),

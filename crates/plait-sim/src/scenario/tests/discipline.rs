@@ -1,4 +1,4 @@
-//! The key `discipline`: what it is short for, what overrides what, and what is refused.
+//! The key `discipline`: short forms, precedence of tables, and errors.
 
 use super::*;
 use crate::link::discipline::{DISCIPLINES, Settings};

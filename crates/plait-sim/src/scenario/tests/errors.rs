@@ -1,8 +1,8 @@
-//! What is refused, and in which words: the place, the value and the choices.
+//! Errors and their texts: the place, the value and the choices.
 
 use super::*;
 
-/// An error without the name of the entry, for tables that are about the place.
+/// An error without the name of the entry, for tests of the place.
 fn nameless(error: &str) -> String {
     let names = [" (fast)", " (slow)", " (shared)", " (radio)", " (core)", " (download)"];
     names.iter().fold(error.to_owned(), |text, name| text.replacen(name, "", 1))
@@ -50,7 +50,7 @@ fn a_name_of_another_system_leads_to_the_one_here() {
     }
 }
 
-/// As [`errors_name_the_place_the_value_and_the_choices`], of links, flows and steps.
+/// The tests of [`errors_name_the_place_the_value_and_the_choices`] for links, flows and steps.
 #[test]
 fn errors_of_links_and_flows_name_the_choices() {
     for (from, to, expected) in [
@@ -232,7 +232,7 @@ fn errors_of_links_and_flows_name_the_choices() {
     assert_eq!(refused(&none), "s.toml: path[0].links[0] = \"core\": unknown link (there is no [[link]])");
 }
 
-/// Each line: what to replace in the full example, by what, and the whole error without its file.
+/// Each entry: a text of the full example, its replacement, and the whole error without its file.
 #[test]
 fn errors_name_the_place_the_value_and_the_choices() {
     let wrong = |from: &str, to: &str| {

@@ -15,15 +15,16 @@ use crate::scenario::reader::{MAX_DURATION, Word};
 /// Options that only CMT-SCTP has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CmtSctpOptions {
-    /// Whether a gap is acknowledged as lazily as everything else (Delayed ACK for CMT), instead of at once.
+    /// Whether a gap is acknowledged as late as other data (Delayed ACK for CMT), instead of at
+    /// once.
     pub delayed_ack_for_cmt: bool,
-    /// What the receiver's window is charged with.
+    /// The data that is charged to the receiver's window.
     pub receive_window_accounting: WindowAccounting,
-    /// Which path carries a retransmission.
+    /// The path of a retransmission.
     pub retransmission_policy: RetransmissionPolicy,
-    /// After how many missing reports a packet is retransmitted.
+    /// Number of missing reports after which a packet is retransmitted.
     pub fast_retransmit_threshold: u32,
-    /// How long an idle path goes without a heartbeat.
+    /// The time after which an idle path sends a heartbeat.
     pub heartbeat_interval: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Options that several protocols have.
+//! Options of several protocols.
 
 use plait_sched::Duration;
 use plait_transport::packet::Overhead;
@@ -8,7 +8,8 @@ use super::{CongestionControl, OwnOptions, Protocol};
 use crate::scenario::keys::Preset::{Boolean, Integer, Text};
 use crate::scenario::reader::{MAX_BYTES, MAX_DURATION};
 
-/// Largest number of packets between acknowledgements, or of missing reports: the protocol counts them in a byte.
+/// Largest number of packets between acknowledgements, or of missing reports: the protocol counts
+/// them in a byte.
 pub(super) const MAX_EVERY: u32 = 255;
 
 /// The shortest timer: timers of zero would stop the clock.
@@ -29,15 +30,15 @@ pub struct TransportOptions {
     pub congestion_control: CongestionControl,
     /// Packets per acknowledgement, at least 1.
     pub ack_every: u32,
-    /// The longest that an acknowledgement is held back.
+    /// The longest delay of an acknowledgement.
     pub ack_delay: Duration,
-    /// The congestion window at the start.
+    /// The initial congestion window.
     pub initial_window: u64,
-    /// The slow-start threshold at the start; `None` is unlimited.
+    /// The initial slow-start threshold; `None` is unlimited.
     pub initial_ssthresh: Option<u64>,
-    /// Whether a window grows while losses are repaired.
+    /// Whether a window grows during loss recovery.
     pub grow_in_recovery: bool,
-    /// How many packets one event may send on a path; `None` is unlimited.
+    /// Largest number of packets that one event may send on a path; `None` is unlimited.
     pub max_burst: Option<u32>,
     /// The retransmission timeout before the first sample.
     pub rto_initial: Duration,
@@ -45,18 +46,18 @@ pub struct TransportOptions {
     pub rto_min: Duration,
     /// The longest retransmission timeout.
     pub rto_max: Duration,
-    /// Consecutive timeouts after which a path has failed.
+    /// Consecutive timeouts beyond which a path has failed.
     pub path_max_retransmissions: u32,
-    /// Consecutive timeouts, over all paths, after which the association has failed.
+    /// Consecutive timeouts, over all paths, beyond which the association has failed.
     pub association_max_retransmissions: u32,
     /// Whether a path with a timeout takes no new data until it answers (RFC 7829).
     pub potentially_failed: bool,
-    /// What only this protocol has.
+    /// Options that only this protocol has.
     pub own: OwnOptions,
 }
 
 impl TransportOptions {
-    /// Those of a protocol before anything is read.
+    /// The options of a protocol before anything is read.
     pub(super) const fn unread(protocol: Protocol, own: OwnOptions) -> Self {
         Self {
             protocol,

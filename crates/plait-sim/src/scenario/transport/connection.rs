@@ -1,4 +1,4 @@
-//! What all protocols tell the connection core in the same way.
+//! The configuration of the connection core that is common to all protocols.
 
 use plait_transport::ConnectionConfig;
 use plait_transport::congestion::{Algorithm, CongestionConfig};
@@ -7,7 +7,7 @@ use plait_transport::rtt::{RtoConfig, RtoRule};
 use super::TransportOptions;
 
 impl TransportOptions {
-    /// The core's configuration; what a protocol has otherwise it changes.
+    /// The core's configuration. A protocol changes it where it differs.
     pub(super) fn connection(&self) -> ConnectionConfig {
         let counted_overhead = self.counted_overhead();
         let segment_bytes = self.packet - self.overhead().of_data();
@@ -40,7 +40,7 @@ impl TransportOptions {
         }
     }
 
-    /// Packets per acknowledgement, as the ends count them.
+    /// Packets per acknowledgement, in the type of the ends.
     pub(super) fn ack_every(&self) -> u8 {
         u8::try_from(self.ack_every).unwrap_or(u8::MAX)
     }

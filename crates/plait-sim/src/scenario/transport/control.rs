@@ -1,4 +1,5 @@
-//! The congestion control that a scenario names; what there is is listed in the [transport](plait_transport::congestion).
+//! The congestion control that a scenario names. The [transport](plait_transport::congestion) lists
+//! the available ones.
 
 use plait_transport::congestion::{Algorithm, ControllerInfo, Family};
 
@@ -7,7 +8,7 @@ use super::{Protocol, TransportOptions};
 use crate::error::ScenarioError;
 use crate::scenario::reader::{Item, unknown};
 
-/// How a path's congestion window grows and shrinks: a name of the transport's list of controllers.
+/// The congestion control of a path: a name of the transport's list of controllers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CongestionControl(&'static str);
 
@@ -15,22 +16,22 @@ impl CongestionControl {
     /// Slow start, congestion avoidance, fast recovery, each path by itself; every family has it.
     pub const NEWRENO: Self = Self("newreno");
 
-    /// The controller called `name`, if there is one.
+    /// The controller `name`, if there is one.
     pub fn new(name: &str) -> Option<Self> {
         Algorithm::ALL.iter().map(|it| it.info().name).find(|it| *it == name).map(Self)
     }
 
-    /// As a scenario names it.
+    /// The controller's name in scenarios.
     pub const fn name(self) -> &'static str {
         self.0
     }
 
-    /// What does it in this family.
+    /// The algorithm of this name in the family, if the family has it.
     pub fn algorithm(self, family: Family) -> Option<Algorithm> {
         Algorithm::named(self.0, family)
     }
 
-    /// The names that a family has, or all.
+    /// The names in a family, or all names.
     pub fn names(family: Option<Family>) -> Vec<&'static str> {
         Algorithm::names(family)
     }
@@ -50,7 +51,7 @@ impl CongestionControl {
         }
     }
 
-    /// That of a second connection with this transport.
+    /// Reads the congestion control of a second connection with this transport.
     pub(in crate::scenario) fn of_connection(
         item: &Item<'_>,
         transport: &TransportOptions,
@@ -58,7 +59,7 @@ impl CongestionControl {
         Self::read(item, transport.controllers())
     }
 
-    /// That of a flow of TCP beside a connection with this transport.
+    /// Reads the congestion control of a TCP flow beside a connection with this transport.
     pub(in crate::scenario) fn of_one_path(
         item: &Item<'_>,
         transport: &TransportOptions,
@@ -77,7 +78,7 @@ impl CongestionControl {
         }
     }
 
-    /// `doc` with the controllers in the places of `{alone}` and `{coupled}`.
+    /// Replaces `{alone}` and `{coupled}` in `doc` by the controllers.
     pub(super) fn explained(doc: &str) -> String {
         let of = |coupled| {
             let names: Vec<String> = Self::names(None)
@@ -95,7 +96,7 @@ fn in_tcp(name: &str) -> Option<&'static ControllerInfo> {
     Algorithm::named(name, Family::Tcp).map(Algorithm::info)
 }
 
-/// A name with its sources, SCTP's apart.
+/// A name with its sources; the source for SCTP is separate.
 fn sourced(name: &'static str) -> String {
     let source = in_tcp(name).map_or("", |info| info.source);
     let sctp = Algorithm::named(name, Family::Sctp).map(|it| format!(", for SCTP {}", it.info().source));

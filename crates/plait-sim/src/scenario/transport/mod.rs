@@ -1,8 +1,10 @@
-//! `[transport]`: how the endpoints behave.
+//! `[transport]`: the behaviour of the endpoints.
 //!
-//! A protocol is a file here and an entry of the table below. The file has what a scenario says of it, and makes its ends' configuration
-//! of that (`Own`). An option is an entry of its protocol's file, or of `common` if several have it, and a field beside it: key, default,
-//! meaning, and the place that it sets, from whose type unit, reader and writer follow.
+//! A protocol is a file here and an entry of the table below. The file has the protocol's options
+//! in a scenario, and builds the configuration of its ends from them (`Own`). An option is an entry
+//! of its protocol's file, or of `common` if several protocols have it, and a field beside it. The
+//! entry has key, default, meaning, and the place that it sets. Unit, reader and writer follow from
+//! the place's type.
 
 mod cmt_sctp;
 mod common;
@@ -31,38 +33,39 @@ use super::text;
 use crate::error::ScenarioError;
 use option::{TransportOption, listed};
 
-/// What a protocol's file says of it; the default is what most of them do.
+/// A protocol's own options. The default methods are those of most protocols.
 trait Own: Sized {
-    /// `[transport]` of it: name, meaning, options.
+    /// Its table `[transport]`: name, meaning, options.
     const INFO: ProtocolInfo;
     /// Its own options before anything is read.
     const UNREAD: Self;
 
-    /// What `protocol` adds to payload on the wire.
+    /// The bytes that `protocol` adds to payload on the wire.
     fn overhead(&self, protocol: Protocol) -> Overhead;
 
-    /// Both ends, from its own options and from those that it has in common with others.
+    /// The configuration of both ends, from its own and the common options.
     fn config(&self, options: &TransportOptions, ends: &Ends) -> endpoint::Config;
 
-    /// Bytes of `overhead` that count in congestion windows with each packet of data.
+    /// Bytes of `overhead` that count in congestion windows with each data packet.
     fn counted(&self, overhead: &Overhead) -> u32;
 
-    /// Whose congestion controllers it has.
+    /// The family of its congestion controllers.
     fn controllers(&self) -> Family {
         Family::Tcp
     }
 
-    /// Whose TCP it is.
+    /// The behaviour of its TCP.
     fn profile(&self) -> Profile {
         Profile::Standard
     }
 
-    /// Whose TCP it is if nobody says.
+    /// The default behaviour of its TCP.
     fn preset_profile() -> Profile {
         Profile::Standard
     }
 
-    /// It is that of a profile, which is read before all else. Only protocols with the key have others than the standard's.
+    /// Sets the profile, which is read before all other options. Only protocols with the key
+    /// `profile` have other profiles than the standard.
     fn set_profile(&mut self, _profile: Profile) {}
 
     /// The name of the path that is opened first, if it was given.
@@ -70,44 +73,44 @@ trait Own: Sized {
         None
     }
 
-    /// Why `protocol` cannot be spoken over so many paths.
+    /// The reason why `protocol` does not support this number of paths, if there is one.
     fn refuses_paths(_protocol: Protocol, _paths: usize) -> Option<String> {
         None
     }
 
-    /// What a flow of TCP beside the connection has of its options.
+    /// The TCP options of a competing flow of TCP.
     fn tcp(&self) -> MptcpOptions {
         MptcpOptions::DEFAULT
     }
 }
 
-/// What a scenario says of a protocol.
+/// The description of a protocol in scenarios.
 struct ProtocolInfo {
     name: &'static str,
     doc: &'static str,
-    /// In the order in which they are listed to users.
+    /// In the order of the documentation.
     options: &'static [TransportOption],
     /// Keys that are not available yet.
     later: &'static [&'static str],
 }
 
-/// What the endpoints are told beside the options.
+/// The endpoints' configuration beside the options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ends {
     /// The path that is opened first.
     pub(crate) initial_path: PathId,
-    /// Both of them have data to send.
+    /// True if both ends have data to send.
     pub(crate) two_way: bool,
 }
 
-/// From one entry per file, with the protocols that it is about: what can be chosen, and who answers for it.
+/// Generates from one entry per file, with the file's protocols: the choices and the dispatch.
 macro_rules! protocols {
     ($($(#[$meta:meta])* $own:ident($module:ident::$options:ident) {
         $($(#[$protocol_meta:meta])* $protocol:ident = $word:literal, $title:literal;)+
     })*) => {
         $(pub use $module::$options;)*
 
-        /// Which transport protocol the endpoints speak.
+        /// The transport protocol of the endpoints.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Protocol {
             $($($(#[$protocol_meta])* $protocol,)+)*
@@ -123,17 +126,17 @@ macro_rules! protocols {
             $($(#[$meta])* $own($module::$options),)*
         }
 
-        /// In the order in which they are listed to users, each with the first of its protocols.
+        /// In the order of the documentation, each with the first of its protocols.
         const FILES: &[(Protocol, ProtocolInfo)] =
             &[$((first(&[$(Protocol::$protocol),+]), <$module::$options as Own>::INFO),)*];
 
-        /// A file's place among them.
+        /// The index of a file among them.
         enum File {
             $($own,)*
         }
 
         impl Protocol {
-            /// What it is, in the order of the words.
+            /// The protocols' titles, in the order of the words.
             const TITLES: &'static [&'static str] = &[$($($title,)+)*];
 
             const fn place(self) -> usize {
@@ -148,14 +151,14 @@ macro_rules! protocols {
                 }
             }
 
-            /// Whose TCP it is if nobody says.
+            /// The default behaviour of its TCP.
             fn preset_profile(self) -> Profile {
                 match self {
                     $($(Self::$protocol => <$module::$options as Own>::preset_profile(),)+)*
                 }
             }
 
-            /// Why it cannot be spoken over so many paths.
+            /// The reason why it does not support this number of paths, if there is one.
             pub(super) fn refuses_paths(self, paths: usize) -> Option<String> {
                 match self {
                     $($(Self::$protocol => <$module::$options as Own>::refuses_paths(self, paths),)+)*
@@ -163,7 +166,7 @@ macro_rules! protocols {
             }
         }
 
-        /// Asks the protocol's own options.
+        /// Calls a method of the protocol's own options.
         macro_rules! ask {
             ($own_options:expr, $it:ident => $call:expr) => {
                 match $own_options {
@@ -175,19 +178,19 @@ macro_rules! protocols {
 }
 
 protocols! {
-    /// Of CMT-SCTP.
+    /// Options of CMT-SCTP.
     CmtSctp(cmt_sctp::CmtSctpOptions) {
         /// SCTP with concurrent multipath transfer (Iyengar et al. 2006).
         CmtSctp = "cmt-sctp", "SCTP with concurrent multipath transfer";
     }
-    /// Of MPTCP and TCP.
+    /// Options of MPTCP and TCP.
     Mptcp(mptcp::MptcpOptions) {
         /// MPTCP (RFC 8684).
         Mptcp = "mptcp", "MPTCP";
         /// TCP over one path.
         Tcp = "tcp", "TCP over one path";
     }
-    /// Of Multipath QUIC.
+    /// Options of Multipath QUIC.
     Mpquic(mpquic::MpquicOptions) {
         /// Multipath QUIC (draft-ietf-quic-multipath-21).
         Mpquic = "mpquic", "Multipath QUIC";
@@ -214,16 +217,16 @@ pub(super) fn tables() -> &'static [TableInfo] {
 }
 
 impl Protocol {
-    /// What is spoken if nobody says: what most who have several paths can use today.
+    /// The default protocol, the most widely available one for several paths.
     const PRESET: Self = Self::Mptcp;
     const PRESET_NAME: &'static str = "mptcp";
 
-    /// As a scenario names it.
+    /// The protocol's name in scenarios.
     pub fn name(self) -> &'static str {
         self.word()
     }
 
-    /// The keys.
+    /// The table of its keys.
     pub(super) fn table(self) -> &'static TableInfo {
         &TABLES[self.place()]
     }
@@ -232,7 +235,8 @@ impl Protocol {
         FILES[self.place()].1.options
     }
 
-    /// The words of the protocols that have, or do not have, the controllers of `family` by default.
+    /// The words of the protocols whose default controllers are (`has`) or are not those of
+    /// `family`.
     fn words_with(family: Family, has: bool) -> Vec<&'static str> {
         let it = |&&(_, protocol): &&(&str, Self)| {
             (ask!(protocol.unread(), own => own.controllers()) == family) == has
@@ -244,21 +248,22 @@ impl Protocol {
 /// More than any link holds.
 const UNBOUNDED_BUFFER: u64 = 1 << 40;
 
-/// Likewise, where acknowledgements depend on how far the window is from the buffer.
+/// A large buffer for profile `linux`, in which acknowledgements depend on the window's distance
+/// from the buffer.
 const LARGE_BUFFER: u64 = 1 << 24;
 
 impl TransportOptions {
-    /// What the protocol adds to payload on the wire.
+    /// The bytes that the protocol adds to payload on the wire.
     pub fn overhead(&self) -> Overhead {
         ask!(&self.own, own => own.overhead(self.protocol))
     }
 
-    /// Whose TCP it is.
+    /// The behaviour of its TCP.
     pub fn profile(&self) -> Profile {
         ask!(&self.own, own => own.profile())
     }
 
-    /// Whose congestion controllers it has.
+    /// The family of its congestion controllers.
     pub fn controllers(&self) -> Family {
         ask!(&self.own, own => own.controllers())
     }
@@ -268,18 +273,19 @@ impl TransportOptions {
         ask!(&self.own, own => own.initial_path())
     }
 
-    /// Bytes of headers that count in congestion windows with each packet of data.
+    /// Bytes of headers that count in congestion windows with each data packet.
     pub fn counted_overhead(&self) -> u32 {
         ask!(&self.own, own => own.counted(&self.overhead()))
     }
 
-    /// Both ends of a connection.
+    /// The configuration of both ends of a connection.
     pub(crate) fn config(&self, ends: &Ends) -> endpoint::Config {
         ask!(&self.own, own => own.config(self, ends))
     }
 
-    /// Those of a flow of TCP beside the connection: the scenario's, but never held up by its receiver. Coupled congestion control has
-    /// nothing to couple on one path. `control` is the flow's own, if it has one.
+    /// The options of a competing flow of TCP: the scenario's, but never limited by its receiver.
+    /// `control` is the flow's own congestion control, if it has one. Coupled congestion control
+    /// has no use on one path: NewReno replaces it.
     pub(crate) fn of_tcp_flow(&self, control: Option<CongestionControl>) -> Self {
         let control = control.unwrap_or(self.congestion_control);
         Self {
@@ -298,7 +304,8 @@ impl TransportOptions {
         }
     }
 
-    /// Those of a second connection like the scenario's own, with its own congestion control, if it has one.
+    /// The options of a second connection like the scenario's own. `control` is its own congestion
+    /// control, if it has one.
     pub(crate) fn of_multipath_flow(&self, control: Option<CongestionControl>) -> Self {
         Self { congestion_control: control.unwrap_or(self.congestion_control), ..self.clone() }
     }
@@ -308,7 +315,7 @@ impl TransportOptions {
         f64::from(self.packet - self.overhead().of_data() + self.counted_overhead())
     }
 
-    /// `item` is the table `[transport]`, if there is one.
+    /// Reads the options. `item` is the table `[transport]`, if there is one.
     pub(super) fn read(
         item: Option<Item<'_>>,
         source: Source<'_>,
@@ -317,7 +324,7 @@ impl TransportOptions {
         let (protocol, profile, mut reader) = open(item, source, place)?;
         let mut options = Self::unread(protocol, protocol.unread());
         ask!(&mut options.own, own => own.set_profile(profile));
-        // What other options may be depends on the packet.
+        // Valid values of other options depend on the packet.
         let is_packet = |option: &&TransportOption| option.key == common::PACKET.key;
         let all = protocol.options();
         let mut rto_initial = None;
@@ -351,7 +358,7 @@ impl TransportOptions {
         Ok(options)
     }
 
-    /// Every option that the protocol has.
+    /// Writes all options of the protocol.
     pub(super) fn write(&self) -> Value {
         let mut options = self.clone();
         let mut table = Map::new();
@@ -364,12 +371,13 @@ impl TransportOptions {
     }
 }
 
-/// Each path's window at the start, in bytes, where nothing is said of it and a packet counts `packet`: RFC 9260 §7.2.1.
+/// The default initial window of each path, in bytes, if a packet counts `packet` bytes: RFC 9260
+/// §7.2.1.
 fn initial_window(packet: u64) -> u64 {
     (4 * packet).min(4404.max(2 * packet))
 }
 
-/// The table with the keys of its protocol, which is looked at first.
+/// Opens the table with the keys of its protocol, which is read first.
 fn open<'a>(
     item: Option<Item<'a>>,
     source: Source<'a>,
@@ -401,7 +409,8 @@ fn open<'a>(
     Ok((protocol, profile, reader))
 }
 
-/// A key that only other protocols have is refused with their names: who does not say which protocol may mean one of these.
+/// Refuses a key that only other protocols have, and names these protocols. A user who does not
+/// give `protocol` may mean one of them.
 fn check_keys(item: &Item<'_>, protocol: Protocol) -> Result<(), ScenarioError> {
     let Some(table) = item.value.as_table() else { return Ok(()) };
     let known = |key: &String| {

@@ -18,11 +18,11 @@ pub struct MpquicOptions {
     pub handshake: bool,
     /// The name of the path of the handshake; `None` is the first path.
     pub initial_path: Option<String>,
-    /// Whether marks of congestion are understood.
+    /// Whether the ends understand congestion marks.
     pub ecn: bool,
 }
 
-/// Headers of UDP over IPv4.
+/// Size of the headers of UDP over IPv4.
 const UDP: u32 = 28;
 
 fn own(options: &mut TransportOptions) -> &mut MpquicOptions {
@@ -96,7 +96,7 @@ impl Own for MpquicOptions {
         Overhead::MPQUIC
     }
 
-    /// All that is in the UDP datagram counts (RFC 9002 section 2).
+    /// The whole content of the UDP datagram counts (RFC 9002 section 2).
     fn counted(&self, overhead: &Overhead) -> u32 {
         overhead.of_data() - UDP
     }

@@ -12,18 +12,18 @@ use super::{Ends, Own, OwnOptions, Protocol, ProtocolInfo, TransportOptions};
 use crate::scenario::keys::Preset::{Boolean, Otherwise, Text};
 use crate::scenario::reader::{MAX_DURATION, Word};
 
-/// What Linux lets a receive buffer grow to (the third number of `net.ipv4.tcp_rmem`).
+/// The largest receive buffer in Linux (the third number of `net.ipv4.tcp_rmem`).
 const LINUX_BUFFER: &str = "6MiB";
 
-/// The longest tick of a clock: more tells nothing.
+/// The longest tick of a clock. Timestamps with longer ticks carry no information.
 const MAX_TICK: Duration = Duration::from_secs(1);
 
-/// Whose TCP the endpoints behave like.
+/// The TCP whose behaviour the endpoints have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Profile {
-    /// That of the RFCs.
+    /// The TCP of the RFCs.
     Standard,
-    /// That of Linux 6.12.
+    /// The TCP of Linux 6.12.
     Linux,
 }
 
@@ -34,7 +34,7 @@ impl Word for Profile {
 /// Options of MPTCP and TCP.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MptcpOptions {
-    /// Whose TCP it is.
+    /// The behaviour of TCP.
     pub profile: Profile,
     /// Whether slow start ends when delays grow.
     pub hystart: bool,
@@ -44,14 +44,14 @@ pub struct MptcpOptions {
     pub initial_path: Option<String>,
     /// The tick of the timestamps' clocks.
     pub timestamp_granularity: Duration,
-    /// How many nanoseconds the receiver's clock is ahead of the sender's.
+    /// The lead of the receiver's clock over the sender's, in nanoseconds.
     pub clock_offset: i64,
-    /// Whether marks of congestion are understood.
+    /// Whether the ends understand congestion marks.
     pub ecn: bool,
 }
 
 impl MptcpOptions {
-    /// The defaults, of a flow of TCP beside a connection of another protocol.
+    /// The defaults of a TCP flow beside a connection of another protocol.
     pub(crate) const DEFAULT: Self = Self {
         profile: Profile::Standard,
         hystart: false,
@@ -157,7 +157,7 @@ impl Own for MptcpOptions {
         }
     }
 
-    /// Payload alone counts.
+    /// Only payload counts.
     fn counted(&self, _overhead: &Overhead) -> u32 {
         0
     }

@@ -1,4 +1,5 @@
-//! What an option of `[transport]` is: its key, and the place that it sets, from which unit, reader and writer follow.
+//! An option of `[transport]`: its key, and the place that it sets. Unit, reader and writer follow
+//! from the place.
 
 use std::ops::RangeInclusive;
 
@@ -16,15 +17,15 @@ use crate::scenario::text;
 /// Largest number of packets, retransmissions and the like.
 pub(super) const MAX_COUNT: u32 = 1_000_000;
 
-/// An option, whole: nothing else knows its key, default, unit, range and meaning.
+/// An option: the only source of its key, default, unit, range and meaning.
 #[derive(Clone, Copy)]
 pub(super) struct TransportOption {
     pub(super) key: &'static str,
     pub(super) default: Preset,
-    /// The default with profile `linux`, where it is another one than `default`.
+    /// The default with profile `linux`, if it differs from `default`.
     pub(super) linux: Option<Preset>,
     pub(super) doc: &'static str,
-    /// What it sets; of what it may be, only the packet's size is known before.
+    /// Returns the place that it sets. Only the profile and the packet's size are read before it.
     pub(super) place: for<'a> fn(&'a mut TransportOptions) -> Place<'a>,
 }
 
@@ -38,17 +39,17 @@ pub(super) const fn option(
 }
 
 impl TransportOption {
-    /// With another default in profile `linux`.
+    /// Sets another default for profile `linux`.
     pub(super) const fn linux(self, default: Preset) -> Self {
         Self { linux: Some(default), ..self }
     }
 
-    /// The same option of a protocol that has another default and puts it otherwise.
+    /// The same option of a protocol with another default and another description.
     pub(super) const fn of(self, default: Preset, doc: &'static str) -> Self {
         Self { default, linux: None, doc, ..self }
     }
 
-    /// What holds if nobody says, with a profile.
+    /// The default with a profile.
     pub(super) fn preset(&self, profile: Profile) -> Preset {
         match profile {
             Profile::Standard => self.default,
@@ -56,7 +57,7 @@ impl TransportOption {
         }
     }
 
-    /// The key as the tables have it, with the default that it has in `profile`. `options` are any of the protocol's.
+    /// The key for the tables, with its default in `profile`. `options` are any of the protocol's.
     pub(super) fn info(&self, options: &mut TransportOptions, profile: Profile) -> KeyInfo {
         let place = (self.place)(options);
         KeyInfo {
@@ -68,16 +69,16 @@ impl TransportOption {
     }
 }
 
-/// Where an option is kept, with the least and the most that it may be.
+/// The place of an option's value, with its smallest and its largest valid value.
 pub(super) enum Place<'a> {
     Span(&'a mut Duration, RangeInclusive<Duration>),
-    /// Nanoseconds, of which there may be less than none.
+    /// Nanoseconds, possibly negative, up to this magnitude.
     Offset(&'a mut i64, Duration),
     Bytes(&'a mut u64, RangeInclusive<u64>),
     /// The size of a packet.
     Packet(&'a mut u32, RangeInclusive<u64>),
     BytesOrUnlimited(&'a mut Option<u64>, RangeInclusive<u64>),
-    /// In bytes, or in packets that count so many.
+    /// In bytes, or in packets of this many counted bytes.
     Window(&'a mut u64, u64),
     Count(&'a mut u32, RangeInclusive<u32>),
     /// 0 is no limit.
@@ -86,7 +87,7 @@ pub(super) enum Place<'a> {
     Word(&'a mut dyn Choice),
     Protocol(&'a mut Protocol),
     Controller(&'a mut CongestionControl, Family),
-    /// None is the first path.
+    /// `None` is the first path.
     Path(&'a mut Option<String>),
 }
 
@@ -113,7 +114,7 @@ impl<T: Word> Choice for T {
 }
 
 impl Place<'_> {
-    /// What the key takes.
+    /// The kind of value of the key.
     fn kind(&self) -> &'static str {
         match self {
             Self::Span(..) => DURATION,
@@ -130,7 +131,7 @@ impl Place<'_> {
         }
     }
 
-    /// The key's meaning, with what there is to choose from put in.
+    /// The key's meaning, with the list of choices inserted.
     fn words(&self, doc: &'static str) -> &'static str {
         match self {
             Self::Controller(..) => lasting(CongestionControl::explained(doc)),
@@ -159,7 +160,7 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// As the reader understands it; `None` for a path that nobody named.
+    /// Writes the option in the reader's format; `None` for a path that was not given.
     pub(super) fn write(&self) -> Option<Value> {
         Some(match self {
             Self::Span(span, _) => text::duration(**span).into(),
@@ -192,7 +193,7 @@ fn window(item: &Item<'_>, counted: u64) -> Result<u64, ScenarioError> {
     }
 }
 
-/// The words as a key's kind has them: `"a", "b" or "c"`.
+/// The words in the form of a key's kind: `"a", "b" or "c"`.
 fn alternatives(words: &[&'static str]) -> &'static str {
     let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
     lasting(listed(&quoted, " or "))
@@ -212,7 +213,7 @@ pub(super) fn listed<T: AsRef<str>>(items: &[T], last: &str) -> String {
     list
 }
 
-/// A text for the rest of the program's life: tables are made once.
+/// Leaks a text for the rest of the program's life: tables are built once.
 fn lasting(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }

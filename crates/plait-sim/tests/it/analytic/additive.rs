@@ -1,10 +1,11 @@
 //! Additive increase and multiplicative decrease under independent losses, round by round.
 //!
-//! √(3/2)/√p (Mathis et al. 1997) is for losses at regular distances. Independent ones come in clusters: the window's mean is
-//! then 1.31/√p, 7 % more (Ott, Kemperman, Mathis 1996). Less arrives where each loss takes a round of repair and only whole packets
-//! leave, more where the window cannot be halved further. This computes it without a simulator.
+//! √(3/2)/√p (Mathis et al. 1997) applies to losses at regular distances. Independent losses come
+//! in clusters: the window's mean is then 1.31/√p, 7 % more (Ott, Kemperman, Mathis 1996). The
+//! throughput is lower if each loss takes a round of repair and only whole packets leave. It is
+//! higher if the window cannot be halved further. This module computes it without a simulator.
 
-/// The next of a sequence of numbers that look random (splitmix64), in [0, 1).
+/// The next number of a pseudo-random sequence (splitmix64), in [0, 1).
 fn next(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -13,24 +14,25 @@ fn next(state: &mut u64) -> f64 {
     (z ^ (z >> 31)) as f64 / 2.0_f64.powi(64)
 }
 
-/// How a protocol does it.
+/// The rules of a protocol.
 #[derive(Clone, Copy)]
 pub(crate) struct Rounds {
-    /// The window is halved, but not below so many segments.
+    /// The window is halved, but never below this many segments.
     pub(crate) least: f64,
-    /// In the round after a loss, which repairs it, the window does not grow.
+    /// The window does not grow in the round after a loss, which repairs it.
     pub(crate) repair: bool,
-    /// Packets that are sent beyond the whole ones that fit the window.
+    /// Packets sent beyond the number of whole packets that fit the window.
     pub(crate) overshoot: f64,
 }
 
-/// RFC 9260: repairs go on beside the window's growth, which the last packet may overshoot; never halved below four segments.
+/// RFC 9260: the window grows during repairs, the last packet may overshoot it, and it is never
+/// halved below four segments.
 pub(crate) const SCTP: Rounds = Rounds { least: 4.0, repair: false, overshoot: 1.0 };
 
 /// RFC 5681, RFC 6675.
 pub(crate) const TCP: Rounds = Rounds { least: 2.0, repair: true, overshoot: 0.0 };
 
-/// What arrives in a round on average, in segments.
+/// The mean number of segments that arrive in a round.
 pub(crate) fn arrivals(loss: f64, Rounds { least, repair, overshoot }: Rounds) -> f64 {
     const ROUNDS: u32 = 400_000;
     let (mut state, mut window, mut packets, mut repairing) = (1, 10.0_f64, 0.0, false);

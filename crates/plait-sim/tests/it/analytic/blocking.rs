@@ -22,8 +22,9 @@ fn model((c_f, c_s, r_s): (u32, u32, u32)) -> f64 {
     f64::from(r_s - 20) / 2.0 + 12.0 / f64::from(c_s) - 12.0 / f64::from(c_f)
 }
 
-/// With a sender as the paper's simulator has it, ns-2's: windows grow in recovery too. With RFC 9260's, (10;50/100) ends in
-/// another steady state, in which bursts of eight packets queue on the slow path: 5 % above the model.
+/// A sender like the paper's simulator, ns-2, where windows also grow in recovery. With RFC 9260's
+/// rule, (10;50/100) ends in another steady state, in which bursts of eight packets queue on the
+/// slow path: 5 % above the model.
 fn simulated((c_f, c_s, r_s): (u32, u32, u32), accounting: &str) -> f64 {
     let result = run(&format!(
         "duration = \"100s\"\nwarmup = \"10s\"\nscheduler = \"round-robin\"\n\
@@ -44,7 +45,8 @@ fn longest_blocking_is_that_of_the_model_where_the_slow_path_is_not_congested() 
             "{case:?}: model {model:.2} ms, charged {charged:.2} ms, outstanding only {outstanding:.2} ms"
         );
         for simulated in [charged, outstanding] {
-            // The model is what the geometry forces if a packet of each path leaves at the same moment.
+            // The model is a lower bound by geometry if a packet of each path leaves at the same
+            // time.
             assert!(
                 simulated >= 0.98 * model,
                 "{case:?}: {simulated} ms are less than the {model} ms of the geometry"

@@ -1,12 +1,15 @@
-//! Messages smaller than a packet, as of a call, with losses and outages: through every protocol as through Linux' MPTCP.
+//! Messages smaller than a packet, as in a call, with losses and outages: all protocols are
+//! compared with Linux' MPTCP.
 
 use crate::common::run;
 use plait_sim::result::Metrics;
 
-/// Protocols and profiles, and how many times Linux' 95th percentile theirs may be.
+/// Protocols and profiles, each with the limit of its 95th percentile in units of Linux'
+/// percentile.
 ///
-/// CMT-SCTP finds a loss by three later packets (RFC 9260 §7.2.4), which in a call are 60 ms; the others find it a round trip later
-/// (RFC 8985, RFC 9002 §6.1.2). Nothing else sets them apart.
+/// CMT-SCTP detects a loss by three later packets (RFC 9260 §7.2.4), which takes 60 ms in a call.
+/// The other protocols detect it a round trip later (RFC 8985, RFC 9002 §6.1.2). There is no other
+/// difference.
 const TRANSPORTS: [(&str, f64); 4] = [
     ("protocol = \"mptcp\", profile = \"linux\"", 1.0),
     ("protocol = \"mptcp\", profile = \"standard\"", 1.2),
@@ -25,7 +28,8 @@ fn two_paths(loss: &str, outages: &str) -> String {
     )
 }
 
-/// The 95th percentile of each is held against that of the first, and no more than so many bytes are left over.
+/// Compares the 95th percentile of each transport with that of the first, and checks that at most
+/// `left_over` bytes are undelivered.
 fn as_through_linux(rest: &str, left_over: u64, percentile: impl Fn(&Metrics) -> f64) {
     let mut linux = None;
     for (transport, most) in TRANSPORTS {
@@ -59,7 +63,8 @@ fn requests_with_losses() {
     });
 }
 
-/// After an outage a window of one packet grows again, whatever the size of the messages, and nothing is left over.
+/// After an outage, a window of one packet grows again for messages of any size, and all data is
+/// delivered.
 #[test]
 fn a_call_with_an_outage() {
     for (rate, block) in [("64kbit", "160B"), ("1Mbit", "150B"), ("1Mbit", "1000B")] {
@@ -74,10 +79,11 @@ fn a_call_with_an_outage() {
     }
 }
 
-/// Messages that wait leave together: a backlog of small ones takes no more of the link than its protocol's headers.
+/// Waiting messages leave together: a backlog of small messages takes only its protocol's headers
+/// in addition.
 #[test]
 fn a_backlog_of_small_messages_fills_packets() {
-    // Payload of a full packet of 1500 bytes, and the header that each message has in it.
+    // Payload of a full packet of 1500 bytes, and the header of each message in it.
     for (transport, payload, header) in [
         ("protocol = \"mptcp\", profile = \"linux\"", 1424.0, 0.0),
         ("protocol = \"mptcp\", profile = \"standard\"", 1428.0, 0.0),

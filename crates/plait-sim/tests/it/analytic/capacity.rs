@@ -1,4 +1,4 @@
-//! What paths carry: all of it, and never more.
+//! The throughput of paths: all of their capacity, and never more.
 
 use crate::common::run;
 
@@ -12,7 +12,7 @@ fn within(measured: f64, expected: f64, share: f64, what: &str) {
 #[test]
 fn one_path_without_loss_carries_its_payload_share() {
     for (megabits, rtt) in [(1, 20), (1, 200), (10, 1), (10, 100), (100, 20), (100, 100), (1_000, 5)] {
-        // Twice what fits the path, so that the queue never runs dry nor grows without end.
+        // Twice the path's capacity, so that the queue never runs dry nor grows without end.
         let buffer = 2 * megabits * rtt * 125 + 100_000;
         let result = run(&format!(
             "duration = \"15s\"\nwarmup = \"5s\"\ntransport = {{ protocol = \"cmt-sctp\", receive_buffer = \"{buffer}B\" }}\n\
@@ -39,7 +39,8 @@ fn other_packet_sizes_have_other_shares() {
 
 #[test]
 fn a_window_that_is_too_small_gives_a_window_per_round_trip() {
-    // 20 chunks of 1468 counted bytes; a round trip is 100 ms, a packet's 12000 bits and a SACK's 384 at 100 Mbit/s.
+    // 20 chunks of 1468 counted bytes. A round trip is 100 ms, a packet's 12000 bits and a SACK's
+    // 384 bits at 100 Mbit/s.
     let result = run(
         "duration = \"60s\"\nwarmup = \"10s\"\ntransport = { protocol = \"cmt-sctp\", receive_buffer = \"29360B\" }\n\
          [[path]]\nrate = \"100Mbit\"\nrtt = \"100ms\"\nqueue = \"infinite\"",
@@ -75,7 +76,7 @@ fn unequal_paths_add_up_with_enough_buffer_and_the_benefit_stays_in_its_bounds()
             let metrics = &result.metrics;
             let sum: f64 = result.paths.iter().map(|path| path.throughput_bps).sum();
             assert!(sum <= 15e6 * SHARE * 1.0005, "{scheduler}, {buffer}: {sum}");
-            // What waits at the beginning or the end of the measurement makes the difference.
+            // The difference is the data that waits at the beginning or the end of the measurement.
             within(
                 metrics.goodput_bps,
                 sum,

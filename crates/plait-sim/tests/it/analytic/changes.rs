@@ -1,9 +1,9 @@
-//! Links that change, copy packets and delay them at random, against arithmetic.
+//! Links that change, copy packets and delay them at random, compared with arithmetic.
 
 use crate::common::{PACKETS, run, run_with, scenario, try_run};
 use plait_sim::result::FlowMetrics;
 
-/// Datagrams of 1250 bytes every 10 ms over a path that nothing else uses; a packet takes 1 ms.
+/// Datagrams of 1250 bytes every 10 ms over a path without other traffic; a packet takes 1 ms.
 fn datagrams(path: &str, seconds: u32) -> FlowMetrics {
     let mut result = run(&format!(
         "duration = \"{}s\"\nworkload = {{ kind = \"file\", size = \"1kB\", start = \"{seconds}s\" }}\n\
@@ -23,7 +23,8 @@ fn datagrams_take_the_delay_of_their_moment() {
     let delay = flow.delay_ms.expect("they arrive");
     assert_eq!((flow.packets_sent, flow.packets_delivered), (800, 800));
     assert!((delay.mean - (0.75 * 21.0 + 0.25 * 121.0)).abs() < 1e-6, "{delay:?}");
-    // In order, those of the last 100 ms before the fall hold back the next ten: by 100, 90, … 10 ms.
+    // In order, the packets of the last 100 ms before the fall delay the next ten packets: by 100,
+    // 90, … 10 ms.
     let flow = datagrams(
         "delay = \"20ms\"\ndelay_steps = [{ at = \"2s\", delay = \"120ms\" }, { at = \"3s\", delay = \"20ms\" }]\nrepeat = \"4s\"",
         8,
@@ -48,7 +49,8 @@ fn copies_are_delivered_beside_what_was_sent() {
     assert_eq!((flow.packets_sent, flow.packets_lost, flow.packets_delivered), (800, 0, 1600));
 }
 
-/// A queue of 40 packets, then of 10, then of 40 again: the longest wait in each second is that of its limit.
+/// A queue of 40 packets, then of 10, then of 40 again: the limit determines the longest wait in
+/// each second.
 #[test]
 fn a_queue_that_shrinks_makes_the_longest_wait_shorter() {
     let result = run_with(
@@ -68,11 +70,12 @@ fn a_queue_that_shrinks_makes_the_longest_wait_shorter() {
             .unsigned_abs()
             .div_ceil(1_000_000)
     };
-    // A packet takes 1 ms, and 10 ms on the way: with as many before it as the limit lets in.
+    // A packet takes 1 ms, and 10 ms of delay; ahead of it wait as many packets as the limit
+    // admits.
     assert_eq!([longest(1, 5), longest(6, 10), longest(11, 15)], [50, 20, 50]);
 }
 
-/// The stream stays whole with all of it at once, and two runs are equal.
+/// The stream stays complete with all changes at once, and two runs are equal.
 #[test]
 fn a_file_arrives_whole_over_links_that_do_everything() {
     for transport in [

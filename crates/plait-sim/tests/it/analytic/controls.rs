@@ -1,9 +1,11 @@
-//! A competing flow with its own congestion control is the flow that the transport's control would have made.
+//! A competing flow with its own congestion control is identical to a flow that takes this control
+//! from the transport.
 
 use crate::common::run;
 use plait_sim::result::FlowMetrics;
 
-/// A flow that is alone on its path: the connection begins after its end. `transport` is the transport's control, `own` the flow's.
+/// The metrics of a flow that is alone on its path: the connection begins after its end.
+/// `transport` is the transport's control, `own` the flow's.
 fn alone(protocol: &str, kind: &str, transport: &str, own: Option<&str>) -> FlowMetrics {
     let own = own.map_or(String::new(), |own| format!("congestion_control = \"{own}\"\n"));
     let mut result = run(&format!(
@@ -44,7 +46,7 @@ fn a_flow_with_its_own_control_is_as_if_the_transport_had_it() {
     }
 }
 
-/// Coupled control has nothing to couple on one path: the flow has `newreno`.
+/// Coupled congestion control has no use on one path: the flow has `newreno`.
 #[test]
 fn a_flow_of_one_path_beside_coupled_paths_is_newreno() {
     assert_eq!(alone("mptcp", "tcp", "olia", None), alone("mptcp", "tcp", "newreno", None));

@@ -1,4 +1,4 @@
-//! Messages with deadlines, priorities and lengths: who is served first, and what arrives in time.
+//! Messages with deadlines, priorities and lengths: the order of service, and deliveries in time.
 
 use crate::common::run;
 use plait_sim::result::RunResult;
@@ -18,7 +18,8 @@ fn with(transport: &str, scheduler: &str, workload: &str) -> RunResult {
     ))
 }
 
-/// 100 bytes to the server and 1000 back, over one idle path: the latency, and what is said of a deadline.
+/// 100 bytes to the server and 1000 back, over one idle path: the latency and the metrics of the
+/// deadline.
 fn answered(deadline: &str) -> (f64, Option<f64>, Option<u64>, Option<u64>) {
     let result = run(&format!(
         "duration = \"10s\"\ntransport = {{ protocol = \"cmt-sctp\" }}\n[workload]\nkind = \"request-response\"\nrequest = \"100B\"\nresponse = \"1000B\"\n\
@@ -44,7 +45,7 @@ fn a_message_is_in_time_to_the_nanosecond() {
 
 #[test]
 fn a_file_is_a_message_and_so_is_a_block() {
-    // 1 MB over 10 Mbit/s take more than 800 ms.
+    // 1 MB over 10 Mbit/s takes more than 800 ms.
     let file = |deadline: &str| {
         run(&format!(
             "duration = \"9s\"\ntransport = {{ protocol = \"cmt-sctp\" }}\n[workload]\nkind = \"file\"\nsize = \"1MB\"\ndeadline = \"{deadline}\"\n\
@@ -53,8 +54,9 @@ fn a_file_is_a_message_and_so_is_a_block() {
     };
     assert_eq!(file("2s").metrics.messages_in_time, Some(1));
     assert_eq!(file("800ms").metrics.messages_late, Some(1));
-    // Blocks at twice the rate of the path: each comes half a block later than the one before, and few are in time. One is due
-    // every 100 ms, and those are judged that have not arrived, too.
+    // Blocks at twice the rate of the path: each block arrives half a block later than its
+    // predecessor, and few are in time. One deadline passes every 100 ms, and blocks that have not
+    // arrived are judged, too.
     let blocks = run(
         "duration = \"10s\"\nwarmup = \"5s\"\ntransport = { protocol = \"cmt-sctp\" }\n[workload]\nkind = \"cbr\"\nrate = \"20Mbit\"\nblock = \"250kB\"\ndeadline = \"1s\"\n\
          [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"50p\"",
@@ -84,7 +86,7 @@ fn over_one_stream_the_shortest_first_is_lowest_rtt() {
     assert_eq!(shortest.requests, written.requests);
 }
 
-/// The latency, in milliseconds, that a quarter of the requests stayed below.
+/// The first quartile of the requests' latencies, in milliseconds.
 fn quickest(transport: &str, urgent: u32) -> f64 {
     let workload =
         format!("kind = \"request-response\"\nresponse = \"200kB\"\nparallel = 6\nurgent = {urgent}");
@@ -105,7 +107,8 @@ fn urgent_clients_do_not_wait_for_the_others_where_there_are_streams() {
     assert_eq!(quickest(MPTCP, 1), quickest(MPTCP, 0), "one stream");
 }
 
-/// Blocks of 250 kB, two a second, which the cheap path brings in 200 ms and a few round trips.
+/// Blocks of 250 kB, two per second. The cheap path delivers a block in 200 ms and a few round
+/// trips.
 fn blocks(scheduler: &str, deadline: &str) -> (f64, f64) {
     let workload = format!("kind = \"cbr\"\nrate = \"4Mbit\"\nblock = \"250kB\"\ndeadline = \"{deadline}\"");
     let result = with(MPTCP, scheduler, &workload);
@@ -122,7 +125,7 @@ fn the_dear_path_is_used_as_far_as_deadlines_ask_for_it() {
     assert!(dear > 0.1 && in_time > 0.95, "{dear}, {in_time}");
     let (dear, _) = blocks("\"lowest-rtt\"", "450ms");
     assert!(dear > 0.3, "{dear}");
-    // A plan with a fifth of the time asks for the dear path even so.
+    // With a plan for a fifth of the time, it needs the dear path even for this deadline.
     let (dear, in_time) = blocks("{ name = \"mp-dash\", alpha = 0.2 }", "450ms");
     assert!(dear > 0.2 && in_time == 1.0, "{dear}, {in_time}");
 }

@@ -23,7 +23,7 @@ fn the_first_packet_takes_its_serialization_and_the_delay() {
 
 #[test]
 fn packets_of_one_moment_queue_for_each_other() {
-    // Three packets are the initial window: 1, 2 and 3 serializations, 1714285 + 5/7 ns each.
+    // The initial window is three packets: 1, 2 and 3 serializations of 1714285 + 5/7 ns.
     let result = run_with(
         "duration = \"10s\"\nworkload = { kind = \"file\", size = \"4356B\" }\ntransport = { protocol = \"cmt-sctp\" }\n\
          [[path]]\nrate = \"7Mbit\"\nrtt = \"20ms\"\nqueue = \"50p\"",
@@ -35,8 +35,8 @@ fn packets_of_one_moment_queue_for_each_other() {
 
 #[test]
 fn blocks_of_a_constant_rate_take_the_same_time_each() {
-    // A block is one full packet and one of 48 + 548 bytes: (1500 + 596) · 8 bits at 10 Mbit/s, and 25 ms. One block each
-    // 160 ms: the path is idle in between.
+    // A block is one full packet and one of 48 + 548 bytes: (1500 + 596) · 8 bits at 10 Mbit/s, and
+    // 25 ms. With a block every 160 ms, the path is idle between blocks.
     let result = run_with(
         "duration = \"30s\"\nworkload = { kind = \"cbr\", rate = \"100kbit\", block = \"2000B\" }\ntransport = { protocol = \"cmt-sctp\" }\n\
          [[path]]\nrate = \"10Mbit\"\nrtt = \"50ms\"\nqueue = \"50p\"",
@@ -55,7 +55,8 @@ fn blocks_of_a_constant_rate_take_the_same_time_each() {
 
 #[test]
 fn over_two_paths_a_packet_is_blocked_by_the_difference_of_their_delays() {
-    // Six packets leave at once, by turns; each path serializes its three one after the other, 1.2 ms each.
+    // Six packets leave at once, on alternate paths. Each path serializes its three packets in
+    // sequence, 1.2 ms each.
     let result = run_with(
         "duration = \"10s\"\nscheduler = { name = \"round-robin\", cwnd_limited = false }\n\
          workload = { kind = \"file\", size = \"8712B\" }\ntransport = { protocol = \"cmt-sctp\" }\n\

@@ -1,21 +1,23 @@
-//! What coupled congestion control promises (RFC 6356 §2): a connection with two subflows takes no more of a bottleneck
-//! that they share than one TCP connection does, and no less than TCP on the best path where they are disjoint.
+//! The goals of coupled congestion control (RFC 6356 §2). On a bottleneck that its two subflows
+//! share, a connection takes no more than one TCP connection. On disjoint paths, it takes no less
+//! than TCP on the best path.
 
 use crate::common::run;
 
-/// Jain's index of two amounts: 1 if equal, 0.9 if one is twice the other.
+/// Jain's index of two amounts: 1 if they are equal, 0.9 if one is twice the other.
 fn jain(a: f64, b: f64) -> f64 {
     (a + b) * (a + b) / (2.0 * (a * a + b * b))
 }
 
-/// Seeds differ in their losses, jitter and when TCP begins.
+/// Seeds differ in losses, jitter and the start of TCP.
 const SEEDS: u64 = 20;
 
 fn start(seed: u64) -> u64 {
     seed * 337 % 2_000
 }
 
-/// Two subflows and a TCP connection through one bottleneck. Returns both goodputs in bits per second.
+/// Two subflows and a TCP connection through one bottleneck. Returns both goodputs in bits per
+/// second.
 fn shared(control: &str, seed: u64) -> (f64, f64) {
     let result = run(&format!(
         "seed = {seed}\nduration = \"100s\"\nwarmup = \"20s\"\nscheduler = \"lowest-rtt\"\n\
@@ -31,7 +33,7 @@ fn shared(control: &str, seed: u64) -> (f64, f64) {
     (result.metrics.goodput_bps, result.flows[0].goodput_bps)
 }
 
-/// Jain's index, and what the connection got in units of TCP's, both averaged over the seeds.
+/// Jain's index, and the connection's goodput in units of TCP's, both averaged over the seeds.
 fn fairness(control: &str) -> (f64, f64) {
     let (mut index, mut ours, mut theirs) = (0.0, 0.0, 0.0);
     for seed in 1..=SEEDS {
@@ -44,9 +46,10 @@ fn fairness(control: &str) -> (f64, f64) {
     (index, ours / theirs)
 }
 
-/// At least nine tenths and at most `most` of what one TCP connection gets. Not to take more is what RFC 6356 §2 wants, and LIA
-/// and BALIA take more (1.26 and 1.15): `most` bounds what was measured and says nothing of what is right. Why they do is not
-/// known; a queue whose overflows hit one subflow at a time halves only a part of the connection's window.
+/// Checks that the connection gets at least nine tenths and at most `most` of the goodput of one
+/// TCP connection. RFC 6356 §2 requires at most 1, but LIA and BALIA take more (1.26 and 1.15):
+/// `most` bounds the measured values and is not a requirement. The cause is unknown; a queue whose
+/// overflows hit one subflow at a time halves only a part of the connection's window.
 fn assert_takes_what_one_tcp_takes(control: &str, most: f64) {
     let (index, share) = fairness(control);
     assert!((0.9..=most).contains(&share), "{control}: {share:.3} of TCP's share, index {index:.3}");
@@ -67,14 +70,15 @@ fn balia_shares_a_bottleneck_with_tcp_as_one() {
     assert_takes_what_one_tcp_takes("balia", 1.2);
 }
 
-/// The check that the tests above can fail: two subflows that know nothing of each other are two connections.
+/// Shows that the tests above can fail: two independent subflows behave like two connections.
 #[test]
 fn uncoupled_subflows_take_two_shares_of_three() {
     let (index, share) = fairness("newreno");
     assert!(index < 0.95 && (1.5..2.5).contains(&share));
 }
 
-/// Goodput over the paths `left` and `right` (or `left` alone) beside one TCP connection on the left and two on the right.
+/// Goodput over the paths `left` and `right` (or `left` alone), beside one TCP connection on the
+/// left and two on the right.
 fn disjoint(transport: &str, paths: &[&str], right: &str, seed: u64) -> f64 {
     let own: String = paths.iter().map(|link| format!("[[path]]\nlinks = [\"{link}\"]\n")).collect();
     let flow = |link: &str, start: u64| {
@@ -98,7 +102,7 @@ fn disjoint(transport: &str, paths: &[&str], right: &str, seed: u64) -> f64 {
     result.metrics.goodput_bps
 }
 
-/// What coupled subflows get in units of what TCP gets on the better path, averaged over the seeds.
+/// Goodput of coupled subflows in units of TCP's on the better path, averaged over the seeds.
 fn incentive(control: &str, right: &str) -> f64 {
     let (mut ours, mut theirs) = (0.0, 0.0);
     for seed in 1..=10 {

@@ -1,4 +1,4 @@
-//! A file against bulk traffic: no scheduler is slower because the data ends.
+//! Files compared with bulk traffic: no scheduler is slower because the data ends.
 
 use crate::common::run;
 use plait_sched::SCHEDULERS;
@@ -21,10 +21,11 @@ fn a_file_is_carried_as_fast_as_bulk_traffic() {
                 "duration = \"600s\"\nworkload = {{ kind = \"file\", size = \"20MB\" }}\n{head}"
             ));
             let seconds = file.metrics.completion_time_s.expect("it is carried");
-            // As long as the file took, from the same start.
+            // The same duration as the file's, from the same start.
             let bulk = run(&format!("duration = \"{seconds:.3}s\"\n{head}"));
             let share = 20e6 * 8.0 / seconds / bulk.metrics.goodput_bps;
-            // DAPS carries a file at little more than half of its bulk traffic's goodput over MPTCP; why is not known.
+            // With DAPS over MPTCP, a file gets little more than half of bulk traffic's goodput.
+            // The cause is unknown.
             let least = if scheduler == "daps" { 0.5 } else { 0.85 };
             assert!(
                 share > least,

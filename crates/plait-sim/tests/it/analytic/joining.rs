@@ -26,18 +26,20 @@ fn goodput(transport: &str, scheduler: &str, rates: (u32, u32), joins: u32) -> f
     .goodput_bps
 }
 
-/// What is assigned stays on its path, or is taken back: either way the second path must find something to send.
-/// OTIAS' reading "real", which is not its default, gives nearly everything to one path whenever the other joins.
+/// Assigned data stays on its path, or is recalled: in both cases the second path must find data to
+/// send. OTIAS' interpretation "real", which is not its default, gives nearly all data to one path
+/// whenever the other joins.
 #[test]
 fn a_path_that_joins_later_carries_its_share() {
-    // By its handshake alone the second path joins a round trip later or two.
+    // With its handshake alone, the second path joins a round trip or two later.
     for (rates, joins) in [((2, 6), 0), ((5, 5), 0), ((5, 5), 3)] {
         for transport in PROTOCOLS {
             let reference = goodput(transport, "lowest-rtt", rates, joins);
             let ahead = SCHEDULERS.iter().filter(|info| info.needs.assign_ahead);
             for scheduler in ahead.map(|info| info.name) {
                 let share = goodput(transport, scheduler, rates, joins) / reference;
-                // OTIAS shares its first plan by congestion windows, which begin alike on paths that are not.
+                // OTIAS divides its first plan by congestion windows, which are initially equal on
+                // unequal paths.
                 let least = if scheduler == "otias" && rates == (2, 6) { 0.8 } else { 0.9 };
                 assert!(
                     share >= least,

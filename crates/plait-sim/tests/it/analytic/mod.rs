@@ -1,4 +1,4 @@
-//! Runs whose result a formula gives.
+//! Runs with a result that follows from a formula.
 
 mod additive;
 mod blocking;

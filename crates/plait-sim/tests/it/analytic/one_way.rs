@@ -1,4 +1,5 @@
-//! Forward delays that timestamps tell, against those of the links: the delivery-delay paper's estimate.
+//! Forward delays from timestamps, compared with the links' delays: the estimate of the
+//! delivery-delay paper.
 
 use crate::common::run;
 
@@ -12,7 +13,8 @@ const TICK: f64 = 1.0;
 fn the_difference_of_the_forward_delays_is_known_whatever_the_way_back_and_the_clocks() {
     for backward in BACKWARD {
         for offset in ["0ms", "-12345ms", "777ms"] {
-            // 1 Gbit/s and little data: no packet waits for another, and its 12 µs are less than a tick.
+            // 1 Gbit/s and little data: no packet waits for another, and the 12 µs of a packet are
+            // less than a tick.
             let result = run(&format!(
                 "duration = \"60s\"\nwarmup = \"5s\"\nscheduler = \"round-robin\"\n\
                  transport = {{ protocol = \"mptcp\", profile = \"standard\", clock_offset = \"{offset}\", receive_buffer = \"1MB\" }}\n\

@@ -1,4 +1,5 @@
-//! Multipath QUIC: what it carries, how it answers loss, and how it stands beside MPTCP on the same links.
+//! Multipath QUIC: its throughput, its response to loss, and a comparison with MPTCP on the same
+//! links.
 
 use super::additive::{Rounds, arrivals};
 use crate::common::{PACKETS, run, run_with};
@@ -6,7 +7,7 @@ use crate::common::{PACKETS, run, run_with};
 /// Payload of a full packet of 1500 bytes: IPv4 and UDP 28, short header 11, tag 16, STREAM 12.
 const PAYLOAD: f64 = 1433.0;
 
-/// RFC 9002: nothing grows while a loss is repaired; two packets at least.
+/// RFC 9002: no growth while a loss is repaired; two packets at least.
 const QUIC: Rounds = Rounds { least: 2.0, repair: true, overshoot: 0.0 };
 
 #[test]
@@ -26,8 +27,9 @@ fn an_empty_path_is_filled() {
     }
 }
 
-/// With a bound below the round trip, probes used to leave before an answer could have come, and what they set aside was sent again
-/// elsewhere, a hundred thousand times a second.
+/// The bound of the probe timeout is below the round trip. Probes once left before an answer could
+/// have come. The data of suspended paths was then retransmitted on other paths, a hundred thousand
+/// times a second.
 #[test]
 fn a_bound_of_probe_timeouts_below_the_round_trip_makes_no_storm() {
     let result = run("duration = \"10s\"\n\
@@ -76,15 +78,18 @@ fn newreno_answers_loss_as_its_response_function_says() {
     }
 }
 
-/// On clean links, with a buffer that holds nobody up, both fill what they are given whatever the scheduler: their goodput differs by the
-/// headers alone. (Where the buffer is the limit, schedulers that plan ahead answer the hour at which room is told of. And Peekaboo learns from the moments
-/// of acknowledgements, which differ, whether a path is worth using at all.)
+/// On clean links, with buffers that do not limit them, both protocols fill the links with any
+/// scheduler: their goodput differs by the headers alone. If the buffer is the limit, schedulers
+/// that plan ahead depend on the time of window updates. Peekaboo is excluded: it learns from the
+/// times of acknowledgements, which differ, whether a path is worth using.
 #[test]
 fn clean_links_carry_as_much_as_with_mptcp() {
     let learns = |name: &&str| *name == "peekaboo";
     for scheduler in plait_sched::SCHEDULERS.iter().map(|info| info.name).filter(|name| !learns(name)) {
-        // Goodput counts what was delivered in order meanwhile, so also what waited at its beginning for a gap: with what is
-        // assigned once and for all that is up to a window, 8 MB, of the first losses. Over 20 s it shows; it is no rate.
+        // Goodput counts data that was delivered in order during the measurement, including data
+        // that waited for a gap at its beginning. For schedulers that never reassign data, that is
+        // up to a window, 8 MB, of the first losses. It matters over 20 s, although it is not a
+        // rate.
         let duration = if scheduler == "otias" { 120 } else { 30 };
         for (one, two) in [((10, 20), (10, 100)), ((50, 30), (20, 60)), ((5, 80), (100, 10))] {
             let goodput = |transport: &str| {

@@ -1,4 +1,4 @@
-//! Every path carries everything: no less than the best path carries alone.
+//! With all data on every path, goodput is no less than over the best path alone.
 
 use crate::common::run;
 

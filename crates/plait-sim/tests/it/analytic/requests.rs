@@ -6,7 +6,7 @@ use plait_sim::result::RunResult;
 
 const MILLISECOND: i64 = 1_000_000;
 
-/// Transports by which an acknowledgement waits long enough not to leave before the response.
+/// Transports with delayed acknowledgements, which do not leave before the response.
 const TRANSPORTS: [&str; 5] = [
     "protocol = \"cmt-sctp\", ack_every = 2",
     "protocol = \"tcp\", profile = \"standard\", ack_every = 2",
@@ -15,7 +15,7 @@ const TRANSPORTS: [&str; 5] = [
     "protocol = \"mptcp\", profile = \"standard\", handshake = false, ack_every = 2",
 ];
 
-/// 10 Mbit/s and 20 ms towards the client, 2 Mbit/s and 30 ms from there.
+/// 10 Mbit/s and 20 ms towards the client, 2 Mbit/s and 30 ms from the client.
 fn text(transport: &str, workload: &str) -> String {
     format!(
         "duration = \"10s\"\ntransport = {{ {transport} }}\n\
@@ -83,7 +83,7 @@ fn requests_of_one_moment_share_a_packet() {
     assert_eq!(frame.written, [1_000 * MILLISECOND; 3]);
     let response = answered + (500 + headers) * 8 * 100 + 20 * MILLISECOND;
     assert!(frame.delivered[0] >= response && frame.delivered.is_sorted(), "{:?}", frame.delivered);
-    // Three responses, each with headers of its own at most, and a SACK.
+    // Three responses, each with at most its own headers, and a SACK.
     assert!(frame.delivered[2] <= answered + 3 * (500 + headers) * 8 * 100 + 20 * MILLISECOND + 100_000);
 }
 
@@ -100,7 +100,7 @@ fn nothing_is_asked_from_the_stop_on_and_what_is_under_way_is_answered() {
 #[test]
 fn what_was_written_in_the_warm_up_counts_where_it_ends() {
     let workload = "request = \"100B\", response = \"1000B\", think = \"400ms\", count = 5";
-    // The first two are over by then, the third is under way.
+    // The first two requests are complete by then; the third is in progress.
     let text = text(TRANSPORTS[0], workload).replacen("duration", "warmup = \"1940ms\"\nduration", 1);
     let metrics = run(&text).metrics;
     assert_eq!((metrics.requests_begun, metrics.requests_completed), (Some(2), Some(3)));
@@ -123,7 +123,7 @@ fn random_sizes_and_times_have_their_means_and_are_the_same_for_every_scheduler(
         assert!((mean(&frame.request_bytes) / 300.0 - 1.0).abs() < 0.03);
         assert!((mean(&frame.response_bytes) / 2000.0 - 1.0).abs() < 0.03);
     }
-    // The first request of every client: of the later ones the order differs.
+    // The first request of every client. The order of the later requests differs.
     assert_eq!(runs[0].response_bytes[..4], runs[1].response_bytes[..4]);
     let mut sorted = runs.map(|frame| frame.response_bytes[..4000].to_vec());
     sorted.iter_mut().for_each(|sizes| sizes.sort_unstable());

@@ -1,12 +1,15 @@
-//! NewReno's response to random loss: that of additive increase and multiplicative decrease, see [`super::additive`].
+//! NewReno's response to random loss: additive increase and multiplicative decrease, see
+//! [`super::additive`].
 //!
-//! RFC 9260's congestion avoidance adds one segment per window of acknowledged bytes, with one SACK per packet; what was lost is
-//! repaired while the window goes on, and it is never halved below four segments.
+//! RFC 9260's congestion avoidance adds one segment per window of acknowledged bytes, with one SACK
+//! per packet. Losses are repaired while the window grows, and it is never halved below four
+//! segments.
 
 use super::additive::{SCTP, arrivals};
 use crate::common::run;
 
-/// Long enough that any window fits, short enough that the rate never matters: 1 Gbit/s, 12 µs per packet.
+/// A round trip long enough for any window, and a rate that never matters: 1 Gbit/s, 12 µs per
+/// packet.
 fn ratio(loss: f64, seconds: u64, seeds: u64) -> f64 {
     let goodput: f64 = (1..=seeds)
         .map(|seed| {

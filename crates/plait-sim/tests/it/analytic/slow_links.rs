@@ -1,15 +1,16 @@
-//! A queue that nobody gave lets every transport fill a slow link.
+//! With the default queue, every transport fills a slow link.
 
 use crate::common::run;
 use plait_transport::congestion::{Algorithm, Family};
 
-/// The goodput of bulk data over one path without random losses, as a share of the payload rate of full packets.
+/// The goodput of bulk data over one path without random losses, as a share of the payload rate of
+/// full packets.
 fn filled(transport: &str, rate: u64, rtt_ms: u64) -> f64 {
     let result = run(&format!(
         "duration = \"120s\"\nwarmup = \"20s\"\nscheduler = \"lowest-rtt\"\ntransport = {{ {transport} }}\n\
          [[path]]\nrate = \"{rate}bit\"\nrtt = \"{rtt_ms}ms\"\n"
     ));
-    // 1440 bytes of payload in a packet of 1500; the transports have 1428 to 1452.
+    // 1440 bytes of payload in a packet of 1500 bytes; the transports have 1428 to 1452.
     result.metrics.goodput_bps / (rate as f64 * 1440.0 / 1500.0)
 }
 

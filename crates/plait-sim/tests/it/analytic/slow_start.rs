@@ -1,4 +1,4 @@
-//! How windows open: before losses with HyStart++, and for segments that are not full.
+//! The growth of windows: before losses with HyStart++, and with segments that are not full.
 
 use crate::common::run;
 
@@ -13,9 +13,10 @@ fn dropped(control: &str, queue: &str, hystart: bool) -> (u64, f64) {
     (result.paths[0].packets_dropped.unwrap_or(0), result.metrics.goodput_bps)
 }
 
-/// The bandwidth-delay product is 833 packets. Slow start doubles the window until the queue overflows and as many packets are
-/// dropped as it holds. The growing delay is seen one round trip late, at 2560 packets, which five rounds of a quarter's growth
-/// treble: a queue of 8000 packets does not overflow, one of 3000 does, by less.
+/// The bandwidth-delay product is 833 packets. Slow start doubles the window until the queue
+/// overflows, and the queue drops as many packets as it holds. HyStart++ detects the growing delay
+/// one round trip late, at 2560 packets. Five rounds with a quarter of the growth then treble the
+/// window: a queue of 8000 packets does not overflow, and one of 3000 packets overflows by less.
 #[test]
 fn hystart_ends_slow_start_before_a_deep_queue_overflows() {
     for control in ["newreno", "cubic", "lia"] {
@@ -32,7 +33,8 @@ fn hystart_ends_slow_start_before_a_deep_queue_overflows() {
     }
 }
 
-/// 800 kbit/s in blocks of 1 kB are 100 packets per second, five in flight for 50 ms: more than an initial window of three.
+/// 800 kbit/s in blocks of 1 kB are 100 packets per second, with five in flight for 50 ms: more
+/// than an initial window of three.
 #[test]
 fn small_segments_open_the_window() {
     for transport in [

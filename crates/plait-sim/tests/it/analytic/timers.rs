@@ -1,4 +1,4 @@
-//! Timeouts: as many as an outage must cost, and none where nothing is lost.
+//! Timeouts: the necessary number in an outage, and none without losses.
 
 use crate::common::{run, run_with};
 use plait_sched::{Duration, SCHEDULERS, Time};
@@ -11,15 +11,16 @@ const TRANSPORTS: [&str; 4] = [
     "protocol = \"mpquic\"",
 ];
 
-/// A timer that doubles runs out n times in (2ⁿ − 1) timeouts.
+/// Number of timeouts: a timer that doubles expires n times in (2ⁿ − 1) timeouts.
 fn least_timeouts(outage: f64, timeout: f64) -> u32 {
     ((outage / timeout + 1.0).log2().floor() as u32).max(1)
 }
 
-/// One path, ten cuts: as many timeouts as each must cost, and one more, since a timer may have begun before the cut.
+/// One path with ten cuts. Each cut costs the necessary number of timeouts, and one more, since a
+/// timer may have started before the cut.
 #[test]
 fn an_outage_costs_the_timeouts_that_it_must() {
-    // The timeout on a path of 40 ms that is full; Linux' and QUIC's have no minimum of a second.
+    // The timeout on a full path of 40 ms. Linux' and QUIC's timeouts have no minimum of a second.
     for (transport, timeout) in TRANSPORTS.into_iter().zip([1.0, 1.0, 0.24, 0.08]) {
         for length in ["300ms", "1s", "3s"] {
             let seconds = if length == "300ms" { 0.3 } else { length.trim_end_matches('s').parse().unwrap() };
@@ -35,13 +36,14 @@ fn an_outage_costs_the_timeouts_that_it_must() {
                 metrics.goodput_bps
             );
             assert!(timeouts <= 10 * (u64::from(least) + 1), "{transport}, {length}: {timeouts} timeouts");
-            // Between cuts of 3 s the path works for 17 of 20 s.
+            // Between cuts of 3 s, the path works for 17 of 20 s.
             assert!(metrics.goodput_bps > 6.3e6, "{transport}, {length}: {} bit/s", metrics.goodput_bps);
         }
     }
 }
 
-/// The probe timeout of a path that answers again is that of its round trips, however often it ran out before.
+/// When a path answers again, its probe timeout follows from its round trips, after any number of
+/// timeouts.
 #[test]
 fn a_path_that_answers_again_has_no_back_off() {
     let goodput = |second: &str| {
@@ -57,7 +59,7 @@ fn a_path_that_answers_again_has_no_back_off() {
     assert!(again > 0.97 * once, "{again} bit/s; {once} without the second cut");
 }
 
-/// RFC 6298's G: a steady path's timer does not run out as the acknowledgement arrives.
+/// RFC 6298's G: on a steady path, the timer does not expire when the acknowledgement arrives.
 #[test]
 fn a_steady_path_has_no_timeouts() {
     for transport in TRANSPORTS {
@@ -75,14 +77,15 @@ fn a_steady_path_has_no_timeouts() {
                  [[path]]\nrate = \"10Mbit\"\nrtt = \"{rtt}\""
             ))
             .metrics;
-            // Before the first round trip was measured, one of more than a second may cost a timeout.
+            // Before the first sample, a round trip of more than a second may cost a timeout.
             assert!(metrics.timeouts <= Some(1), "{transport}, {rtt}: {:?} timeouts", metrics.timeouts);
         }
     }
 }
 
-/// Nothing is lost, and no queue holds more than 0.4 s, which with the path's round trip is less than the shortest timeout: no timer
-/// runs out, and no window is at one packet from the tenth second on.
+/// There are no losses. No queue holds more than 0.4 s, which together with the path's round trip
+/// is less than the shortest timeout. No timer expires, and no window is at one packet after the
+/// tenth second.
 #[test]
 fn without_losses_there_is_no_timeout_and_no_window_of_one_packet() {
     const SERIES: RecordOptions = RecordOptions {
@@ -105,7 +108,8 @@ fn without_losses_there_is_no_timeout_and_no_window_of_one_packet() {
                     &SERIES,
                 );
                 let timeouts = result.metrics.timeouts.unwrap_or_default();
-                // QUIC's probe timeout has no minimum: a queue may grow faster than round trips are measured.
+                // QUIC's probe timeout has no minimum: a queue may grow faster than round trips are
+                // measured.
                 let most = if transport.contains("mpquic") { 2 } else { 0 };
                 assert!(timeouts <= most, "{transport}, {scheduler}, ack_every {every}: {timeouts} timeouts");
                 let series = result.path_series.unwrap();
@@ -123,7 +127,8 @@ fn without_losses_there_is_no_timeout_and_no_window_of_one_packet() {
     }
 }
 
-/// An original that its copy overtook leaves the flight: penalties and copies alone silence no path.
+/// An original that its copy overtook leaves the data in flight: penalties and copies alone silence
+/// no path.
 #[test]
 fn penalties_and_copies_silence_no_path_of_cmt_sctp() {
     for (scheduler, every) in [("round-robin+rp", 1), ("round-robin+rp", 2), ("sttf+rp", 2), ("redundant", 1)]

@@ -1,4 +1,4 @@
-//! Routes over several links, links that several share, and traffic that competes.
+//! Routes over several links, shared links, and competing traffic.
 
 use crate::common::{PACKETS, run, run_with, scenario, try_run};
 use plait_sim::recorder::RecordOptions;
@@ -34,8 +34,9 @@ fn two_hops_take_two_serializations_and_both_delays() {
 
 #[test]
 fn acknowledgements_take_the_route_in_reverse() {
-    // A SACK of 48 bytes is 384 bits: 384 us at far's 1 Mbit/s back, which it passes first; it gets to near behind the step
-    // there, to 4 Mbit/s: 96 us. The window is one packet, so the second one leaves when the SACK arrives.
+    // A SACK of 48 bytes is 384 bits. It passes far's 1 Mbit/s first, in 384 us. It reaches near
+    // after the step to 4 Mbit/s, and takes 96 us there. The window is one packet: the second
+    // packet leaves when the SACK arrives.
     let result = run_with(
         "duration = \"10s\"\nworkload = { kind = \"file\", size = \"2904B\" }\n\
          transport = { protocol = \"cmt-sctp\", initial_window = \"1468B\" }\n\
@@ -67,14 +68,14 @@ fn two_paths_over_one_bottleneck_get_all_of_it_and_no_more() {
         let sum: f64 = result.paths.iter().map(|path| path.throughput_bps).sum();
         within(sum, 10e6 * SHARE, 0.001, scheduler);
         assert!(result.paths.iter().all(|path| path.throughput_bps > 1e6), "both carry: {:?}", result.paths);
-        // C_max = ΣC = 10 Mbit/s: there is nothing to gain.
+        // C_max = ΣC = 10 Mbit/s: no gain is possible.
         assert!(result.metrics.aggregation_benefit.abs() < 0.001, "{}", result.metrics.aggregation_benefit);
     }
 }
 
 #[test]
 fn constant_traffic_leaves_the_rest() {
-    // 3 of 10 Mbit/s in the same queue, which is never empty and drops nothing.
+    // 3 of 10 Mbit/s in the same queue, which is never empty and drops no packets.
     let result = run(
         "duration = \"30s\"\nwarmup = \"10s\"\ntransport = { protocol = \"cmt-sctp\", receive_buffer = \"300kB\" }\n\
          [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"infinite\"\n\
@@ -104,8 +105,9 @@ fn equal_connections_share_a_bottleneck_and_a_finite_one_completes() {
 
 #[test]
 fn datagrams_in_the_backward_direction_delay_acknowledgements_by_their_transmission() {
-    // Back at 1 Mbit/s: a datagram of 1500 bytes, 12 ms, leaves at 0; the first SACK gets there at 1.2 + 10 ms and waits
-    // until 12 ms, so its 384 bits arrive at 12 + 0.384 + 10 ms, and the next three packets with it leave then.
+    // The backward rate is 1 Mbit/s. A datagram of 1500 bytes, 12 ms, leaves at 0. The first SACK
+    // gets there at 1.2 + 10 ms and waits until 12 ms. Its 384 bits arrive at 12 + 0.384 + 10 ms,
+    // and the next three packets leave then.
     let text = "duration = \"10s\"\nworkload = { kind = \"file\", size = \"5808B\" }\n\
          transport = { protocol = \"cmt-sctp\", initial_window = \"1468B\" }\n\
          [[path]]\nqueue = \"50p\"\nforward = { rate = \"10Mbit\", delay = \"10ms\" }\nbackward = { rate = \"1Mbit\", delay = \"10ms\" }\n";
@@ -117,8 +119,8 @@ fn datagrams_in_the_backward_direction_delay_acknowledgements_by_their_transmiss
 
 #[test]
 fn bulk_data_in_the_backward_direction_delays_acknowledgements_by_a_full_queue() {
-    // A window of 25 full packets against the connection's acknowledgements keeps a queue of 25 · 12000 bits, less what
-    // is on its way, at 2 Mbit/s.
+    // A window of 25 full packets competes with the connection's acknowledgements. It keeps a queue
+    // of 25 · 12000 bits at 2 Mbit/s, less the data on the wire.
     let result = run(
         "duration = \"60s\"\nwarmup = \"20s\"\ntransport = { protocol = \"cmt-sctp\", receive_buffer = \"36700B\" }\n\
          [[path]]\nqueue = \"50p\"\nforward = { rate = \"20Mbit\", delay = \"10ms\" }\n\
@@ -148,7 +150,7 @@ fn on_off_traffic_has_its_mean_load() {
 
 #[test]
 fn on_off_blocks_are_delivered_and_counted() {
-    // A block each 100 ms: no block waits for another's acknowledgement.
+    // A block each 100 ms: no block waits for another block's acknowledgement.
     let result = run("duration = \"200s\"\n\
          workload = { kind = \"on-off\", rate = \"80kbit\", block = \"1kB\", on = \"1s\", off = \"1s\", stop = \"190s\" }\ntransport = { protocol = \"cmt-sctp\" }\n\
          [[path]]\nrate = \"10Mbit\"\nrtt = \"50ms\"\nqueue = \"50p\"");
@@ -161,7 +163,7 @@ fn on_off_blocks_are_delivered_and_counted() {
 
 #[test]
 fn rate_steps_carry_what_their_rates_do() {
-    // 4 s at 2 Mbit/s and 1 s at 12 Mbit/s, again and again: 4 Mbit/s on average.
+    // 4 s at 2 Mbit/s and 1 s at 12 Mbit/s, repeated: 4 Mbit/s on average.
     let result = run(
         "duration = \"55s\"\nwarmup = \"5s\"\ntransport = { protocol = \"cmt-sctp\", receive_buffer = \"1MB\" }\n\
          [[path]]\nrtt = \"20ms\"\nqueue = \"infinite\"\nrate = \"2Mbit\"\n\
@@ -187,7 +189,8 @@ fn bulk_and_file_begin_when_they_are_told_to() {
 
 #[test]
 fn a_run_waits_for_finite_connections_like_its_own_and_for_no_others() {
-    // 1 MB, 500 kB a second later and 100 kB with it, at 8 Mbit/s with a round trip of 20 ms; then everything else that competes.
+    // Flows of 1 MB and, a second later, 500 kB compete with 100 kB at 8 Mbit/s with a round trip
+    // of 20 ms. The other kinds of flows follow.
     let text = |flows: &str| {
         format!(
             "duration = \"60s\"\nworkload = {{ kind = \"file\", size = \"100kB\" }}\n\
@@ -201,12 +204,13 @@ fn a_run_waits_for_finite_connections_like_its_own_and_for_no_others() {
         [result.metrics.completion_time_s, first.completion_time_s, second.completion_time_s]
             .map(|end| end.expect("all of them end"))
             .into();
-    // Alone 100 kB take 0.1 s and some round trips of slow start, beside the others at most twice that and more; all 1.6 MB take 1.65 s
-    // with their headers, and as many as there are, but no longer than a second more.
+    // Alone, 100 kB take 0.1 s and some round trips of slow start; beside the other flows, somewhat
+    // more than twice that. All 1.6 MB take 1.65 s with their headers, and the run takes at most a
+    // second more.
     assert!(ends[0] > 0.1 && ends[0] < 0.6, "{ends:?}");
     assert!(ends[1] > 1.0 && ends[2] > 1.5 && ends[1].max(ends[2]) < 2.65, "{ends:?}");
     within(result.metrics.measured_s, ends[1].max(ends[2]), 1e-9, "the run ends with the last of them");
-    // A connection of another kind, without end, or with another one is not waited for.
+    // The run waits for no connection of another kind, without end, or with a stop.
     let others = [
         "kind = \"tcp\"\npath = \"path1\"\nsize = \"5MB\"",
         "kind = \"multipath\"",

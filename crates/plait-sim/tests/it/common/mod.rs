@@ -1,4 +1,4 @@
-//! Scenarios from TOML, and runs of them.
+//! Scenarios from TOML, and their runs.
 
 use plait_sim::recorder::RecordOptions;
 use plait_sim::result::RunResult;
@@ -7,7 +7,7 @@ use plait_sim::simulation::{self, Control, RunError, ThroughBytes};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Everything that can be recorded.
+/// All records.
 pub(crate) const ALL: RecordOptions = RecordOptions {
     packets: true,
     series: Some(plait_sched::Duration::from_millis(500)),
@@ -19,22 +19,22 @@ pub(crate) const ALL: RecordOptions = RecordOptions {
 pub(crate) const PACKETS: RecordOptions =
     RecordOptions { packets: true, series: None, decisions: false, decisions_from: plait_sched::Time::ZERO };
 
-/// Reads a scenario that is known to be valid.
+/// Reads a valid scenario.
 pub(crate) fn scenario(text: &str) -> Scenario {
     Scenario::from_toml(text, "test.toml", Path::new(".")).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Runs it with its own scheduler, recording `options`.
+/// Runs the scenario with its own scheduler, and records `options`.
 pub(crate) fn try_run(scenario: &Scenario, options: &RecordOptions) -> Result<RunResult, RunError> {
     simulation::run(scenario, scenario.scheduler.build(), options, &mut |_share| Control::Continue)
 }
 
-/// As [`try_run`], for a scenario that has to work.
+/// Runs a scenario that must work, and records `options`.
 pub(crate) fn run_with(text: &str, options: &RecordOptions) -> RunResult {
     try_run(&scenario(text), options).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// The metrics of a scenario that has to work.
+/// Runs a scenario that must work, without records.
 pub(crate) fn run(text: &str) -> RunResult {
     run_with(text, &RecordOptions::default())
 }
@@ -42,7 +42,8 @@ pub(crate) fn run(text: &str) -> RunResult {
 /// Initial numbers of both ends that wrap after some thousand segments, and after a few.
 pub(crate) const NEAR_THE_WRAP: [u32; 2] = [u32::MAX - 2_000, u32::MAX - 2];
 
-/// Whether a run says the same, in all that can be recorded, if every packet of its own connection goes through bytes, and how many did.
+/// Checks that a run has the same records if every packet of its own connection goes through bytes.
+/// Returns the number of these packets.
 pub(crate) fn same_through_bytes(text: &str) -> Result<u64, String> {
     let scenario = scenario(text);
     let mut through = ThroughBytes::new(&scenario, NEAR_THE_WRAP);
@@ -70,7 +71,8 @@ pub(crate) fn same_through_bytes(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Compares a run of a scenario with one that is recorded. Taking samples is an event too, so the events may differ.
+/// Compares a run without and with records. Samples are events, so that the number of events may
+/// differ.
 pub(crate) fn same_when_recorded(text: &str) -> Result<(), String> {
     let scenario = scenario(text);
     let outcome = |options| match try_run(&scenario, options) {
@@ -84,7 +86,7 @@ pub(crate) fn same_when_recorded(text: &str) -> Result<(), String> {
     if plain == recorded { Ok(()) } else { Err(format!("{plain}\nrecorded: {recorded}\n{text}")) }
 }
 
-/// A hash (FNV-1a) of everything that a run of the scenario gives, or of its error.
+/// A hash (FNV-1a) of the whole result of a scenario's run, or of its error.
 pub(crate) fn fingerprint(text: &str) -> u64 {
     let mut hash = Hash(0xcbf2_9ce4_8422_2325);
     let written = match try_run(&scenario(text), &ALL) {

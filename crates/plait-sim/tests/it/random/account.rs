@@ -1,4 +1,4 @@
-//! What must hold after any run.
+//! Invariants of every run.
 
 use super::silence::Silences;
 use super::windows;
@@ -12,17 +12,18 @@ use plait_sim::scenario::{Scenario, Way, Workload};
 use plait_sim::simulation::{self, Control, RunError};
 use plait_transport::Error;
 
-/// More events than any of these scenarios has: what needs more runs for ever. Blocks of 24 bytes, each a segment of its own that goes over five paths for
-/// 150 s, take 40 million.
+/// More events than in any of these scenarios: a run with more never ends. Blocks of 24 bytes, each
+/// a segment of its own on five paths for 150 s, take 40 million.
 const MOST_EVENTS: u64 = 100_000_000;
 
-/// By then the outages that end have ended.
+/// All outages that end have ended by then.
 const HEALTHY_FROM: Time = Time::from_nanos(60_000_000_000);
 
-/// The longest that data may stand still on healthy paths: many times the longest timeout and heartbeat interval.
+/// The longest pause of data on healthy paths: many times the longest timeout and heartbeat
+/// interval.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// Runs the scenario and says what is wrong with the run, if anything.
+/// Runs the scenario. Returns an error if the run breaks an invariant.
 pub(crate) fn check(text: &str) -> Result<(), String> {
     let scenario = scenario(text);
     let mut checks = 0;
@@ -62,7 +63,7 @@ fn check_result(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
     windows::check(scenario, result)
 }
 
-/// Each transmission has one fate, each segment is delivered once, in order, after it arrived.
+/// Each transmission has one fate, and each segment is delivered once, in order, after its arrival.
 fn check_packets(scenario: &Scenario, result: &RunResult, packets: &PacketFrame) -> Result<(), String> {
     let mut delivered: Vec<(u64, i64)> = Vec::new();
     let mut sent = vec![0; scenario.paths.len()];
@@ -102,8 +103,8 @@ fn check_packets(scenario: &Scenario, result: &RunResult, packets: &PacketFrame)
     Ok(())
 }
 
-/// Every request is answered once and in order, as far as it went, and responses arrive in that order unless they are `streams`; how many bytes
-/// of responses were written.
+/// Checks that every request is answered once and in order, as far as the run went. Responses
+/// arrive in the same order unless they are `streams`. Returns the bytes of the written responses.
 fn check_requests(workload: &RequestResponse, streams: bool, result: &RunResult) -> Result<u64, String> {
     let frame = result.requests.as_ref().ok_or("no requests")?;
     let [begun, answered, delivered] = [&frame.written, &frame.answered, &frame.delivered]
@@ -126,7 +127,7 @@ fn check_requests(workload: &RequestResponse, streams: bool, result: &RunResult)
     let counted = (result.metrics.requests_begun, result.metrics.requests_completed);
     ensure(counted == (Some(begun as u64), Some(delivered as u64)), || format!("{counted:?} counted"))?;
     ensure(workload.count.is_none_or(|count| begun as u64 <= count), || format!("{begun} requests"))?;
-    // What arrived whole at the client was delivered there, and nothing that was not written.
+    // The client received all complete responses, and no byte that was not written.
     let written = frame.response_bytes[..answered].iter().sum::<u64>();
     let whole = whole.iter().map(|&row| frame.response_bytes[row]).sum::<u64>();
     let arrived = result.metrics.delivered_bytes;
@@ -137,7 +138,7 @@ fn check_requests(workload: &RequestResponse, streams: bool, result: &RunResult)
     Ok(written)
 }
 
-/// As many responses are in time, and late, as the table of requests tells.
+/// Checks the numbers of responses in time, and late, against the table of requests.
 fn check_deadlines(workload: &RequestResponse, result: &RunResult) -> Result<(), String> {
     let Some(deadline) = workload.deadline else { return Ok(()) };
     let frame = result.requests.as_ref().ok_or("no requests")?;
@@ -147,7 +148,7 @@ fn check_deadlines(workload: &RequestResponse, result: &RunResult) -> Result<(),
         latencies.clone().filter(|(written, delivered)| **delivered - **written <= within).count() as u64;
     let late = latencies.count() as u64 - in_time;
     let Metrics { messages_in_time, messages_late, .. } = result.metrics;
-    // Those that never arrived may be late, too.
+    // Responses that never arrived may be late, too.
     let open = frame.delivered.iter().filter(|delivered| **delivered == NEVER).count() as u64;
     let judged = messages_late.is_some_and(|judged| (late..=late + open).contains(&judged));
     ensure(messages_in_time == Some(in_time) && judged, || {
@@ -155,19 +156,20 @@ fn check_deadlines(workload: &RequestResponse, result: &RunResult) -> Result<(),
     })
 }
 
-/// Every byte written is delivered or accounted for as not delivered.
+/// Every written byte is delivered or counted as undelivered.
 fn check_bytes(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
     let metrics = &result.metrics;
     let accounted = metrics.undelivered_bytes.map(|left| left + metrics.delivered_bytes);
     let written = match scenario.workload {
         Workload::Bulk(_) => None,
         Workload::File(File { size, .. }) => Some(if accounted == Some(0) { 0 } else { size }),
-        // How much is random: whole blocks.
+        // The amount is random: whole blocks.
         Workload::OnOff(OnOff { blocks, .. }) => accounted.map(|bytes| bytes / blocks.block * blocks.block),
         Workload::ConstantRate(ConstantRate { rate, block, start, stop, .. }) => {
             let end = stop.map_or(scenario.duration, |stop| stop.min(scenario.duration));
             let span = end.as_nanos().saturating_sub(start.as_nanos());
-            // Block k is written at start + ⌊k · block · 8 · 10⁹ / rate⌋, if that is before the end.
+            // Block k is written at start + ⌊k · block · 8 · 10⁹ / rate⌋, if that is before the
+            // end.
             let before =
                 |k: u128| k * u128::from(block) * 8_000_000_000 / u128::from(rate) < u128::from(span);
             let guess = u128::from(span) * u128::from(rate) / (u128::from(block) * 8_000_000_000);
@@ -194,7 +196,7 @@ fn links(scenario: &Scenario) -> impl Iterator<Item = &LinkConfig> {
     wires.chain(scenario.links.iter().flat_map(|link| link.forward.iter().chain(&link.backward)))
 }
 
-/// Where nothing gets lost and paths keep their order, nothing is found lost from later arrivals.
+/// Without losses and reordering, no packet is declared lost because of later arrivals.
 fn check_spurious(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
     let orderly = |link: &LinkConfig| {
         link.loss == Loss::None.into()
@@ -213,10 +215,10 @@ fn check_spurious(scenario: &Scenario, result: &RunResult) -> Result<(), String>
     )
 }
 
-/// Data flows as long as there is some, at the latest from the end of the last outage on.
+/// While there is data, it flows, at the latest from the end of the last outage on.
 fn check_progress(scenario: &Scenario, result: &RunResult, packets: &PacketFrame) -> Result<(), String> {
     let end = Time::ZERO + scenario.duration;
-    // What competing flows leave may be nothing, or an endless queue.
+    // The capacity that competing flows leave may be zero, or an endless queue.
     if !scenario.flows.is_empty() || !recovers(scenario) || end.since(HEALTHY_FROM) < LONGEST_PAUSE * 3 / 2 {
         return Ok(());
     }
@@ -226,7 +228,7 @@ fn check_progress(scenario: &Scenario, result: &RunResult, packets: &PacketFrame
         Workload::File(File { size, start, .. }) => {
             (result.metrics.delivered_bytes < size).then_some(Time::ZERO + start)
         }
-        // When the next block was written is random.
+        // The time of the next block is random.
         Workload::OnOff(_) => None,
         Workload::ConstantRate(ConstantRate { stop: Some(_), .. }) => None,
         Workload::ConstantRate(ConstantRate { rate, block, start, stop: None, .. }) => {
@@ -254,8 +256,8 @@ fn recovers(scenario: &Scenario) -> bool {
         && (0..scenario.paths.len()).all(|path| scenario.transport.rto_max > round_trip(scenario, path) * 3)
 }
 
-/// The longest round trip of a full packet on an idle path. A sender whose longest timeout is shorter only ever floods the
-/// path with copies.
+/// The longest round trip of a full packet on an idle path. A sender with a shorter longest timeout
+/// only floods the path with copies.
 pub(crate) fn round_trip(scenario: &Scenario, path: usize) -> Duration {
     let one_way = |link: &LinkConfig| {
         let slowest = match &link.capacity {
@@ -269,7 +271,8 @@ pub(crate) fn round_trip(scenario: &Scenario, path: usize) -> Duration {
     links.map(one_way).fold(scenario.transport.ack_delay, |sum, one| sum + one)
 }
 
-/// A competing flow is not seen on the wire: where every path works again, a patient one goes on.
+/// Competing flows are not observed on the wire. If every path works again, a patient flow must
+/// continue.
 fn check_flow_given_up(scenario: &Scenario, at: Time) -> Result<(), String> {
     let patient = scenario.transport.association_max_retransmissions >= 100_000;
     ensure(!(patient && recovers(scenario)), || format!("a flow's peer was given up at {at}"))

@@ -1,5 +1,5 @@
-//! Copies of everything insure: with a second path, whatever it is like, data is not later than
-//! over the better path alone.
+//! Copies of all data are an insurance: with any second path, data is not later than over the
+//! better path alone.
 //!
 //! `PLAIT_CASES=3000 cargo test --release -p plait-sim --test it insurance -- --nocapture` draws
 //! 1,000 pairs for each protocol.
@@ -20,15 +20,15 @@ impl Draw {
         ((z ^ (z >> 31)) >> 11) as f64 / 2_f64.powi(53)
     }
 
-    /// Evenly in the logarithm.
+    /// Uniform in the logarithm.
     fn log(&mut self, low: f64, high: f64) -> f64 {
         low * (high / low).powf(self.next())
     }
 }
 
-/// A path, or a workload, of which each run has its own repetition: a path alone without random
-/// losses would be the same run again and again. As `python/plait/scenarios/repetition.py` does it,
-/// delays differ by half a percent at most, and the application begins up to 10 ms later.
+/// A path, or a workload, that differs in each repetition of a run: a path alone without random
+/// losses would repeat the same run. As in `python/plait/scenarios/repetition.py`, delays differ by
+/// half a percent at most, and the application begins up to 10 ms later.
 struct Perturbed {
     before: String,
     written: f64,
@@ -39,7 +39,7 @@ struct Perturbed {
 }
 
 impl Perturbed {
-    /// A repetition; 1 is as written.
+    /// The text for a repetition; repetition 1 is as written.
     fn text(&self, repetition: u32) -> String {
         let share = Draw(u64::from(repetition) << 8 | self.stream).next();
         let share = if self.stream == WORKLOAD { share } else { 2.0 * share - 1.0 };
@@ -48,13 +48,13 @@ impl Perturbed {
     }
 }
 
-/// The stream of a workload's numbers. Those of the paths are 0 and 1.
+/// The stream of a workload's numbers. Streams 0 and 1 are those of the paths.
 const WORKLOAD: u64 = 2;
 
-/// Two paths of 64 kbit/s to 20 Mbit/s and 10 to 600 ms, with losses up to 5 % or none, and queues
-/// of half to three times the bandwidth-delay product.
+/// Two paths of 64 kbit/s to 20 Mbit/s and 10 to 600 ms. Losses are up to 5 % or none; queues have
+/// half to three times the bandwidth-delay product.
 fn paths(draw: &mut Draw) -> ([Perturbed; 2], f64) {
-    // A link's losses are drawn by its name: the same ones alone and beside another.
+    // A link's losses follow from its name: they are the same alone and beside another path.
     let mut names = [("one", 0), ("two", 1)].into_iter();
     let mut rates = [draw.log(64e3, 20e6), draw.log(64e3, 20e6)];
     rates.sort_by(|a, b| b.total_cmp(a));
@@ -74,7 +74,8 @@ fn paths(draw: &mut Draw) -> ([Perturbed; 2], f64) {
     (paths, rates[1])
 }
 
-/// A file, or blocks that take a quarter of the slower path at most; and the bytes of a block.
+/// A file, or blocks that take a quarter of the slower path at most; and the size of a block in
+/// bytes.
 fn workload(draw: &mut Draw, slower: f64) -> (Perturbed, Option<u32>) {
     let (duration, text, block) = if draw.next() < 0.5 {
         let size = draw.log(10e3, 1.5e6);
@@ -95,8 +96,8 @@ fn workload(draw: &mut Draw, slower: f64) -> (Perturbed, Option<u32>) {
     (workload, block)
 }
 
-/// When a file is complete, or the 95th percentile of the blocks' delay, in seconds; infinite if
-/// data was left over.
+/// The completion time of a file, or the 95th percentile of the blocks' delay, in seconds. Infinite
+/// if data was undelivered.
 fn late(transport: &str, repetition: u32, workload: &Perturbed, paths: &[Perturbed]) -> f64 {
     let paths: String = paths.iter().map(|path| path.text(repetition)).collect();
     let workload = workload.text(repetition);
@@ -111,17 +112,17 @@ fn late(transport: &str, repetition: u32, workload: &Perturbed, paths: &[Perturb
     metrics.completion_time_s.or_else(blocks).unwrap_or(f64::INFINITY)
 }
 
-/// How much later than this is later.
+/// The ratio above which data counts as later.
 const LATER: f64 = 1.05;
 
-/// How often a pair is repeated at most that was later once. A loss at the end of a file, or one
-/// more than a twentieth of the blocks, changes a single run by half; the mean of so many is known
-/// to some percent.
+/// Largest number of repetitions of a pair that was later once. A loss at the end of a file, or one
+/// more than a twentieth of the blocks, changes a single run by half. The mean of this many runs is
+/// known to some percent.
 const REPETITIONS: u32 = 40;
 
-/// How many times as late as over the better path alone data is over both, in the mean of runs with
-/// other losses; `None` if it is not more than [`LATER`] by two standard errors after
-/// `REPETITIONS`. It is over sooner where three standard errors tell.
+/// The delay over both paths in units of the delay over the better path alone, as the mean of runs
+/// with other losses. `None` if the delay does not exceed [`LATER`] by two standard errors after
+/// `REPETITIONS`. Stops earlier if three standard errors decide.
 fn lateness(transport: &str, workload: &Perturbed, paths: &[Perturbed; 2]) -> Option<f64> {
     let networks = [&paths[..1], &paths[1..], &paths[..]];
     let mut times: [Vec<f64>; 3] = Default::default();
@@ -156,16 +157,16 @@ fn lateness(transport: &str, workload: &Perturbed, paths: &[Perturbed; 2]) -> Op
 /// Contents of a packet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Packets {
-    /// One block beside headers of so many bytes, or a part of a file.
+    /// One block beside headers of this size in bytes, or a part of a file.
     OneBlock(u32),
     /// All blocks that waited together. Files are left out, since they do not differ.
     Merged,
 }
 
-/// Shares of the pairs with which data is more than 5 % later, and twice as late.
+/// Shares of the pairs with data more than 5 % later, and twice as late.
 ///
-/// One run tells which pairs are looked at more closely, and other runs judge them. So chance
-/// cannot do both.
+/// One run selects the pairs for a closer look, and other runs judge them: the same chance cannot
+/// do both.
 fn compare(transport: &str, packets: Packets, cases: u32, seed: u64) -> (f64, f64) {
     let mut draw = Draw(seed);
     let (mut later, mut twice, mut worst, mut count, mut repeated) = (0, 0, 1.0_f64, 0, 0);
@@ -210,8 +211,8 @@ const LINUX: &str = "protocol = \"mptcp\", profile = \"linux\", handshake = fals
 const QUIC: &str = "protocol = \"mpquic\", handshake = false";
 const SCTP: &str = "protocol = \"cmt-sctp\"";
 
-/// All paths are open from the start: to open a second one takes a round trip of the first. Chance
-/// leaves less than one pair of a hundred.
+/// All paths are open from the start, because opening a second path takes a round trip of the
+/// first. Chance affects less than one pair of a hundred.
 #[test]
 fn with_copies_of_everything_data_is_not_later_than_over_the_better_path_alone() {
     let (cases, seed) = (wanted("PLAIT_CASES", 300_u32) / 3, wanted("PLAIT_SEED", 9260_u64));
@@ -226,14 +227,14 @@ fn with_copies_of_everything_data_is_not_later_than_over_the_better_path_alone()
     }
 }
 
-/// Bounds the cost of copies where blocks are smaller than packets: a copy is the packet that another path
-/// has sent. A path alone merges the blocks that wait for its window.
+/// Bounds the cost of copies with blocks that are smaller than packets. A copy is the packet that
+/// another path has sent. A path alone merges the blocks that wait for its window.
 ///
-/// Windows of bytes pay headers only. Those of Linux count packets of any size (`tcp_snd_cwnd`).
-/// So a path of short round trips and a small window, which carries single blocks, falls
-/// behind a long path with a large one. The kernel merges the copies of one round
-/// (`mptcp_skb_can_collapse_to` in `mptcp_sendmsg_frag`). With room for one packet, its scheduler decides
-/// one copy too, so it pays most of this cost.
+/// Windows of bytes pay headers only. Windows of Linux count packets of any size (`tcp_snd_cwnd`).
+/// A path with short round trips and a small window, which carries single blocks, therefore falls
+/// behind a long path with a large window. The kernel merges the copies of one round
+/// (`mptcp_skb_can_collapse_to` in `mptcp_sendmsg_frag`). With room for one packet, its scheduler
+/// decides one copy too, so it pays most of this cost.
 #[test]
 fn copies_of_small_blocks_are_not_merged() {
     let (cases, seed) = (wanted("PLAIT_CASES", 300_u32) / 3, wanted("PLAIT_SEED", 9260_u64));

@@ -1,8 +1,9 @@
-//! Any valid scenario ends with all data delivered, with the peer given up for good reason, or at its end while data
-//! still flows: it never stalls, panics, runs for ever or delivers twice, and every packet and byte is accounted for.
+//! Random valid scenarios end in one of three ways: with all data delivered, with the peer given up
+//! for good reason, or at their end while data still flows. They never stall, panic, run for ever
+//! or deliver data twice. Every packet and byte is accounted for.
 //!
-//! `PLAIT_CASES=5000 PLAIT_SEED=7 cargo test --release -p plait-sim --test it random` runs more cases than usual, and others;
-//! `make random-torture` runs 150,000.
+//! `PLAIT_CASES=5000 PLAIT_SEED=7 cargo test --release -p plait-sim --test it random` runs more and
+//! other cases; `make random-torture` runs 150,000.
 
 mod account;
 mod insurance;
@@ -16,7 +17,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 use strategy::Network;
 
-/// How many cases of each kind `make test` runs; `make test-slow` sets `PLAIT_CASES` to 2,000.
+/// Number of cases of each kind in `make test`; `make test-slow` sets `PLAIT_CASES` to 2,000.
 const CASES: u32 = 300;
 
 /// The same `PLAIT_SEED` draws the same cases; a larger `PLAIT_CASES` appends to them.
@@ -30,7 +31,7 @@ fn config() -> Config {
     }
 }
 
-/// The same scenario with TCP as in Linux.
+/// The same scenario with the TCP of Linux.
 fn linux(text: &str) -> String {
     text.replacen("profile = \"standard\"\n", "profile = \"linux\"\n", 1)
 }
@@ -47,7 +48,7 @@ proptest! {
         check(&text)?;
     }
 
-    /// With the profile of Linux instead.
+    /// With the profile of Linux.
     #[test]
     fn with_the_profile_of_linux_too(text in strategy::scenario(Network::Any)) {
         check(&linux(&text))?;
@@ -64,7 +65,8 @@ proptest! {
         check(&text)?;
     }
 
-    /// However unequal the paths are, what nobody lost is not sent again, unless a timer ran out or a tail was probed.
+    /// With paths of any difference, packets that were not lost are not retransmitted, except after
+    /// a timeout or as a tail probe.
     #[test]
     fn nothing_is_sent_again_where_nothing_gets_lost(text in strategy::scenario(Network::Orderly)) {
         check(&text)?;
@@ -79,7 +81,8 @@ proptest! {
 proptest! {
     #![proptest_config(Config { cases: config().cases / 8, ..config() })]
 
-    /// If every packet of the connection goes through bytes, with numbers that wrap, nothing is different.
+    /// The run is the same if every packet of the connection goes through bytes, with numbers that
+    /// wrap.
     #[test]
     fn through_bytes_everything_is_the_same(text in strategy::cmt_sctp_scenario(Network::Any)) {
         common::same_through_bytes(&text).map_err(TestCaseError::fail)?;
@@ -95,8 +98,8 @@ proptest! {
         common::same_through_bytes(&text).map_err(TestCaseError::fail)?;
     }
 
-    /// A recorder of decisions makes the core ask such schedulers more often, and pass their segments
-    /// through a queue. The run is the same.
+    /// A recorder of decisions makes the core ask such schedulers more often, and pass their
+    /// segments through a queue. The run is the same.
     #[test]
     fn recording_changes_nothing(
         text in strategy::with_a_scheduler_that_waits_without_room(Network::Any),
@@ -107,14 +110,15 @@ proptest! {
     }
 }
 
-/// What the environment asks for, or `otherwise`.
+/// The value of an environment variable, or `otherwise`.
 fn wanted<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
 }
 
-/// `PLAIT_CASES` scenarios (25,000) of each of six kinds, side by side, drawn from `PLAIT_SEED` (the clock says nothing here, so: 1).
-/// `PLAIT_KINDS` = "45" are those of Multipath QUIC alone.
-/// `PLAIT_ONLY` keeps those whose text has all of these words, separated by commas. It says what it has done after each tenth.
+/// Runs `PLAIT_CASES` scenarios (25,000) of each of six kinds, in parallel, drawn from `PLAIT_SEED`
+/// (1; never the clock). `PLAIT_KINDS` = "45" selects the kinds of Multipath QUIC alone.
+/// `PLAIT_ONLY` keeps scenarios whose text has all of these words, separated by commas. Prints its
+/// progress after each tenth.
 #[test]
 #[ignore = "150,000 runs: 20 minutes to an hour on two cores; make random-torture"]
 fn torture() {
@@ -130,8 +134,8 @@ fn torture() {
     });
 }
 
-/// The scenarios of a kind. Even kinds are of any network, odd ones of orderly ones; of CMT-SCTP and MPTCP,
-/// then with the profile of Linux, then of Multipath QUIC.
+/// The scenarios of a kind. Even kinds have any network, odd kinds orderly ones. The kinds are
+/// CMT-SCTP and MPTCP, then the profile of Linux, then Multipath QUIC.
 fn scenarios_of(kind: u64) -> BoxedStrategy<String> {
     let network = if kind.is_multiple_of(2) { Network::Any } else { Network::Orderly };
     if kind < 4 {
@@ -166,9 +170,9 @@ fn torture_of(kind: u64) -> Result<(), String> {
     result.map_err(|error| format!("seed {seed}, kind {kind}: {error}"))
 }
 
-/// Writes a hash of all that a run records for each of `PLAIT_CASES` scenarios (2,000) of each of six kinds,
-/// and for the scenario files, into the file `PLAIT_FINGERPRINTS`. Two trees that give the same files behave
-/// the same. Prints the scenario of the line that begins with `PLAIT_SHOW`, such as "0 17".
+/// Writes hashes of runs into the file `PLAIT_FINGERPRINTS`: of all records of `PLAIT_CASES`
+/// scenarios (2,000) of each of six kinds, and of the scenario files. Two versions with equal files
+/// behave equally. Prints the scenario of the line that begins with `PLAIT_SHOW`, such as "0 17".
 #[test]
 #[ignore = "for changes that are to keep the behavior: make fingerprints"]
 fn fingerprints() {

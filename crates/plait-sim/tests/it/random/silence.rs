@@ -1,4 +1,5 @@
-//! Whether the network gave reason to give the peer up: what was sent and not answered, seen on the wire.
+//! Checks from packets on the wire whether the network gave reason to give the peer up: packets
+//! that were sent and not answered.
 
 use super::account::round_trip;
 use plait_sched::{Duration, Time};
@@ -8,7 +9,7 @@ use plait_sim::simulation::{Origin, PacketId, Sighting, Tap};
 use plait_transport::packet::Packet;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What either end has reason for: the near one, and the far one where it sends, too.
+/// Reasons of both ends: of the near end, and of the far end if it sends data, too.
 pub(crate) struct Silences([Silence; 2]);
 
 impl Silences {
@@ -16,7 +17,7 @@ impl Silences {
         Self([Way::Forward, Way::Backward].map(|way| Silence::new(scenario, way)))
     }
 
-    /// One of the ends that send had reason to give the other up.
+    /// Checks that one of the ends that send data had reason to give the other up.
     pub(crate) fn check_given_up(&self, scenario: &Scenario, at: Time) -> Result<(), String> {
         let near = self.0[0].check_given_up(scenario, at);
         match scenario.workload.client() {
@@ -44,14 +45,15 @@ impl Tap for Silences {
 #[derive(Clone, Copy)]
 struct Sent {
     at: Time,
-    /// Only its own answer answers it.
+    /// Whether it is a heartbeat, which only its own acknowledgement answers.
     heartbeat: bool,
 }
 
-/// When a path's timer may have started.
+/// The times at which a path's timer may have started.
 #[derive(Clone, Default)]
 struct Timer {
-    /// At the second time for what was sent at the first one or later; both ascend, of equal worth is only the last.
+    /// Pairs (a, b): at time b, the timer started for packets sent at a or later. Both ascend; a
+    /// later start replaces earlier ones with the same or a later a.
     started: VecDeque<(Time, Time)>,
 }
 
@@ -63,45 +65,46 @@ impl Timer {
         self.started.push_back((for_what_was_sent_from, now));
     }
 
-    /// Starts that were longer ago than the timer can run.
+    /// Removes starts that are longer ago than the timer can run.
     fn forget(&mut self, now: Time, longest: Duration) {
         while self.started.front().is_some_and(|(_, at)| *at + longest < now) {
             self.started.pop_front();
         }
     }
 
-    /// When it started for the last time for what was sent then.
+    /// The time of the timer's last start for a packet that was sent at `sent`.
     fn of(&self, sent: Time) -> Time {
         let later = self.started.partition_point(|(from, _)| *from <= sent);
         later.checked_sub(1).map_or(sent, |last| self.started[last].1.max(sent))
     }
 }
 
-/// What happened on each path since the sender heard of the peer there for the last time.
+/// The events of each path since the sender last received an answer there.
 struct Silence {
-    /// Which way the sender's packets go.
+    /// The direction of the sender's packets.
     way: Way,
     heard: Time,
-    /// Packets sent on each path since something came back on it.
+    /// Packets sent on each path since the last answer there.
     since: Vec<u64>,
-    /// When that was.
+    /// The time of the last answer on each path.
     heard_on: Vec<Time>,
-    /// What is under way, by path, kind and number.
+    /// Packets in flight, by path, kind and number.
     under_way: BTreeMap<(u8, bool, u64), Sent>,
-    /// When what each path lost was sent.
+    /// Lost packets of each path.
     lost: Vec<VecDeque<Sent>>,
-    /// When what arrived on each path was sent, and when it arrived, if no answer has come back: it may wait in a queue.
+    /// Packets of each path that arrived and are not answered yet: sending time and arrival time.
+    /// The answer may wait in a queue.
     arrived: Vec<VecDeque<(Time, Time)>>,
-    /// Of heartbeats the same.
+    /// Heartbeats of each path that arrived and are not answered yet.
     heartbeats: Vec<VecDeque<(Time, Time)>>,
     timers: Vec<Timer>,
-    /// When each path carried what begins there in the stream, for the last time.
+    /// The last time at which a path carried the payload at an offset of the stream.
     payload: BTreeMap<(u8, u64), Time>,
-    /// When what comes back was sent, by path, kind and number.
+    /// The sending times of the peer's packets in flight, by path, kind and number.
     answers: BTreeMap<(u8, bool, u64), Time>,
-    /// Paths on which anything was ever sent.
+    /// Whether a packet was ever sent on a path.
     begun: Vec<bool>,
-    /// Something arrived at the receiver that it has not answered, since then.
+    /// Since this time, a packet at the receiver waits for an answer.
     owed: Option<Time>,
     longest_timeout: Duration,
     most: u64,
@@ -129,12 +132,19 @@ impl Silence {
         }
     }
 
-    /// The peer may be given up after more unanswered packets than are allowed, some on each path that was begun; and the receiver
-    /// must have answered all that it got, so that it was the network that kept the answers back. Nothing is asked of a path whose
-    /// longest timeout is shorter than three round trips, or whose shortest one is shorter than the longest round trip, delayed
-    /// acknowledgements and jitter included: its timer may run out on anything. One that left before the path's last answer is
-    /// unanswered, too, if the timer was still running that had started when it was sent, or when an earlier one was answered or
-    /// sent again; each of a path's two timers, of data and of heartbeats, goes by one of them.
+    /// Checks the reasons for giving up the peer at `at`. The number of unanswered packets must
+    /// exceed the limit, with at least one on each path that was used. The receiver must have
+    /// answered all packets that it received: then the network kept the answers back.
+    ///
+    /// A path is exempt if its longest timeout is shorter than three round trips. It is also exempt
+    /// if its shortest timeout is shorter than the longest round trip, with delayed
+    /// acknowledgements and jitter: its timer may expire for any packet. With an exempt path, the
+    /// number of unanswered packets does not count.
+    ///
+    /// A packet sent before the path's last answer also counts as unanswered if its timer was still
+    /// running. The timer starts when the packet is sent, or when an earlier packet is answered or
+    /// retransmitted. A path has two timers, for data and for heartbeats, and each counts one such
+    /// packet.
     fn check_given_up(&self, scenario: &Scenario, at: Time) -> Result<(), String> {
         let Self { heard, heard_on, begun, owed, most, .. } = self;
         let transport = &scenario.transport;
@@ -172,7 +182,7 @@ impl Silence {
         }
     }
 
-    /// The sender sent a packet, perhaps payload that it had sent here before.
+    /// Records a packet of the sender, which may repeat payload of this path.
     fn watch(&mut self, seen: &Sighting<'_>, origin: Origin<'_>) {
         let path = seen.id.path;
         if let Origin::Sender { offset: Some(offset) } = origin
@@ -184,8 +194,9 @@ impl Silence {
         self.under_way.insert(key(seen.id), Sent { at: seen.time, heartbeat });
     }
 
-    /// Something came back that had left at `left`. It answers what had arrived by then; a HEARTBEAT though is answered by its
-    /// path's HEARTBEAT ACK alone, which answers nothing else (RFC 9260, section 8.3).
+    /// Handles an answer that left at `left`. It answers the packets that had arrived by then. A
+    /// HEARTBEAT is answered only by its path's HEARTBEAT ACK, which answers no other packet (RFC
+    /// 9260, section 8.3).
     fn answer(&mut self, seen: &Sighting<'_>, left: Time) {
         let echo = matches!(seen.packet, Packet::HeartbeatAck { .. });
         for path in 0..self.timers.len() {
@@ -232,7 +243,7 @@ impl Tap for Silence {
             if let Some(sent) = self.under_way.remove(&key(seen.id)) {
                 let unanswered = if sent.heartbeat { &mut self.heartbeats } else { &mut self.arrived };
                 unanswered[path].push_back((sent.at, seen.time));
-                // The end of a handshake, an answer and a copy need no answer.
+                // The end of a handshake, an acknowledgement and a copy need no answer.
                 if !is_answer(seen.packet) {
                     self.owed.get_or_insert(seen.time);
                 }
@@ -262,7 +273,8 @@ const fn key(id: PacketId) -> (u8, bool, u64) {
     (id.path.0, id.data, id.number)
 }
 
-/// Whether it says that the peer is there. SCTP's data and questions of its own do not (RFC 9260, section 8.1).
+/// Whether a packet shows that the peer is there. SCTP's data and its own heartbeats do not (RFC
+/// 9260, section 8.1).
 const fn answers(packet: &Packet) -> bool {
     !matches!(packet, Packet::Data(_) | Packet::Bundle(..) | Packet::Heartbeat { .. })
 }

@@ -1,50 +1,50 @@
-//! Random scenarios, as the TOML that a failure can be copied from.
+//! Random scenarios as TOML, so that a failure can be copied.
 
 use plait_sched::{Domain, ParameterInfo, SCHEDULERS, SchedulerInfo};
 use plait_sim::link::discipline::{DISCIPLINES, Info, Parameter, Unit};
 use plait_transport::congestion::{Algorithm, Family};
 use proptest::prelude::*;
 
-/// Numbers over several orders of magnitude, evenly in their logarithm.
+/// Numbers over several orders of magnitude, uniform in their logarithm.
 fn log(low: u64, high: u64) -> impl Strategy<Value = u64> + Clone {
     ((low as f64).ln()..=(high as f64).ln()).prop_map(move |x| (x.exp() as u64).clamp(low, high))
 }
 
-/// Something now and then.
+/// The text in a third of the cases.
 fn sometimes(text: impl Strategy<Value = String> + Clone) -> impl Strategy<Value = String> + Clone {
     prop_oneof![2 => Just(String::new()), 1 => text]
 }
 
-/// What happens to packets.
+/// The behaviour of a network.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Network {
-    /// Everything.
+    /// Losses, copies, reordering, outages and all other effects.
     Any,
-    /// Each arrives, in the order of its path.
+    /// Every packet arrives, in the order of its path.
     Orderly,
 }
 
-/// A whole scenario, of CMT-SCTP or MPTCP.
+/// A complete scenario of CMT-SCTP or MPTCP.
 pub(crate) fn scenario(network: Network) -> impl Strategy<Value = String> {
     with_transport(network, prop_oneof![cmt_sctp(), mptcp()].boxed())
 }
 
-/// Likewise, of CMT-SCTP alone.
+/// A complete scenario of CMT-SCTP alone.
 pub(crate) fn cmt_sctp_scenario(network: Network) -> impl Strategy<Value = String> {
     with_transport(network, cmt_sctp().boxed())
 }
 
-/// Likewise, of MPTCP or TCP.
+/// A complete scenario of MPTCP or TCP.
 pub(crate) fn mptcp_scenario(network: Network) -> impl Strategy<Value = String> {
     with_transport(network, mptcp().boxed())
 }
 
-/// Likewise, of Multipath QUIC.
+/// A complete scenario of Multipath QUIC.
 pub(crate) fn mpquic_scenario(network: Network) -> impl Strategy<Value = String> {
     with_transport(network, mpquic().boxed())
 }
 
-/// A whole scenario of any protocol, with a scheduler that waits without room.
+/// A complete scenario of any protocol, with a scheduler that waits without room.
 pub(crate) fn with_a_scheduler_that_waits_without_room(network: Network) -> impl Strategy<Value = String> {
     let names = prop::sample::select(vec!["lowest-rtt", "delivery-delay"]);
     let transport = prop_oneof![cmt_sctp(), mptcp(), mpquic()].boxed();
@@ -70,7 +70,7 @@ fn with_both(
             let flow_millis = (60_000_000 * 1_000 / total).clamp(1, 150_000);
             let flows: Vec<String> = flows.iter().map(|flow| flow.replace("$stop", &flow_millis.to_string())).collect();
             let duration = if bulk {
-                // Bulk traffic is as long as its rate allows: some ten thousand packets.
+                // Bulk traffic lasts as long as its rate allows: some ten thousand packets.
                 let rate: u64 = paths.iter().map(|(rate, _)| rate).sum();
                 (60_000 * 12_000_u64 / rate).clamp(1, 150)
             } else {
@@ -88,7 +88,7 @@ fn with_both(
     )
 }
 
-/// Any scheduler with any parameters that it may take.
+/// Any scheduler with any valid parameters.
 fn scheduler() -> impl Strategy<Value = String> {
     prop::sample::select(SCHEDULERS).prop_flat_map(|info: SchedulerInfo| {
         let parameters: Vec<_> = info.parameters.iter().map(parameter).collect();
@@ -97,7 +97,7 @@ fn scheduler() -> impl Strategy<Value = String> {
     })
 }
 
-/// A parameter, or nothing where the default is to hold.
+/// A parameter, or an empty text for the default.
 fn parameter(info: &ParameterInfo) -> BoxedStrategy<String> {
     let name = info.name;
     let value = match info.domain {
@@ -113,7 +113,7 @@ fn parameter(info: &ParameterInfo) -> BoxedStrategy<String> {
     prop_oneof![Just(String::new()), value.prop_map(move |value| format!(", {name} = {value}"))].boxed()
 }
 
-/// MPTCP with any option that it may have.
+/// MPTCP with any of its options.
 fn mptcp() -> impl Strategy<Value = String> {
     let packet = prop_oneof![3 => Just(1500_u64), 1 => 80_u64..9_000];
     let buffers = (
@@ -157,7 +157,7 @@ fn mptcp() -> impl Strategy<Value = String> {
     )
 }
 
-/// Multipath QUIC with any option that it may have: those that it shares with MPTCP.
+/// Multipath QUIC with any of the options that it shares with MPTCP.
 fn mpquic() -> impl Strategy<Value = String> {
     const OTHERS: [&str; 3] = ["rto_min", "timestamp_granularity", "clock_offset"];
     mptcp().prop_map(|text| {
@@ -222,7 +222,7 @@ fn cmt_sctp() -> impl Strategy<Value = String> {
     )
 }
 
-/// The text, and whether it never ends.
+/// The text, and whether the workload never ends.
 fn workload() -> impl Strategy<Value = (String, bool)> {
     let file = log(1, 1_000_000).prop_map(|size| (format!("kind = \"file\"\nsize = \"{size}B\""), false));
     let constant = (log(10, 3_000), log(20, 100_000), 0_u64..10_000).prop_map(|(rate, block, start)| {
@@ -274,10 +274,11 @@ fn on_off() -> impl Strategy<Value = String> {
     })
 }
 
-/// A shared link: its rate, its text, and for each path whether it is used, and instead of a wire.
+/// A shared link: its rate, its text, and for each path whether the path uses it, and whether it
+/// replaces the path's wire.
 type SharedLink = (u64, String, Vec<(bool, bool)>);
 
-/// Up to three shared links, mostly none.
+/// Up to three shared links, usually none.
 fn links(network: Network) -> impl Strategy<Value = Vec<SharedLink>> {
     let users = prop::collection::vec((any::<bool>(), prop::bool::weighted(0.2)), 8);
     let link = (log(10_000, 100_000_000), way(network), way(network), users).prop_map(
@@ -290,7 +291,7 @@ fn links(network: Network) -> impl Strategy<Value = Vec<SharedLink>> {
     prop_oneof![2 => Just(Vec::new()), 1 => prop::collection::vec(link, 1..=3)]
 }
 
-/// Makes paths pass the links; the text of those that are passed.
+/// Adds the links to paths. Returns the texts of the links in use.
 fn connect(paths: &mut [(u64, String)], links: &[SharedLink]) -> Vec<String> {
     let mut used = vec![false; links.len()];
     for (index, (rate, text)) in paths.iter_mut().enumerate() {
@@ -310,7 +311,7 @@ fn connect(paths: &mut [(u64, String)], links: &[SharedLink]) -> Vec<String> {
     texts.map(|(link, (_, text, _))| format!("[[link]]\nname = \"link{link}\"\n{text}")).collect()
 }
 
-/// Up to two competing flows, mostly none.
+/// Up to two competing flows, usually none.
 fn flows() -> impl Strategy<Value = Vec<String>> {
     let direction = prop::sample::select(vec!["forward", "backward"]);
     let own = prop::sample::select(vec![
@@ -358,8 +359,8 @@ fn path(network: Network) -> impl Strategy<Value = (u64, String)> {
     )
 }
 
-/// From some moment on half the rate, another delay, other losses, and apart from these another limit of the queue, now and then; and all of
-/// it again and again, or not.
+/// Sometimes a step to half the rate, another delay or other losses. Separately, a step to another
+/// limit of the queue. The steps may repeat.
 fn steps(network: Network) -> impl Strategy<Value = (String, String)> {
     let which = prop::array::uniform4(any::<bool>());
     let moments = (log(1, 20_000), prop::option::of(log(1, 20_000)));
@@ -382,7 +383,7 @@ fn steps(network: Network) -> impl Strategy<Value = (String, String)> {
     prop_oneof![4 => Just((String::new(), String::new())), 2 => steps]
 }
 
-/// Any active discipline now and then, with any of its parameters.
+/// Sometimes an active discipline, with any of its parameters.
 fn discipline() -> impl Strategy<Value = String> {
     let active = prop::sample::select(DISCIPLINES).prop_flat_map(|info: Info| {
         let parameters: Vec<_> = info.parameters.iter().map(discipline_parameter).collect();
@@ -422,7 +423,8 @@ fn way(network: Network) -> BoxedStrategy<String> {
     ];
     // In hundredths of a percent, up to 20 %.
     let bernoulli = log(1, 2_000).prop_map(|share| format!(", loss = \"{:.2}%\"", share as f64 / 100.0));
-    // Bursts of two packets on average at most, or the last seconds of a run say nothing.
+    // Bursts have at most two packets on average: otherwise the last seconds of a run prove
+    // nothing.
     let bursts = (log(1, 1_500), 50_u32..=100, 0_u32..=5, 20_u32..=100).prop_map(|(p, r, good, bad)| {
         let p = p as f64 / 100.0;
         format!(
@@ -449,7 +451,7 @@ fn way(network: Network) -> BoxedStrategy<String> {
     let reorder = prop_oneof![4 => Just(""), 1 => Just(", reorder = true")];
     (log(1, 300_000), queue, loss, sometimes(jitter), discipline(), copies, reorder)
         .prop_map(|(delay, queue, loss, jitter, discipline, copies, reorder)| {
-            // A longest wait limits drop-tail alone.
+            // A limit of time applies to drop-tail alone.
             let queue =
                 if discipline.is_empty() || !queue.ends_with("ms") { queue } else { "50p".to_owned() };
             format!("delay = \"{delay}us\", queue = \"{queue}\"{loss}{jitter}{discipline}{copies}{reorder}")
@@ -457,7 +459,7 @@ fn way(network: Network) -> BoxedStrategy<String> {
         .boxed()
 }
 
-/// Outages that end by the 60th second, or never, or come back all the time.
+/// Outages that end by the 60th second, never end, or repeat for ever.
 fn outages() -> impl Strategy<Value = String> {
     let windows = prop::collection::vec(log(1, 15_000), 2..=6).prop_map(|lengths| {
         let mut now = 0;

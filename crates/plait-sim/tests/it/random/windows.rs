@@ -1,4 +1,4 @@
-//! A window that keeps data waiting grows, as long as nothing is lost.
+//! A window that limits waiting data grows, as long as there are no losses.
 
 use super::account::round_trip;
 use plait_sched::{Duration, Time};
@@ -17,10 +17,10 @@ pub(super) const OPTIONS: RecordOptions = RecordOptions {
     decisions_from: Time::ZERO,
 };
 
-/// The longest that a window may be at its minimum while data waits for it and nothing is lost.
+/// The longest time that a window may stay at its minimum while data waits for it without losses.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// A packet or two, by protocol; a little more, because windows are shown in packets of the full size.
+/// One or two packets, by protocol, with a margin: windows are recorded in packets of full size.
 const LEAST: f64 = 2.01;
 
 /// Bytes that the application has written by `at`; `None` if that is not known.
@@ -39,20 +39,21 @@ fn written(scenario: &Scenario, at: Time) -> Option<u64> {
     }
 }
 
-/// Fails if a window that is in use stays at its minimum for too long without a retransmission,
-/// although data waits in the send buffer and the receiver has room for it.
+/// Fails if a window in use stays at its minimum for too long without a retransmission. Data must
+/// wait in the send buffer, and the receiver must have room for it.
 pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
     let (Some(paths), Some(connection), Some(packets)) =
         (&result.path_series, &result.connection_series, &result.packets)
     else {
         return Err("no series".to_owned());
     };
-    // A penalty may hold a window at a packet, as long as the scheduler wants.
+    // A penalty may keep a window at one packet, as long as the scheduler repeats it.
     if scenario.scheduler.name().contains("+rp") {
         return Ok(());
     }
-    // With Max.Burst = 1, each SACK cuts the window to the flight plus one packet (RFC 9260 section 6.1,
-    // rule D). One packet in flight then gets no more than one, and may still fill a short link.
+    // With Max.Burst = 1, each SACK cuts the window to the data in flight plus one packet (RFC 9260
+    // section 6.1, rule D). One packet in flight then gets at most one more, and may still fill a
+    // short link.
     if scenario.transport.max_burst == Some(1) {
         return Ok(());
     }
@@ -109,7 +110,7 @@ pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), Strin
     Ok(())
 }
 
-/// When anything was sent again.
+/// The times of all retransmissions.
 fn repetitions(packets: &PacketFrame) -> Vec<i64> {
     (0..packets.len()).filter(|&row| packets.retransmission[row]).map(|row| packets.sent[row]).collect()
 }

@@ -9,7 +9,7 @@ use super::*;
 use crate::time::Duration;
 use crate::view::{Outstanding, PathId, PathSet};
 
-/// A sender without a network that knows which path carries what.
+/// A sender without a network that knows the carriers of each segment.
 struct Sender {
     scheduler: Full,
     connection: Connection,
@@ -17,7 +17,7 @@ struct Sender {
     carried: Vec<PathSet>,
 }
 
-/// What was done: the path, and the segment.
+/// An action: the path, and the segment.
 #[derive(PartialEq, Eq, Debug)]
 enum Act {
     New(u8, u64),
@@ -123,7 +123,7 @@ fn copies_need_no_room_at_the_receiver() {
 }
 
 proptest! {
-    /// Whatever the order, what was sent below and up to a number is known as long as the gaps are short.
+    /// In any order, all sent segments up to a number are known as long as the gaps are short.
     #[test]
     fn what_was_sent_is_known(order in prop::collection::vec(0_u64..900, 1..400), acked in 0_u64..2_000) {
         let mut sent = SentSegments::NOTHING;

@@ -2,7 +2,7 @@ use super::*;
 use crate::time::Duration;
 use crate::view::PathId;
 
-/// Paths of 20, 100 and 50 ms with room for two segments each, which lack these.
+/// Paths of 20, 100 and 50 ms with room for two segments each, which lack the given segments.
 fn paths(uncarried: [Option<u64>; 3]) -> [Path; 3] {
     let path = |id: usize| Path {
         srtt: Duration::from_millis([20, 100, 50][id]),

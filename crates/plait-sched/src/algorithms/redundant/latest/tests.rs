@@ -12,11 +12,11 @@ struct Sender {
     connection: Connection,
     paths: Vec<Path>,
     now: Time,
-    /// What is assigned leaves at once.
+    /// True if assigned segments leave at once.
     leaves: bool,
 }
 
-/// What was done: the path, and the segment.
+/// An action: the path, and the segment.
 #[derive(PartialEq, Eq, Debug)]
 enum Act {
     New(u8, u64),
@@ -44,7 +44,7 @@ impl Sender {
         }
     }
 
-    /// So long after the last one.
+    /// An opportunity, this many milliseconds after the last one.
     fn opportunity(&mut self, after: u64) -> Vec<Act> {
         self.now += Duration::from_millis(after);
         let mut acts = Vec::new();
@@ -115,7 +115,8 @@ fn a_copy_that_was_not_decided_in_its_moment_is_forgotten() {
     assert_eq!(sender.opportunity(0)[..2], [New(1, 1), Copy(0, 1)]);
 }
 
-/// By hand: 5 times 100 ms after the probe at 0 it is due again, and 5 times 50 ms on the third path.
+/// By hand: the path is due again 5 times 100 ms after the probe at 0, the third path after 5 times
+/// 50 ms.
 #[test]
 fn a_path_that_was_not_used_for_long_is_probed() {
     let mut sender = Sender::new(Some(5), &[(20, 99), (100, 99), (50, 99)], 3);
@@ -135,7 +136,7 @@ fn a_path_that_was_not_used_for_long_is_probed() {
 fn a_path_that_is_in_use_is_not_probed() {
     let mut sender = Sender::new(Some(5), &[(20, 9), (100, 9)], 1);
     assert_eq!(sender.opportunity(0), [New(0, 0), Copy(1, 0)]);
-    // A retransmission, say.
+    // For example, a retransmission.
     sender.scheduler.on_event(&Event::Sent { path: PathId(1), segment: 0, retransmission: true });
     assert_eq!(sender.opportunity(400), []);
     sender.connection.unassigned = 1;

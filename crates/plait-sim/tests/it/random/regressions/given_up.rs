@@ -1,8 +1,9 @@
-//! Peers that were given up for good reason, which was hard to see.
+//! Peers that were given up for good reason, with reasons that were hard to find.
 
 use crate::random::account::check;
 
-/// Two paths had answered, but not what was lost on them before; with no timeout allowed, the first one of the others was one too many.
+/// Two paths had answered, but not the packets that they had lost before. No timeout was allowed:
+/// the first timeout of the others was too many.
 #[test]
 fn what_was_lost_before_the_last_answer_is_a_reason_to_give_the_peer_up() {
     let scenario = r#"
@@ -56,7 +57,7 @@ fn what_was_lost_before_the_last_answer_is_a_reason_to_give_the_peer_up() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// The first of three timeouts was for what had been lost before the last answer.
+/// The first of three timeouts was for packets that had been lost before the last answer.
 #[test]
 fn a_timer_that_began_before_the_last_answer_counts() {
     let scenario = r#"
@@ -105,7 +106,8 @@ fn a_timer_that_began_before_the_last_answer_counts() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// Datagrams filled an endless queue: what was sent before the last answer still waited there.
+/// Datagrams filled an endless queue: packets that were sent before the last answer still waited
+/// there.
 #[test]
 fn what_waits_in_a_queue_since_before_the_last_answer_counts() {
     let scenario = r#"
@@ -160,7 +162,7 @@ fn what_waits_in_a_queue_since_before_the_last_answer_counts() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// Its answer is behind another's packets, which never end.
+/// The answer waits behind another flow's packets, which never end.
 #[test]
 fn what_arrived_and_whose_answer_waits_in_a_queue_counts() {
     let scenario = r#"
@@ -205,7 +207,8 @@ fn what_arrived_and_whose_answer_waits_in_a_queue_counts() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// A HEARTBEAT arrived and was answered, and the answer got lost; a SACK that left later came. Its timer counts all the same.
+/// A HEARTBEAT arrived, and its answer was lost. A SACK that left later arrived. The heartbeat's
+/// timer counts in spite of the SACK.
 #[test]
 fn a_sack_does_not_answer_a_heartbeat() {
     let scenario = r#"
@@ -262,7 +265,8 @@ fn a_sack_does_not_answer_a_heartbeat() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// A timer that had started anew when an earlier packet was answered ran out for one that was lost before.
+/// A timer restarted when an earlier packet was answered. It expired for a packet that had been
+/// lost before.
 #[test]
 fn a_timer_that_was_started_anew_counts() {
     let scenario = r#"
@@ -304,7 +308,8 @@ fn a_timer_that_was_started_anew_counts() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// In a queue longer than every timeout both timers of a path, of data and of heartbeats, ran for what was sent before the last answer.
+/// A queue was longer than every timeout. Both timers of a path, for data and for heartbeats, ran
+/// for packets that were sent before the last answer.
 #[test]
 fn both_timers_of_a_path_count() {
     let scenario = r#"
@@ -352,7 +357,8 @@ fn both_timers_of_a_path_count() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// The far end's own heartbeats were answered later than any timeout, behind data in an endless queue. The data that it got did not answer them.
+/// The far end's own heartbeats waited behind data in an endless queue, and their answers took
+/// longer than any timeout. The data that the far end received did not answer them.
 #[test]
 fn the_data_of_the_peer_answers_no_heartbeat() {
     let scenario = r#"
@@ -400,8 +406,9 @@ fn the_data_of_the_peer_answers_no_heartbeat() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// The far end's segments came all the time, with acknowledgements on the wire that acknowledged nothing anew: nothing of the near end had come
-/// through an endless queue for a minute. They did not speak for it.
+/// The far end's segments arrived all the time, with acknowledgements that acknowledged no new
+/// data. For a minute, no packet of the near end had passed an endless queue. These segments did
+/// not count as answers.
 #[test]
 fn segments_of_the_peer_speak_for_it() {
     let scenario = r#"

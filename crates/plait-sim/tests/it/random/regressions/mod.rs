@@ -1,4 +1,4 @@
-//! What random scenarios found, made small.
+//! Failures of random scenarios, in reduced form.
 
 mod given_up;
 mod short_segments;
@@ -6,8 +6,8 @@ mod stalls;
 
 use crate::random::account::check;
 
-/// With the only path suspected, a heartbeat left with each retransmission, at the same moment and before it, and took the
-/// one place that the queue has. For ever.
+/// The only path was suspected. A heartbeat left with each retransmission, at the same time and
+/// before it, and took the only place in the queue. The run repeated this for ever.
 #[test]
 fn a_heartbeat_does_not_take_the_place_of_the_data_that_probes_the_path() {
     let scenario = r#"
@@ -33,8 +33,8 @@ fn a_heartbeat_does_not_take_the_place_of_the_data_that_probes_the_path() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// Segments 74 and 75 waited in the queue of a slow path, which had always another retransmission to make for the lossy
-/// one. Nothing was delivered any more.
+/// Segments 74 and 75 waited in the write queue of a slow path, which always had another
+/// retransmission to make for the lossy path. No more data was delivered.
 #[test]
 fn retransmissions_do_not_hold_back_the_segment_that_all_wait_for() {
     let scenario = r#"
@@ -67,8 +67,8 @@ fn retransmissions_do_not_hold_back_the_segment_that_all_wait_for() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// Every path got a copy of everything. When one copy arrived, all of them counted as arrived: on the slow paths they seemed to
-/// have overtaken the segments before them.
+/// Every path had a copy of all data. When one copy arrived, all copies counted as arrived: on the
+/// slow paths, they seemed to have overtaken earlier segments.
 #[test]
 fn a_copy_that_arrived_elsewhere_overtakes_nothing() {
     let scenario = r#"
@@ -128,8 +128,8 @@ fn a_copy_that_arrived_elsewhere_overtakes_nothing() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// Two paths through one link whose queue holds a probe or a segment: each time that the segment was sent again, the other path's
-/// heartbeat left at the same moment and before it.
+/// Two paths share one link whose queue holds a probe or a segment. With each retransmission of the
+/// segment, the other path's heartbeat left at the same time and before it.
 #[test]
 fn a_heartbeat_of_another_path_does_not_take_the_place_of_data_on_a_shared_link() {
     for heartbeat in [100, 152, 1_000] {
@@ -169,8 +169,8 @@ fn a_heartbeat_of_another_path_does_not_take_the_place_of_data_on_a_shared_link(
     }
 }
 
-/// Paths that were set aside were probed before data left on others: of the one place in the queue that they share, a probe had it each
-/// time, since all timers were backed off alike.
+/// Suspended paths were probed before data left on other paths. A probe always took the only place
+/// in their shared queue, since all timers were backed off equally.
 #[test]
 fn a_probe_never_takes_the_place_of_data() {
     let scenario = r#"
@@ -242,8 +242,9 @@ fn a_probe_never_takes_the_place_of_data() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// A SACK of a fast path told of what had come over slower ones, whose own SACKs were still under way: copies of that on the fast path counted as
-/// arrived, and what had been sent before them there as overtaken.
+/// A SACK of a fast path reported segments that had arrived over slower paths, whose own SACKs were
+/// still in flight. Copies of these segments on the fast path counted as arrived, and earlier
+/// segments there as overtaken.
 #[test]
 fn what_a_sack_tells_of_other_paths_overtakes_nothing_on_its_own() {
     let scenario = r#"

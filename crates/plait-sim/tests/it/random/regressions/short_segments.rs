@@ -1,10 +1,10 @@
-//! Segments that end where writes end.
+//! Segments that end at the end of a write.
 
 use crate::random::account::check;
 use crate::random::linux;
 
-/// A copy of the stream's last, short segment was in a write queue when the application wrote on: the
-/// copy grew by the new data, and the receiver had the shorter original.
+/// A copy of the stream's last, short segment was in a write queue when the application wrote more
+/// data. The copy grew by the new data, but the receiver had the shorter original.
 #[test]
 fn a_copy_in_a_write_queue_stays_as_long_as_its_original() {
     let scenario = r#"

@@ -1,9 +1,10 @@
-//! What stood still.
+//! Stalls.
 
 use crate::common::run;
 use crate::random::account::check;
 
-/// A send buffer of memory ended within a segment. The writer waited for room, the segment for the rest of it.
+/// A send buffer that counts memory ended within a segment. The writer waited for room, and the
+/// segment waited for its remaining data.
 #[test]
 fn the_rest_of_what_a_waiting_writer_has_written_is_sent() {
     let scenario = r#"
@@ -26,8 +27,9 @@ fn the_rest_of_what_a_waiting_writer_has_written_is_sent() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// A queue of 99 packets at 56 kbit/s takes 20 s, the longest timeout was 8 s. Each timeout set a path aside and took all of it for lost,
-/// and what acknowledged it later was of numbers that nobody knew any more. The same 42 segments were sent for ever.
+/// A queue of 99 packets at 56 kbit/s takes 20 s, and the longest timeout was 8 s. Each timeout
+/// suspended a path and declared all its packets lost. Later acknowledgements were for numbers that
+/// the sender had forgotten. The same 42 segments were sent for ever.
 #[test]
 fn late_acknowledgements_count_for_what_was_taken_for_lost() {
     let scenario = r#"
@@ -114,8 +116,8 @@ fn late_acknowledgements_count_for_what_was_taken_for_lost() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// What was left of the peer's room took no full segment, and the next one was a short one, which nobody asked for: neither was anything
-/// sent, nor did the sender say that it was blocked.
+/// The rest of the peer's window had no room for a full segment. The next segment was a short one,
+/// but was not considered. The sender sent nothing and did not report that it was blocked.
 #[test]
 fn a_short_segment_goes_where_a_full_one_has_no_room() {
     let scenario = r#"
@@ -162,8 +164,10 @@ fn a_short_segment_goes_where_a_full_one_has_no_room() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// A path's queue held 34 s and the longest timeout was 4 s: the probe of its tail was due after two round trips, whatever the longest timeout,
-/// and the connection's own timer waits as long as the longest of its subflows. What the receiver had dropped beyond its window was missing.
+/// A path's queue held 34 s, and the longest timeout was 4 s. The tail probe was due after two
+/// round trips, without regard to the longest timeout. The connection's own timer waits as long as
+/// the longest timer of its subflows. The segments that the receiver had dropped beyond its window
+/// stayed missing.
 #[test]
 fn no_timer_of_a_subflow_runs_longer_than_the_longest_timeout() {
     let scenario = r#"
