@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup optimized demo check test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fingerprints fuzz bench links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup optimized demo check test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fingerprints fuzz bench links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -149,6 +149,7 @@ test-ffi: ## the C interface from C under AddressSanitizer, and one small transp
 kernel: setup ## build the real kernel (5 to 15 minutes; once) and run the tests that boot it (minutes)
 	$(call say,kernel)
 	$(BIN)/plait linux build
+	$(MAKE) -C linux/tests vectors
 	$(PYTEST) -m 'kernel and not full'
 
 kernel-debug: setup ## build a kernel that watches itself (KASAN, lockdep, kmemleak) and run every scheduler in it (long)
@@ -158,10 +159,6 @@ kernel-debug: setup ## build a kernel that watches itself (KASAN, lockdep, kmeml
 kernel-torture: setup ## 500 boots of the kernel under all schedulers (ten minutes)
 	$(BIN)/plait linux build
 	$(BIN)/python -m pytest -m 'kernel and full'
-
-linux-vectors: ## record anew the calls that the kernel's own test of its schedulers replays
-	$(MAKE) -C linux/tests vectors
-	cp target/linux/plait_vectors.h linux/schedulers/
 
 reproduce: setup ## every paper in full: rows, reasons and the READMEs' tables held against the runs (minutes)
 	$(call say,papers)

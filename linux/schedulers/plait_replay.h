@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Replays recorded calls of the schedulers in crates/plait-sched, and compares the answers.
- * The KUnit test and the test in user space include this file. The calls are lines of words:
+ * The tests in the kernel and in user space include this file. The calls are lines of words:
  *
  * scheduler NAME		the following lines are about this one
  * default PARAMETER VALUE	the value of the parameter before it is set

@@ -19,8 +19,6 @@ const NONE: i128 = i128::MIN;
 #[derive(Default)]
 pub(crate) struct Text {
     lines: Vec<String>,
-    /// Number of calls that may still be written of the present case.
-    left: usize,
     needs: Capabilities,
     begun: bool,
     /// The present values of the parameters.
@@ -64,9 +62,9 @@ impl Text {
         }
     }
 
-    /// Begins a connection, of which at most `calls` calls are written.
-    pub(crate) fn begin(&mut self, calls: usize, needs: Capabilities) {
-        (self.left, self.needs, self.begun) = (calls, needs, false);
+    /// Begins a connection.
+    pub(crate) fn begin(&mut self, needs: Capabilities) {
+        (self.needs, self.begun) = (needs, false);
     }
 
     /// Writes a call: first the changed facts, then the call with its answer.
@@ -77,10 +75,6 @@ impl Text {
             self.connection = zeros(connection_facts(record.connection));
             self.paths = record.paths.iter().map(|path| zeros(path_facts(path))).collect();
         }
-        if self.left == 0 {
-            return;
-        }
-        self.left -= 1;
         let connection = connection_facts(record.connection);
         if let Some(changes) = changes(&self.connection, &connection) {
             self.line(format!("connection{changes}"));
@@ -102,20 +96,6 @@ impl Text {
     /// Returns the lines as a file.
     pub(crate) fn lines(&self) -> String {
         self.lines.join("\n") + "\n"
-    }
-
-    /// Returns the lines as an array in C.
-    pub(crate) fn header(&self) -> String {
-        let mut header = String::from(
-            "/* SPDX-License-Identifier: GPL-2.0-only */\n\
-             /* Calls of the schedulers in crates/plait-sched, and their answers; plait_replay.h reads them.\n \
-             * Generated: `make linux-vectors`.\n */\n\
-             static const char *const plait_vectors[] = {\n",
-        );
-        for line in &self.lines {
-            let _ = writeln!(header, "\"{line}\",");
-        }
-        header + "};\n"
     }
 }
 
