@@ -3,6 +3,15 @@
 ``questions/<name>/question.toml`` has families in the form of papers (`plait.papers.family`), but
 their schedulers may be templates as well. It also has the wanted `metrics`. Several seeds are
 repetitions (`plait.scenarios.repetition`). Each question has a module that judges the rows.
+
+The frame of the rows has variables, seed and metrics. The module returns tables, values and
+figures, and `answer.py` writes them into `docs/questions`, so no number there is typed. Recorded
+links are not part of the repository: their folder is an argument.
+
+To add a question: a folder with `question.toml` and scenarios, a module, a line in
+`questions/answer.py`, and a page in `docs/questions` with places for tables and values. An answer
+takes at most two minutes on two cores, has intervals wherever chance is involved, and states the
+counter-arguments.
 """
 
 from __future__ import annotations

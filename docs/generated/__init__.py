@@ -3,6 +3,18 @@
 A part on lines of its own ends with `<!-- generated until here -->`.
 A part of a sentence ends with `<!-- end -->`.
 `.venv/bin/python docs/generate.py`, or `make reference`, writes it into the pages; a test holds them current.
+
+| content | source | written by |
+|---|---|---|
+| `generated: NAME` | the code: tables, help, docstrings, lists, counts | the build, `make reference` |
+| `measured: NAME`, `value: NAME` | runs (`docs/studies`), values of other pages | `make figures` (`docs/draw.py`) |
+| pages of files elsewhere | these files, with links led to pages | the build |
+
+To add a page: a Markdown file in `docs` and a line in `mkdocs.yml`. `make test-slow` runs its
+blocks in order in one folder (one page: `pytest -m slow python/tests/test_examples.py -k NAME`). A
+first line `# file: NAME` writes a file; `text` is output; `no-run` needs a reason in
+`test_examples.py`. Numbers need a place in the page, a study in `docs/studies`, and a line in
+`docs/draw.py`. Look at the site in a narrow window and in dark colours.
 """
 
 from __future__ import annotations

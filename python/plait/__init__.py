@@ -17,6 +17,27 @@ Draw the packets of a schedule:
 
     result = plait.run("scenario.toml", "daps", packets=True)
     plait.plots.space_time(result, (10.0, 10.1)).savefig("schedule.png")
+
+Folders of the package:
+
+| folder | content |
+|---|---|
+| `scenarios` | scenarios, changes by key, repetitions, templates, units, choices of schedulers |
+| `engines`, `runs` | the interface of engines; `run` and `compare`, decisions of a run |
+| `results` | metrics and their meanings, tables, folders, qlog, words |
+| `statistics`, `analysis` | axes, designs, estimates with intervals; evaluation of datasets |
+| `sweep` | many runs in a dataset |
+| `plots`, `reports` | figures, one file each; HTML pages |
+| `advice`, `papers`, `validate` | advice for links; reproductions; simulator against kernel |
+| `linux` | the real kernel |
+| `transfers`, `recordings` | files over real paths; recorded transfers and their replays |
+| `support` | files, progress bars, Markdown pages, tables: no knowledge of networks |
+| `cli` | the command, one module per part, imported on use |
+
+Users import everything from `plait`, which loads frames, figures and statistics on first use.
+Modules of the package import from the defining module, and no two need each other, not even for
+types (`test_structure.py`). If modules that read an object's data implement its methods
+(`Advice.text`), the data has a class of its own, which those modules import (`advice/findings.py`).
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""Structure of package and crates: no circular imports, and no file over 500 lines."""
+"""Structure of package and crates: no circular imports, short files, and the files of additions."""
 
 import ast
 import re
@@ -12,7 +12,27 @@ import pytest
 import plait
 
 PACKAGE = Path(plait.__file__).parent
-CRATES = Path(__file__).parents[2] / "crates"
+ROOT = Path(__file__).parents[2]
+CRATES = ROOT / "crates"
+LONGEST = {"ARCHITECTURE.md": 12_000, "CONTRIBUTING.md": 5_000}
+"""Maximum sizes in bytes of the pages that a new contributor reads first."""
+MPQUIC = "plait-(transport/src/mpquic|quic/|py/|sim/src/scenario/transport/mpquic)|wire/quic|packet/quic"
+ADDITIONS = {
+    "a scheduler": (r"\b(mp_dash|MpDash)\b", r"$^"),
+    "a congestion controller": (r"\b(balia|Balia)\b", r"$^"),
+    "a queue discipline": (r"\b(fq_codel|FqCodel)\b", r"python/"),
+    # It is the default, competing flows reuse it, and a template of `plait init` names it.
+    "an application": (
+        r'\bBulk\b|\bmod bulk\b|"bulk"',
+        r"plait-quic|simulation/flow\.rs|scenarios/(start|scenario)\.py",
+    ),
+    "a transport option": (r"\bfast_retransmit_threshold\b", r"$^"),
+    "a protocol": (
+        r"\bmpquic\b|\bMpquic\b|\bmod quic\b",
+        MPQUIC + r"|simulation/|application/|scenarios/start\.py",
+    ),
+}
+"""The names of one member of each kind, and the files that name it for another reason."""
 
 
 def modules(folder: Path) -> dict[str, Path]:
@@ -175,6 +195,44 @@ def test_files_are_short() -> None:
     assert {str(file): length for file, length in lengths.items() if length > 500} == {}
 
 
+def test_first_pages_are_short() -> None:
+    sizes = {name: (ROOT / name).stat().st_size for name in LONGEST}
+    assert {name: size for name, size in sizes.items() if size > LONGEST[name]} == {}
+
+
+def code(file: Path) -> str:
+    """Returns the text of a file without comments and without its test module."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".py":
+        return re.sub(r"#.*", "", text)
+    return re.sub(r"//.*", "", text.partition("\n#[cfg(test)]\nmod tests {")[0])
+
+
+def is_test(file: Path) -> bool:
+    """Whether a Rust file is compiled for tests alone."""
+    if "tests" in file.parts or file.name == "tests.rs":
+        return True
+    parents = (file.with_name("mod.rs"), file.with_name("lib.rs"), file.parent.with_suffix(".rs"))
+    texts = (parent.read_text(encoding="utf-8") for parent in parents if parent.is_file())
+    return any(re.search(rf"#\[cfg\(test\)\]\s*(pub\S* )?mod {file.stem};", text) for text in texts)
+
+
+def touched(names: str, others: str) -> list[str]:
+    """Returns the files that name a member, by path from the root."""
+    rust = (file for file in CRATES.glob("*/src/**/*.rs") if not is_test(file))
+    files = [*rust, *PACKAGE.glob("scenarios/*.py")]
+    found = (str(file.relative_to(ROOT)) for file in files if re.search(names, code(file)))
+    return sorted(file for file in found if not re.search(others, file))
+
+
+def test_additions_touch_as_many_files_as_the_table_says() -> None:
+    """Counts the files of one member of each kind, against the table in ARCHITECTURE.md."""
+    table = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    numbers = dict(re.findall(r"^\| (an? [a-z ]+) \| (\d+) \|", table, re.M))
+    files = {kind: touched(*sample) for kind, sample in ADDITIONS.items()}
+    assert {kind: str(len(found)) for kind, found in files.items()} == numbers, files
+
+
 def test_every_public_name_is_there_and_listed() -> None:
     assert set(plait.__all__) <= set(dir(plait))
     for name in plait.__all__:
@@ -182,10 +240,9 @@ def test_every_public_name_is_there_and_listed() -> None:
 
 
 def test_the_readme_names_the_oldest_rust_and_python() -> None:
-    root = Path(__file__).parents[2]
-    rust = re.search(r'^rust-version = "([\d.]+)"', (root / "Cargo.toml").read_text(encoding="utf-8"), re.M)
-    python = re.search(r'^requires-python = ">=([\d.]+)"', (root / "pyproject.toml").read_text("utf-8"), re.M)
+    rust = re.search(r'^rust-version = "([\d.]+)"', (ROOT / "Cargo.toml").read_text(encoding="utf-8"), re.M)
+    python = re.search(r'^requires-python = ">=([\d.]+)"', (ROOT / "pyproject.toml").read_text("utf-8"), re.M)
     assert rust is not None
     assert python is not None
-    text = (root / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"Rust ≥ {rust[1]} and Python ≥ {python[1]}" in text

@@ -7,6 +7,22 @@
 //! from. [`mod@write`] does the reverse: it writes the captures that a simulated run would have
 //! left.
 //!
+//! [`observe()`] reads a run folder twice: first the sent packets, because packets leave out of
+//! stream order and segments get their numbers by their place in the stream; then everything,
+//! merged by time.
+//!
+//! | file | content |
+//! |---|---|
+//! | `capture`, `packet`, `records`, `feed` | capture files; headers and MPTCP's options; files of records; files read one record ahead |
+//! | `folder`, `decisions` | `observed.json`; the scheduler's log |
+//! | `route`, `translation` | packets to connections and flows; subflows behind address translation |
+//! | `sending`, `segments` | the bytes of the stream in a packet: subflow numbers, mappings, 32-bit numbers extended; ranges first sent in one piece |
+//! | `receiving` | a model of the receiver: order of each subflow, then order of the stream |
+//! | `connection`, `datagrams` | one connection, or one flow of datagrams, from both captures |
+//! | `replay`, `observe` | everything merged by time; the result |
+//! | `queues` | active queues, from captures made at the router |
+//! | [`mod@write`], `ip` | captures of simulated runs; IPv4 headers |
+//!
 //! # The run folder
 //!
 //! All times are nanoseconds of one virtual clock, that of the captures; all binary files are

@@ -14,6 +14,12 @@
 //!   programs in them (Linux);
 //! - [`loopback`]: the same links between UDP sockets on loopback addresses, without namespaces.
 //!
+//! The process makes both namespaces for itself and stays in the near one, so nothing remains after
+//! any kind of end. It has to be a process of one thread, which user namespaces require, and only
+//! the command calls it. Interfaces are TUN, not veth: packets are complete, with checksums, so no
+//! offloading has to be switched off and there is no address resolution. There is no Ethernet.
+//! `system.rs` has the only unsafe code. CoDel's marks become ECN bits in the IP header.
+//!
 //! ```
 //! use plait_link::relay::Relay;
 //! use plait_sched::{Duration, Time};

@@ -15,6 +15,16 @@
 //! - The scheduler at the beginning is [`FIRST`].
 //!
 //! This module has no clock and no thread; the [`Asker`] has both.
+//!
+//! The new scheduler replaces the old one in a running connection (`Endpoint::replace_scheduler`).
+//! Assigned data that has not left returns to the data queue, waiting copies and penalties are
+//! dropped, limits are lifted, and the declarations of the new scheduler apply. Data in flight
+//! stays, so a scheduler may start with segments in flight that it has never seen.
+//!
+//! The question is a scenario of the remaining data over the measured paths; its variations cover
+//! the measurement error. Two variations choose the best candidate. Five others judge it in pairs
+//! with the current scheduler, so it is not judged by the runs that chose it. The number of packets
+//! of a run is limited, and a transfer never waits for an answer.
 
 mod question;
 

@@ -15,6 +15,14 @@
 //! work. `tests/it/noq_multipath.rs` checks this, so that a noq update with a fix is noticed. Here
 //! no path depends on another.
 //!
+//! The price is a handshake per path and two short headers per packet.
+//!
+//! A receiver that works with bytes has to know where segments begin. A transfer is one ordered
+//! stream in each direction, whose writers fill their last segment, so all segments are full
+//! (`Boundaries::uniform` of the transport), which the receiver checks. Segments of [`streams`]
+//! have any length: their frames carry the number of the segment instead of the offset in bytes
+//! (`mpquic::Image::numbered`, `Boundaries::numbered`).
+//!
 //! Only [`files`] and [`proxy`] use sockets and a clock. [`Sender`] and [`Receiver`] take datagrams
 //! and times, and return datagrams.
 //!
@@ -39,6 +47,11 @@
 //! - [`files`], [`proxy`]: the ends with sockets, files or TCP connections, and a clock;
 //! - `report` (feature `simulation`): their events as JSON;
 //! - `command` (feature `program`): the commands `send`, `recv` and `proxy`.
+//!
+//! Private modules: `ways` has the paths of the opening end, `door` those of the accepting end
+//! (greetings, retries, limits), `reroute` changes of local addresses, `transfer` a transfer at the
+//! receiver. Both ends of files and of streams use the same paths. `ways/width.rs` and
+//! `session/hole.rs` find the MTU of each path and black holes.
 
 #[cfg(feature = "simulation")]
 pub mod auto;

@@ -5,6 +5,17 @@
 //! links in virtual time. So a run adds noq to the simulation of Multipath QUIC: its headers, its
 //! acknowledgements and probes, and packets that it drops because they are late. Connections are
 //! opened before the clock starts, over the paths' delays alone.
+//!
+//! ```text
+//! near Endpoint ──► Carrier::carry ──► Tunnels: image, noq, TLS ──► Datagram of so many bytes ──► links
+//! far Endpoint  ◄── Carried packet ◄── Tunnels: noq, TLS, image ◄── Carrier::arrived         ◄──┘
+//! ```
+//!
+//! noq's random numbers follow from the scenario's seed, and sizes do not depend on keys, so
+//! results are repeatable to the byte. `transport.handshake` is the transport's own handshake.
+//! [`refusal`] names what cannot be carried: protocols other than `mpquic`; `ecn`, because noq does
+//! not report the marked datagram; packets that no datagram holds. Python refuses captures too,
+//! which would be encrypted.
 
 use crate::error::Error;
 use crate::identity::{self, Identity, NAME};

@@ -16,6 +16,26 @@
 //! [defer](Decision::Defer) its stream, so that another stream goes first. An engine without
 //! messages refuses such a scheduler and names the missing capability.
 //!
+//! The order inside a stream is the application's. The order between streams is decided when
+//! segments are cut, so it never changes data that has a number. Higher priorities go first.
+//! Streams of equal priority go in the order of writing, or the one with the shortest message goes
+//! first ([`Capabilities::shortest_first`]), or the scheduler defers one. With [`Connection::due`],
+//! the earliest deadline of unacknowledged data, a scheduler for video knows the time at which the
+//! player's buffer runs dry.
+//!
+//! # Declarations of a scheduler
+//! An engine asks for these declarations before the first decision:
+//!
+//! - [`Scheduler::needs`]: the capabilities that it uses beyond plain assignment. An engine without
+//!   one of them refuses the scheduler by name.
+//! - [`Scheduler::interest`]: the frequent events that the engine has to report.
+//! - [`Scheduler::waits_without_room`]: the engine does not ask while no path has room.
+//!
+//! Two capabilities need a reason. [`Capabilities::limit`] goes beyond the model of two queues.
+//! DAPS needs it, because its schedule holds more segments than may be in flight on the fast path;
+//! bufferbloat mitigation needs it too. [`Capabilities::uncarried`] lets a scheduler choose copies
+//! without a list of all outstanding segments.
+//!
 //! # A scheduler of your own
 //! ```
 //! use plait_sched::{Connection, Decision, Path, PathId, Scheduler, Time, usable};

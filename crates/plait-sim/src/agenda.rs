@@ -5,6 +5,8 @@
 //! slot: slots play in groups of four, and the winners of groups play in groups above them. A
 //! change of one slot replays only the matches on its way up. The lowest bits of a slot name its
 //! source, so that the final winner identifies the source.
+//!
+//! Events at equal times run in the order in which they were scheduled.
 
 use plait_sched::Time;
 

@@ -12,6 +12,11 @@
 //! - [`mod@format`]: the format of scenario files; [`statistics`]: summaries of many samples;
 //! - [`recorder`], [`result`]: metrics, and tables on request.
 //!
+//! Modules depend on each other in one direction: `format` ← `application` ← `scenario` ← `result`
+//! ← `simulation`. An application describes its keys and its behaviour, and knows neither scenarios
+//! nor simulations. Metrics count from the end of the warm-up to the end of the run. In the steady
+//! state nothing is allocated per packet.
+//!
 //! ```
 //! use plait_sched::registry::Builtin;
 //! use plait_sim::{recorder::RecordOptions, scenario::Scenario, simulation};

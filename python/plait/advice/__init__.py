@@ -3,6 +3,19 @@
 `links` and `traffic` parse the input. `budget` sets the number and length of runs; `variations` and
 `trial` simulate them. `judging`, `buffer` and `threshold` evaluate the outcomes, `findings` holds
 the results, and `wording` turns them into text.
+
+All comparisons are paired: every scheduler and every single path runs on each variation.
+`deployment` finds the best scheduler of stock Linux, Plait's kernel and the simulator. `capped`
+runs the cases of paths that losses limit, `threshold` those of the changes that would make a second
+path worth it.
+
+The budget counts events, not seconds. So slow and fast links take the same time, every machine
+prints the same words, and omitted parts are reported. Short runs favour several paths, because each
+has a slow start of its own. So thresholds use runs as long as the main ones.
+
+Each sentence is a `Statement` with its kind. `plait.validate.statements` and `practice` read each
+kind back without the code that wrote it, and compare it with the numbers. `plait.validate.fresh`
+compares it with runs of other variations.
 """
 
 from __future__ import annotations

@@ -6,6 +6,10 @@ from plait.analysis import analyze
 from plait.sweep import read
 
 analyze(read("results/plan"), metrics=["goodput_bps"], baseline="lowest-rtt").document()
+
+`comparison` compares schedulers in pairs, `regions` divides the parameter space. Independent
+evidence is a point, not a seed, so seeds are averaged first. `plait.results.metrics` states once
+which direction of a metric is better.
 """
 
 from plait.analysis.analysis import Analysis, MetricAnalysis, Part, analyze

@@ -14,6 +14,13 @@ contains all drawn data.
 | `sweeps.py` | the page about a dataset |
 | `definition.py` | meaning of the metrics, from the docstrings of `plait.results.metrics` |
 | `page.py`, `*.j2`, `*.css`, `*.js` | the page |
+
+A page has distributions as quantiles, series thinned with their extremes, cells of maps, and
+windows of packets. A chart is a Plotly figure without colours; its traces name their scheduler and
+choices. `common.js` adds colours and removes hidden traces. The colour of a scheduler is its index
+on the page. Windows of packets are packed columns, from which `schedule.js` makes traces.
+`run.json` beside a run has commands, versions and machine; the folder of a run has only data that
+follows from scenario and seed.
 """
 
 from __future__ import annotations

@@ -6,6 +6,12 @@ runs and stores them; `enough` sets the number of the kernel's runs. `agreement`
 `metrics`. `bias` looks for a common sign of the differences. `chance` gives the figures of a
 perfect simulator, `goals` the bounds. `standing` compares the engines' own counters, `tables` and
 `report` write.
+
+Runs are stored by plan, kernel and guest code, or by the simulator's extension. A run that is
+refused, fails or falls back to TCP is an outcome of its own, and the others continue. Every case is
+perturbed from run to run, equally on both engines: without chance, runs would be identical although
+the dynamics are not stable. `requests` compares latencies. `plait.plots.agreement` draws, and
+`docs/validation.py` fills in the page.
 """
 
 from plait.validate.agreement import Agreement

@@ -18,6 +18,18 @@
 //!   time 0.
 //!
 //! Such packets carry the comment [`SYNTHETIC`].
+//!
+//! A packet in memory lacks some fields of the wire: the place of a segment in the stream, all gap
+//! blocks. The tap gets them from the sending end ([`Origin`]).
+//!
+//! | file | content |
+//! |---|---|
+//! | `under_way.rs` | headers of packets in flight |
+//! | `tcp.rs`, `sctp.rs`, `../ip.rs` | headers |
+//! | `file.rs` | a pcapng file, complete or absent |
+//!
+//! Python writes decisions as qlog (`python/plait/results/qlog.py`). `docs/capture.md` documents
+//! both.
 
 mod file;
 mod sctp;

@@ -5,6 +5,44 @@
 //! [`Receiving::run`] then run on the calling thread. They call a watcher, which returns a
 //! [`ControlFlow`](std::ops::ControlFlow), in every turn of the loop, and twice a second with a
 //! [`Status`].
+//!
+//! ```text
+//! Tree ──► Upload: entries, data, SHA-256 ──► Sender ═ ordered stream each way ═ Receiver ──► Download ──► Folder
+//!            ◄──────── want from an offset · have so many bytes · verdict ────────────────┘
+//! ```
+//!
+//! A transfer is a list of numbered entries: files and folders with path, size, permissions and
+//! modification time. The sender offers entries ahead, at most [`MAX_OPEN`](records::MAX_OPEN)
+//! without a verdict, and the receiver answers each after it has looked at it. So 10,000 small
+//! files take a few round trips and one connection. Records of different entries may alternate.
+//!
+//! - *Missing file*: the receiver wants it from 0. *A file of the same name and size, or a part*:
+//!   both ends hash the same number of bytes and the receiver compares. *A different file*: the
+//!   receiver refuses it before any byte is sent.
+//! - *The verdict* compares SHA-256 over all bytes at both ends. The sender hashes data as it
+//!   leaves (`spans.rs`). A part is named by the hash of its path, because its content is not known
+//!   yet.
+//! - *Two transfers of the same entries* have the same identity in their Hellos: a hash of names,
+//!   sizes and times. The second takes over from a first one that has been silent for two seconds.
+//!   Otherwise the second transfer of a name is refused.
+//! - *Standard input* is data in pieces until its end record. It stays in memory until it is
+//!   acknowledged, 32 MiB at most.
+//! - *The inbox may be any folder.* Paths are opened name by name without following symbolic links,
+//!   each name is checked, and only the receiver's own files and folders are used (`folder.rs`).
+//!
+//! One tar stream would be the alternative. It cannot express that the receiver has a file, so
+//! resumption would need a second protocol. A transfer per file would take a handshake, or at least
+//! a round trip, each.
+//!
+//! | file | content |
+//! |---|---|
+//! | `records.rs`, `upload.rs`, `download.rs` | the messages of both ends about files |
+//! | `spans.rs`, `hashing.rs` | the sender's stream from the first unacknowledged byte, and its SHA-256; hashes of existing files |
+//! | `tree.rs`, `inbox.rs`, `folder.rs`, `partial.rs` | entries; shared state of a folder's transfers; folders by handles; incomplete files |
+//! | `ends.rs`, `send.rs`, `ship.rs`, `receive.rs`, `sockets.rs` | both ends with their sockets and loops |
+//! | `aims.rs`, `reach.rs`, `said.rs` | addresses of the peer, tried in turn; routes (netlink); errors about packets (`IP_RECVERR`) |
+//! | `interfaces.rs`, `changes.rs`, `routes.rs`, `notices.rs` | interfaces; their changes, as a pure function; effect on sockets and paths; notices of the system |
+//! | `advisor.rs`, `record.rs` | the thread that simulates schedulers; settings of a recording |
 
 #[cfg(feature = "simulation")]
 mod advisor;

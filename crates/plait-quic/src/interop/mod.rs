@@ -36,6 +36,27 @@
 //! given up (PATH_ABANDON) and opened anew. If all paths owe one, only the lowest path is given up,
 //! because the missing acknowledgements may have to arrive there. A path that the peer gives up is
 //! opened again, too. No path has an idle timeout at this end.
+//!
+//! # How a decision is carried out
+//! noq asks the controllers of its paths for a window, lowest path first, before data,
+//! retransmissions and control frames leave. Each controller is noq's own behind a gate
+//! (`gate.rs`): while the gate is shut, the window is 0. `schedule.rs` polls noq with all gates
+//! shut, which sends acknowledgements and probes, and shows whether data waits. Then it asks the
+//! scheduler, and polls with the gate of the chosen path open. Consecutive decisions for one path
+//! take one poll, so that their datagrams leave together (GSO). If the scheduler hears of each sent
+//! packet, each is polled alone. Pacing is off. [`OFFERED`] has no capability, so schedulers that
+//! need one are refused.
+//!
+//! noq sends no data on a backup path while another path is validated, so the last working paths
+//! are never backups.
+//!
+//! | file | content |
+//! |---|---|
+//! | `connection.rs` | streams, events, transmissions: the library, for any peer and protocol |
+//! | `opening.rs`, `paths.rs`, `lane.rs` | handshakes from one address after the other; opening, abandoning and reopening paths; backup paths as both ends announce them |
+//! | `gate.rs`, `facts.rs` | noq's information for a controller; facts for the scheduler |
+//! | `schedule.rs`, `line.rs` | execution of decisions; a noq connection with its endpoint |
+//! | `sender.rs` | a transfer on a stream, with the records of mode full |
 
 mod connection;
 mod facts;

@@ -7,6 +7,17 @@
 //! for every engine.
 //!
 //! Only this end is known: acknowledgements tell about arrivals and their times.
+//!
+//! ```text
+//! Session ──► Recording (Observer) ──► rows of a file ──► recording::result ──► Recorder ──► RunResult
+//!                                         └──► python/plait/recordings/links.py ──► plait replay
+//! ```
+//!
+//! Rows have only values that differ from the previous row of their kind (`rows.rs`): about 30
+//! bytes per decision for two paths. Without a recording, a transfer only checks an `Option`. Each
+//! end of a proxy can record its own data; such a recording has no size, no confirmed end and no
+//! replay. Values that a sender cannot know are null in results, such as `packets_dropped`, queues
+//! of links and the aggregation benefit.
 
 pub mod read;
 #[cfg(feature = "simulation")]

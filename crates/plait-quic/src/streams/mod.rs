@@ -16,6 +16,18 @@
 //! Credit bounds the memory: a stream's reader promises room for data, and the peer sends no more.
 //! All promises together never exceed [`MAX_STREAMS`]·[`LEAST_CREDIT`] + [`POOL`].
 //!
+//! Control records precede all data. Copies of redundant streams leave under any scheduler
+//! (`Endpoint::copy`). Records of a stream that is not open yet wait (`incoming.rs`).
+//!
+//! Datagrams of UDP are records too ([`flows`]). They leave once: a retransmitted segment goes
+//! without them, and a segment with datagrams alone is replaced by an empty one, so that numbers
+//! and window stay complete. If the original arrives later, it is still read (`session/over.rs`).
+//! Datagrams reserve at most 64 KiB of the transport's queue, because a reservation cannot be taken
+//! back. A reservation is one segment, planned from the waiting datagrams, so these share segments.
+//!
+//! The opening end knows the terms of paths: cost, backup, exhausted budgets. It sends them as a
+//! record, and the other end sets them in its transport (`Endpoint::set_terms`).
+//!
 //! [`Near`] and [`Far`] are the two ends, with paths. After any input call [`Streams::poll`] and
 //! [`Streams::woken`] until they return `None`, then [`Streams::transmit`].
 

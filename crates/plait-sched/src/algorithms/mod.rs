@@ -3,6 +3,10 @@
 //!
 //! To add a scheduler, write its file with a type, its `INFO` and its `from_parameters`. Then add
 //! its module and a line in the list here.
+//!
+//! The enum, its dispatch and the description for users (parameters, defaults, source) follow from
+//! the list, in `registry.rs`. The state of an algorithm is in arrays of
+//! [`MAX_PATHS`](crate::MAX_PATHS) entries: no algorithm allocates.
 
 pub mod blest;
 pub mod cheapest_first;

@@ -3,6 +3,10 @@
 //! [`WithOptions`] is a scheduler with its options. Built-in schedulers get options by name: every
 //! scheduler takes the parameters in [`OPTIONS`] besides its own, and `lowest-rtt+rp+bm` is short
 //! for two of them being true.
+//!
+//! An option acts before the scheduler is asked: it makes a decision of its own, or shows other
+//! facts to the scheduler. Bufferbloat mitigation shows capped windows as the windows. `rtt_error`
+//! shows wrong round-trip times to the scheduler and to the other options.
 
 mod bufferbloat;
 mod retransmission;

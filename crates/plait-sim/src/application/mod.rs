@@ -4,6 +4,10 @@
 //! application in a scenario: keys, reader, writer) and an `Application` (its behaviour in a run).
 //! The simulation drives an `Application` in virtual time, by the wakeups that it asks for and by
 //! events.
+//!
+//! Applications that ignore deliveries get none. With requests, the far end is the client, which
+//! opens the connection, and the responses are the observed stream. A new application also needs
+//! its class in `python/plait/scenarios/workloads.py`.
 
 mod blocks;
 mod bulk;

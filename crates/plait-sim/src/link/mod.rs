@@ -19,6 +19,13 @@
 //!
 //! A lost packet still takes its place in the queue, its time on the wire and its draw from the
 //! random streams. It leaves the link as [`Exit::Lost`] at the time at which it would have arrived.
+//!
+//! A copy has the payload of its packet. The first of the two leaves as [`Exit::Copied`], so the
+//! owner of the payload copies it too.
+//!
+//! There is no list of loss models. A new one changes `link/loss.rs`, `scenario/keys.rs`,
+//! `scenario/link.rs`, `scenario/write.rs`, the random scenarios of the tests, and
+//! `python/plait/linux/wire.py`.
 
 mod active;
 pub mod discipline;

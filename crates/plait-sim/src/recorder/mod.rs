@@ -3,6 +3,9 @@
 //! Every engine reports its events to a [`Recorder`], so that each metric has one definition. An
 //! engine that handles whole segments uses it as an [`Observer`]. An engine that sees bytes, in
 //! pieces that may differ from the sent segments, reports bytes and completed segments.
+//!
+//! `verdict` judges as a pure function why a decision chose a path or did not. `plait explain` puts
+//! its reasons into words.
 
 pub(crate) mod deadlines;
 pub(crate) mod decisions;

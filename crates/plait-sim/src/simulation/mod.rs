@@ -3,6 +3,32 @@
 //! `network` carries packets over routes; `connection` drives the two ends of one connection;
 //! `flow` is the competing traffic. A [`Tap`] sees the packets themselves. A [`Carrier`] carries
 //! them in datagrams of another kind.
+//!
+//! - `network`: links, and *routes* over them. A route is a run of *legs*, each on one link. A
+//!   packet in flight holds the number of its leg, and the last leg names its receiver. So links
+//!   know nothing of paths, and packets of all routes share the queue of a link. Losses and drops
+//!   count per route; at the end every packet of every route is accounted for.
+//! - `connection`: two ends, their application and their routes. The near end sends the recorded
+//!   stream. The scenario's own connection is one; competing `tcp` and `multipath` flows are
+//!   others, beside datagrams without acknowledgements. A backward flow uses the same links in the
+//!   other direction.
+//! - `tap`, `carrier`: without one (`()`) the compiler removes the code for it.
+//!
+//! # Cost of a packet
+//! The cost of a packet is spread over about fifty functions, and a large part of it was the calls.
+//! So functions on the way of every packet are `cfg_attr(not(debug_assertions), inline(always))`:
+//! one piece of code in release builds, while tests, with many schedulers, compile quickly. Rare
+//! cases are in functions of their own (`inline(never)`). Functions with many callers stay single
+//! functions, except for their caller on the way of a packet. Measure instructions per packet
+//! (callgrind): the placement of code by the linker changes times by a tenth and more.
+//!
+//! # Memory of a packet in flight
+//! With CMT-SCTP a packet takes 94 to 110 bytes (`make bench`), of which 88 are records: 32 in its
+//! link (`link/flight.rs`, `flying.rs`), 24 as a transmission and 24 as a segment
+//! (`core/transmission.rs` and `core/segment.rs` of the transport), 8 for the time of its first
+//! transmission (`recorder`). A TCP packet has 24 more in a store, for its numbers, timestamps and
+//! offset. Rare data is outside of these records: copies of a transmission, the paths of a segment
+//! with several paths, messages where streams alternate. Nothing is stored twice.
 
 mod carrier;
 mod connection;

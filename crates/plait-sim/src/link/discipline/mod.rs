@@ -9,6 +9,10 @@
 //! To add a discipline, add a file with a type, its `INFO`, its `new` and `Discipline`, and a line
 //! in the list below. The scenario's key, its reader and writer, the reference and the `tc` line of
 //! the real kernel follow from `INFO`.
+//!
+//! A pop of such a link may find nothing for the outside (`Exit::Nothing`): the link was due for
+//! the next question to its queue (`link/active.rs`). Dropped packets leave as `Exit::Dropped`, so
+//! every packet leaves by one exit. Parameters have the names of `tc`.
 
 mod codel;
 mod fq_codel;
