@@ -251,6 +251,7 @@ impl Settings {
                 initial_threshold: u64::MAX,
                 segment: counted,
                 hystart: true,
+                seed: 0,
             },
             rto: RtoConfig {
                 // Shorter than RFC 9002's: the first packets test a path, and a repetition costs

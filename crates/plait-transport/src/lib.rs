@@ -3,6 +3,26 @@
 //! An engine hands in packets and the time, and takes out packets and the moment of the next timer. The code that is
 //! simulated is code that could run on real sockets.
 //!
+//! ```text
+//!  application ──write──► ┌────────────────── Endpoint ──────────────────┐
+//!                         │ protocol (cmt_sctp, mptcp, mpquic)           │
+//!  network ──packet─────► │  sending half:   reading acknowledgements,   │ ──push──► Sink
+//!  clock ───timeout─────► │                  sending; owns Core:         │
+//!                         │   Core: stream, scheduler, copies, receiver's│
+//!                         │         window                               │
+//!                         │    └─ a path each: queues, flight, windows,  │
+//!                         │       timers, loss recovery                  │
+//!                         │  receiving half: order, when to acknowledge  │
+//!                         └──────────────────────────────────────────────┘
+//! ```
+//!
+//! Call `handle_packet` or `handle_timeout`, then `transmit(now, &mut sink)`, which pushes all
+//! packets that leave now, then `next_wakeup`.
+//!
+//! Each end sends one stream and receives one. A server that never wrote sends no probes, so a
+//! connection with data in one direction costs no more than a one-way connection would.
+//! Acknowledgements ride on data where there is any (MPTCP, TCP and Multipath QUIC).
+//!
 //! - the connection core (private module `core`): data queue and path queues, flight per path, scheduler, windows,
 //!   path states; shared by all protocols;
 //! - [`endpoint`]: the two ends of a connection, whatever its protocol: what an engine drives;

@@ -1,4 +1,16 @@
 //! What a protocol is to an [`Endpoint`](crate::endpoint::Endpoint).
+//!
+//! A new protocol takes:
+//!
+//! - its folder, in which a struct implements `Protocol`;
+//! - its packets (`packet/PROTOCOL.rs`) and their bytes (`wire/PROTOCOL`, `PROTOCOL/image.rs`);
+//! - what a scenario says of it (`plait-sim/src/scenario/transport/PROTOCOL.rs`: options, overhead,
+//!   controllers, configuration of the ends);
+//! - a line in each list of protocols: `endpoint.rs`, `image.rs`, and `scenario/transport/mod.rs`.
+//!
+//! If the core has to know which protocol it serves, the line between them is in the wrong place.
+//! Packets of a new protocol need no compact form inside links until there are many of them
+//! (`plait-sim/src/simulation/flying.rs`).
 
 use crate::core::{Core, OneWayDelays, PathConfig};
 use crate::error::Error;

@@ -1,5 +1,14 @@
 //! Entries with consecutive numbers, from the oldest one still needed: packets in flight, waiting
 //! segments.
+//!
+//! For windows larger than the processor's caches, memory accesses dominate the cost of a packet:
+//! MPTCP spent a fifth of its time waiting for ten loads. The next place is known early, so loops
+//! over rings prefetch places some entries ahead (`fetch_beyond`, `RunSet`, `Kept::announce` of
+//! plait-sim). No result depends on it. Such waits show in samples of the clock (`perf record -e
+//! cpu-clock`), not in counts of instructions.
+//!
+//! Fields smaller than a word are packed into words by shifts. As separate bytes, the same records
+//! were 5 to 9 % slower with 1 % more instructions.
 
 /// Entries with consecutive numbers, in a ring of slots that grows by an eighth and never shrinks.
 ///

@@ -380,6 +380,7 @@ impl<S: Scheduler> Sender<S> {
         sink: &mut impl Sink,
         observer: &mut impl Observer,
     ) -> Result<(), Error> {
+        self.core.look_at_pacers(now);
         loop {
             self.core.run_scheduler(now, observer)?;
             let Some(out) = self.core.next_data(now, observer) else { break };

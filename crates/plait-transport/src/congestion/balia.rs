@@ -82,7 +82,7 @@ mod tests {
             control.reno.window = segments(20);
             control.reno.threshold = segments(20);
             let shares = [share(20, 100), share(other, 100)];
-            control.on_ack(&ack(SEGMENT, segments(20)), &shares);
+            control.on_ack(&ack(SEGMENT, segments(20)), None, &shares);
             control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: segments(20) });
             assert_eq!(control.window(), segments(left), "beside {other} segments");
         }

@@ -5,7 +5,7 @@
 //! The gain is cut at 1 for all rules, so that no path takes more than TCP would there (RFC 6356 §2, goal 2). LIA says so
 //! itself (§3), BALIA never exceeds it; OLIA's draft does not cut, and may exceed it while it moves window to a better path.
 
-use super::{Acknowledged, CongestionConfig, CongestionController, CongestionEvent, Reno, Share};
+use super::{Acknowledged, CongestionConfig, CongestionController, CongestionEvent, RateSample, Reno, Share};
 use plait_sched::Time;
 
 /// What distinguishes a coupled controller from TCP's.
@@ -46,7 +46,7 @@ impl<C: Coupling + Default> Coupled<C> {
 }
 
 impl<C: Coupling> CongestionController for Coupled<C> {
-    fn on_ack(&mut self, ack: &Acknowledged, shares: &[Share]) {
+    fn on_ack(&mut self, ack: &Acknowledged, _rate: Option<&RateSample>, shares: &[Share]) {
         self.coupling.note_acknowledged(ack.bytes);
         if !ack.may_grow {
             return;
@@ -117,7 +117,7 @@ mod tests {
 
     fn rounds(control: &mut Coupled<Fixed>, count: u64, shares: &[Share]) {
         for _ in 0..10 * count {
-            control.on_ack(&ack(SEGMENT, segments(10)), shares);
+            control.on_ack(&ack(SEGMENT, segments(10)), None, shares);
         }
     }
 
@@ -146,7 +146,7 @@ mod tests {
     fn slow_start_and_timeouts_are_not_coupled_but_losses_may_be() {
         let mut control = avoiding(0.0);
         control.reno.threshold = u64::MAX;
-        control.on_ack(&ack(SEGMENT, segments(10)), &[share(10, 20)]);
+        control.on_ack(&ack(SEGMENT, segments(10)), None, &[share(10, 20)]);
         assert_eq!(control.window(), segments(11));
         control.reno.window = segments(20);
         control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: segments(20) });

@@ -18,8 +18,8 @@
 //! used, so that results are the same on all machines; the cube root is our own for this reason.
 
 use super::{
-    Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family, Reno,
-    Share,
+    Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family,
+    RateSample, Reno, Share,
 };
 use plait_sched::Time;
 
@@ -114,7 +114,7 @@ impl Cubic {
 }
 
 impl CongestionController for Cubic {
-    fn on_ack(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
+    fn on_ack(&mut self, acknowledged: &Acknowledged, _rate: Option<&RateSample>, _shares: &[Share]) {
         if !acknowledged.may_grow {
             return;
         }
@@ -233,7 +233,7 @@ mod tests {
         let mut micros = from * 1000;
         while micros < to * 1000 {
             let window = control.window();
-            control.on_ack(&at(micros / 1000, window), &[]);
+            control.on_ack(&at(micros / 1000, window), None, &[]);
             micros += 100_000 * SEGMENT / window;
         }
     }
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn the_window_is_back_at_the_maximum_after_k_seconds() {
         let mut control = after_loss(1000);
-        control.on_ack(&at(0, segments(700)), &[]);
+        control.on_ack(&at(0, segments(700)), None, &[]);
         let epoch = control.epoch.unwrap();
         // K = ∛(1000 · 0.3 / 0.4) = ∛750 = 9.0856 s.
         assert!((epoch.climb - 9.085_602_964_160_698).abs() < 1e-9);
@@ -273,9 +273,9 @@ mod tests {
     #[test]
     fn the_target_is_one_round_trip_ahead() {
         let mut control = after_loss(1000);
-        control.on_ack(&at(0, segments(700)), &[]);
+        control.on_ack(&at(0, segments(700)), None, &[]);
         let before = control.epoch.unwrap().window;
-        control.on_ack(&at(1000, segments(701)), &[]);
+        control.on_ack(&at(1000, segments(701)), None, &[]);
         // W_cubic(1.1 s) = 0.4 · (1.1 − 9.0856)³ + 1000 = 796.3: (796.3 − 700) / 700 = 0.1376 segments.
         let grown = control.epoch.unwrap().window - before;
         assert!((grown - 0.1376).abs() < 1e-4, "{grown}");
@@ -293,10 +293,10 @@ mod tests {
     #[test]
     fn growth_per_round_is_at_most_one_half_of_the_window() {
         let mut control = after_loss(20);
-        control.on_ack(&at(0, segments(14)), &[]);
+        control.on_ack(&at(0, segments(14)), None, &[]);
         let before = control.window();
         // W_cubic after 100 s is some 380 000 segments: one segment acknowledged adds half a segment.
-        control.on_ack(&at(100_000, before), &[]);
+        control.on_ack(&at(100_000, before), None, &[]);
         assert_eq!(control.window() - before, SEGMENT / 2);
     }
 
@@ -309,7 +309,7 @@ mod tests {
             for _ in 0..7 {
                 let window = control.window();
                 let sample = Acknowledged { srtt: Duration::from_millis(10), ..at(now, window) };
-                control.on_ack(&sample, &[]);
+                control.on_ack(&sample, None, &[]);
             }
             now += 10;
             let window = control.window() as f64 / SEGMENT as f64;
@@ -319,7 +319,7 @@ mod tests {
         // Once W_est has reached the window before the loss, one segment per window.
         control.epoch.as_mut().unwrap().estimate = 10.0;
         let window = control.window();
-        control.on_ack(&at(now, window), &[]);
+        control.on_ack(&at(now, window), None, &[]);
         let epoch = control.epoch.unwrap();
         assert!(epoch.estimate > 10.09 && epoch.window == epoch.estimate, "{epoch:?}");
     }
@@ -328,7 +328,7 @@ mod tests {
     fn avoidance_without_a_loss_begins_flat_at_the_window() {
         let mut control = Cubic::new(&config(Algorithm::Cubic));
         control.reno.threshold = segments(10);
-        control.on_ack(&at(500, segments(10)), &[]);
+        control.on_ack(&at(500, segments(10)), None, &[]);
         let epoch = control.epoch.unwrap();
         assert_eq!((epoch.climb, epoch.plateau), (0.0, 10.0));
     }
@@ -341,10 +341,10 @@ mod tests {
         assert_eq!((control.window(), control.slow_start_threshold()), (SEGMENT, segments(49)));
         for _ in 0..48 {
             let window = control.window();
-            control.on_ack(&at(10, window), &[]);
+            control.on_ack(&at(10, window), None, &[]);
         }
         assert!(control.epoch.is_none(), "still slow start");
-        control.on_ack(&at(20, segments(49)), &[]);
+        control.on_ack(&at(20, segments(49)), None, &[]);
         let epoch = control.epoch.unwrap();
         assert_eq!((epoch.climb, epoch.plateau), (0.0, 49.0));
     }
@@ -352,10 +352,10 @@ mod tests {
     #[test]
     fn time_stands_still_while_the_window_is_not_used() {
         let mut control = after_loss(100);
-        control.on_ack(&at(0, segments(70)), &[]);
+        control.on_ack(&at(0, segments(70)), None, &[]);
         let (window, start) = (control.window(), control.epoch.unwrap().start);
-        control.on_ack(&at(100, SEGMENT), &[]);
-        control.on_ack(&at(900, SEGMENT), &[]);
+        control.on_ack(&at(100, SEGMENT), None, &[]);
+        control.on_ack(&at(900, SEGMENT), None, &[]);
         assert_eq!(control.window(), window);
         assert_eq!(control.epoch.unwrap().start, start + Duration::from_millis(900));
     }
@@ -363,13 +363,13 @@ mod tests {
     #[test]
     fn idleness_and_penalties_end_the_epoch() {
         let mut control = after_loss(100);
-        control.on_ack(&at(0, segments(70)), &[]);
+        control.on_ack(&at(0, segments(70)), None, &[]);
         let mut penalized = control.clone();
         control.on_event(Time::ZERO, CongestionEvent::Idle);
         assert!(control.epoch.is_none());
         assert_eq!(control.window(), segments(10));
         penalized.on_event(Time::ZERO, CongestionEvent::Penalty);
-        penalized.on_ack(&at(1000, segments(50)), &[]);
+        penalized.on_ack(&at(1000, segments(50)), None, &[]);
         // From 35 segments back to 100: K = ∛(65 / 0.4), not from 70.
         let epoch = penalized.epoch.unwrap();
         assert!((epoch.climb - cube_root(65.0 / 0.4)).abs() < 1e-2, "{epoch:?}");

@@ -1,6 +1,6 @@
 //! What the tests of all controllers need.
 
-use super::{Acknowledged, Algorithm, CongestionConfig, Share, WindowUse};
+use super::{Acknowledged, Algorithm, CongestionConfig, Repairing, Share, WindowUse};
 use plait_sched::{Duration, Time};
 
 pub(super) const SEGMENT: u64 = 1448;
@@ -18,6 +18,7 @@ pub(super) const fn config(algorithm: Algorithm) -> CongestionConfig {
         initial_threshold: u64::MAX,
         segment: SEGMENT,
         hystart: false,
+        seed: 0,
     }
 }
 
@@ -27,6 +28,7 @@ pub(super) const fn ack(bytes: u64, in_flight_before: u64) -> Acknowledged {
         now: Time::ZERO,
         bytes,
         may_grow: true,
+        repairing: Repairing::Nothing,
         in_flight_before,
         used_before: in_flight_before,
         limited: false,

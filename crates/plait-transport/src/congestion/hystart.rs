@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_controller_grows_by_eight_segments_then_by_a_quarter_then_avoids() {
         let mut control = Reno::new(&CongestionConfig { hystart: true, ..config(Algorithm::Reno) });
-        control.on_ack(&ack(segments(9), segments(10)), &[]);
+        control.on_ack(&ack(segments(9), segments(10)), None, &[]);
         assert_eq!(control.window(), segments(18));
         let flight = |control: &Reno, millis| Acknowledged {
             rtt: Some(Duration::from_millis(millis)),
@@ -190,7 +190,7 @@ mod tests {
             let before = control.window();
             let millis = if rounds < 2 { 40 } else { 60 };
             for _ in 0..before / SEGMENT {
-                control.on_ack(&flight(&control, millis), &[]);
+                control.on_ack(&flight(&control, millis), None, &[]);
             }
             rounds += 1;
         }

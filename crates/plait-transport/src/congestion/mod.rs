@@ -11,6 +11,7 @@
 //! scenarios, the reference's words, the reader, the writer and the random scenarios of the tests follow.
 
 mod balia;
+mod bbr;
 mod coupled;
 mod cubic;
 #[cfg(test)]
@@ -25,6 +26,7 @@ mod reno;
 mod response;
 
 pub use balia::{Balia, BaliaCoupling};
+pub use bbr::Bbr;
 pub use coupled::{Coupled, Coupling};
 pub use cubic::Cubic;
 pub use lia::{Lia, LiaCoupling};
@@ -44,6 +46,8 @@ pub struct Acknowledged {
     pub bytes: u64,
     /// The window may grow: no losses are being repaired.
     pub may_grow: bool,
+    /// How losses are being repaired.
+    pub repairing: Repairing,
     /// Bytes in flight on the path before the acknowledgement.
     pub in_flight_before: u64,
     /// What these took of the window: as many bytes, or more where whole segments are counted and small ones were sent.
@@ -64,6 +68,46 @@ pub struct Acknowledged {
     pub cumulative: u64,
     /// The number that the path's next transmission will have.
     pub next: u64,
+}
+
+/// How losses are being repaired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Repairing {
+    /// No loss is being repaired.
+    #[default]
+    Nothing,
+    /// Losses that later acknowledgements showed.
+    Losses,
+    /// Losses that the retransmission timer showed.
+    Timeout,
+}
+
+/// A sample of the delivery rate, for controllers that [ask for it](CongestionController::pacing_rate). Amounts are
+/// bytes; where windows count packets, each counts as a full one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RateSample {
+    /// Bytes that the acknowledgement reports.
+    pub acked: u64,
+    /// Bytes that the path delivered in the interval.
+    pub delivered: u64,
+    /// The interval; zero if the acknowledgement gives no sample.
+    pub interval: Duration,
+    /// Bytes that the path had delivered when the newest reported packet left.
+    pub prior: u64,
+    /// Bytes that the path has delivered in all.
+    pub total: u64,
+    /// The application, the scheduler or the receiver limited the sender when that packet left.
+    pub app_limited: bool,
+    /// Bytes that the acknowledgement shows to be lost.
+    pub lost: u64,
+    /// Bytes that were lost in all.
+    pub lost_total: u64,
+    /// Bytes in flight before the acknowledgement.
+    pub in_flight_before: u64,
+    /// Bytes in flight after it.
+    pub in_flight: u64,
+    /// When the next packet may leave.
+    pub departure: Time,
 }
 
 /// How much of the window is used once everything has left that could.
@@ -155,6 +199,8 @@ pub enum CongestionEvent {
     Resumed {
         /// How long ago the packet before it left.
         idle: Duration,
+        /// The path had no data, and not only no room.
+        app_limited: bool,
     },
     /// All data in flight was acknowledged.
     Drained,
@@ -164,7 +210,8 @@ pub enum CongestionEvent {
 pub trait CongestionController {
     /// Data was acknowledged; [`Acknowledged::may_grow`] says whether the window may grow for it. `shares` are those of all
     /// paths of the connection if the algorithm [is coupled](Algorithm::is_coupled), else nothing.
-    fn on_ack(&mut self, ack: &Acknowledged, shares: &[Share]);
+    /// `rate` is a sample of the delivery rate if the controller states a pacing rate.
+    fn on_ack(&mut self, ack: &Acknowledged, rate: Option<&RateSample>, shares: &[Share]);
 
     /// Something else happened to the path.
     fn on_event(&mut self, now: Time, event: CongestionEvent);
@@ -180,6 +227,16 @@ pub trait CongestionController {
 
     /// The slow-start threshold in bytes; `u64::MAX` while unset.
     fn slow_start_threshold(&self) -> u64;
+
+    /// The rate in bytes per second at which packets leave; `None` if they leave as soon as the window lets them.
+    fn pacing_rate(&self) -> Option<u64> {
+        None
+    }
+
+    /// The controller keeps the flight small by itself: samples do not show what the path can carry.
+    fn limits_itself(&self) -> bool {
+        false
+    }
 
     /// OLIA's l, see [`Share::loss_interval`].
     fn loss_interval(&self) -> u64 {
@@ -226,6 +283,23 @@ pub struct CongestionConfig {
     /// take no notice. Needs a round-trip sample with
     /// nearly every acknowledgement, as TCP's timestamps give.
     pub hystart: bool,
+    /// Where a controller draws random numbers, they follow from this.
+    pub seed: u64,
+}
+
+/// The longest burst of a paced path in bytes (`GSO_LEGACY_MAX_SIZE`).
+const LONGEST_BURST: u64 = 65_536;
+
+/// A burst lasts no longer than 2⁻¹⁰ s at the pacing rate (`sk_pacing_shift`), but for its first packets.
+const BURST_SHIFT: u32 = 10;
+
+/// Below this rate in bytes per second a burst may be a single packet (`bbr_min_tso_rate`).
+const SINGLE_PACKET_RATE: u64 = 150_000;
+
+/// Packets of `packet` bytes that leave in one burst at a pacing rate in bytes per second (`bbr_tso_segs_goal`).
+pub(crate) fn burst_packets(rate: u64, packet: u64) -> u64 {
+    let least = if rate < SINGLE_PACKET_RATE { 1 } else { 2 };
+    ((rate >> BURST_SHIFT).min(LONGEST_BURST) / packet.max(1)).max(least).min(127)
 }
 
 /// From one line per controller: what exists, its description, dispatched without allocation.
@@ -281,6 +355,7 @@ controllers! {
     Lia,
     Olia,
     Balia,
+    Bbr,
     LinuxReno,
     LinuxCubic,
 }
@@ -340,8 +415,8 @@ macro_rules! tell {
 }
 
 impl CongestionController for Controller {
-    fn on_ack(&mut self, ack: &Acknowledged, shares: &[Share]) {
-        tell!(self, it => it.on_ack(ack, shares));
+    fn on_ack(&mut self, ack: &Acknowledged, rate: Option<&RateSample>, shares: &[Share]) {
+        tell!(self, it => it.on_ack(ack, rate, shares));
     }
 
     fn on_event(&mut self, now: Time, event: CongestionEvent) {
@@ -364,6 +439,15 @@ impl CongestionController for Controller {
     #[inline]
     fn slow_start_threshold(&self) -> u64 {
         self.threshold
+    }
+
+    #[inline]
+    fn pacing_rate(&self) -> Option<u64> {
+        dispatch!(&self.kind, it => it.pacing_rate())
+    }
+
+    fn limits_itself(&self) -> bool {
+        dispatch!(&self.kind, it => it.limits_itself())
     }
 
     fn loss_interval(&self) -> u64 {

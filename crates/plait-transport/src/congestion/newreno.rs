@@ -1,7 +1,8 @@
 //! SCTP's congestion control (RFC 9260 §7.2): slow start, congestion avoidance with `partial_bytes_acked`.
 
 use super::{
-    Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family, Share,
+    Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family,
+    RateSample, Share,
 };
 use plait_sched::Time;
 
@@ -36,7 +37,7 @@ impl NewReno {
 }
 
 impl CongestionController for NewReno {
-    fn on_ack(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
+    fn on_ack(&mut self, acknowledged: &Acknowledged, _rate: Option<&RateSample>, _shares: &[Share]) {
         if !acknowledged.may_grow {
             return;
         }
@@ -111,6 +112,7 @@ mod tests {
             initial_threshold: u64::MAX,
             segment: SEGMENT,
             hystart: false,
+            seed: 0,
         })
     }
 
@@ -121,9 +123,9 @@ mod tests {
     #[test]
     fn slow_start_grows_only_a_fully_used_window() {
         let mut control = start();
-        control.on_ack(&ack(SEGMENT, 2 * SEGMENT), &[]);
+        control.on_ack(&ack(SEGMENT, 2 * SEGMENT), None, &[]);
         assert_eq!(control.window(), 4380);
-        control.on_ack(&ack(3 * SEGMENT, 3 * SEGMENT), &[]);
+        control.on_ack(&ack(3 * SEGMENT, 3 * SEGMENT), None, &[]);
         assert_eq!(control.window(), 4380 + SEGMENT, "at most one segment per acknowledgement");
     }
 
@@ -134,13 +136,13 @@ mod tests {
         control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: 0 });
         assert_eq!(control.window(), 10 * SEGMENT);
         // Equality still counts as slow start: the window must exceed the threshold first.
-        control.on_ack(&ack(SEGMENT, 10 * SEGMENT), &[]);
+        control.on_ack(&ack(SEGMENT, 10 * SEGMENT), None, &[]);
         assert_eq!(control.window(), 11 * SEGMENT);
         for _ in 0..10 {
-            control.on_ack(&ack(SEGMENT, 11 * SEGMENT), &[]);
+            control.on_ack(&ack(SEGMENT, 11 * SEGMENT), None, &[]);
         }
         assert_eq!(control.window(), 11 * SEGMENT);
-        control.on_ack(&ack(SEGMENT, 11 * SEGMENT), &[]);
+        control.on_ack(&ack(SEGMENT, 11 * SEGMENT), None, &[]);
         assert_eq!(control.window(), 12 * SEGMENT);
     }
 

@@ -155,7 +155,7 @@ mod tests {
     fn the_loss_interval_is_the_longer_of_the_last_two() {
         let mut control = Olia::new(&config(Algorithm::Olia));
         let acknowledge = |control: &mut Olia, count| {
-            control.on_ack(&ack(segments(count), segments(10)), &[]);
+            control.on_ack(&ack(segments(count), segments(10)), None, &[]);
         };
         acknowledge(&mut control, 8);
         assert_eq!(control.loss_interval(), segments(8), "no loss yet");
@@ -178,9 +178,9 @@ mod tests {
     fn what_arrives_during_a_repair_belongs_to_the_loss_interval() {
         let mut control = Olia::new(&config(Algorithm::Olia));
         control.on_event(Time::ZERO, CongestionEvent::Loss { outstanding: segments(10) });
-        control.on_ack(&Acknowledged { may_grow: false, ..ack(segments(10), 0) }, &[]);
+        control.on_ack(&Acknowledged { may_grow: false, ..ack(segments(10), 0) }, None, &[]);
         assert_eq!(control.window(), segments(5), "the window does not grow");
-        control.on_ack(&ack(segments(5), segments(5)), &[]);
+        control.on_ack(&ack(segments(5), segments(5)), None, &[]);
         assert_eq!(control.loss_interval(), segments(15));
     }
 }

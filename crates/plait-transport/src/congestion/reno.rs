@@ -15,7 +15,8 @@
 
 use super::hystart::{Growth, HyStart};
 use super::{
-    Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family, Share,
+    Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family,
+    RateSample, Share,
 };
 use plait_sched::Time;
 
@@ -158,7 +159,7 @@ impl Reno {
 }
 
 impl CongestionController for Reno {
-    fn on_ack(&mut self, ack: &Acknowledged, _shares: &[Share]) {
+    fn on_ack(&mut self, ack: &Acknowledged, _rate: Option<&RateSample>, _shares: &[Share]) {
         if ack.may_grow {
             self.grow(ack, 1.0);
         }
@@ -213,20 +214,20 @@ mod tests {
     #[test]
     fn slow_start_adds_what_was_acknowledged_but_two_segments_at_most() {
         let mut control = start();
-        control.on_ack(&ack(SEGMENT, segments(10)), &[]);
+        control.on_ack(&ack(SEGMENT, segments(10)), None, &[]);
         assert_eq!(control.window(), segments(11));
-        control.on_ack(&ack(SEGMENT / 2, segments(10)), &[]);
+        control.on_ack(&ack(SEGMENT / 2, segments(10)), None, &[]);
         assert_eq!(control.window(), segments(11) + SEGMENT / 2);
-        control.on_ack(&ack(segments(5), segments(10)), &[]);
+        control.on_ack(&ack(segments(5), segments(10)), None, &[]);
         assert_eq!(control.window(), segments(13) + SEGMENT / 2);
     }
 
     #[test]
     fn slow_start_needs_half_the_window_in_flight() {
         let mut control = start();
-        control.on_ack(&ack(SEGMENT, segments(5) - 1), &[]);
+        control.on_ack(&ack(SEGMENT, segments(5) - 1), None, &[]);
         assert_eq!(control.window(), segments(10));
-        control.on_ack(&ack(SEGMENT, segments(5)), &[]);
+        control.on_ack(&ack(SEGMENT, segments(5)), None, &[]);
         assert_eq!(control.window(), segments(11));
     }
 
@@ -234,19 +235,19 @@ mod tests {
     fn slow_start_stops_at_the_threshold_and_gives_the_rest_to_avoidance() {
         let mut control = start();
         control.threshold = segments(11);
-        control.on_ack(&ack(segments(2), segments(10)), &[]);
+        control.on_ack(&ack(segments(2), segments(10)), None, &[]);
         assert_eq!(control.window(), segments(11));
         assert!(!control.is_used(&ack(SEGMENT, segments(10))));
         for _ in 0..11 {
-            control.on_ack(&ack(SEGMENT, segments(11)), &[]);
+            control.on_ack(&ack(SEGMENT, segments(11)), None, &[]);
         }
         assert_eq!(control.window(), segments(12));
         // Of two segments one reaches the threshold, the other is the first of the eleven.
         let mut control = start();
         control.threshold = segments(11);
-        control.on_ack(&ack(segments(2), segments(11)), &[]);
+        control.on_ack(&ack(segments(2), segments(11)), None, &[]);
         for _ in 0..10 {
-            control.on_ack(&ack(SEGMENT, segments(11)), &[]);
+            control.on_ack(&ack(SEGMENT, segments(11)), None, &[]);
         }
         assert_eq!(control.window(), segments(12));
     }
@@ -256,10 +257,10 @@ mod tests {
         let mut control = avoiding(10);
         // Acknowledgements of two segments count double: bytes are counted, not acknowledgements.
         for _ in 0..4 {
-            control.on_ack(&ack(segments(2), segments(10)), &[]);
+            control.on_ack(&ack(segments(2), segments(10)), None, &[]);
         }
         assert_eq!(control.window(), segments(10));
-        control.on_ack(&ack(segments(2), segments(10)), &[]);
+        control.on_ack(&ack(segments(2), segments(10)), None, &[]);
         assert_eq!(control.window(), segments(11));
     }
 
@@ -267,11 +268,11 @@ mod tests {
     fn avoidance_grows_only_a_window_without_room_for_a_segment() {
         let mut control = avoiding(10);
         for _ in 0..100 {
-            control.on_ack(&ack(SEGMENT, segments(9)), &[]);
+            control.on_ack(&ack(SEGMENT, segments(9)), None, &[]);
         }
         assert_eq!(control.window(), segments(10));
         for _ in 0..10 {
-            control.on_ack(&ack(SEGMENT, segments(9) + 1), &[]);
+            control.on_ack(&ack(SEGMENT, segments(9) + 1), None, &[]);
         }
         assert_eq!(control.window(), segments(11));
     }
@@ -301,7 +302,7 @@ mod tests {
         control
             .on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: segments(20), repairing: false });
         assert_eq!((control.window(), control.slow_start_threshold()), (SEGMENT, segments(10)));
-        control.on_ack(&ack(segments(5), SEGMENT), &[]);
+        control.on_ack(&ack(segments(5), SEGMENT), None, &[]);
         assert_eq!(control.window(), segments(2), "L = 1 after a timeout");
     }
 
@@ -312,7 +313,7 @@ mod tests {
             .on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: segments(20), repairing: false });
         control.on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: SEGMENT, repairing: false });
         assert_eq!(control.slow_start_threshold(), segments(10));
-        control.on_ack(&ack(SEGMENT, SEGMENT), &[]);
+        control.on_ack(&ack(SEGMENT, SEGMENT), None, &[]);
         control.on_event(Time::ZERO, CongestionEvent::Timeout { outstanding: segments(2), repairing: false });
         assert_eq!(control.slow_start_threshold(), segments(2));
     }

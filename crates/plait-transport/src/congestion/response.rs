@@ -44,7 +44,7 @@ impl Flow {
     fn acknowledge(&mut self, path: usize, shares: &[Share]) {
         let window = self.control.window();
         let acknowledged = Acknowledged { now: self.next, srtt: self.rtt, path, ..ack(SEGMENT, window) };
-        self.control.on_ack(&acknowledged, shares);
+        self.control.on_ack(&acknowledged, None, shares);
         self.packets += 1;
         self.since_loss += 1;
         self.next += Duration::from_nanos(self.rtt.as_nanos() * SEGMENT / window);

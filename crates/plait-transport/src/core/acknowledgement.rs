@@ -2,101 +2,11 @@
 
 use super::path::PathSender;
 use super::segment::StreamSegment;
-use super::transmission::{Transmission, TransmissionId};
-use super::{Core, SegmentState, TransmissionState};
-use crate::congestion::{Acknowledged, CongestionController, CongestionEvent, Share};
+use super::transmission::TransmissionId;
+use super::{Core, PathNews, SegmentState, TransmissionState};
+use crate::congestion::{CongestionController, CongestionEvent, Repairing, Share};
 use crate::ring::fetch_beyond;
 use plait_sched::{Duration, Event, PathId, Scheduler, Time};
-
-/// What one acknowledgement newly acknowledged on one path.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PathNews {
-    /// Counted bytes.
-    pub(crate) bytes: u64,
-    pub(crate) segments: u32,
-    /// The newest transmission that became acknowledged, plus one; 0 for none.
-    pub(crate) newest_end: u64,
-    /// The highest segment that became acknowledged, plus one; 0 for none.
-    pub(crate) highest_end: u64,
-    /// The lowest segment that became acknowledged.
-    pub(crate) lowest: u64,
-    /// The oldest transmission in flight became acknowledged (CMT's pseudo cumulative acknowledgement).
-    pub(crate) oldest_acknowledged: bool,
-    pub(crate) in_flight_before: u64,
-    /// See [`Acknowledged::used_before`].
-    pub(crate) used_before: u64,
-    /// See [`Acknowledged::limited`].
-    pub(crate) limited: bool,
-    pub(crate) rtt: Option<Duration>,
-    /// The round trip of the newest segment, see [`Acknowledged::newest_rtt`].
-    pub(crate) newest_rtt: Option<Duration>,
-}
-
-impl<R> PathSender<R> {
-    /// Begins the news of an acknowledgement, before it is read.
-    #[inline]
-    pub(crate) fn begin_news(&mut self) {
-        let (in_flight_before, used_before) = (self.flight.bytes(), self.used());
-        let limited = self.flight.first() < self.limited_before;
-        self.news =
-            PathNews { in_flight_before, used_before, limited, lowest: u64::MAX, ..PathNews::default() };
-    }
-
-    /// The news of the acknowledgement that is being read. They begin with its first transmission: until then only their emptiness
-    /// matters.
-    #[inline]
-    fn news_begun(&mut self) -> &mut PathNews {
-        if self.news.segments == 0 {
-            self.begin_news();
-        }
-        &mut self.news
-    }
-}
-
-impl<R> PathSender<R> {
-    /// The receiver has the transmission with this number: it leaves the flight. Returns it as it was, if it was in flight.
-    pub(crate) fn acknowledge(&mut self, number: u64) -> Option<Transmission> {
-        self.news_begun();
-        let (sent, was_oldest) = self.flight.leave(number, TransmissionState::Acknowledged)?;
-        let news = &mut self.news;
-        news.bytes += u64::from(sent.bytes());
-        news.segments += 1;
-        news.oldest_acknowledged |= was_oldest;
-        if self.timed == Some(number) {
-            self.timed = None;
-        }
-        Some(sent)
-    }
-
-    /// An acknowledgement as congestion control sees it.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn acknowledged(&self, now: Time, may_grow: bool) -> Acknowledged {
-        let news = &self.news;
-        Acknowledged {
-            now,
-            bytes: news.bytes,
-            may_grow,
-            in_flight_before: news.in_flight_before,
-            used_before: news.used_before,
-            limited: news.limited,
-            srtt: self.rtt.smoothed(),
-            rtt: news.rtt,
-            path: self.id().index(),
-            segments: news.segments,
-            newest_rtt: news.newest_rtt,
-            cumulative: self.flight.first(),
-            next: self.flight.next(),
-        }
-    }
-
-    /// Congestion control hears of the acknowledgement; `may_grow` says whether the window may grow for it.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn tell_controller(&mut self, now: Time, may_grow: bool, shares: &[Share]) {
-        let acknowledged = self.acknowledged(now, may_grow);
-        self.control.on_ack(&acknowledged, shares);
-        self.touch();
-    }
-}
 
 /// How an acknowledgement came.
 #[derive(Clone, Copy, Debug)]
@@ -463,7 +373,8 @@ impl<S: Scheduler, R> Core<S, R> {
             let recovering = path.flight.first() < path.recovery_end;
             let may_grow = grow(&news) && (!recovering || self.config.grow_in_recovery);
             let (path, shares) = self.path_and_shares(index);
-            path.tell_controller(now, may_grow, shares);
+            let repairing = if recovering { Repairing::Losses } else { Repairing::Nothing };
+            path.tell_controller(now, may_grow, repairing, shares);
             let path = &mut self.paths[index];
             if path.flight.segments() == 0 {
                 path.control.on_event(now, CongestionEvent::Drained);

@@ -1,7 +1,9 @@
 //! The transmissions of one path, in the order in which they were sent.
 
 use super::CoreRules;
+use super::rate::DeliverySampler;
 use super::transmission::{Transmission, TransmissionId, TransmissionState};
+use crate::congestion::RateSample;
 use crate::effort::Effort;
 use crate::ring::{Ring, fetch_beyond};
 use plait_sched::Time;
@@ -28,6 +30,8 @@ pub(crate) struct Flight {
     /// Lost ones that are kept.
     lost: u32,
     effort: Effort,
+    /// Samples of the delivery rate, if congestion control asks for them.
+    sampler: Option<Box<DeliverySampler>>,
     /// A lost transmission keeps its number until it is acknowledged: a subflow's sequence space has no holes.
     keeps_lost: bool,
 }
@@ -36,6 +40,32 @@ impl Flight {
     pub(crate) fn new(rules: &CoreRules) -> Self {
         let (keeps_lost, remembers) = (rules.lost_keep_numbers, rules.settled_are_remembered);
         Self { keeps_lost, remembers, ..Self::default() }
+    }
+
+    /// Samples the delivery rate from now on. Each packet counts `packet` bytes, or its own if that is 0.
+    pub(super) fn sample_rates(&mut self, packet: u64) {
+        self.sampler = Some(Box::new(DeliverySampler::new(packet)));
+    }
+
+    /// The sample of the delivery rate of the acknowledgement that was read.
+    pub(super) fn take_sample(&mut self, now: Time) -> RateSample {
+        let first = self.first;
+        self.sampler.as_mut().map_or_else(RateSample::default, |sampler| {
+            sampler.forget_below(first);
+            sampler.take(now)
+        })
+    }
+
+    /// The sender, and not the path, limits the flight: `counted` bytes are in flight.
+    pub(super) fn mark_limited(&mut self, counted: u64) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.mark_limited(counted);
+        }
+    }
+
+    /// True if samples are limited by the sender now.
+    pub(super) fn is_limited(&self) -> bool {
+        self.sampler.as_ref().is_some_and(|sampler| sampler.is_limited())
     }
 
     /// Segments in flight.
@@ -123,6 +153,9 @@ impl Flight {
         self.bytes += u64::from(transmission.bytes());
         self.span += u64::from(transmission.bytes());
         transmission.set_order(order, self.ring.next());
+        if let Some(sampler) = &mut self.sampler {
+            sampler.note_sent(transmission.sent_at, self.ring.next(), self.ring.next() == self.first);
+        }
         let number = self.ring.push(transmission);
         if earlier.is_some() {
             self.earlier.push_back((number, earlier));
@@ -170,6 +203,11 @@ impl Flight {
         }
         let before = *entry;
         entry.set_state(state);
+        if state == TransmissionState::Acknowledged
+            && let Some(sampler) = &mut self.sampler
+        {
+            sampler.note_delivered(number, before.bytes());
+        }
         self.segments -= 1;
         self.bytes -= u64::from(before.bytes());
         self.lost += u32::from(self.keeps_lost && state == TransmissionState::Lost);
@@ -181,6 +219,9 @@ impl Flight {
         let entry = self.get_mut(number).filter(|entry| entry.state() == TransmissionState::Lost)?;
         let before = *entry;
         entry.set_state(TransmissionState::Acknowledged);
+        if let Some(sampler) = &mut self.sampler {
+            sampler.note_delivered(number, before.bytes());
+        }
         self.lost = self.lost.saturating_sub(1);
         self.forget_settled(number);
         Some(before)
@@ -192,10 +233,19 @@ impl Flight {
         entry.set_state(TransmissionState::InFlight);
         entry.repeat(now, order, number);
         let sent = *entry;
+        self.note_repeated(now, number);
         self.segments += 1;
         self.lost = self.lost.saturating_sub(1);
         self.bytes += u64::from(sent.bytes());
         Some(sent)
+    }
+
+    /// The sampler of the delivery rate hears of a retransmission.
+    #[inline]
+    fn note_repeated(&mut self, now: Time, number: u64) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.note_sent(now, number, false);
+        }
     }
 
     /// A transmission that was considered lost is in flight after all.
@@ -215,7 +265,9 @@ impl Flight {
     pub(crate) fn repeat(&mut self, now: Time, order: u64, number: u64) -> Option<Transmission> {
         let entry = self.get_mut(number).filter(|entry| entry.state() == TransmissionState::InFlight)?;
         entry.repeat(now, order, number);
-        Some(*entry)
+        let sent = *entry;
+        self.note_repeated(now, number);
+        Some(sent)
     }
 
     /// Drops what is settled from the head; true if `number` was the oldest.

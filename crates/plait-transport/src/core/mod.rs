@@ -7,13 +7,19 @@
 mod acknowledgement;
 mod committed;
 mod copies;
+mod counters;
+mod facts;
 mod flight;
 mod fragments;
 mod interface;
 mod loss;
 mod messages;
+mod news;
+mod pacer;
 mod path;
+mod rate;
 mod replacement;
+mod room;
 mod rules;
 mod schedule;
 mod segment;
@@ -25,12 +31,14 @@ mod uncarried;
 mod verbs;
 mod window;
 
-pub(crate) use acknowledgement::{PathNews, Via};
+pub(crate) use acknowledgement::Via;
+pub use counters::Counters;
 pub(crate) use flight::Flight;
 pub(crate) use fragments::full_fragment_end;
 pub use interface::PathTotals;
 pub(crate) use loss::{insert_ascending, merge_ascending};
 pub use messages::WriteOptions;
+pub(crate) use news::PathNews;
 pub(crate) use path::PathSender;
 pub use path::{OneWayDelays, PathConfig};
 pub(crate) use rules::{BufferRule, CoreRules};
@@ -101,49 +109,6 @@ impl ConnectionConfig {
 /// Where segments are sent again when their path cannot be chosen yet.
 pub(crate) const ANY_PATH: Option<PathId> = None;
 
-/// Amounts of data at one moment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
-    /// Segments sent again because they were considered lost.
-    pub retransmissions: u64,
-    /// Copies sent because the scheduler asked.
-    pub reinjections: u64,
-    /// Of the retransmissions, probes of a tail that nobody acknowledged (RFC 8985 §7).
-    pub tail_probes: u64,
-    /// Retransmission timers that ran out.
-    pub timeouts: u64,
-    /// Of these, needless ones: something arrived that had not been sent again (F-RTO, RFC 5682).
-    pub spurious_timeouts: u64,
-    /// Reports of segments that arrived twice and may have been sent again (D-SACK, RFC 2883).
-    pub duplicate_reports: u64,
-    /// Acknowledgements that told of something sent once that arrived after something sent later.
-    pub reorderings: u64,
-    /// Reductions of a window that were taken back because they turned out to be needless.
-    pub undone_reductions: u64,
-    /// Decisions other than waiting.
-    pub decisions: u64,
-    /// Segments that arrived again although they had arrived, as the peer reported.
-    pub spurious_retransmissions: u64,
-    /// Answers to wait.
-    pub waits: u64,
-}
-
-impl core::ops::AddAssign for Counters {
-    fn add_assign(&mut self, other: Self) {
-        self.retransmissions += other.retransmissions;
-        self.reinjections += other.reinjections;
-        self.tail_probes += other.tail_probes;
-        self.timeouts += other.timeouts;
-        self.spurious_timeouts += other.spurious_timeouts;
-        self.duplicate_reports += other.duplicate_reports;
-        self.reorderings += other.reorderings;
-        self.undone_reductions += other.undone_reductions;
-        self.decisions += other.decisions;
-        self.spurious_retransmissions += other.spurious_retransmissions;
-        self.waits += other.waits;
-    }
-}
-
 #[derive(Clone, Debug)]
 pub(crate) struct Core<S, R> {
     config: ConnectionConfig,
@@ -173,6 +138,8 @@ pub(crate) struct Core<S, R> {
     backlog: bool,
     /// Assigned, and not in a queue: it leaves next.
     at_once: Option<schedule::AtOnce>,
+    /// Congestion control paces packets.
+    paces: bool,
     /// The protocol may have copies or probes of its own that leave before new data.
     pub(crate) may_copy: bool,
     wake: Option<Time>,
@@ -238,7 +205,7 @@ impl<S: Scheduler, R> Core<S, R> {
                 .map(|(path, id)| PathSender::new(PathId(id), &config, &rules, path, recovery()))
                 .collect(),
             facts: (paths.iter().enumerate())
-                .map(|(index, path)| path::initial_facts(index, config.segment_bytes, path))
+                .map(|(index, path)| facts::initial_facts(index, config.segment_bytes, path))
                 .collect(),
             scheduler,
             offered,
@@ -254,6 +221,7 @@ impl<S: Scheduler, R> Core<S, R> {
             backlog: false,
             at_once: None,
             may_copy: false,
+            paces: false,
             wake: None,
             window: SendWindow::new(rules.window, config.receive_window),
             sent_end: 0,
@@ -277,6 +245,7 @@ impl<S: Scheduler, R> Core<S, R> {
         if rules.streams {
             core.stream.set_order(Order::wanted(needs));
         }
+        core.paces = core.paths.iter().any(|path| path.pacer.is_some());
         core.reckon_memory(rules.buffer);
         core.update_facts();
         Ok(core)
@@ -373,7 +342,7 @@ impl<S: Scheduler, R> Core<S, R> {
         let index = self.paths.len();
         assert!(index < plait_sched::MAX_PATHS, "{index} paths");
         self.paths.push(PathSender::new(PathId(index as u8), &self.config, rules, path, recovery));
-        let facts = path::initial_facts(index, self.config.segment_bytes, path);
+        let facts = facts::initial_facts(index, self.config.segment_bytes, path);
         self.facts.push(plait_sched::Path { state: PathState::Failed, ..facts });
         self.uncarried.add(self.needs.uncarried);
         self.touch(index);
@@ -463,7 +432,28 @@ impl<S: Scheduler, R> Core<S, R> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn next_timer(&self) -> Time {
         let timers = self.paths.iter().map(|path| moment(path.retransmission_timer));
-        timers.fold(moment(self.wake), Time::min)
+        let next = timers.fold(moment(self.wake), Time::min);
+        if self.paces { next.min(self.next_departure()) } else { next }
+    }
+
+    /// When pacing lets the next packet out, if data waits for it.
+    #[inline(never)]
+    fn next_departure(&self) -> Time {
+        let waits = |path: &PathSender<R>| path.has_something_waiting() || self.has_unassigned();
+        let held_back = self.paths.iter().filter(|path| path.is_paced_out() && waits(path));
+        held_back.filter_map(|path| path.pacer.as_ref()).fold(Time::MAX, |next, pacer| next.min(pacer.next()))
+    }
+
+    /// Packets are about to leave: looks whether pacing lets them.
+    #[inline]
+    pub(crate) fn look_at_pacers(&mut self, now: Time) {
+        if self.paces {
+            for index in 0..self.paths.len() {
+                if self.paths[index].look_at_pacer(now) && !self.paths[index].is_paced_out() {
+                    self.note_opportunity();
+                }
+            }
+        }
     }
 
     /// Wakes the scheduler if it asked to be.

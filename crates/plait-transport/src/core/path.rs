@@ -1,13 +1,15 @@
 //! The sender's state of one path: what is queued, what is in flight, its window and its timers.
 
 use super::committed::Taken;
+use super::facts::Stale;
 use super::flight::Flight;
-use super::send_buffer::PACKET_MEMORY;
+use super::pacer::Pacer;
+use super::room::Fit;
 use super::transmission::Transmission;
 use super::{ConnectionConfig, CoreRules, Counters, PathNews, PathTotals};
-use crate::congestion::{CongestionController, Controller};
+use crate::congestion::{CongestionConfig, CongestionController, Controller};
 use crate::rtt::RttEstimator;
-use plait_sched::{Path, PathId, PathState, Time};
+use plait_sched::{PathId, PathState, Time};
 use std::collections::VecDeque;
 
 /// What the sender is told about a path.
@@ -27,31 +29,15 @@ impl Default for PathConfig {
     }
 }
 
-/// When a packet fits into a congestion window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fit {
-    /// While one byte is left (RFC 9260 §6.1 B).
-    Overshoots,
-    /// As long as fewer packets are in flight than the window has, however small (Linux).
-    InPackets,
-    /// If all of its bytes fit (RFC 5681 §3.1, RFC 9002 §7).
-    InBytes,
-}
-
-/// Which of a path's facts have changed since the scheduler saw them.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Stale {
-    Nothing,
-    /// Those about segments in flight and in queues.
-    Amounts,
-    Everything,
-}
-
 /// The sending half of one path. `R` is its protocol's loss recovery.
 #[derive(Clone, Debug)]
 pub(crate) struct PathSender<R> {
-    id: PathId,
-    stale: Stale,
+    pub(super) id: PathId,
+    pub(super) stale: Stale,
+    /// Present if congestion control states a pacing rate.
+    pub(super) pacer: Option<Pacer>,
+    /// Losses that congestion control was told of, where it samples rates.
+    pub(super) lost_told: u64,
     /// Events on this path.
     pub(crate) counters: Counters,
     /// News of the acknowledgement that is being read.
@@ -60,13 +46,13 @@ pub(crate) struct PathSender<R> {
     pub(crate) recovery: R,
     /// Congestion control: sets the congestion window.
     pub(crate) control: Controller,
-    fit: Fit,
+    pub(super) fit: Fit,
     /// Bytes that a full segment counts in windows.
     pub(crate) segment: u64,
     /// Header bytes per segment that count in windows.
     pub(super) overhead: u64,
     /// Bytes that the next new packet of the connection counts, on whichever path it leaves.
-    next_packet: u64,
+    pub(super) next_packet: u64,
     /// Data waited for room in the window while the transmissions before this one were in flight.
     pub(super) limited_before: u64,
     /// The window in bytes while it is reduced step by step, instead of the controller's.
@@ -79,7 +65,7 @@ pub(crate) struct PathSender<R> {
     /// Bytes of memory from which on the path takes no new data, where it is reckoned; `u64::MAX` where it is not.
     pub(super) send_memory: u64,
     /// Where new data went on last: the moment, and the segment behind it.
-    last_new: (Time, u64),
+    pub(super) last_new: (Time, u64),
     /// The scheduler wants the window halved, at the next acknowledgement.
     pub(super) penalty: bool,
     /// Losses are being repaired in a way that admits no new data.
@@ -146,7 +132,7 @@ pub(crate) struct DeliveryRate {
     since: Time,
     bytes: u64,
     total: u64,
-    bits_per_second: u64,
+    pub(super) bits_per_second: u64,
 }
 
 impl DeliveryRate {
@@ -183,13 +169,18 @@ impl<R> PathSender<R> {
         recovery: R,
     ) -> Self {
         let rtt = RttEstimator::new(config.rto);
-        Self {
+        let mut path = Self {
             id,
             stale: Stale::Everything,
+            pacer: None,
+            lost_told: 0,
             counters: Counters::default(),
             recovery,
             news: PathNews::default(),
-            control: Controller::new(&config.congestion),
+            control: Controller::new(&CongestionConfig {
+                seed: config.congestion.seed.wrapping_add(u64::from(id.0)),
+                ..config.congestion
+            }),
             fit: match (rules.overshoots, config.window_in_packets) {
                 (true, _) => Fit::Overshoots,
                 (_, true) => Fit::InPackets,
@@ -235,7 +226,12 @@ impl<R> PathSender<R> {
             lost: 0,
             late: 0,
             delivery: DeliveryRate::default(),
+        };
+        if path.control.pacing_rate().is_some() {
+            path.pacer = Some(Pacer::new());
+            path.flight.sample_rates(if path.fit == Fit::InPackets { path.segment } else { 0 });
         }
+        path
     }
 
     /// Another network is in its place, of which nothing is known: `fresh` is a path at its beginning.
@@ -246,139 +242,6 @@ impl<R> PathSender<R> {
         (self.sent, self.lost, self.late, self.last_sent) = (sent, lost, late, last_sent);
         (self.flight, self.recovery_end) = (flight, recovery_end);
         self.delivery.total = delivery.total;
-    }
-
-    /// Bytes that the window must have left for a packet that counts `bytes`.
-    #[inline]
-    fn wants(&self, bytes: u64) -> u64 {
-        match self.fit {
-            Fit::Overshoots => 1,
-            Fit::InPackets => self.segment,
-            Fit::InBytes => bytes,
-        }
-    }
-
-    /// True if the congestion window lets a packet out that counts `bytes`.
-    pub(crate) fn has_window(&self, bytes: u64) -> bool {
-        self.used() + self.wants(bytes) <= self.window()
-    }
-
-    /// True if the congestion window lets a full segment out.
-    pub(crate) fn has_full_window(&self) -> bool {
-        self.has_window(self.segment)
-    }
-
-    /// True if the congestion window has room for a packet of `bytes` behind those that the path's own window holds back.
-    pub(crate) fn has_room(&self, bytes: u64) -> bool {
-        self.used() + self.waiting_segments() * self.segment + self.wants(bytes) <= self.window()
-    }
-
-    /// True if the scheduler would be shown room on the path (`plait_sched::Path::room`).
-    #[inline]
-    pub(super) fn shows_room(&self) -> bool {
-        let (taken, window) = (self.used() + self.wants(self.next_packet), self.window());
-        taken <= window && taken + u64::from(self.unsent()) * self.segment <= window
-    }
-
-    /// Another new packet is the next one, which counts `bytes`.
-    pub(super) fn set_next_packet(&mut self, bytes: u64) {
-        self.next_packet = bytes;
-    }
-
-    /// Data waits: notes whether the window has no room for it.
-    #[inline]
-    pub(super) fn note_limit(&mut self) {
-        let next = self.flight.next();
-        if self.limited_before != next && self.used() + self.wants(self.next_packet) > self.window() {
-            self.limited_before = next;
-        }
-    }
-
-    /// True if it has something that is to be sent, again or for the first time.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn has_something_waiting(&self) -> bool {
-        self.unsent() > 0
-    }
-
-    /// Segments that wait, lost ones too.
-    #[inline]
-    fn unsent(&self) -> u32 {
-        self.flight.lost() + self.waiting + self.queued()
-    }
-
-    /// Segments that wait to leave, for whatever reason.
-    #[inline]
-    fn queued(&self) -> u32 {
-        (self.queue.len() + self.committed.len() + self.reinjections.len()) as u32
-    }
-
-    /// Packets that the path's own window holds back.
-    fn waiting_segments(&self) -> u64 {
-        self.committed.len() as u64
-    }
-
-    /// The number that what the path takes next leaves under.
-    pub(crate) fn next_number(&self) -> u64 {
-        self.flight.next() + self.waiting_segments()
-    }
-
-    /// True if what the path has sent and was not told to have arrived, without a gap, takes all the memory that it may
-    /// (`sk_stream_memory_free` in include/net/sock.h). What is reported selectively stays in memory, as do packets that were
-    /// lost: retransmissions take none.
-    fn is_memory_full(&self) -> bool {
-        self.memory() >= self.send_memory
-    }
-
-    fn memory(&self) -> u64 {
-        let packets = self.next_number() - self.flight.first();
-        self.flight.span_bytes() + self.committed_bytes + packets * PACKET_MEMORY
-    }
-
-    /// To a scheduler a full send buffer is like a loss that is being repaired: nothing goes in. What it has assigned and the window
-    /// lets out counts as sent: each decision is carried out before the next one is asked for.
-    pub(crate) fn admits_nothing_new(&self) -> bool {
-        let open = || u64::from(self.open_segments(self.window())).saturating_sub(self.waiting_segments());
-        let leaving = || (self.queue.len() as u64).min(open());
-        self.recovering
-            || self.send_memory != u64::MAX
-                && self.memory() + leaving() * (self.segment + PACKET_MEMORY) >= self.send_memory
-    }
-
-    /// True if the path has memory for a new segment. It is looked at when a run of segments begins to leave, not for each of
-    /// them: the scheduler's answer says how many there are (`mptcp_sendmsg_frag` in net/mptcp/protocol.c does not look).
-    pub(crate) fn takes(&self, now: Time, segment: u64) -> bool {
-        !self.is_memory_full() || self.last_new == (now, segment)
-    }
-
-    /// A new segment leaves.
-    pub(crate) fn note_new(&mut self, now: Time, segment: u64) {
-        self.last_new = (now, segment + 1);
-    }
-
-    /// What is taken of the congestion window, whatever the scheduler: the bytes in flight (RFC 5681, RFC 9260), or where
-    /// windows count packets, as in Linux, a full segment for each.
-    pub(crate) fn used(&self) -> u64 {
-        match self.fit {
-            Fit::InPackets => u64::from(self.flight.segments()) * self.segment,
-            Fit::Overshoots | Fit::InBytes => self.flight.bytes(),
-        }
-    }
-
-    /// Full segments that may leave until the window is full.
-    fn open_segments(&self, window: u64) -> u32 {
-        let left = (window + self.segment).saturating_sub(self.used() + self.wants(self.segment));
-        u32::try_from(left / self.segment).unwrap_or(u32::MAX)
-    }
-
-    /// The congestion window, cut by the burst limit.
-    pub(crate) fn window(&self) -> u64 {
-        let window = self.reduced_window.unwrap_or(self.control.window()).min(self.burst_limit);
-        window.max(self.probe_room)
-    }
-
-    /// The congestion window and the slow-start threshold in bytes, without what bounds single bursts.
-    pub(super) fn congestion_window(&self) -> (u64, u64) {
-        (self.reduced_window.unwrap_or(self.control.window()), self.control.slow_start_threshold())
     }
 
     /// The arrival of this copy may have caused the acknowledgement at hand. A path keeps the order,
@@ -438,113 +301,4 @@ impl<R> PathSender<R> {
     pub(crate) fn is_spent(&self) -> bool {
         self.spent
     }
-
-    /// The path's number.
-    #[inline]
-    pub(crate) fn id(&self) -> PathId {
-        self.id
-    }
-
-    /// Facts of the path have changed.
-    #[inline]
-    pub(crate) fn touch(&mut self) {
-        self.stale = Stale::Everything;
-    }
-
-    /// Facts about segments in flight and in queues have changed.
-    #[inline]
-    pub(crate) fn touch_amounts(&mut self) {
-        self.stale = self.stale.max(Stale::Amounts);
-    }
-
-    /// Brings the scheduler's facts up to date, where they have changed: several changes between two looks cost as much as one.
-    #[inline]
-    pub(super) fn show(&mut self, facts: &mut Path) {
-        self.show_changes(facts);
-        self.stale = Stale::Nothing;
-    }
-
-    /// The same for a copy of the facts.
-    #[inline]
-    pub(super) fn show_changes(&self, facts: &mut Path) {
-        match self.stale {
-            Stale::Nothing => {}
-            Stale::Amounts => self.refresh_amounts(facts),
-            Stale::Everything => self.refresh(facts),
-        }
-    }
-
-    /// Brings all facts up to date; state, limit, cost and weight are kept there.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn refresh(&self, facts: &mut Path) {
-        facts.repairing = self.flight.first() < self.recovery_end;
-        facts.srtt = self.rtt.smoothed();
-        facts.rttvar = self.rtt.variation();
-        facts.latest_rtt = self.rtt.latest();
-        facts.min_rtt = self.rtt.min();
-        facts.own_rtt = self.rtt.own();
-        facts.rto = self.rtt.rto();
-        facts.forward_delay = self.delays.map(|delays| delays.forward);
-        facts.delivery_rate = self.delivery.bits_per_second;
-        facts.loss_ppm =
-            if self.lost == 0 { 0 } else { (1_000_000 * self.lost / self.sent.max(1)).min(1_000_000) as u32 };
-        let threshold = self.control.slow_start_threshold();
-        facts.ssthresh = if threshold == u64::MAX { u32::MAX } else { self.segments(threshold) };
-        self.refresh_amounts(facts);
-    }
-
-    /// As [`PathSender::refresh`], for what is in flight and queued.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn refresh_amounts(&self, facts: &mut Path) {
-        facts.in_recovery = self.admits_nothing_new();
-        (facts.cwnd, facts.in_flight) = self.shown_amounts();
-        facts.lost = self.flight.lost() + self.waiting;
-        facts.queued = self.queued();
-        if self.fit == Fit::InPackets {
-            let assigned = (self.queue.len() + self.reinjections.len()) as u64;
-            facts.outstanding = u32::try_from(self.flight.next() - self.flight.first()).ok();
-            facts.memory = Some(self.memory() + assigned * (self.segment + PACKET_MEMORY));
-        }
-    }
-
-    /// A window in segments, rounded as the protocol lets them be in flight.
-    fn segments(&self, window: u64) -> u32 {
-        let rounded = window.saturating_add(self.segment - self.wants(self.segment)) / self.segment;
-        u32::try_from(rounded).unwrap_or(u32::MAX)
-    }
-
-    /// Segments in flight, as schedulers see them now.
-    pub(super) fn shown_in_flight(&self) -> u32 {
-        self.shown_amounts().1
-    }
-
-    /// The window and the flight in segments, as schedulers see them.
-    ///
-    /// The window is the sum of the flight and of the room, so its rounding does not depend on the flight.
-    /// Small packets in flight count as one segment at least. A small packet that fits into the window
-    /// behind all waiting segments adds one segment to the window.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn shown_amounts(&self) -> (u32, u32) {
-        let window = self.window();
-        let cwnd = self.segments(window);
-        let mut open = self.open_segments(window);
-        let shown = match open {
-            _ if self.flight.segments() == 0 => 0,
-            0 => u32::try_from(self.used() / self.segment).unwrap_or(u32::MAX).max(cwnd).max(1),
-            open => cwnd.saturating_sub(open).max(1),
-        };
-        if self.next_packet < self.segment && open == self.unsent() && self.shows_room() {
-            open += 1;
-        }
-        // A window that shrank below the flight stays as it is.
-        (if open > 0 { cwnd.max(shown.saturating_add(open)) } else { cwnd }, shown)
-    }
-}
-
-/// Facts of a path at the start.
-pub(crate) fn initial_facts(index: usize, segment_bytes: u32, path: &PathConfig) -> Path {
-    let mut facts = Path::new(PathId(index as u8), segment_bytes);
-    facts.state = if path.backup { PathState::Backup } else { PathState::Active };
-    (facts.cost, facts.weight) = (path.cost, path.weight);
-    facts
 }

@@ -255,6 +255,9 @@ impl<S: Scheduler, R> Core<S, R> {
             if unassigned || path.has_something_waiting() {
                 path.note_limit();
             }
+            if path.pacer.is_some() {
+                path.note_limited_flight();
+            }
         }
     }
 

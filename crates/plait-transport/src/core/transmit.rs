@@ -334,10 +334,11 @@ impl<S: Scheduler, R> Core<S, R> {
         let sender = &mut self.paths[path.index()];
         sender.sent += 1;
         if sender.flight.segments() == 1 {
-            let idle = now.since(sender.last_sent);
-            sender.control.on_event(now, CongestionEvent::Resumed { idle });
+            let (idle, app_limited) = (now.since(sender.last_sent), sender.flight.is_limited());
+            sender.control.on_event(now, CongestionEvent::Resumed { idle, app_limited });
         }
         sender.last_sent = now;
+        sender.pace(now, data.bytes);
         if sender.retransmission_timer.is_none() {
             sender.retransmission_timer = Some(now.saturating_add(sender.rtt.rto()));
         }

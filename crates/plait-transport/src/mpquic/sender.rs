@@ -168,6 +168,7 @@ impl<S: Scheduler> Sender<S> {
         sink: &mut impl Sink,
         observer: &mut impl Observer,
     ) -> Result<(), Error> {
+        self.core.look_at_pacers(now);
         if !self.started {
             self.started = true;
             self.open_paths(now);

@@ -7,9 +7,9 @@
 //! its own, TCP_CA_CWR, in which the window shrinks in proportion (`linux/recovery.rs`).
 
 use super::ack_delay::AckDelay;
-use super::subflow::{Repair, Subflow};
+use super::subflow::Subflow;
 use super::{Losses, Rules};
-use crate::congestion::{CongestionController, CongestionEvent};
+use crate::congestion::{CongestionController, CongestionEvent, Repairing};
 use crate::core::PathSender;
 use crate::packet::{Ack, SegmentEcn, TcpSegment};
 use plait_sched::Time;
@@ -66,7 +66,7 @@ impl PathSender<Subflow> {
         subflow.linux.memory.prior = None;
         // The first segment of the next window tells the receiver: until it has arrived, echoes are of the last one.
         let told = subflow.ecn.reduced_until.is_none_or(|until| first > until);
-        if subflow.repair != Repair::None || !told {
+        if subflow.repair != Repairing::Nothing || !told {
             return;
         }
         let outstanding = self.outstanding();

@@ -3,8 +3,8 @@
 //! never sent again (F-RTO, RFC 5682). Window and threshold are restored at once, where RFC 4015 would slow-start.
 
 use super::linux::Memory;
-use super::subflow::{Repair, Resent, Subflow};
-use crate::congestion::{CongestionController, CongestionEvent};
+use super::subflow::{Resent, Subflow};
+use crate::congestion::{CongestionController, CongestionEvent, Repairing};
 use crate::core::{PathSender, TransmissionState};
 use crate::packet::Ack;
 use plait_sched::Time;
@@ -48,11 +48,11 @@ impl PathSender<Subflow> {
     ) -> Vec<u64> {
         let subflow = &self.recovery;
         let memory = &subflow.linux.memory;
-        if memory.marker.is_none() || subflow.repair == Repair::None {
+        if memory.marker.is_none() || subflow.repair == Repairing::Nothing {
             return Vec::new();
         }
         let of_original = memory.stamp.is_some_and(|stamp| (ack.echo.wrapping_sub(stamp) as i32) < 0);
-        let after_timeout = subflow.repair == Repair::Timeout && original;
+        let after_timeout = subflow.repair == Repairing::Timeout && original;
         if memory.unreported == Some(0) || (progress && of_original) || after_timeout {
             self.counters.spurious_timeouts += u64::from(after_timeout);
             return self.take_back(now);
@@ -81,7 +81,7 @@ impl PathSender<Subflow> {
         subflow.resent = resent.collect();
         subflow.resent.make_contiguous().sort_unstable_by_key(|resent| resent.order);
         subflow.judged = flight.first();
-        subflow.repair = Repair::None;
+        subflow.repair = Repairing::Nothing;
         (subflow.withheld, subflow.exempt) = (0, 0);
         // What seemed lost was late.
         subflow.linux.rack.reordered = true;

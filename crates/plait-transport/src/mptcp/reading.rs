@@ -1,8 +1,8 @@
 //! Reading acknowledgements by the standards.
 
 use super::sender::Sender;
-use super::subflow::{Repair, Subflow};
-use crate::congestion::{CongestionController, CongestionEvent, Share};
+use super::subflow::Subflow;
+use crate::congestion::{CongestionController, CongestionEvent, Repairing, Share};
 use crate::core::{PathSender, TransmissionState};
 use crate::observer::Observer;
 use crate::packet::Ack;
@@ -156,7 +156,7 @@ impl PathSender<Subflow> {
     /// they report grows it once an acknowledgement advances, if it was reordering and no loss.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn control_window(&mut self, now: Time, progress: bool, grow_in_recovery: bool, shares: &[Share]) {
-        let repairing = self.recovery.repair == Repair::Fast && !grow_in_recovery;
+        let repairing = self.recovery.repair == Repairing::Losses && !grow_in_recovery;
         let bytes = self.news.bytes;
         // Reported by duplicate acknowledgements: withheld until one advances.
         self.news.bytes = if progress || repairing || grow_in_recovery {
@@ -165,7 +165,8 @@ impl PathSender<Subflow> {
             self.recovery.withheld += bytes;
             0
         };
-        self.tell_controller(now, (progress || grow_in_recovery) && !repairing, shares);
+        let may_grow = (progress || grow_in_recovery) && !repairing;
+        self.tell_controller(now, may_grow, self.recovery.repair, shares);
         if self.flight.segments() == 0 {
             self.control.on_event(now, CongestionEvent::Drained);
         }

@@ -2,8 +2,8 @@
 
 use super::rules::{Losses, Reinjection};
 use super::sender::Sender;
-use super::subflow::{Probe, Repair, Resent, Subflow};
-use crate::congestion::{CongestionController, CongestionEvent};
+use super::subflow::{Probe, Resent, Subflow};
+use crate::congestion::{CongestionController, CongestionEvent, Repairing};
 use crate::core::{PathSender, TransmissionState, insert_ascending, merge_ascending};
 use crate::observer::Observer;
 use plait_sched::{Duration, Event, Path, PathId, PathState, Scheduler, Time};
@@ -25,8 +25,8 @@ impl PathSender<Subflow> {
     /// Ends a repair once everything that was in flight at its beginning has arrived.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_repaired(&mut self) {
-        if self.recovery.repair != Repair::None && !self.is_repairing() {
-            self.recovery.repair = Repair::None;
+        if self.recovery.repair != Repairing::Nothing && !self.is_repairing() {
+            self.recovery.repair = Repairing::Nothing;
             self.recovering = false;
             self.touch_amounts();
         }
@@ -158,7 +158,7 @@ impl PathSender<Subflow> {
             self.recovery.ecn.note_reduced();
         }
         self.begin_recovery();
-        self.recovery.repair = Repair::Fast;
+        self.recovery.repair = Repairing::Losses;
     }
 
     /// What an acknowledgement says about the probe of the tail (RFC 8985 §7.4).
@@ -192,7 +192,8 @@ impl PathSender<Subflow> {
         if progress || self.retransmission_timer.is_none() {
             self.retransmission_timer = Some(now.saturating_add(self.rtt.rto()));
         }
-        let may_probe = subflow.repair == Repair::None && subflow.lost.is_empty() && subflow.probe.is_none();
+        let may_probe =
+            subflow.repair == Repairing::Nothing && subflow.lost.is_empty() && subflow.probe.is_none();
         let srtt = self.rtt.smoothed();
         subflow.probe_timer = (may_probe && !srtt.is_zero()).then(|| {
             // A lone segment's acknowledgement may be delayed.
@@ -225,20 +226,20 @@ impl PathSender<Subflow> {
         let repair = self.recovery.repair;
         self.counters.timeouts += 1;
         match repair {
-            Repair::None => self.remember_window(),
+            Repairing::Nothing => self.remember_window(),
             // F-RTO is for a timeout that no other repair precedes (RFC 5682 §2.1, step 1).
-            Repair::Fast => self.recovery.linux.memory.marker = None,
-            Repair::Timeout => {}
+            Repairing::Losses => self.recovery.linux.memory.marker = None,
+            Repairing::Timeout => {}
         }
         let repairing = self.flight.first() < self.recovery_end;
-        let repairing = repairing && (repair == Repair::Fast || self.errors() > 0);
+        let repairing = repairing && (repair == Repairing::Losses || self.errors() > 0);
         self.control.on_event(now, CongestionEvent::Timeout { outstanding, repairing });
         self.rtt.back_off();
         self.begin_recovery();
         self.note_timeout();
         let subflow = &mut self.recovery;
         subflow.ecn.note_reduced();
-        subflow.repair = Repair::Timeout;
+        subflow.repair = Repairing::Timeout;
         (subflow.loss_timer, subflow.probe_timer, subflow.probe) = (None, None, None);
         subflow.probe_due = false;
         subflow.withheld = 0;

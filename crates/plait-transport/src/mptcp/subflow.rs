@@ -3,6 +3,7 @@
 use super::ecn::Reacting;
 use super::linux::{ProportionalReduction, Scoreboard};
 use super::{ClockConfig, Config};
+use crate::congestion::Repairing;
 use crate::core::moment;
 use crate::run_set::RunSet;
 use plait_sched::{Duration, Time};
@@ -28,18 +29,6 @@ pub(super) enum Phase {
     Answered(Option<Time>),
     /// Carries data.
     Open,
-}
-
-/// How losses are being repaired.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum Repair {
-    /// Nothing was lost.
-    #[default]
-    None,
-    /// Found by later acknowledgements: the window was reduced and does not grow (RFC 6675).
-    Fast,
-    /// Found by the timer: slow start from one segment (RFC 5681), and no new data, as in Linux' loss state.
-    Timeout,
 }
 
 /// A probe of the tail (RFC 8985 §7).
@@ -78,7 +67,7 @@ pub(crate) struct Subflow {
     pub(super) judged: u64,
     /// The latest in the order of sending among those that arrived, latest first.
     pub(super) latest_arrived: [Option<u64>; 3],
-    pub(super) repair: Repair,
+    pub(super) repair: Repairing,
     pub(super) ecn: Reacting,
     /// When a transmission that something sent later has overtaken counts as lost.
     pub(super) loss_timer: Option<Time>,
@@ -110,7 +99,7 @@ impl Subflow {
             resent: VecDeque::with_capacity(64),
             judged: 0,
             latest_arrived: [None; 3],
-            repair: Repair::None,
+            repair: Repairing::Nothing,
             ecn: Reacting::new(config.ecn),
             loss_timer: None,
             probe_timer: None,

@@ -19,6 +19,7 @@ impl TransportOptions {
             congestion: CongestionConfig {
                 algorithm: (self.congestion_control.algorithm(self.controllers())).unwrap_or(Algorithm::Reno),
                 hystart: false,
+                seed: 0,
                 initial_window: self.initial_window.max(u64::from(segment_bytes + counted_overhead)),
                 initial_threshold: self.initial_ssthresh.unwrap_or(u64::MAX),
                 segment: u64::from(segment_bytes + counted_overhead),

@@ -1,6 +1,7 @@
 //! Runs with a result that follows from a formula.
 
 mod additive;
+mod bbr;
 mod blocking;
 mod calls;
 mod capacity;

@@ -9,8 +9,8 @@
 use super::PacketWindow;
 use super::hystart::HyStart;
 use crate::congestion::{
-    Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family, Share,
-    WindowUse,
+    Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family,
+    RateSample, Share, WindowUse,
 };
 use plait_sched::{Duration, Time};
 
@@ -169,7 +169,7 @@ impl Epoch {
 }
 
 impl CongestionController for LinuxCubic {
-    fn on_ack(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
+    fn on_ack(&mut self, acknowledged: &Acknowledged, _rate: Option<&RateSample>, _shares: &[Share]) {
         if !acknowledged.may_grow {
             return;
         }
@@ -199,7 +199,7 @@ impl CongestionController for LinuxCubic {
                 self.forget();
             }
             // Time without data in flight does not count for the function.
-            CongestionEvent::Resumed { idle } => {
+            CongestionEvent::Resumed { idle, .. } => {
                 if let Some(epoch) = &mut self.state.epoch {
                     epoch.start = (epoch.start + milliseconds(Time::ZERO + idle)).min(milliseconds(now));
                 }
@@ -274,7 +274,7 @@ mod tests {
             let acknowledged = at(control, micros / 1000);
             control.on_sent(&WindowUse { full: true, ..used(control.window.window, micros / 1000) });
             control.on_round_trip(&acknowledged);
-            control.on_ack(&acknowledged, &[]);
+            control.on_ack(&acknowledged, None, &[]);
             micros += 100_000 / control.window.window;
         }
     }
@@ -356,7 +356,7 @@ mod tests {
             let acknowledged = at(&control, millis);
             control.on_sent(&WindowUse { full: true, ..used(control.window.window, millis) });
             control.on_round_trip(&acknowledged);
-            control.on_ack(&acknowledged, &[]);
+            control.on_ack(&acknowledged, None, &[]);
             control.slow_start_threshold() != u64::MAX
         });
         assert_eq!(end, Some(51), "a train of more than 50.5 ms");
@@ -370,7 +370,7 @@ mod tests {
         run(&mut control, 0, 1000);
         control.on_event(
             Time::ZERO + Duration::from_secs(61),
-            CongestionEvent::Resumed { idle: Duration::from_secs(60) },
+            CongestionEvent::Resumed { idle: Duration::from_secs(60), app_limited: false },
         );
         let target = control.state.epoch.map(|epoch| epoch.target(61_000));
         assert!(target.is_some_and(|target| target < 800), "{target:?}");

@@ -2,8 +2,8 @@
 
 use super::PacketWindow;
 use crate::congestion::{
-    Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family, Share,
-    WindowUse,
+    Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family,
+    RateSample, Share, WindowUse,
 };
 use plait_sched::Time;
 
@@ -25,7 +25,7 @@ impl LinuxReno {
 }
 
 impl CongestionController for LinuxReno {
-    fn on_ack(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
+    fn on_ack(&mut self, acknowledged: &Acknowledged, _rate: Option<&RateSample>, _shares: &[Share]) {
         if !acknowledged.may_grow {
             return;
         }
@@ -80,7 +80,11 @@ mod tests {
     fn acknowledge(control: &mut LinuxReno, packets: u32) {
         let full = control.window();
         control.on_sent(&WindowUse { full: true, ..used(full / SEGMENT, 0) });
-        control.on_ack(&Acknowledged { segments: packets, ..ack(u64::from(packets) * SEGMENT, full) }, &[]);
+        control.on_ack(
+            &Acknowledged { segments: packets, ..ack(u64::from(packets) * SEGMENT, full) },
+            None,
+            &[],
+        );
     }
 
     #[test]
@@ -104,7 +108,7 @@ mod tests {
     /// At so many milliseconds five packets are acknowledged.
     fn acknowledge_five(control: &mut LinuxReno, millis: u64) {
         let now = Time::ZERO + Duration::from_millis(millis);
-        control.on_ack(&Acknowledged { now, segments: 5, ..ack(5 * SEGMENT, 5 * SEGMENT) }, &[]);
+        control.on_ack(&Acknowledged { now, segments: 5, ..ack(5 * SEGMENT, 5 * SEGMENT) }, None, &[]);
     }
 
     #[test]

@@ -154,7 +154,7 @@ impl PathSender<Subflow> {
             self.recovery.linux.rack.adapt(report.latest, self.sent);
             // The controller hears of a round trip whether or not its window may grow (pkts_acked of struct tcp_congestion_ops).
             if self.news.newest_rtt.is_some() {
-                let acknowledged = self.acknowledged(now, false);
+                let acknowledged = self.acknowledged(now, false, self.recovery.repair);
                 self.control.on_round_trip(&acknowledged);
             }
         }
@@ -181,7 +181,7 @@ impl PathSender<Subflow> {
                 self.reduce_further(report.delivered, advanced);
             }
             let segments = core::mem::replace(&mut self.news.segments, report.delivered);
-            self.tell_controller(now, may_raise && !reducing, shares);
+            self.tell_controller(now, may_raise && !reducing, self.recovery.linux.repairing(), shares);
             self.news.segments = segments;
         }
         if self.flight.segments() == 0 {

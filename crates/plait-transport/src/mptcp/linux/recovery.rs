@@ -4,7 +4,7 @@ use super::Report;
 use super::scoreboard::{Memory, State};
 use crate::congestion::{CongestionController, CongestionEvent};
 use crate::core::{PathSender, TransmissionState};
-use crate::mptcp::subflow::{Repair, Subflow};
+use crate::mptcp::subflow::Subflow;
 use plait_sched::Time;
 
 impl PathSender<Subflow> {
@@ -283,11 +283,7 @@ impl PathSender<Subflow> {
         let first = self.flight.first();
         let board = &self.recovery.linux;
         let (state, high) = (board.state, board.high);
-        self.recovery.repair = match state {
-            State::Open | State::Disorder | State::Reducing => Repair::None,
-            State::Recovery => Repair::Fast,
-            State::Loss => Repair::Timeout,
-        };
+        self.recovery.repair = board.repairing();
         if !matches!(state, State::Reducing | State::Recovery) {
             self.end_reduction();
         }

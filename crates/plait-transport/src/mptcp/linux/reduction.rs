@@ -40,7 +40,12 @@ impl ProportionalReduction {
 
 impl PathSender<Subflow> {
     /// From now on the window shrinks from `prior` bytes to the threshold, step by step.
+    ///
+    /// A controller that paces keeps its window itself (`tcp_cong_control`).
     pub(super) fn begin_reduction(&mut self, prior: u64) {
+        if self.paces() {
+            return;
+        }
         let (prior, threshold) = (prior / self.segment, self.control.window() / self.segment);
         self.recovery.reduction = Some(ProportionalReduction::new(prior, threshold, self.sent));
     }

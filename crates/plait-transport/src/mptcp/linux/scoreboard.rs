@@ -2,6 +2,7 @@
 
 use super::order::SendOrder;
 use super::rack::Rack;
+use crate::congestion::Repairing;
 use crate::mptcp::subflow::Probe;
 use plait_sched::Time;
 
@@ -76,6 +77,15 @@ pub(in crate::mptcp) struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// How losses are being repaired.
+    pub(super) fn repairing(&self) -> Repairing {
+        match self.state {
+            State::Open | State::Disorder | State::Reducing => Repairing::Nothing,
+            State::Recovery => Repairing::Losses,
+            State::Loss => Repairing::Timeout,
+        }
+    }
+
     /// Losses are being repaired, or the window shrinks because of a mark (TCP_CA_CWR and above).
     pub(in crate::mptcp) fn is_repairing(&self) -> bool {
         self.state >= State::Reducing

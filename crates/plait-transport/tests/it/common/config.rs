@@ -32,6 +32,7 @@ pub(crate) fn config() -> Config {
                 initial_threshold: u64::MAX,
                 segment: COUNTED,
                 hystart: false,
+                seed: 0,
             },
             rto: RtoConfig::default(),
             path_max_retransmissions: 5,

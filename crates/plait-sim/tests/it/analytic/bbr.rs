@@ -1,0 +1,50 @@
+//! BBR against the bounds of its model: the rate of the path is found, the queue stays short, random loss does not
+//! matter, and a full buffer does not stay full.
+
+use crate::common::run;
+use plait_sim::result::RunResult;
+
+/// Runs bulk data over one path of 20 Mbit/s and 20 ms each way.
+fn bulk(transport: &str, forward: &str) -> RunResult {
+    let scenario = format!(
+        "seed = 1\nduration = \"20s\"\nwarmup = \"3s\"\nscheduler = \"lowest-rtt\"\n\
+         [transport]\n{transport}\ncongestion_control = \"bbr\"\nreceive_buffer = \"4MB\"\n\
+         [workload]\nkind = \"bulk\"\n\
+         [[path]]\nforward = {{ rate = \"20Mbit\", delay = \"20ms\", {forward} }}\n\
+         backward = {{ rate = \"20Mbit\", delay = \"20ms\", queue = \"bdp\" }}\n"
+    );
+    run(&scenario)
+}
+
+const TRANSPORTS: [&str; 5] = [
+    "protocol = \"tcp\"\nprofile = \"standard\"",
+    "protocol = \"tcp\"\nprofile = \"linux\"",
+    "protocol = \"mptcp\"\nprofile = \"standard\"",
+    "protocol = \"mptcp\"\nprofile = \"linux\"",
+    "protocol = \"mpquic\"",
+];
+
+/// Goodput in Mbit/s, the smoothed round trip at the end in ms, losses.
+fn figures(run: &RunResult) -> (f64, f64, u64) {
+    let path = &run.paths[0];
+    (run.metrics.goodput_bps / 1e6, path.srtt_ms.unwrap_or(0.0), path.packets_lost)
+}
+
+#[test]
+fn the_rate_is_found_and_the_queue_stays_short() {
+    for transport in TRANSPORTS {
+        let (goodput, srtt, lost) = figures(&bulk(transport, "queue = \"320ms\""));
+        println!("{transport:?}: {goodput:.2} Mbit/s, {srtt:.1} ms, {lost} lost");
+        assert!(goodput > 17.5, "{transport}: {goodput}");
+        assert!(srtt < 70.0, "{transport}: {srtt}");
+    }
+}
+
+#[test]
+fn random_loss_does_not_matter() {
+    for transport in TRANSPORTS {
+        let (goodput, srtt, lost) = figures(&bulk(transport, "queue = \"80ms\", loss = \"2%\""));
+        println!("{transport:?}: {goodput:.2} Mbit/s, {srtt:.1} ms, {lost} lost");
+        assert!(goodput > 15.5, "{transport}: {goodput}");
+    }
+}

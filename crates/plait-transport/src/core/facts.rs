@@ -1,0 +1,127 @@
+//! The facts of a path that schedulers see.
+
+use super::PathSender;
+use super::path::PathConfig;
+use super::room::Fit;
+use super::send_buffer::PACKET_MEMORY;
+use crate::congestion::CongestionController;
+use plait_sched::{Path, PathId, PathState};
+
+/// Which of a path's facts have changed since the scheduler saw them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Stale {
+    Nothing,
+    /// Those about segments in flight and in queues.
+    Amounts,
+    Everything,
+}
+
+impl<R> PathSender<R> {
+    /// The path's number.
+    #[inline]
+    pub(crate) fn id(&self) -> PathId {
+        self.id
+    }
+
+    /// Facts of the path have changed.
+    #[inline]
+    pub(crate) fn touch(&mut self) {
+        self.stale = Stale::Everything;
+    }
+
+    /// Facts about segments in flight and in queues have changed.
+    #[inline]
+    pub(crate) fn touch_amounts(&mut self) {
+        self.stale = self.stale.max(Stale::Amounts);
+    }
+
+    /// Brings the scheduler's facts up to date, where they have changed: several changes between two looks cost as much as one.
+    #[inline]
+    pub(super) fn show(&mut self, facts: &mut Path) {
+        self.show_changes(facts);
+        self.stale = Stale::Nothing;
+    }
+
+    /// The same for a copy of the facts.
+    #[inline]
+    pub(super) fn show_changes(&self, facts: &mut Path) {
+        match self.stale {
+            Stale::Nothing => {}
+            Stale::Amounts => self.refresh_amounts(facts),
+            Stale::Everything => self.refresh(facts),
+        }
+    }
+
+    /// Brings all facts up to date; state, limit, cost and weight are kept there.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn refresh(&self, facts: &mut Path) {
+        facts.repairing = self.flight.first() < self.recovery_end;
+        facts.srtt = self.rtt.smoothed();
+        facts.rttvar = self.rtt.variation();
+        facts.latest_rtt = self.rtt.latest();
+        facts.min_rtt = self.rtt.min();
+        facts.own_rtt = self.rtt.own();
+        facts.rto = self.rtt.rto();
+        facts.forward_delay = self.delays.map(|delays| delays.forward);
+        facts.delivery_rate = self.delivery.bits_per_second;
+        facts.loss_ppm =
+            if self.lost == 0 { 0 } else { (1_000_000 * self.lost / self.sent.max(1)).min(1_000_000) as u32 };
+        let threshold = self.control.slow_start_threshold();
+        facts.ssthresh = if threshold == u64::MAX { u32::MAX } else { self.segments(threshold) };
+        self.refresh_amounts(facts);
+    }
+
+    /// As [`PathSender::refresh`], for what is in flight and queued.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn refresh_amounts(&self, facts: &mut Path) {
+        facts.in_recovery = self.admits_nothing_new();
+        (facts.cwnd, facts.in_flight) = self.shown_amounts();
+        facts.lost = self.flight.lost() + self.waiting;
+        facts.queued = self.queued();
+        if self.fit == Fit::InPackets {
+            let assigned = (self.queue.len() + self.reinjections.len()) as u64;
+            facts.outstanding = u32::try_from(self.flight.next() - self.flight.first()).ok();
+            facts.memory = Some(self.memory() + assigned * (self.segment + PACKET_MEMORY));
+        }
+    }
+
+    /// A window in segments, rounded as the protocol lets them be in flight.
+    fn segments(&self, window: u64) -> u32 {
+        let rounded = window.saturating_add(self.segment - self.wants(self.segment)) / self.segment;
+        u32::try_from(rounded).unwrap_or(u32::MAX)
+    }
+
+    /// Segments in flight, as schedulers see them now.
+    pub(super) fn shown_in_flight(&self) -> u32 {
+        self.shown_amounts().1
+    }
+
+    /// The window and the flight in segments, as schedulers see them.
+    ///
+    /// The window is the sum of the flight and of the room, so its rounding does not depend on the flight.
+    /// Small packets in flight count as one segment at least. A small packet that fits into the window
+    /// behind all waiting segments adds one segment to the window.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn shown_amounts(&self) -> (u32, u32) {
+        let window = self.window();
+        let cwnd = self.segments(window);
+        let mut open = self.open_segments(window.min(self.open_window()));
+        let shown = match open {
+            _ if self.flight.segments() == 0 && !self.is_paced_out() => 0,
+            0 => u32::try_from(self.used() / self.segment).unwrap_or(u32::MAX).max(cwnd).max(1),
+            open => cwnd.saturating_sub(open).max(1),
+        };
+        if self.next_packet < self.segment && open == self.unsent() && self.shows_room() {
+            open += 1;
+        }
+        // A window that shrank below the flight stays as it is.
+        (if open > 0 { cwnd.max(shown.saturating_add(open)) } else { cwnd }, shown)
+    }
+}
+/// Facts of a path at the start.
+pub(crate) fn initial_facts(index: usize, segment_bytes: u32, path: &PathConfig) -> Path {
+    let mut facts = Path::new(PathId(index as u8), segment_bytes);
+    facts.state = if path.backup { PathState::Backup } else { PathState::Active };
+    (facts.cost, facts.weight) = (path.cost, path.weight);
+    facts
+}

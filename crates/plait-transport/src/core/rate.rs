@@ -1,0 +1,206 @@
+//! Delivery-rate samples of a path (draft-cheng-iccrg-delivery-rate-estimation, `net/ipv4/tcp_rate.c`).
+//!
+//! Each packet remembers how much the path had delivered when it left. Its acknowledgement then tells how
+//! much was delivered in between, and how long that took. Only congestion control that asks for rates pays for
+//! this memory.
+
+use crate::congestion::RateSample;
+use plait_sched::{Duration, Time};
+use std::collections::VecDeque;
+
+/// The state of a path when a packet left.
+#[derive(Clone, Copy, Debug)]
+struct Departure {
+    at: Time,
+    /// When the packet left whose acknowledgement was the newest then: the send phase begins there.
+    first_sent: Time,
+    /// When the path had delivered the last bytes: the acknowledgement phase begins there.
+    delivered_at: Time,
+    /// Bytes that the path had delivered.
+    delivered: u64,
+    app_limited: bool,
+}
+
+/// The delivery rate of one path.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DeliverySampler {
+    /// Each packet counts this many bytes; 0 if it counts its own.
+    packet: u64,
+    /// The number of the first packet that is remembered.
+    first: u64,
+    departures: VecDeque<Departure>,
+    first_sent: Time,
+    delivered_at: Time,
+    delivered: u64,
+    /// Samples are limited by the application until this many bytes are delivered; 0 if they are not.
+    app_limited: u64,
+    /// The newest packet among those that the acknowledgement at hand reports.
+    newest: Option<(Departure, Duration)>,
+    /// Bytes that the acknowledgement at hand reports.
+    acked: u64,
+}
+
+impl DeliverySampler {
+    /// Packets count `packet` bytes each, or their own size if that is 0.
+    pub(super) fn new(packet: u64) -> Self {
+        Self { packet, ..Self::default() }
+    }
+
+    fn counted(&self, bytes: u32) -> u64 {
+        if self.packet > 0 { self.packet } else { u64::from(bytes) }
+    }
+
+    /// Packet `number` leaves, for the first time or again. `alone`: no packet is unacknowledged.
+    pub(super) fn note_sent(&mut self, now: Time, number: u64, alone: bool) {
+        if alone {
+            (self.first_sent, self.delivered_at) = (now, now);
+        }
+        let departure = Departure {
+            at: now,
+            first_sent: self.first_sent,
+            delivered_at: self.delivered_at,
+            delivered: self.delivered,
+            app_limited: self.app_limited > 0,
+        };
+        if self.departures.is_empty() {
+            self.first = number;
+        }
+        let Some(place) = number.checked_sub(self.first).and_then(|place| usize::try_from(place).ok()) else {
+            return;
+        };
+        // Numbers between two packets belong to packets without data.
+        while self.departures.len() < place {
+            self.departures.push_back(departure);
+        }
+        match self.departures.get_mut(place) {
+            Some(earlier) => *earlier = departure,
+            None => self.departures.push_back(departure),
+        }
+    }
+
+    /// The receiver has packet `number`.
+    pub(super) fn note_delivered(&mut self, number: u64, bytes: u32) {
+        let counted = self.counted(bytes);
+        self.delivered += counted;
+        self.acked += counted;
+        let place = number.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
+        let Some(&departure) = place.and_then(|place| self.departures.get(place)) else { return };
+        // The sample is that of the packet that was sent last.
+        if self.newest.is_none_or(|(newest, _)| departure.at >= newest.at) {
+            self.first_sent = departure.at;
+            self.newest = Some((departure, departure.at.since(departure.first_sent)));
+        }
+    }
+
+    /// Packets below `number` will not be acknowledged again.
+    pub(super) fn forget_below(&mut self, number: u64) {
+        while self.first < number && self.departures.pop_front().is_some() {
+            self.first += 1;
+        }
+    }
+
+    /// An acknowledgement was read: returns its sample, if it reported packets.
+    pub(super) fn take(&mut self, now: Time) -> RateSample {
+        if self.app_limited > 0 && self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        let acked = core::mem::take(&mut self.acked);
+        if acked > 0 {
+            self.delivered_at = now;
+        }
+        let mut sample = RateSample { acked, total: self.delivered, ..RateSample::default() };
+        if let Some((newest, send_phase)) = self.newest.take() {
+            sample.prior = newest.delivered;
+            sample.delivered = self.delivered - newest.delivered;
+            sample.interval = send_phase.max(now.since(newest.delivered_at));
+            sample.app_limited = newest.app_limited;
+        }
+        sample
+    }
+
+    /// True if samples are limited by the sender.
+    pub(super) fn is_limited(&self) -> bool {
+        self.app_limited > 0
+    }
+
+    /// The application, the scheduler or the receiver's window, and not the path, limits the sender:
+    /// samples of packets that leave before `in_flight` more bytes are delivered do not show what the path can carry.
+    pub(super) fn mark_limited(&mut self, in_flight: u64) {
+        self.app_limited = (self.delivered + in_flight).max(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Time = |millis| Time::ZERO + Duration::from_millis(millis);
+
+    /// The samples of ten packets that leave at once, and arrive one millisecond apart.
+    fn burst() -> Vec<RateSample> {
+        let mut sampler = DeliverySampler::new(0);
+        for number in 0..10 {
+            sampler.note_sent(MS(0), number, number == 0);
+        }
+        let samples = (0..10).map(|number| {
+            sampler.note_delivered(number, 1000);
+            sampler.forget_below(number + 1);
+            sampler.take(MS(20 + number))
+        });
+        samples.collect()
+    }
+
+    #[test]
+    fn the_slower_phase_counts() {
+        let samples = burst();
+        assert_eq!((samples[0].delivered, samples[0].interval), (1000, Duration::from_millis(20)));
+        assert_eq!((samples[9].delivered, samples[9].interval), (10_000, Duration::from_millis(29)));
+    }
+
+    /// Each arrival lets the next packet out: ten packets in each round trip of 20 ms.
+    #[test]
+    fn later_rounds_show_the_rate_of_the_path() {
+        let mut sampler = DeliverySampler::new(0);
+        for number in 0..10 {
+            sampler.note_sent(MS(0), number, number == 0);
+        }
+        let mut last = RateSample::default();
+        for number in 0..30 {
+            let arrival = MS(20 * (number / 10 + 1) + number % 10);
+            sampler.note_delivered(number, 1000);
+            last = sampler.take(arrival);
+            sampler.note_sent(arrival, number + 10, false);
+        }
+        assert_eq!((last.delivered, last.interval), (10_000, Duration::from_millis(20)));
+        assert_eq!((last.prior, last.total), (20_000, 30_000));
+    }
+
+    #[test]
+    fn samples_are_limited_until_the_bubble_is_delivered() {
+        let mut sampler = DeliverySampler::new(1500);
+        sampler.note_sent(MS(0), 0, true);
+        sampler.mark_limited(1500);
+        sampler.note_sent(MS(1), 1, false);
+        sampler.note_delivered(0, 100);
+        assert!(!sampler.take(MS(20)).app_limited, "sent before");
+        sampler.note_delivered(1, 100);
+        let sample = sampler.take(MS(21));
+        assert!(sample.app_limited && sample.delivered == 3000, "{sample:?}");
+        sampler.note_sent(MS(22), 2, true);
+        sampler.note_delivered(2, 100);
+        assert!(!sampler.take(MS(42)).app_limited, "the bubble is gone");
+    }
+
+    #[test]
+    fn a_packet_that_left_again_counts_from_its_last_departure() {
+        let mut sampler = DeliverySampler::new(0);
+        sampler.note_sent(MS(0), 0, true);
+        sampler.note_sent(MS(0), 1, false);
+        sampler.note_delivered(1, 1000);
+        sampler.take(MS(20));
+        sampler.note_sent(MS(25), 0, false);
+        sampler.note_delivered(0, 1000);
+        let sample = sampler.take(MS(45));
+        assert_eq!((sample.delivered, sample.interval), (1000, Duration::from_millis(25)));
+    }
+}

@@ -1,0 +1,197 @@
+//! How much of a path's congestion window, and of its memory, is open.
+
+use super::PathSender;
+use super::send_buffer::PACKET_MEMORY;
+use crate::congestion::CongestionController;
+use plait_sched::Time;
+
+/// When a packet fits into a congestion window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fit {
+    /// While one byte is left (RFC 9260 §6.1 B).
+    Overshoots,
+    /// As long as fewer packets are in flight than the window has, however small (Linux).
+    InPackets,
+    /// If all of its bytes fit (RFC 5681 §3.1, RFC 9002 §7).
+    InBytes,
+}
+
+impl<R> PathSender<R> {
+    /// Bytes that the window must have left for a packet that counts `bytes`.
+    #[inline]
+    pub(super) fn wants(&self, bytes: u64) -> u64 {
+        match self.fit {
+            Fit::Overshoots => 1,
+            Fit::InPackets => self.segment,
+            Fit::InBytes => bytes,
+        }
+    }
+
+    /// True if the congestion window lets a packet out that counts `bytes`.
+    pub(crate) fn has_window(&self, bytes: u64) -> bool {
+        self.used() + self.wants(bytes) <= self.open_window()
+    }
+
+    /// True if the congestion window lets a full segment out.
+    pub(crate) fn has_full_window(&self) -> bool {
+        self.has_window(self.segment)
+    }
+
+    /// True if the congestion window has room for a packet of `bytes` behind those that the path's own window holds back.
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        self.used() + self.waiting_segments() * self.segment + self.wants(bytes) <= self.open_window()
+    }
+
+    /// True if the scheduler would be shown room on the path (`plait_sched::Path::room`).
+    #[inline]
+    pub(super) fn shows_room(&self) -> bool {
+        let (taken, window) = (self.used() + self.wants(self.next_packet), self.open_window());
+        taken <= window && taken + u64::from(self.unsent()) * self.segment <= window
+    }
+
+    /// Another new packet is the next one, which counts `bytes`.
+    pub(super) fn set_next_packet(&mut self, bytes: u64) {
+        self.next_packet = bytes;
+    }
+
+    /// Data waits: notes whether the window has no room for it.
+    #[inline]
+    pub(super) fn note_limit(&mut self) {
+        let next = self.flight.next();
+        if self.limited_before != next && self.used() + self.wants(self.next_packet) > self.window() {
+            self.limited_before = next;
+        }
+    }
+
+    /// All packets have left that could. If the window has room for another one, then the application, the scheduler or the
+    /// receiver limits the flight, and samples of the delivery rate do not show what the path can carry.
+    pub(super) fn note_limited_flight(&mut self) {
+        if !self.is_paced_out() && self.has_full_window() {
+            let used = self.used();
+            self.flight.mark_limited(used);
+        }
+    }
+
+    /// True if it has something that is to be sent, again or for the first time.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn has_something_waiting(&self) -> bool {
+        self.unsent() > 0
+    }
+
+    /// Segments that wait, lost ones too.
+    #[inline]
+    pub(super) fn unsent(&self) -> u32 {
+        self.flight.lost() + self.waiting + self.queued()
+    }
+
+    /// Segments that wait to leave, for whatever reason.
+    #[inline]
+    pub(super) fn queued(&self) -> u32 {
+        (self.queue.len() + self.committed.len() + self.reinjections.len()) as u32
+    }
+
+    /// Packets that the path's own window holds back.
+    pub(super) fn waiting_segments(&self) -> u64 {
+        self.committed.len() as u64
+    }
+
+    /// The number that what the path takes next leaves under.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.flight.next() + self.waiting_segments()
+    }
+
+    /// True if what the path has sent and was not told to have arrived, without a gap, takes all the memory that it may
+    /// (`sk_stream_memory_free` in include/net/sock.h). What is reported selectively stays in memory, as do packets that were
+    /// lost: retransmissions take none.
+    fn is_memory_full(&self) -> bool {
+        self.memory() >= self.send_memory
+    }
+
+    pub(super) fn memory(&self) -> u64 {
+        let packets = self.next_number() - self.flight.first();
+        self.flight.span_bytes() + self.committed_bytes + packets * PACKET_MEMORY
+    }
+
+    /// To a scheduler a full send buffer is like a loss that is being repaired: nothing goes in. What it has assigned and the window
+    /// lets out counts as sent: each decision is carried out before the next one is asked for.
+    pub(crate) fn admits_nothing_new(&self) -> bool {
+        let open = || u64::from(self.open_segments(self.window())).saturating_sub(self.waiting_segments());
+        let leaving = || (self.queue.len() as u64).min(open());
+        self.recovering
+            || self.send_memory != u64::MAX
+                && self.memory() + leaving() * (self.segment + PACKET_MEMORY) >= self.send_memory
+    }
+
+    /// True if the path has memory for a new segment. It is looked at when a run of segments begins to leave, not for each of
+    /// them: the scheduler's answer says how many there are (`mptcp_sendmsg_frag` in net/mptcp/protocol.c does not look).
+    pub(crate) fn takes(&self, now: Time, segment: u64) -> bool {
+        !self.is_memory_full() || self.last_new == (now, segment)
+    }
+
+    /// A new segment leaves.
+    pub(crate) fn note_new(&mut self, now: Time, segment: u64) {
+        self.last_new = (now, segment + 1);
+    }
+
+    /// What is taken of the congestion window, whatever the scheduler: the bytes in flight (RFC 5681, RFC 9260), or where
+    /// windows count packets, as in Linux, a full segment for each.
+    pub(crate) fn used(&self) -> u64 {
+        match self.fit {
+            Fit::InPackets => u64::from(self.flight.segments()) * self.segment,
+            Fit::Overshoots | Fit::InBytes => self.flight.bytes(),
+        }
+    }
+
+    /// Full segments that may leave until the window is full.
+    pub(super) fn open_segments(&self, window: u64) -> u32 {
+        let left = (window + self.segment).saturating_sub(self.used() + self.wants(self.segment));
+        u32::try_from(left / self.segment).unwrap_or(u32::MAX)
+    }
+
+    /// The congestion window, cut by the burst limit.
+    pub(crate) fn window(&self) -> u64 {
+        let window = self.reduced_window.unwrap_or(self.control.window()).min(self.burst_limit);
+        window.max(self.probe_room)
+    }
+
+    /// True if congestion control states a pacing rate.
+    #[inline]
+    pub(crate) fn paces(&self) -> bool {
+        self.pacer.is_some()
+    }
+
+    /// True if pacing holds packets back now.
+    #[inline]
+    pub(super) fn is_paced_out(&self) -> bool {
+        self.pacer.as_ref().is_some_and(|pacer| !pacer.is_open())
+    }
+
+    /// The window that packets may fill now: none of it is open while pacing holds them back.
+    #[inline]
+    pub(super) fn open_window(&self) -> u64 {
+        if self.is_paced_out() { self.used().min(self.window()) } else { self.window() }
+    }
+
+    /// Looks whether pacing lets packets out.
+    #[inline]
+    pub(super) fn look_at_pacer(&mut self, now: Time) -> bool {
+        let changed = self.pacer.as_mut().is_some_and(|pacer| pacer.look(now));
+        if changed {
+            self.touch_amounts();
+        }
+        changed
+    }
+
+    /// A packet with data has left.
+    #[inline]
+    pub(super) fn pace(&mut self, now: Time, bytes: u32) {
+        if let Some(pacer) = &mut self.pacer {
+            pacer.note_sent(now, bytes, self.control.pacing_rate().unwrap_or(0), self.segment);
+        }
+    }
+
+    /// The congestion window and the slow-start threshold in bytes, without what bounds single bursts.
+    pub(super) fn congestion_window(&self) -> (u64, u64) {
+        (self.reduced_window.unwrap_or(self.control.window()), self.control.slow_start_threshold())
+    }
+}
