@@ -47,7 +47,7 @@ STOCK, STOCK_NAME = "linux-default", "default"
 STOCK_BUFFER = "buffer"
 """Its only parameter that the kernel has too: the send buffer of a subflow, in bytes."""
 
-CONGESTION_CONTROLS = {"newreno": "reno", "cubic": "cubic"}
+CONGESTION_CONTROLS = {"newreno": "reno", "cubic": "cubic", "bbr": "bbr"}
 
 KERNEL_HABITS: dict[str, tuple[tuple[Any, ...], str]] = {
     "ack_delay": (

@@ -338,7 +338,7 @@ impl<S: Scheduler, R> Core<S, R> {
             sender.control.on_event(now, CongestionEvent::Resumed { idle, app_limited });
         }
         sender.last_sent = now;
-        sender.pace(now, data.bytes);
+        sender.pace(now, data.bytes + self.config.counted_overhead);
         if sender.retransmission_timer.is_none() {
             sender.retransmission_timer = Some(now.saturating_add(sender.rtt.rto()));
         }

@@ -36,7 +36,7 @@ fn the_rate_is_found_and_the_queue_stays_short() {
         let (goodput, srtt, lost) = figures(&bulk(transport, "queue = \"320ms\""));
         println!("{transport:?}: {goodput:.2} Mbit/s, {srtt:.1} ms, {lost} lost");
         assert!(goodput > 17.5, "{transport}: {goodput}");
-        assert!(srtt < 70.0, "{transport}: {srtt}");
+        assert!(srtt < 55.0, "{transport}: {srtt}");
     }
 }
 
