@@ -1,8 +1,9 @@
-//! Counting what is looked at: the measure of what a packet costs that no machine's speed disturbs.
+//! Counts accesses to records: a measure of a packet's cost that does not depend on the machine.
 
 use core::cell::Cell;
 
-/// How often something was looked at. It counts in builds with debug assertions, which tests are; elsewhere it is nothing.
+/// Number of accesses. It counts in builds with debug assertions, such as tests; otherwise it is
+/// empty.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Effort {
     #[cfg(debug_assertions)]

@@ -1,7 +1,8 @@
-//! One end of a connection, whatever its protocol: what an engine drives.
+//! One end of a connection of any protocol, driven by an engine.
 //!
-//! An end sends a stream of its own and receives the peer's. Every input ([`Endpoint::write`], [`Endpoint::handle_packet`],
-//! [`Endpoint::handle_timeout`]) is to be followed by [`Endpoint::transmit`], and by a look at [`Endpoint::next_wakeup`].
+//! An end sends a stream of its own and receives the peer's. Every input ([`Endpoint::write`],
+//! [`Endpoint::handle_packet`], [`Endpoint::handle_timeout`]) must be followed by
+//! [`Endpoint::transmit`], and by a look at [`Endpoint::next_wakeup`].
 
 use crate::core::{Counters, OneWayDelays, PathConfig, PathTotals, WriteOptions};
 use crate::error::Error;
@@ -14,10 +15,10 @@ use crate::sink::Sink;
 use crate::{cmt_sctp, mpquic, mptcp};
 use plait_sched::{Capabilities, Connection, Path, PathId, Scheduler, Time};
 
-/// From one line per protocol: what can be chosen, and its dispatch without allocation.
+/// Generates from one line per protocol: the list of protocols, and dispatch without allocation.
 macro_rules! protocols {
     ($($(#[$meta:meta])* $protocol:ident = $module:ident,)*) => {
-        /// A protocol with everything that can be set about it; both ends are made from the same.
+        /// A protocol with all its settings; both ends are created from the same one.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Config {
             $($(#[$meta])* $protocol($module::Config),)*
@@ -30,14 +31,14 @@ macro_rules! protocols {
         })*
 
         impl Config {
-            /// What the protocol adds to payload on the wire.
+            /// Bytes that the protocol adds to payload on the wire.
             pub const fn overhead(&self) -> Overhead {
                 match self {
                     $(Self::$protocol(config) => config.overhead(),)*
                 }
             }
 
-            /// What the protocol lets a scheduler do.
+            /// Scheduler capabilities that the protocol supports.
             pub const fn capabilities(&self) -> Capabilities {
                 match self {
                     $(Self::$protocol(_) => $module::CAPABILITIES,)*
@@ -53,11 +54,11 @@ macro_rules! protocols {
         }
 
         impl<S: Scheduler> Endpoint<S> {
-            /// An end over `paths` that has sent and got nothing yet.
+            /// Creates an end over `paths` that has sent and received nothing yet.
             ///
             /// # Errors
-            /// [`Error::Unsupported`] if the scheduler needs what the protocol does not offer;
-            /// [`Error::SegmentSize`] if segments have more than 65,535 bytes.
+            /// [`Error::Unsupported`] if the scheduler needs a capability that the protocol does
+            /// not offer; [`Error::SegmentSize`] if segments have more than 65,535 bytes.
             pub fn new(config: &Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
                 match config {
                     $(Config::$protocol(config) => {
@@ -88,22 +89,27 @@ protocols! {
 }
 
 impl<S: Scheduler> Endpoint<S> {
-    /// Writes a message of so many `bytes`, of which there is nothing else to say: see [`Endpoint::write_message`].
+    /// Writes a message of `bytes` with default options: see [`Endpoint::write_message`].
     pub fn write(&mut self, bytes: u64) {
         self.write_message(bytes, &WriteOptions::default());
     }
 
-    /// Writes a message: `bytes` with an end, a priority, perhaps a deadline and a stream, which schedulers may see. It is segmented on its own: no segment spans two
-    /// messages, unless the configuration lets what waits be joined. Messages of one stream are cut into segments in the order in which they were written; those of several
-    /// by priority, and as the scheduler wants it. MPTCP and TCP have one stream.
+    /// Writes a message of `bytes` with a priority, and perhaps a deadline and a stream, which
+    /// schedulers may see. A message is segmented on its own: no segment spans two messages, unless
+    /// the configuration joins waiting data. Messages of one stream are cut into segments in the
+    /// order in which they were written. Those of several streams are cut by priority, and in the
+    /// scheduler's order. MPTCP and TCP have one stream.
     ///
-    /// The message's number: they are counted from 0. `None` for an empty one, and after [`Endpoint::write_endlessly`], when nothing is written.
+    /// Returns the message's number, counted from 0. Returns `None` and writes nothing for an empty
+    /// message, and after [`Endpoint::write_endlessly`].
     pub fn write_message(&mut self, bytes: u64, options: &WriteOptions) -> Option<u64> {
         dispatch!(self, end => end.core_mut().write(bytes, options))
     }
 
-    /// The numbers of the messages whose last byte lies beyond the first `from` bytes of the stream as it is delivered, and within the first `to`. They are known
-    /// until the peer has acknowledged them: so a driver that sees both ends can ask when the far one has delivered up to `to`.
+    /// Returns the numbers of the messages whose last byte lies beyond the first `from` bytes of
+    /// the stream as it is delivered, and within the first `to`. They are known until the peer has
+    /// acknowledged them: so a driver that sees both ends can ask when the far one has delivered up
+    /// to `to`.
     pub fn messages_ended(&self, from: u64, to: u64) -> impl Iterator<Item = u64> {
         dispatch!(self, end => end.core().stream()).ended(from, to)
     }
@@ -123,23 +129,25 @@ impl<S: Scheduler> Endpoint<S> {
         dispatch!(self, end => end.core().is_drained())
     }
 
-    /// True if a segment was assigned to a path and is not known to have arrived; for tests of the bookkeeping.
+    /// True if a segment was assigned to a path and is not known to have arrived; for tests of the
+    /// bookkeeping.
     pub fn is_outstanding(&self, segment: u64) -> bool {
         dispatch!(self, end => end.core().is_outstanding(segment))
     }
 
-    /// Segments that a path took and its own window holds back: they stay with it, also while it is down, and count as sent.
+    /// Number of segments in a path's write queue, which the path's own window holds back. They
+    /// stay there even while the path is down, and count as sent.
     pub fn held_back(&self, path: PathId) -> usize {
         dispatch!(self, end => end.core().held_back(path))
     }
 
-    /// What happened so far.
+    /// Counters of the connection.
     pub fn counters(&self) -> Counters {
         dispatch!(self, end => end.core().counters())
     }
 
-    /// How often entries of its books were looked at; counted in builds with debug assertions only, for tests of what packets and
-    /// acknowledgements cost.
+    /// Number of accesses to the end's records; counted in builds with debug assertions only, for
+    /// tests of the cost of packets and acknowledgements.
     pub fn looks(&self) -> u64 {
         dispatch!(self, end => end.core().looks() + end.looks())
     }
@@ -159,36 +167,43 @@ impl<S: Scheduler> Endpoint<S> {
         dispatch!(self, end => end.core().congestion_window(path))
     }
 
-    /// The scheduler, for looking at its state.
+    /// Access to the scheduler's state.
     pub fn scheduler(&self) -> &S {
         dispatch!(self, end => end.core().scheduler())
     }
 
-    /// Puts `scheduler` in the place of the one that decides, and hands that one out. Nothing is lost and nothing goes twice: what was assigned and has not left
-    /// goes back into the data queue, copies that have not left are dropped, limits are lifted, a penalty that waited is not carried out. What left stays where it is:
-    /// the new one begins in the middle, with segments in flight that it never heard of. Windows that were halved stay as they are, and so does memory that
-    /// the first scheduler's rule made the send buffer.
+    /// Replaces the scheduler by `scheduler` and returns the old one. No data is lost or sent
+    /// twice. Assigned segments that have not left go back into the data queue, and copies that
+    /// have not left are dropped. Limits are lifted, and a waiting penalty is cancelled. Data in
+    /// flight stays in place: the new scheduler starts with segments in flight that it never saw.
+    /// Halved windows stay as they are. The send buffer keeps the memory that the first scheduler's
+    /// rule gave it.
     ///
-    /// As after any input, [`Endpoint::transmit`] is next.
+    /// As after any input, call [`Endpoint::transmit`] next.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if it needs what the protocol does not offer: then nothing has changed.
+    /// [`Error::Unsupported`] if the scheduler needs a capability that the protocol does not offer:
+    /// then nothing has changed.
     pub fn replace_scheduler(&mut self, scheduler: S) -> Result<S, Error> {
         dispatch!(self, end => end.core_mut().replace_scheduler(scheduler))
     }
 
-    /// A copy of a segment in flight is to leave on `path` as soon as its window has room, before new data, whatever the scheduler decides. False, and none will, if the path
-    /// carries it already, will do so, or is not usable, or if the segment has arrived, was never sent, or waits to be sent again. It is dropped if the segment
-    /// arrives before it has left, if the path fails, and when the scheduler is [replaced](Endpoint::replace_scheduler).
+    /// Requests a copy of a segment in flight on `path`, independently of the scheduler. It leaves
+    /// before new data, as soon as the path's window has room. Returns false and requests nothing
+    /// if the path carries the segment already, will do so, or is not usable. The same applies if
+    /// the segment has arrived, was never sent, or waits for retransmission. The copy is dropped if
+    /// the segment arrives before it leaves, if the path fails, and when the scheduler is
+    /// [replaced](Endpoint::replace_scheduler).
     ///
-    /// As after any input, [`Endpoint::transmit`] is next.
+    /// As after any input, call [`Endpoint::transmit`] next.
     pub fn copy(&mut self, path: PathId, segment: u64) -> bool {
         dispatch!(self, end => end.core_mut().copy_by_hand(path, segment))
     }
 
-    /// From now on the path stands by or does not, and costs so much, as [`PathConfig`] says it of one from the beginning. What is on its way stays there.
+    /// Sets whether the path is a backup, and its cost, as [`PathConfig`] does at the beginning.
+    /// Data in flight stays there.
     ///
-    /// As after any input, [`Endpoint::transmit`] is next.
+    /// As after any input, call [`Endpoint::transmit`] next.
     pub fn set_terms(
         &mut self,
         now: Time,
@@ -200,16 +215,17 @@ impl<S: Scheduler> Endpoint<S> {
         dispatch!(self, end => end.core_mut().set_terms(now, path, (backup, cost), observer));
     }
 
-    /// Paths come and go, or are another network's; [`Endpoint::transmit`] is next. False if the protocol's paths are those that it began with: only Multipath QUIC's
-    /// change here. The peer has to be told of an added one by other means.
+    /// Adds, removes or changes a path; call [`Endpoint::transmit`] next. Returns false if the
+    /// protocol's paths are fixed: only Multipath QUIC can change them here. The peer must learn of
+    /// an added path by other means.
     ///
     /// # Panics
-    /// With more than [`plait_sched::MAX_PATHS`] paths, and for a path that there is not.
+    /// Panics with more than [`plait_sched::MAX_PATHS`] paths, and for a path that does not exist.
     pub fn change_path(&mut self, now: Time, change: &PathChange, observer: &mut impl Observer) -> bool {
         dispatch!(self, end => end.change_path(now, change, observer))
     }
 
-    /// What a path did so far.
+    /// Totals of a path since its beginning.
     pub fn totals(&self, path: PathId) -> PathTotals {
         dispatch!(self, end => end.core().totals(path))
     }
@@ -219,12 +235,12 @@ impl<S: Scheduler> Endpoint<S> {
         dispatch!(self, end => end.delays(path))
     }
 
-    /// True if the connection was one of MPTCP and goes on as TCP, over its first path alone.
+    /// True if the connection was one of MPTCP and continues as TCP, over its first path alone.
     pub fn fell_back(&self) -> bool {
         dispatch!(self, end => end.fell_back())
     }
 
-    /// What has arrived of the peer's stream.
+    /// Received data of the peer's stream.
     #[inline]
     pub fn reassembly(&self) -> &Reassembly {
         dispatch!(self, end => end.reassembly())

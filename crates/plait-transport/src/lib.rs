@@ -1,7 +1,7 @@
 //! Multipath transports as state machines: no sockets, no threads, no clock ("sans-IO").
 //!
-//! An engine hands in packets and the time, and takes out packets and the moment of the next timer. The code that is
-//! simulated is code that could run on real sockets.
+//! An engine passes in packets and the time, and takes out packets and the moment of the next
+//! timer. The simulated code could run on real sockets.
 //!
 //! ```text
 //!  application ──write──► ┌────────────────── Endpoint ──────────────────┐
@@ -23,18 +23,19 @@
 //! connection with data in one direction costs no more than a one-way connection would.
 //! Acknowledgements ride on data where there is any (MPTCP, TCP and Multipath QUIC).
 //!
-//! - the connection core (private module `core`): data queue and path queues, flight per path, scheduler, windows,
-//!   path states; shared by all protocols;
-//! - [`endpoint`]: the two ends of a connection, whatever its protocol: what an engine drives;
-//! - [`cmt_sctp`]: what is particular to CMT-SCTP;
-//! - [`mptcp`]: what is particular to MPTCP, and TCP as its case of one path;
-//! - [`mpquic`]: what is particular to Multipath QUIC;
+//! - the connection core (private module `core`): data queue and path queues, flight per path,
+//!   scheduler, windows, path states; shared by all protocols;
+//! - [`endpoint`]: the two ends of a connection of any protocol, driven by an engine;
+//! - [`cmt_sctp`]: the particular parts of CMT-SCTP;
+//! - [`mptcp`]: the particular parts of MPTCP, and TCP as its case of one path;
+//! - [`mpquic`]: the particular parts of Multipath QUIC;
 //! - [`congestion`], [`rtt`]: per path, behind small interfaces;
 //! - [`reassembly`]: the receiver's side that protocols share;
-//! - [`ring`], [`run_set`]: what is numbered, and sets of numbers, at a cost that does not grow with windows;
-//! - [`sink`]: where packets go;
+//! - [`ring`], [`run_set`]: numbered entries, and sets of numbers, at a cost that does not grow
+//!   with windows;
+//! - [`sink`]: the destination of packets;
 //! - [`wire`]: packets as bytes, for real networks and captures;
-//! - [`observer`]: callbacks for whoever records.
+//! - [`observer`]: callbacks for recording.
 
 mod boundaries;
 pub mod cmt_sctp;

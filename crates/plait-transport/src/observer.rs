@@ -1,4 +1,5 @@
-//! What an engine may want to record, as callbacks with empty bodies: an observer that ignores an event costs nothing.
+//! Events for recording, as callbacks with empty bodies: an observer that ignores an event costs
+//! nothing.
 
 use plait_sched::{Connection, Decision, Duration, Path, PathId, PathState, Time};
 
@@ -30,20 +31,22 @@ pub enum SendReason {
     Reinjection,
 }
 
-/// Told of everything that happens in a sender or a receiver.
+/// Receives all events of a sender or a receiver.
 pub trait Observer {
     /// A segment was put on the wire.
     fn sent(&mut self, _now: Time, _sent: &Sent) {}
-    /// The peer has the transmission of this number on `path`, as it was told just now for the first time; also if it was taken for lost
-    /// before. The peer says that the newest of those that one acknowledgement tells of was there for `waited` before. Multipath QUIC tells, whose
-    /// acknowledgements name transmissions.
+    /// Called once per transmission, when an acknowledgement first reports it as received on
+    /// `path`, even if it had been declared lost. `waited` is the peer's delay of the
+    /// acknowledgement, from the arrival of the newest transmission that it reports. Only Multipath
+    /// QUIC calls it: its acknowledgements name transmissions.
     fn acknowledged(&mut self, _now: Time, _path: PathId, _number: u64, _waited: Duration) {}
-    /// The transmission of this number on `path` is taken for lost. Multipath QUIC tells.
+    /// The transmission of this number on `path` was declared lost. Only Multipath QUIC calls it.
     fn lost(&mut self, _now: Time, _path: PathId, _number: u64) {}
-    /// The scheduler decided; `connection` and `paths` are what it saw.
+    /// The scheduler decided; `connection` and `paths` are the facts that it saw.
     fn decided(&mut self, _now: Time, _decision: &Decision, _connection: &Connection, _paths: &[Path]) {}
-    /// Whether it wants to hear of every decision. If not, a scheduler that [waits](plait_sched::Scheduler::waits_without_room) where
-    /// no path has room is not asked there.
+    /// Whether the observer wants every decision. If not, a scheduler that
+    /// [waits](plait_sched::Scheduler::waits_without_room) without room on any path is not asked in
+    /// that case.
     fn hears_decisions(&self) -> bool {
         true
     }

@@ -1,10 +1,10 @@
-//! What a protocol is to an [`Endpoint`](crate::endpoint::Endpoint).
+//! The interface between a protocol and an [`Endpoint`](crate::endpoint::Endpoint).
 //!
 //! A new protocol takes:
 //!
 //! - its folder, in which a struct implements `Protocol`;
 //! - its packets (`packet/PROTOCOL.rs`) and their bytes (`wire/PROTOCOL`, `PROTOCOL/image.rs`);
-//! - what a scenario says of it (`plait-sim/src/scenario/transport/PROTOCOL.rs`: options, overhead,
+//! - its part of a scenario (`plait-sim/src/scenario/transport/PROTOCOL.rs`: options, overhead,
 //!   controllers, configuration of the ends);
 //! - a line in each list of protocols: `endpoint.rs`, `image.rs`, and `scenario/transport/mod.rs`.
 //!
@@ -29,34 +29,38 @@ pub enum Side {
     Server,
 }
 
-/// What became of a path, as its host knows it.
+/// A change of a path, as its host knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PathChange {
     /// Another path, behind those that there are.
     Added(PathConfig),
-    /// It is not there at the moment: what was on its way there is lost, and it carries nothing new while another one works.
+    /// The path is absent at the moment: its data in flight is lost, and it carries no new data
+    /// while another path works.
     Gone(PathId),
     /// It may work again: it is asked at once.
     Back(PathId),
-    /// Another network is in its place: it is opened anew, and nothing is known of its round trip and its window (RFC 9000 §9.4). Packet numbers go on.
+    /// Another network replaces the path: it is opened again, without a known round trip or window
+    /// (RFC 9000 §9.4). Packet numbers continue.
     Renewed(PathId, PathConfig),
     /// Its host has measured this round trip, of a handshake below for example. It counts where the
     /// path has no sample: schedulers would take that for the shortest round trip.
     Measured(PathId, Duration),
-    /// It carries no data from now on. Packets with data never left from this number on: what they carry is sent elsewhere.
+    /// The path carries no more data. Packets with data from this number on never left: their data
+    /// is sent elsewhere.
     Spent(PathId, u64),
 }
 
-/// What a protocol does by itself: its sequence spaces, reading acknowledgements and finding losses, when to acknowledge. What it
-/// shares with others is in the connection core, which it owns.
+/// The parts of a protocol outside the connection core: its sequence spaces, reading
+/// acknowledgements and finding losses, when to acknowledge. The protocol owns the core, which has
+/// the shared parts.
 pub(crate) trait Protocol<S: Scheduler> {
     /// Its loss recovery on one path.
     type Recovery;
     /// The stream that this end sends, the queues and windows of the paths, the scheduler.
     fn core(&self) -> &Core<S, Self::Recovery>;
-    /// Likewise, to be written into.
+    /// Mutable access to the core.
     fn core_mut(&mut self) -> &mut Core<S, Self::Recovery>;
-    /// What has arrived of the peer's stream.
+    /// Received data of the peer's stream.
     fn reassembly(&self) -> &Reassembly;
     /// Takes a packet from the network.
     fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer);
@@ -71,7 +75,7 @@ pub(crate) trait Protocol<S: Scheduler> {
     ) -> Result<(), Error>;
     /// When the next timer runs out.
     fn next_wakeup(&self) -> Option<Time>;
-    /// How often entries of the protocol's own books were looked at.
+    /// Number of accesses to the protocol's own records.
     fn looks(&self) -> u64;
     /// One-way delays, if the protocol measures them.
     fn delays(&self, _path: PathId) -> Option<OneWayDelays> {
@@ -81,7 +85,7 @@ pub(crate) trait Protocol<S: Scheduler> {
     fn change_path(&mut self, _now: Time, _change: &PathChange, _observer: &mut impl Observer) -> bool {
         false
     }
-    /// True if the connection goes on as one of a simpler protocol.
+    /// True if the connection continues as one of a simpler protocol.
     fn fell_back(&self) -> bool {
         false
     }

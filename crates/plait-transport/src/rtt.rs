@@ -2,8 +2,9 @@
 
 use plait_sched::Duration;
 
-/// G, the granularity of the clock that timers run by: four times the variation counts as no less. Without it a steady path's variation
-/// decays to nothing, and its timer runs out as the acknowledgement arrives (RFC 6298 §2.3, RFC 9260 §6.3.1 C7, kGranularity of RFC 9002).
+/// G, the granularity of the timers' clock, and the minimum of four times the variation. Without it
+/// a steady path's variation decays to zero, and its timer expires as the acknowledgement arrives
+/// (RFC 6298 §2.3, RFC 9260 §6.3.1 C7, kGranularity of RFC 9002).
 pub const GRANULARITY: Duration = Duration::from_millis(1);
 
 /// Bounds and start of the retransmission timeout.
@@ -25,12 +26,13 @@ pub enum RtoRule {
     /// SRTT + max(G, 4 RTTVAR), and at least the minimum (RFC 6298).
     #[default]
     Rfc6298,
-    /// SRTT and the variation, which itself is never below the minimum: Linux' tcp_rtt_estimator (net/ipv4/tcp_input.c). The
-    /// variation grows at once, with the largest deviation of a round trip, and shrinks by a quarter of the difference per
-    /// round trip; samples below the average move the deviation little.
+    /// SRTT and the variation, which itself is never below the minimum: Linux' tcp_rtt_estimator
+    /// (net/ipv4/tcp_input.c). The variation grows at once, with the largest deviation of a round
+    /// trip, and shrinks by a quarter of the difference per round trip; samples below the average
+    /// move the deviation little.
     Linux,
-    /// The probe timeout: SRTT + max(G, 4 RTTVAR), and what the peer may let acknowledgements wait (RFC 9002 §6.2.1). It has no
-    /// minimum beside.
+    /// The probe timeout: SRTT + max(G, 4 RTTVAR), and the peer's maximum acknowledgement delay
+    /// (RFC 9002 §6.2.1). It has no other minimum.
     Probe {
         /// The peer's max_ack_delay.
         ack_delay: Duration,
@@ -61,7 +63,7 @@ pub struct RttEstimator {
     spread: Spread,
 }
 
-/// What Linux' rule remembers; nanoseconds.
+/// State of Linux' rule, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spread {
     deviation: u64,
@@ -98,7 +100,8 @@ impl RttEstimator {
         self.sample_own(rtt);
     }
 
-    /// Takes a sample whose answer may have taken another path back: α = 1/8, β = 1/4. Ends the back-off.
+    /// Takes a sample whose answer may have taken another path back: α = 1/8, β = 1/4. Ends the
+    /// back-off.
     pub fn sample_there(&mut self, rtt: Duration) {
         // A sample of zero would read as "not measured yet".
         let rtt = rtt.max(Duration::from_nanos(1));
@@ -124,7 +127,8 @@ impl RttEstimator {
         let spread = (self.variation * 4).max(GRANULARITY);
         self.rto = match self.config.rule {
             RtoRule::Rfc6298 => (self.smoothed + spread).clamp(self.config.min, self.config.max),
-            // Without the bound: probes that leave before an answer can have come would be needless, again and again.
+            // Without the bound, probes would repeatedly leave before an answer can have come, and
+            // be unnecessary.
             RtoRule::Probe { ack_delay } => self.smoothed + spread + ack_delay,
             RtoRule::Linux => {
                 (self.smoothed + Duration::from_nanos(self.spread.variation)).min(self.config.max)
@@ -132,8 +136,9 @@ impl RttEstimator {
         };
     }
 
-    /// Takes a round trip of which the peer says how long it `waited` with its answer (RFC 9002 §5.2, §5.3): the shortest and the latest
-    /// round trip have that in them, the average has not, unless it would fall below the shortest.
+    /// Takes a round trip with the peer's acknowledgement delay, `waited` (RFC 9002 §5.2, §5.3).
+    /// The shortest and the latest round trip include the delay. The average does not, unless it
+    /// would fall below the shortest.
     pub fn sample_delayed(&mut self, rtt: Duration, waited: Duration) {
         let shortest = if self.own.is_zero() { rtt } else { self.min.min(rtt) };
         let adjusted = if rtt >= shortest + waited { rtt - waited } else { rtt };
@@ -141,8 +146,8 @@ impl RttEstimator {
         (self.latest, self.min) = (rtt.max(Duration::from_nanos(1)), shortest.max(Duration::from_nanos(1)));
     }
 
-    /// Takes the round trip of a packet and an answer that both took this path, where the packet had been acknowledged over
-    /// another one before, so that the timeout does not follow from it.
+    /// Takes the round trip of a packet and its answer, both on this path, if another path had
+    /// acknowledged the packet before. The timeout does not depend on such samples.
     pub fn sample_own(&mut self, rtt: Duration) {
         let rtt = rtt.max(Duration::from_nanos(1));
         if self.own.is_zero() {
@@ -153,7 +158,8 @@ impl RttEstimator {
         }
     }
 
-    /// Smoothed round-trip time of the samples whose both ways were this path; zero before the first.
+    /// Smoothed round-trip time of the samples with both directions on this path; zero before the
+    /// first.
     pub fn own(&self) -> Duration {
         self.own
     }
@@ -183,7 +189,8 @@ impl RttEstimator {
         self.min = self.min.min(rtt.max(Duration::from_nanos(1)));
     }
 
-    /// Linux' rule counts round trips: everything below `cumulative` is acknowledged, `next` is sent next. Call after a sample.
+    /// Counts round trips for Linux' rule: all data below `cumulative` is acknowledged, `next` is
+    /// sent next. Call after a sample.
     pub fn note_progress(&mut self, cumulative: u64, next: u64) {
         let spread = &mut self.spread;
         if cumulative <= spread.end {
@@ -214,7 +221,7 @@ impl RttEstimator {
         self.latest
     }
 
-    /// The smallest sample whose both ways were this path; zero before the first.
+    /// The smallest sample with both directions on this path; zero before the first.
     pub fn min(&self) -> Duration {
         self.min
     }
@@ -285,7 +292,7 @@ mod tests {
         rtt.sample(ms(100));
         rtt.note_progress(1, 10);
         rtt.sample(ms(500));
-        // The deviation of 50 ms moves a quarter of the way to 400 ms; four times that is the variation.
+        // The deviation of 50 ms moves a quarter of the way to 400 ms; times four is the variation.
         assert_eq!(rtt.rto(), ms(150) + Duration::from_micros(550_000));
         rtt.note_progress(11, 20);
         rtt.sample(ms(150));

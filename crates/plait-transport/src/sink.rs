@@ -1,4 +1,4 @@
-//! Where packets go that an end wants to send.
+//! The destination of an end's packets.
 
 use crate::packet::Packet;
 use crate::reassembly::Reassembly;
@@ -11,21 +11,22 @@ pub struct Transmit<'a> {
     pub path: PathId,
     /// The packet.
     pub packet: &'a Packet,
-    /// For data: the number of the transmission, counted over the connection; for tracing, not for the wire.
+    /// For data: the number of the transmission, counted over the connection; for tracing, not for
+    /// the wire.
     pub transmission: u64,
-    /// What the packet does not say in memory.
+    /// Data for the wire that the packet in memory lacks.
     pub origin: Origin<'a>,
 }
 
-/// What the end knows that sends a packet, and that the packet does not say in memory.
+/// Data of the sending end that a packet in memory lacks.
 #[derive(Clone, Copy, Debug)]
 pub enum Origin<'a> {
     /// The data's sender.
     Sender {
-        /// Where the payload begins in the stream, in bytes; `None` if there is none.
+        /// Offset of the payload in the stream, in bytes; `None` if there is no payload.
         offset: Option<u64>,
     },
-    /// The data's receiver, with what waits there for its delivery.
+    /// The data's receiver, with its segments that wait for delivery.
     Receiver(&'a Reassembly),
 }
 
@@ -34,7 +35,8 @@ pub trait Sink {
     /// Another packet leaves.
     fn send(&mut self, transmit: &Transmit<'_>);
 
-    /// Another packet leaves, whose segment was considered lost or is probed with. Multipath QUIC tells.
+    /// Sends another packet for a segment that was declared lost, or as a probe. Only Multipath
+    /// QUIC calls it.
     fn send_again(&mut self, transmit: &Transmit<'_>) {
         self.send(transmit);
     }

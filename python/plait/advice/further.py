@@ -29,7 +29,7 @@ def losses(advice: Findings) -> list[Statement]:
             f"Measure {names} before you trust this: what TCP carries there ({iperf3(advice)}), and whether lost "
             "packets come together (ping -i 0.2 -c 500 SERVER: gaps in icmp_seq). Then say loss=burst:SHARE:PACKETS, "
             "trace=FILE, or no loss where TCP carries the full rate. BBR, which minds such losses less, is not "
-            "simulated.",
+            "tried here.",
         )
     )
     return said

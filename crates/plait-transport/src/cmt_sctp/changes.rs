@@ -1,13 +1,15 @@
-//! What changed at the receiver lately, and what of it an acknowledgement tells.
+//! Recent changes at the receiver, and the part of them that an acknowledgement reports.
 
 use crate::packet::{MAX_GAP_BLOCKS, Sack};
 use crate::reassembly::Reassembly;
 use plait_sched::{MAX_PATHS, PathId};
 
-/// Changes of runs that are remembered for the next acknowledgements; one block is kept for an older run.
+/// Changes of runs that are remembered for the next acknowledgements; one block is kept for an
+/// older run.
 const REMEMBERED: u64 = MAX_GAP_BLOCKS as u64 - 1;
 
-/// Every change is reported at least this often, and in three acknowledgements of every path: some get lost.
+/// Minimum number of reports of a change. Also, three acknowledgements of every path report it,
+/// since some get lost.
 const REPEATED: u64 = 6;
 
 /// Gap blocks that fit a packet of 1500 bytes: (1500 − 48) / 4.
@@ -23,9 +25,9 @@ pub(super) struct Changes {
     runs: [(u64, u64); MAX_GAP_BLOCKS],
     /// How many there were.
     count: u64,
-    /// How many there had been when the last three acknowledgements left on each path, newest first.
+    /// Numbers of changes when the last three acknowledgements left on each path, newest first.
     reported: [[u64; 3]; MAX_PATHS],
-    /// Where the search for an older run to repeat goes on.
+    /// Position at which the search for an older run to repeat continues.
     repeat_from: u64,
 }
 
@@ -53,7 +55,8 @@ impl Changes {
         sack.gap_blocks = waiting.runs().min(MAX_WIRE_BLOCKS) as u16;
         for change in (self.count - news..self.count).rev() {
             let (first, last) = self.runs[change as usize % MAX_GAP_BLOCKS];
-            // A run that was delivered or has grown since is no run any more; the newer change reports it.
+            // A run that was delivered or has grown since is no longer a run; the newer change
+            // reports it.
             if first > sack.cumulative && waiting.is_run(first, last) {
                 sack.push_block(first, last);
             }
@@ -64,7 +67,8 @@ impl Changes {
         }
     }
 
-    /// Repeats one older run per acknowledgement, in turn, so that even a long loss of acknowledgements is made good.
+    /// Repeats one older run per acknowledgement, in turn, to recover even from a long loss of
+    /// acknowledgements.
     fn push_older_run(&mut self, reassembly: &mut Reassembly, sack: &mut Sack) {
         let waiting = reassembly.waiting_mut();
         let mut from = self.repeat_from.max(sack.cumulative + 1);

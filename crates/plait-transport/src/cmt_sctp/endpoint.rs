@@ -19,7 +19,8 @@ pub struct Endpoint<S> {
 }
 
 impl<S: Scheduler> Endpoint<S> {
-    /// An end over `paths`. Nothing opens an association here; the client is the end that probes paths before it has sent anything.
+    /// Creates an end over `paths`. No handshake opens an association here. The client probes paths
+    /// before it has sent data.
     pub(crate) fn new(
         config: &Config,
         side: Side,

@@ -11,7 +11,7 @@ use plait_sched::{Duration, PathId, PathState, Scheduler, Time};
 pub(super) struct Probing {
     /// When the next heartbeat is due, unless data is sent before.
     pub(super) due: Time,
-    /// When the one on its way is given up.
+    /// When the heartbeat in flight counts as lost.
     deadline: Option<Time>,
     /// How long after its last use, and a timeout, a path is probed.
     interval: Duration,
@@ -57,7 +57,7 @@ impl<S: Scheduler> Sender<S> {
         let usable = self.core.facts()[index].is_usable();
         let path = self.core.path_mut(index);
         if path.flight.segments() > 0 && usable {
-            // Data on its way probes the path already.
+            // Data in flight probes the path already.
             path.probe_later(now);
             return;
         }

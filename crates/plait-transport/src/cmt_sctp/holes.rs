@@ -1,11 +1,12 @@
-//! What was overtaken on a path and may be lost.
+//! Overtaken transmissions of a path, which may be lost.
 
 use crate::core::{Flight, Transmission};
 
 /// The transmissions of a path that are in flight though later ones have arrived.
 ///
-/// Each transmission is looked at once when the newest arrival passes it, and from then on only while it is here: an
-/// acknowledgement costs what is new in it and what is missing, not what lies behind an old hole.
+/// Each transmission is examined once when the newest arrival passes it, and from then on only
+/// while it is here. So an acknowledgement costs its new and its missing segments, not all segments
+/// behind an old hole.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holes {
     /// All transmissions below this number were passed.
@@ -29,8 +30,8 @@ impl Holes {
         self.passed = self.passed.max(newest);
     }
 
-    /// Looks at all of them that are still in flight, if one has a segment below `highest_end` − 1; forgets those of which
-    /// `keep` says so.
+    /// Examines all overtaken transmissions in flight, if one has a segment below `highest_end` −
+    /// 1; forgets those for which `keep` returns false.
     pub(super) fn retain(
         &mut self,
         flight: &mut Flight,

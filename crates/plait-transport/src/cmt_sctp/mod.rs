@@ -1,21 +1,49 @@
 //! CMT-SCTP: one sequence space over several paths (Iyengar, Amer, Stewart 2006, on RFC 9260).
 //!
-//! What is particular to it, and so lives here and not in the connection core:
-//! - acknowledgements are SACKs of the one TSN space and return on the path of the packet that caused them;
-//! - *split fast retransmit*: a segment is missing only if a later one **on the same path** was acknowledged;
-//! - *congestion window update for CMT*: a path's window grows when its own oldest segment is acknowledged, whatever the
-//!   cumulative acknowledgement does;
-//! - *delayed acknowledgement for CMT*: reordering does not force acknowledgements, and the number of packets that an
-//!   acknowledgement stands for is counted in;
-//! - a lost segment may be sent again on another path ([`RetransmissionPolicy`]);
-//! - a copy whose segment has arrived leaves its path's flight when its own acknowledgement comes, or is due: its loss may go
-//!   unnoticed (RFC 9260 has no copies; an acknowledged TSN is not outstanding there);
-//! - with copies of everything, each path is clocked by its own SACKs, and so as fast as if it were alone;
+//! Particular to it, and therefore here and not in the connection core:
+//! - acknowledgements are SACKs of the one TSN space and return on the path of the packet that
+//!   caused them;
+//! - *split fast retransmit*: a segment is missing only if a later one **on the same path** was
+//!   acknowledged;
+//! - *congestion window update for CMT*: a path's window grows when its own oldest segment is
+//!   acknowledged, with any cumulative acknowledgement;
+//! - *delayed acknowledgement for CMT*: reordering does not force acknowledgements, and an
+//!   acknowledgement states the number of packets that it answers;
+//! - a lost segment may be retransmitted on another path ([`RetransmissionPolicy`]);
+//! - a copy whose segment has arrived leaves its path's flight when its own acknowledgement comes,
+//!   or is due: its loss may go unnoticed (RFC 9260 has no copies; an acknowledged TSN is not
+//!   outstanding there);
+//! - with copies of all data, each path is clocked by its own SACKs, and so as fast as if it were
+//!   alone;
 //! - heartbeats, path failure and return.
 //!
-//! Messages keep their boundaries. Messages that wait are bundled (RFC 9260 §6.10): a packet holds as many whole ones as fit, each
-//! with the header of its DATA chunk. Here a bundle has one TSN, as its chunks are sent, lost and acknowledged together; a real
-//! sender may bundle its retransmissions anew.
+//! | file | content |
+//! |---|---|
+//! | `sender.rs`, `recovery.rs`, `holes.rs` | reading SACKs; loss recovery of a path (`PathSender<Recovery>`); overtaken segments |
+//! | `receiver.rs`, `changes.rs`, `reports.rs` | writing SACKs; recent changes; reports in flight |
+//! | `retransmission.rs` | the path of a retransmission |
+//! | `heartbeat.rs` | heartbeats and path states |
+//! | `round_trip.rs` | round trips whose both directions use the same path |
+//! | `endpoint.rs`, `image.rs` | an end; packets as bytes |
+//!
+//! Messages keep their boundaries. Waiting messages are bundled (RFC 9260 §6.10): a packet holds as
+//! many whole messages as fit, each with the header of its DATA chunk. Here a bundle has one TSN,
+//! as its chunks are sent, lost and acknowledged together. A real sender may bundle its
+//! retransmissions differently.
+//!
+//! # Cost of a SACK
+//! A SACK costs the same for every window. On the wire it reports all gap blocks, and its size
+//! counts them. In memory it has the runs that changed since the last SACKs on its own path, so
+//! SACKs may overtake each other, and one older run in turn. If there are too many runs, the SACK
+//! says so, and no segment counts as missing because of it. `RunSet` keeps maximal runs: inserting,
+//! merging and finding an extent from its end take constant time. Overtaken segments are examined
+//! once, and again only while they are missing. So the cost of a packet does not grow with the
+//! window, with or without losses. Builds with debug assertions count each access to the sender's
+//! records, and `tests/it/scripts/cost.rs` compares large windows with small ones.
+//!
+//! SACKs overtake each other between paths. A SACK with a lower cumulative number is ignored (RFC
+//! 9260). A SACK with the same number and a larger window is older, so its window is not used while
+//! a gap remains.
 
 mod changes;
 mod endpoint;
@@ -39,7 +67,7 @@ use crate::core::{BufferRule, ConnectionConfig, CoreRules, WindowRule};
 use crate::packet::Overhead;
 use plait_sched::{Capabilities, Duration};
 
-/// What CMT-SCTP lets a scheduler do: everything.
+/// Scheduler capabilities that CMT-SCTP supports: all.
 pub const CAPABILITIES: Capabilities = Capabilities::ALL;
 
 const CORE_RULES: CoreRules = CoreRules {
@@ -54,18 +82,19 @@ const CORE_RULES: CoreRules = CoreRules {
     buffer: BufferRule::Payload,
 };
 
-/// What the receiver's window is charged with.
+/// Data that takes space of the receiver's window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WindowAccounting {
     /// Data waiting for in-order delivery shrinks the advertised window, as RFC 9260 says.
     #[default]
     Buffer,
-    /// The whole buffer is always advertised: the window is the buffer less what is outstanding (DAPS paper, Eq. 1).
+    /// The whole buffer is always advertised: the window is the buffer minus outstanding data (DAPS
+    /// paper, Eq. 1).
     Outstanding,
 }
 
 impl Config {
-    /// What headers take on the wire.
+    /// Header bytes on the wire.
     pub const fn overhead(&self) -> Overhead {
         Overhead::SCTP
     }
@@ -74,11 +103,11 @@ impl Config {
 /// Everything that can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// What the core needs to know.
+    /// Configuration of the core.
     pub connection: ConnectionConfig,
     /// How the receiver charges its window.
     pub accounting: WindowAccounting,
-    /// Where lost segments are sent again.
+    /// The path of retransmissions.
     pub retransmission_policy: RetransmissionPolicy,
     /// Missing reports that make a segment lost (RFC 9260: 3).
     pub fast_retransmit_threshold: u8,

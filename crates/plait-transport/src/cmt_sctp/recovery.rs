@@ -1,4 +1,5 @@
-//! Loss recovery on one path: split fast retransmit, round trips there and back, timeouts, and the probing of idle paths.
+//! Loss recovery on one path: split fast retransmit, round trips on the path, timeouts, and the
+//! probing of idle paths.
 
 use super::Config;
 use super::heartbeat::Probing;
@@ -34,7 +35,8 @@ impl Recovery {
 }
 
 impl PathSender<Recovery> {
-    /// A SACK came back on the path. Returns the round trip of the packet that caused it, if that is certain.
+    /// Handles a SACK that arrived on the path. Returns the round trip of the packet that caused
+    /// it, if that is certain.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn came_back(&mut self, now: Time, sack: &Sack) -> Option<Duration> {
         let own = self.recovery.round_trips.came_back(now, &mut self.flight, sack);
@@ -51,7 +53,8 @@ impl PathSender<Recovery> {
         self.recovery.round_trips.sent(now, &mut self.flight);
     }
 
-    /// RFC 9260 §7.2.4: halves the window for the newest of the lost transmissions, once per window of data.
+    /// RFC 9260 §7.2.4: halves the window for the newest of the lost transmissions, once per window
+    /// of data.
     pub(super) fn reduce_for_losses(&mut self, now: Time, newest: u64) {
         if self.begins_recovery(newest) {
             let in_flight = self.flight.bytes();
@@ -60,8 +63,8 @@ impl PathSender<Recovery> {
         self.touch();
     }
 
-    /// RFC 9260 §7.2.4, rule 4: the timer starts anew if it ran for a segment that is sent again now. `oldest` was the first
-    /// transmission in flight before the losses.
+    /// RFC 9260 §7.2.4, rule 4: restarts the timer if it ran for a segment that is retransmitted
+    /// now. `oldest` was the first transmission in flight before the losses.
     pub(super) fn restart_timer_beyond(&mut self, now: Time, oldest: u64) {
         if self.flight.first() != oldest {
             let timer = now.saturating_add(self.rtt.rto());
@@ -80,7 +83,8 @@ impl PathSender<Recovery> {
         self.begin_recovery();
     }
 
-    /// Every segment in flight is sent another time: none of their transmissions tells a round trip.
+    /// Excludes all transmissions in flight from round-trip samples, because their segments are
+    /// retransmitted.
     pub(super) fn doubt_all(&mut self) {
         (self.flight.first()..self.flight.next()).for_each(|number| self.flight.doubt(number));
     }

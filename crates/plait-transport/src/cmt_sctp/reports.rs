@@ -79,7 +79,7 @@ impl Reports {
         }
     }
 
-    /// True if no received SACK left later than this one, as far as the changes of runs tell.
+    /// True if no received SACK left later than this one, according to the changes of runs.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_newest(&self, sack: &Sack) -> bool {
         sack.changes_end >= self.newest

@@ -1,4 +1,5 @@
-//! Where a lost segment is sent again (Iyengar, Amer, Stewart 2004: RTX-SAME, -SSTHRESH, -CWND, -LOSSRATE, -ASAP).
+//! The path of a retransmission (Iyengar, Amer, Stewart 2004: RTX-SAME, -SSTHRESH, -CWND,
+//! -LOSSRATE, -ASAP).
 
 use plait_sched::{Path, PathId, usable};
 
@@ -19,8 +20,8 @@ pub enum RetransmissionPolicy {
 }
 
 impl RetransmissionPolicy {
-    /// The path for a segment lost on `origin`; `None` for "any with room". Among equals `origin` wins, then the lowest
-    /// number.
+    /// Returns the path for a segment lost on `origin`; `None` for "any with room". Among equals
+    /// `origin` wins, then the lowest number.
     pub(crate) fn choose(self, origin: PathId, paths: &[Path]) -> Option<PathId> {
         let best = |key: &dyn Fn(&Path) -> u64| {
             usable(paths).max_by_key(|p| (key(p), p.id == origin, u8::MAX - p.id.0)).map(|p| p.id)

@@ -1,15 +1,17 @@
-//! Round trips of which both ways are the same path.
+//! Round trips whose both directions use the same path.
 //!
-//! A SACK returns on the path of the packet that triggered it and acknowledges what arrived on all of them. So a segment of
-//! a long path is acknowledged over a short one first, and that is the sample of RFC 9260 §6.3.1: the way there by one path,
-//! the way back by another. Here transmissions are remembered until a SACK that came in *on their own path* reports them.
-//! As a path keeps the order, the newest one that it reports is the one that triggered it.
+//! A SACK returns on the path of the packet that triggered it and acknowledges arrivals on all
+//! paths. So a segment of a long path is acknowledged over a short one first. The sample of RFC
+//! 9260 §6.3.1 is then one path forward and the other path back. Here transmissions are remembered
+//! until a SACK that came in *on their own path* reports them. A path delivers in order, so the
+//! newest reported transmission triggered the SACK.
 
 use crate::core::{Flight, Transmission};
 use crate::packet::Sack;
 use plait_sched::{Duration, Time};
 
-/// The oldest transmission of a path whose acknowledgement has not come back on that path. The flight remembers it and all later ones.
+/// The oldest transmission of a path whose acknowledgement has not come back on that path. The
+/// flight remembers it and all later ones.
 #[derive(Clone, Debug)]
 pub(super) struct RoundTrips {
     first: u64,
@@ -18,12 +20,14 @@ pub(super) struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// A round trip takes `longest` at most (RTO.Max): if a path brings nothing back, no more is remembered.
+    /// Creates the state. Round trips last at most `longest` (RTO.Max): older transmissions are not
+    /// remembered.
     pub(super) fn new(longest: Duration) -> Self {
         Self { first: 0, longest }
     }
 
-    /// Something leaves on a path: what left too long ago is forgotten.
+    /// Called when a packet leaves on a path: forgets transmissions older than the longest round
+    /// trip.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn sent(&mut self, now: Time, flight: &mut Flight) {
         let before = self.first;
@@ -35,11 +39,12 @@ impl RoundTrips {
         }
     }
 
-    /// A SACK came in on a path: the round trip of what triggered it, if that is certain.
+    /// Handles a SACK that came in on a path. Returns the round trip of the packet that triggered
+    /// it, if that is certain.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn came_back(&mut self, now: Time, flight: &mut Flight, sack: &Sack) -> Option<Duration> {
         let mut newest = None;
-        // What was sent again may never arrive as this transmission: nothing waits for it.
+        // A retransmitted segment may never arrive as this transmission: nothing waits for it.
         while let Some(&sent) = flight.remembered(self.first) {
             if sack.covers(sent.segment) {
                 newest = Some(sent);
@@ -122,7 +127,8 @@ mod tests {
         assert_eq!(paths.came_back(107, SLOW, &sack(9, &[])), None);
     }
 
-    /// The acknowledgement of segment 7 went back on another path; five seconds later the path is used again.
+    /// The acknowledgement of segment 7 went back on another path; five seconds later the path is
+    /// used again.
     #[test]
     fn the_newest_that_is_reported_is_timed() {
         let mut paths = paths(&[(0, 7), (5_000, 9), (5_001, 12)]);

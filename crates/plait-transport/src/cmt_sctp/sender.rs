@@ -13,10 +13,10 @@ use crate::sink::{Origin, Sink, Transmit};
 use plait_sched::{Event, Path, PathId, PathState, Scheduler, Time};
 use std::collections::VecDeque;
 
-/// One end of a connection, sending.
+/// The sending half of an end.
 ///
-/// Every input ([`Sender::write`], [`Sender::handle_packet`], [`Sender::handle_timeout`]) is to be followed by
-/// [`Sender::transmit`] and a look at [`Sender::poll_timeout`].
+/// Every input ([`Sender::write`], [`Sender::handle_packet`], [`Sender::handle_timeout`]) must be
+/// followed by [`Sender::transmit`] and a look at [`Sender::poll_timeout`].
 #[derive(Clone, Debug)]
 pub(crate) struct Sender<S> {
     pub(super) core: Core<S, Recovery>,
@@ -25,7 +25,7 @@ pub(crate) struct Sender<S> {
     /// Segments acknowledged by gap blocks, above the cumulative acknowledgement.
     acknowledged: RunSet,
     reports: Reports,
-    /// Heartbeats to be sent, and when each was due.
+    /// Heartbeats to send, and their due times.
     pub(super) heartbeats: VecDeque<(PathId, Time)>,
     /// The acknowledgement at hand found losses.
     any_lost: bool,
@@ -34,10 +34,10 @@ pub(crate) struct Sender<S> {
 }
 
 impl<S: Scheduler> Sender<S> {
-    /// A sender over `paths`.
+    /// Creates a sender over `paths`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the scheduler needs what CMT-SCTP does not offer;
+    /// [`Error::Unsupported`] if the scheduler needs a capability that CMT-SCTP does not offer;
     /// [`Error::SegmentSize`] if segments have more than 65,535 bytes.
     pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
         let recovery = || Recovery::new(&config);
@@ -74,12 +74,13 @@ impl<S: Scheduler> Sender<S> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_sack(&mut self, now: Time, path: PathId, sack: &Sack) {
-        // What acknowledges the unsent is not believed in anything.
+        // A SACK that acknowledges unsent data is ignored.
         if sack.cumulative > self.core.sent_end() {
             return;
         }
-        // SACKs overtake each other between paths. An older one brings nothing that the newer one did not report on the wire
-        // (RFC 9260 §6.2.1 i), but in memory its blocks may be those that the newer one had no room for.
+        // SACKs overtake each other between paths. An older one adds nothing to the newer one's
+        // report on the wire (RFC 9260 §6.2.1 i). In memory its blocks may be those that the newer
+        // one had no room for.
         let overtaken = sack.cumulative < self.core.first_unacknowledged();
         let advanced = sack.cumulative > self.core.first_unacknowledged();
         self.hear(path.index());
@@ -95,7 +96,8 @@ impl<S: Scheduler> Sender<S> {
         self.acknowledged.advance(cumulative);
         self.read_gap_blocks(now, sack, via);
         for &segment in sack.duplicates() {
-            // A duplicate is acknowledged at once (RFC 9260 §6.2): it arrived last, on the SACK's path.
+            // A duplicate is acknowledged at once (RFC 9260 §6.2): it arrived last, on the SACK's
+            // path.
             self.core.copy_arrived(now, via.path, segment, Some(segment) == duplicate);
         }
         if copied {
@@ -117,7 +119,8 @@ impl<S: Scheduler> Sender<S> {
         if !overtaken {
             self.read_window(sack, advanced);
         }
-        // CMT's congestion window update: the path's own oldest segment counts, not the cumulative acknowledgement.
+        // CMT's congestion window update: the path's own oldest segment counts, not the cumulative
+        // acknowledgement.
         if own.is_some() && self.core.path(path.index()).news.segments == 0 {
             self.core.touch(path.index());
         }
@@ -125,8 +128,9 @@ impl<S: Scheduler> Sender<S> {
         self.fast_retransmit(now);
     }
 
-    /// SACKs of a long path are older than those of a short one. As long as data waits for a gap to be filled, the window
-    /// can only shrink: a larger one with the same cumulative acknowledgement is what the receiver had earlier.
+    /// Reads the advertised window. SACKs of a long path are older than those of a short one. As
+    /// long as data waits for a gap to be filled, the window can only shrink. A larger one with the
+    /// same cumulative acknowledgement is an earlier window.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn read_window(&mut self, sack: &Sack, advanced: bool) {
         let gap_remains = !advanced && !self.acknowledged.is_empty();
@@ -134,8 +138,9 @@ impl<S: Scheduler> Sender<S> {
         self.core.window_mut().set(window);
     }
 
-    /// Whether a SACK reports one segment newly, and nothing twice: then that is what arrived. Otherwise it may tell of packets whose own SACKs
-    /// are still under way on slower paths, and a copy of what they carried may be in flight on this one.
+    /// Whether a SACK reports one new segment and no duplicates: then that segment arrived.
+    /// Otherwise it may report packets whose own SACKs are still on their way on slower paths, and
+    /// a copy of their segments may be in flight on this path.
     fn brings_one(&mut self, sack: &Sack) -> bool {
         let base = self.acknowledged.base();
         let below = (base < sack.cumulative).then(|| (base, sack.cumulative - 1));
@@ -173,16 +178,18 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// Split fast retransmit: counts a missing report for each segment that is older, on its own path, than what that
-    /// path newly acknowledged. With CMT's delayed acknowledgements one SACK may count for several.
+    /// Split fast retransmit: counts a missing report for each segment that is older, on its own
+    /// path, than the newly acknowledged ones of that path. With CMT's delayed acknowledgements one
+    /// SACK may count for several.
     ///
-    /// RFC 9260 §7.2.4 counts a segment as missing if one with a higher number is newly acknowledged (HTNA). Over several paths
-    /// numbers arrive out of order without any loss, so CMT takes the highest *of the same path* (SFR, Iyengar et al. 2006,
-    /// section 3), and here it must have been sent later there as well: a segment that was sent again has a low number and a late place.
+    /// RFC 9260 §7.2.4 counts a segment as missing if one with a higher number is newly
+    /// acknowledged (HTNA). Over several paths numbers arrive out of order without any loss, so CMT
+    /// takes the highest *of the same path* (SFR, Iyengar et al. 2006, section 3). Here it must
+    /// also have been sent later there: a retransmitted segment has a low number and a late place.
     ///
     /// The segment of a copy may have arrived by another copy. Then this one is reported only once:
-    /// as a duplicate, in a SACK on its own path. SACKs on other paths overtake that report. So only
-    /// those on its own path report the copy missing.
+    /// as a duplicate, in a SACK on its own path. SACKs on other paths overtake that report. So
+    /// only those on its own path report the copy missing.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn find_missing(&mut self, sack: &Sack, via: usize) {
         if !self.reports.is_complete() {
@@ -200,7 +207,8 @@ impl<S: Scheduler> Sender<S> {
             let overtaken = newest_end - 1;
             holes.extend(flight, overtaken);
             holes.retain(flight, highest_end, |number, sent| {
-                // Not overtaken by this acknowledgement: by none that left later, or by none with a higher number.
+                // Not overtaken by this acknowledgement: by none that left later, or by none with a
+                // higher number.
                 if number >= overtaken || sent.segment + 1 >= highest_end {
                     return true;
                 }
@@ -209,13 +217,15 @@ impl<S: Scheduler> Sender<S> {
                 if !wanted && index != via {
                     return true;
                 }
-                // Of a segment that arrived by another copy it does not matter how often it was sent.
+                // For a segment that arrived by another copy, the number of retransmissions does
+                // not matter.
                 if wanted && stream.was_fast_retransmitted(sent.segment, PathId(index as u8), copied) {
                     return false;
                 }
-                // What a delayed SACK answers may be several packets, each of which is a report (Iyengar et al. 2006,
-                // section 5). But only if all of them were later ones of this path: not if another path's are among them,
-                // nor if the news lie on both sides of the missing segment.
+                // A delayed SACK may answer several packets, each of which is a report (Iyengar et
+                // al. 2006, section 5). But this holds only if all of them were later ones of this
+                // path: not if another path's are among them, nor if the news lie on both sides of
+                // the missing segment.
                 let bracketed = paths_with_news > 1 || lowest < sent.segment;
                 let reports =
                     if self.config.delayed_ack_for_cmt && !bracketed { sack.packets.max(1) } else { 1 };
@@ -230,7 +240,8 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// RFC 9260 §7.2.4, per path: halve the window once per window of data, send the first lost segment at once.
+    /// RFC 9260 §7.2.4, per path: halve the window once per window of data, send the first lost
+    /// segment at once.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fast_retransmit(&mut self, now: Time) {
         if core::mem::take(&mut self.any_lost) {
@@ -255,8 +266,8 @@ impl<S: Scheduler> Sender<S> {
             }
             let repairs = self.core.lose(index, lost.iter().copied(), target);
             let path = self.core.path_mut(index);
-            // The window that was just halved must not hold up the repair. Another path's window was not halved, and to
-            // overshoot it there drops the very packet that is urgent.
+            // The window that was just halved must not delay the retransmission. Another path's
+            // window was not halved: to overshoot it there would drop the urgent packet.
             if target == Some(origin) || repairs {
                 path.exempt(1);
             }
@@ -293,22 +304,22 @@ impl<S: Scheduler> Sender<S> {
         Ok(())
     }
 
-    /// A packet came back on the path: the peer is there, whatever it says. It need not acknowledge anything new: what arrived a
-    /// second time was answered too.
+    /// Notes that a packet came back on the path: the peer is alive, with any content. It need not
+    /// acknowledge new data, because duplicates are answered, too.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn hear(&mut self, index: usize) {
         self.association_errors = 0;
         self.core.path_mut(index).hear();
     }
 
-    /// RFC 9260 §8.1, with the errors in a row on all paths together. A path that answers what it is asked, or is asked nothing,
-    /// speaks for the peer though: it takes every path's silence.
+    /// RFC 9260 §8.1, with the consecutive errors on all paths together. A path that answers its
+    /// probes, or has none, speaks for the peer though: only the silence of every path counts.
     fn is_peer_silent(&self) -> bool {
         self.association_errors > self.config.connection.association_max_retransmissions
             && self.core.paths().iter().all(|path| path.silence() > 0)
     }
 
-    /// T3 ran out (RFC 9260 §6.3.3): everything in flight on the path is sent again.
+    /// Handles the expiry of T3 (RFC 9260 §6.3.3): all data in flight on the path is retransmitted.
     fn retransmission_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = self.core.path_mut(index);
         path.retransmission_timer = None;
@@ -326,7 +337,8 @@ impl<S: Scheduler> Sender<S> {
         self.core.update_facts();
         let facts = self.core.facts();
         let target = self.config.retransmission_policy.choose(origin, facts);
-        // RFC 9260 §6.4.1: after a timeout data goes to another active address, also to that of a backup path.
+        // RFC 9260 §6.4.1: after a timeout data goes to another active address, also to that of a
+        // backup path.
         let target = target.filter(|&target| target != origin).or_else(|| standby(facts)).or(target);
         self.core.path_mut(index).doubt_all();
         self.core.lose_all(index, target.or(ANY_PATH));
@@ -352,7 +364,7 @@ impl<S: Scheduler> Sender<S> {
         self.keep_one_usable(now, observer);
     }
 
-    /// If no path is usable, the potentially failed one with the fewest errors is used all the same (RFC 7829 §5).
+    /// If no path is usable, uses the potentially failed one with the fewest errors (RFC 7829 §5).
     fn keep_one_usable(&mut self, now: Time, observer: &mut impl Observer) {
         if self.core.facts().iter().any(Path::is_usable) {
             return;
@@ -361,7 +373,8 @@ impl<S: Scheduler> Sender<S> {
             .filter(|&index| self.core.facts()[index].state == PathState::PotentiallyFailed)
             .min_by_key(|&index| self.core.path(index).errors());
         if let Some(index) = best {
-            // The data that is sent on it probes the path; a heartbeat at the same time may take its place in the queue.
+            // Data sent on the path probes it; a heartbeat at the same time may take its place in
+            // the queue.
             let path = self.core.path_mut(index);
             path.probe_later(now);
             let state = path.working_state();
@@ -398,7 +411,8 @@ impl<S: Scheduler> Sender<S> {
             let (packet, transmission) = (&packet, out.transmission);
             sink.send(&Transmit { path: out.path, packet, transmission, origin });
         }
-        // Data first: where paths share a queue with one place, the probe of one must not take it from the data of another.
+        // Data first: if paths share a queue with one place, one path's probe must not displace
+        // another path's data.
         while let Some((path, sent_at)) = self.heartbeats.pop_front() {
             let (packet, origin) = (&Packet::Heartbeat { sent_at }, Origin::Sender { offset: None });
             sink.send(&Transmit { path, packet, transmission: 0, origin });
@@ -412,7 +426,7 @@ impl<S: Scheduler> Sender<S> {
         self.core.next_timer().min(self.next_heartbeat())
     }
 
-    /// True if this end has nothing to send, and leaves it to the other one to see whether paths work.
+    /// True if this end has no data to send, so the other end monitors the paths.
     #[inline]
     pub(super) fn is_silent(&self) -> bool {
         self.side == Side::Server && !self.core.has_written()

@@ -1,7 +1,8 @@
-//! BALIA, balanced linked adaptation (Peng, Walid, Hwang, Low: "Multipath TCP: analysis, design, and implementation",
-//! IEEE/ACM ToN 2016; draft-walid-mptcp-congestion-control-04).
+//! BALIA, balanced linked adaptation (Peng, Walid, Hwang, Low: "Multipath TCP: analysis, design,
+//! and implementation", IEEE/ACM ToN 2016; draft-walid-mptcp-congestion-control-04).
 //!
-//! With x_r = w_r / rtt_r and alpha_r = max x_k / x_r, each acknowledgement on path r adds, per acknowledged segment,
+//! With x_r = w_r / rtt_r and alpha_r = max x_k / x_r, each acknowledgement on path r adds, per
+//! acknowledged segment,
 //!
 //! ```text
 //!   x_r / rtt_r      1 + alpha_r     4 + alpha_r
@@ -9,10 +10,10 @@
 //!    (Σ x_k)²             2               5
 //! ```
 //!
-//! and a loss takes w_r / 2 · min(alpha_r, 1.5): less of the fastest path, more of those that could do without.
+//! and a loss takes w_r / 2 · min(alpha_r, 1.5): less of the fastest path, more of slower ones.
 //!
-//! The decrease uses alpha of the last acknowledgement, as the Linux implementation does. With several paths the gain is
-//! (4 + alpha) / (10 (1 + alpha)) at most, so below TCP's.
+//! The decrease uses alpha of the last acknowledgement, as the Linux implementation does. With
+//! several paths the gain is at most (4 + alpha) / (10 (1 + alpha)), so below TCP's.
 
 use super::{ControllerInfo, Coupled, Coupling, Family, Share};
 
@@ -33,7 +34,7 @@ impl Default for BaliaCoupling {
 }
 
 impl Balia {
-    /// What users are told of it.
+    /// Description of the controller for users.
     pub const INFO: ControllerInfo =
         ControllerInfo { name: "balia", family: Family::Tcp, coupled: true, source: "" };
 }

@@ -1,17 +1,20 @@
-//! What the coupled controllers of MPTCP have in common: everything of [`Reno`] but the speed of congestion avoidance.
+//! The common part of MPTCP's coupled controllers: all of [`Reno`] but the speed of congestion
+//! avoidance.
 //!
-//! A rule states its increase as a gain: how many times as fast as TCP alone the window grows. TCP alone grows by one
-//! segment per window, MSS · bytes / w per acknowledgement, so an increase of Δ stands for a gain of Δ · w / (MSS · bytes).
-//! The gain is cut at 1 for all rules, so that no path takes more than TCP would there (RFC 6356 §2, goal 2). LIA says so
-//! itself (§3), BALIA never exceeds it; OLIA's draft does not cut, and may exceed it while it moves window to a better path.
+//! A rule states its increase as a gain: the window's growth relative to TCP alone. TCP alone grows
+//! by one segment per window, MSS · bytes / w per acknowledgement, so an increase of Δ is a gain of
+//! Δ · w / (MSS · bytes). The gain is cut at 1 for all rules, so that no path takes more than TCP
+//! would there (RFC 6356 §2, goal 2). LIA requires this itself (§3), and BALIA never exceeds 1.
+//! OLIA's draft does not cut the gain, and may exceed 1 while it moves window to a better path.
 
 use super::{Acknowledged, CongestionConfig, CongestionController, CongestionEvent, RateSample, Reno, Share};
 use plait_sched::Time;
 
-/// What distinguishes a coupled controller from TCP's.
+/// Differences between a coupled controller and TCP's.
 pub trait Coupling {
-    /// How many times as fast as TCP alone the window of path `own` grows in congestion avoidance. Called for each
-    /// acknowledgement, also in slow start; the own path is usable and measured. `segment` in bytes.
+    /// Growth of the window of path `own` in congestion avoidance, relative to TCP alone. Called
+    /// for each acknowledgement, also in slow start; the own path is usable and measured. `segment`
+    /// is in bytes.
     fn gain(&mut self, own: &Share, shares: &[Share], segment: u64) -> f64;
 
     /// The part of the window that a loss takes.
@@ -31,7 +34,8 @@ pub trait Coupling {
     }
 }
 
-/// TCP's controller on one path of several, with the increase (and maybe the decrease) of a [`Coupling`].
+/// TCP's controller on one path of several, with the increase (and maybe the decrease) of a
+/// [`Coupling`].
 #[derive(Clone, Debug)]
 pub struct Coupled<C> {
     pub(super) reno: Reno,
@@ -39,7 +43,7 @@ pub struct Coupled<C> {
 }
 
 impl<C: Coupling + Default> Coupled<C> {
-    /// At the start, as [`Reno::new`].
+    /// Creates the initial state, as [`Reno::new`] does.
     pub fn new(config: &CongestionConfig) -> Self {
         Self { reno: Reno::new(config), coupling: C::default() }
     }
@@ -51,7 +55,7 @@ impl<C: Coupling> CongestionController for Coupled<C> {
         if !ack.may_grow {
             return;
         }
-        // A path of which nothing is known yet is TCP's alone.
+        // A path without measurements grows as TCP alone.
         let gain = match shares.get(ack.path) {
             Some(own) if own.counts() => self.coupling.gain(own, shares, self.reno.segment),
             _ => 1.0,

@@ -1,21 +1,26 @@
-//! CUBIC (RFC 9438): the window follows a cubic function of the time since the last loss, flat where the loss was.
+//! CUBIC (RFC 9438): the window is a cubic function of the time since the last loss. The function
+//! is flat at the window where the loss happened.
 //!
-//! - §4.2: W_cubic(t) = C (t − K)³ + W_max with K = ∛((W_max − cwnd_epoch) / C), in segments and seconds; t counts from the
-//!   first acknowledgement in congestion avoidance.
-//! - §4.3: where CUBIC would be slower than Reno, the window is W_est, which grows by α_cubic = 3 (1 − β) / (1 + β) per
-//!   window, and by 1 once it has reached the window before the loss.
-//! - §4.4, §4.5: else each acknowledged segment adds (target − cwnd) / cwnd, where the target is W_cubic one round trip
-//!   ahead, not below cwnd and not above 1.5 cwnd.
-//! - §4.6: a loss leaves β = 0.7 of what was in flight.
-//! - §4.7: fast convergence: a flow that lost before it got back to W_max lowers it further, to make room for others.
-//! - §4.8: a timeout leaves one segment. The avoidance that follows begins with K = 0 and W_max = cwnd.
-//! - §4.9: if a loss turns out not to have been one, the function goes on from where it was before.
-//! - §4.10: so does avoidance that begins without a loss (HyStart++, an initial threshold).
-//! - §5.8: while the application or the receiver limits the flow, t stands still. Idleness (and a penalty) end the epoch: the
-//!   next one starts from the window of its time.
+//! - §4.2: W_cubic(t) = C (t − K)³ + W_max with K = ∛((W_max − cwnd_epoch) / C), in segments and
+//!   seconds; t counts from the first acknowledgement in congestion avoidance.
+//! - §4.3: where CUBIC would be slower than Reno, the window is W_est. It grows by α_cubic = 3 (1 −
+//!   β) / (1 + β) per window, and by 1 once it has reached the window before the loss.
+//! - §4.4, §4.5: otherwise each acknowledged segment adds (target − cwnd) / cwnd. The target is
+//!   W_cubic one round trip ahead, not below cwnd and not above 1.5 cwnd.
+//! - §4.6: a loss leaves β = 0.7 of the data in flight.
+//! - §4.7: fast convergence: a flow with a loss below W_max lowers W_max further, to make room for
+//!   others.
+//! - §4.8: a timeout leaves one segment. The avoidance that follows begins with K = 0 and W_max =
+//!   cwnd.
+//! - §4.9: if a loss turns out to be spurious, the function continues from its earlier state.
+//! - §4.10: avoidance that begins without a loss (HyStart++, an initial threshold) also has K = 0
+//!   and W_max = cwnd.
+//! - §5.8: while the application or the receiver limits the flow, t stands still. Idleness (and a
+//!   penalty) end the epoch: the next one starts from the window of its time.
 //!
-//! Slow start, idleness and the accounting of windows are those of [`Reno`]. Only operations that IEEE 754 specifies exactly are
-//! used, so that results are the same on all machines; the cube root is our own for this reason.
+//! Slow start, idleness and the accounting of windows are those of [`Reno`]. Results are the same
+//! on all machines, because only operations that IEEE 754 specifies exactly are used. For this
+//! reason the cube root is implemented here.
 
 use super::{
     Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family,
@@ -42,7 +47,7 @@ pub struct Cubic {
     after_timeout: bool,
     /// Present in congestion avoidance.
     epoch: Option<Epoch>,
-    /// W_max, cwnd_prior and the stage before the last loss, should it turn out not to have been one.
+    /// W_max, cwnd_prior and the stage before the last loss, in case the loss is spurious.
     before: Option<(f64, f64, Option<Epoch>)>,
 }
 
@@ -52,7 +57,7 @@ struct Epoch {
     start: Time,
     /// The last acknowledgement.
     last: Time,
-    /// Where the cubic function is flat.
+    /// The window at which the cubic function is flat.
     plateau: f64,
     /// K in seconds.
     climb: f64,
@@ -63,7 +68,7 @@ struct Epoch {
 }
 
 impl Epoch {
-    /// W_cubic after so many seconds.
+    /// W_cubic after `seconds`.
     fn cubic(&self, seconds: f64) -> f64 {
         let distance = seconds - self.climb;
         C * distance * distance * distance + self.plateau
@@ -71,11 +76,11 @@ impl Epoch {
 }
 
 impl Cubic {
-    /// What users are told of it.
+    /// Description of the controller for users.
     pub const INFO: ControllerInfo =
         ControllerInfo { name: "cubic", family: Family::Tcp, coupled: false, source: "RFC 9438" };
 
-    /// At the start, as [`Reno::new`].
+    /// Creates the initial state, as [`Reno::new`] does.
     pub fn new(config: &CongestionConfig) -> Self {
         Self {
             reno: Reno::new(config),
@@ -101,7 +106,7 @@ impl Cubic {
         Epoch { start: now, last: now, plateau: self.maximum, climb, estimate: window, window }
     }
 
-    /// Returns β of what is in flight; remembers the window for the next epoch.
+    /// Returns β times the data in flight; remembers the window for the next epoch.
     fn remember_loss(&mut self, outstanding: u64) -> u64 {
         let window = self.in_segments(self.reno.window);
         self.before = Some((self.maximum, self.prior, self.epoch));
@@ -191,12 +196,13 @@ impl CongestionController for Cubic {
     }
 }
 
-/// ∛x, 0 for what is not positive. Exact for cubes of whole numbers that a double holds.
+/// ∛x; 0 for numbers that are not positive. Exact for cubes of whole numbers that a double holds.
 fn cube_root(x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }
-    // A third of the exponent is within a few per cent; each step of Newton's method doubles the digits.
+    // A third of the exponent is within a few per cent; each step of Newton's method doubles the
+    // digits.
     let mut root = f64::from_bits(x.to_bits() / 3 + (1023_u64 << 52) / 3 * 2);
     for _ in 0..5 {
         root -= (root - x / (root * root)) / 3.0;
@@ -276,7 +282,8 @@ mod tests {
         control.on_ack(&at(0, segments(700)), None, &[]);
         let before = control.epoch.unwrap().window;
         control.on_ack(&at(1000, segments(701)), None, &[]);
-        // W_cubic(1.1 s) = 0.4 · (1.1 − 9.0856)³ + 1000 = 796.3: (796.3 − 700) / 700 = 0.1376 segments.
+        // W_cubic(1.1 s) = 0.4 · (1.1 − 9.0856)³ + 1000 = 796.3: (796.3 − 700) / 700 = 0.1376
+        // segments.
         let grown = control.epoch.unwrap().window - before;
         assert!((grown - 0.1376).abs() < 1e-4, "{grown}");
     }
@@ -295,14 +302,16 @@ mod tests {
         let mut control = after_loss(20);
         control.on_ack(&at(0, segments(14)), None, &[]);
         let before = control.window();
-        // W_cubic after 100 s is some 380 000 segments: one segment acknowledged adds half a segment.
+        // W_cubic after 100 s is some 380 000 segments: one segment acknowledged adds half a
+        // segment.
         control.on_ack(&at(100_000, before), None, &[]);
         assert_eq!(control.window() - before, SEGMENT / 2);
     }
 
     #[test]
     fn reno_is_followed_where_it_is_faster() {
-        // A loss at 10 segments with 10 ms round trips: K = ∛(3 / 0.4) = 1.96 s, where Reno needs 5.7 rounds of α to be back.
+        // A loss at 10 segments with 10 ms round trips: K = ∛(3 / 0.4) = 1.96 s, where Reno needs
+        // 5.7 rounds of α to be back.
         let mut control = after_loss(10);
         let mut now = 0;
         for round in 1..=5 {

@@ -1,4 +1,4 @@
-//! What the tests of all controllers need.
+//! Common fixtures of all controllers' tests.
 
 use super::{Acknowledged, Algorithm, CongestionConfig, Repairing, Share, WindowUse};
 use plait_sched::{Duration, Time};
@@ -42,7 +42,7 @@ pub(super) const fn ack(bytes: u64, in_flight_before: u64) -> Acknowledged {
     }
 }
 
-/// So many packets are in flight, at so many milliseconds; each time a new stretch begins. The window has room for more.
+/// `packets` are in flight at `millis`; each call begins a new stretch. The window has more room.
 pub(super) fn used(packets: u64, millis: u64) -> WindowUse {
     WindowUse {
         now: Time::ZERO + Duration::from_millis(millis),
@@ -55,7 +55,7 @@ pub(super) fn used(packets: u64, millis: u64) -> WindowUse {
     }
 }
 
-/// A usable path with so many segments of window.
+/// A usable path with a window of this many segments.
 pub(super) const fn share(window: u64, millis: u64) -> Share {
     Share { window: segments(window), srtt: Duration::from_millis(millis), loss_interval: 0, usable: true }
 }

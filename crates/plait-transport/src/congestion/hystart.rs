@@ -1,12 +1,14 @@
-//! HyStart++ (RFC 9406): leaves the initial slow start once round-trip times grow, before packets are lost.
+//! HyStart++ (RFC 9406): leaves the initial slow start once round-trip times grow, before packets
+//! are lost.
 //!
-//! A round of round-trip samples is compared with the round before it. If its minimum grew by an eighth (4 ms at least,
-//! 16 ms at most), slow start goes on at a quarter of its speed ("conservative slow start"). If that lasts for five rounds,
-//! congestion avoidance begins; if the round trips become shorter again, so that the growth was noise, slow start resumes.
+//! A round of round-trip samples is compared with the round before it. If its minimum grew by an
+//! eighth (at least 4 ms, at most 16 ms), slow start continues at a quarter of its speed
+//! ("conservative slow start"). If that lasts for five rounds, congestion avoidance begins. If the
+//! round trips become shorter again, the growth was noise and slow start resumes.
 //!
-//! A round ends with the acknowledgement of as many bytes as were in flight at its beginning, which without losses is when
-//! SND.NXT of its beginning is acknowledged. Eight samples per round are needed: an endpoint that takes one sample per
-//! round trip never leaves slow start by it.
+//! A round ends with the acknowledgement of as many bytes as were in flight at its beginning.
+//! Without losses, this is when SND.NXT of its beginning is acknowledged. Eight samples per round
+//! are needed: an endpoint that takes one sample per round trip never leaves slow start by it.
 
 use super::Acknowledged;
 use plait_sched::Duration;
@@ -21,7 +23,7 @@ const CSS_ROUNDS: u32 = 5;
 /// L for a sender that does not pace.
 const LIMIT: u64 = 8;
 
-/// What slow start does with an acknowledgement.
+/// Effect of an acknowledgement in slow start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Growth {
     /// Grow by the acknowledged bytes, `limit` segments at most, divided by `divisor`.
@@ -33,7 +35,7 @@ pub(super) enum Growth {
 /// The state of one path in its initial slow start.
 #[derive(Clone, Debug)]
 pub(super) struct HyStart {
-    /// Bytes that are to be acknowledged until the round ends.
+    /// Bytes to be acknowledged until the round ends.
     remaining: u64,
     /// The shortest round trip of the last round; [`Duration::MAX`] if there was none.
     last_round: Duration,
@@ -113,7 +115,8 @@ mod tests {
     const FULL: Growth = Growth::Grow { limit: 8, divisor: 1 };
     const QUARTER: Growth = Growth::Grow { limit: 8, divisor: 4 };
 
-    /// `count` acknowledgements of one segment with this round trip, out of ten segments in flight: one round if ten.
+    /// `count` acknowledgements of one segment with this round trip, out of ten segments in flight:
+    /// one round if ten.
     fn feed(hystart: &mut HyStart, count: u32, millis: u64) -> Growth {
         let sample = Acknowledged { rtt: Some(Duration::from_millis(millis)), ..ack(SEGMENT, segments(10)) };
         (0..count).fold(FULL, |_, _| hystart.on_acknowledged(&sample))
@@ -194,7 +197,8 @@ mod tests {
             }
             rounds += 1;
         }
-        // Two rounds of doubling, one until the eighth sample, five of a quarter, at the end of which avoidance begins.
+        // Two rounds of doubling, one until the eighth sample, five of a quarter, at the end of
+        // which avoidance begins.
         assert!((7..=9).contains(&rounds), "{rounds}");
         assert_eq!(control.slow_start_threshold() / SEGMENT, control.window() / SEGMENT);
         assert!(control.window() < segments(18 * 4 * 4), "{}", control.window() / SEGMENT);

@@ -1,6 +1,7 @@
 //! LIA, MPTCP's standard coupled congestion control (RFC 6356).
 //!
-//! §3: each acknowledgement adds min(alpha · bytes · MSS / cwnd_total, bytes · MSS / cwnd_i) to the window, where
+//! §3: each acknowledgement adds min(alpha · bytes · MSS / cwnd_total, bytes · MSS / cwnd_i) to the
+//! window, where
 //!
 //! ```text
 //!                           max (cwnd_i / rtt_i²)
@@ -8,8 +9,9 @@
 //!                        (Σ cwnd_i / rtt_i)²
 //! ```
 //!
-//! so that all paths together get what TCP would get on the best of them. The total cancels out of the first term. `rtt_i` is
-//! the smoothed one. alpha is computed anew for each acknowledgement; §4.1 saves work by doing so less often.
+//! so that all paths together get as much as TCP would get on the best of them. The total cancels
+//! out of the first term. `rtt_i` is the smoothed one. alpha is computed for each acknowledgement;
+//! §4.1 computes it less often to save work.
 
 use super::{ControllerInfo, Coupled, Coupling, Family, Share};
 
@@ -21,7 +23,7 @@ pub type Lia = Coupled<LiaCoupling>;
 pub struct LiaCoupling;
 
 impl Lia {
-    /// What users are told of it.
+    /// Description of the controller for users.
     pub const INFO: ControllerInfo =
         ControllerInfo { name: "lia", family: Family::Tcp, coupled: true, source: "RFC 6356" };
 }
@@ -54,10 +56,10 @@ mod tests {
 
     #[test]
     fn the_increase_per_byte_is_the_same_on_all_paths() {
-        // 30 segments with 100 ms and 10 with 20 ms: rates 300 and 500 per second, best 10 / 0.02² = 25000.
-        // alpha / cwnd_total = 25000 / 800² = 0.0390625.
+        // 30 segments with 100 ms and 10 with 20 ms: rates 300 and 500 per second, best 10 / 0.02²
+        // = 25000. alpha / cwnd_total = 25000 / 800² = 0.0390625.
         assert!((gain(share(10, 20), share(30, 100)) - 0.390_625).abs() < 1e-12);
-        // The larger window would grow by 30 · 0.039 = 1.17 of what TCP gets: cut.
+        // The larger window would grow by 30 · 0.039 = 1.17 times TCP's increase: cut.
         assert_eq!(gain(share(30, 100), share(10, 20)), 1.0);
     }
 }

@@ -1,14 +1,22 @@
 //! Congestion control of one path, behind a small trait.
 //!
-//! A controller sees acknowledgements and congestion as arguments and answers with a window in bytes. Byte counts are
-//! those of the protocol (for SCTP: DATA chunks with their headers; for TCP: payload).
+//! A controller sees acknowledgements and congestion as arguments and answers with a window in
+//! bytes. Byte counts are those of the protocol (for SCTP: DATA chunks with their headers; for TCP:
+//! payload).
 //!
-//! [`NewReno`] is SCTP's. [`Reno`] is TCP's, and what [`Cubic`] and the coupled controllers ([`Lia`], [`Olia`], [`Balia`])
-//! consist of beside their own rule. [`LinuxReno`] and [`LinuxCubic`] do what Linux does. All arithmetic is exactly specified by IEEE 754 (no library functions but the square
+//! [`NewReno`] is SCTP's. [`Reno`] is TCP's; [`Cubic`] and the coupled controllers ([`Lia`],
+//! [`Olia`], [`Balia`]) consist of it and their own rule. [`LinuxReno`] and [`LinuxCubic`] work as
+//! in Linux. All arithmetic is exactly specified by IEEE 754 (no library functions but the square
 //! root), so that results are the same on all machines.
 //!
-//! To add one: a file with a type, its `INFO`, its `new` and [`CongestionController`]; here, its module and a line in the list. Its name in
-//! scenarios, the reference's words, the reader, the writer and the random scenarios of the tests follow.
+//! Coupled controllers (LIA, OLIA, BALIA) see windows and round trips of all paths as an argument.
+//! HyStart++ works beside any of TCP's controllers. `linux/` has Reno, CUBIC and HyStart as in
+//! Linux, in whole packets and milliseconds. `bbr/` needs delivery-rate samples and pacing
+//! (`core/rate.rs`, `core/pacer.rs`).
+//!
+//! To add one: a file with a type, its `INFO`, its `new` and [`CongestionController`]; here, its
+//! module and a line in the list. Its name in scenarios, the reference's words, the reader, the
+//! writer and the random scenarios of the tests follow.
 
 mod balia;
 mod bbr;
@@ -50,7 +58,8 @@ pub struct Acknowledged {
     pub repairing: Repairing,
     /// Bytes in flight on the path before the acknowledgement.
     pub in_flight_before: u64,
-    /// What these took of the window: as many bytes, or more where whole segments are counted and small ones were sent.
+    /// Window that these bytes used: as many bytes, or more if whole segments count and small ones
+    /// were sent.
     pub used_before: u64,
     /// Data waited for room in the window while the oldest of the acknowledged data was in flight.
     pub limited: bool,
@@ -62,7 +71,7 @@ pub struct Acknowledged {
     pub path: usize,
     /// Packets newly acknowledged.
     pub segments: u32,
-    /// The round trip of the newest of them, unless it was sent more than once; `rtt` is that of the oldest.
+    /// Round trip of the newest of them, unless it was retransmitted; `rtt` is that of the oldest.
     pub newest_rtt: Option<Duration>,
     /// The path's first transmission that is not acknowledged, in the path's own count.
     pub cumulative: u64,
@@ -82,8 +91,9 @@ pub enum Repairing {
     Timeout,
 }
 
-/// A sample of the delivery rate, for controllers that [ask for it](CongestionController::pacing_rate). Amounts are
-/// bytes; where windows count packets, each counts as a full one.
+/// A sample of the delivery rate, for controllers that [ask for
+/// it](CongestionController::pacing_rate). Amounts are in bytes; if windows count packets, each
+/// packet counts as a full one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateSample {
     /// Bytes that the acknowledgement reports.
@@ -125,19 +135,20 @@ pub struct WindowUse {
     pub next: u64,
     /// The path's retransmission timeout.
     pub rto: Duration,
-    /// The application, or the receiver's window, is what keeps the rest of the window empty: no loss is being looked into, and
-    /// the application does not wait for room in the send buffer.
+    /// The application or the receiver's window keeps the rest of the window empty: the path is not
+    /// recovering, and the application does not wait for room in the send buffer.
     pub starved: bool,
 }
 
-/// What a coupled controller sees of a path of its connection.
+/// State of one path as a coupled controller sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Share {
     /// Congestion window in bytes.
     pub window: u64,
     /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Duration,
-    /// OLIA's l: bytes acknowledged between the last two losses or since the last one, whichever are more.
+    /// OLIA's l: bytes acknowledged between the last two losses or since the last one, whichever
+    /// are more.
     pub loss_interval: u64,
     /// False for a path that is not established or failed: it is no part of the sums.
     pub usable: bool,
@@ -159,7 +170,7 @@ impl Share {
     }
 }
 
-/// What happens to a path beside acknowledgements.
+/// Events of a path other than acknowledgements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CongestionEvent {
     /// Later acknowledgements showed a loss. It comes once per window of data.
@@ -179,12 +190,14 @@ pub enum CongestionEvent {
         /// The losses of the last reduction were not repaired yet.
         repairing: bool,
     },
-    /// So many bytes may be in flight after a timeout or persistent congestion (RFC 9002 §7.6), instead of one segment.
+    /// Reduces the window to this size after a timeout or persistent congestion (RFC 9002 §7.6),
+    /// instead of one segment.
     Collapse {
         /// The window in bytes.
         window: u64,
     },
-    /// The last reduction was needless: window and threshold are restored, unless they are larger already.
+    /// The last reduction was unnecessary: window and threshold are restored, unless they are
+    /// larger already.
     Undone {
         /// The window before the reduction, in bytes.
         window: u64,
@@ -208,15 +221,17 @@ pub enum CongestionEvent {
 
 /// Decides how many bytes may be in flight on one path.
 pub trait CongestionController {
-    /// Data was acknowledged; [`Acknowledged::may_grow`] says whether the window may grow for it. `shares` are those of all
-    /// paths of the connection if the algorithm [is coupled](Algorithm::is_coupled), else nothing.
-    /// `rate` is a sample of the delivery rate if the controller states a pacing rate.
+    /// Handles acknowledged data; [`Acknowledged::may_grow`] says whether the window may grow for
+    /// it. `shares` are those of all paths of the connection if the algorithm [is
+    /// coupled](Algorithm::is_coupled), otherwise empty. `rate` is a sample of the delivery rate if
+    /// the controller states a pacing rate.
     fn on_ack(&mut self, ack: &Acknowledged, rate: Option<&RateSample>, shares: &[Share]);
 
     /// Something else happened to the path.
     fn on_event(&mut self, now: Time, event: CongestionEvent);
 
-    /// A round trip was measured, before losses are looked for (`pkts_acked` of Linux' struct tcp_congestion_ops).
+    /// Handles a measured round trip, before loss detection (`pkts_acked` of Linux' struct
+    /// tcp_congestion_ops).
     fn on_round_trip(&mut self, _ack: &Acknowledged) {}
 
     /// New data has left, or could not for lack of window.
@@ -228,12 +243,13 @@ pub trait CongestionController {
     /// The slow-start threshold in bytes; `u64::MAX` while unset.
     fn slow_start_threshold(&self) -> u64;
 
-    /// The rate in bytes per second at which packets leave; `None` if they leave as soon as the window lets them.
+    /// Rate in bytes per second at which packets leave; `None` if they leave as soon as the window
+    /// admits them.
     fn pacing_rate(&self) -> Option<u64> {
         None
     }
 
-    /// The controller keeps the flight small by itself: samples do not show what the path can carry.
+    /// True if the controller keeps the flight small: samples do not show the path's capacity.
     fn limits_itself(&self) -> bool {
         false
     }
@@ -244,7 +260,7 @@ pub trait CongestionController {
     }
 }
 
-/// Whose congestion windows a controller is for.
+/// The kind of congestion windows that a controller sets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {
     /// SCTP's.
@@ -264,7 +280,7 @@ pub struct ControllerInfo {
     pub family: Family,
     /// True if a path's window depends on those of the connection's other paths.
     pub coupled: bool,
-    /// Where the rule is written down; empty if the name says it.
+    /// The document that specifies the rule; empty if the name says it.
     pub source: &'static str,
 }
 
@@ -277,32 +293,35 @@ pub struct CongestionConfig {
     pub initial_window: u64,
     /// Initial slow-start threshold in bytes; `u64::MAX` for none.
     pub initial_threshold: u64,
-    /// The step in which windows grow: the largest DATA chunk of the path (PMDCS of RFC 9260), or TCP's MSS.
+    /// The step in which windows grow: the largest DATA chunk of the path (PMDCS of RFC 9260), or
+    /// TCP's MSS.
     pub segment: u64,
-    /// HyStart++ (RFC 9406) in the initial slow start, Linux' own HyStart in [`LinuxCubic`]; SCTP's controller and Linux' Reno
-    /// take no notice. Needs a round-trip sample with
-    /// nearly every acknowledgement, as TCP's timestamps give.
+    /// HyStart++ (RFC 9406) in the initial slow start, Linux' own HyStart in [`LinuxCubic`]; SCTP's
+    /// controller and Linux' Reno ignore it. Needs a round-trip sample with nearly every
+    /// acknowledgement, as TCP's timestamps give.
     pub hystart: bool,
-    /// Where a controller draws random numbers, they follow from this.
+    /// Seed of a controller's random numbers.
     pub seed: u64,
 }
 
 /// The longest burst of a paced path in bytes (`GSO_LEGACY_MAX_SIZE`).
 const LONGEST_BURST: u64 = 65_536;
 
-/// A burst lasts no longer than 2⁻¹⁰ s at the pacing rate (`sk_pacing_shift`), but for its first packets.
+/// A burst lasts at most 2⁻¹⁰ s at the pacing rate (`sk_pacing_shift`), but for its first packets.
 const BURST_SHIFT: u32 = 10;
 
 /// Below this rate in bytes per second a burst may be a single packet (`bbr_min_tso_rate`).
 const SINGLE_PACKET_RATE: u64 = 150_000;
 
-/// Packets of `packet` bytes that leave in one burst at a pacing rate in bytes per second (`bbr_tso_segs_goal`).
+/// Packets of `packet` bytes that leave in one burst at a pacing rate in bytes per second
+/// (`bbr_tso_segs_goal`).
 pub(crate) fn burst_packets(rate: u64, packet: u64) -> u64 {
     let least = if rate < SINGLE_PACKET_RATE { 1 } else { 2 };
     ((rate >> BURST_SHIFT).min(LONGEST_BURST) / packet.max(1)).max(least).min(127)
 }
 
-/// From one line per controller: what exists, its description, dispatched without allocation.
+/// Generates from one line per controller: the list, its descriptions, and dispatch without
+/// allocation.
 macro_rules! controllers {
     ($($controller:ident,)*) => {
         /// Which controller a connection uses.
@@ -316,7 +335,7 @@ macro_rules! controllers {
             /// Every controller, in the order in which they are listed to users.
             pub const ALL: &'static [Self] = &[$(Self::$controller,)*];
 
-            /// What it is.
+            /// Description of the controller.
             pub const fn info(self) -> &'static ControllerInfo {
                 match self {
                     $(Self::$controller => &$controller::INFO,)*
@@ -386,8 +405,8 @@ impl Algorithm {
     }
 }
 
-/// A path's controller. Its window and threshold are asked for several times with each packet and change less often, so they
-/// are kept beside it.
+/// A path's controller. Its window and threshold are read several times per packet and change less
+/// often, so they are cached beside it.
 #[derive(Clone, Debug)]
 pub struct Controller {
     kind: Kind,
@@ -404,7 +423,7 @@ impl Controller {
     }
 }
 
-/// Tells the controller of something that may change its window.
+/// Passes an event to the controller that may change its window.
 macro_rules! tell {
     ($self:ident, $it:ident => $call:expr) => {
         ($self.window, $self.threshold) = dispatch!(&mut $self.kind, $it => {

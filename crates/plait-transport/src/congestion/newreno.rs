@@ -1,4 +1,5 @@
-//! SCTP's congestion control (RFC 9260 §7.2): slow start, congestion avoidance with `partial_bytes_acked`.
+//! SCTP's congestion control (RFC 9260 §7.2): slow start, congestion avoidance with
+//! `partial_bytes_acked`.
 
 use super::{
     Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family,
@@ -16,7 +17,7 @@ pub struct NewReno {
 }
 
 impl NewReno {
-    /// What users are told of it.
+    /// Description of the controller for users.
     pub const INFO: ControllerInfo =
         ControllerInfo { name: "newreno", family: Family::Sctp, coupled: false, source: "RFC 9260" };
 
@@ -43,7 +44,8 @@ impl CongestionController for NewReno {
         }
         let fully_used = acknowledged.used_before >= self.window;
         if self.window <= self.threshold {
-            // §7.2.1: only a window that is fully used may grow, by at most one segment per acknowledgement.
+            // §7.2.1: only a window that is fully used may grow, by at most one segment per
+            // acknowledgement.
             if fully_used {
                 self.window += acknowledged.bytes.min(self.segment);
             }
@@ -79,7 +81,8 @@ impl CongestionController for NewReno {
                 }
                 self.window = (self.window / 2).max(self.segment);
             }
-            // §7.2.1: halve once per RTO without transmission. A window below four segments stays as it is.
+            // §7.2.1: halve once per RTO without transmission. A window below four segments stays
+            // as it is.
             CongestionEvent::Idle => self.window = self.window.min(self.halved()),
             CongestionEvent::Drained => self.partial_bytes_acked = 0,
             // SCTP takes no reduction back.

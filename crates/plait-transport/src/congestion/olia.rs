@@ -1,5 +1,5 @@
-//! OLIA, the opportunistic linked increases algorithm (Khalili, Gast, Popovic, Le Boudec: "MPTCP is not Pareto-optimal",
-//! IEEE/ACM ToN 2013; draft-khalili-mptcp-congestion-control-05).
+//! OLIA, the opportunistic linked increases algorithm (Khalili, Gast, Popovic, Le Boudec: "MPTCP is
+//! not Pareto-optimal", IEEE/ACM ToN 2013; draft-khalili-mptcp-congestion-control-05).
 //!
 //! Each acknowledgement on path r adds to its window, per acknowledged segment,
 //!
@@ -9,17 +9,20 @@
 //! (Σ w_p / rtt_p)²        w_r
 //! ```
 //!
-//! where alpha moves window from the largest windows M to the best paths B that do not have one, if there are any:
+//! where alpha moves window from the largest windows M to the best paths B that are not in M, if
+//! there are any:
 //!
 //! - 1 / (n · |B \ M|) for a path in B \ M,
 //! - −1 / (n · |M|) for a path in M,
 //! - 0 for all others, and for all if B \ M is empty.
 //!
-//! B are the paths with the largest l / rtt², the square of √(2 l) / rtt that TCP would reach with a loss every l bytes. l is
-//! the number of bytes acknowledged between the last two losses or since the last, whichever are more.
+//! B are the paths with the largest l / rtt², the square of √(2 l) / rtt that TCP would reach with
+//! a loss every l bytes. l is the number of bytes acknowledged between the last two losses or since
+//! the last, whichever are more.
 //!
-//! As in the Linux implementation, rtt is squared, windows are compared in whole segments (so that M does not change with
-//! each byte), and a loss with nothing acknowledged since the one before it is the same loss.
+//! As in the Linux implementation, rtt is squared, windows are compared in whole segments (so that
+//! M does not change with each byte), and a loss with nothing acknowledged since the one before it
+//! is the same loss.
 
 use super::{ControllerInfo, Coupled, Coupling, Family, Share};
 
@@ -35,7 +38,7 @@ pub struct OliaCoupling {
     since_loss: u64,
 }
 
-/// The square of what TCP would reach on the path, but for a constant.
+/// Square of TCP's rate on the path, up to a constant factor.
 fn quality(share: &Share) -> f64 {
     share.loss_interval as f64 / (share.seconds() * share.seconds())
 }
@@ -61,7 +64,7 @@ fn alpha(own: &Share, shares: &[Share], segment: u64) -> f64 {
 }
 
 impl Olia {
-    /// What users are told of it.
+    /// Description of the controller for users.
     pub const INFO: ControllerInfo =
         ControllerInfo { name: "olia", family: Family::Tcp, coupled: true, source: "" };
 }
@@ -172,8 +175,8 @@ mod tests {
         assert_eq!(control.loss_interval(), segments(3));
     }
 
-    /// A window of data is acknowledged while a loss is repaired: without it the intervals would be too short, and the more
-    /// so the shorter they are.
+    /// A window of data is acknowledged during recovery. Without it the intervals would be too
+    /// short, and the more so the shorter they are.
     #[test]
     fn what_arrives_during_a_repair_belongs_to_the_loss_interval() {
         let mut control = Olia::new(&config(Algorithm::Olia));

@@ -1,15 +1,17 @@
-//! TCP's standard congestion control: the window part of NewReno, for a sender that recovers with SACK.
+//! TCP's standard congestion control: the window part of NewReno, for a sender that recovers with
+//! SACK.
 //!
-//! - Slow start with byte counting, at most L = 2 segments per acknowledgement, one after a timeout (RFC 5681 §3.1,
-//!   RFC 3465 §2.2 and §2.3).
+//! - Slow start with byte counting, at most L = 2 segments per acknowledgement, one after a timeout
+//!   (RFC 5681 §3.1, RFC 3465 §2.2 and §2.3).
 //! - Congestion avoidance: one segment per window of acknowledged bytes (RFC 3465 §2.1).
-//! - A loss halves what is in flight and the window with it. The flight is the pipe of RFC 6675, so nothing is inflated
-//!   during recovery and nothing deflated after it.
-//! - HyStart++ may end the initial slow start (RFC 9406), if the configuration wants it.
+//! - A loss sets the window to half of the data in flight. The flight is the pipe of RFC 6675, so
+//!   nothing is inflated during recovery and nothing deflated after it.
+//! - HyStart++ may end the initial slow start (RFC 9406), if the configuration enables it.
 //! - A timeout leaves one segment (RFC 5681 §3.1, equation 4).
 //! - After idleness the window is the restart window, min(IW, cwnd) (RFC 5681 §4.1).
-//! - Only a window that is used may grow (the idea of RFC 7661): if data waited for room in it; in slow start also if half of it was
-//!   in flight, as in Linux, since its doubling is then one round ahead; in avoidance also if no full segment fitted any more.
+//! - Only a window that is used may grow (the idea of RFC 7661): if data waited for room in it. In
+//!   slow start it may grow also if half of it was in flight, as in Linux, since its doubling is
+//!   then one round ahead. In avoidance it may grow also if no full segment fitted any more.
 //!
 //! [`Cubic`](super::Cubic) and the coupled controllers consist of this one and of their own rule.
 
@@ -23,7 +25,8 @@ use plait_sched::Time;
 /// L of RFC 3465: segments by which one acknowledgement may grow the window in slow start.
 const LIMIT: u64 = 2;
 
-/// L in the slow start after a timeout, where one acknowledgement may cover much that arrived before it (RFC 3465 §2.3).
+/// L in the slow start after a timeout: one acknowledgement may cover much earlier data (RFC 3465
+/// §2.3).
 const LIMIT_AFTER_TIMEOUT: u64 = 1;
 
 /// The state of one path.
@@ -33,8 +36,9 @@ pub struct Reno {
     pub(super) threshold: u64,
     pub(super) segment: u64,
     initial_window: u64,
-    /// Acknowledged bytes that have not yet grown the window in congestion avoidance, times the gain of a coupled
-    /// controller; whole numbers, and so exact, for Reno itself. Negative if OLIA moves window to another path.
+    /// Acknowledged bytes that have not yet grown the window in congestion avoidance, times the
+    /// gain of a coupled controller; whole numbers, and so exact, for Reno itself. Negative if OLIA
+    /// moves window to another path.
     credit: f64,
     /// Present during the initial slow start, if wanted.
     hystart: Option<HyStart>,
@@ -45,7 +49,7 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// What users are told of it.
+    /// Description of the controller for users.
     pub const INFO: ControllerInfo =
         ControllerInfo { name: "newreno", family: Family::Tcp, coupled: false, source: "RFC 5681 and 6582" };
 
@@ -63,8 +67,8 @@ impl Reno {
         }
     }
 
-    /// Grows the window, in congestion avoidance `gain` times as fast as TCP alone would. A gain is at most 1 (RFC 6356
-    /// §2, goal 2: no harm to others); a negative one shrinks the window.
+    /// Grows the window, in congestion avoidance `gain` times as fast as TCP alone would. A gain is
+    /// at most 1 (RFC 6356 §2, goal 2: no harm to others); a negative one shrinks the window.
     pub(super) fn grow(&mut self, acknowledged: &Acknowledged, gain: f64) {
         let rest = self.slow_start(acknowledged);
         if rest > 0 && self.is_used(acknowledged) {
@@ -72,7 +76,8 @@ impl Reno {
         }
     }
 
-    /// The slow-start part of an acknowledgement. Returns the bytes that are left to congestion avoidance.
+    /// The slow-start part of an acknowledgement. Returns the bytes that are left to congestion
+    /// avoidance.
     pub(super) fn slow_start(&mut self, acknowledged: &Acknowledged) -> u64 {
         self.timed_out = false;
         if self.window >= self.threshold {
@@ -106,7 +111,8 @@ impl Reno {
 
     fn avoid_congestion(&mut self, bytes: u64, gain: f64) {
         let window = self.window as f64;
-        // One acknowledgement counts for one window at most, so that it grows the window by one segment at most.
+        // One acknowledgement counts for one window at most, so that it grows the window by one
+        // segment at most.
         self.credit += gain.min(1.0) * bytes.min(self.window) as f64;
         if self.credit >= window {
             self.credit -= window;
@@ -117,8 +123,9 @@ impl Reno {
         }
     }
 
-    /// What a loss takes its share of: FlightSize without what limited transmit sent beyond the window (RFC 5681 §3.2,
-    /// step 2), which also keeps a loss after a penalty from raising the window.
+    /// The amount that a loss reduces: FlightSize without the segments that limited transmit sent
+    /// beyond the window (RFC 5681 §3.2, step 2). So a loss after a penalty cannot raise the
+    /// window.
     pub(super) fn used_window(&self, outstanding: u64) -> u64 {
         outstanding.min(self.window)
     }
@@ -133,8 +140,8 @@ impl Reno {
         self.after_timeout = false;
     }
 
-    /// A timeout: slow start from one segment up to `remaining`. True if the threshold was set: it is held if the
-    /// retransmission after a timeout is lost as well (RFC 5681 §3.1).
+    /// Handles a timeout: slow start from one segment up to `remaining`. True if the threshold was
+    /// set: it is held if the retransmission after a timeout is lost as well (RFC 5681 §3.1).
     pub(super) fn restart(&mut self, remaining: u64) -> bool {
         let first = !self.timed_out;
         if first {
@@ -148,7 +155,8 @@ impl Reno {
         first
     }
 
-    /// As in Linux' opportunistic retransmission and penalization: a path in slow start keeps its threshold.
+    /// Penalizes as Linux' opportunistic retransmission and penalization: a path in slow start
+    /// keeps its threshold.
     fn penalize(&mut self) {
         if self.window >= self.threshold {
             self.threshold = (self.threshold / 2).max(2 * self.segment);
@@ -203,7 +211,7 @@ mod tests {
         Reno::new(&config(Algorithm::Reno))
     }
 
-    /// In congestion avoidance with so many segments.
+    /// A controller in congestion avoidance with a window of `count` segments.
     fn avoiding(count: u64) -> Reno {
         let mut control = start();
         control.window = segments(count);

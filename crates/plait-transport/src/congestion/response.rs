@@ -1,12 +1,13 @@
-//! Response functions: what window a controller reaches on average for a given loss rate, against the formulas of the RFCs.
+//! Response functions: a controller's average window for a given loss rate, against the formulas of
+//! the RFCs.
 //!
-//! Acknowledgements arrive evenly, one window per round-trip time, and of each path's packets every n-th is lost; or all
-//! paths share a bottleneck.
+//! Acknowledgements arrive evenly, one window per round-trip time. Every n-th packet of each path
+//! is lost; or all paths share a bottleneck.
 
 use super::fixtures::{SEGMENT, ack, config};
 use super::*;
 
-/// A path whose every `interval`-th packet is lost.
+/// A path that loses every `interval`-th packet.
 struct Flow {
     control: Controller,
     rtt: Duration,
@@ -57,8 +58,8 @@ impl Flow {
     }
 }
 
-/// Lets the flows run side by side as one connection until the first one has lost so many packets, and returns the average
-/// window of each in segments. The first fifth of the losses is not measured.
+/// Runs the flows side by side as one connection until the first one has had this many losses.
+/// Returns the average window of each in segments. The first fifth of the losses is not measured.
 fn averages(flows: &mut [Flow], losses: u64) -> Vec<f64> {
     let mut begin = None;
     let mut shares = Vec::new();
@@ -129,7 +130,7 @@ fn cubic_follows_reno_on_short_paths() {
     }
 }
 
-/// Two equal paths with the loss rate of one TCP take what it takes, and half each.
+/// Two equal paths with the loss rate of one TCP take as much as this TCP, and half each.
 #[test]
 fn coupled_paths_together_take_what_tcp_takes() {
     for algorithm in [Algorithm::Lia, Algorithm::Olia, Algorithm::Balia] {
@@ -141,8 +142,9 @@ fn coupled_paths_together_take_what_tcp_takes() {
     assert_within(first + second, 2.0 * tcp(10_000), 0.05, "uncoupled");
 }
 
-/// Of two paths with the same round-trip time, one loses four times as many packets. Together they take what TCP takes on
-/// the better one: LIA in proportion to 1/p, OLIA on the better one alone (but for the smallest window), BALIA in between.
+/// Of two paths with the same round-trip time, one loses four times as many packets. Together they
+/// take as much as TCP on the better one: LIA in proportion to 1/p, OLIA on the better one alone
+/// (but for the smallest window), BALIA in between.
 #[test]
 fn coupled_paths_prefer_the_path_that_loses_less() {
     let best = tcp(10_000);
@@ -156,8 +158,8 @@ fn coupled_paths_prefer_the_path_that_loses_less() {
     assert!(worse[1] < worse[2] && worse[2] < worse[0], "{worse:?}");
 }
 
-/// Of two paths with the same loss rate, one is four times as long. Together they are as fast as TCP on the shorter one: LIA
-/// with equal windows, OLIA without the longer one.
+/// Of two paths with the same loss rate, one is four times as long. Together they are as fast as
+/// TCP on the shorter one: LIA with equal windows, OLIA without the longer one.
 #[test]
 fn coupled_paths_are_as_fast_as_tcp_on_the_shorter_path() {
     for algorithm in [Algorithm::Lia, Algorithm::Olia, Algorithm::Balia] {
@@ -171,8 +173,9 @@ fn coupled_paths_are_as_fast_as_tcp_on_the_shorter_path() {
     }
 }
 
-/// Packets of each of three flows through one bottleneck of `capacity` packets per round trip: one TCP, and the two paths of one
-/// connection. Of all flows, that with the most packets since its last loss loses, so that all see the same loss rate.
+/// Packets of each of three flows through one bottleneck of `capacity` packets per round trip: one
+/// TCP, and the two paths of one connection. The flow with the most packets since its last loss
+/// gets the next loss, so that all see the same loss rate.
 fn bottleneck(algorithm: Algorithm, capacity: u64) -> [u64; 3] {
     let mut flows = [Algorithm::Reno, algorithm, algorithm].map(|each| Flow::new(each, 50, u64::MAX));
     let mut begin = [0; 3];
@@ -193,8 +196,8 @@ fn bottleneck(algorithm: Algorithm, capacity: u64) -> [u64; 3] {
     [0, 1, 2].map(|index: usize| flows[index].packets - begin[index])
 }
 
-/// The increase of LIA is convex in the windows: paths that lose at different times take a little more than TCP, by an eighth
-/// here. OLIA's increase has no such surplus, BALIA's little.
+/// The increase of LIA is convex in the windows: paths that lose at different times take a little
+/// more than TCP, by an eighth here. OLIA's increase has no such surplus, BALIA's little.
 #[test]
 fn coupled_paths_share_a_bottleneck_with_tcp() {
     let bounds = [(Algorithm::Lia, 1.15), (Algorithm::Olia, 1.05), (Algorithm::Balia, 1.1)];

@@ -1,4 +1,5 @@
-//! Reading acknowledgements: what leaves the flights, what is forgotten, how windows grow.
+//! Reading acknowledgements: they remove transmissions from flights, release acknowledged segments
+//! and grow windows.
 
 use super::path::PathSender;
 use super::segment::StreamSegment;
@@ -27,12 +28,12 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// The receiver has `segment`: it leaves the flight of its path, and its round trip may be a sample. False if it was
-    /// never sent, so that the receiver cannot have it.
+    /// Marks `segment` as received: removes it from its path's flight, and may take a round-trip
+    /// sample. Returns false if it was never sent, so that the receiver cannot have it.
     ///
-    /// Of several copies one has arrived, and the others are still on their way: to take them for arrived would let more and
-    /// more of them out on a path that delivers them late. They leave the flight when they are reported as duplicates
-    /// ([`Core::copy_arrived`]), or are lost as anything else is.
+    /// Of several copies in flight, one has arrived. The others stay in flight: otherwise more and
+    /// more copies could enter a path that delivers them late. A copy leaves the flight when it is
+    /// reported as a duplicate ([`Core::copy_arrived`]) or declared lost.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn acknowledge(&mut self, now: Time, segment: u64, via: Via) -> bool {
         let Some(entry) = self.stream.get_mut(segment) else { return false };
@@ -60,7 +61,7 @@ impl<S: Scheduler, R> Core<S, R> {
         true
     }
 
-    /// As [`Core::acknowledge`], of a segment of which several copies are on their way.
+    /// Handles [`Core::acknowledge`] for a segment with several copies in flight.
     #[inline(never)]
     fn credit_one_of_several(&mut self, now: Time, segment: u64, newest: TransmissionId, via: Via) {
         let (arrived, certain) = self.arrived_copy(newest, via);
@@ -77,11 +78,12 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// All copies of the segment stay in flight until their own path tells of them.
+    /// Keeps all copies of the segment in flight until acknowledgements on their own paths report
+    /// them.
     ///
-    /// Among copies of everything each path is clocked by its own acknowledgements, as if alone.
-    /// Those of another path report several of its packets at once: its window would grow less,
-    /// and let out bursts.
+    /// With copies of all data, each path is clocked by its own acknowledgements, as if alone.
+    /// Acknowledgements of another path report several packets of this path at once: its window
+    /// would grow less and release bursts.
     #[inline(never)]
     fn supersede_all(&mut self, segment: u64, newest: TransmissionId, via: Via) {
         let mut at = Some(newest);
@@ -95,10 +97,12 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// An acknowledgement came back on the path, caused by so many packets, and it `covers` them.
+    /// Handles an acknowledgement that came back on the path; a number of packets caused it, and it
+    /// `covers` them.
     ///
-    /// A path keeps the order: the packets are the oldest copies behind those of its earlier
-    /// acknowledgements. The first one is, if `certain`. The others may be packets of other paths.
+    /// A path delivers in order: the packets are the oldest copies behind those of its earlier
+    /// acknowledgements. This is certain for the first one if `certain`. The others may be packets
+    /// of other paths.
     pub(crate) fn copies_told(
         &mut self,
         now: Time,
@@ -137,20 +141,21 @@ impl<S: Scheduler, R> Core<S, R> {
         path.told_below = path.told_below.max(path.news.newest_end);
     }
 
-    /// The same segment in another transmission, in flight elsewhere before this one.
+    /// The earlier transmission of the same segment that is still in flight elsewhere.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn earlier(&self, copy: TransmissionId) -> Option<TransmissionId> {
         self.paths[usize::from(copy.path())].flight.earlier(copy.number())
     }
 
-    /// The path's transmission of `segment` was [acknowledged](PathSender::acknowledge). Other copies of the segment stay in
-    /// flight until their own numbers are reported or lost.
+    /// Settles the segment after the path's transmission of it was
+    /// [acknowledged](PathSender::acknowledge). Other copies of the segment stay in flight until
+    /// their own numbers are reported or lost.
     pub(crate) fn settle_on(&mut self, index: usize, segment: u64) {
         self.stream.note_gone(segment, PathId(index as u8));
         self.settle(segment);
     }
 
-    /// A segment that was sent needs nobody any more.
+    /// Marks a sent segment as no longer needed.
     pub(crate) fn settle(&mut self, segment: u64) {
         let Some(entry) = self.stream.get_mut(segment).filter(|entry| entry.ever_sent()) else { return };
         let before = entry.state();
@@ -165,7 +170,7 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// Forgets what is acknowledged from the stream's beginning on.
+    /// Releases acknowledged segments at the beginning of the stream.
     pub(crate) fn release_acknowledged(&mut self) {
         let done = |segment: &StreamSegment| segment.state() == SegmentState::Acknowledged;
         while self.stream.get(self.stream.first()).is_some_and(done)
@@ -176,8 +181,9 @@ impl<S: Scheduler, R> Core<S, R> {
         self.release_buffer();
     }
 
-    /// Which of the copies has arrived, and whether that is certain. An acknowledgement returns on the path of the packet that
-    /// caused it, so it is the copy of that path, if no other packet can have caused it. Otherwise it is the one that was due first.
+    /// Finds the copy that arrived, and whether this is certain. An acknowledgement returns on the
+    /// path of the packet that caused it. So the copy of that path arrived, if no other packet can
+    /// have caused the acknowledgement. Otherwise the copy that was due first is assumed.
     fn arrived_copy(&self, newest: TransmissionId, via: Via) -> (TransmissionId, bool) {
         let sent = |copy: TransmissionId| self.paths[usize::from(copy.path())].flight.get(copy.number());
         // Nothing is known of a path that was not measured yet.
@@ -228,8 +234,9 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// The receiver got `segment` although it had it, `certain`ly on this path: a copy that is still in flight there. If there is none,
-    /// this path's copy was the one that was acknowledged, and the report says that another one had arrived before it.
+    /// Handles a duplicate report for `segment`; `certain` if the duplicate arrived on this path. A
+    /// copy still in flight there has arrived. Without one, this path's copy was acknowledged
+    /// before, and the report concerns an earlier arrival of another copy.
     pub(crate) fn copy_arrived(&mut self, now: Time, index: usize, segment: u64, certain: bool) {
         let others = (0..self.paths.len()).filter(|&other| other != index);
         for (other, certain) in core::iter::once((index, certain)).chain(others.map(|other| (other, false))) {
@@ -240,8 +247,9 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// One packet arrived on the path, and its acknowledgement brings nothing new, because another path's told of it first: as a path
-    /// keeps the order, it is the oldest copy there that the acknowledgement `covers`.
+    /// Handles an acknowledgement for a packet of this path that another path's acknowledgement
+    /// reported first. A path delivers in order, so the packet is the oldest copy there that the
+    /// acknowledgement `covers`.
     pub(crate) fn copy_told(&mut self, now: Time, index: usize, covers: impl Fn(u64) -> bool) {
         let path = &self.paths[index];
         if path.superseded.is_empty() {
@@ -255,16 +263,18 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// Copies of segments that have arrived leave the flight of their path once they are due, even if no report of them comes.
+    /// Removes copies of arrived segments from their flights once they are due, even without a
+    /// report.
     pub(crate) fn settle_due(&mut self, now: Time) {
         for index in 0..self.paths.len() {
             loop {
                 let path = &mut self.paths[index];
-                // Round trips there and back on the path itself: acknowledgements of copies come back on other paths.
+                // Uses round trips with both directions on this path: acknowledgements of copies
+                // may return on other paths.
                 let round_trip = path.rtt.own();
                 path.due_below = path.due_below.max(path.flight.first());
                 let Some(sent) = path.flight.get(path.due_below).copied() else { break };
-                // A queue may have grown meanwhile, and a loss is to be found first.
+                // A queue may have grown meanwhile, and loss detection must come first.
                 if round_trip.is_zero() || sent.sent_at.saturating_add(round_trip * 2) > now {
                     break;
                 }
@@ -283,8 +293,9 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// Forgets what lies below the cumulative acknowledgement, acknowledging what had not been before. Returns how far
-    /// that is: an acknowledgement of what was never sent is nonsense from the peer and cut to what was.
+    /// Releases all segments below the cumulative acknowledgement, and acknowledges those that were
+    /// not yet. Returns the end of the released data. An acknowledgement of unsent data is an error
+    /// of the peer and is cut to the sent data.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn advance(&mut self, now: Time, cumulative: u64, via: Via) -> u64 {
         let mut reached = self.stream.first();
@@ -298,8 +309,9 @@ impl<S: Scheduler, R> Core<S, R> {
         reached
     }
 
-    /// As [`Core::advance`], where acknowledgements of a path's own numbers say what left its flight. What was never sent is
-    /// kept likewise, also where later segments were sent before it.
+    /// Releases segments as [`Core::advance`] does, for protocols whose acknowledgements of path
+    /// numbers remove data from flights. Segments that were never sent are kept, even if later ones
+    /// were sent.
     pub(crate) fn release(&mut self, cumulative: u64) {
         while self.stream.get(self.stream.first()).is_some_and(StreamSegment::ever_sent)
             && let Some(segment) = self.stream.pop_below(cumulative)
@@ -310,14 +322,15 @@ impl<S: Scheduler, R> Core<S, R> {
         self.release_buffer();
     }
 
-    /// What was acknowledged makes room in the send buffer, and its messages are forgotten.
+    /// Frees the send-buffer space of acknowledged data and forgets its messages.
     pub(super) fn release_buffer(&mut self) {
         self.stream.forget_released();
         let acknowledged = self.resize_buffer();
         self.buffer.release(acknowledged);
     }
 
-    /// The send buffer has the size that the scheduler gives it. Returns up to where it holds nothing.
+    /// Resizes the send buffer to the size that the scheduler asks for. Returns the end of the data
+    /// that the buffer no longer holds.
     fn resize_buffer(&mut self) -> u64 {
         if self.autotuned
             && let Some(size) = self.scheduler.send_memory()
@@ -328,9 +341,9 @@ impl<S: Scheduler, R> Core<S, R> {
         self.stream.frontier_offset() - kept
     }
 
-    /// The SYN of a path was answered that may not carry data yet. Its socket has a send buffer of its own
-    /// (`subflow_finish_connect` in net/mptcp/subflow.c). An application that waits is woken
-    /// (`subflow_state_change`).
+    /// Handles the answer to a path's SYN; the path may not carry data yet. Its socket has a send
+    /// buffer of its own (`subflow_finish_connect` in net/mptcp/subflow.c). A waiting application
+    /// is woken (`subflow_state_change`).
     pub(crate) fn note_answer(&mut self, rtt: Duration, index: usize) {
         if self.autotuned {
             self.touch(index);
@@ -348,18 +361,20 @@ impl<S: Scheduler, R> Core<S, R> {
         (&mut self.paths[index], &self.shares)
     }
 
-    /// The application wants to write more than the send buffer takes: it is not what limits the sender.
+    /// True if the application has more data than the send buffer takes, so the application does
+    /// not limit the sender.
     pub(crate) fn writer_waits(&self) -> bool {
         self.stream.is_endless()
             || match self.buffer.memory() {
                 Some(_) => self.buffer.blocks(),
-                // In Linux a write returns once all of it is in the send buffers of the subflows (SOCK_NOSPACE until then).
+                // In Linux a write returns once all its data is in the subflows' send buffers
+                // (SOCK_NOSPACE until then).
                 None => self.stream.uncut() > 0 || self.stream.recalled() > 0,
             }
     }
 
-    /// Grows windows and tells the scheduler what an acknowledgement brought. `grow` says of a path's news whether its
-    /// window may grow.
+    /// Grows windows and reports an acknowledgement to the scheduler. `grow` decides from a path's
+    /// news whether its window may grow.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn finish_acknowledgement(&mut self, now: Time, grow: impl Fn(&PathNews) -> bool) {
         for index in 0..self.paths.len() {

@@ -1,9 +1,11 @@
-//! What a path took although its own window holds it back.
+//! The write queue of a path: segments that the path accepted and that its own window still holds
+//! back.
 //!
-//! Linux' MPTCP hands a subflow what its congestion window and the connection's window have room for (`sendable` in
-//! linux/schedulers/engine.c, `mptcp_sendmsg_frag` in net/mptcp/protocol.c). The subflow's own window is only looked at when the packet
-//! is to leave (`tcp_snd_wnd_test` in net/ipv4/tcp_output.c): until then it waits in the subflow's write queue. It counts as sent, nobody
-//! takes it back, and it leaves even if a copy of it was acknowledged meanwhile.
+//! Linux' MPTCP hands a subflow as much data as its congestion window and the connection's window
+//! admit (`sendable` in linux/schedulers/engine.c, `mptcp_sendmsg_frag` in net/mptcp/protocol.c).
+//! TCP checks the subflow's own window only when the packet is about to leave (`tcp_snd_wnd_test`
+//! in net/ipv4/tcp_output.c). Until then the packet waits in the subflow's write queue. It counts
+//! as sent and cannot be taken back. It leaves even if a copy was acknowledged meanwhile.
 
 use super::transmission::TransmissionId;
 use super::{Core, Outgoing, PathSender};
@@ -15,14 +17,14 @@ use plait_sched::{PathId, Scheduler, Time};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
     pub(super) data: Data,
-    /// Where the segment begins in the stream, in bytes.
+    /// Offset of the segment in the stream, in bytes.
     pub(super) offset: u64,
     pub(super) reason: SendReason,
-    /// It was never sent before, on whatever path.
+    /// True if the segment was never sent on any path.
     pub(super) first_time: bool,
     /// It was never sent before on this path.
     pub(super) clear: bool,
-    /// The same segment, in flight elsewhere.
+    /// The earlier transmission of the segment that is in flight elsewhere.
     pub(super) earlier: Option<TransmissionId>,
     /// It carries PSH: it was the last packet of its burst.
     pub(super) push: bool,
@@ -49,12 +51,15 @@ impl<S: Scheduler, R> Core<S, R> {
         self.commits || self.admits_on(index, segment)
     }
 
-    /// True if a segment that the path takes now has to wait in the path's write queue for the receiver's window.
+    /// True if a segment that the path accepts now has to wait in its write queue for the
+    /// receiver's window.
     pub(crate) fn holds_back(&self, index: usize, segment: u64) -> bool {
-        self.commits && (self.paths[index].has_committed() || !self.admits_on(index, segment))
+        let path = &self.paths[index];
+        self.commits && (path.has_committed() || path.is_paced_out() || !self.admits_on(index, segment))
     }
 
-    /// The path takes `segment`, which leaves when the path's own window lets it. Returns where it begins in the stream, in bytes.
+    /// Accepts `segment` on the path; it leaves when the path's own window admits it. Returns its
+    /// first byte's offset in the stream.
     pub(crate) fn commit(&mut self, index: usize, segment: u64, reason: SendReason) -> u64 {
         let taken = self.take(index, segment, reason);
         let sender = &mut self.paths[index];
@@ -72,7 +77,7 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// What a path took before leaves, as soon as both its windows let it.
+    /// Sends the next segment of a write queue, as soon as both windows of its path admit it.
     pub(crate) fn send_committed(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
         let admitted =
             |&index: &usize| self.paths[index].admits_committed() && self.paths[index].has_full_window();

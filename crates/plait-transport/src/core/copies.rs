@@ -1,4 +1,4 @@
-//! Copies of what is in flight: asked for by the scheduler, or by who owns the end.
+//! Copies of segments in flight, requested by the scheduler or by the end's owner.
 
 use super::segment::StreamSegment;
 use super::{Core, SegmentState};
@@ -16,7 +16,8 @@ impl<S: Scheduler, R> Core<S, R> {
         added
     }
 
-    /// The path works again. Unacknowledged segments that have copies by hand get one on this path, too.
+    /// Handles a path's return: unacknowledged segments with manual copies get one on this path,
+    /// too.
     pub(super) fn copy_again(&mut self, index: usize) {
         let path = PathId(index as u8);
         if !plait_sched::usable(&self.facts).any(|usable| usable.id == path) {
@@ -28,14 +29,15 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// A copy is to leave on the path, unless that would be of no use; `None` if the segment was never sent.
+    /// Requests a copy on the path, unless it would be useless. Returns `None` if the segment was
+    /// never sent.
     pub(super) fn copy(&mut self, path: PathId, segment: u64) -> Option<bool> {
         if segment < self.stream.first() {
             return Some(false);
         }
         let entry = self.stream.get(segment).filter(|entry| entry.ever_sent())?;
         let spread = self.stream.spread(segment);
-        // The same copy twice, or on a path that carries the segment already, would only waste the path.
+        // A second copy on a path that carries the segment would only waste capacity.
         let carried = spread.carried.contains(path) || spread.copies.contains(path);
         let useful = is_wanted(entry.state()) && !carried;
         if useful {
@@ -90,7 +92,8 @@ impl<S: Scheduler, R> Core<S, R> {
     }
 }
 
-/// True if a copy of a segment in this state is of use: it was sent, and has not arrived as far as is known.
+/// True if a copy of a segment in this state is useful: it was sent and is not known to have
+/// arrived.
 fn is_wanted(state: SegmentState) -> bool {
     matches!(state, SegmentState::InFlight | SegmentState::Lost)
 }

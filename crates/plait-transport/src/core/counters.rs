@@ -3,21 +3,21 @@
 /// Amounts of data at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Segments sent again because they were considered lost.
+    /// Retransmissions of segments that were declared lost.
     pub retransmissions: u64,
     /// Copies sent because the scheduler asked.
     pub reinjections: u64,
-    /// Of the retransmissions, probes of a tail that nobody acknowledged (RFC 8985 §7).
+    /// Of the retransmissions, probes of an unacknowledged tail (RFC 8985 §7).
     pub tail_probes: u64,
     /// Retransmission timers that ran out.
     pub timeouts: u64,
-    /// Of these, needless ones: something arrived that had not been sent again (F-RTO, RFC 5682).
+    /// Of these, spurious ones: data arrived that had not been retransmitted (F-RTO, RFC 5682).
     pub spurious_timeouts: u64,
-    /// Reports of segments that arrived twice and may have been sent again (D-SACK, RFC 2883).
+    /// Reports of duplicate segments, which may be retransmissions (D-SACK, RFC 2883).
     pub duplicate_reports: u64,
-    /// Acknowledgements that told of something sent once that arrived after something sent later.
+    /// Acknowledgements of data sent once that arrived after data sent later.
     pub reorderings: u64,
-    /// Reductions of a window that were taken back because they turned out to be needless.
+    /// Window reductions that were undone because they turned out to be unnecessary.
     pub undone_reductions: u64,
     /// Decisions other than waiting.
     pub decisions: u64,

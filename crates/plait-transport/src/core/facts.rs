@@ -35,14 +35,15 @@ impl<R> PathSender<R> {
         self.stale = self.stale.max(Stale::Amounts);
     }
 
-    /// Brings the scheduler's facts up to date, where they have changed: several changes between two looks cost as much as one.
+    /// Updates the scheduler's facts if they have changed. Several changes between two updates cost
+    /// as much as one.
     #[inline]
     pub(super) fn show(&mut self, facts: &mut Path) {
         self.show_changes(facts);
         self.stale = Stale::Nothing;
     }
 
-    /// The same for a copy of the facts.
+    /// Updates a copy of the facts.
     #[inline]
     pub(super) fn show_changes(&self, facts: &mut Path) {
         match self.stale {
@@ -71,7 +72,8 @@ impl<R> PathSender<R> {
         self.refresh_amounts(facts);
     }
 
-    /// As [`PathSender::refresh`], for what is in flight and queued.
+    /// Updates the facts about data in flight and queued data; see [`PathSender::refresh`] for the
+    /// others.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn refresh_amounts(&self, facts: &mut Path) {
         facts.in_recovery = self.admits_nothing_new();
@@ -96,18 +98,18 @@ impl<R> PathSender<R> {
         self.shown_amounts().1
     }
 
-    /// The window and the flight in segments, as schedulers see them.
+    /// Returns the window and the flight in segments, as schedulers see them.
     ///
-    /// The window is the sum of the flight and of the room, so its rounding does not depend on the flight.
-    /// Small packets in flight count as one segment at least. A small packet that fits into the window
-    /// behind all waiting segments adds one segment to the window.
+    /// The window is the sum of the flight and of the room, so its rounding does not depend on the
+    /// flight. Small packets in flight count as at least one segment. A small packet that fits into
+    /// the window behind all waiting segments adds one segment to the window.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn shown_amounts(&self) -> (u32, u32) {
         let window = self.window();
         let cwnd = self.segments(window);
-        let mut open = self.open_segments(window.min(self.open_window()));
+        let mut open = self.open_segments(self.window_for_data());
         let shown = match open {
-            _ if self.flight.segments() == 0 && !self.is_paced_out() => 0,
+            _ if self.flight.segments() == 0 && (open > 0 || !self.is_paced_out()) => 0,
             0 => u32::try_from(self.used() / self.segment).unwrap_or(u32::MAX).max(cwnd).max(1),
             open => cwnd.saturating_sub(open).max(1),
         };

@@ -9,30 +9,32 @@ use crate::ring::{Ring, fetch_beyond};
 use plait_sched::Time;
 use std::collections::VecDeque;
 
-/// A path's transmissions from the oldest that is still in flight on; numbered per path from 0.
+/// Transmissions of a path, from the oldest in flight on, numbered per path from 0.
 ///
-/// The order of sending, not of sequence numbers, is what acknowledgements and losses are judged by: a path delivers in
-/// order, whatever a scheduler put on it.
+/// Acknowledgements and losses are judged by the order of sending, not of sequence numbers: a path
+/// delivers in order under any scheduler.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flight {
     /// From the oldest that is needed on.
     ring: Ring<Transmission>,
-    /// The number of the oldest in flight; what is before it is remembered.
+    /// Number of the oldest transmission in flight; earlier ones are only remembered.
     first: u64,
-    /// What has left the flight stays in the ring until [`Flight::forget_below`].
+    /// True if settled transmissions stay in the ring until [`Flight::forget_below`].
     remembers: bool,
-    /// Of those that are copies, in the order of their numbers: the same segment, in flight elsewhere before.
+    /// For transmissions that are copies, by ascending number: the earlier copy in flight
+    /// elsewhere.
     earlier: VecDeque<(u64, Option<TransmissionId>)>,
     segments: u32,
     bytes: u64,
-    /// Bytes of all from the oldest in flight on, whatever became of them.
+    /// Bytes of all transmissions from the oldest in flight on, in any state.
     span: u64,
     /// Lost ones that are kept.
     lost: u32,
     effort: Effort,
     /// Samples of the delivery rate, if congestion control asks for them.
     sampler: Option<Box<DeliverySampler>>,
-    /// A lost transmission keeps its number until it is acknowledged: a subflow's sequence space has no holes.
+    /// True if a lost transmission keeps its number until it is acknowledged: a subflow's sequence
+    /// space has no holes.
     keeps_lost: bool,
 }
 
@@ -42,7 +44,8 @@ impl Flight {
         Self { keeps_lost, remembers, ..Self::default() }
     }
 
-    /// Samples the delivery rate from now on. Each packet counts `packet` bytes, or its own if that is 0.
+    /// Starts sampling the delivery rate. Each packet counts `packet` bytes, or its own size if
+    /// that is 0.
     pub(super) fn sample_rates(&mut self, packet: u64) {
         self.sampler = Some(Box::new(DeliverySampler::new(packet)));
     }
@@ -78,17 +81,17 @@ impl Flight {
         self.bytes
     }
 
-    /// Bytes from the first transmission that is here to the last, whatever became of them.
+    /// Bytes from the first transmission in the flight to the last, in any state.
     pub(crate) fn span_bytes(&self) -> u64 {
         self.span
     }
 
-    /// Lost transmissions that keep their number and wait to be sent again.
+    /// Number of lost transmissions that keep their number and wait for retransmission.
     pub(crate) fn lost(&self) -> u32 {
         self.lost
     }
 
-    /// How often a transmission was looked at, see [`Effort`].
+    /// Number of accesses to transmissions, see [`Effort`].
     pub(crate) fn looks(&self) -> u64 {
         self.effort.looks()
     }
@@ -121,7 +124,7 @@ impl Flight {
         self.ring.get(number)
     }
 
-    /// What has left the flight and was sent before this one is not needed any more.
+    /// Forgets settled transmissions that were sent before this number.
     #[inline]
     pub(crate) fn forget_below(&mut self, number: u64) {
         self.ring.forget_below(self.first.min(number));
@@ -141,7 +144,8 @@ impl Flight {
         }
     }
 
-    /// Adds the one with this place in the order of sending, and the transmission of which it is a copy.
+    /// Adds a transmission with its place in the order of sending, and the transmission of which it
+    /// is a copy.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn push(
         &mut self,
@@ -163,7 +167,7 @@ impl Flight {
         number
     }
 
-    /// The same segment, in flight elsewhere before (only after a reinjection).
+    /// The earlier copy of the segment that is in flight elsewhere (only after a reinjection).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn earlier(&self, number: u64) -> Option<TransmissionId> {
         if self.earlier.is_empty() { None } else { self.find_earlier(number) }
@@ -175,7 +179,7 @@ impl Flight {
         self.earlier.get(place)?.1
     }
 
-    /// The transmission, a copy, is one of another transmission from now on, or of none.
+    /// Links this reinjection to the earlier copy that is still in flight, or unlinks it.
     pub(crate) fn set_earlier(&mut self, number: u64, earlier: Option<TransmissionId>) {
         let place = self.earlier.binary_search_by_key(&number, |&(copy, _)| copy);
         if let Some(entry) = place.ok().and_then(|place| self.earlier.get_mut(place)) {
@@ -193,8 +197,8 @@ impl Flight {
         number
     }
 
-    /// Takes a transmission out of the flight. Returns it as it was, and whether it was the oldest in flight; `None`
-    /// if it had left before.
+    /// Takes a transmission out of the flight. Returns its record before the change, and whether it
+    /// was the oldest in flight. Returns `None` if it had left before.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn leave(&mut self, number: u64, state: TransmissionState) -> Option<(Transmission, bool)> {
         let entry = self.get_mut(number)?;
@@ -227,7 +231,7 @@ impl Flight {
         Some(before)
     }
 
-    /// A lost transmission is sent again under the same number.
+    /// Puts a lost transmission back in flight under the same number, for its retransmission.
     pub(crate) fn resend(&mut self, now: Time, order: u64, number: u64) -> Option<Transmission> {
         let entry = self.get_mut(number).filter(|entry| entry.state() == TransmissionState::Lost)?;
         entry.set_state(TransmissionState::InFlight);
@@ -240,7 +244,7 @@ impl Flight {
         Some(sent)
     }
 
-    /// The sampler of the delivery rate hears of a retransmission.
+    /// Reports a retransmission to the sampler of the delivery rate.
     #[inline]
     fn note_repeated(&mut self, now: Time, number: u64) {
         if let Some(sampler) = &mut self.sampler {
@@ -270,7 +274,7 @@ impl Flight {
         Some(sent)
     }
 
-    /// Drops what is settled from the head; true if `number` was the oldest.
+    /// Drops settled transmissions from the head; true if `number` was the oldest.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn forget_settled(&mut self, number: u64) -> bool {
         let was_oldest = number == self.first;

@@ -1,16 +1,17 @@
-//! What every protocol's end offers in the same way: writing, and looking at what became of it.
+//! The common interface of all protocols' ends: writing data and observing its progress.
 
 use super::stream::Stream;
 use super::{Core, Counters, PathSender, SegmentState, WriteOptions};
 use crate::observer::Observer;
 use plait_sched::{PathId, Scheduler, Time};
 
-/// What a path did so far.
+/// Totals of a path since its beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathTotals {
     /// Data packets that left.
     pub sent: u64,
-    /// Of these, those that were lost; without those that were taken for lost and arrived late, as far as that is known.
+    /// Data packets that were lost. Packets that were declared lost and arrived late do not count,
+    /// as far as that is known.
     pub lost: u64,
     /// Bytes that were acknowledged, as congestion windows count them.
     pub acknowledged: u64,
@@ -63,7 +64,8 @@ impl<S: Scheduler, R> Core<S, R> {
         self.note_opportunity();
     }
 
-    /// The application writes nothing before the connection is open: its `connect` has not returned.
+    /// Opens or closes the connection for the application: before it is open, `connect` has not
+    /// returned and nothing is written.
     pub(crate) fn set_open(&mut self, open: bool) {
         self.buffer.set_open(open);
         if open {
@@ -103,14 +105,14 @@ impl<S: Scheduler, R> Core<S, R> {
         self.paths.get(path.index()).map_or(0, |path| path.committed.len())
     }
 
-    /// What happened so far.
+    /// Returns the counters of the connection and all its paths.
     pub(crate) fn counters(&self) -> Counters {
         let mut all = self.counters;
         self.paths.iter().for_each(|path| all += path.counters);
         all
     }
 
-    /// How often entries of the books were looked at.
+    /// Number of accesses to the core's records.
     pub(crate) fn looks(&self) -> u64 {
         self.stream.looks() + self.paths.iter().map(|path| path.flight.looks()).sum::<u64>()
     }
@@ -120,7 +122,7 @@ impl<S: Scheduler, R> Core<S, R> {
         self.paths[path.index()].congestion_window()
     }
 
-    /// The scheduler, for looking at its state.
+    /// Access to the scheduler's state.
     pub(crate) fn scheduler(&self) -> &S {
         &self.scheduler
     }

@@ -1,4 +1,4 @@
-//! What is lost, and where it waits to be sent again.
+//! Lost segments, and the queues in which they wait for retransmission.
 
 use super::segment::StreamSegment;
 use super::transmission::TransmissionId;
@@ -7,11 +7,12 @@ use plait_sched::{PathId, Scheduler};
 use std::collections::VecDeque;
 
 impl<S: Scheduler, R> Core<S, R> {
-    /// These transmissions are considered lost, where they are in flight: their segments wait to be sent again on `target`. True if
-    /// the path itself repairs some of them.
+    /// Declares these transmissions lost, if they are in flight; their segments wait for
+    /// retransmission on `target`. Returns true if the path itself retransmits some of them.
     ///
-    /// A segment of which there are copies is sent again on the path that lost it: copies insure against losses, so that path
-    /// delivers as if it were alone, however slow the others are. So is every segment, if the scheduler wants that.
+    /// A segment with copies is retransmitted on the path that lost it. Copies insure against
+    /// losses, so that path delivers as if it were alone, however slow the others are. If the
+    /// scheduler asks for it, this applies to every segment.
     pub(crate) fn lose(
         &mut self,
         index: usize,
@@ -46,8 +47,8 @@ impl<S: Scheduler, R> Core<S, R> {
         repairs
     }
 
-    /// Takes out of the `segments` that a path has lost those that are to be sent again on this path, and puts them there. True
-    /// if there are such.
+    /// Moves those of the lost `segments` that the path retransmits itself into its queue. Returns
+    /// true if there are any.
     fn repair(&mut self, origin: PathId, segments: &mut Vec<u64>) -> bool {
         let mut own = Vec::new();
         segments.retain(|&segment| {
@@ -73,14 +74,15 @@ impl<S: Scheduler, R> Core<S, R> {
         !own.is_empty()
     }
 
-    /// True if other paths have, or had, copies of the segment. An empty queue of copies does not say: they may all
-    /// have left before the segment is lost.
+    /// True if other paths have, or had, copies of the segment. The queue of copies does not show
+    /// this: they may all have left before the segment is lost.
     fn is_copied(&self, segment: u64, path: PathId) -> bool {
         let by_hand = || self.stream.get(segment).is_some_and(StreamSegment::is_copied);
         self.needs.reinject && self.stream.is_copied(segment, path) || by_hand()
     }
 
-    /// A lost segment is lost no more, or will be in flight at once: it takes no place in the path's queue.
+    /// Removes a segment from the count of waiting ones on its path: it is no longer lost, or is
+    /// about to be in flight.
     pub(crate) fn waits_no_more(&mut self, segment: u64) {
         let Some(entry) = self.stream.get_mut(segment) else { return };
         if let Some(path) = entry.waits_on() {
@@ -98,8 +100,9 @@ impl<S: Scheduler, R> Core<S, R> {
         self.touch(index);
     }
 
-    /// If all that is in flight on the path are copies of segments that have arrived, they leave the flight: nobody waits for them, and
-    /// an acknowledged TSN is not outstanding (RFC 9260 §6.2.1). True if so.
+    /// Empties the flight of a path that holds only copies of arrived segments. The sender waits
+    /// for none of them, and an acknowledged TSN is not outstanding (RFC 9260 §6.2.1). Returns true
+    /// if it did.
     pub(crate) fn settle_superseded(&mut self, index: usize) -> bool {
         if !self.has_only_superseded(index) {
             return false;
@@ -127,8 +130,8 @@ impl<S: Scheduler, R> Core<S, R> {
                 })
     }
 
-    /// A transmission is considered lost. Returns its segment, if nobody has it: it is [lost](SegmentState::Lost), or a copy of it is in
-    /// flight still.
+    /// Declares a transmission lost. Returns its segment if it is not acknowledged: it is then
+    /// [lost](SegmentState::Lost), or another copy is still in flight.
     fn lose_one(&mut self, index: usize, number: u64) -> Option<u64> {
         let earlier = self.paths[index].flight.earlier(number);
         let (sent, _) = self.paths[index].flight.leave(number, TransmissionState::Lost)?;
@@ -154,7 +157,8 @@ impl<S: Scheduler, R> Core<S, R> {
             return Some(sent.segment);
         }
         entry.set_state(SegmentState::Lost);
-        // RFC 9260 §6.2.1 C: what is to be sent again takes nothing of the receiver's window meanwhile.
+        // RFC 9260 §6.2.1 C: segments that wait for retransmission do not use the receiver's
+        // window.
         self.window.acknowledged(u64::from(sent.bytes()));
         Some(sent.segment)
     }
@@ -183,8 +187,8 @@ pub(crate) fn insert_ascending(queue: &mut VecDeque<u64>, segment: u64) {
     }
 }
 
-/// Puts all of `more` where they belong in an ascending queue, at a cost in proportion to both, however they mix. Returns how
-/// many there were.
+/// Merges `more` into an ascending queue, at a cost proportional to both, in any mixture. Returns
+/// the number of added entries.
 pub(crate) fn merge_ascending(queue: &mut VecDeque<u64>, more: impl Iterator<Item = u64>) -> u64 {
     let (before, last) = (queue.len(), queue.back().copied());
     queue.extend(more);

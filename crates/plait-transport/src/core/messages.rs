@@ -105,8 +105,8 @@ impl Messages {
         self.order = order;
     }
 
-    /// Changes the order from now on, if there are several streams. Deferred messages return to
-    /// their place in the new order.
+    /// Changes the order of further segments, if there are several streams. Deferred messages
+    /// return to their place in the new order.
     pub(super) fn reorder(&mut self, order: Order) {
         if self.order == Order::Written || self.order == order {
             return;
@@ -154,7 +154,7 @@ impl Messages {
         (self.head, self.left) = self.waiting.front().map_or((0, 0), |head| (head.number, head.left));
     }
 
-    /// Inserts a message whose stream has none waiting at its place.
+    /// Inserts a message into the order, for a stream that has no waiting message at this place.
     fn place(&mut self, writing: Writing) {
         let priority = writing.options.priority;
         let goes_first = |other: &Writing| match other.options.priority == priority {
@@ -221,7 +221,7 @@ impl Messages {
         another && !self.interleaved && self.order != Order::Written
     }
 
-    /// Records that messages may alternate from now on.
+    /// Records that messages may alternate in the stream.
     pub(super) fn interleave(&mut self) {
         self.interleaved = true;
     }

@@ -1,8 +1,29 @@
-//! The connection core that every protocol shares: data queue and path queues, flight per path, scheduler, windows,
-//! round-trip times, retransmission queues and path states.
+//! The connection core that every protocol shares: data queue, paths, scheduler and windows.
+//! Protocols read acknowledgements, detect losses, place retransmissions and send heartbeats (see
+//! [`crate::cmt_sctp`]).
 //!
-//! What differs between protocols stays outside: how an acknowledgement is read and what it says about losses, where a
-//! lost segment is sent again, what heartbeats look like (see [`crate::cmt_sctp`]).
+//! The connection (`Core`) holds the stream, the scheduler, copies and the receiver's window. Each
+//! path (`PathSender`) is one machine: flight, round-trip estimator, congestion controller, timers,
+//! queues, and the protocol's loss recovery, which is thus not generic over the scheduler.
+//!
+//! The transport decides the place of a retransmission: any path with room (Multipath QUIC), or a
+//! policy (CMT-SCTP). With copies of the segment, or if the scheduler declares `repair`, the path
+//! that lost the segment retransmits it.
+//!
+//! | file | content |
+//! |---|---|
+//! | `stream.rs`, `segment.rs` | the data queue; every segment from its assignment to its cumulative acknowledgement |
+//! | `path.rs`, `flight.rs`, `transmission.rs` | a path; its transmissions in the order of sending, numbered per path: MPTCP's subflow sequence space, QUIC's packet numbers, the basis of CMT's split fast retransmit |
+//! | `acknowledgement.rs`, `news.rs`, `loss.rs` | acknowledged data, copies that arrived; news of an acknowledgement for one path; lost data and its queues |
+//! | `room.rs`, `facts.rs` | open window and free memory of a path; the facts shown to schedulers |
+//! | `rate.rs`, `pacer.rs` | delivery-rate samples; pacing (for controllers that ask for them) |
+//! | `schedule.rs`, `replacement.rs` | asking the scheduler, checking and executing its decisions; replacing the scheduler |
+//! | `send_buffer.rs`, `fragments.rs` | the limit of written data: payload, or the memory that Linux counts; storage of written data as in Linux |
+//! | `transmit.rs` | the next packet: retransmissions, copies, then new data, lowest number first |
+//! | `window.rs` | the receiver's window: SCTP's credit, TCP's offset in the stream, or QUIC's hard limit |
+//! | `copies.rs`, `uncarried.rs` | requested copies until they leave; the data that each path does not carry |
+//! | `messages.rs`, `committed.rs` | messages and the order of streams; the write queues of paths |
+//! | `rules.rs`, `verbs.rs`, `interface.rs`, `counters.rs` | the requirements of a protocol; the interface for protocols; the common interface of ends; counters |
 
 mod acknowledgement;
 mod committed;
@@ -62,19 +83,19 @@ use uncarried::Uncarried;
 /// Segments that may wait in one path's queue.
 pub const MAX_QUEUED: usize = 1 << 20;
 
-/// Decisions that a scheduler may take at one moment before it waits, beside one for each segment that it assigns.
+/// Decisions that a scheduler may take before it waits, plus one per assigned segment.
 pub const MAX_DECISIONS_PER_OPPORTUNITY: u32 = 1 << 16;
 
-/// What both ends and all protocols agree on.
+/// Settings that both ends and all protocols share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConnectionConfig {
     /// Payload bytes of a full segment.
     pub segment_bytes: u32,
-    /// Header bytes per segment that count in congestion and receiver windows (SCTP's DATA chunk header: 16).
+    /// Header bytes per segment that count in windows (SCTP's DATA chunk header: 16).
     pub counted_overhead: u32,
     /// The receiver's window before its first acknowledgement, in counted bytes.
     pub receive_window: u64,
-    /// Payload bytes that may be assigned and not yet cumulatively acknowledged; `u64::MAX` for no limit.
+    /// Payload bytes that may be assigned and not cumulatively acknowledged; `u64::MAX`: no limit.
     pub send_buffer: u64,
     /// Congestion control.
     pub congestion: CongestionConfig,
@@ -82,20 +103,21 @@ pub struct ConnectionConfig {
     pub rto: RtoConfig,
     /// Timeouts in a row after which a path has failed (Path.Max.Retrans).
     pub path_max_retransmissions: u32,
-    /// Timeouts in a row, on all paths together, after which the peer is given up (Association.Max.Retrans).
+    /// Timeouts in a row, over all paths, until the peer is given up (Association.Max.Retrans).
     pub association_max_retransmissions: u32,
     /// A path takes no new data from its first timeout until a probe comes back (RFC 7829).
     pub potentially_failed: bool,
-    /// A window may grow while losses of an earlier window are repaired, which RFC 9260 §7.2.1 forbids and ns-2 does.
+    /// A window may grow during recovery, as in ns-2; RFC 9260 §7.2.1 forbids it.
     pub grow_in_recovery: bool,
     /// Packets that one event may release on a path (RFC 9260 §6.1 D: Max.Burst); 0 for no limit.
     pub max_burst: u32,
-    /// Congestion windows count packets, as in Linux, however small: each takes a full segment of them.
+    /// Congestion windows count packets as in Linux, small ones as full segments.
     pub window_in_packets: bool,
-    /// After a pause every packet of the first burst cuts the window for it, as in Linux' MPTCP, which looks when it queues a packet
-    /// and sends them all afterwards (`tcp_slow_start_after_idle_check`); otherwise the pause itself does, once.
+    /// After a pause, each packet of the first burst cuts the window (Linux' MPTCP checks as it
+    /// queues packets: `tcp_slow_start_after_idle_check`). If false, the pause cuts the window
+    /// once.
     pub restarts_by_packet: bool,
-    /// Merges queued small writes into full segments. Protocols that keep message boundaries bundle whole messages instead.
+    /// Merges queued small writes into full segments. Protocols with message boundaries bundle.
     pub joined_writes: bool,
 }
 
@@ -106,7 +128,7 @@ impl ConnectionConfig {
     }
 }
 
-/// Where segments are sent again when their path cannot be chosen yet.
+/// The path of a retransmission if it cannot be chosen yet.
 pub(crate) const ANY_PATH: Option<PathId> = None;
 
 #[derive(Clone, Debug)]
@@ -116,25 +138,25 @@ pub(crate) struct Core<S, R> {
     paths: Vec<PathSender<R>>,
     facts: Vec<plait_sched::Path>,
     scheduler: S,
-    /// What the protocol offers to schedulers.
+    /// Capabilities that the protocol offers to schedulers.
     offered: Capabilities,
     needs: Capabilities,
-    /// What each path lacks of what is in flight, where the scheduler wants to know.
+    /// Data in flight that each path does not carry, if the scheduler asks for it.
     uncarried: Uncarried,
     interest: Interest,
     waits_without_room: bool,
     /// Ask the scheduler before the next transmission.
     opportunity: bool,
-    /// Something was sent, of which the scheduler may want copies, or that left more room than it was told.
+    /// A packet left that the scheduler may want copied, or that left more room than it saw.
     ask_again: bool,
     /// The application has written since the scheduler was asked.
     wrote: bool,
-    /// A packet has left while the application waited for room, so that the buffer of its path may have grown (`tcp_check_space` in
-    /// net/ipv4/tcp_input.c, `subflow_write_space` in net/mptcp/subflow.c).
+    /// A packet left while the application waited for room, so its path's buffer may have grown
+    /// (`tcp_check_space` in net/ipv4/tcp_input.c, `subflow_write_space` in net/mptcp/subflow.c).
     left_while_blocked: bool,
     /// The scheduler has not waited since.
     asking: Option<schedule::Asking>,
-    /// A path's queue held a segment after the last decision (`sched_backlog` in net/mptcp/protocol.h).
+    /// A queue held a segment after the last decision (`sched_backlog` in net/mptcp/protocol.h).
     backlog: bool,
     /// Assigned, and not in a queue: it leaves next.
     at_once: Option<schedule::AtOnce>,
@@ -143,7 +165,7 @@ pub(crate) struct Core<S, R> {
     /// The protocol may have copies or probes of its own that leave before new data.
     pub(crate) may_copy: bool,
     wake: Option<Time>,
-    /// What the receiver admits.
+    /// The receiver's window.
     window: SendWindow,
     /// The first segment beyond all that were ever sent.
     sent_end: u64,
@@ -152,29 +174,29 @@ pub(crate) struct Core<S, R> {
     buffer: SendBuffer,
     /// The scheduler says how large the send buffer is.
     autotuned: bool,
-    /// A short segment fills the rest of the receiver's window, as with Linux' own scheduler (`mptcp_check_allowed_size` in
-    /// net/mptcp/protocol.c). A scheduler in a module decides on full segments.
+    /// A short segment fills the rest of the receiver's window, as with Linux' own scheduler, not
+    /// with modules (`mptcp_check_allowed_size` in net/mptcp/protocol.c).
     fills_window: bool,
-    /// The send buffer keeps nothing that a path has been given.
+    /// The send buffer releases data that a path has accepted.
     hands_down: bool,
     queued_segments: u64,
     /// Bytes that the next new packet counts in windows.
     next_packet: u64,
     /// A penalty falls due with the path's next acknowledgement.
     penalties_wait: bool,
-    /// Paths take what their congestion windows have room for, whatever windows of their own say.
+    /// Paths accept up to their congestion windows, regardless of their own receive windows.
     commits: bool,
-    /// Segments found lost at this moment, on their way to a queue.
+    /// Newly lost segments that are not in a queue yet.
     lost: Vec<u64>,
-    /// Lost segments that any path may send again, ascending.
+    /// Lost segments that any path may retransmit, ascending.
     shared_retransmissions: VecDeque<u64>,
-    /// Something may wait in their queues.
+    /// Retransmissions may wait in queues.
     retransmits: bool,
-    /// Likewise copies, where the scheduler asks for none.
+    /// Queues may hold copies although the scheduler requests none.
     copies: bool,
     next_transmission: u64,
     counters: Counters,
-    /// What coupled congestion control sees of the paths; empty for an algorithm that is not coupled.
+    /// Paths as coupled congestion control sees them; empty for an uncoupled algorithm.
     shares: Vec<Share>,
 }
 
@@ -273,18 +295,18 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// From now on the connection's send buffer keeps nothing that a path has been given.
+    /// The connection's send buffer releases data that a path has accepted.
     pub(crate) fn hand_down(&mut self) {
         self.hands_down = true;
         self.release_buffer();
     }
 
-    /// Something changed that the scheduler should hear of.
+    /// Notes a change that the scheduler must see.
     pub(crate) fn note_opportunity(&mut self) {
         self.opportunity = true;
     }
 
-    /// The scheduler is to be asked before the next transmission.
+    /// True if the scheduler must be asked before the next transmission.
     pub(crate) fn has_opportunity(&self) -> bool {
         self.opportunity
     }
@@ -295,19 +317,19 @@ impl<S: Scheduler, R> Core<S, R> {
         self.paths[index].touch();
     }
 
-    /// What is in flight or waits on a path has changed.
+    /// Marks the path's data in flight or queued data as changed.
     #[inline]
     pub(crate) fn touch_amounts(&mut self, index: usize) {
         self.paths[index].touch_amounts();
     }
 
-    /// Brings the facts up to date, where something has changed: several changes between two looks cost as much as one.
+    /// Updates changed facts. Several changes between two updates cost as much as one.
     #[inline(never)]
     pub(crate) fn update_facts(&mut self) {
         self.look_at_paths();
     }
 
-    /// As [`Core::update_facts`], for the one who looks most often.
+    /// Inlined [`Core::update_facts`] for the most frequent caller.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn look_at_paths(&mut self) {
         for (path, facts) in self.paths.iter_mut().zip(&mut self.facts) {
@@ -318,14 +340,14 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// What the scheduler would see of the paths now.
+    /// Returns the current facts of the paths, as an update would show them to the scheduler.
     pub(crate) fn fresh_facts(&self) -> Vec<plait_sched::Path> {
         let mut facts = self.facts.clone();
         self.paths.iter().zip(&mut facts).for_each(|(path, facts)| path.show_changes(facts));
         facts
     }
 
-    /// What the scheduler sees of the paths, as of the last [update](Self::update_facts); states are always true.
+    /// Facts of the paths as of the last [update](Self::update_facts); states are always current.
     #[inline]
     pub(crate) fn facts(&self) -> &[plait_sched::Path] {
         &self.facts
@@ -337,7 +359,7 @@ impl<S: Scheduler, R> Core<S, R> {
         self.facts.iter_mut().for_each(|path| path.state = PathState::Failed);
     }
 
-    /// Another path, which is closed.
+    /// Adds a path, which is closed.
     pub(crate) fn add_path(&mut self, rules: &CoreRules, path: &PathConfig, recovery: R) {
         let index = self.paths.len();
         assert!(index < plait_sched::MAX_PATHS, "{index} paths");
@@ -348,7 +370,7 @@ impl<S: Scheduler, R> Core<S, R> {
         self.touch(index);
     }
 
-    /// Nothing is known of a path any more, which carries nothing; what it sent keeps its numbers, and counts.
+    /// Resets a path that carries nothing. Its earlier transmissions keep their numbers and count.
     pub(crate) fn renew_path(&mut self, index: usize, rules: &CoreRules, path: &PathConfig)
     where
         R: Clone,
@@ -363,7 +385,7 @@ impl<S: Scheduler, R> Core<S, R> {
         u64::from(bytes) + u64::from(self.config.counted_overhead)
     }
 
-    /// Tells the scheduler; the facts must be up to date.
+    /// Sends an event to the scheduler; the facts must be up to date.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn notify(&mut self, event: &Event) {
         if self.interest.covers(event) {
@@ -378,7 +400,7 @@ impl<S: Scheduler, R> Core<S, R> {
         self.scheduler.on_event(event, &connection, &self.facts);
     }
 
-    /// Sets a path's state. A path that stops being usable gives everything it has not sent back.
+    /// Sets a path's state. A path that stops being usable returns all its unsent segments.
     #[inline]
     pub(crate) fn set_state(
         &mut self,
@@ -428,7 +450,7 @@ impl<S: Scheduler, R> Core<S, R> {
         self.touch_amounts(index);
     }
 
-    /// The earliest of the core's own timers: retransmission timers and the scheduler's wait. [`Time::MAX`] is never.
+    /// The earliest retransmission timer or scheduler's wait. [`Time::MAX`] is never.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn next_timer(&self) -> Time {
         let timers = self.paths.iter().map(|path| moment(path.retransmission_timer));
@@ -444,7 +466,7 @@ impl<S: Scheduler, R> Core<S, R> {
         held_back.filter_map(|path| path.pacer.as_ref()).fold(Time::MAX, |next, pacer| next.min(pacer.next()))
     }
 
-    /// Packets are about to leave: looks whether pacing lets them.
+    /// Checks before packets leave whether pacing lets them.
     #[inline]
     pub(crate) fn look_at_pacers(&mut self, now: Time) {
         if self.paces {
@@ -471,7 +493,7 @@ pub(crate) fn moment(timer: Option<Time>) -> Time {
     timer.unwrap_or(Time::MAX)
 }
 
-/// Likewise the other way round.
+/// Converts a moment to a timer: [`Time::MAX`] becomes `None`.
 #[inline]
 pub(crate) fn timer(moment: Time) -> Option<Time> {
     (moment < Time::MAX).then_some(moment)

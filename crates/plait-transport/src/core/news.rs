@@ -1,4 +1,4 @@
-//! What an acknowledgement brings to one path, and what congestion control hears of it.
+//! The news of an acknowledgement for one path, and its report to congestion control.
 
 use super::PathSender;
 use super::TransmissionState;
@@ -7,7 +7,7 @@ use super::transmission::Transmission;
 use crate::congestion::{Acknowledged, CongestionController, RateSample, Repairing, Share};
 use plait_sched::{Duration, Time};
 
-/// What one acknowledgement newly acknowledged on one path.
+/// Data of one path that one acknowledgement newly acknowledges.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PathNews {
     /// Counted bytes.
@@ -19,7 +19,8 @@ pub(crate) struct PathNews {
     pub(crate) highest_end: u64,
     /// The lowest segment that became acknowledged.
     pub(crate) lowest: u64,
-    /// The oldest transmission in flight became acknowledged (CMT's pseudo cumulative acknowledgement).
+    /// The oldest transmission in flight became acknowledged (CMT's pseudo cumulative
+    /// acknowledgement).
     pub(crate) oldest_acknowledged: bool,
     pub(crate) in_flight_before: u64,
     /// See [`Acknowledged::used_before`].
@@ -41,8 +42,8 @@ impl<R> PathSender<R> {
             PathNews { in_flight_before, used_before, limited, lowest: u64::MAX, ..PathNews::default() };
     }
 
-    /// The news of the acknowledgement that is being read. They begin with its first transmission: until then only their emptiness
-    /// matters.
+    /// News of the current acknowledgement. They begin with its first transmission; until then only
+    /// their emptiness matters.
     #[inline]
     pub(super) fn news_begun(&mut self) -> &mut PathNews {
         if self.news.segments == 0 {
@@ -53,7 +54,8 @@ impl<R> PathSender<R> {
 }
 
 impl<R> PathSender<R> {
-    /// The receiver has the transmission with this number: it leaves the flight. Returns it as it was, if it was in flight.
+    /// Removes an acknowledged transmission from the flight. Returns its record, if it was in
+    /// flight.
     pub(crate) fn acknowledge(&mut self, number: u64) -> Option<Transmission> {
         self.news_begun();
         let (sent, was_oldest) = self.flight.leave(number, TransmissionState::Acknowledged)?;
@@ -89,7 +91,8 @@ impl<R> PathSender<R> {
         }
     }
 
-    /// Congestion control hears of the acknowledgement; `may_grow` says whether the window may grow for it.
+    /// Reports the acknowledgement to congestion control; `may_grow` says whether the window may
+    /// grow.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn tell_controller(
         &mut self,
@@ -107,7 +110,7 @@ impl<R> PathSender<R> {
         self.touch();
     }
 
-    /// As [`PathSender::tell_controller`], with a sample of the delivery rate.
+    /// Does [`PathSender::tell_controller`] with a sample of the delivery rate.
     #[inline(never)]
     fn tell_rate(&mut self, acknowledged: &Acknowledged, shares: &[Share]) {
         let losses = self.lost - core::mem::replace(&mut self.lost_told, self.lost);

@@ -1,7 +1,8 @@
 //! Pacing: the gap between packets of a path whose congestion control states a rate.
 //!
-//! Sources: `tcp_update_skb_after_send`, `tcp_pacing_check` and `tcp_tso_autosize` in `net/ipv4/tcp_output.c`. The packets of a
-//! burst leave at once. The next burst leaves when these would have left one after the other at the pacing rate.
+//! Sources: `tcp_update_skb_after_send`, `tcp_pacing_check` and `tcp_tso_autosize` in
+//! `net/ipv4/tcp_output.c`. The packets of a burst leave at once. The next burst leaves when the
+//! packets of this one would have left one by one at the pacing rate.
 
 use crate::congestion::burst_packets;
 use plait_sched::{Duration, Time};
@@ -47,7 +48,8 @@ impl Pacer {
         core::mem::replace(&mut self.open, open) != open
     }
 
-    /// A packet leaves, of a path with this rate in bytes per second, whose full packets have `packet` bytes.
+    /// Notes that a packet leaves. `rate` is the path's rate in bytes per second, `packet` the size
+    /// of its full packets in bytes.
     pub(super) fn note_sent(&mut self, now: Time, bytes: u32, rate: u64, packet: u64) {
         self.sent += 1;
         if self.sent <= UNPACED || rate == 0 {

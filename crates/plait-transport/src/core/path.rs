@@ -1,4 +1,4 @@
-//! The sender's state of one path: what is queued, what is in flight, its window and its timers.
+//! The sender's state of one path: queued data, data in flight, window and timers.
 
 use super::committed::Taken;
 use super::facts::Stale;
@@ -12,14 +12,14 @@ use crate::rtt::RttEstimator;
 use plait_sched::{PathId, PathState, Time};
 use std::collections::VecDeque;
 
-/// What the sender is told about a path.
+/// The sender's configuration of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathConfig {
     /// To be used only while no other path works.
     pub backup: bool,
-    /// What using it costs, in units of the user's choice.
+    /// Cost of using the path, in units of the user's choice.
     pub cost: u32,
-    /// Its share of what is sent, against the weights of the others.
+    /// The path's share of the traffic, relative to the weights of the others.
     pub weight: u32,
 }
 
@@ -36,13 +36,15 @@ pub(crate) struct PathSender<R> {
     pub(super) stale: Stale,
     /// Present if congestion control states a pacing rate.
     pub(super) pacer: Option<Pacer>,
-    /// Losses that congestion control was told of, where it samples rates.
+    /// Segments wait in a write queue of the path, as in Linux' MPTCP ([`CoreRules::commits`]).
+    pub(super) has_write_queue: bool,
+    /// Losses that were reported to congestion control, if it samples rates.
     pub(super) lost_told: u64,
     /// Events on this path.
     pub(crate) counters: Counters,
     /// News of the acknowledgement that is being read.
     pub(crate) news: PathNews,
-    /// Loss recovery: what the protocol knows of the path beyond what all protocols share.
+    /// Loss recovery: the protocol's own state of the path.
     pub(crate) recovery: R,
     /// Congestion control: sets the congestion window.
     pub(crate) control: Controller,
@@ -59,18 +61,19 @@ pub(crate) struct PathSender<R> {
     pub(crate) reduced_window: Option<u64>,
     /// Bytes that a probe of the tail may take beyond the window.
     pub(crate) probe_room: u64,
-    /// The receiver's window as the path itself was told it, from the first byte on that is not acknowledged on the path;
-    /// `u64::MAX` where there is none but the connection's.
+    /// The receiver's window that the path itself received, from the first byte not acknowledged on
+    /// the path; `u64::MAX` if there is only the connection's window.
     pub(crate) own_window: u64,
-    /// Bytes of memory from which on the path takes no new data, where it is reckoned; `u64::MAX` where it is not.
+    /// Bytes of memory above which the path takes no new data, if memory is counted; `u64::MAX` if
+    /// not.
     pub(super) send_memory: u64,
-    /// Where new data went on last: the moment, and the segment behind it.
+    /// The last new data of the path: its time, and the segment behind it.
     pub(super) last_new: (Time, u64),
     /// The scheduler wants the window halved, at the next acknowledgement.
     pub(super) penalty: bool,
     /// Losses are being repaired in a way that admits no new data.
     pub(crate) recovering: bool,
-    /// The burst that begins after a pause: its moment, and how often each of its packets halves the window.
+    /// The burst after a pause: its moment, and how often each of its packets halves the window.
     pub(super) restart: Option<(Time, u32)>,
     /// When the last packet left.
     pub(crate) last_sent: Time,
@@ -80,19 +83,21 @@ pub(crate) struct PathSender<R> {
     pub(crate) flight: Flight,
     /// Assigned, not sent yet, ascending within one assignment.
     pub(crate) queue: VecDeque<u64>,
-    /// What the path took, and its own window holds back, in the order in which it leaves.
+    /// The path's write queue: accepted segments that its own window holds back, in sending order.
     pub(super) committed: VecDeque<Taken>,
     /// Payload bytes of [`PathSender::committed`].
     pub(super) committed_bytes: u64,
-    /// Lost segments to be sent again on this path, ascending. Those acknowledged meanwhile are skipped when met.
+    /// Lost segments to be retransmitted on this path, ascending. Those acknowledged meanwhile are
+    /// skipped at the head.
     pub(super) retransmissions: VecDeque<u64>,
     /// How many of them were not acknowledged meanwhile.
     pub(super) waiting: u32,
-    /// Copies to be sent on this path.
+    /// Copies to send on this path.
     pub(super) reinjections: VecDeque<u64>,
-    /// Copies in flight of segments that arrived by others: segment and transmission, ascending by segment.
+    /// Copies in flight whose segments arrived on other paths: segment and transmission, by
+    /// segment.
     pub(super) superseded: VecDeque<(u64, u64)>,
-    /// Acknowledgements on the path have told of transmissions before this one, and not of others.
+    /// Acknowledgements on the path have reported transmissions below this number, and none above.
     pub(super) told_below: u64,
     /// Possible causes of the acknowledgement at hand: number and segment of the first, and the
     /// lowest segment of all.
@@ -100,21 +105,23 @@ pub(crate) struct PathSender<R> {
     /// The round trips of transmissions before this one are over.
     pub(super) due_below: u64,
     pub(crate) retransmission_timer: Option<Time>,
-    /// One-way delays as the transport's timestamps tell them.
+    /// One-way delays from the transport's timestamps.
     pub(crate) delays: Option<OneWayDelays>,
     /// Timeouts in a row, without anything newly acknowledged.
     pub(super) errors: u32,
-    /// Timeouts in a row, without any packet that came back on the path, whatever it said.
+    /// Consecutive timeouts without any packet that came back on the path.
     pub(super) silence: u32,
-    /// The transmission whose round trip is being measured: one per round trip (RFC 9260 §6.3.1 C4).
+    /// The transmission whose round trip is being measured: one per round trip (RFC 9260 §6.3.1
+    /// C4).
     pub(super) timed: Option<u64>,
     /// A window is halved at most once for losses among transmissions before this one.
     pub(crate) recovery_end: u64,
-    /// Retransmissions that may leave whatever the window says (RFC 9260 §7.2.4, rule 3).
+    /// Retransmissions that may leave regardless of the window (RFC 9260 §7.2.4, rule 3).
     pub(super) exempt_retransmissions: u32,
     /// Until when the window is not halved for idleness.
     pub(super) idle_from: Time,
-    /// Bytes in flight that the burst limit allows until the next opportunity; `u64::MAX` without one.
+    /// Bytes in flight that the burst limit allows until the next opportunity; `u64::MAX` without
+    /// one.
     pub(super) burst_limit: u64,
     pub(super) backup: bool,
     /// It carries no data any more.
@@ -150,8 +157,9 @@ impl DeliveryRate {
     }
 }
 
-/// Smoothed one-way delays in nanoseconds. Both contain the offset between the two ends' clocks, with opposite signs:
-/// between the paths of a connection, differences mean something; the sum is the round trip.
+/// Smoothed one-way delays in nanoseconds. Both contain the offset between the two ends' clocks,
+/// with opposite signs. So only differences between paths of a connection are meaningful; the sum
+/// is the round trip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OneWayDelays {
     /// Towards the receiver.
@@ -172,6 +180,7 @@ impl<R> PathSender<R> {
         let mut path = Self {
             id,
             stale: Stale::Everything,
+            has_write_queue: rules.commits,
             pacer: None,
             lost_told: 0,
             counters: Counters::default(),
@@ -234,7 +243,8 @@ impl<R> PathSender<R> {
         path
     }
 
-    /// Another network is in its place, of which nothing is known: `fresh` is a path at its beginning.
+    /// Replaces the path by `fresh`, a new path over another network. Counters and numbers
+    /// continue.
     pub(super) fn renew(&mut self, fresh: Self) {
         let Self { counters, flight, sent, lost, late, last_sent, recovery_end, delivery, .. } =
             core::mem::replace(self, fresh);
@@ -244,8 +254,8 @@ impl<R> PathSender<R> {
         self.delivery.total = delivery.total;
     }
 
-    /// The arrival of this copy may have caused the acknowledgement at hand. A path keeps the order,
-    /// so causes of earlier acknowledgements are none.
+    /// Notes that the arrival of this copy may have caused the current acknowledgement. A path
+    /// delivers in order, so transmissions that caused earlier acknowledgements do not qualify.
     pub(crate) fn may_have_arrived(&mut self, segment: u64, transmission: u64) {
         if transmission < self.told_below {
             return;
@@ -256,13 +266,14 @@ impl<R> PathSender<R> {
             Some(if transmission < first { (transmission, segment, lowest) } else { (first, of, lowest) });
     }
 
-    /// A copy in flight whose segment arrived by another one.
+    /// Notes a copy in flight whose segment arrived through another transmission.
     pub(crate) fn supersede(&mut self, segment: u64, transmission: u64) {
         let place = self.superseded.partition_point(|&(other, _)| other < segment);
         self.superseded.insert(place, (segment, transmission));
     }
 
-    /// Such a copy is reported: its transmission. Those before it that left the flight otherwise are forgotten.
+    /// Takes the transmission of a reported copy. Forgets earlier entries that left the flight
+    /// otherwise.
     pub(crate) fn take_superseded(&mut self, segment: u64) -> Option<u64> {
         while let Some(&(front, transmission)) = self.superseded.front()
             && front < segment
@@ -293,7 +304,7 @@ impl<R> PathSender<R> {
         }
     }
 
-    /// It carries no data from now on.
+    /// Retires the path: it carries no more data.
     pub(crate) fn spend(&mut self) {
         self.spent = true;
     }

@@ -1,8 +1,9 @@
-//! Delivery-rate samples of a path (draft-cheng-iccrg-delivery-rate-estimation, `net/ipv4/tcp_rate.c`).
+//! Delivery-rate samples of a path (draft-cheng-iccrg-delivery-rate-estimation,
+//! `net/ipv4/tcp_rate.c`).
 //!
-//! Each packet remembers how much the path had delivered when it left. Its acknowledgement then tells how
-//! much was delivered in between, and how long that took. Only congestion control that asks for rates pays for
-//! this memory.
+//! Each packet remembers the path's delivered bytes at its departure. Its acknowledgement then
+//! gives the bytes delivered since, and the time that this took. This memory is used only if
+//! congestion control asks for rates.
 
 use crate::congestion::RateSample;
 use plait_sched::{Duration, Time};
@@ -12,7 +13,8 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug)]
 struct Departure {
     at: Time,
-    /// When the packet left whose acknowledgement was the newest then: the send phase begins there.
+    /// Departure time of the packet whose acknowledgement was the newest then: the send phase
+    /// begins there.
     first_sent: Time,
     /// When the path had delivered the last bytes: the acknowledgement phase begins there.
     delivered_at: Time,
@@ -32,7 +34,8 @@ pub(super) struct DeliverySampler {
     first_sent: Time,
     delivered_at: Time,
     delivered: u64,
-    /// Samples are limited by the application until this many bytes are delivered; 0 if they are not.
+    /// Samples are limited by the application until this many bytes are delivered; 0 if they are
+    /// not.
     app_limited: u64,
     /// The newest packet among those that the acknowledgement at hand reports.
     newest: Option<(Departure, Duration)>,
@@ -123,8 +126,9 @@ impl DeliverySampler {
         self.app_limited > 0
     }
 
-    /// The application, the scheduler or the receiver's window, and not the path, limits the sender:
-    /// samples of packets that leave before `in_flight` more bytes are delivered do not show what the path can carry.
+    /// Notes that the application, the scheduler or the receiver's window limits the sender, not
+    /// the path. Samples of packets that leave before `in_flight` more bytes are delivered do not
+    /// show the path's capacity.
     pub(super) fn mark_limited(&mut self, in_flight: u64) {
         self.app_limited = (self.delivered + in_flight).max(1);
     }

@@ -1,4 +1,4 @@
-//! Another scheduler in the place of the one that decides.
+//! Replacing the scheduler of a connection.
 
 use super::Core;
 use super::messages::Order;
@@ -24,7 +24,7 @@ impl<S: Scheduler, R> Core<S, R> {
         Ok(core::mem::replace(&mut self.scheduler, scheduler))
     }
 
-    /// What the scheduler decided about a path and has not happened yet does not happen.
+    /// Cancels the scheduler's decisions about a path that have not taken effect yet.
     fn withdraw(&mut self, index: usize) {
         self.recall(index);
         self.drop_copies(index);

@@ -10,7 +10,8 @@ use plait_sched::Time;
 pub(super) enum Fit {
     /// While one byte is left (RFC 9260 §6.1 B).
     Overshoots,
-    /// As long as fewer packets are in flight than the window has, however small (Linux).
+    /// A packet fits as long as fewer packets are in flight than the window has, of any size
+    /// (Linux).
     InPackets,
     /// If all of its bytes fit (RFC 5681 §3.1, RFC 9002 §7).
     InBytes,
@@ -37,15 +38,16 @@ impl<R> PathSender<R> {
         self.has_window(self.segment)
     }
 
-    /// True if the congestion window has room for a packet of `bytes` behind those that the path's own window holds back.
+    /// True if the congestion window has room for a packet of `bytes` behind the path's write
+    /// queue.
     pub(crate) fn has_room(&self, bytes: u64) -> bool {
-        self.used() + self.waiting_segments() * self.segment + self.wants(bytes) <= self.open_window()
+        self.used() + self.waiting_segments() * self.segment + self.wants(bytes) <= self.window_for_data()
     }
 
     /// True if the scheduler would be shown room on the path (`plait_sched::Path::room`).
     #[inline]
     pub(super) fn shows_room(&self) -> bool {
-        let (taken, window) = (self.used() + self.wants(self.next_packet), self.open_window());
+        let (taken, window) = (self.used() + self.wants(self.next_packet), self.window_for_data());
         taken <= window && taken + u64::from(self.unsent()) * self.segment <= window
     }
 
@@ -63,8 +65,9 @@ impl<R> PathSender<R> {
         }
     }
 
-    /// All packets have left that could. If the window has room for another one, then the application, the scheduler or the
-    /// receiver limits the flight, and samples of the delivery rate do not show what the path can carry.
+    /// Called when no more packets can leave. If the window has room for another one, then the
+    /// application, the scheduler or the receiver limits the flight. Delivery-rate samples then do
+    /// not show the path's capacity.
     pub(super) fn note_limited_flight(&mut self) {
         if !self.is_paced_out() && self.has_full_window() {
             let used = self.used();
@@ -72,7 +75,7 @@ impl<R> PathSender<R> {
         }
     }
 
-    /// True if it has something that is to be sent, again or for the first time.
+    /// True if the path has a retransmission or new data to send.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn has_something_waiting(&self) -> bool {
         self.unsent() > 0
@@ -84,7 +87,7 @@ impl<R> PathSender<R> {
         self.flight.lost() + self.waiting + self.queued()
     }
 
-    /// Segments that wait to leave, for whatever reason.
+    /// Segments that wait to leave, for any reason.
     #[inline]
     pub(super) fn queued(&self) -> u32 {
         (self.queue.len() + self.committed.len() + self.reinjections.len()) as u32
@@ -95,14 +98,14 @@ impl<R> PathSender<R> {
         self.committed.len() as u64
     }
 
-    /// The number that what the path takes next leaves under.
+    /// The number of the next transmission that the path accepts.
     pub(crate) fn next_number(&self) -> u64 {
         self.flight.next() + self.waiting_segments()
     }
 
-    /// True if what the path has sent and was not told to have arrived, without a gap, takes all the memory that it may
-    /// (`sk_stream_memory_free` in include/net/sock.h). What is reported selectively stays in memory, as do packets that were
-    /// lost: retransmissions take none.
+    /// True if the path's data that is not cumulatively acknowledged fills its send memory
+    /// (`sk_stream_memory_free` in include/net/sock.h). Selectively acknowledged packets and lost
+    /// packets stay in memory. Retransmissions take none.
     fn is_memory_full(&self) -> bool {
         self.memory() >= self.send_memory
     }
@@ -112,8 +115,9 @@ impl<R> PathSender<R> {
         self.flight.span_bytes() + self.committed_bytes + packets * PACKET_MEMORY
     }
 
-    /// To a scheduler a full send buffer is like a loss that is being repaired: nothing goes in. What it has assigned and the window
-    /// lets out counts as sent: each decision is carried out before the next one is asked for.
+    /// True if schedulers shall see the path as in recovery, which admits no new data; a full send
+    /// buffer counts as that. Assigned data that the window lets out counts as sent, since each
+    /// decision is executed before the next one.
     pub(crate) fn admits_nothing_new(&self) -> bool {
         let open = || u64::from(self.open_segments(self.window())).saturating_sub(self.waiting_segments());
         let leaving = || (self.queue.len() as u64).min(open());
@@ -122,8 +126,9 @@ impl<R> PathSender<R> {
                 && self.memory() + leaving() * (self.segment + PACKET_MEMORY) >= self.send_memory
     }
 
-    /// True if the path has memory for a new segment. It is looked at when a run of segments begins to leave, not for each of
-    /// them: the scheduler's answer says how many there are (`mptcp_sendmsg_frag` in net/mptcp/protocol.c does not look).
+    /// True if the path has memory for a new segment. Memory is checked when a run of segments
+    /// begins to leave, not per segment: the scheduler's answer gives their number
+    /// (`mptcp_sendmsg_frag` in net/mptcp/protocol.c does not check).
     pub(crate) fn takes(&self, now: Time, segment: u64) -> bool {
         !self.is_memory_full() || self.last_new == (now, segment)
     }
@@ -133,8 +138,8 @@ impl<R> PathSender<R> {
         self.last_new = (now, segment + 1);
     }
 
-    /// What is taken of the congestion window, whatever the scheduler: the bytes in flight (RFC 5681, RFC 9260), or where
-    /// windows count packets, as in Linux, a full segment for each.
+    /// Bytes of the congestion window in use, for any scheduler: the bytes in flight (RFC 5681, RFC
+    /// 9260). If windows count packets, as in Linux, each packet uses a full segment.
     pub(crate) fn used(&self) -> u64 {
         match self.fit {
             Fit::InPackets => u64::from(self.flight.segments()) * self.segment,
@@ -172,6 +177,13 @@ impl<R> PathSender<R> {
         if self.is_paced_out() { self.used().min(self.window()) } else { self.window() }
     }
 
+    /// The window for segments that the path takes now. A path with a write queue takes them while
+    /// pacing holds packets back.
+    #[inline]
+    pub(super) fn window_for_data(&self) -> u64 {
+        if self.has_write_queue { self.window() } else { self.open_window() }
+    }
+
     /// Looks whether pacing lets packets out.
     #[inline]
     pub(super) fn look_at_pacer(&mut self, now: Time) -> bool {
@@ -190,7 +202,7 @@ impl<R> PathSender<R> {
         }
     }
 
-    /// The congestion window and the slow-start threshold in bytes, without what bounds single bursts.
+    /// Congestion window and slow-start threshold in bytes, without limits on single bursts.
     pub(super) fn congestion_window(&self) -> (u64, u64) {
         (self.reduced_window.unwrap_or(self.control.window()), self.control.slow_start_threshold())
     }

@@ -1,40 +1,56 @@
-//! What a protocol wants of the core.
+//! The requirements of a protocol on the core.
+//!
+//! The core never asks which protocol it serves.
+//!
+//! # Decisions behind the core
+//! 1. Transmissions are judged by the order of sending, per path. A path delivers in order under
+//!    any scheduler, so "a later one arrived" is a question of the path's own order. Loss detection
+//!    is cheap, because the holes are at the head.
+//! 2. There is one accounting of small segments. Congestion windows count bytes, or packets where
+//!    Linux does, for every scheduler. Facts are in full segments, so `cwnd` minus `in_flight` may
+//!    leave. Lost segments that wait for retransmission count too (`lost`).
+//! 3. The connection gives up the peer when every path is silent. A path that has heard the peer
+//!    since its last timeout speaks for the peer, so a dead path alone ends nothing.
+//! 4. Copies are an insurance: a path with copies retransmits its own losses, so each path delivers
+//!    as if it were alone.
 
 use super::WindowRule;
 
-/// Said once, as an end is made: the core asks these and never who the protocol is.
+/// Settings that a protocol states once, when an end is created.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CoreRules {
     /// How the receiver's window is counted.
     pub(crate) window: WindowRule,
-    /// The congestion window may be overshot by less than a packet, as in SCTP (RFC 9260 §6.1, rule B); otherwise a packet leaves
-    /// only if it fits wholly.
+    /// The congestion window may be overshot by less than a packet, as in SCTP (RFC 9260 §6.1, rule
+    /// B). If false, a packet leaves only if it fits completely.
     pub(crate) overshoots: bool,
     /// A lost transmission keeps its number until it is acknowledged, as on a subflow of TCP.
     pub(crate) lost_keep_numbers: bool,
-    /// Paths remember what has left their flight until the protocol says that it needs it no more.
+    /// Paths remember settled transmissions until the protocol releases them.
     pub(crate) settled_are_remembered: bool,
-    /// Paths take what their congestion windows have room for, whatever windows of their own say, as in Linux' MPTCP.
+    /// Paths accept as much as their congestion windows admit, regardless of their own receive
+    /// windows, as in Linux' MPTCP.
     pub(crate) commits: bool,
-    /// A scheduler's penalty falls due with the path's next acknowledgement, as in Linux; otherwise at once.
+    /// A scheduler's penalty takes effect with the path's next acknowledgement, as in Linux;
+    /// otherwise at once.
     pub(crate) penalties_wait: bool,
-    /// There are streams: what is written on one need not wait for what was written before on another.
+    /// There are streams: data of one stream need not wait for earlier data of another.
     pub(crate) streams: bool,
-    /// Where messages keep their boundaries: bytes that each one but the first takes in a packet beside its payload; 0 where a packet
-    /// holds a piece of the stream of bytes.
+    /// For protocols with message boundaries: header bytes of each message but the first in a
+    /// packet; 0 if a packet holds a piece of the byte stream.
     pub(crate) message_header: u32,
-    /// What the send buffer counts.
+    /// Unit of the send buffer.
     pub(crate) buffer: BufferRule,
 }
 
-/// What the send buffer counts.
+/// Unit of the send buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BufferRule {
     /// Payload.
     Payload,
     /// Memory, as Linux' TCP does.
     Memory,
-    /// Likewise that of a connection, and as much again of each path, since an option that is set for the connection is set for its
-    /// subflows (`sync_socket_options` in net/mptcp/sockopt.c).
+    /// Memory of the connection, and as much again for each path: an option of the connection is
+    /// set for its subflows, too (`sync_socket_options` in net/mptcp/sockopt.c).
     MemoryOfEachPath,
 }

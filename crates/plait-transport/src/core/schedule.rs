@@ -1,4 +1,4 @@
-//! Asking the scheduler and carrying out what it decides.
+//! Asking the scheduler and executing its decisions.
 
 use super::{
     Core, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, PathSender, SegmentState, WindowRule, insert_ascending,
@@ -16,7 +16,7 @@ pub(super) struct Asking {
     assigned: u64,
 }
 
-/// What was assigned and leaves next, without passing through the path's queue.
+/// Assigned segments that leave next, without passing through the path's queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AtOnce {
     pub(super) index: usize,
@@ -30,7 +30,7 @@ impl<S: Scheduler, R> Core<S, R> {
         self.look_at_connection()
     }
 
-    /// As [`Core::connection_facts`], for the one who looks most often.
+    /// Inlined [`Core::connection_facts`] for the most frequent caller.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn look_at_connection(&self) -> Connection {
         let segment_bytes = u64::from(self.config.segment_bytes);
@@ -45,8 +45,9 @@ impl<S: Scheduler, R> Core<S, R> {
         let mut window_left = self.window_segments();
         let assigned = self.stream.frontier() - self.stream.first() - recalled;
         let window = window_left.saturating_add(assigned);
-        // One segment may always be on its way, so that a closed window is noticed to have opened (RFC 9260 §6.1 A). So may
-        // the one that everything waits for, if it was taken back from a queue: see [`Core::next_new`].
+        // One segment may always be in flight, so that the sender notices when a closed window
+        // opens (RFC 9260 §6.1 A). The same holds for the segment that all delivery waits for, if
+        // it was recalled: see [`Core::next_new`].
         let all_wait_for_next = recalled > 0 && self.stream.next_segment() == self.stream.first();
         let one_more = match self.window.rule {
             WindowRule::Credit | WindowRule::Offset => {
@@ -85,7 +86,8 @@ impl<S: Scheduler, R> Core<S, R> {
         self.buffer.fragment_end(offset).map(|end| end - offset)
     }
 
-    /// Whose turn it is, among how many, and when what is on its way is due.
+    /// Returns the message that is next, the number of competing ones, and the earliest deadline of
+    /// messages that are not wholly acknowledged.
     #[inline(never)]
     fn messages(&self) -> (Option<Message>, u32, Option<Time>) {
         (self.stream.next_message(), self.stream.rivals() as u32, self.stream.due())
@@ -99,8 +101,8 @@ impl<S: Scheduler, R> Core<S, R> {
             || self.stream.uncut() > 0 && (self.buffer.has_all() || send_buffer_left() > 0)
     }
 
-    /// The oldest unacknowledged segment, if it is in flight. Everything below the first segment is acknowledged, so it
-    /// is the first one or none.
+    /// The oldest unacknowledged segment, if it is in flight. All segments below the first are
+    /// acknowledged, so only the first can be it.
     fn oldest_unacked(&self) -> Option<Outstanding> {
         let segment = self.stream.first();
         let entry = self.stream.get(segment)?;
@@ -109,7 +111,8 @@ impl<S: Scheduler, R> Core<S, R> {
         (entry.state() == SegmentState::InFlight).then(outstanding)
     }
 
-    /// The application writes on, if it has more and there is room. True if the scheduler is to be asked again.
+    /// Lets the application write, if it has more data and there is room. True if the scheduler
+    /// must be asked again.
     pub(crate) fn write_on(&mut self) -> bool {
         if self.hands_down || core::mem::take(&mut self.left_while_blocked) {
             self.release_buffer();
@@ -121,15 +124,15 @@ impl<S: Scheduler, R> Core<S, R> {
         more
     }
 
-    /// A segment ends where a write ends; in Linux' MPTCP also where the receiver's window does (`mptcp_check_allowed_size` in
-    /// net/mptcp/protocol.c).
+    /// Limits segments to the end of a write. In Linux' MPTCP they also end with the receiver's
+    /// window (`mptcp_check_allowed_size` in net/mptcp/protocol.c).
     pub(crate) fn limit_segments(&mut self) {
         let window = if self.fills_window() { self.window.end() } else { u64::MAX };
         self.stream.set_limit(self.buffer.written().unwrap_or(u64::MAX).min(window));
     }
 
-    /// Lets the scheduler decide until it waits, if anything happened since it was asked last; or until something is to leave
-    /// [at once](Core::send_at_once), after which it is asked further.
+    /// Lets the scheduler decide until it waits, if anything happened since the last time. Stops
+    /// early if segments are to leave [at once](Core::send_at_once), and goes on after them.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn run_scheduler(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
         if self.at_once.is_none() {
@@ -139,7 +142,7 @@ impl<S: Scheduler, R> Core<S, R> {
         Ok(())
     }
 
-    /// The scheduler is asked from now on until it waits, if anything happened since it was asked last.
+    /// Starts asking the scheduler until it waits, if anything happened since the last time.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn begin_asking(&mut self, now: Time) {
         if self.opportunity || self.ask_again {
@@ -163,20 +166,21 @@ impl<S: Scheduler, R> Core<S, R> {
         self.limit_segments();
     }
 
-    /// True if the scheduler hands data over to a path's own buffer at once, where the path keeps it
+    /// True if the scheduler hands data to a path's own buffer at once, and the path keeps it
     /// ([`Scheduler::send_memory`]).
     pub(crate) fn hands_over(&self) -> bool {
         self.autotuned
     }
 
     /// True if Linux asks its scheduler. It does after an acknowledgement that leaves room in the
-    /// receiver's window (`ack_update_msk` in net/mptcp/options.c). It does after each write, with any
-    /// window (`mptcp_sendmsg` in net/mptcp/protocol.c).
+    /// receiver's window (`ack_update_msk` in net/mptcp/options.c). It does after each write, with
+    /// any window (`mptcp_sendmsg` in net/mptcp/protocol.c).
     pub(crate) fn is_to_ask(&self) -> bool {
         self.has_unassigned() && (self.wrote || self.opportunity && self.window_segments() > 0)
     }
 
-    /// Lets the scheduler decide once, if it is to be asked. True if it decided something, and is to be asked again.
+    /// Lets the scheduler decide once, if it is being asked. True if it decided something and must
+    /// be asked again.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn ask(&mut self, now: Time, observer: &mut impl Observer) -> Result<bool, Error> {
         let Some(asking) = self.asking.take() else { return Ok(false) };
@@ -194,9 +198,10 @@ impl<S: Scheduler, R> Core<S, R> {
             return Ok(false);
         }
         let connection = self.look_at_connection();
-        // With an empty data queue there may still be something to copy, or to take back from a path's queue.
-        // Linux' MPTCP asks while anything waits there (`mptcp_sched_pending`, `ask_again` in
-        // linux/schedulers/facts.c), and once more, since it learns by asking that nothing waits any more.
+        // With an empty data queue, the scheduler may still copy segments, or recall them from a
+        // path's queue. Linux' MPTCP asks while anything waits there (`mptcp_sched_pending`,
+        // `ask_again` in linux/schedulers/facts.c), and once more: only by asking it learns that
+        // nothing waits.
         let waits = (self.needs.recall || self.commits) && self.queued_segments > 0;
         if connection.unassigned == 0 && !self.needs.reinject && !waits && !self.backlog {
             return Ok(false);
@@ -234,7 +239,7 @@ impl<S: Scheduler, R> Core<S, R> {
         Ok(true)
     }
 
-    /// The facts tell whether the next new packet has room: brings its size up to date.
+    /// Updates the size of the next new packet: the facts say whether it has room.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn note_next_packet(&mut self) {
         let full = self.config.counted_segment();
@@ -248,7 +253,8 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// Notes which windows have no room for data that waits; to be called when no more packets can leave.
+    /// Notes the windows that have no room for waiting data. Call it when no more packets can
+    /// leave.
     pub(crate) fn note_limits(&mut self) {
         let unassigned = self.stream.uncut() > 0 || self.stream.recalled() > 0;
         for path in &mut self.paths {
@@ -261,7 +267,8 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// `alone`: nobody sees whether what is assigned passes through a queue, and the scheduler answers the same.
+    /// Executes a decision. With `alone`, the scheduler answers the same and nothing shows whether
+    /// assigned segments pass through a queue.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn carry_out(
         &mut self,
@@ -284,8 +291,8 @@ impl<S: Scheduler, R> Core<S, R> {
                 if !self.needs.assign_ahead && wanted > room() {
                     return Err(SchedulerFault::Undeclared("assign-ahead"));
                 }
-                // A short packet takes less of a window than one that waits, which counts as a full one, so
-                // the scheduler could answer otherwise to the next.
+                // A short packet takes less of a window than a waiting one, which counts as full.
+                // So the scheduler could answer the next question differently.
                 if alone && self.nothing_waits() && self.stream.holds_full(wanted) {
                     self.at_once = Some(AtOnce { index: path.index(), segments });
                     return Ok(());
@@ -357,7 +364,7 @@ impl<S: Scheduler, R> Core<S, R> {
         if facts.is_usable() { Ok(()) } else { Err(SchedulerFault::UnusablePath(path, facts.state)) }
     }
 
-    /// True if nothing is there that would leave before, or beside, what is assigned now.
+    /// True if no other data would leave before, or beside, newly assigned segments.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn nothing_waits(&self) -> bool {
         !self.commits
@@ -384,8 +391,9 @@ impl<S: Scheduler, R> Core<S, R> {
             if segment == frontier {
                 self.held += self.stream.get(segment).map_or(0, |s| u64::from(s.bytes()));
             }
-            // Behind everything, unless it was taken back from elsewhere: a queue is ascending, so that a later segment
-            // that the receiver has no room for never blocks the one that would make room.
+            // The segment goes to the end, unless it was recalled from another queue. Queues are
+            // ascending, so a later segment without room at the receiver never blocks an earlier
+            // one that would make room.
             insert_ascending(&mut self.paths[index].queue, segment);
             self.queued_segments += 1;
         }
@@ -395,8 +403,8 @@ impl<S: Scheduler, R> Core<S, R> {
         self.touch_amounts(index);
     }
 
-    /// A burst of Linux' own scheduler ends with a fragment, and so does its last packet if the next
-    /// data goes elsewhere (`__subflow_push_pending` in net/mptcp/protocol.c).
+    /// Ends a burst of Linux' own scheduler with a fragment. Its last packet ends there too, if the
+    /// next data goes elsewhere (`__subflow_push_pending` in net/mptcp/protocol.c).
     fn limit_burst(&mut self, segments: u32) {
         let before_last = u64::from(segments.saturating_sub(1)) * u64::from(self.config.segment_bytes);
         if let Some(end) = self.buffer.fragment_end(self.stream.next_offset() + before_last) {
@@ -446,7 +454,7 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// Halves the window of a path that sent nothing for a retransmission timeout (RFC 9260 §7.2.1).
+    /// Halves the window of a path that was idle for a retransmission timeout (RFC 9260 §7.2.1).
     fn note_idleness(&mut self, now: Time) {
         if self.config.restarts_by_packet {
             return;

@@ -23,8 +23,8 @@ pub(crate) enum SegmentState {
 /// flight, so it is small.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StreamSegment {
-    /// The newest transmission. Before the first one, only its path is valid: the path in whose
-    /// queue the segment is.
+    /// The newest transmission. Before the first one, only its path is valid: the path whose queue
+    /// holds the segment.
     pub(crate) newest: TransmissionId,
     /// Offset of the segment in the stream, in payload bytes.
     pub(crate) offset: u64,

@@ -71,7 +71,7 @@ impl Stream {
         self.messages.set_order(order);
     }
 
-    /// Changes the order from now on, if there are several streams.
+    /// Changes the order of further segments, if there are several streams.
     pub(crate) fn reorder(&mut self, order: Order) {
         self.messages.reorder(order);
     }
@@ -102,7 +102,7 @@ impl Stream {
         self.messages.interleave();
     }
 
-    /// Makes the stream endless: from now on there is always more to send.
+    /// Makes the stream endless: there is always more data to send.
     pub(crate) fn write_endlessly(&mut self) {
         let options = WriteOptions::default();
         if self.messages.will_interleave(&options) {

@@ -3,7 +3,8 @@
 use core::num::NonZeroU64;
 use plait_sched::Time;
 
-/// A transmission of any path, in eight bytes, none of them included: the path plus one, and 56 bits of its number.
+/// A transmission of any path, in eight bytes: the path plus one, and 56 bits of its number. An
+/// `Option` of it has the same size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TransmissionId(NonZeroU64);
 
@@ -47,9 +48,10 @@ pub(crate) enum TransmissionState {
 pub(crate) struct Transmission {
     pub(crate) segment: u64,
     pub(crate) sent_at: Time,
-    /// From the highest bit: its place in the order of sending on its path less its number (32 bits), which is how much was sent again
-    /// there meanwhile; bytes (16); how many acknowledgements reported it missing (8); marks (8). One word, since a word that is read
-    /// just after a part of it was written waits for that part.
+    /// From the highest bit: order of sending on its path minus number, 32 bits, which is the
+    /// number of retransmissions there meanwhile; bytes (16); number of acknowledgements that
+    /// reported it missing (8); marks (8). It is one word, because reading a word just after
+    /// writing a part of it stalls.
     rest: u64,
 }
 
@@ -67,7 +69,8 @@ impl Transmission {
     const RESENT: u64 = 16;
     const DOUBTFUL: u64 = 32;
 
-    /// One of so many bytes, which is in flight. `first_time`: nothing that was sent before can be taken for it.
+    /// Creates a transmission in flight of `bytes`. With `first_time`, no earlier transmission can
+    /// be confused with it.
     #[inline]
     pub(crate) fn new(now: Time, segment: u64, bytes: u32, first_time: bool) -> Self {
         debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
@@ -133,13 +136,14 @@ impl Transmission {
         number.wrapping_add_signed(self.rest as i64 >> SHIFT)
     }
 
-    /// Nothing that was sent before can be taken for it: its acknowledgement tells a round trip (Karn).
+    /// True if no earlier transmission can be confused with it, so its acknowledgement gives a
+    /// round-trip sample (Karn).
     #[inline]
     pub(crate) fn first_time(&self) -> bool {
         self.has(Self::FIRST_TIME)
     }
 
-    /// It counts as lost, whether or not it was sent again since (Linux' scoreboard).
+    /// True if it counts as lost, even if retransmitted since (Linux' scoreboard).
     #[inline]
     pub(crate) fn marked_lost(&self) -> bool {
         self.has(Self::MARKED_LOST)
@@ -149,7 +153,7 @@ impl Transmission {
         self.set(Self::MARKED_LOST, lost);
     }
 
-    /// It was sent again and that is in flight (Linux' scoreboard).
+    /// True if its retransmission is in flight (Linux' scoreboard).
     #[inline]
     pub(crate) fn resent(&self) -> bool {
         self.has(Self::RESENT)
@@ -163,7 +167,8 @@ impl Transmission {
         self.set(Self::DOUBTFUL, true);
     }
 
-    /// Its segment was sent another time, too: it tells no round trip there and back on its path.
+    /// Notes that its segment was also sent another time, so it gives no round-trip sample on its
+    /// path.
     #[inline]
     pub(crate) fn is_doubtful(&self) -> bool {
         self.has(Self::DOUBTFUL)

@@ -1,4 +1,4 @@
-//! Choosing what leaves next: retransmissions, copies, then new data, lowest segment first.
+//! Choosing the next packet: retransmissions, copies, then new data, lowest segment first.
 
 use super::committed::Taken;
 use super::schedule::AtOnce;
@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 pub(crate) struct Outgoing {
     pub(crate) path: PathId,
     pub(crate) data: Data,
-    /// Where the segment begins in the stream, in bytes.
+    /// Offset of the segment in the stream, in bytes.
     pub(crate) offset: u64,
     /// The transmission's number on its path.
     pub(crate) number: u64,
@@ -89,8 +89,8 @@ impl<S: Scheduler, R> Core<S, R> {
         Some((index, segment))
     }
 
-    /// Drops from the head of a path's retransmissions what was acknowledged meanwhile, and what is in flight again, unless it was this
-    /// path that lost it.
+    /// Drops acknowledged segments from the head of a path's retransmissions. Also drops segments
+    /// that are in flight again, unless this path lost them.
     fn skip_settled_on(&mut self, index: usize) {
         let (path, stream) = (&mut self.paths[index], &self.stream);
         while let Some(&segment) = path.retransmissions.front() {
@@ -109,10 +109,12 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// The usable path on which a retransmission of the segment arrives first, if its window lets the segment out now.
+    /// The usable path on which a retransmission of the segment arrives first, if its window admits
+    /// it now.
     ///
-    /// A window that is full opens within a round trip, as long as the path answers: so the segment waits for it rather than leave on
-    /// a path where it takes three times as long. Everything behind the segment waits for it, too.
+    /// A full window opens within a round trip, as long as the path answers. So the segment waits
+    /// for it, rather than leave on a path that takes three times as long. All data behind the
+    /// segment waits for it, too.
     fn soonest_path(&self, segment: u64) -> Option<usize> {
         let open = |index: usize| self.has_window_for(index, segment) && !self.has_awaited(index);
         plait_sched::usable(&self.facts)
@@ -126,22 +128,25 @@ impl<S: Scheduler, R> Core<S, R> {
             .and_then(|(_, index, open)| open.then_some(index))
     }
 
-    /// True if the segment that everything waits for is the next new one on a path. It goes before retransmissions: a path
-    /// that repairs what the others lose might never come to it, and nothing would be delivered any more.
+    /// True if the segment that all delivery waits for is the next new one on a path. It goes
+    /// before retransmissions. Otherwise a path that repairs the losses of others might never send
+    /// it, and delivery would stop.
     pub(crate) fn has_awaited(&self, index: usize) -> bool {
         self.paths[index].queue.front() == Some(&self.stream.first()) && !self.is_limited(index, 0)
     }
 
-    /// True if the scheduler's limit lets nothing new out on the path, where `waiting` segments count beside those in flight.
+    /// True if the scheduler's limit admits no new data on the path. `waiting` segments count
+    /// beside those in flight.
     #[inline]
     fn is_limited(&self, index: usize, waiting: u32) -> bool {
         let limit = self.facts[index].limit;
         limit < u32::MAX && self.paths[index].shown_in_flight().saturating_add(waiting) >= limit
     }
 
-    /// True if the receiver's window lets a new segment out. A window probe: one segment may be on its way whatever the window
-    /// (RFC 9260 §6.1 A). The one that the receiver waits for takes no room there; if later ones that were refused are on
-    /// their way, only it opens the window.
+    /// True if the receiver's window admits a new segment. As a window probe, one segment may be in
+    /// flight with any window (RFC 9260 §6.1 A). The segment that the receiver waits for takes no
+    /// room there. If later segments that it refused are in flight, only this segment opens the
+    /// window.
     fn may_begin(&self, segment: u64) -> bool {
         self.admits(segment) || self.window.is_probed() || self.is_awaited(segment)
     }
@@ -162,7 +167,8 @@ impl<S: Scheduler, R> Core<S, R> {
         for (index, path) in self.paths.iter().enumerate() {
             let Some(&segment) = path.queue.front() else { continue };
             let limited = self.is_limited(index, path.committed.len() as u32);
-            // Nothing of the queue goes to a subflow in TCP_CA_Loss (`sendable` in linux/schedulers/engine.c).
+            // A subflow in TCP_CA_Loss gets nothing of the queue (`sendable` in
+            // linux/schedulers/engine.c).
             let stopped = self.commits && path.recovering && !self.hands_over();
             if !stopped
                 && !limited
@@ -171,7 +177,7 @@ impl<S: Scheduler, R> Core<S, R> {
                 && path.takes(now, segment)
                 && self.lets_in(index, segment)
             {
-                // Linux gives to the first path whose queue has something for it (`send_queued`).
+                // Linux serves the first path whose queue has a segment for it (`send_queued`).
                 if self.commits {
                     if self.may_begin(segment) {
                         best = Some((index, segment));
@@ -206,8 +212,9 @@ impl<S: Scheduler, R> Core<S, R> {
         outgoing
     }
 
-    /// The next segment that the scheduler assigned just now, if it may leave: the way through the path's queue with the same end.
-    /// If it may not, what was assigned goes into the queue.
+    /// Sends the next segment of the last assignment, if it may leave. This is a shortcut past the
+    /// path's queue with the same result. If it may not leave, the assigned segments go into the
+    /// queue.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn send_at_once(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
         let AtOnce { index, segments } = self.at_once?;
@@ -240,7 +247,7 @@ impl<S: Scheduler, R> Core<S, R> {
         Some(outgoing)
     }
 
-    /// A segment becomes the path's: from now on it counts as sent.
+    /// Gives a segment to the path; it then counts as sent.
     pub(super) fn take(&mut self, index: usize, segment: u64, reason: SendReason) -> Taken {
         let path = PathId(index as u8);
         let number = self.paths[index].next_number();
@@ -249,7 +256,8 @@ impl<S: Scheduler, R> Core<S, R> {
         if let Some(entry) = self.stream.get_mut(segment) {
             (bytes, offset) = (entry.bytes(), entry.offset);
             first_time = !entry.ever_sent();
-            // What was lost does not take the receiver's window until it is sent again (RFC 9260 §6.2.1 C).
+            // Lost data does not use the receiver's window until it is retransmitted (RFC 9260
+            // §6.2.1 C).
             counts = first_time || entry.state() == SegmentState::Lost;
             if entry.state() == SegmentState::InFlight {
                 earlier = Some(entry.newest);
@@ -268,7 +276,7 @@ impl<S: Scheduler, R> Core<S, R> {
         Taken { data: Data { segment, bytes }, offset, reason, first_time, clear, earlier, push: false }
     }
 
-    /// What the path took leaves.
+    /// Sends an accepted segment.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn launch(
         &mut self,
@@ -293,7 +301,8 @@ impl<S: Scheduler, R> Core<S, R> {
         Outgoing { path, data, offset, number, transmission, push, reason }
     }
 
-    /// Another packet is about to leave: cuts the window if its burst is the first one after a pause (`tcp_cwnd_restart`).
+    /// Called before a packet leaves: cuts the window if its burst is the first after a pause
+    /// (`tcp_cwnd_restart`).
     fn restart_after_pause(&mut self, now: Time, index: usize) {
         let path = &mut self.paths[index];
         if path.flight.next() == path.flight.first() && path.sent > 0 {
@@ -308,7 +317,8 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// Data leaves that was sent before, under its number on the path. Returns the transmission's number in the connection.
+    /// Notes a retransmission under its earlier number on the path. Returns the transmission's
+    /// number in the connection.
     pub(crate) fn note_sent_again(
         &mut self,
         now: Time,
@@ -321,7 +331,8 @@ impl<S: Scheduler, R> Core<S, R> {
         transmission
     }
 
-    /// Data leaves as this number of the path: timers, counters, and whoever watches. Returns the transmission's number in the connection.
+    /// Notes that data leaves under this number of the path: timers, counters and observer. Returns
+    /// the transmission's number in the connection.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn note_leaving(
         &mut self,
@@ -357,19 +368,20 @@ impl<S: Scheduler, R> Core<S, R> {
         transmission
     }
 
-    /// The scheduler hears of what was sent; the facts are up to date.
+    /// Reports sent data to the scheduler; the facts are up to date.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn tell_sent(&mut self, path: PathId, data: Data, reason: SendReason, first_time: bool) {
         let Data { segment, bytes } = data;
         if reason == SendReason::New {
-            // Windows count bytes, schedulers full segments: a small one leaves room that they did not see.
+            // Windows count bytes, schedulers full segments: a small one leaves room that they did
+            // not see.
             self.ask_again = self.needs.reinject || bytes < self.config.segment_bytes;
         }
         self.notify(&Event::Sent { path, segment, retransmission: !first_time });
     }
 }
 
-/// Drops from the head of a retransmission queue what was acknowledged meanwhile.
+/// Drops segments that are no longer lost from the head of a retransmission queue.
 fn skip_settled(queue: &mut VecDeque<u64>, stream: &super::stream::Stream) {
     while let Some(&segment) = queue.front() {
         if stream.get(segment).is_some_and(|entry| entry.state() == SegmentState::Lost) {

@@ -1,13 +1,14 @@
-//! What a path does not carry of what is in flight on others: for schedulers that choose what to copy.
+//! Data in flight that a path does not carry, for schedulers that choose segments to copy.
 
 use super::SegmentState;
 use super::stream::Stream;
 use plait_sched::{Path, PathId, PathSet};
 
-/// Of each path the number below which it lacks nothing; empty where nobody wants to know.
+/// For each path, the number below which it carries all data in flight; empty if no scheduler asks.
 ///
-/// The numbers go forward with what is acknowledged and carried. They go back to a segment that a path lost, or that
-/// was not in flight when it was passed: so nothing is looked at twice for another reason.
+/// The numbers advance with acknowledged and carried data. They go back to a segment that a path
+/// lost, or that was not in flight when it was passed. So no segment is examined twice for another
+/// reason.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Uncarried {
     lacks_nothing_below: Vec<u64>,

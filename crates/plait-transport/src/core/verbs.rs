@@ -1,4 +1,16 @@
-//! What protocols may ask of a path, and do to it.
+//! The interface of paths and the core for protocols.
+//!
+//! The fields of the core are private. A protocol uses a few functions:
+//!
+//! - acknowledgements: `acknowledge` of a path (by number) and of the core (by segment), and
+//!   `settle` for data that was declared lost;
+//! - cumulative acknowledgements: `advance`, `release`, `release_acknowledged`;
+//! - losses: `lose`, `lose_all`, with the place where the segments wait;
+//! - windows: `finish_acknowledgement`; or `tell_controller` of a path;
+//! - transmission: `run_scheduler` asks the scheduler, `next_data` takes the next packet.
+//!
+//! `begins_recovery` of a path tells whether a loss starts a new recovery: each window of data is
+//! cut once.
 
 use super::path::PathSender;
 use super::segment::StreamSegment;
@@ -19,7 +31,7 @@ impl<S: Scheduler, R> Core<S, R> {
         &self.paths[index]
     }
 
-    /// One of them, to change it. What schedulers see of it is brought up to date by [`Core::touch`].
+    /// Mutable access to a path. [`Core::touch`] then updates the facts that schedulers see.
     #[inline]
     pub(crate) fn path_mut(&mut self, index: usize) -> &mut PathSender<R> {
         &mut self.paths[index]
@@ -31,25 +43,26 @@ impl<S: Scheduler, R> Core<S, R> {
         &mut self.paths
     }
 
-    /// What the receiver admits.
+    /// The receiver's window.
     #[inline]
     pub(crate) fn window(&self) -> &SendWindow {
         &self.window
     }
 
-    /// Likewise, for telling what it says.
+    /// Mutable access to the receiver's window.
     #[inline]
     pub(crate) fn window_mut(&mut self) -> &mut SendWindow {
         &mut self.window
     }
 
-    /// Paths take what their congestion windows have room for, whatever windows of their own say.
+    /// True if paths accept as much as their congestion windows admit, regardless of their own
+    /// windows.
     #[inline]
     pub(crate) fn commits(&self) -> bool {
         self.commits
     }
 
-    /// What happened, for counting.
+    /// Mutable access to the counters.
     #[inline]
     pub(crate) fn counters_mut(&mut self) -> &mut Counters {
         &mut self.counters
@@ -73,7 +86,7 @@ impl<S: Scheduler, R> Core<S, R> {
         self.stream.end()
     }
 
-    /// Bytes of the headers of all but the first message in so many bytes of the stream.
+    /// Header bytes of all but the first message in `bytes` of the stream.
     #[inline]
     pub(crate) fn message_headers(&self, offset: u64, bytes: u32) -> u32 {
         self.stream.further_headers(offset, bytes)
@@ -84,7 +97,7 @@ impl<S: Scheduler, R> Core<S, R> {
         self.fits(segment, |bytes| self.paths[index].has_window(bytes))
     }
 
-    /// True if it has room for the segment behind the packets that the path's own window holds back.
+    /// True if the path has room for the segment behind its write queue.
     pub(crate) fn has_room_for(&self, index: usize, segment: u64) -> bool {
         self.fits(segment, |bytes| self.paths[index].has_room(bytes))
     }
@@ -96,25 +109,25 @@ impl<S: Scheduler, R> Core<S, R> {
         has_room(self.config.counted_segment()) || own().is_some_and(has_room)
     }
 
-    /// Where a segment begins in the stream, if it was cut off and is not acknowledged.
+    /// Offset of a segment in the stream, if the segment was cut and is not acknowledged.
     #[inline]
     pub(crate) fn offset_of(&self, segment: u64) -> Option<u64> {
         self.stream.get(segment).map(|entry| entry.offset)
     }
 
-    /// Where the fragment ends, in the stream, that holds the byte at `offset`.
+    /// End of the fragment that holds the byte at `offset` of the stream.
     pub(crate) fn fragment_end(&self, offset: u64) -> u64 {
         self.buffer.fragment_end(offset).unwrap_or_else(|| full_fragment_end(offset))
     }
 
-    /// The scheduler hears of losses on a path.
+    /// Reports losses on a path to the scheduler.
     pub(crate) fn tell_lost(&mut self, index: usize, segments: u32) {
         self.touch(index);
         self.notify(&Event::Lost { path: PathId(index as u8), segments });
         self.note_opportunity();
     }
 
-    /// The scheduler hears of the news of a path's acknowledgement.
+    /// Reports the news of a path's acknowledgement to the scheduler.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn tell_acknowledged(&mut self, index: usize) {
         let PathNews { segments, rtt, .. } = self.paths[index].news;
@@ -126,12 +139,13 @@ impl<S: Scheduler, R> Core<S, R> {
         self.stream.get(segment).is_some_and(StreamSegment::ever_sent)
     }
 
-    /// The paths on which a segment is on its way, if it is.
+    /// The paths on which a segment is in flight, if it is.
     pub(crate) fn carriers(&self, segment: u64) -> Option<PathSet> {
         self.is_in_flight(segment).then(|| self.stream.spread(segment).carried)
     }
 
-    /// A segment was sent again for what later ones told; that is done once.
+    /// Marks a segment as fast retransmitted, because later ones were acknowledged; this is done
+    /// once.
     pub(crate) fn mark_fast_retransmitted(&mut self, segment: u64, path: PathId) {
         self.stream.mark_fast_retransmitted(segment, path);
     }
@@ -142,12 +156,12 @@ impl<S: Scheduler, R> Core<S, R> {
         (&mut self.paths[index], &self.stream)
     }
 
-    /// Where the write ends that fills the send buffer for the first time.
+    /// End of the write that fills the send buffer for the first time.
     pub(crate) fn first_filling(&self, segment_bytes: u64) -> u64 {
         self.buffer.first_filling(segment_bytes)
     }
 
-    /// True if a segment is on its way.
+    /// True if a segment is in flight.
     #[inline]
     pub(crate) fn is_in_flight(&self, segment: u64) -> bool {
         self.stream.get(segment).is_some_and(|entry| entry.state() == SegmentState::InFlight)
@@ -155,7 +169,7 @@ impl<S: Scheduler, R> Core<S, R> {
 }
 
 impl<R> PathSender<R> {
-    /// Tells the estimator how far the flight is, for what it reckons once per round trip.
+    /// Reports the flight's progress to the estimator, which works once per round trip.
     #[inline]
     pub(crate) fn note_progress(&mut self) {
         self.rtt.note_progress(self.flight.first(), self.flight.next());
@@ -167,13 +181,13 @@ impl<R> PathSender<R> {
         self.queue.front().copied()
     }
 
-    /// So many packets were lost, beside those that [`Core::lose`] was told of.
+    /// Counts lost packets that [`Core::lose`] did not see.
     #[inline]
     pub(crate) fn note_lost(&mut self, packets: u64) {
         self.lost += packets;
     }
 
-    /// A packet that was taken for lost has arrived.
+    /// Notes that a packet arrived that had been declared lost.
     #[inline]
     pub(crate) fn note_late(&mut self) {
         self.late += 1;
@@ -185,13 +199,13 @@ impl<R> PathSender<R> {
         self.errors
     }
 
-    /// Something was acknowledged: the count of errors begins anew.
+    /// Resets the count of errors, because data was acknowledged.
     #[inline]
     pub(crate) fn forgive(&mut self) {
         self.errors = 0;
     }
 
-    /// Timeouts in a row without any packet that came back, whatever it said.
+    /// Consecutive timeouts without any packet that came back.
     #[inline]
     pub(crate) fn silence(&self) -> u32 {
         self.silence
@@ -208,13 +222,13 @@ impl<R> PathSender<R> {
         self.silence += 1;
     }
 
-    /// What was sent was not acknowledged in time.
+    /// Notes a timeout: sent data was not acknowledged in time.
     pub(crate) fn note_timeout(&mut self) {
         self.errors += 1;
         self.note_silence();
     }
 
-    /// The retransmission timer runs from now on.
+    /// Restarts the retransmission timer now.
     #[inline]
     pub(crate) fn restart_timer(&mut self, now: Time) {
         self.retransmission_timer = Some(now.saturating_add(self.rtt.rto()));
@@ -226,19 +240,20 @@ impl<R> PathSender<R> {
         self.idle_from = now;
     }
 
-    /// The round trip that is being timed will tell nothing.
+    /// Drops the round-trip measurement in progress.
     #[inline]
     pub(crate) fn stop_timing(&mut self) {
         self.timed = None;
     }
 
-    /// What is in flight now belongs to one repair.
+    /// Starts recovery: it includes all transmissions in flight now.
     #[inline]
     pub(crate) fn begin_recovery(&mut self) {
         self.recovery_end = self.flight.next();
     }
 
-    /// A transmission met congestion: true, and a repair begins, unless it belongs to one that began already. One window is cut once.
+    /// Handles congestion that a transmission met. Returns true and starts recovery, unless the
+    /// transmission belongs to a recovery that started before: each window of data is cut once.
     #[inline]
     pub(crate) fn begins_recovery(&mut self, transmission: u64) -> bool {
         let begins = transmission >= self.recovery_end;
@@ -248,7 +263,8 @@ impl<R> PathSender<R> {
         begins
     }
 
-    /// Retransmissions that may leave whatever the window says (RFC 9260 §7.2.4, rule 3).
+    /// Sets the number of retransmissions that may leave regardless of the window (RFC 9260 §7.2.4,
+    /// rule 3).
     #[inline]
     pub(crate) fn exempt(&mut self, retransmissions: u32) {
         self.exempt_retransmissions = retransmissions;

@@ -1,4 +1,5 @@
-//! Paths that come and go while a connection lasts, as their host knows it (the peer's word, PATH_ABANDON, is not modelled).
+//! Path changes during a connection, as the host knows them (the peer's PATH_ABANDON is not
+//! modelled).
 
 use super::CORE_RULES;
 use super::ecn::Marking;
@@ -21,7 +22,8 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// The path carries no data from now on, and packets with data never left from a number on. No window is cut for those.
+    /// Retires a path: it carries no data any more, and packets with data from number `from` on
+    /// never left. No window is cut for those.
     fn spend(&mut self, now: Time, index: usize, from: u64, observer: &mut impl Observer) {
         self.core.path_mut(index).spend();
         self.core.set_state(now, index, PathState::Failed, observer);
@@ -39,7 +41,7 @@ impl<S: Scheduler> Sender<S> {
         self.open_closed(now);
     }
 
-    /// Its host knows at once what silence would tell after a probe timeout.
+    /// Handles a path that its host knows to be gone, without waiting for a probe timeout.
     fn lose_path(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         if !self.has_others(index) {
             return;

@@ -1,15 +1,15 @@
-//! Packets that were taken for lost and may have arrived all the same.
+//! Packets that were declared lost and may have arrived nevertheless.
 
 use crate::core::Flight;
 use plait_sched::Time;
 use std::collections::VecDeque;
 
-/// How many are remembered per path. Round trips that grow far beyond the longest timeout make every packet look lost: then it is only by
-/// late acknowledgements that anything is known to have arrived.
+/// Maximum number of remembered packets per path. If round trips grow far beyond the longest
+/// timeout, every packet looks lost: then only late acknowledgements show which data arrived.
 const REMEMBERED: usize = 1 << 12;
 
-/// What the packets carried that were taken for lost, until somebody says that it arrived (RFC 9002 §6 lets late
-/// acknowledgements count: what was lost is a guess).
+/// Contents of packets that were declared lost, until the data is known to have arrived. RFC 9002
+/// §6 lets late acknowledgements count: a declared loss is a guess.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BelievedLost {
     /// In the order of their numbers.

@@ -23,8 +23,9 @@ fn patience(rtt: &RttEstimator) -> Duration {
 }
 
 impl PathSender<Space> {
-    /// Finds lost packets: those that three later ones overtook, and those that one overtook more than 9/8 of a round trip ago. Sets
-    /// the timer for those that may become so, and reduces the window. Returns the number of losses.
+    /// Finds lost packets: those that three later ones overtook, and those that one overtook more
+    /// than 9/8 of a round trip ago. Sets the timer for packets that may become lost, and reduces
+    /// the window. Returns the number of losses.
     fn find_lost(&mut self, now: Time) -> u32 {
         let mut lost = core::mem::take(&mut self.recovery.lost);
         lost.clear();
@@ -57,8 +58,8 @@ impl PathSender<Space> {
     }
 
     fn react_to_losses(&mut self, now: Time, lost: &[u64], newest: u64, span: Duration) {
-        // RFC 9002 §7.6: persistent congestion, if all packets of a long time were lost. Packets that want no acknowledgement do not
-        // count (§7.6.2).
+        // RFC 9002 §7.6: persistent congestion, if all packets of a long time were lost. Packets
+        // that are not ack-eliciting do not count (§7.6.2).
         let contiguous = (lost[0]..newest).all(|number| {
             let sent = self.flight.get(number).copied().unwrap_or_default();
             lost.binary_search(&number).is_ok()
@@ -66,7 +67,7 @@ impl PathSender<Space> {
                 || sent.state() == TransmissionState::Lost
         });
         if self.begins_recovery(newest) {
-            // RFC 9002 §7.3.2 halves the window, however much of it is used.
+            // RFC 9002 §7.3.2 halves the window, regardless of its use.
             let window = self.control.window();
             self.control.on_event(now, CongestionEvent::Loss { outstanding: window });
         }
@@ -77,8 +78,9 @@ impl PathSender<Space> {
         }
     }
 
-    /// The peer hears nothing on the path, as it said on another one. Once all packets in flight should have been answered, nothing
-    /// more is added to them: more would be lost if the path is cut, and each packet would put off its probe timeout.
+    /// Reacts to the peer's report, over another path, that it hears nothing on this path. Once all
+    /// packets in flight should have been answered, the path gets no more packets: they would be
+    /// lost if the path is cut, and each would postpone its probe timeout.
     pub(super) fn heed_silence(&mut self, now: Time) {
         if !self.recovery.silent {
             return;
@@ -96,13 +98,13 @@ impl PathSender<Space> {
         }
     }
 
-    /// Sets the probe timeout. It runs from the last packet that wants an acknowledgement; there is none while losses are about to be
-    /// found by time (RFC 9002 §6.2.1).
+    /// Sets the probe timeout. It runs from the last ack-eliciting packet. There is none while the
+    /// loss timer runs (RFC 9002 §6.2.1).
     pub(super) fn arm(&mut self, set_aside: bool) {
         let space = &self.recovery;
         let waits = self.flight.segments() > 0 || space.asked || set_aside;
         let begins = self.last_sent.max(space.pinged_at);
-        // Acknowledgements end the back-off of probes, and not that of a question whose answer does not come.
+        // Acknowledgements end the back-off of probes, but not that of unanswered PATH_CHALLENGEs.
         let questions =
             if self.flight.segments() == 0 { space.questions.saturating_sub(1).min(8) } else { 0 };
         let timer = begins.saturating_add(self.rtt.rto().saturating_mul(1 << questions));
@@ -132,7 +134,8 @@ impl<S: Scheduler> Sender<S> {
         self.core.path_mut(index).recovery.lost = lost;
     }
 
-    /// The probe timeout: nothing of what was sent last was answered (RFC 9002 §6.2). Nothing is lost by that.
+    /// Handles the probe timeout: no recent packet was answered (RFC 9002 §6.2). It declares no
+    /// loss.
     pub(super) fn probe_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = self.core.path_mut(index);
         let waits = path.flight.segments() > 0 || path.recovery.asked;
@@ -144,7 +147,8 @@ impl<S: Scheduler> Sender<S> {
         let path = self.core.path_mut(index);
         path.counters.timeouts += 1;
         if path.is_spent() {
-            // It may not carry probes: what was not answered is sent elsewhere. Where nothing else works, answers may still come.
+            // The path may not carry probes: unanswered data is sent elsewhere. If no other path
+            // works, answers may still come.
             if self.has_others(index) {
                 self.lose_flight(now, index, observer);
                 self.core.touch(index);
@@ -160,7 +164,7 @@ impl<S: Scheduler> Sender<S> {
         self.core.note_opportunity();
         let path = self.core.path(index);
         let few = u64::from(path.flight.segments()) <= PACKET_THRESHOLD;
-        // So few packets may have been lost without the path: the answer to the probes tells.
+        // A path with so few losses may still work: the answer to the probes decides.
         let doubtful = few && !path.rtt.smoothed().is_zero();
         if doubtful && self.config.connection.potentially_failed && !self.has_sooner(index) {
             return;
@@ -173,8 +177,8 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// True if another path's round trip is shorter than the time until this path's next probe. Otherwise that probe
-    /// is answered before another path delivers anything.
+    /// True if another path's round trip is shorter than the time until this path's next probe.
+    /// Otherwise that probe is answered before another path delivers anything.
     fn has_sooner(&self, index: usize) -> bool {
         let next_probe = self.core.path(index).rtt.rto();
         self.core.facts().iter().any(|path| {
@@ -184,8 +188,8 @@ impl<S: Scheduler> Sender<S> {
         })
     }
 
-    /// A path that answered several probes in a row with silence takes nothing new while another one works, and what is on its way there
-    /// is sent elsewhere.
+    /// Suspends a path that left several consecutive probes unanswered: it takes no new data while
+    /// another one works, and its data in flight is sent elsewhere.
     pub(super) fn set_aside(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let connection = &self.config.connection;
         let most = if connection.potentially_failed { 0 } else { connection.path_max_retransmissions };
@@ -203,7 +207,7 @@ impl<S: Scheduler> Sender<S> {
         self.core.facts().iter().any(|path| path.is_usable() && path.id.index() != index)
     }
 
-    /// What is on its way on a path is sent elsewhere, and the path asked whether it works.
+    /// Moves a path's data in flight to other paths, and probes whether the path works.
     pub(super) fn put_aside(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         self.lose_flight(now, index, observer);
         self.core.set_state(now, index, PathState::PotentiallyFailed, observer);
@@ -211,7 +215,7 @@ impl<S: Scheduler> Sender<S> {
         (space.asked, space.probes) = (false, 1);
     }
 
-    /// Everything that is on its way on a path is lost.
+    /// Declares all data in flight on a path lost.
     pub(super) fn lose_flight(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         self.lose_from(now, index, 0, observer);
     }

@@ -1,18 +1,46 @@
 //! Multipath QUIC: an ordered stream over several paths, each with a packet number space of its own
 //! (draft-ietf-quic-multipath-21, on RFC 9000 and RFC 9002).
 //!
-//! What is particular to it:
-//! - *packet numbers never repeat*: what is lost leaves in a new packet, on whichever path has room first, so that an acknowledgement
-//!   always says which sending of it arrived;
-//! - acknowledgements are PATH_ACK frames with ranges of one path's numbers and the time they waited; they return on that path and ride
-//!   on data where there is any;
-//! - *loss* is three later packets, or 9/8 of a round trip (RFC 9002 §6.1); the tail is probed (§6.2) and a probe changes no window;
-//! - *flow control* is an offset of the stream (MAX_DATA), which nobody takes back; who can send nothing else for it says so (DATA_BLOCKED) until it moves;
-//! - the first path opens with a handshake of one round trip, others are validated once it is there (PATH_CHALLENGE).
+//! Particular to it:
+//! - *packet numbers never repeat*: lost data leaves in a new packet, on the first path with room,
+//!   so that an acknowledgement always identifies the transmission that arrived;
+//! - acknowledgements are PATH_ACK frames with ranges of one path's numbers and the acknowledgement
+//!   delay; they return on that path and ride on data where there is any;
+//! - *loss* is three later packets, or 9/8 of a round trip (RFC 9002 §6.1); the tail is probed
+//!   (§6.2) and a probe changes no window;
+//! - *flow control* is an offset of the stream (MAX_DATA), which is never reduced; a sender that it
+//!   blocks completely sends DATA_BLOCKED until it moves;
+//! - the first path opens with a handshake of one round trip, others are validated once it is there
+//!   (PATH_CHALLENGE).
 //!
-//! Not modelled: encryption (packets have its tag's size) and the handshake's contents; connection IDs, which never run out; several
-//! streams (data of several writes shares a packet, and counts as one STREAM frame); MAX_DATA that is acknowledged by itself (it is repeated in acknowledgements instead, and in the answer to DATA_BLOCKED); PATH_STATUS and PATH_ABANDON (a
-//! path that answers nothing is set aside by this end alone).
+//! | file | content |
+//! |---|---|
+//! | `sender.rs` | reading PATH_ACK, round trips without the peer's delay, the next packet |
+//! | `space.rs`, `loss.rs` | loss recovery of a path (`PathSender<Space>`): packet numbers; losses by later packets and by time, probe timeouts, persistent congestion (RFC 9002), suspended paths |
+//! | `ecn.rs` | marks counted by acknowledgements, one reduction per round trip; a path that clears marks works without them |
+//! | `opening.rs` | the handshake on one path, the validation of the others |
+//! | `late.rs` | packets declared lost that may still have arrived |
+//! | `receiver.rs` | ranges of numbers per path, acknowledgements, MAX_DATA and the answer to DATA_BLOCKED |
+//! | `changing.rs` | paths that appear, disappear, return or change networks (`PathChange`) |
+//! | `endpoint.rs`, `image.rs` | an end, acknowledgements on data; packets as bytes |
+//!
+//! # Paths that are cut
+//! [`Config::watchful`] is off in scenarios and on over real sockets, where links are cut. It
+//! acknowledges data of a silent path on another path after 50 ms of silence. Otherwise,
+//! acknowledgements that are lost with a path cause retransmissions of all data that had arrived.
+//! An acknowledgement from another path does not prove that the path works. The sender remembers
+//! this until something returns on the path itself. Once the oldest packet in flight there should
+//! have been answered, the path gets no more data. So little data is lost with a cut path, and the
+//! probe timeout of a path with little traffic does not restart with each packet. Before that
+//! moment silence means nothing: with little traffic, every path is silent for longer than 50 ms.
+//!
+//! # Not modelled
+//! - encryption (packets have its tag's size) and the handshake's contents;
+//! - connection IDs, which never run out;
+//! - several streams (data of several writes shares a packet, and counts as one STREAM frame);
+//! - separate acknowledgement of MAX_DATA (it is repeated in acknowledgements instead, and in the
+//!   answer to DATA_BLOCKED);
+//! - PATH_STATUS and PATH_ABANDON (this end alone suspends a path that does not answer).
 
 mod changing;
 mod ecn;
@@ -32,7 +60,7 @@ use crate::core::{BufferRule, ConnectionConfig, CoreRules, WindowRule};
 use crate::packet::Overhead;
 use plait_sched::{Capabilities, Duration, PathId};
 
-/// What Multipath QUIC lets a scheduler do: everything.
+/// Scheduler capabilities that Multipath QUIC supports: all.
 pub const CAPABILITIES: Capabilities = Capabilities::ALL;
 
 const CORE_RULES: CoreRules = CoreRules {
@@ -50,7 +78,7 @@ const CORE_RULES: CoreRules = CoreRules {
 /// Everything that can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// What the core needs to know. Its timeout is the probe timeout (RFC 9002 §6.2.1).
+    /// Configuration of the core. Its timeout is the probe timeout (RFC 9002 §6.2.1).
     pub connection: ConnectionConfig,
     /// Packets per acknowledgement; RFC 9000 §13.2.2: 2.
     pub ack_every: u8,
@@ -60,15 +88,16 @@ pub struct Config {
     pub handshake: bool,
     /// The path of the handshake.
     pub initial_path: PathId,
-    /// Paths may be cut at any moment. So none waits until the first is open, and what came on a path that is silent is acknowledged on another one, too: acknowledgements that
-    /// were lost with a path would have all of it sent again.
+    /// Paths may be cut at any moment. So no path waits until the first is open. Packets of a
+    /// silent path are acknowledged on another one, too: otherwise acknowledgements lost with a
+    /// path would cause retransmission of all its data.
     pub watchful: bool,
     /// Packets may be marked instead of dropped (RFC 9000 §13.4).
     pub ecn: bool,
 }
 
 impl Config {
-    /// What headers take on the wire.
+    /// Header bytes on the wire.
     pub const fn overhead(&self) -> Overhead {
         Overhead::MPQUIC
     }

@@ -1,4 +1,5 @@
-//! Opening paths: a handshake on the first, validation of the others (RFC 9000 §8.2, draft-ietf-quic-multipath-21 §3.1).
+//! Opening paths: a handshake on the first, validation of the others (RFC 9000 §8.2,
+//! draft-ietf-quic-multipath-21 §3.1).
 
 use super::sender::Sender;
 use super::space::Phase;
@@ -7,7 +8,7 @@ use crate::packet::{Challenge, OneRtt, Packet};
 use crate::protocol::Side;
 use plait_sched::{PathId, Scheduler, Time};
 
-/// What the peer opens a path with, and when that left.
+/// The peer's packet that opens a path, and its sending time.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Question {
     Initial(Time),
@@ -15,7 +16,8 @@ pub(super) enum Question {
 }
 
 impl<S: Scheduler> Sender<S> {
-    /// The client begins the handshake; once that is done, paths are validated. Where any may be cut, none waits for the first.
+    /// The client starts the handshake; paths are validated after it. If paths may be cut, all
+    /// start at once.
     pub(super) fn open_paths(&mut self, now: Time) {
         if self.side == Side::Server {
             return;
@@ -46,7 +48,7 @@ impl<S: Scheduler> Sender<S> {
         self.control.push_back((path, packet));
     }
 
-    /// What opens a path was not answered.
+    /// Repeats an opening packet that was not answered.
     pub(super) fn retry_open(&mut self, now: Time, index: usize) {
         if let Phase::Opening { retry } = self.core.path(index).recovery.phase
             && retry <= now
@@ -59,8 +61,8 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// The peer opens a path: it is answered, and may be used from then on. (The limit on what may be sent before the client's address is
-    /// validated, RFC 9000 §8.1, is not modelled.)
+    /// Answers the peer's opening of a path, which may be used from then on. (The limit on data
+    /// sent before the client's address is validated, RFC 9000 §8.1, is not modelled.)
     pub(super) fn answer(
         &mut self,
         now: Time,
@@ -73,7 +75,8 @@ impl<S: Scheduler> Sender<S> {
             Question::Initial(sent_at) => Packet::InitialReply { sent_at },
             Question::Challenge(asked) => {
                 let number = self.number(now, path);
-                // Its acknowledgement tells this end the round trip, as the answer tells the other one.
+                // Its acknowledgement gives this end a round-trip sample, as the answer gives the
+                // other end one.
                 self.core.path_mut(index).recovery.time_later(number, now);
                 Packet::OneRtt(OneRtt { challenge: Some(Challenge::Answered(asked)), ..OneRtt::new(number) })
             }

@@ -1,4 +1,4 @@
-//! The sending half: reading acknowledgements, timers, and what leaves next.
+//! The sending half: reading acknowledgements, timers, and the next packet.
 
 use super::loss::PROBES;
 use super::space::{Phase, Space};
@@ -18,7 +18,7 @@ pub(super) struct Sender<S> {
     pub(super) core: Core<S, Space>,
     pub(super) config: Config,
     pub(super) side: Side,
-    /// What opens paths.
+    /// Packets that open paths.
     pub(super) control: VecDeque<(PathId, Packet)>,
     /// Packets that the acknowledgement at hand settles: numbers and segments.
     settled: Vec<(u64, u64)>,
@@ -57,8 +57,8 @@ impl<S: Scheduler> Sender<S> {
         self.core.path_mut(path.index()).flight.skip(now)
     }
 
-    /// Reads an acknowledgement that came on a path, which need not be the one whose packets it acknowledges: then it tells nothing of
-    /// whether that works.
+    /// Reads an acknowledgement that came on a path. If it acknowledges packets of another path, it
+    /// does not show whether that path works.
     pub(super) fn handle_ack(&mut self, now: Time, on: PathId, ack: &PathAck, observer: &mut impl Observer) {
         let (index, own) = (ack.path.index(), on == ack.path);
         let Some(largest) = ack.largest() else { return };
@@ -80,8 +80,8 @@ impl<S: Scheduler> Sender<S> {
         path.read_marks(now, ack, newly, advances);
         if own {
             // RFC 9002 §5.1: the largest number gives a sample, if it is newly acknowledged with an
-            // ack-eliciting packet. A packet declared lost before gives a sample, too: each number is
-            // sent once. Otherwise a timeout below the round trip never grows.
+            // ack-eliciting packet. A packet declared lost before gives a sample, too: each number
+            // is sent once. Otherwise a timeout below the round trip never grows.
             let newest = largest_sent.filter(|_| newly > 0).or(late).filter(|_| advances.is_some());
             path.hear_answer(now, ack, largest, newly > 0 || advances.is_some(), newest);
         }
@@ -199,9 +199,9 @@ impl<S: Scheduler> Sender<S> {
         Ok(())
     }
 
-    /// Flow control alone holds everything back: says so on the path with the shortest round trip, unless one has been told already
-    /// (RFC 9000 §4.1). It is repeated until the limit
-    /// moves, after twice the time each time.
+    /// If flow control alone blocks all data, sends DATA_BLOCKED on the path with the shortest
+    /// round trip, unless one has reported it already (RFC 9000 §4.1). It is repeated, at doubling
+    /// intervals, until the limit moves.
     fn ask_for_room(&mut self) {
         let usable = self.core.facts().iter().filter(|path| path.is_usable());
         let shortest = usable.min_by_key(|path| path.srtt).map(|path| path.id.index());
@@ -224,8 +224,8 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// A probe: the oldest data that is on its way on a path once more, in a new packet. A second one repeats other data, if there is
-    /// some (RFC 9002 §6.2.4).
+    /// Sends a probe: a path's oldest data in flight again, in a new packet. A second probe repeats
+    /// other data, if there is any (RFC 9002 §6.2.4).
     fn next_probe(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
         for index in 0..self.core.paths().len() {
             if self.core.path(index).recovery.probes == 0 {
@@ -255,8 +255,8 @@ impl<S: Scheduler> Sender<S> {
         None
     }
 
-    /// Paths without data are probed by packets that only want to be answered. Data goes first: where paths share a queue with one place,
-    /// the probe of one must not take it from the data of another.
+    /// Probes paths without data by empty ack-eliciting packets. Data goes first: if paths share a
+    /// queue with one place, one path's probe must not displace another path's data.
     fn ping(&mut self, now: Time, blocked_at: Option<u64>, sink: &mut impl Sink) {
         for index in 0..self.core.paths().len() {
             if core::mem::take(&mut self.core.path_mut(index).recovery.probes) > 0 {

@@ -1,4 +1,4 @@
-//! The packet number space of a path: what its acknowledgements tell.
+//! The packet number space of a path: evaluation of its acknowledgements.
 
 use super::Config;
 use super::ecn::Marking;
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 pub(super) enum Phase {
     /// Nothing was sent on it.
     Closed,
-    /// A question is on its way, which is repeated at this moment.
+    /// An opening packet is in flight; it is repeated at this time.
     Opening { retry: Time },
     /// Carries data.
     Open,
@@ -40,12 +40,12 @@ pub(crate) struct Space {
     pub(super) asked: bool,
     /// How often it left since the limit moved.
     pub(super) questions: u32,
-    /// Packets that leave now whatever the window says, so that something is answered.
+    /// Probe packets that leave now with any window, to get an answer.
     pub(super) probes: u8,
     /// When the last packet left that carries nothing and wants to be answered.
     pub(super) pinged_at: Time,
-    /// Numbers and sending times of packets that are not in the flight, for round-trip samples: packets without data,
-    /// and packets that another path's acknowledgement reported first.
+    /// Numbers and sending times of packets that are not in the flight, for round-trip samples:
+    /// packets without data, and packets that another path's acknowledgement reported first.
     pub(super) untimed: VecDeque<(u64, Time)>,
     /// The segment that the last probe repeated.
     pub(super) probed: Option<u64>,
@@ -56,7 +56,8 @@ pub(crate) struct Space {
     pub(super) lost: Vec<u64>,
 }
 
-/// Packets whose round trip is not known yet that are remembered per path: the path may answer no more.
+/// Maximum number of packets without a round-trip sample that are remembered per path: the path may
+/// have stopped answering.
 const MOST_UNTIMED: usize = 1 << 12;
 
 impl Space {
@@ -81,7 +82,7 @@ impl Space {
         }
     }
 
-    /// This packet's acknowledgement, when it comes on the path, tells a round trip.
+    /// Notes that this packet's acknowledgement gives a round-trip sample, if it comes on the path.
     pub(super) fn time_later(&mut self, number: u64, sent_at: Time) {
         let place = self.untimed.partition_point(|packet| packet.0 < number);
         self.untimed.insert(place, (number, sent_at));
@@ -91,15 +92,16 @@ impl Space {
 }
 
 impl PathSender<Space> {
-    /// True if the acknowledgement names no packet that was never sent. One that does is not believed in anything.
+    /// True if the acknowledgement names only sent packets. Otherwise it is ignored.
     pub(super) fn may_acknowledge(&self, ack: &PathAck) -> bool {
         ack.largest().is_some_and(|largest| largest < self.flight.next())
     }
 
-    /// Reads the ranges of an acknowledgement. `own`: it came on this path. `settled` hears of each packet with data that it
-    /// acknowledges for the first time, by its number and its segment.
+    /// Reads the ranges of an acknowledgement. `own`: it came on this path. Calls `settled` for
+    /// each packet with data that it newly acknowledges, with its number and its segment.
     ///
-    /// Packets acknowledged over another path stay untimed, or a slow path would never get a round-trip sample.
+    /// Packets acknowledged over another path stay untimed, or a slow path would never get a
+    /// round-trip sample.
     pub(super) fn read_ranges(&mut self, own: bool, ack: &PathAck, mut settled: impl FnMut(u64, u64)) -> u64 {
         let first = self.flight.first();
         self.recovery.acknowledged.advance(first);
@@ -125,8 +127,9 @@ impl PathSender<Space> {
         newly
     }
 
-    /// The path answers: takes the round trip of the acknowledgement's largest packet, if it was sent at `newest` or is
-    /// untimed, and ends the back-off if the acknowledgement `tells` something new.
+    /// Handles an answer on the path: takes the round trip of the acknowledgement's largest packet,
+    /// if it was sent at `newest` or is untimed, and ends the back-off if the acknowledgement
+    /// `tells` something new.
     pub(super) fn hear_answer(
         &mut self,
         now: Time,
@@ -137,19 +140,22 @@ impl PathSender<Space> {
     ) {
         let untimed = self.take_untimed(largest);
         if tells {
-            // RFC 9002 §6.2.1: the path answers, so its probe timeout is no more than its round trips say.
+            // RFC 9002 §6.2.1: the path answers, so its probe timeout follows from its round trips
+            // alone.
             self.rtt.end_back_off();
         }
         if let Some(sent_at) = newest.or(untimed) {
             let round_trip = now.since(sent_at);
-            // RFC 9002 §5.3: the time that the peer waited is taken off, unless that leaves less than the shortest round trip.
+            // RFC 9002 §5.3: the acknowledgement delay is subtracted, unless the result is less
+            // than the shortest round trip.
             self.rtt.sample_delayed(round_trip, ack.delay.min(self.recovery.ack_delay));
             self.note_progress();
             (self.news.rtt, self.news.newest_rtt) = (Some(round_trip), Some(round_trip));
         }
     }
 
-    /// The sending time of the packet with this number, if it is untimed. Forgets it and all earlier ones.
+    /// Returns the sending time of the packet with this number, if it is untimed. Forgets it and
+    /// all earlier ones.
     fn take_untimed(&mut self, largest: u64) -> Option<Time> {
         let untimed = &mut self.recovery.untimed;
         let mut newest = None;

@@ -1,20 +1,21 @@
-//! Timestamps (RFC 7323) and the one-way delays that they tell.
+//! Timestamps (RFC 7323), and one-way delays from them.
 //!
-//! The delivery-delay paper's estimate: an acknowledgement carries the receiver's clock when it left (TSval) and the
-//! sender's clock when the acknowledged segment left (TSecr), so TSval − TSecr is the segment's delay towards the receiver
-//! plus the offset between the clocks, which is the same for all subflows. Both are whole ticks.
+//! The estimate of the delivery-delay paper: an acknowledgement carries the receiver's clock when
+//! it left (TSval). It also carries the sender's clock when the acknowledged segment left (TSecr).
+//! So TSval − TSecr is the segment's delay towards the receiver plus the offset between the clocks,
+//! which is the same for all subflows. Both are whole ticks.
 
 use crate::core::OneWayDelays;
 use plait_sched::{Duration, Time};
 
-/// The clocks from which timestamps are taken.
+/// The clocks of the timestamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClockConfig {
-    /// How long a tick is (Linux: 1 ms).
+    /// Length of a tick (Linux: 1 ms).
     pub granularity: Duration,
-    /// How much the sender's clock is ahead of virtual time, in nanoseconds.
+    /// Time by which the sender's clock is ahead of virtual time, in nanoseconds.
     pub sender_offset: i64,
-    /// Likewise the receiver's.
+    /// Time by which the receiver's clock is ahead of virtual time, in nanoseconds.
     pub receiver_offset: i64,
 }
 
@@ -25,27 +26,28 @@ impl ClockConfig {
         nanos.div_euclid(tick) as u32
     }
 
-    /// TSval of the sender.
+    /// Returns the TSval of the sender.
     pub fn at_sender(&self, now: Time) -> u32 {
         self.ticks((now.as_nanos() as i64).wrapping_add(self.sender_offset))
     }
 
-    /// For the stream the other way round: who receives the one sends the other.
+    /// Returns the clocks for the stream in the opposite direction, where sender and receiver are
+    /// exchanged.
     pub(super) const fn reversed(self) -> Self {
         Self { sender_offset: self.receiver_offset, receiver_offset: self.sender_offset, ..self }
     }
 
-    /// TSval of the receiver.
+    /// Returns the TSval of the receiver.
     pub fn at_receiver(&self, now: Time) -> u32 {
         self.ticks((now.as_nanos() as i64).wrapping_add(self.receiver_offset))
     }
 
-    /// From `earlier` to `later`, in nanoseconds; differences up to 2³¹ ticks are told apart.
+    /// Returns the time from `earlier` to `later` in nanoseconds, for differences up to 2³¹ ticks.
     fn between(&self, earlier: u32, later: u32) -> i64 {
         i64::from(later.wrapping_sub(earlier) as i32) * self.granularity.as_nanos() as i64
     }
 
-    /// How long ago the receiver's clock showed `timestamp`; zero if it never did.
+    /// Returns the time since the receiver's clock showed `timestamp`; zero if it never did.
     pub(super) fn age(&self, now: Time, timestamp: u32) -> Duration {
         Duration::from_nanos(self.between(timestamp, self.at_receiver(now)).max(0) as u64)
     }
@@ -56,14 +58,15 @@ impl ClockConfig {
         self.between(timestamp, self.at_sender(sent_at)) >= 0
     }
 
-    /// How long ago the sender's clock showed `timestamp`, one tick at least; `None` if it never did.
+    /// Returns the time since the sender's clock showed `timestamp`, at least one tick; `None` if
+    /// it never did.
     pub(super) fn since_sent(&self, now: Time, timestamp: u32) -> Option<Duration> {
         let age = u64::try_from(self.between(timestamp, self.at_sender(now))).ok()?;
         Some(Duration::from_nanos(age).max(self.granularity))
     }
 
-    /// Takes one sample of each direction's delay into the averages: 7/8 of the old one and 1/8 of the new one, as for
-    /// round-trip times.
+    /// Adds one sample of each direction's delay to the averages: 7/8 of the old value and 1/8 of
+    /// the new one, as for round-trip times.
     pub(super) fn sample(&self, delays: &mut Option<OneWayDelays>, now: Time, timestamp: u32, echo: u32) {
         let forward = self.between(echo, timestamp);
         let backward = self.between(timestamp, self.at_sender(now));

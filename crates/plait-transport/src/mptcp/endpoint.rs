@@ -1,4 +1,4 @@
-//! One end of a connection: its sender and its receiver, and how acknowledgements ride on data.
+//! One end of a connection: its sender, its receiver, and acknowledgements piggybacked on data.
 
 use super::subflow::Subflow;
 use super::{Config, Receiver, Sender};
@@ -19,10 +19,10 @@ pub struct Endpoint<S> {
 }
 
 impl<S: Scheduler> Endpoint<S> {
-    /// An end over `paths`.
+    /// Creates an end over `paths`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the scheduler needs what MPTCP does not offer;
+    /// [`Error::Unsupported`] if the scheduler needs a feature that MPTCP does not offer;
     /// [`Error::SegmentSize`] if segments have more than 65,535 bytes.
     pub(crate) fn new(
         config: &Config,
@@ -67,7 +67,7 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
                 self.sender.note_accepted(now, path, observer);
                 match segment.ack {
                     Some(ack) => self.sender.handle_packet(now, path, &Packet::Ack(ack), observer),
-                    // On the wire it acknowledges nothing anew.
+                    // On the wire, such a segment acknowledges no new data.
                     None => self.sender.hear(path),
                 }
                 self.receiver.handle_packet(now, path, packet, observer);
@@ -136,8 +136,8 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
     }
 }
 
-/// Data on which acknowledgements ride: every segment carries what its end would acknowledge (RFC 9293 §3.10.4, RFC 8684 §3.3.2),
-/// and an acknowledgement that was put off need not leave by itself.
+/// Data with piggybacked acknowledgements. Every segment carries the current acknowledgement of its
+/// end (RFC 9293 §3.10.4, RFC 8684 §3.3.2), so a delayed acknowledgement need not leave by itself.
 struct Ridden<'a, K> {
     now: Time,
     sink: &'a mut K,
@@ -149,7 +149,8 @@ impl<K: Sink> Sink for Ridden<'_, K> {
         match transmit.packet {
             Packet::Segment(segment) => {
                 let mut segment = TcpSegment { ack: self.receiver.ride(self.now, transmit.path), ..*segment };
-                // A packet has one echo: that of data, if some arrived in order on the subflow.
+                // A packet has one echo: that of the acknowledgement, if data arrived in order on
+                // the subflow.
                 if let Some(ack) = &mut segment.ack {
                     let echo = if ack.cumulative > 0 { ack.echo } else { segment.echo };
                     (ack.echo, segment.echo) = (echo, echo);

@@ -15,7 +15,6 @@
 //!
 //! Not modelled: the buffer does not grow automatically (`tcp_moderate_rcvbuf` is off in the lab),
 //! and memory is never short.
-//! never short.
 
 use plait_sched::{Duration, Time};
 

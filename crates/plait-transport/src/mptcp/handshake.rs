@@ -1,7 +1,8 @@
 //! Opening subflows: the first one, then the others join.
 //!
-//! A subflow is open, for the data's sender, one round trip after its SYN left. For a join that is the server's view, which
-//! sends most data; RFC 8684 §3.2 lets the opening side wait for a fourth packet, which [`Joins::Confirmed`] does.
+//! For the data's sender, a subflow is open one round trip after its SYN left. For a join this is
+//! the server's view, and the server sends most data. RFC 8684 §3.2 lets the opening side wait for
+//! a fourth packet, as [`Joins::Confirmed`] does.
 
 use super::rules::{Joins, Losses};
 use super::sender::Sender;
@@ -13,7 +14,7 @@ use crate::protocol::Side;
 use plait_sched::{PathId, Scheduler, Time};
 
 impl<S: Scheduler> Sender<S> {
-    /// Sends the SYN of a subflow, or what authenticates it.
+    /// Sends the SYN of a subflow, or the packet that authenticates the subflow.
     fn open(&mut self, now: Time, index: usize, first: bool, confirming: bool) {
         let retry = now.saturating_add(self.core.path(index).rtt.rto());
         let by_wheel = self.config.rules.losses == Losses::ByTime;
@@ -24,7 +25,7 @@ impl<S: Scheduler> Sender<S> {
         self.control.push_back((PathId(index as u8), packet));
     }
 
-    /// The peer opens a subflow, and is answered.
+    /// Records that the peer's SYN on a subflow was answered.
     pub(super) fn note_answered(&mut self, now: Time, path: PathId) {
         if let Some(path) = self.core.paths_mut().get_mut(path.index()) {
             let subflow = &mut path.recovery;
@@ -36,8 +37,8 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// Something came that only who got the answer sends: this end may use the subflow, too. How long it took is the first round trip
-    /// (`tcp_synack_rtt_meas` in net/ipv4/tcp_input.c).
+    /// Opens a subflow for this end too, because a packet came that requires the SYN/ACK. The time
+    /// since the SYN/ACK is the first round trip (`tcp_synack_rtt_meas` in net/ipv4/tcp_input.c).
     #[inline]
     pub(super) fn note_accepted(&mut self, now: Time, path: PathId, observer: &mut impl Observer) {
         let index = path.index();
@@ -55,7 +56,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// Opens what can be opened: the first subflow at the start, the others once it is open.
+    /// Opens the first subflow at the start, and the others once the first one is open.
     #[inline]
     pub(super) fn open_subflows(&mut self, now: Time) {
         if self.side == Side::Client
@@ -81,7 +82,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// The SYN of a subflow was not answered.
+    /// Retransmits the SYN of a subflow, or its confirmation, after a timeout.
     pub(super) fn retry_open(&mut self, now: Time, index: usize) {
         let Phase::Opening { retry, confirming, .. } = self.core.path(index).recovery.phase else { return };
         if retry <= now {

@@ -1,28 +1,31 @@
-//! Which segments of plain TCP are marked (PSH) where the application writes faster than they leave, as Linux does it.
+//! PSH marks of plain TCP's segments where the application writes faster than data leaves, as in
+//! Linux.
 
 use super::sender::Sender;
 use crate::core::WRITE;
 use plait_sched::Scheduler;
 
-/// How far the application's writing was marked.
+/// Progress of the marks in the written data.
 ///
-/// Every write ends with a mark on the last packet of the queue (`tcp_push` in net/ipv4/tcp.c), which the next write takes away again
-/// where it fills that packet (`tcp_sendmsg_locked`). Within a write, a full packet is marked if more than half the largest window
-/// that the peer has ever told was written since the last mark (`forced_push`). What is written before the first acknowledgement
-/// knows only the window of the SYN's answer, which is told unscaled.
+/// Every write marks the last packet of the queue (`tcp_push` in net/ipv4/tcp.c). The next write
+/// removes the mark if it fills that packet (`tcp_sendmsg_locked`). Within a write, a full packet
+/// is marked if the data written since the last mark exceeds half the peer's largest window
+/// (`forced_push`). Data written before the first acknowledgement is measured by the window of the
+/// SYN's answer, which is not scaled.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Marks {
-    /// What the application wrote in one go before anything left: in calls of `WRITE` bytes. Later ones are calls of their own.
+    /// Bytes that the application wrote in one go before any data left, in calls of `WRITE` bytes.
+    /// Later writes are separate calls.
     at_once: u64,
-    /// How much of it went into the send buffer before anything left.
+    /// Bytes of these that went into the send buffer before any data left.
     buffered: u64,
-    /// The window that the answer to the SYN told.
+    /// The window in the answer to the SYN.
     opening: u64,
-    /// The largest that was told (`max_window`).
+    /// The largest window so far (`max_window`).
     largest: u64,
-    /// The end of what was written at the last mark (`pushed_seq`).
+    /// End of the data at the last mark (`pushed_seq`).
     marked: u64,
-    /// Where the write ends that the last segment belonged to.
+    /// End of the write that contains the last segment.
     write_end: u64,
 }
 
@@ -47,7 +50,7 @@ impl Marks {
 }
 
 impl<S: Scheduler> Sender<S> {
-    /// True if the segment of plain TCP that leaves for the first time is marked.
+    /// True if the segment of plain TCP, which leaves for the first time, is marked.
     pub(super) fn marks(&mut self, start: u64, bytes: u32) -> bool {
         let (end, written) = (start + u64::from(bytes), self.core.written());
         let window = self.core.path(0).own_window;
@@ -55,7 +58,7 @@ impl<S: Scheduler> Sender<S> {
             let (at_once, buffered) = (written, self.core.first_filling(self.config.segment_bytes()));
             self.marks = Marks { at_once, buffered, opening: window, write_end: WRITE, ..Marks::default() };
         }
-        // Nothing was written behind what ends with all there is.
+        // No data was written behind a segment that ends with all written data.
         self.marks.take(start, end, window) || end == written
     }
 }
@@ -64,7 +67,7 @@ impl<S: Scheduler> Sender<S> {
 mod tests {
     use super::*;
 
-    /// The numbers of the segments of 1448 bytes, up to `count`, that are marked.
+    /// Returns the numbers of the marked segments of 1448 bytes, up to `count`.
     fn marked(mut marks: Marks, window: u64, count: u64) -> Vec<u64> {
         (0..count).filter(|number| marks.take(number * 1448, (number + 1) * 1448, window)).collect()
     }
@@ -81,7 +84,7 @@ mod tests {
     #[test]
     fn what_was_written_before_any_acknowledgement_is_marked_in_the_midst_of_every_write() {
         assert_eq!(marked(ENDLESS, 700_000, 300), [22, 67, 113, 158, 203, 248, 294]);
-        // A window of a fourth of a write: every half of it.
+        // A window of a quarter of a write: every half of the window.
         let small = Marks { opening: 16_384, ..ENDLESS };
         assert_eq!(marked(small, 16_384, 60), [5, 11, 17, 23, 29, 35, 41, 50, 56]);
     }

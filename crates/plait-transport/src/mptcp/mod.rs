@@ -1,34 +1,55 @@
 //! MPTCP (RFC 8684), and TCP as MPTCP over one path without its options.
 //!
-//! What is particular to it, and so lives here and not in the connection core:
-//! - every subflow has its own sequence space and is reliable by itself: what is lost on a subflow is sent
-//!   again on it,
-//!   under the same number, whatever other subflows carry ([`subflow`](self), `recovery.rs`);
-//! - segments of the stream are mapped onto subflows; the *data acknowledgement* says what arrived of the
-//!   stream, and the
-//!   one receive window that all subflows share ends relative to it;
-//! - after a retransmission timeout, the other subflows carry what the silent one has not delivered as well
-//!   (*reinjection*, never on a subflow that carried it already);
-//! - subflows are opened by handshakes, the first one first (`handshake.rs`), and tell one-way delays by
-//!   timestamps
-//!   (`clock.rs`).
+//! These parts are particular to MPTCP, so they are here and not in the connection core:
+//! - Every subflow has its own sequence space and is reliable by itself. It retransmits its own
+//!   losses under the same numbers, independently of other subflows ([`subflow`](self),
+//!   `recovery.rs`).
+//! - Segments of the stream are mapped onto subflows. The *data acknowledgement* reports the
+//!   received part of the stream. All subflows share one receive window, which ends relative to it.
+//! - After a retransmission timeout, the other subflows also carry the data that the silent one has
+//!   not delivered (*reinjection*, never on a subflow that carried the data already).
+//! - Handshakes open subflows, the first one first (`handshake.rs`). Timestamps measure one-way
+//!   delays (`clock.rs`).
+//!
+//! | file | content |
+//! |---|---|
+//! | `sender.rs`, `reading.rs`, `transmit.rs` | reading acknowledgements, timers; reading by the standards; the next packet: handshakes, retransmissions, probes, copies, new data |
+//! | `subflow.rs`, `recovery.rs` | loss recovery of a subflow (`PathSender<Subflow>`): its state; loss detection (RFC 6675 and the idea of RACK), tail probe (RFC 8985), timeouts, reinjection |
+//! | `linux/` | Linux' loss recovery, methods of the same path; its `rack.rs` and `scoreboard.rs` serve the RFCs' recovery too |
+//! | `handshake.rs`, `fallback.rs` | the first subflow, then the joins; continuing as TCP |
+//! | `ack_delay.rs`, `wheel.rs` | delay of acknowledgements; expiry of Linux' timers: the ends of the buckets of its timer wheel |
+//! | `clock.rs` | timestamps, and one-way delays from them |
+//! | `receiver.rs`, `incoming.rs` | order of the stream; order and delayed acknowledgements of a subflow |
+//! | `grant.rs`, `merging.rs` | the receiver's window as Linux computes it; memory of waiting packets |
+//! | `window.rs`, `reinjection.rs` | the window as the sender knows it; the connection's own retransmissions (Linux' timer, stale subflows) |
+//! | `rules.rs` | differences between standards and Linux, and the two sets for the key `profile` of a scenario |
+//! | `needless.rs`, `ecn.rs`, `marks.rs` | unnecessary reductions, by the RFCs; ECN; PSH marks |
+//! | `endpoint.rs`, `image/` | an end; packets as bytes |
+//!
+//! `core/flight.rs` keeps lost numbers, because lost data is retransmitted on the same subflow
+//! under the same number.
 //!
 //! # Loss detection
-//! A transmission is lost once three that were sent later *on the same subflow* have arrived; or one that was sent later
-//! has, and one and a half round trips have passed, or 9/8 of one if fewer than three were sent later at all. In the order of sending the first rule is RFC 6675's `IsLost` for what was sent
-//! once; for retransmissions it is the idea of RACK (RFC 8985), as RFC 9002 §6.1 writes it. A tail that nothing follows
-//! is probed after two round trips (RFC 8985 §7), so that a lone loss at the end needs no timeout.
+//! A transmission is lost once three transmissions sent later *on the same subflow* have arrived.
+//! It is also lost if one sent later has arrived and one and a half round trips have passed. If
+//! fewer than three were sent later at all, 9/8 of a round trip is enough. In the order of sending,
+//! the first rule is RFC 6675's `IsLost` for segments sent once. For retransmissions it is the idea
+//! of RACK (RFC 8985), as RFC 9002 §6.1 writes it. A tail is probed after two round trips (RFC 8985
+//! §7), so a single loss at the end needs no timeout.
 //!
-//! Once reordering was seen, time alone tells, by RACK's window (RFC 8985 §6.2), which reported duplicates widen; a reduction
-//! that turns out to have been needless is taken back (`needless.rs`).
+//! Once reordering was seen, only time decides, by RACK's window (RFC 8985 §6.2), which reported
+//! duplicates widen. A reduction that turns out to be needless is undone (`needless.rs`).
 //!
-//! [`Rules::LINUX`] recovers as Linux does, from `linux`, and differs elsewhere as `rules.rs` says.
+//! [`Rules::LINUX`] uses Linux' loss recovery from `linux`. Its other differences are in
+//! `rules.rs`.
 //!
 //! # Not modelled
-//! There is no three-way close; the application reads at once, so the window never closes;
-//! a receiver never reneges. Of Linux also not: a connection that
-//! fell back to TCP (`fallback.rs`) keeps the headers and the payload of MPTCP's data packets, while Linux' payload grows by 1.7 % then;
-//! and a send buffer without a limit is one, while Linux' grows with the window up to one.
+//! - There is no three-way close.
+//! - The application reads at once, so the window never closes.
+//! - A receiver never reneges.
+//! - After a fallback to TCP (`fallback.rs`), data packets keep the headers and the payload of
+//!   MPTCP. Linux' payload grows by 1.7 % then.
+//! - An unlimited send buffer has no limit. Linux' send buffer grows with the window up to a limit.
 
 mod ack_delay;
 mod clock;
@@ -65,12 +86,13 @@ use crate::core::{BufferRule, ConnectionConfig, CoreRules, WindowRule};
 use crate::packet::Overhead;
 use plait_sched::{Capabilities, Duration, PathId};
 
-/// What MPTCP lets a scheduler do: everything.
+/// Features that MPTCP offers to a scheduler: all of them.
 pub const CAPABILITIES: Capabilities = Capabilities::ALL;
 
 impl Config {
-    /// Selective blocks that an acknowledgement has room for: of TCP's 40 bytes of options, timestamps take
-    /// 12 and a data ACK 8, or 12 with numbers of 64 bits; a block takes 8.
+    /// Number of selective blocks that fit into an acknowledgement. TCP has 40 bytes of options.
+    /// Timestamps take 12 of them, and a data ACK takes 8, or 12 with numbers of 64 bits. A block
+    /// takes 8.
     pub(crate) const fn ack_blocks(&self) -> usize {
         match (self.multipath, self.rules.long_numbers) {
             (true, true) => 1,
@@ -107,7 +129,7 @@ impl Config {
         self.segment_bytes() + self.overhead().of_data() as u64
     }
 
-    /// What headers take on the wire.
+    /// Returns the size of headers on the wire.
     pub const fn overhead(&self) -> Overhead {
         match (self.multipath, self.rules.long_numbers) {
             (true, true) => Overhead::LINUX_MPTCP,
@@ -117,27 +139,28 @@ impl Config {
     }
 }
 
-/// Everything that can be set.
+/// Configuration of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// What the core needs to know.
+    /// Configuration of the core.
     pub connection: ConnectionConfig,
-    /// Packets per acknowledgement; 1 acknowledges each.
+    /// Packets per acknowledgement; 1 acknowledges each packet.
     pub ack_every: u8,
-    /// The longest that an acknowledgement is delayed.
+    /// The longest delay of an acknowledgement.
     pub ack_delay: Duration,
-    /// Subflows are opened by handshakes; otherwise all are open from the start.
+    /// Whether handshakes open the subflows; otherwise all are open from the start.
     pub handshake: bool,
     /// The subflow that is opened first; the others join once it is open.
     pub initial_path: PathId,
     /// The timestamps.
     pub clock: ClockConfig,
-    /// MPTCP with its options; otherwise plain TCP.
+    /// Whether MPTCP's options are used; otherwise the connection is plain TCP.
     pub multipath: bool,
-    /// Both ends have data to send: the client ends each handshake with a packet, by which the server knows that the subflow is open.
+    /// True if both ends have data to send. The client then ends each handshake with a packet, by
+    /// which the server knows that the subflow is open.
     pub two_way: bool,
-    /// Marks of congestion are understood (RFC 3168).
+    /// Whether both ends support marks of congestion (RFC 3168).
     pub ecn: bool,
-    /// What it does where standards and implementations differ.
+    /// Rules where standards and implementations differ.
     pub rules: Rules,
 }

@@ -1,6 +1,7 @@
-//! Reductions that turn out to have been needless, by the standards: every retransmission was reported as a duplicate
-//! (RFC 3708), the acknowledgement is that of an original (Eifel, RFC 3522), or after a timeout something arrives that was
-//! never sent again (F-RTO, RFC 5682). Window and threshold are restored at once, where RFC 4015 would slow-start.
+//! Detects and undoes needless reductions, by the standards. The evidence is one of three: all
+//! retransmissions were reported as duplicates (RFC 3708); the acknowledgement belongs to an
+//! original (Eifel, RFC 3522); or after a timeout a segment arrives that was never retransmitted
+//! (F-RTO, RFC 5682). Window and threshold are restored at once, where RFC 4015 would slow-start.
 
 use super::linux::Memory;
 use super::subflow::{Resent, Subflow};
@@ -10,25 +11,26 @@ use crate::packet::Ack;
 use plait_sched::Time;
 
 impl PathSender<Subflow> {
-    /// The window is about to be reduced: what it is now, and which acknowledgements will tell. A second reduction within a
-    /// repair cannot be taken back to the first one's window.
+    /// Stores the window before a reduction, and the retransmissions whose acknowledgements will
+    /// judge the reduction. A second reduction within a repair cannot be undone to the window of
+    /// the first.
     pub(super) fn remember_window(&mut self) {
         let prior = Some((self.control.window(), self.control.slow_start_threshold()));
         let subflow = &mut self.recovery;
-        // Of earlier retransmissions that may be in flight, acknowledgements tell as well.
+        // Earlier retransmissions that may be in flight count too.
         let pending = subflow.resent.len() as u32;
         let stamp = subflow.linux.memory.stamp.filter(|_| pending > 0);
         let unreported = Some(pending).filter(|&pending| pending > 0);
         subflow.linux.memory = Memory { marker: Some(self.flight.first()), unreported, stamp, prior };
     }
 
-    /// What is lost was sent again.
+    /// Records a retransmission of lost data.
     pub(super) fn note_repetition(&mut self, now: Time) {
         let stamp = self.recovery.clock.at_sender(now);
         self.recovery.linux.note_retransmission(stamp);
     }
 
-    /// A duplicate was reported: reordering may have caused it, and a retransmission was needless.
+    /// Records a reported duplicate: a retransmission was needless, possibly because of reordering.
     pub(super) fn note_duplicate(&mut self, ack: &Ack) {
         let Some(number) = ack.duplicate else { return };
         let subflow = &mut self.recovery;
@@ -37,8 +39,9 @@ impl PathSender<Subflow> {
         self.counters.duplicate_reports += 1;
     }
 
-    /// Takes the last reduction back if this acknowledgement shows it to be needless. `original`: something arrived that was
-    /// in flight when the repair began, and was sent once. Returns the segments that are in flight again, ascending.
+    /// Undoes the last reduction if this acknowledgement shows it to be needless. `original` is
+    /// true if a segment arrived that was sent once and was in flight when the repair began.
+    /// Returns the segments that are in flight again, ascending.
     pub(super) fn judge_reduction(
         &mut self,
         now: Time,
@@ -71,7 +74,8 @@ impl PathSender<Subflow> {
             }
         }
         restored.sort_unstable();
-        // RFC 8985 §6.2 judges retransmissions like everything else, those from before the timeout, too.
+        // RFC 8985 §6.2 judges retransmissions like all other transmissions, including those from
+        // before the timeout.
         let flight = &self.flight;
         let resent = (flight.first()..flight.next()).filter_map(|number| {
             let sent = flight.get(number)?;
@@ -83,7 +87,7 @@ impl PathSender<Subflow> {
         subflow.judged = flight.first();
         subflow.repair = Repairing::Nothing;
         (subflow.withheld, subflow.exempt) = (0, 0);
-        // What seemed lost was late.
+        // Segments that seemed lost were late.
         subflow.linux.rack.reordered = true;
         if let Some((window, threshold)) = subflow.linux.memory.prior {
             self.control.on_event(now, CongestionEvent::Undone { window, threshold });

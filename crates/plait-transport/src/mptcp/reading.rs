@@ -8,21 +8,22 @@ use crate::observer::Observer;
 use crate::packet::Ack;
 use plait_sched::{Duration, Scheduler, Time};
 
-/// When the segments were sent that an acknowledgement settles and that tell a round trip.
+/// Send times of the acknowledged segments that give a round-trip sample.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     oldest: Option<Time>,
     newest: Option<Time>,
-    /// The latest in the order of sending that had arrived before.
+    /// Highest place in the order of sending among earlier arrivals.
     highest: Option<u64>,
-    /// The latest in the order of sending among those that arrived now.
+    /// Highest place in the order of sending among the present arrivals.
     latest: Option<u64>,
-    /// Something that was sent once and was in flight when the repair began is among them.
+    /// True if a segment arrived that was sent once and was in flight when the repair began.
     original: bool,
 }
 
 impl<S: Scheduler> Sender<S> {
-    /// Reads an acknowledgement by the standard rules. Returns whether the cumulative one advanced.
+    /// Reads an acknowledgement by the standard rules. Returns whether the cumulative
+    /// acknowledgement advanced.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn acknowledged_by_order(
         &mut self,
@@ -63,8 +64,8 @@ impl<S: Scheduler> Sender<S> {
 }
 
 impl PathSender<Subflow> {
-    /// Reads the numbers and the duplicate of an acknowledgement, and judges the last reduction by them. Returns the segments that are
-    /// in flight again, ascending.
+    /// Reads the numbers and the duplicate of an acknowledgement, and judges the last reduction by
+    /// them. Returns the segments that are in flight again, ascending.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn read_by_order(&mut self, now: Time, ack: &Ack) -> Vec<u64> {
         let before = self.flight.first();
@@ -81,8 +82,9 @@ impl PathSender<Subflow> {
         restored
     }
 
-    /// Which transmissions of the subflow the acknowledgement settles. Returns which of them was sent last, in the order of
-    /// sending, and whether one of them was in flight when a repair began, and sent once.
+    /// Settles the transmissions that the acknowledgement reports. Returns the highest of their
+    /// places in the order of sending. Also returns whether one of them was sent once and was in
+    /// flight when a repair began.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn read_numbers(&mut self, now: Time, ack: &Ack) -> (Option<u64>, bool) {
         let (first, next) = (self.flight.first(), self.flight.next());
@@ -110,12 +112,13 @@ impl PathSender<Subflow> {
         (sample.latest, sample.original)
     }
 
-    /// The round trip that an acknowledgement tells, if it acknowledges something new. `oldest`: when the oldest left that it
-    /// acknowledges and that was sent once.
+    /// Returns the round trip that an acknowledgement measures, if it acknowledges new data.
+    /// `oldest` is the earliest send time among the newly acknowledged segments sent once.
     ///
-    /// RFC 7323 §4.1 takes it from the echoed timestamp, which is that of the segment that caused the acknowledgement: so it has no
-    /// ambiguity (Karn) where that was a retransmission, and ends the back-off. If the oldest left at that tick or later, its own time
-    /// says the same without the clock's granularity.
+    /// RFC 7323 §4.1 uses the echoed timestamp of the segment that caused the acknowledgement. So a
+    /// retransmission is not ambiguous (Karn), and its sample ends the back-off. If the oldest
+    /// segment left at that tick or later, its own send time is as valid and more precise than the
+    /// clock's tick.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn round_trip(&self, now: Time, echo: u32, oldest: Option<Time>, progress: bool) -> Option<Duration> {
         let clock = &self.recovery.clock;
@@ -124,7 +127,8 @@ impl PathSender<Subflow> {
         exact.map(|sent_at| now.since(sent_at)).or_else(echoed)
     }
 
-    /// The receiver has the transmission with this number. Only one that was never sent again tells a round trip (Karn).
+    /// Removes an arrived transmission from the flight. Only segments sent once give a round-trip
+    /// sample (Karn).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn settle(&mut self, now: Time, number: u64, sample: &mut Sample) {
         let left = self.flight.leave(number, TransmissionState::Acknowledged).map(|(sent, _)| sent);
@@ -141,10 +145,10 @@ impl PathSender<Subflow> {
             self.recovery.linux.rack.reordered |= late;
             self.counters.reorderings += u64::from(late);
         }
-        // An answer that comes sooner than any round trip is that of an earlier copy.
+        // An answer sooner than the shortest round trip belongs to an earlier copy.
         if plausible {
             let subflow = &mut self.recovery;
-            // RFC 8985 §6.2: the round trip of the one that was sent last.
+            // RFC 8985 §6.2: the round trip of the transmission sent last.
             if Some(sent.order(number)) >= subflow.latest_arrived[0] {
                 subflow.latest_round_trip = now.since(sent.sent_at);
             }
@@ -152,13 +156,14 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// Duplicate acknowledgements do not grow the window (RFC 5681 §3.2, step 1: it MUST NOT change before the third one). What
-    /// they report grows it once an acknowledgement advances, if it was reordering and no loss.
+    /// Tells the controller about the acknowledged data. Duplicate acknowledgements do not grow the
+    /// window (RFC 5681 §3.2, step 1: it MUST NOT change before the third one). If they came from
+    /// reordering and not from loss, their bytes grow the window once an acknowledgement advances.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn control_window(&mut self, now: Time, progress: bool, grow_in_recovery: bool, shares: &[Share]) {
         let repairing = self.recovery.repair == Repairing::Losses && !grow_in_recovery;
         let bytes = self.news.bytes;
-        // Reported by duplicate acknowledgements: withheld until one advances.
+        // Bytes of duplicate acknowledgements are withheld until an acknowledgement advances.
         self.news.bytes = if progress || repairing || grow_in_recovery {
             bytes + if grow_in_recovery { 0 } else { core::mem::take(&mut self.recovery.withheld) }
         } else {

@@ -1,4 +1,5 @@
-//! Finding what was lost on a subflow, and its timers: RFC 6675, 6298, 8985; see the module's documentation.
+//! Loss detection on a subflow, and its timers: RFC 6675, 6298, 8985; see the module's
+//! documentation.
 
 use super::rules::{Losses, Reinjection};
 use super::sender::Sender;
@@ -8,7 +9,7 @@ use crate::core::{PathSender, TransmissionState, insert_ascending, merge_ascendi
 use crate::observer::Observer;
 use plait_sched::{Duration, Event, Path, PathId, PathState, Scheduler, Time};
 
-/// So many that were sent later and arrived make a transmission lost (DupThresh of RFC 6675).
+/// Number of later arrivals that make a transmission lost (DupThresh of RFC 6675).
 const LATER_ARRIVALS: u8 = 3;
 
 impl PathSender<Subflow> {
@@ -17,12 +18,12 @@ impl PathSender<Subflow> {
         (self.flight.next() - self.flight.first()) * self.segment
     }
 
-    /// True while losses among what was sent up to the end of a repair are not all repaired.
+    /// True while data sent before the end of a repair is unacknowledged.
     fn is_repairing(&self) -> bool {
         self.flight.first() < self.recovery_end
     }
 
-    /// Ends a repair once everything that was in flight at its beginning has arrived.
+    /// Ends a repair once all data that was in flight at its beginning has arrived.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_repaired(&mut self) {
         if self.recovery.repair != Repairing::Nothing && !self.is_repairing() {
@@ -32,16 +33,18 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// Applies both rules to what is in flight: lost is what was sent before the third-latest arrival, or before the latest
-    /// one and long enough ago. Sets the timer for the second rule.
-    /// Returns how many were lost.
+    /// Applies both rules to the data in flight. A transmission is lost if it was sent before the
+    /// third-latest arrival, or long enough before the latest one. Sets the timer for the second
+    /// rule. Returns the number of losses.
     ///
-    /// Later and earlier are in the order of *sending*, not of numbers: RFC 6675's IsLost counts numbers above one's own, which says
-    /// nothing of a retransmission, since what was sent after it may be numbered below. A retransmission is judged by what left after
-    /// it, like everything else (RFC 8985 §3.1).
+    /// Later and earlier refer to the order of *sending*, not to numbers. RFC 6675's IsLost counts
+    /// higher numbers, which says nothing about a retransmission: later transmissions may have
+    /// lower numbers. Transmissions sent after a retransmission judge it, as for all others (RFC
+    /// 8985 §3.1).
     ///
-    /// Both lists are in that order, so whatever has to wait ends its list: what follows was sent later, and waits at least as long. That
-    /// is why an acknowledgement costs what it changes and not what is in flight, and why the first that waits has the earliest timer.
+    /// Both lists are in the order of sending. So the first transmission that must wait ends its
+    /// list: later ones wait at least as long, and this one has the earliest timer. The cost of an
+    /// acknowledgement therefore depends on the changed segments, not on the data in flight.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn find_lost(&mut self, now: Time) -> u32 {
         let window = self.reordering_window();
@@ -54,11 +57,11 @@ impl PathSender<Subflow> {
         let mut losses = 0;
         let latest_round_trip = subflow.latest_round_trip;
         let mut judge = |order: u64, sent_at: Time| {
-            // Nothing that left later has arrived: it may be on its way.
+            // No later transmission has arrived, so this one may still be in flight.
             if order >= latest {
                 return Judgement::Wait(None);
             }
-            // RFC 8985 §6.2, step 4: where reordering was seen, time alone tells.
+            // RFC 8985 §6.2, step 4: once reordering was seen, only time decides.
             if let Some(window) = window {
                 let due = sent_at.saturating_add(latest_round_trip + window);
                 if due <= now {
@@ -67,8 +70,9 @@ impl PathSender<Subflow> {
                 }
                 return Judgement::Wait(Some(due));
             }
-            // Of a tail no third arrival can tell. Elsewhere that one comes first, behind a standing queue well after a round
-            // trip: who is hastier drops the retransmission at the same full queue.
+            // A tail gets no third later arrival, so its time is shorter. Elsewhere the third
+            // arrival normally decides first. Behind a standing queue it comes well after a round
+            // trip, and an earlier retransmission would be dropped at the same full queue.
             let is_tail = sent - order <= u64::from(LATER_ARRIVALS);
             let patience = if is_tail { round_trip / 8 } else { round_trip / 2 };
             let due = sent_at.saturating_add(round_trip + patience);
@@ -81,8 +85,9 @@ impl PathSender<Subflow> {
         let mut timer: Option<Time> = None;
         let mut note = |due: Option<Time>| timer = timer.into_iter().chain(due).min();
 
-        // What was sent once: numbers are in the order of sending, and none below `judged` has to be looked at again. What was sent
-        // again in between has a later place in that order, and is in the other list.
+        // First list: segments sent once. Their numbers are in the order of sending, and numbers
+        // below `judged` need no second look. Segments that were retransmitted meanwhile are in the
+        // other list.
         let flight = &mut self.flight;
         let mut number = subflow.judged.max(flight.first());
         while let Some(sent) = flight.get(number) {
@@ -101,8 +106,8 @@ impl PathSender<Subflow> {
             number += 1;
         }
         subflow.judged = number;
-        // What was sent again: an entry has had its day if the number has arrived, or was lost and sent once more, which has an entry of
-        // its own further behind.
+        // Second list: retransmissions. An entry is outdated if its number has arrived. It is also
+        // outdated if the number was lost and retransmitted: then it has a later entry.
         while let Some(&Resent { number, order }) = subflow.resent.front() {
             let current = flight
                 .get(number)
@@ -128,20 +133,20 @@ impl PathSender<Subflow> {
         losses
     }
 
-    /// How long something that was overtaken may still arrive; `None` if reordering was never seen, so that three later
-    /// arrivals tell (RFC 8985 §6.2, step 4).
+    /// Returns how long an overtaken transmission may still arrive. Returns `None` if reordering
+    /// was never seen, so that three later arrivals decide (RFC 8985 §6.2, step 4).
     fn reordering_window(&self) -> Option<Duration> {
         let rack = &self.recovery.linux.rack;
         let rtt = &self.rtt;
         rack.reordered.then(|| rack.window(false, rtt.min(), rtt.smoothed()))
     }
 
-    /// The window is reduced once for all losses of a window of data (RFC 6675 §5, RFC 6582).
+    /// Reduces the window once for all losses of a window of data (RFC 6675 §5, RFC 6582).
     fn react_to_losses(&mut self, now: Time, losses: u32) {
         self.note_lost(u64::from(losses));
         if !self.is_repairing() {
             self.reduce_window(now);
-            // The window that was just reduced must not hold up the repair (RFC 6675 §5, step 4.3).
+            // The reduced window must not delay the repair (RFC 6675 §5, step 4.3).
             self.recovery.exempt = 1;
         }
         self.touch();
@@ -150,7 +155,7 @@ impl PathSender<Subflow> {
     fn reduce_window(&mut self, now: Time) {
         self.remember_window();
         let outstanding = self.outstanding();
-        // RFC 3168 §6.1.2: one reduction per window of data, be it by a mark or by a loss.
+        // RFC 3168 §6.1.2: one reduction per window of data, by a mark or by a loss.
         if self.recovery.ecn.has_reduced(self.flight.first()) {
             self.recovery.linux.memory.prior = None;
         } else {
@@ -161,7 +166,7 @@ impl PathSender<Subflow> {
         self.recovery.repair = Repairing::Losses;
     }
 
-    /// What an acknowledgement says about the probe of the tail (RFC 8985 §7.4).
+    /// Judges the tail probe by an acknowledgement (RFC 8985 §7.4).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn judge_probe(&mut self, now: Time, duplicate: bool) {
         let Some(probe) = self.recovery.probe else { return };
@@ -170,17 +175,19 @@ impl PathSender<Subflow> {
             return;
         }
         if probe.repeated && !duplicate && first > probe.end && !self.is_repairing() {
-            // The probe itself filled the hole: what it repeated had been lost. Nothing is left to be repaired.
+            // The probe itself filled the hole: the original had been lost. No repair is left to
+            // do.
             self.reduce_window(now);
             self.touch();
         }
-        // The acknowledgement that ends right behind the probe may be that of the original; a later one decides.
+        // An acknowledgement that ends right behind the probe may belong to the original; a later
+        // one decides.
         if duplicate || !probe.repeated || first > probe.end {
             self.recovery.probe = None;
         }
     }
 
-    /// Sets the timers after something was sent or acknowledged.
+    /// Sets the timers after a transmission or an acknowledgement.
     pub(super) fn arm_timers(&mut self, now: Time, progress: bool) {
         let subflow = &mut self.recovery;
         let unacknowledged = self.flight.next() > self.flight.first();
@@ -196,21 +203,21 @@ impl PathSender<Subflow> {
             subflow.repair == Repairing::Nothing && subflow.lost.is_empty() && subflow.probe.is_none();
         let srtt = self.rtt.smoothed();
         subflow.probe_timer = (may_probe && !srtt.is_zero()).then(|| {
-            // A lone segment's acknowledgement may be delayed.
+            // The acknowledgement of a single segment may be delayed.
             let delay = if self.flight.segments() == 1 { subflow.ack_delay } else { Duration::ZERO };
             let due = now.saturating_add(srtt * 2 + delay);
             self.retransmission_timer.map_or(due, |timer| due.min(timer))
         });
     }
 
-    /// The tail got no acknowledgement for two round trips.
+    /// Makes a probe due, because the tail got no acknowledgement for two round trips.
     pub(super) fn probe_timeout(&mut self) {
         let subflow = &mut self.recovery;
         subflow.probe_timer = None;
         subflow.probe_due = true;
     }
 
-    /// The transmission that probes the tail: new data if there is some, else the last segment once more.
+    /// Records the tail probe: the last segment if `repeated`, otherwise new data.
     pub(super) fn note_probe(&mut self, now: Time, repeated: bool) {
         let end = self.flight.next();
         self.restart_timer(now);
@@ -220,14 +227,15 @@ impl PathSender<Subflow> {
         self.counters.tail_probes += u64::from(repeated);
     }
 
-    /// The retransmission timer ran out (RFC 6298 §5): everything in flight is sent again, from one segment on.
+    /// Handles the retransmission timeout (RFC 6298 §5): all data in flight is lost and
+    /// retransmitted, from one segment on.
     fn time_out(&mut self, now: Time) {
         let outstanding = self.outstanding();
         let repair = self.recovery.repair;
         self.counters.timeouts += 1;
         match repair {
             Repairing::Nothing => self.remember_window(),
-            // F-RTO is for a timeout that no other repair precedes (RFC 5682 §2.1, step 1).
+            // F-RTO applies only to a timeout without an earlier repair (RFC 5682 §2.1, step 1).
             Repairing::Losses => self.recovery.linux.memory.marker = None,
             Repairing::Timeout => {}
         }
@@ -258,7 +266,7 @@ impl PathSender<Subflow> {
 }
 
 impl<S: Scheduler> Sender<S> {
-    /// The retransmission timer ran out.
+    /// Handles the retransmission timer.
     pub(super) fn retransmission_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = self.core.path_mut(index);
         path.retransmission_timer = None;
@@ -276,12 +284,13 @@ impl<S: Scheduler> Sender<S> {
         self.core.note_opportunity();
     }
 
-    /// A subflow that stays silent is suspected, if that is wanted, and given up after too many timeouts.
+    /// Marks a silent subflow as potentially failed, if configured, and as failed after too many
+    /// timeouts.
     fn note_silence(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let connection = &self.config.connection;
         let others = (self.core.facts().iter()).any(|path| path.is_usable() && path.id.index() != index);
         if self.core.path(index).errors() > connection.path_max_retransmissions {
-            // The only usable subflow is used on: there is nothing better.
+            // The only usable subflow stays in use, because there is no alternative.
             if others || !self.core.facts().iter().any(Path::is_usable) {
                 self.core.set_state(now, index, PathState::Failed, observer);
             }
@@ -290,7 +299,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// Everything that the subflow has not delivered may go over the others too.
+    /// Lets the other subflows carry the lost data of this one too.
     fn reinject_all(&mut self, index: usize) {
         if self.config.rules.reinjection != Reinjection::AfterTimeout {
             return;
@@ -303,9 +312,9 @@ impl<S: Scheduler> Sender<S> {
     }
 }
 
-/// What the rules say of one transmission.
+/// Result of the rules for one transmission.
 enum Judgement {
     Lost,
-    /// Not lost; all that were sent later are not either. Look again then.
+    /// Neither this transmission nor later ones are lost yet. The time is that of the next check.
     Wait(Option<Time>),
 }

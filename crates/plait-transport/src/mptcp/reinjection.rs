@@ -1,14 +1,15 @@
-//! What the connection sends again by itself, whatever its subflows do: Linux' timer, and subflows that are
-//! silent for long.
+//! The connection's own retransmissions, independent of those of its subflows: by Linux' timer, and
+//! after a long silence of a subflow.
 //!
 //! Sources: `__mptcp_retrans`, `mptcp_set_timeout`, `mptcp_subflow_get_retrans` and
-//! `__mptcp_retransmit_pending_data` in net/mptcp/protocol.c, `mptcp_pm_subflow_chk_stale` in net/mptcp/pm.c,
-//! `mptcp_pm_nl_subflow_chk_stale` in net/mptcp/pm_kernel.c.
+//! `__mptcp_retransmit_pending_data` in net/mptcp/protocol.c, `mptcp_pm_subflow_chk_stale` in
+//! net/mptcp/pm.c, `mptcp_pm_nl_subflow_chk_stale` in net/mptcp/pm_kernel.c.
 //!
-//! While data acknowledgements advance, the timer is set anew. When it runs out, a subflow that has nothing
-//! under way sends the first fragment that is not acknowledged once more; those that have are watched. One
-//! that has heard nothing for five such periods is *stale* if another is better off: it carries nothing until
-//! an acknowledgement comes, and all that the connection has sent without an acknowledgement is sent again.
+//! While data acknowledgements advance, the timer restarts. When it expires, a subflow without
+//! unacknowledged data retransmits the first unacknowledged fragment. Subflows with unacknowledged
+//! data are watched. A subflow that got no acknowledgement for five such periods is *stale* if
+//! another one is better off. It carries no data until an acknowledgement comes, and the connection
+//! retransmits all its unacknowledged data.
 
 use super::rules::Reinjection;
 use super::sender::Sender;
@@ -20,39 +21,40 @@ use crate::packet::TcpSegment;
 use plait_sched::{Duration, PathId, PathState, Scheduler, Time};
 use std::collections::VecDeque;
 
-/// The timer's period while no subflow waits for anything (`TCP_RTO_MIN`).
+/// The timer's period while no timer of a subflow is pending (`TCP_RTO_MIN`).
 const IDLE_PERIOD: Duration = Duration::from_millis(200);
 
-/// Periods without a word after which a subflow may be stale (`net.mptcp.stale_loss_cnt`).
+/// Number of periods without an acknowledgement after which a subflow may be stale
+/// (`net.mptcp.stale_loss_cnt`).
 const STALE_PERIODS: u8 = 4;
 
-/// How a subflow is watched.
+/// Observation of a subflow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Watch {
-    /// When the last acknowledgement came.
+    /// Time of the last acknowledgement.
     heard: Option<Time>,
-    /// When it had come by the last look.
+    /// Time of the last acknowledgement, as of the first silent period.
     heard_before: Option<Time>,
-    /// Periods without one.
+    /// Number of periods without an acknowledgement.
     silent: u8,
     stale: bool,
 }
 
-/// The connection's own timer and what it found.
+/// The connection's own timer, and its retransmissions.
 #[derive(Clone, Debug)]
 pub(super) struct Reinjections {
     timer: Option<Time>,
-    /// When a data acknowledgement advanced last.
+    /// Time at which a data acknowledgement last advanced.
     advanced: Option<Time>,
     period: Duration,
     watches: Vec<Watch>,
-    /// Copies for subflows that were idle when the timer ran out.
+    /// Copies for subflows that were idle when the timer expired.
     copies: VecDeque<(PathId, u64)>,
-    /// Segments that any working subflow sends again, ascending.
+    /// Segments that any working subflow retransmits, ascending.
     anywhere: VecDeque<u64>,
-    /// The timer has run out, and its copies leave now.
+    /// True if the timer has expired and its copies leave now.
     ran_out: bool,
-    /// The subflow that is given data just now, and the timer that it waited for before.
+    /// The subflow that is being given data, and its pending timer from before.
     burst: Option<(usize, Option<Time>)>,
 }
 
@@ -70,20 +72,20 @@ impl Reinjections {
         }
     }
 
-    /// Something is to leave once more.
+    /// True if retransmissions of the connection are queued.
     #[inline]
     pub(super) fn wait(&self) -> bool {
         !self.copies.is_empty() || !self.anywhere.is_empty()
     }
 
-    /// Nothing is sent again but by the subflows.
+    /// Stops the connection's own retransmissions.
     pub(super) fn stop(&mut self) {
         self.timer = None;
         self.copies.clear();
         self.anywhere.clear();
     }
 
-    /// When the timer runs out.
+    /// Returns the time at which the timer expires.
     pub(super) const fn timer(&self) -> Option<Time> {
         self.timer
     }
@@ -94,7 +96,7 @@ impl<S: Scheduler> Sender<S> {
         self.is_multipath() && self.config.rules.reinjection == Reinjection::ByConnection
     }
 
-    /// An acknowledgement came on a subflow, whatever it says: it is not stale.
+    /// Records an acknowledgement of any content on a subflow: the subflow is not stale.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_heard(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let watch = &mut self.repeats.watches[index];
@@ -105,7 +107,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// The data acknowledgement was at `before`.
+    /// Restarts the timer if the data acknowledgement has advanced from `before`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_data_acknowledged(&mut self, now: Time, before: u64) {
         if !self.has_connection_timer() || self.core.first_unacknowledged() == before {
@@ -116,8 +118,8 @@ impl<S: Scheduler> Sender<S> {
         self.repeats.timer = (!all).then(|| wheel::runs_out(now, now.saturating_add(self.repeats.period)));
     }
 
-    /// Data is about to be given to a subflow. It leaves when no more is given to that one (`tcp_push`); until then the subflow's own
-    /// timer is not set for it.
+    /// Records that a subflow is about to be given data. The data leaves when the subflow gets no
+    /// more (`tcp_push`). Until then the subflow's own timer is not set for it.
     #[inline]
     pub(super) fn note_burst(&mut self, index: usize) {
         if !self.has_connection_timer() || self.core.hands_over() {
@@ -129,18 +131,19 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// The scheduler is about to be asked for a subflow. With one that hands over at once, that sets the timer
-    /// (`mptcp_subflow_get_send`), and not that the subflow sends.
+    /// Sets the timer before the scheduler is asked for a subflow. With a scheduler that hands over
+    /// data at once, the request sets the timer (`mptcp_subflow_get_send`), not the transmission.
     #[inline]
     pub(super) fn note_asked(&mut self, now: Time) {
         if self.core.hands_over() && self.core.is_to_ask() && self.has_connection_timer() {
-            // A write does not restart a timer that runs (`__mptcp_push_pending`).
+            // A write does not restart a running timer (`__mptcp_push_pending`).
             self.set_period(now, self.core.has_opportunity());
         }
     }
 
-    /// Everything has left. After the copies of its timer, the connection asks the scheduler, with any
-    /// receive window (`mptcp_check_and_set_pending` at the end of `__mptcp_retrans`).
+    /// Records that all possible data has left. After the copies of its timer, the connection asks
+    /// the scheduler, with any receive window (`mptcp_check_and_set_pending` at the end of
+    /// `__mptcp_retrans`).
     pub(super) fn note_all_left(&mut self, now: Time) {
         self.repeats.burst = None;
         if core::mem::take(&mut self.repeats.ran_out) && self.core.hands_over() && self.core.has_unassigned()
@@ -149,26 +152,28 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// Data is given to a subflow by the scheduler.
+    /// Records that the scheduler has given data to a subflow.
     pub(super) fn note_given(&mut self, now: Time) {
         if self.has_connection_timer() && !self.core.hands_over() {
             self.set_period(now, true);
         }
     }
 
-    /// The timer takes as long as the most patient of the subflows' own (`mptcp_set_timeout`).
+    /// Sets the period to the longest pending timer of the subflows (`mptcp_set_timeout`).
     fn set_period(&mut self, now: Time, anew: bool) {
         let own = (0..self.core.paths().len()).filter(|&index| self.repeats.watches[index].silent == 0);
         let longest = own.filter_map(|index| self.pending_timer(index)).fold(now, Time::max);
         let left = longest.since(now);
         self.repeats.period = if left.is_zero() { IDLE_PERIOD } else { left };
-        // What an acknowledgement lets out is given before the timer is set for it (`ack_update_msk`).
+        // Data that an acknowledgement admits is given to a subflow before the timer is set for
+        // that acknowledgement (`ack_update_msk`).
         if anew && self.repeats.advanced == Some(now) || self.repeats.timer.is_none() {
             self.repeats.timer = Some(wheel::runs_out(now, now.saturating_add(self.repeats.period)));
         }
     }
 
-    /// The one that a subflow waits for: the answer to its SYN, a loss, the tail's probe, or the retransmission timeout.
+    /// Returns the pending timer of a subflow: the answer to its SYN, a loss, the tail probe, or
+    /// the retransmission timeout.
     fn pending_timer(&self, index: usize) -> Option<Time> {
         if let Some((_, timer)) = self.repeats.burst.filter(|&(path, _)| path == index) {
             return timer;
@@ -182,7 +187,7 @@ impl<S: Scheduler> Sender<S> {
         Some(subflow.linux.due.map_or(earliest, |due| due.min(earliest)))
     }
 
-    /// Looks whether the timer has run out.
+    /// Handles the connection's timer, if it has expired.
     pub(super) fn handle_connection_timer(&mut self, now: Time, observer: &mut impl Observer) {
         if self.repeats.timer.is_none_or(|timer| timer > now) {
             return;
@@ -202,7 +207,8 @@ impl<S: Scheduler> Sender<S> {
         self.core.note_opportunity();
     }
 
-    /// The first subflow in the order of their opening that has nothing under way; the others are watched.
+    /// Returns the first subflow without unacknowledged data, in the order of their opening.
+    /// Watches the others.
     fn look_for_idle(&mut self, now: Time, observer: &mut impl Observer) -> Option<usize> {
         let initial = self.config.initial_path.index();
         let mut idle = None;
@@ -223,7 +229,7 @@ impl<S: Scheduler> Sender<S> {
         idle
     }
 
-    /// A subflow has not delivered what it carries.
+    /// Watches a subflow that has not delivered its data.
     fn watch(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let watch = &mut self.repeats.watches[index];
         if watch.silent == 0 {
@@ -253,7 +259,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// Everything of the first fragment that was sent is sent again.
+    /// Queues all sent segments of the first unacknowledged fragment for retransmission.
     fn repeat_fragment(&mut self, path: PathId) {
         let mut segment = self.core.first_unacknowledged();
         let Some(offset) = self.core.offset_of(segment) else { return };
@@ -266,7 +272,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// A copy that leaves now because the connection's timer ran out.
+    /// Returns a copy that may leave now because the connection's timer expired.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_timed_copy(&mut self) -> Option<(usize, u64)> {
         while let Some(&(path, segment)) = self.repeats.copies.front() {
@@ -284,7 +290,7 @@ impl<S: Scheduler> Sender<S> {
         None
     }
 
-    /// A copy that leaves now because a subflow is stale.
+    /// Returns a copy that may leave now because a subflow is stale.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_stale(&mut self) -> Option<(usize, u64)> {
         while let Some(&segment) = self.repeats.anywhere.front() {
@@ -308,7 +314,7 @@ impl<S: Scheduler> Sender<S> {
     }
 }
 
-/// Pages that a segment's payload lies on: two if the end of a full fragment is in it.
+/// Number of pages of a segment's payload: two if the end of a full fragment is in it.
 pub(super) fn pages(segment: &TcpSegment) -> u8 {
     let last = segment.offset.saturating_add(u64::from(segment.data.bytes.saturating_sub(1)));
     1 + u8::from(last >= full_fragment_end(segment.offset))

@@ -15,41 +15,41 @@ use crate::protocol::Side;
 use plait_sched::{PathId, PathSet, Scheduler, Time};
 use std::collections::VecDeque;
 
-/// One end of a connection, sending.
+/// The sending part of an end of a connection.
 ///
-/// Every input ([`Sender::write`], [`Sender::handle_packet`], [`Sender::handle_timeout`]) is to be followed by
-/// [`Sender::transmit`] and a look at [`Sender::poll_timeout`].
+/// After every input ([`Sender::write`], [`Sender::handle_packet`], [`Sender::handle_timeout`]),
+/// the caller must call [`Sender::transmit`] and check [`Sender::poll_timeout`].
 #[derive(Clone, Debug)]
 pub(crate) struct Sender<S> {
     pub(super) core: Core<S, Subflow>,
     pub(super) config: Config,
-    /// Segments of the stream that a silent subflow has not delivered, ascending: any subflow that has not carried them
-    /// may.
+    /// Segments of the stream that a silent subflow has not delivered, ascending. Any subflow that
+    /// has not carried them may.
     pub(super) reinjections: VecDeque<u64>,
-    /// What the connection sends again by itself.
+    /// The connection's own retransmissions.
     pub(super) repeats: Reinjections,
-    /// What came back on each subflow last.
+    /// Last information from the peer on each subflow.
     pub(super) seen: Vec<Seen>,
-    /// Those of them that no usable subflow may carry, and the subflows that were usable then.
+    /// Reinjections that no usable subflow may carry, and the subflows that were usable then.
     pub(super) parked: VecDeque<u64>,
     pub(super) parked_without: PathSet,
     /// Packets of handshakes.
     pub(super) control: VecDeque<(PathId, Packet)>,
-    /// The subflow into whose write queue data goes just now.
+    /// The subflow whose write queue is being filled.
     pub(super) committing: Option<usize>,
-    /// Which segments of plain TCP are marked.
+    /// State of the PSH marks of plain TCP.
     pub(super) marks: Marks,
     pub(super) started: bool,
     pub(super) side: Side,
-    /// The peer speaks TCP.
+    /// True if the connection fell back to TCP.
     pub(super) fallen_back: bool,
 }
 
 impl<S: Scheduler> Sender<S> {
-    /// A sender over `paths`.
+    /// Creates a sender over `paths`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the scheduler needs what MPTCP does not offer;
+    /// [`Error::Unsupported`] if the scheduler needs a feature that MPTCP does not offer;
     /// [`Error::SegmentSize`] if segments have more than 65,535 bytes.
     pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
         let subflow = || Subflow::new(&config);
@@ -77,12 +77,12 @@ impl<S: Scheduler> Sender<S> {
         Ok(sender)
     }
 
-    /// A path's one-way delays as timestamps tell them.
+    /// Returns a path's one-way delays by timestamps.
     pub(super) fn delays(&self, path: PathId) -> Option<OneWayDelays> {
         self.core.path(path.index()).delays
     }
 
-    /// The peer sent something on `path`: it is there, whatever that says.
+    /// Records any packet of the peer on `path`: the peer is reachable there.
     #[inline]
     pub(super) fn hear(&mut self, path: PathId) {
         if path.index() < self.core.paths().len() {
@@ -90,7 +90,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// Takes a packet that came back on `path`.
+    /// Handles a packet that came back on `path`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn handle_packet(
         &mut self,
@@ -122,7 +122,7 @@ impl<S: Scheduler> Sender<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_ack(&mut self, now: Time, index: usize, ack: &Ack, observer: &mut impl Observer) {
         let flight = &self.core.path(index).flight;
-        // What acknowledges the unsent is not believed in anything.
+        // An acknowledgement of unsent data is ignored completely.
         if ack.cumulative > flight.next() || ack.data > self.core.sent_end() {
             return;
         }
@@ -143,7 +143,8 @@ impl<S: Scheduler> Sender<S> {
             Losses::ByTime => self.acknowledged_as_linux(now, index, ack, observer),
             Losses::ByOrder => self.acknowledged_by_order(now, index, ack, observer),
         };
-        // RFC 7323 §4.1: only an acknowledgement that advances tells a delay; others echo an older timestamp.
+        // RFC 7323 §4.1: only an acknowledgement that advances measures a delay; others echo an
+        // older timestamp.
         if progress {
             let path = self.core.path_mut(index);
             self.config.clock.sample(&mut path.delays, now, ack.timestamp, ack.echo);
@@ -152,8 +153,9 @@ impl<S: Scheduler> Sender<S> {
         self.carry_out_penalty(now, index);
     }
 
-    /// What the scheduler asked for since the last acknowledgement, once and not while losses are repaired (plait_acked and halve in
-    /// linux/schedulers/subflow.c: the window is written under the subflow's lock).
+    /// Applies the penalty that the scheduler asked for since the last acknowledgement. It applies
+    /// once, and not during loss recovery (plait_acked and halve in linux/schedulers/subflow.c: the
+    /// window is written under the subflow's lock).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn carry_out_penalty(&mut self, now: Time, index: usize) {
         let path = self.core.path_mut(index);
@@ -163,7 +165,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// Something arrived on the subflow: it works, and so does the peer.
+    /// Records an arrival on the subflow: the subflow and the peer work.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_alive(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = self.core.path_mut(index);
@@ -173,10 +175,11 @@ impl<S: Scheduler> Sender<S> {
         self.core.set_state(now, index, working, observer);
     }
 
-    /// Call when [`Sender::poll_timeout`] has come; harmless at any other time.
+    /// Handles expired timers. Call it when [`Sender::poll_timeout`] has come; it is harmless at
+    /// any other time.
     ///
     /// # Errors
-    /// [`Error::PeerUnreachable`] once too many timeouts came in a row.
+    /// [`Error::PeerUnreachable`] after too many timeouts in a row.
     pub(super) fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
         for index in 0..self.core.paths().len() {
             self.retry_open(now, index);
@@ -213,9 +216,9 @@ impl<S: Scheduler> Sender<S> {
         Ok(())
     }
 
-    /// True once every subflow that was begun has been silent too often: one that answers what it is asked, or is asked
-    /// nothing, speaks for the peer, however long another one has been dead. (Linux likewise: each subflow gives up by itself,
-    /// and the connection ends with the last one.)
+    /// True once every opened subflow has been silent too often. A subflow that answers, or that
+    /// was sent nothing, shows that the peer is alive, even if another one has long been dead.
+    /// Linux agrees: each subflow gives up by itself, and the connection ends with the last one.
     fn is_peer_silent(&self) -> bool {
         let most = self.config.connection.association_max_retransmissions;
         let begun = self.core.paths().iter().filter(|path| path.recovery.phase != Phase::Closed);
@@ -226,14 +229,14 @@ impl<S: Scheduler> Sender<S> {
         self.core.paths().iter().map(|path| path.recovery.arrived.looks()).sum()
     }
 
-    /// When [`Sender::handle_timeout`] must be called next; [`Time::MAX`] for never.
+    /// Returns the time of the next call of [`Sender::handle_timeout`]; [`Time::MAX`] for never.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_timer(&self) -> Time {
         let own = self.core.next_timer().min(moment(self.repeats.timer()));
         self.core.paths().iter().fold(own, |next, path| next.min(path.recovery.next_timer()))
     }
 
-    /// True if this end has nothing to send and opens nothing.
+    /// True if this end has no data to send and opens no subflows.
     #[inline]
     pub(super) fn is_silent(&self) -> bool {
         self.side == Side::Server && !self.core.has_written()

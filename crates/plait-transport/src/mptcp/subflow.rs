@@ -1,4 +1,5 @@
-//! What a subflow's sender knows beyond the core's path: what arrived selectively, what is to be sent again, timers.
+//! A subflow's state in addition to the core's path: selectively acknowledged segments,
+//! retransmission queue, timers.
 
 use super::ecn::Reacting;
 use super::linux::{ProportionalReduction, Scoreboard};
@@ -9,23 +10,24 @@ use crate::run_set::RunSet;
 use plait_sched::{Duration, Time};
 use std::collections::VecDeque;
 
-/// How far a subflow's handshake is.
+/// Progress of a subflow's handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
     /// Waits for the first subflow to open.
     Closed,
-    /// A SYN is on its way.
+    /// A SYN is in flight.
     Opening {
-        /// When the SYN left that is on its way.
+        /// Send time of the SYN in flight.
         sent_at: Time,
-        /// It is the first one: its answer tells a round trip (Karn).
+        /// True for the first SYN, whose answer measures a round trip (Karn).
         first: bool,
-        /// When it is sent again.
+        /// Time of its retransmission.
         retry: Time,
-        /// It was answered, and the packet that authenticates the subflow is on its way.
+        /// True if the SYN was answered and the packet that authenticates the subflow is in flight.
         confirming: bool,
     },
-    /// The peer's SYN was answered at this moment; `None` if it came again, so that no round trip can be told (RFC 6298 §3).
+    /// This end answered the peer's SYN at this time. `None` after a repeated SYN, because then no
+    /// round trip can be measured (RFC 6298 §3).
     Answered(Option<Time>),
     /// Carries data.
     Open,
@@ -34,13 +36,13 @@ pub(super) enum Phase {
 /// A probe of the tail (RFC 8985 §7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Probe {
-    /// The first number that was unsent when the probe left.
+    /// The first unsent number when the probe left.
     pub(super) end: u64,
-    /// It repeated the last segment; otherwise it was new data.
+    /// True if the probe repeated the last segment; otherwise it was new data.
     pub(super) repeated: bool,
 }
 
-/// A transmission that was sent again.
+/// A retransmission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resent {
     pub(super) number: u64,
@@ -48,42 +50,43 @@ pub(super) struct Resent {
     pub(super) order: u64,
 }
 
-/// The loss recovery of a subflow, and of a TCP.
+/// The loss recovery of a subflow, or of a TCP connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Subflow {
     pub(super) phase: Phase,
-    /// The connection is one of MPTCP: it has other paths for new data.
+    /// True for MPTCP: the connection has other paths for new data.
     pub(super) multipath: bool,
     pub(super) clock: ClockConfig,
-    /// The longest that the peer delays an acknowledgement.
+    /// The longest time that the peer delays an acknowledgement.
     pub(super) ack_delay: Duration,
-    /// What arrived beyond the cumulative acknowledgement.
+    /// Numbers that arrived beyond the cumulative acknowledgement.
     pub(super) arrived: RunSet,
-    /// Lost, to be sent again, ascending.
+    /// Lost numbers that wait for retransmission, ascending.
     pub(super) lost: VecDeque<u64>,
-    /// Sent again and maybe still in flight, in the order of sending.
+    /// Retransmissions that may still be in flight, in the order of sending.
     pub(super) resent: VecDeque<Resent>,
-    /// All that were sent once and are below this number have been judged lost or not.
+    /// All segments below this number that were sent once have been judged.
     pub(super) judged: u64,
-    /// The latest in the order of sending among those that arrived, latest first.
+    /// The three highest places in the order of sending among the arrived transmissions, highest
+    /// first.
     pub(super) latest_arrived: [Option<u64>; 3],
     pub(super) repair: Repairing,
     pub(super) ecn: Reacting,
-    /// When a transmission that something sent later has overtaken counts as lost.
+    /// Time at which an overtaken transmission counts as lost.
     pub(super) loss_timer: Option<Time>,
     pub(super) probe_timer: Option<Time>,
     pub(super) probe: Option<Probe>,
-    /// The next transmission is a probe, whatever the window says.
+    /// True if the next transmission is a probe, even without room in the window.
     pub(super) probe_due: bool,
-    /// Bytes that duplicate acknowledgements reported and that have not grown the window.
+    /// Bytes that duplicate acknowledgements reported and that have not grown the window yet.
     pub(super) withheld: u64,
-    /// Retransmissions that may leave whatever the window says.
+    /// Number of retransmissions that may leave without room in the window.
     pub(super) exempt: u32,
-    /// The window's reduction in progress, if it goes step by step.
+    /// The current reduction of the window, if it goes step by step.
     pub(super) reduction: Option<ProportionalReduction>,
-    /// The round trip of what arrived last.
+    /// Round trip of the last arrived transmission in the order of sending.
     pub(super) latest_round_trip: Duration,
-    /// What Linux keeps of it.
+    /// State of Linux' loss recovery; the RFCs' recovery uses parts of it.
     pub(super) linux: Scoreboard,
 }
 
@@ -113,18 +116,18 @@ impl Subflow {
         }
     }
 
-    /// Something is lost, or the tail is to be probed.
+    /// True if a segment is lost, or the tail must be probed.
     #[inline]
     pub(super) fn wants_repair(&self) -> bool {
         !self.lost.is_empty() || self.probe_due
     }
 
-    /// A transmission arrived.
+    /// Records the arrival of a transmission with this place in the order of sending.
     pub(super) fn note_arrival(&mut self, order: u64) {
         insert_latest(&mut self.latest_arrived, order);
     }
 
-    /// When the first of the subflow's own timers runs out. [`Time::MAX`] is never.
+    /// Returns the time of the first of the subflow's own timers. [`Time::MAX`] is never.
     #[inline]
     pub(super) fn next_timer(&self) -> Time {
         let retry = match self.phase {
@@ -135,7 +138,7 @@ impl Subflow {
     }
 }
 
-/// Inserts a place in the order of sending into the latest ones, the latest first.
+/// Inserts a place in the order of sending into the highest ones, the highest first.
 fn insert_latest(latest: &mut [Option<u64>; 3], order: u64) {
     let place = latest.iter().position(|known| known.is_none_or(|known| known < order));
     if let Some(place) = place {

@@ -1,4 +1,5 @@
-//! What leaves next, and how: retransmissions and probes of a subflow, what it took before, copies, then new data.
+//! Selection of the next packet: retransmissions and probes of a subflow, its write queue, copies,
+//! then new data.
 
 use super::rules::Losses;
 use super::sender::Sender;
@@ -10,12 +11,12 @@ use crate::packet::{Data, Packet, SegmentEcn, TcpSegment};
 use crate::sink::{Origin, Sink, Transmit};
 use plait_sched::{Path, PathId, PathSet, Scheduler, Time};
 
-/// A segment that leaves on a subflow, without what may ride on it.
+/// A segment that leaves on a subflow, without a piggybacked acknowledgement.
 #[derive(Clone, Copy, Debug)]
 struct Leaving {
     path: PathId,
     data: Data,
-    /// Its number on the subflow.
+    /// Number of the segment on the subflow.
     number: u64,
     offset: u64,
     timestamp: u32,
@@ -23,7 +24,7 @@ struct Leaving {
     push: bool,
     ecn: SegmentEcn,
     transmission: u64,
-    /// For the first time there.
+    /// True for the first transmission on this subflow.
     fresh: bool,
 }
 
@@ -37,7 +38,7 @@ impl Leaving {
 }
 
 impl<S: Scheduler> Sender<S> {
-    /// Sends all that there is to send now.
+    /// Sends all packets that may leave now.
     ///
     /// # Errors
     /// [`Error::Scheduler`] if the scheduler broke its contract.
@@ -69,7 +70,8 @@ impl<S: Scheduler> Sender<S> {
         Ok(())
     }
 
-    /// Likewise, where the end of each burst is marked: a segment leaves once it is known whether another one follows.
+    /// Sends all packets that may leave now, and marks the end of each burst with PSH. A segment
+    /// leaves once it is known whether another one follows.
     #[inline(never)]
     fn transmit_bursts(
         &mut self,
@@ -107,11 +109,12 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// The next segment of what the application has written.
+    /// Returns the next segment of the data that the application has written.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_of_written(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Leaving>, Error> {
-        // Linux' engine asks for a decision once no path's queue has anything that may leave, and then for the next one
-        // (`get_send` in linux/schedulers/engine.c): so a queue leaves by the limit of before.
+        // Linux' engine asks for a decision once no path's queue has a segment that may leave. Then
+        // it asks for the next decision (`get_send` in linux/schedulers/engine.c). So a queue
+        // leaves by the previous limit.
         loop {
             self.note_asked(now);
             if self.core.commits() {
@@ -123,7 +126,8 @@ impl<S: Scheduler> Sender<S> {
             if let Some(leaving) = self.next_retransmission(now, observer) {
                 return Ok(Some(leaving));
             }
-            // Linux' default scheduler fills the write queues first; then packets leave (`tcp_push`).
+            // Linux' default scheduler fills the write queues first; then packets leave
+            // (`tcp_push`).
             if self.core.hands_over() {
                 if let Some((index, segment)) = self.core.next_new(now) {
                     self.commit(index, segment, SendReason::New);
@@ -139,7 +143,7 @@ impl<S: Scheduler> Sender<S> {
             {
                 return Ok(Some(Leaving { fresh: false, ..self.wrap(now, &outgoing) }));
             }
-            // A subflow has no other new data to try than what it took.
+            // The only new data of a subflow is in its write queue, which has sent all it may.
             if self.core.commits()
                 && self.stop_preferring_new()
                 && let Some(leaving) = self.next_retransmission(now, observer)
@@ -148,7 +152,7 @@ impl<S: Scheduler> Sender<S> {
             }
             let (mut timed, mut copy) = (None, None);
             if self.may_copy() {
-                // What the connection's own timer sends again does not set that timer.
+                // Retransmissions by the connection's own timer do not set that timer.
                 timed = self.next_timed_copy();
                 copy = timed.or_else(|| self.next_copy()).map(|next| (next, SendReason::Reinjection));
             }
@@ -172,7 +176,8 @@ impl<S: Scheduler> Sender<S> {
             let whole = timed.is_some() && self.core.commits();
             let outgoing = if whole || self.core.holds_back(index, segment) {
                 self.commit(index, segment, reason);
-                // A whole fragment goes there at once, and its last packet has PSH (`__mptcp_retrans`).
+                // A whole fragment goes into the write queue at once, and its last packet has PSH
+                // (`__mptcp_retrans`).
                 while whole && let Some((index, segment)) = self.next_timed_copy() {
                     self.commit(index, segment, reason);
                 }
@@ -202,14 +207,15 @@ impl<S: Scheduler> Sender<S> {
         Ok(None)
     }
 
-    /// A segment goes into the write queue of a subflow.
+    /// Puts a segment into the write queue of a subflow.
     fn commit(&mut self, index: usize, segment: u64, reason: SendReason) {
         self.note_committing(Some(index));
         let offset = self.core.commit(index, segment, reason);
         self.share_window(index, offset);
     }
 
-    /// Notes the subflow whose write queue is being filled, if any. The burst of another one has ended.
+    /// Records the subflow whose write queue is being filled, if any. The burst of another subflow
+    /// has ended.
     fn note_committing(&mut self, index: Option<usize>) {
         if let Some(other) = core::mem::replace(&mut self.committing, index)
             && index != Some(other)
@@ -218,7 +224,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// A segment that leaves for the first time on its subflow.
+    /// Prepares a segment that leaves for the first time on its subflow.
     #[inline]
     fn wrap(&mut self, now: Time, outgoing: &Outgoing) -> Leaving {
         let index = outgoing.path.index();
@@ -238,7 +244,8 @@ impl<S: Scheduler> Sender<S> {
         Leaving { path, data, number, offset, timestamp, echo, push, ecn, transmission, fresh: true }
     }
 
-    /// What is lost is sent again first, on its own subflow; then a probe, if one is due and no new data will do.
+    /// Returns the next retransmission: first lost segments, on their own subflow; then a probe, if
+    /// one is due and no new data can serve as the probe.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_retransmission(&mut self, now: Time, observer: &mut impl Observer) -> Option<Leaving> {
         if self.core.paths().iter().any(|path| path.recovery.wants_repair()) {
@@ -276,8 +283,8 @@ impl<S: Scheduler> Sender<S> {
         None
     }
 
-    /// RFC 8985 §7.3: a probe is the next new segment if the path has one and the window of the receiver admits it, else
-    /// the last one that was sent.
+    /// RFC 8985 §7.3: a probe is the next new segment, if the path has one and the receiver's
+    /// window admits it. Otherwise it is the last segment sent.
     fn send_probe(&mut self, now: Time, index: usize, observer: &mut impl Observer) -> Option<Leaving> {
         let path = self.core.path(index);
         let fresh = match self.core.commits() {
@@ -287,7 +294,7 @@ impl<S: Scheduler> Sender<S> {
                 .is_some_and(|segment| self.core.admits(segment) && self.core.has_window_for(index, segment)),
         };
         if fresh {
-            // It leaves by itself, and will be noted as the probe.
+            // The new segment leaves without this function, and will be recorded as the probe.
             return None;
         }
         if self.config.rules.losses == Losses::ByTime {
@@ -329,7 +336,7 @@ impl<S: Scheduler> Sender<S> {
         Some(leaving)
     }
 
-    /// A segment leaves once more under its number on the subflow.
+    /// Retransmits a segment under its number on the subflow.
     fn transmit_again(
         &mut self,
         now: Time,
@@ -348,7 +355,8 @@ impl<S: Scheduler> Sender<S> {
         Leaving { path, data, number, offset, timestamp, echo, push: false, ecn, transmission, fresh: false }
     }
 
-    /// Nothing new left: where new data was to be tried first, losses are repaired. True if there are such subflows.
+    /// Ends the preference for new data on all subflows, once no more of it leaves. Returns true if
+    /// there were such subflows.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn stop_preferring_new(&mut self) -> bool {
         let mut any = false;
@@ -361,7 +369,7 @@ impl<S: Scheduler> Sender<S> {
         any
     }
 
-    /// Something of what is in flight may leave once more, elsewhere.
+    /// True if data in flight may be copied to another subflow.
     #[inline]
     fn may_copy(&self) -> bool {
         self.core.wants_copies()
@@ -370,7 +378,8 @@ impl<S: Scheduler> Sender<S> {
             || self.repeats.wait()
     }
 
-    /// A copy that leaves now: first what a silent subflow holds back, then what the scheduler wants.
+    /// Returns a copy that may leave now: first data of a stale or silent subflow, then copies that
+    /// the scheduler wants.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_copy(&mut self) -> Option<(usize, u64)> {
         self.unpark();
@@ -386,7 +395,8 @@ impl<S: Scheduler> Sender<S> {
                 continue;
             };
             let fresh = |path: &&Path| !carried.contains(path.id);
-            // Nobody takes it now. Unless all carry it already and deliver it themselves, it waits for one that does.
+            // No usable subflow takes the segment now. It waits for another one, unless all
+            // subflows carry it already and deliver it themselves.
             if !plait_sched::usable(self.core.facts()).any(|path| fresh(&path)) {
                 self.reinjections.pop_front();
                 if self.core.facts().iter().any(|path| fresh(&path)) {
@@ -406,17 +416,18 @@ impl<S: Scheduler> Sender<S> {
             self.reinjections.pop_front();
             return Some((index, segment));
         }
-        // Linux' engine asks for a decision once no path's queue has anything that may leave (`get_send` in
-        // linux/schedulers/engine.c), so that a copy never goes before that.
+        // Linux' engine asks for a decision once no path's queue has a segment that may leave
+        // (`get_send` in linux/schedulers/engine.c), so a copy never goes earlier.
         if self.core.commits() { None } else { self.next_wanted_copy() }
     }
 
-    /// A copy that the scheduler wants.
+    /// Returns a copy that the scheduler wants.
     fn next_wanted_copy(&mut self) -> Option<(usize, u64)> {
         if self.core.wants_copies() { self.core.next_reinjection() } else { None }
     }
 
-    /// What found no subflow looks for one again as soon as others are usable than were then.
+    /// Returns the parked segments to the reinjection queue once the set of usable subflows has
+    /// changed.
     fn unpark(&mut self) {
         if !self.parked.is_empty() && self.parked_without != self.usable() {
             merge_ascending(&mut self.reinjections, self.parked.drain(..));
@@ -431,7 +442,8 @@ impl<S: Scheduler> Sender<S> {
 }
 
 impl PathSender<Subflow> {
-    /// Drops from the head of the retransmission queue what has arrived meanwhile, or is in flight again.
+    /// Drops from the head of the retransmission queue segments that have arrived or are in flight
+    /// again.
     fn skip_settled(&mut self) {
         let (flight, lost) = (&self.flight, &mut self.recovery.lost);
         while lost.front().is_some_and(|&number| {

@@ -1,19 +1,21 @@
-//! When Linux' timers run out: at a tick, and the later the coarser (kernel/time/timer.c).
+//! Expiry of Linux' timers: at a tick, and more coarsely for longer times (kernel/time/timer.c).
 //!
-//! A timer that is set for `n` ticks from now waits in a bucket of a wheel. Those of the first level hold one tick, those of each
-//! next level eight times as many, and a timer runs out at its bucket's end. So one of 15 ms comes a tick later than it says, and one
-//! of 300 ms up to 8.
+//! A timer set for `n` ticks from now waits in a bucket of a wheel. A bucket of the first level
+//! holds one tick; a bucket of each next level holds eight times as many. A timer expires at the
+//! end of its bucket. So a timer of 15 ms comes one tick late, and a timer of 300 ms up to 8 ticks
+//! late.
 
 use plait_sched::Time;
 
 /// CONFIG_HZ = 1000.
 const TICK: u64 = 1_000_000;
-/// Buckets of a level (LVL_SIZE), and by how many bits the next one is coarser (LVL_CLK_SHIFT).
+/// Buckets of a level (LVL_SIZE), and the number of bits by which the next level is coarser
+/// (LVL_CLK_SHIFT).
 const BUCKETS: u64 = 64;
 const COARSER: u32 = 3;
 const LEVELS: u32 = 9;
-/// Where the wheel stands at the beginning of a run: five minutes before its counter wraps (INITIAL_JIFFIES), and one second after the
-/// machine was started.
+/// Position of the wheel at the beginning of a run. Its counter starts five minutes before it wraps
+/// (INITIAL_JIFFIES), and the run begins one second after the start of the machine.
 const BEGINNING: u64 = (1 << 32) - 299_000;
 
 /// A timer that was set.
@@ -21,11 +23,11 @@ const BEGINNING: u64 = (1 << 32) - 299_000;
 pub(super) struct Pending {
     /// The tick at which it is due.
     pub(super) expires: Time,
-    /// When it runs out.
+    /// Time at which it expires.
     pub(super) runs_out: Time,
 }
 
-/// A timer is set `now` to run out at `due`.
+/// Sets a timer at `now` that is due at `due`.
 #[inline]
 pub(super) fn set(now: Time, due: Time) -> Pending {
     let moment = |tick: u64| Time::from_nanos(tick.saturating_mul(TICK));
@@ -37,7 +39,7 @@ pub(super) fn set(now: Time, due: Time) -> Pending {
     Pending { expires: moment(expires), runs_out: moment((bucket << shift) - BEGINNING) }
 }
 
-/// When a timer runs out that is set `now` for `due`.
+/// Returns the expiry of a timer set at `now` that is due at `due`.
 #[inline]
 pub(super) fn runs_out(now: Time, due: Time) -> Time {
     set(now, due).runs_out
@@ -62,7 +64,7 @@ mod tests {
         assert_eq!(after(0, 62_000), 63_000);
     }
 
-    /// The moments of a kernel's connection timer in a run of the lab: multiples of eight.
+    /// Times of a kernel's connection timer in a run of the lab: multiples of eight.
     #[test]
     fn far_timers_come_at_the_end_of_their_bucket() {
         assert_eq!(after(1_600_000, 331_000), 1_936_000);
@@ -73,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_second_is_64_ticks_coarse() {
-        // The counter's multiples of 64 are eight before those of the run's milliseconds.
+        // The counter's multiples of 64 are eight ticks before those of the run's milliseconds.
         assert_eq!(after(0, 1_000_000), 1_016_000);
         assert_eq!(after(0, 1_016_000), 1_080_000);
     }

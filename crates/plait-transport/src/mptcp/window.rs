@@ -6,18 +6,19 @@ use super::sender::Sender;
 use crate::packet::Ack;
 use plait_sched::Scheduler;
 
-/// What came back on a subflow last.
+/// Last information from the peer on a subflow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
-    /// An acknowledgement came after the SYN's answer: the first one is later than that by its own number, so its window counts,
-    /// whatever it is (`tcp_may_update_window`).
+    /// True if an acknowledgement came after the SYN's answer. The number of the first
+    /// acknowledgement is newer than that of the answer, so its window counts, even a smaller one
+    /// (`tcp_may_update_window`).
     acknowledged: bool,
     /// The timestamp to echo.
     pub(super) echo: u32,
 }
 
 impl<S: Scheduler> Sender<S> {
-    /// The window that the handshake tells.
+    /// Sets the window of the handshake.
     pub(super) fn begin_window(&mut self) {
         if self.config.rules.grant == Grant::Free {
             let window = self.config.connection.receive_window;
@@ -27,22 +28,23 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// The answer to a SYN, or to what confirms a join, tells a window.
+    /// Records the window in the answer to a SYN, or to the packet that confirms a join.
     pub(super) fn note_opening(&mut self, index: usize, window: u64, timestamp: u32) {
         if let Some(seen) = self.seen.get_mut(index) {
             seen.echo = timestamp;
-            // Where paths have no window of their own, it is endless.
+            // Where paths have no window of their own, `own_window` is unlimited.
             let path = self.core.path_mut(index);
             path.own_window = path.own_window.max(window);
         }
     }
 
-    /// An acknowledgement tells where the window ends.
+    /// Records the end of the window in an acknowledgement.
     ///
-    /// By Linux' rules a subflow remembers the size of its window (`snd_wnd`), which only acknowledgements
-    /// that advance on the subflow make smaller (`tcp_may_update_window` in net/ipv4/tcp_input.c). The
-    /// connection's ends at that size beyond the data acknowledgement (`ack_update_msk` in
-    /// net/mptcp/options.c), which may be further than the receiver granted.
+    /// By Linux' rules a subflow remembers the size of its window (`snd_wnd`). Only
+    /// acknowledgements that advance on the subflow make it smaller (`tcp_may_update_window` in
+    /// net/ipv4/tcp_input.c). The connection's window ends at that size beyond the data
+    /// acknowledgement (`ack_update_msk` in net/mptcp/options.c), which may be further than the
+    /// receiver granted.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_window(&mut self, index: usize, ack: &Ack) {
         let first = self.core.path(index).flight.first();
@@ -66,8 +68,9 @@ impl<S: Scheduler> Sender<S> {
         self.core.window_mut().extend(end);
     }
 
-    /// The segment that begins at `offset` of the stream is given to a subflow: what others granted counts on it, too
-    /// (`mptcp_check_allowed_size` in net/mptcp/protocol.c).
+    /// Extends a subflow's own window by the connection's window. It is called for a segment at
+    /// `offset` of the stream that is given to the subflow, and it includes windows granted on
+    /// other subflows (`mptcp_check_allowed_size` in net/mptcp/protocol.c).
     pub(super) fn share_window(&mut self, index: usize, offset: u64) {
         let left = self.core.window().end().saturating_sub(offset);
         let path = self.core.path_mut(index);

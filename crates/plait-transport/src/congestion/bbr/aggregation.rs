@@ -1,5 +1,5 @@
-//! Acknowledgements that come in clusters, as over Wi-Fi: the window has room for the data that they report beyond the rate
-//! (`bbr_update_ack_aggregation`, `bbr_ack_aggregation_cwnd`).
+//! Aggregated acknowledgements, as over Wi-Fi: the window has room for the data that they report
+//! beyond the rate (`bbr_update_ack_aggregation`, `bbr_ack_aggregation_cwnd`).
 
 use crate::congestion::RateSample;
 use plait_sched::{Duration, Time};
@@ -22,7 +22,7 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// Counts anew.
+    /// Restarts counting.
     pub(super) fn begin_anew(&mut self, now: Time) {
         (self.since, self.acked) = (now, 0);
     }

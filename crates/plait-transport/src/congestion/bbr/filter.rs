@@ -1,5 +1,5 @@
-//! The largest value of the last rounds, after Kathleen Nichols' filter in `lib/win_minmax.c`: the best three values, each
-//! newer than the one before.
+//! The largest value of the last rounds, after Kathleen Nichols' filter in `lib/win_minmax.c`: the
+//! best three values, each newer than the one before.
 
 /// A value, and the round in which it was measured.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,9 @@
-//! BBR, version 1 (Cardwell et al., "BBR: congestion-based congestion control", ACM Queue 14(5), 2016), as Linux 6.12 has it.
+//! BBR, version 1, as in Linux 6.12 (Cardwell et al., "BBR: congestion-based congestion control",
+//! ACM Queue 14(5), 2016), after the rules of `net/ipv4/tcp_bbr.c`.
 //!
-//! The rules are those of `net/ipv4/tcp_bbr.c`, written anew. The sender models the path by its largest delivery rate in ten rounds
-//! and its shortest round trip in ten seconds. It paces packets at that rate and keeps about two bandwidth-delay products in flight.
+//! The sender models the path by its largest delivery rate in ten rounds and its shortest round
+//! trip in ten seconds. It paces packets at that rate and keeps about two bandwidth-delay products
+//! in flight. Departure: bytes per second and nanoseconds for packets per microsecond and jiffies.
 //!
 //! | file | content |
 //! |---|---|
@@ -9,9 +11,6 @@
 //! | `filter.rs` | the largest value of the last rounds |
 //! | `aggregation.rs` | acknowledgements that report more than the rate explains |
 //! | `policer.rs` | the rate of a token bucket that drops packets |
-//!
-//! # Departures
-//! Rates are bytes per second and times are nanoseconds, where Linux has packets per microsecond and jiffies.
 
 mod aggregation;
 mod filter;
@@ -38,13 +37,13 @@ const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
 /// The window in bandwidth-delay products once the rate is known (`bbr_cwnd_gain`).
 const WINDOW_GAIN: u64 = UNIT * 2;
 
-/// The gains of the phases of PROBE_BW: one that looks for more bandwidth, one that drains its queue, six that cruise.
+/// Gains of PROBE_BW's phases: one probes for bandwidth, one drains its queue, six cruise.
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 
-/// Rounds in which the largest delivery rate is looked for (`bbr_bw_rtts`).
+/// Rounds over which the largest delivery rate is taken (`bbr_bw_rtts`).
 const RATE_ROUNDS: u64 = CYCLE.len() as u64 + 2;
 
-/// A shortest round trip is looked for again after this time (`bbr_min_rtt_win_sec`).
+/// Time after which the shortest round trip is measured again (`bbr_min_rtt_win_sec`).
 const SHORTEST_WINDOW: Duration = Duration::from_secs(10);
 
 /// How long the window is at its smallest in PROBE_RTT (`bbr_probe_rtt_mode_ms`).
@@ -53,23 +52,24 @@ const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 /// Packets in flight at least (`bbr_cwnd_min_target`).
 const LEAST_WINDOW: u64 = 4;
 
-/// The initial window of Linux, up to which a window grows whatever the target (`TCP_INIT_CWND`).
+/// Linux' initial window; a window grows up to it with any target (`TCP_INIT_CWND`).
 const INITIAL_WINDOW: u64 = 10;
 
-/// The pipe is full after so many rounds without a quarter more bandwidth (`bbr_full_bw_cnt`, `bbr_full_bw_thresh`).
+/// Rounds without a quarter more bandwidth in a full pipe (`bbr_full_bw_cnt`,
+/// `bbr_full_bw_thresh`).
 const FULL_ROUNDS: u32 = 3;
 
 /// The round trip before the first sample.
 const NOMINAL_ROUND_TRIP: Duration = Duration::from_millis(1);
 
-/// What the sender does (`enum bbr_mode`).
+/// Modes of the sender (`enum bbr_mode`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     /// Doubles the rate in each round until the pipe is full.
     Startup,
     /// Drains the queue that startup built.
     Drain,
-    /// Cruises, and looks for more bandwidth once in eight round trips.
+    /// Cruises, and probes for bandwidth once in eight round trips.
     ProbeBandwidth,
     /// Keeps four packets in flight to see the round trip without a queue.
     ProbeRoundTrip,
@@ -121,7 +121,7 @@ pub struct Bbr {
 }
 
 impl Bbr {
-    /// What users are told of it.
+    /// Description of the controller for users.
     pub const INFO: ControllerInfo = ControllerInfo {
         name: "bbr",
         family: Family::Tcp,
@@ -171,12 +171,12 @@ impl Bbr {
         self.policer.rate().unwrap_or(self.rate.get())
     }
 
-    /// The pacing rate: 1 % below the bandwidth, so that queues drain (`bbr_pacing_margin_percent`).
+    /// Pacing rate: 1 % below the bandwidth, so that queues drain (`bbr_pacing_margin_percent`).
     fn paced(bandwidth: u64, gain: u64) -> u64 {
         (bandwidth.saturating_mul(gain) / UNIT).saturating_mul(99) / 100
     }
 
-    /// The first pacing rate: a window per round trip, times the gain of startup (`bbr_init_pacing_rate_from_rtt`).
+    /// Starts pacing at a window per round trip times a gain (`bbr_init_pacing_rate_from_rtt`).
     fn begin_pacing(&mut self, srtt: Duration) {
         self.measured = !srtt.is_zero();
         let round_trip = if self.measured { srtt } else { NOMINAL_ROUND_TRIP };
@@ -209,7 +209,7 @@ impl Bbr {
         u64::try_from(bytes).unwrap_or(u64::MAX).div_ceil(self.packet)
     }
 
-    /// Room for bursts, an even number, and more where the cycle looks for bandwidth (`bbr_quantization_budget`).
+    /// Adds room for bursts, and more while probing for bandwidth (`bbr_quantization_budget`).
     fn with_bursts(&self, packets: u64) -> u64 {
         let even = (packets + 3 * self.burst()).next_multiple_of(2);
         even + if self.mode == Mode::ProbeBandwidth && self.phase == 0 { 2 } else { 0 }
@@ -220,7 +220,7 @@ impl Bbr {
         self.with_bursts(self.product(self.rate.get(), gain))
     }
 
-    /// Packets that will be in the network when the next burst leaves (`bbr_packets_in_net_at_edt`).
+    /// Packets in the network when the next burst leaves (`bbr_packets_in_net_at_edt`).
     fn in_network(&self, now: Time, in_flight: u64, departure: Time) -> u64 {
         let ahead = departure.since(now);
         let delivered = u128::from(self.bandwidth()) * u128::from(ahead.as_nanos()) / 1_000_000_000;
@@ -273,7 +273,7 @@ impl Bbr {
         self.phase_at = now;
     }
 
-    /// A cycle begins in any phase but the one that drains (`bbr_reset_probe_bw_mode`).
+    /// Begins a cycle in any phase but the draining one (`bbr_reset_probe_bw_mode`).
     fn begin_cycle(&mut self, now: Time) {
         self.mode = Mode::ProbeBandwidth;
         self.phase = CYCLE.len() - 1 - (self.draw() % (CYCLE.len() as u64 - 1)) as usize;
@@ -397,8 +397,8 @@ impl Bbr {
         }
     }
 
-    /// Losses take their share of the window, and the first round of a recovery sends as many packets as arrive. True in
-    /// that round (`bbr_set_cwnd_to_recover_or_restore`).
+    /// Subtracts losses from the window. In the first round of a recovery, sends as many packets as
+    /// arrive. True in that round (`bbr_set_cwnd_to_recover_or_restore`).
     fn repair_window(&mut self, repairing: Repairing, acked: u64, sample: &RateSample) -> bool {
         let lost = sample.lost / self.packet;
         if lost > 0 {
@@ -461,7 +461,8 @@ impl CongestionController for Bbr {
                 self.window = 1;
             }
             CongestionEvent::Collapse { window } => self.window = (window / self.packet).max(1),
-            // `bbr_undo_cwnd` looks for the full pipe again, and leaves the window to the next acknowledgement.
+            // `bbr_undo_cwnd` restarts the search for the full pipe, and leaves the window to the
+            // next acknowledgement.
             CongestionEvent::Undone { .. } => {
                 (self.full_rate, self.full_rounds) = (0, 0);
                 self.policer.begin_anew();

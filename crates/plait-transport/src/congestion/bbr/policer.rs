@@ -1,17 +1,19 @@
-//! Token buckets that drop packets above a rate (Flach et al., "An Internet-wide analysis of traffic policing", SIGCOMM 2016): two
-//! intervals with much loss and about the same rate show one (`bbr_lt_bw_sampling`).
+//! Token buckets that drop packets above a rate (Flach et al., "An Internet-wide analysis of
+//! traffic policing", SIGCOMM 2016). Two intervals with much loss and about the same rate indicate
+//! one (`bbr_lt_bw_sampling`).
 
 use super::per_second;
 use crate::congestion::RateSample;
 use plait_sched::{Duration, Time};
 
-/// Rounds of an interval at least, and a fourth of those that it may have (`bbr_lt_intvl_min_rtts`).
+/// Minimum rounds of an interval, and a fourth of the maximum (`bbr_lt_intvl_min_rtts`).
 const LEAST_ROUNDS: u32 = 4;
 
 /// Losses of an interval in 256ths of the delivered data (`bbr_lt_loss_thresh`).
 const LOSSES: u64 = 50;
 
-/// The rates of two intervals differ by so many bytes per second at most, or by an eighth (`bbr_lt_bw_diff`, `bbr_lt_bw_ratio`).
+/// Maximum difference of two intervals' rates, in bytes per second; an eighth is also allowed
+/// (`bbr_lt_bw_diff`, `bbr_lt_bw_ratio`).
 const DIFFERENCE: u64 = 4000 / 8;
 
 /// Rounds for which the rate is kept (`bbr_lt_bw_max_rtts`).
@@ -52,7 +54,8 @@ impl Policer {
         (self.since, self.delivered, self.lost, self.rounds) = (now, sample.total, sample.lost_total, 0);
     }
 
-    /// Takes an acknowledgement. True if the policer is forgotten, after which the search for bandwidth begins anew.
+    /// Processes an acknowledgement. True if the policer is forgotten and the search for bandwidth
+    /// must restart.
     pub(super) fn take(
         &mut self,
         now: Time,

@@ -1,10 +1,15 @@
-//! CUBIC as in Linux (net/ipv4/tcp_cubic.c): the function of RFC 9438 in whole numbers, and what it does otherwise:
+//! CUBIC as in Linux (net/ipv4/tcp_cubic.c): the function of RFC 9438 in whole numbers, with these
+//! differences:
 //!
-//! - the function is looked at 31 ms apart unless the window changed, in milliseconds, and one *shortest* round trip ahead;
-//! - before the first loss, one packet is added for at most twenty acknowledged ones; never one for fewer than two;
-//! - Reno's window is followed from the beginning of an epoch at (1 + β) / (1 − β) · 8/3 / 8 acknowledged packets per packet;
-//! - β = 717/1024; a loss takes its share of the window, not of what is in flight;
-//! - a timeout forgets everything, the last maximum and the shortest round trip included, and begins a new HyStart.
+//! - the function is evaluated in milliseconds, one *shortest* round trip ahead, and 31 ms apart
+//!   unless the window changed;
+//! - before the first loss, one packet is added for at most twenty acknowledged ones; never one for
+//!   fewer than two;
+//! - Reno's window is followed from the beginning of an epoch at (1 + β) / (1 − β) · 8/3 / 8
+//!   acknowledged packets per packet;
+//! - β = 717/1024; a loss takes its share of the window, not of the data in flight;
+//! - a timeout resets all state, including the last maximum and the shortest round trip, and begins
+//!   a new HyStart.
 
 use super::PacketWindow;
 use super::hystart::HyStart;
@@ -20,9 +25,10 @@ const BETA: u64 = 717;
 const C: u64 = 410;
 /// Acknowledged packets per window, in eighths, for which Reno's window grows by a packet.
 const RENO: u64 = 8 * (1024 + BETA) / 3 / (1024 - BETA);
-/// How long the function is not looked at again while the window stays: 1/32 s.
+/// Time between evaluations of the function while the window stays: 1/32 s.
 const CALM: u64 = 31;
-/// After the beginning of an epoch round trips are not looked at: they are those of a queue that is being emptied.
+/// Milliseconds after the beginning of an epoch without round-trip samples: a queue is being
+/// emptied, which inflates them.
 const SETTLING: u64 = 1000;
 
 /// The state of one path. Times are in milliseconds.
@@ -35,7 +41,7 @@ pub struct LinuxCubic {
     state: State,
 }
 
-/// What a timeout forgets.
+/// State that a timeout resets.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     /// The window before the last loss; 0 before the first one.
@@ -56,14 +62,14 @@ struct State {
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     start: u64,
-    /// Where the function is flat.
+    /// The window at which the function is flat.
     origin: u64,
     /// When it is, in 1/1024 s from the start.
     climb: u64,
 }
 
 impl LinuxCubic {
-    /// What users are told of it.
+    /// Description of the controller for users.
     pub const INFO: ControllerInfo =
         ControllerInfo { name: "cubic", family: Family::Linux, coupled: false, source: "" };
 
@@ -204,8 +210,9 @@ impl CongestionController for LinuxCubic {
                     epoch.start = (epoch.start + milliseconds(Time::ZERO + idle)).min(milliseconds(now));
                 }
             }
-            // The function of time knows nothing of a penalty: `halve` in linux/schedulers/subflow.c writes the window alone. A window
-            // far below the function grows by a packet with every second one acknowledged (`bictcp_update`).
+            // A penalty does not reach the function of time: `halve` in linux/schedulers/subflow.c
+            // writes the window alone. A window far below the function grows by a packet with every
+            // second one acknowledged (`bictcp_update`).
             _ => self.window.on_event(event),
         }
     }
@@ -295,7 +302,8 @@ mod tests {
         let halved = control.window.window;
         assert_eq!(halved, before / 2);
         run(&mut control, 1_000, 1_100);
-        // A packet for every second one acknowledged, of windows that grow meanwhile; an epoch of its own would begin slowly.
+        // One packet per two acknowledged ones, of windows that grow meanwhile; a new epoch would
+        // begin slowly.
         let grown = control.window.window;
         assert!((halved * 4 / 3..=halved * 5 / 3).contains(&grown), "{halved} {grown}");
     }
@@ -318,7 +326,7 @@ mod tests {
 
     #[test]
     fn the_window_is_back_after_k_seconds() {
-        // K = ∛(300 / 0.4) s = 9.1 s; the function is looked at a round trip ahead.
+        // K = ∛(300 / 0.4) s = 9.1 s; the function is evaluated a round trip ahead.
         let mut control = after_loss(1000);
         run(&mut control, 0, 5000);
         let middle = control.window.window;

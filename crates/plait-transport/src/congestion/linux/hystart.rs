@@ -1,10 +1,11 @@
-//! HyStart as in Linux' CUBIC (net/ipv4/tcp_cubic.c), older than RFC 9406 and abrupt: slow start ends where either of two signs
-//! is seen.
+//! HyStart as in Linux' CUBIC (net/ipv4/tcp_cubic.c), older than RFC 9406 and abrupt: either of two
+//! signs ends slow start.
 //!
-//! - *Train*: acknowledgements that follow each other within 2 ms last longer than half the shortest round trip (and half a
-//!   millisecond) since the round began: what was sent as one burst fills the path.
-//! - *Delay*: the shortest of a round's first nine round trips exceeds the shortest of all by an eighth, 4 ms at least and 16 ms
-//!   at most.
+//! - *Train*: acknowledgements that follow each other within 2 ms last longer than half the
+//!   shortest round trip (and half a millisecond) since the round began: the data of one burst
+//!   fills the path.
+//! - *Delay*: the shortest of a round's first nine round trips exceeds the shortest of all by an
+//!   eighth, at least 4 ms and at most 16 ms.
 //!
 //! Neither counts below sixteen packets.
 
@@ -16,8 +17,8 @@ const SAMPLES: u32 = 8;
 const SPACING: Duration = Duration::from_millis(2);
 const LEAST_GROWTH: Duration = Duration::from_millis(4);
 const MOST_GROWTH: Duration = Duration::from_millis(16);
-/// What a train may last longer, for offloads that bundle packets: Linux allows four bundles at the pacing rate, which is
-/// longer than this cap below 2 Gbit/s.
+/// Additional length of a train, for offloads that bundle packets. Linux allows four bundles at the
+/// pacing rate, which is longer than this cap below 2 Gbit/s.
 const BUNDLING: Duration = Duration::from_millis(1);
 
 /// The state of one slow start.
@@ -42,7 +43,8 @@ impl HyStart {
         *self = Self { end: next, start: now, last: now, shortest: Duration::MAX, samples: 0 };
     }
 
-    /// True if slow start is to end. `shortest` is the shortest round trip of all, `rtt` that of the newest packet.
+    /// True if slow start must end. `shortest` is the shortest round trip of all, `rtt` that of the
+    /// newest packet.
     pub(super) fn is_over(
         &mut self,
         acknowledged: &Acknowledged,
@@ -79,7 +81,7 @@ mod tests {
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
-    /// One acknowledgement of a round that ends far away, after so many milliseconds.
+    /// One acknowledgement after `millis`, in a round that does not end soon.
     fn see(hystart: &mut HyStart, millis: u64, rtt: u64) -> bool {
         let acknowledged =
             Acknowledged { now: Time::ZERO + MS(millis), cumulative: 1, next: 1000, ..ack(0, 0) };

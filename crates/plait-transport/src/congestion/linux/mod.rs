@@ -1,15 +1,17 @@
-//! Congestion control as Linux does it (6.12), where that differs from the RFCs: windows of whole packets, and what decides
-//! whether one may grow.
+//! Congestion control as in Linux (6.12), where it differs from the RFCs: windows of whole packets,
+//! and the conditions of growth.
 //!
-//! The rules are those of net/ipv4/tcp_cong.c, tcp_output.c and tcp_cubic.c, written anew:
+//! A new implementation of the rules of net/ipv4/tcp_cong.c, tcp_output.c and tcp_cubic.c:
 //! - a window counts packets, however small;
-//! - slow start adds every packet that was acknowledged, without a limit per acknowledgement (no RFC 3465);
-//! - a window grows only while it limits the sender: it was full at some time within the last window of data, or in slow start
-//!   more than half of it was;
-//! - a loss takes its share of the window, not of what is in flight;
-//! - a window that is not filled by what is sent when nothing was acknowledged for a retransmission timeout loses half of what is
-//!   unused (RFC 2861), unless the writer waits for room in the send buffer; one that was idle is halved per timeout, down to the
-//!   initial window. Both raise the threshold to three quarters of what there was.
+//! - slow start adds every acknowledged packet, without a limit per acknowledgement (no RFC 3465);
+//! - a window grows only while it limits the sender: it was full at some time within the last
+//!   window of data, or in slow start more than half of it was;
+//! - a loss takes its share of the window, not of the data in flight;
+//! - a window that the sender does not fill loses half of its unused part (RFC 2861): when data
+//!   leaves and nothing was acknowledged for a retransmission timeout, unless the writer waits for
+//!   room in the send buffer;
+//! - an idle window is halved per timeout, down to the initial window. Both reductions raise the
+//!   threshold to three quarters of the old window.
 
 mod cubic;
 mod hystart;
@@ -45,8 +47,8 @@ struct Usage {
     end: u64,
     /// The most packets in flight since the window was last judged.
     since_judged: u64,
-    /// When the window limited the sender for the last time, or was judged (`snd_cwnd_stamp`); `None` at the beginning, and after
-    /// a pause.
+    /// When the window last limited the sender, or was judged (`snd_cwnd_stamp`); `None` at the
+    /// beginning, and after a pause.
     judged: Option<Time>,
 }
 
@@ -76,8 +78,8 @@ impl PacketWindow {
         self.threshold.saturating_mul(self.segment)
     }
 
-    /// Takes note of how much is in flight once data has left (`tcp_cwnd_validate`). What is acknowledged while nothing may
-    /// leave, because the receiver's window is shut, does not change the judgement: the window grows on.
+    /// Notes the data in flight once data has left (`tcp_cwnd_validate`). Acknowledgements while
+    /// the receiver's window is shut do not change the judgement: the window continues to grow.
     fn note_use(&mut self, used: &WindowUse) {
         let usage = &mut self.usage;
         let more = !usage.limited && used.outstanding > usage.most;
@@ -110,18 +112,20 @@ impl PacketWindow {
         (self.usage.since_judged, self.usage.judged) = (0, Some(now));
     }
 
-    /// The controller was asked whether the window may grow; whether it did or not, the window counts as judged (the end of
-    /// `tcp_cong_avoid`). So what is lost for want of use is lost after a pause, not while acknowledgements come.
+    /// Notes that the controller was asked whether the window may grow. The window counts as judged
+    /// in either case (the end of `tcp_cong_avoid`). So an unused window shrinks after a pause, not
+    /// while acknowledgements arrive.
     fn note_progress(&mut self, now: Time) {
         self.usage.judged = Some(now);
     }
 
-    /// Whether the window is what limits the sender.
+    /// Whether the window limits the sender.
     fn is_limited(&self) -> bool {
         self.usage.limited || (self.in_slow_start() && self.window < 2 * self.usage.most)
     }
 
-    /// Grows the window up to the threshold; returns the packets that are left to congestion avoidance.
+    /// Grows the window up to the threshold; returns the packets that are left to congestion
+    /// avoidance.
     fn slow_start(&mut self, packets: u64) -> u64 {
         let before = self.window;
         self.window = (self.window + packets).min(self.threshold);
@@ -130,7 +134,7 @@ impl PacketWindow {
 
     /// Grows the window by one packet for every `per_packet` acknowledged ones.
     fn avoid_congestion(&mut self, per_packet: u64, packets: u64) {
-        // What was collected while more were needed is worth one packet only.
+        // Credit that was collected while more was needed is worth one packet only.
         if self.credit >= per_packet {
             self.credit = 0;
             self.window += 1;
@@ -140,7 +144,7 @@ impl PacketWindow {
         self.credit %= per_packet;
     }
 
-    /// A loss leaves so many packets, two at least.
+    /// Reduces the window after a loss to `remaining` packets, but at least two.
     fn reduce(&mut self, remaining: u64) {
         self.threshold = remaining.max(2);
         self.window = self.threshold;
@@ -158,7 +162,7 @@ impl PacketWindow {
         }
     }
 
-    /// The last reduction was needless (tcp_undo_cwnd_reduction, tcp_reno_undo_cwnd).
+    /// Undoes an unnecessary reduction (tcp_undo_cwnd_reduction, tcp_reno_undo_cwnd).
     fn undo(&mut self, window: u64, threshold: u64) {
         self.window = self.window.max(window / self.segment);
         let threshold = if threshold == u64::MAX { threshold } else { threshold / self.segment };

@@ -14,7 +14,7 @@ pub struct LinuxReno {
 }
 
 impl LinuxReno {
-    /// What users are told of it.
+    /// Description of the controller for users.
     pub const INFO: ControllerInfo =
         ControllerInfo { name: "newreno", family: Family::Linux, coupled: false, source: "" };
 
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(control.window(), segments(6));
     }
 
-    /// At so many milliseconds five packets are acknowledged.
+    /// Acknowledges five packets at `millis`.
     fn acknowledge_five(control: &mut LinuxReno, millis: u64) {
         let now = Time::ZERO + Duration::from_millis(millis);
         control.on_ack(&Acknowledged { now, segments: 5, ..ack(5 * SEGMENT, 5 * SEGMENT) }, None, &[]);

@@ -1,21 +1,22 @@
-//! Loss recovery as Linux does it (6.12, net/ipv4/tcp_input.c, tcp_recovery.c, tcp_output.c): RACK with a window for reordering
-//! that grows with what duplicates report, the undoing of reductions that turn out to be needless (by duplicates, by timestamps,
-//! by F-RTO), probes of the tail, and one timer for all of it.
+//! Loss recovery of Linux 6.12 (net/ipv4/tcp_input.c, tcp_recovery.c, tcp_output.c). It has RACK
+//! with a reordering window that grows with reported duplicates. It undoes needless reductions
+//! (detected by duplicates, by timestamps or by F-RTO). It probes the tail, and it uses one timer
+//! for all of this.
 //!
-//! | file | holds |
+//! | file | content |
 //! |---|---|
-//! | `scoreboard.rs` | what is known of what is in flight, and of past recoveries |
-//! | `order.rs` | the order in which it was sent |
-//! | `reading.rs` | what an acknowledgement settles: tcp_sacktag_write_queue, tcp_clean_rtx_queue |
-//! | `rack.rs` | what counts as lost, and the window for reordering |
+//! | `scoreboard.rs` | state of the data in flight, and of past recoveries |
+//! | `order.rs` | the order of sending |
+//! | `reading.rs` | reading an acknowledgement: tcp_sacktag_write_queue, tcp_clean_rtx_queue |
+//! | `rack.rs` | loss detection, and the reordering window |
 //! | `recovery.rs` | the congestion state: tcp_fastretrans_alert, tcp_process_loss |
-//! | `undo.rs` | taking a reduction back: tcp_try_undo_* |
-//! | `reduction.rs` | a window that shrinks in proportion to what arrives: tcp_cwnd_reduction |
+//! | `undo.rs` | undoing a reduction: tcp_try_undo_* |
+//! | `reduction.rs` | a window that shrinks in proportion to the delivered packets: tcp_cwnd_reduction |
 //! | `timers.rs` | tcp_rearm_rto, tcp_schedule_loss_probe, tcp_retransmit_timer |
 //!
 //! # Departures
-//! Times are nanoseconds, where Linux has microseconds for round trips and milliseconds for timers. A retransmission that is in
-//! flight beside its original, after an undo, counts once.
+//! Times are nanoseconds, where Linux has microseconds for round trips and milliseconds for timers.
+//! After an undo, a retransmission that is in flight beside its original counts once.
 
 mod order;
 mod rack;
@@ -38,42 +39,43 @@ use crate::packet::Ack;
 use plait_sched::{Duration, Scheduler, Time};
 use scoreboard::State;
 
-/// What an acknowledgement said (the FLAG_* of tcp_input.c, and struct tcp_sacktag_state).
+/// Content of an acknowledgement (the FLAG_* of tcp_input.c, and struct tcp_sacktag_state).
 #[derive(Clone, Copy, Debug, Default)]
 struct Report {
-    /// The cumulative acknowledgement advanced.
+    /// True if the cumulative acknowledgement advanced.
     progress: bool,
-    /// Something was selectively acknowledged for the first time.
+    /// True if a segment was selectively acknowledged for the first time.
     selective: bool,
-    /// Something arrived that was sent before the recovery began, and never again: FLAG_ORIG_SACK_ACKED.
+    /// True if a segment arrived that was sent once, before the recovery began:
+    /// FLAG_ORIG_SACK_ACKED.
     original: bool,
-    /// Segments that arrived a second time, of those that may be retransmissions of ours.
+    /// Number of reported duplicates that our retransmissions may have caused.
     duplicates: u32,
-    /// The duplicate is the probe of the tail.
+    /// True if the duplicate is the tail probe.
     duplicate_of_probe: bool,
-    /// Something was acknowledged that was sent more than once.
+    /// True if the cumulative acknowledgement covers a segment that was sent more than once.
     retransmitted: bool,
-    /// Segments that arrived, duplicates included.
+    /// Number of arrived segments, including duplicates.
     delivered: u32,
-    /// The transmission sent last among those that arrived, in the order of sending.
+    /// Highest place in the order of sending among the arrived transmissions.
     latest: Option<u64>,
-    /// When the first and the last of those cumulatively acknowledged were sent, if never again.
+    /// Send times of the first and the last cumulatively acknowledged segment, of those sent once.
     cumulative: Option<(Time, Time)>,
-    /// The same of those selectively acknowledged.
+    /// Send times of the first and the last selectively acknowledged segment, of those sent once.
     selected: Option<(Time, Time)>,
     /// The echoed timestamp.
     echo: u32,
-    /// Something was not acknowledged before.
+    /// True if data was unacknowledged before this acknowledgement.
     outstanding: bool,
-    /// The subflow's first unacknowledged number before.
+    /// The subflow's first unacknowledged number before this acknowledgement.
     first_before: u64,
-    /// Segments that count as lost by it.
+    /// Number of segments that this acknowledgement shows to be lost.
     losses: u32,
-    /// A retransmission is among them.
+    /// True if a retransmission is among the losses.
     lost_again: bool,
-    /// The timer is to be set anew.
+    /// True if the timer must be set again.
     set_timer: bool,
-    /// Packets were marked: FLAG_ECE.
+    /// True if the receiver reports marked packets: FLAG_ECE.
     congested: bool,
 }
 
@@ -82,7 +84,7 @@ fn widen(span: Option<(Time, Time)>, sent_at: Time) -> Option<(Time, Time)> {
 }
 
 impl<S: Scheduler> Sender<S> {
-    /// Reads an acknowledgement (tcp_ack). Returns whether the cumulative one advanced.
+    /// Reads an acknowledgement (tcp_ack). Returns whether the cumulative acknowledgement advanced.
     pub(super) fn acknowledged_as_linux(
         &mut self,
         now: Time,
@@ -95,7 +97,8 @@ impl<S: Scheduler> Sender<S> {
         if path.news.segments > 0 {
             self.note_alive(now, index, observer);
         }
-        // Without MPTCP a subflow has all data of the connection to try; with it, its write queue.
+        // Without MPTCP, all unsent data of the connection is available to the subflow; with MPTCP,
+        // only its write queue.
         let subflow = &self.core.path(index).recovery;
         let alone = subflow.linux.examines_timeout && !subflow.multipath;
         let unassigned = alone && self.has_unassigned_data();
@@ -112,23 +115,25 @@ impl<S: Scheduler> Sender<S> {
         report.progress
     }
 
-    /// A TCP has data that the window admits.
+    /// True if the connection has unassigned data that the receiver's window admits.
     pub(super) fn has_unassigned_data(&self) -> bool {
         let connection = self.core.connection_facts();
         connection.unassigned > 0 && connection.window_left > 0
     }
 
-    /// Everything has left that could: each controller hears how much of its window that takes, if new data has left or could
-    /// not for lack of window (the end of tcp_write_xmit, and tcp_cwnd_validate).
+    /// Tells each controller how much of its window is used, after all possible data has been sent.
+    /// A controller hears of it if new data was sent, or if its window held data back (the end of
+    /// tcp_write_xmit, and tcp_cwnd_validate).
     pub(super) fn tell_use(&mut self, now: Time) {
-        // SOCK_NOSPACE: Linux takes a sender whose writer waits for room in the send buffer for limited by that.
+        // SOCK_NOSPACE: if the writer waits for room in the send buffer, Linux considers the sender
+        // limited by the send buffer.
         let writer_waits = self.core.writer_waits();
         self.core.paths_mut().iter_mut().for_each(|path| path.tell_use(now, writer_waits));
     }
 }
 
 impl PathSender<Subflow> {
-    /// The first part of tcp_ack: duplicates, blocks and the cumulative number.
+    /// Runs the first part of tcp_ack: duplicates, selective blocks and the cumulative number.
     fn read_as_linux(&mut self, now: Time, ack: &Ack) -> Report {
         self.begin_news();
         let congested = self.hears_congestion(ack);
@@ -147,12 +152,13 @@ impl PathSender<Subflow> {
         report
     }
 
-    /// The second part: what the report says of losses, and of reductions that were needless. `unassigned`: the connection has
-    /// data for a subflow that is its only one.
+    /// Runs the second part of tcp_ack: losses, and needless reductions. `unassigned` is true if
+    /// the connection has data for its only subflow.
     fn judge_as_linux(&mut self, now: Time, ack: &Ack, unassigned: bool, report: &mut Report) {
         if report.outstanding {
             self.recovery.linux.rack.adapt(report.latest, self.sent);
-            // The controller hears of a round trip whether or not its window may grow (pkts_acked of struct tcp_congestion_ops).
+            // The controller hears of a round trip even if its window may not grow (pkts_acked of
+            // struct tcp_congestion_ops).
             if self.news.newest_rtt.is_some() {
                 let acknowledged = self.acknowledged(now, false, self.recovery.repair);
                 self.control.on_round_trip(&acknowledged);
@@ -166,7 +172,7 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// The last part: the timer, and the window (tcp_cong_control).
+    /// Runs the last part of tcp_ack: the timer, and the window (tcp_cong_control).
     fn control_as_linux(&mut self, now: Time, shares: &[Share], report: &Report) {
         if report.set_timer {
             self.rearm(now);
@@ -205,7 +211,7 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// Timestamps tell that what was acknowledged left before `stamp` (tcp_tsopt_ecr_before).
+    /// True if the echoed timestamp is earlier than `stamp` (tcp_tsopt_ecr_before).
     fn echoes_earlier(&self, echo: u32, stamp: u32) -> bool {
         (echo.wrapping_sub(stamp) as i32) < 0
     }
@@ -214,7 +220,7 @@ impl PathSender<Subflow> {
         self.recovery.clock.at_sender(at)
     }
 
-    /// A round trip by the echoed timestamp: at least a tick (tcp_rtt_tsopt_us).
+    /// Returns the round trip by the echoed timestamp, at least one tick (tcp_rtt_tsopt_us).
     fn round_trip_by_timestamp(&self, now: Time, echo: u32) -> Duration {
         let ticks = self.ticks(now).wrapping_sub(echo).max(1);
         self.recovery.clock.granularity * u64::from(ticks)

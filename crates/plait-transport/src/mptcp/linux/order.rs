@@ -1,4 +1,5 @@
-//! The order in which a subflow's unsettled transmissions were last sent (tsorted_sent_queue of Linux).
+//! The order in which a subflow's unsettled transmissions were last sent (tsorted_sent_queue of
+//! Linux).
 
 use std::collections::VecDeque;
 
@@ -11,10 +12,12 @@ struct Link {
     present: bool,
 }
 
-/// Numbers of a subflow in the order of their last sending, without those that arrived or wait to be sent again.
+/// Numbers of a subflow in the order of their last sending, without arrived segments and without
+/// segments that wait for retransmission.
 ///
-/// A doubly linked list over a ring, so that every operation takes constant time however large the window is. A *mark*
-/// divides it: what lies up to the mark has been overtaken by something that arrived.
+/// A doubly linked list over a ring, so every operation takes constant time for any window size. A
+/// *mark* divides the list: a later transmission that arrived has overtaken all entries up to the
+/// mark.
 #[derive(Clone, Debug)]
 pub(super) struct SendOrder {
     base: u64,
@@ -39,7 +42,7 @@ impl SendOrder {
         self.links.get(place).copied().filter(|link| link.present)
     }
 
-    /// `number` was sent just now: it is the last, wherever it was before.
+    /// Makes `number` the last entry, because it was sent just now. It may be in the list already.
     pub(super) fn append(&mut self, number: u64) {
         let Some(place) = number.checked_sub(self.base) else { return };
         if place < self.links.len() as u64 {
@@ -59,7 +62,8 @@ impl SendOrder {
         self.tail = number;
     }
 
-    /// `number` was sent before all others, and is in flight after all. It must not be in the list.
+    /// Makes `number` the first entry: it was sent before all others and is in flight after all. It
+    /// must not be in the list.
     pub(super) fn prepend(&mut self, number: u64) {
         let head = self.head;
         let Some(link) = self.link(number) else { return };
@@ -71,7 +75,7 @@ impl SendOrder {
         self.head = number;
     }
 
-    /// `number` arrived, or is lost.
+    /// Removes `number`, because it arrived or is lost.
     pub(super) fn remove(&mut self, number: u64) {
         let Some(Link { before, after, .. }) = self.present(number) else { return };
         if let Some(link) = self.link(number) {
@@ -90,7 +94,7 @@ impl SendOrder {
         }
     }
 
-    /// Forgets the places of what lies below `first`; none of it may be in the list.
+    /// Forgets the places of the numbers below `first`. None of them may be in the list.
     pub(super) fn forget_below(&mut self, first: u64) {
         while self.base < first && self.links.pop_front().is_some() {
             self.base += 1;
@@ -98,7 +102,7 @@ impl SendOrder {
         self.base = self.base.max(first);
     }
 
-    /// Moves the mark on over all that are `overtaken`.
+    /// Moves the mark forward over all entries that are `overtaken`.
     pub(super) fn advance_mark(&mut self, mut overtaken: impl FnMut(u64) -> bool) {
         loop {
             let next = self.present(self.mark).map_or(self.head, |link| link.after);
@@ -109,12 +113,12 @@ impl SendOrder {
         }
     }
 
-    /// The one sent first, if it has been overtaken.
+    /// Returns the first entry in the order of sending, if it has been overtaken.
     pub(super) fn first_overtaken(&self) -> Option<u64> {
         (self.mark != NONE).then_some(self.head)
     }
 
-    /// The one sent last among those that have been overtaken.
+    /// Returns the last overtaken entry in the order of sending.
     pub(super) fn last_overtaken(&self) -> Option<u64> {
         (self.mark != NONE).then_some(self.mark)
     }

@@ -1,4 +1,5 @@
-//! RACK (RFC 8985): what was sent before something that arrived is lost once it had the time to arrive as well.
+//! RACK (RFC 8985): a transmission is lost if a later one has arrived and the time for its own
+//! arrival has passed.
 
 use super::Report;
 use super::scoreboard::State;
@@ -9,23 +10,24 @@ use plait_sched::{Duration, Time};
 /// Recoveries for which a widened window is kept (TCP_RACK_RECOVERY_THRESH).
 const PERSISTENCE: u8 = 16;
 
-/// What RACK remembers of a subflow.
+/// RACK's state of a subflow.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::mptcp) struct Rack {
-    /// The transmission sent last among those that arrived, in the order of sending.
+    /// Highest place in the order of sending among the arrived transmissions.
     pub(super) latest: Option<u64>,
-    /// The round trip of the one that an acknowledgement settled last: Linux takes this one, RFC 8985 §6.2 that of `latest`.
+    /// Round trip of the transmission that an acknowledgement settled last. Linux uses this one;
+    /// RFC 8985 §6.2 uses the round trip of `latest`.
     pub(super) round_trip: Duration,
-    /// Something arrived since losses were looked for.
+    /// True if a transmission arrived since the last loss detection.
     pub(super) advanced: bool,
-    /// Reordering was seen.
+    /// True if reordering was seen.
     pub(in crate::mptcp) reordered: bool,
-    /// The window in quarters of the shortest round trip.
+    /// The reordering window in quarters of the shortest round trip.
     steps: u8,
     persistence: u8,
-    /// A duplicate was reported that reordering may have caused.
+    /// True if a duplicate was reported that reordering may have caused.
     pub(super) duplicate_seen: bool,
-    /// How much had been sent when the window was widened last.
+    /// Number of transmissions sent when the window was last widened.
     widened_at: u64,
 }
 
@@ -43,15 +45,17 @@ impl Rack {
         }
     }
 
-    /// Something arrived, that was sent as the `order`th (tcp_rack_advance).
+    /// Records the arrival of a transmission with the place `order` in the order of sending
+    /// (tcp_rack_advance).
     pub(super) fn advance(&mut self, order: u64, round_trip: Duration) {
         self.advanced = true;
         self.round_trip = round_trip;
         self.latest = self.latest.max(Some(order));
     }
 
-    /// Widens the window by a step if a duplicate was reported, at most once per round trip (tcp_rack_update_reo_wnd).
-    /// `latest` arrived with this acknowledgement, `sent` were sent in all.
+    /// Widens the window by a step after a reported duplicate, at most once per round trip
+    /// (tcp_rack_update_reo_wnd). `latest` is the highest place that this acknowledgement settled.
+    /// `sent` is the number of transmissions so far.
     pub(in crate::mptcp) fn adapt(&mut self, latest: Option<u64>, sent: u64) {
         let Some(latest) = latest else { return };
         if latest < self.widened_at {
@@ -67,18 +71,18 @@ impl Rack {
         }
     }
 
-    /// A recovery ended without having been needless.
+    /// Records the end of a recovery that was not needless.
     pub(in crate::mptcp) fn note_recovered(&mut self) {
         self.persistence = self.persistence.saturating_sub(1);
     }
 
-    /// One ended that duplicates showed to be needless.
+    /// Records the end of a recovery that duplicates showed to be needless.
     pub(super) fn note_needless(&mut self) {
         self.persistence = (self.persistence + 1).min(PERSISTENCE);
     }
 
-    /// How long something that was overtaken may still arrive; `hasty`: losses are being repaired, or too much arrived
-    /// beyond the gap (tcp_rack_reo_wnd).
+    /// Returns how long an overtaken transmission may still arrive (tcp_rack_reo_wnd). `hasty` is
+    /// true during loss recovery, and if too many segments arrived beyond the gap.
     pub(in crate::mptcp) fn window(&self, hasty: bool, shortest: Duration, smoothed: Duration) -> Duration {
         if hasty && !self.reordered {
             return Duration::ZERO;
@@ -88,7 +92,7 @@ impl Rack {
 }
 
 impl PathSender<Subflow> {
-    /// tcp_identify_packet_loss.
+    /// Detects losses after new arrivals (tcp_identify_packet_loss).
     pub(super) fn identify_losses(&mut self, now: Time, report: &mut Report) {
         let board = &mut self.recovery.linux;
         if self.flight.next() == self.flight.first() || !board.rack.advanced {
@@ -101,7 +105,8 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// Marks what is lost by now (tcp_rack_detect_loss). Returns when all that was overtaken will be, if more may.
+    /// Marks the transmissions that are lost by now (tcp_rack_detect_loss). Returns the time at
+    /// which all other overtaken transmissions are lost, if there are any.
     pub(super) fn detect_losses(&mut self, now: Time, report: &mut Report) -> Option<Time> {
         let rtt = &self.rtt;
         let subflow = &mut self.recovery;
@@ -125,7 +130,7 @@ impl PathSender<Subflow> {
         due(&self.flight, last)
     }
 
-    /// tcp_mark_skb_lost.
+    /// Marks a transmission as lost (tcp_mark_skb_lost).
     pub(super) fn mark_lost(&mut self, number: u64, report: &mut Report) {
         let subflow = &mut self.recovery;
         let flight = &mut self.flight;

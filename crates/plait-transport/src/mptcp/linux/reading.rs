@@ -1,4 +1,5 @@
-//! What an acknowledgement settles, in Linux' order: duplicates, then selective blocks, then the cumulative number.
+//! Reads an acknowledgement in Linux' order: duplicates, then selective blocks, then the cumulative
+//! number.
 
 use super::{Report, widen};
 use crate::core::{PathSender, Transmission, TransmissionState};
@@ -7,7 +8,8 @@ use crate::packet::Ack;
 use plait_sched::Time;
 
 impl PathSender<Subflow> {
-    /// A segment arrived a second time (tcp_check_dsack, and tcp_sacktag_one for what is still in the queue).
+    /// Reads a reported duplicate (tcp_check_dsack, and tcp_sacktag_one for segments still in the
+    /// queue).
     pub(super) fn read_duplicate(&mut self, ack: &Ack, report: &mut Report) {
         let Some(number) = ack.duplicate else { return };
         let board = &mut self.recovery.linux;
@@ -34,7 +36,8 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// Selective blocks and the cumulative number; the round trip that they tell.
+    /// Reads the selective blocks and the cumulative number, and takes a round-trip sample from
+    /// them.
     pub(super) fn read_acknowledgement(&mut self, now: Time, ack: &Ack, report: &mut Report) {
         let subflow = &mut self.recovery;
         if subflow.arrived.is_empty() {
@@ -53,7 +56,7 @@ impl PathSender<Subflow> {
     fn read_blocks(&mut self, now: Time, ack: &Ack, end: u64, report: &mut Report) {
         let next = self.flight.next();
         let mut lowest_late: Option<u64> = None;
-        // A walk through the queue meets the blocks in the order of their numbers.
+        // Linux walks through its queue, so it handles the blocks in the order of their numbers.
         let mut blocks: [Option<(u64, u64)>; crate::packet::MAX_ACK_BLOCKS] = Default::default();
         blocks.iter_mut().zip(ack.blocks()).for_each(|(place, block)| *place = Some(block));
         blocks.sort_unstable();
@@ -112,7 +115,7 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// Something that was sent once arrived after something that was sent later.
+    /// Records that a segment sent once arrived after a segment sent later.
     pub(super) fn note_reordering(&mut self, number: u64) {
         let first = self.flight.first();
         let subflow = &mut self.recovery;
@@ -124,7 +127,8 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// The receiver has `number`: it leaves the flight and the scoreboard. Returns it as it was.
+    /// Removes `number` from the flight and the scoreboard, because the receiver has it. Returns
+    /// the transmission.
     fn settle_as_linux(
         &mut self,
         now: Time,
@@ -143,7 +147,7 @@ impl PathSender<Subflow> {
         board.lost -= u32::from(sent.marked_lost());
         board.resent -= u32::from(sent.resent());
         let round_trip = now.since(sent.sent_at);
-        // An answer that comes sooner than any round trip is that of an earlier copy.
+        // An answer sooner than the shortest round trip belongs to an earlier copy.
         let plausible = sent.first_time() || (round_trip >= shortest && !needless);
         if plausible {
             board.rack.advance(sent.order(number), round_trip);
@@ -155,7 +159,7 @@ impl PathSender<Subflow> {
         Some(sent)
     }
 
-    /// tcp_clean_rtx_queue's end and tcp_ack_update_rtt.
+    /// Takes a round-trip sample (the end of tcp_clean_rtx_queue, and tcp_ack_update_rtt).
     fn sample_round_trip(&mut self, now: Time, report: &mut Report) {
         let since = |(first, last): (Time, Time)| (now.since(first), now.since(last));
         let cumulative = report.cumulative.filter(|_| !report.retransmitted).map(since);
@@ -173,7 +177,8 @@ impl PathSender<Subflow> {
         self.note_progress();
         self.news.rtt = Some(round_trip);
         self.news.newest_rtt = Some(latest);
-        // The timer does not move on for what was sent before the oldest left last.
+        // The timer restarts only for segments that were sent after the last transmission of the
+        // oldest one.
         let head = self.flight.get(self.flight.first()).map(|sent| now.since(sent.sent_at));
         if let (Some((since_first, _)), Some(head)) = (selected, head) {
             report.set_timer |= since_first > head;

@@ -1,4 +1,4 @@
-//! The congestion state of a subflow: what an acknowledgement, a timer or a timeout makes of it.
+//! The congestion state of a subflow, and its changes by acknowledgements and timers.
 
 use super::Report;
 use super::scoreboard::{Memory, State};
@@ -8,11 +8,12 @@ use crate::mptcp::subflow::Subflow;
 use plait_sched::Time;
 
 impl PathSender<Subflow> {
-    /// tcp_fastretrans_alert: first what the cumulative acknowledgement ends, then what the rest of the report begins.
+    /// Updates the congestion state (tcp_fastretrans_alert). First the cumulative acknowledgement
+    /// may end a state; then the rest of the report may begin one.
     ///
-    /// `high` is Linux' high_seq: what was sent before the state was entered lies below it. A recovery is over when all of that has
-    /// arrived; a reduction only with something beyond it, since what is sent after the window shrank is what tells the receiver so
-    /// (CWR, RFC 3168).
+    /// `high` is Linux' high_seq: data sent before the state began has lower numbers. A recovery
+    /// ends when all of that data has arrived. A reduction ends only after later data, because the
+    /// first segment sent after the reduction informs the receiver (CWR, RFC 3168).
     pub(super) fn alert(&mut self, now: Time, unassigned: bool, report: &mut Report) {
         let first = self.flight.first();
         let board = &mut self.recovery.linux;
@@ -21,7 +22,8 @@ impl PathSender<Subflow> {
         }
         match board.state {
             State::Open => board.memory.stamp = None,
-            // Something sent after the reduction has to arrive: the first of it tells the receiver.
+            // The end needs a segment sent after the reduction: the first such segment informs the
+            // receiver.
             State::Reducing if first > board.high => {
                 board.state = State::Open;
                 self.end_reduction();
@@ -35,8 +37,9 @@ impl PathSender<Subflow> {
     fn act(&mut self, now: Time, unassigned: bool, report: &mut Report) {
         match self.recovery.linux.state {
             State::Recovery => {
-                // The hole was filled by the original, late (tcp_try_undo_partial). While retransmissions are under way nobody can tell
-                // what else is late, so nothing more counts as lost and nothing is sent again for now.
+                // The late original filled the hole (tcp_try_undo_partial). While retransmissions
+                // are in flight, other late segments cannot be recognized. So no more segments are
+                // marked lost, and no retransmission leaves for now.
                 if report.progress && self.undo_partially(now, report) {
                     self.recovery.linux.withheld = true;
                     return;
@@ -53,8 +56,9 @@ impl PathSender<Subflow> {
             State::Loss => {
                 self.process_loss(now, unassigned, report);
                 self.identify_losses(now, report);
-                // Usually a timeout has marked all there is, and nothing more follows from losses. But the state may have been left
-                // just now, or a retransmission of this very state was lost, which calls for another reduction (FLAG_LOST_RETRANS).
+                // Usually a timeout has marked everything as lost, so losses have no further effect
+                // here. But the state may have ended just now. Or a retransmission of this state
+                // was lost, which requires another reduction (FLAG_LOST_RETRANS).
                 if self.recovery.linux.state == State::Open || report.lost_again {
                     self.act_openly(now, report);
                 }
@@ -75,7 +79,7 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// tcp_try_to_open.
+    /// Opens the state if no data is missing (tcp_try_to_open).
     fn try_to_open(&mut self, now: Time, report: &Report) {
         if !self.any_resent() {
             self.recovery.linux.memory.stamp = None;
@@ -88,8 +92,8 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// tcp_enter_cwr: the reduction that a mark calls for cannot be taken back, and comes once until something that was sent after it
-    /// arrives.
+    /// Reduces the window because of a mark (tcp_enter_cwr). This reduction cannot be undone. It
+    /// happens once until a segment sent after it arrives.
     fn enter_reduction(&mut self, now: Time) {
         let board = &mut self.recovery.linux;
         board.memory.prior = None;
@@ -102,7 +106,7 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// tcp_try_keep_open.
+    /// Sets the state to open or disorder (tcp_try_keep_open).
     pub(super) fn keep_open(&mut self) {
         let any_resent = self.any_resent();
         let next = self.flight.next();
@@ -115,7 +119,8 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// tcp_process_loss: was the timeout needless? The steps are those of F-RTO with selective acknowledgements (RFC 5682 §3.1).
+    /// Checks whether the timeout was needless (tcp_process_loss). The steps are those of F-RTO
+    /// with selective acknowledgements (RFC 5682 §3.1).
     fn process_loss(&mut self, now: Time, unassigned: bool, report: &Report) {
         let flight = &self.flight;
         let (first, next) = (flight.first(), flight.next());
@@ -124,19 +129,21 @@ impl PathSender<Subflow> {
             return;
         }
         if self.recovery.linux.examines_timeout {
-            // Step 3.b: something arrived that was never sent again, so the path was slow and not empty.
+            // Step 3.b: a segment arrived that was never retransmitted, so the path was slow but
+            // delivered.
             if report.original && self.undo_timeout(now, report, true) {
                 return;
             }
             let has_new = self.has_new_data(unassigned);
             let board = &mut self.recovery.linux;
             if next > board.high {
-                // Step 3.a: only what was sent after the timeout arrives. The loss was real.
+                // Step 3.a: only data sent after the timeout arrives. The loss was real.
                 if report.selective {
                     board.examines_timeout = false;
                 }
             } else if report.progress && !recovered {
-                // Step 2.b: two new segments would tell, if there is anything new to send; otherwise the repair goes on as usual.
+                // Step 2.b: two new segments would decide, if new data is available. Otherwise the
+                // recovery continues as usual.
                 board.high = next;
                 if has_new {
                     board.prefers_new = true;
@@ -150,8 +157,9 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// True if the subflow has new data that it could send at once: segments of its write queue that any byte of window admits
-    /// (tcp_process_loss). TCP without MPTCP has all data of the connection, `unassigned`.
+    /// True if the subflow has new data that it could send at once (tcp_process_loss). With MPTCP,
+    /// this is a segment of its write queue and at least one byte of its receive window. TCP
+    /// without MPTCP has all data of the connection, `unassigned`.
     fn has_new_data(&self, unassigned: bool) -> bool {
         if self.recovery.multipath {
             return self.has_committed() && self.own_window > self.flight.span_bytes();
@@ -159,7 +167,9 @@ impl PathSender<Subflow> {
         unassigned
     }
 
-    /// Nothing new left although it was to be tried: the losses are repaired (the end of tcp_xmit_recovery).
+    /// Ends the preference for new data, once no more of it leaves (the end of tcp_xmit_recovery).
+    /// If new data was sent, retransmissions wait for the next acknowledgement. Otherwise they
+    /// leave now.
     pub(in crate::mptcp) fn judge_preference(&mut self) {
         let next = self.flight.next();
         let board = &mut self.recovery.linux;
@@ -171,7 +181,7 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// What a reduction will be judged by (tcp_init_undo).
+    /// Stores the state by which a reduction will be judged (tcp_init_undo).
     fn remember(&mut self, prior: Option<(u64, u64)>) {
         let first = self.flight.first();
         let board = &mut self.recovery.linux;
@@ -180,7 +190,7 @@ impl PathSender<Subflow> {
         board.memory = Memory { marker: Some(first), unreported, prior, ..board.memory };
     }
 
-    /// Window and threshold as they are now (tcp_current_ssthresh).
+    /// Returns the current window and threshold (tcp_current_ssthresh).
     fn window_now(&self) -> (u64, u64) {
         let window = self.reduced_window.unwrap_or(self.control.window());
         let threshold = self.control.slow_start_threshold();
@@ -189,7 +199,8 @@ impl PathSender<Subflow> {
         (window, if reducing { threshold } else { threshold.max(window / 2 + window / 4) })
     }
 
-    /// tcp_enter_recovery. A window that shrinks because of a mark goes on doing so, and what a mark calls for is not taken back.
+    /// Begins a recovery (tcp_enter_recovery). If the window already shrinks because of a mark,
+    /// that reduction continues. A reduction because of a mark cannot be undone.
     pub(super) fn enter_recovery(&mut self, now: Time, congested: bool) {
         if !self.any_resent() {
             self.recovery.linux.memory.stamp = None;
@@ -204,7 +215,7 @@ impl PathSender<Subflow> {
         self.recovery.linux.state = State::Recovery;
     }
 
-    /// tcp_init_cwnd_reduction.
+    /// Reduces the window after a loss or a mark (tcp_init_cwnd_reduction).
     pub(super) fn reduce_as_linux(&mut self, now: Time) {
         let outstanding = self.flight.bytes();
         self.control.on_event(now, CongestionEvent::Loss { outstanding });
@@ -214,15 +225,16 @@ impl PathSender<Subflow> {
         self.recovery.ecn.note_reduced();
     }
 
-    /// tcp_enter_loss.
+    /// Enters the loss state after a timeout (tcp_enter_loss).
     pub(super) fn enter_loss(&mut self, now: Time) {
         self.mark_timed_out(now);
         let prior = self.window_now();
         let (first, next, outstanding) = (self.flight.first(), self.flight.next(), self.flight.bytes());
         let subflow = &self.recovery;
         let state = subflow.linux.state;
-        // The threshold falls once per window of data: not while some of what the last reduction was about is missing, unless a timeout
-        // led to it and something has arrived since (icsk_retransmits is 0 again).
+        // The threshold falls once per window of data. So it does not fall while data of the last
+        // reduction is missing. The exception: a timeout caused that reduction, and data has
+        // arrived since (icsk_retransmits is 0 again).
         let anew = state <= State::Disorder
             || first >= subflow.linux.high
             || (state == State::Loss && subflow.linux.timeouts == 0);
@@ -230,8 +242,8 @@ impl PathSender<Subflow> {
         if anew {
             self.remember(Some(prior));
         }
-        // Room for the one segment that is sent again, on top of what tcp_timeout_mark_lost left in flight: with RACK that need not be
-        // nothing.
+        // Room for one retransmission beside the segments that tcp_timeout_mark_lost left in
+        // flight: with RACK there may be some.
         let window = (u64::from(self.flight.segments()) + 1) * self.segment;
         self.control.on_event(now, CongestionEvent::Collapse { window });
         self.reduced_window = None;
@@ -246,15 +258,17 @@ impl PathSender<Subflow> {
         board.state = State::Loss;
         board.high = next;
         board.probe = None;
-        // RFC 5682 §3.1 step 1, and §3.2 for the same timeout again: a repair that was under way has sent again what would have to tell.
+        // RFC 5682 §3.1 step 1, and §3.2 for a repeated timeout: an earlier recovery has already
+        // retransmitted the segments that would decide.
         board.examines_timeout = state < State::Recovery || board.timeouts > 0;
         board.prefers_new = false;
         board.withheld = false;
         board.timeouts += 1;
     }
 
-    /// Everything is lost but what was sent less than a round trip ago (tcp_timeout_mark_lost with tcp_rack_skb_timeout, without a
-    /// window for reordering). The first one is lost in any case: it is what the timer ran for.
+    /// Marks everything as lost except segments sent less than a round trip ago. This is
+    /// tcp_timeout_mark_lost with tcp_rack_skb_timeout, without a reordering window. The first
+    /// segment is always lost, because the timer ran for it.
     fn mark_timed_out(&mut self, now: Time) {
         let subflow = &mut self.recovery;
         let patience = subflow.linux.rack.round_trip;
@@ -278,7 +292,7 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// Shows others how the subflow is.
+    /// Copies the congestion state to the fields of the path that other modules read.
     pub(in crate::mptcp) fn show_state(&mut self) {
         let first = self.flight.first();
         let board = &self.recovery.linux;
@@ -289,7 +303,7 @@ impl PathSender<Subflow> {
         }
         let end = if state >= State::Recovery { high.max(first) } else { 0 };
         self.recovery_end = end;
-        // A TCP has no other path to send new data on meanwhile.
+        // A TCP has no other path for new data during the recovery.
         self.recovering = state == State::Loss && self.recovery.multipath;
         self.touch();
     }

@@ -1,18 +1,19 @@
-//! Proportional rate reduction (RFC 6937, with Linux' bound for the part below the threshold: tcp_cwnd_reduction): while losses are repaired, so many packets leave per packet that arrives that the
-//! window has shrunk to the threshold at the end.
+//! Proportional rate reduction (RFC 6937, with Linux' bound for the part below the threshold:
+//! tcp_cwnd_reduction). During loss recovery, the number of sent packets is proportional to the
+//! number of delivered packets, so the window has shrunk to the threshold at the end.
 
 use crate::congestion::CongestionController;
 use crate::core::PathSender;
 use crate::mptcp::subflow::Subflow;
 
-/// One repair. Amounts are packets.
+/// One recovery. Amounts are packets.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::mptcp) struct ProportionalReduction {
     /// The window when the loss was found.
     prior: u64,
     threshold: u64,
     delivered: u64,
-    /// How many packets the path had sent when the loss was found.
+    /// Number of packets that the path had sent when the loss was found.
     sent_before: u64,
 }
 
@@ -21,8 +22,9 @@ impl ProportionalReduction {
         Self { prior: prior.max(1), threshold, delivered: 0, sent_before }
     }
 
-    /// The window after an acknowledgement that reported `delivered` packets, with `in_flight` left and `sent` sent by the path
-    /// in all. `advanced`: it moved the cumulative acknowledgement and no loss was found from it, a sign that the repair
+    /// Returns the window after an acknowledgement that reported `delivered` packets. `in_flight`
+    /// packets remain in flight, and the path has sent `sent` packets so far. `advanced` is true if
+    /// the cumulative acknowledgement advanced and showed no new loss, a sign that the recovery
     /// works.
     pub(super) fn window(&mut self, delivered: u64, in_flight: u64, sent: u64, advanced: bool) -> u64 {
         self.delivered += delivered;
@@ -33,13 +35,13 @@ impl ProportionalReduction {
             let bound = self.delivered.saturating_sub(sent).max(delivered) + u64::from(advanced);
             bound.min(self.threshold - in_flight)
         };
-        // The first retransmission leaves whatever the window says.
+        // The first retransmission leaves with any window.
         in_flight + allowed.max(u64::from(sent == 0))
     }
 }
 
 impl PathSender<Subflow> {
-    /// From now on the window shrinks from `prior` bytes to the threshold, step by step.
+    /// Begins to shrink the window from `prior` bytes to the threshold, step by step.
     ///
     /// A controller that paces keeps its window itself (`tcp_cong_control`).
     pub(super) fn begin_reduction(&mut self, prior: u64) {
@@ -50,7 +52,7 @@ impl PathSender<Subflow> {
         self.recovery.reduction = Some(ProportionalReduction::new(prior, threshold, self.sent));
     }
 
-    /// An acknowledgement came while the window is reduced step by step.
+    /// Updates the window after an acknowledgement during a stepwise reduction.
     pub(super) fn reduce_further(&mut self, delivered: u32, advanced: bool) {
         let Some(reduction) = &mut self.recovery.reduction else { return };
         let in_flight = u64::from(self.flight.segments());
@@ -68,7 +70,8 @@ impl PathSender<Subflow> {
 mod tests {
     use super::*;
 
-    /// Twenty in flight, the window halved, one of them lost; every arrival lets out what the window has room for.
+    /// Twenty packets in flight, the window halved, one packet lost. Each arrival allows as many
+    /// packets as the window has room for.
     #[test]
     fn every_second_arrival_lets_a_packet_out() {
         let mut reduction = ProportionalReduction::new(20, 10, 100);

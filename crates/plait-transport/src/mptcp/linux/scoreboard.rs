@@ -1,4 +1,4 @@
-//! What a subflow's sender knows of what is in flight, and of recoveries.
+//! A subflow's state of the data in flight, and of recoveries.
 
 use super::order::SendOrder;
 use super::rack::Rack;
@@ -6,21 +6,22 @@ use crate::congestion::Repairing;
 use crate::mptcp::subflow::Probe;
 use plait_sched::Time;
 
-/// Segments that may arrive late before it counts as reordering (tcp_reordering).
+/// Number of segments by which a segment may be late before this counts as reordering
+/// (tcp_reordering).
 pub(super) const USUAL_REORDERING: u32 = 3;
 
-/// The most that reordering is taken for (tcp_max_reordering).
+/// Upper limit of the assumed reordering (tcp_max_reordering).
 const MOST_REORDERING: u32 = 300;
 
 /// The congestion state (enum tcp_ca_state).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(super) enum State {
-    /// Nothing is missing.
+    /// No segment is missing.
     #[default]
     Open,
-    /// Something is missing that is not lost yet, or something retransmitted is not acknowledged yet.
+    /// A segment is missing but not lost yet, or a retransmission is not acknowledged yet.
     Disorder,
-    /// The receiver said that packets were marked, and the window shrinks.
+    /// The receiver reported marked packets, and the window shrinks.
     Reducing,
     /// Losses are being repaired, and the window shrinks.
     Recovery,
@@ -28,56 +29,59 @@ pub(super) enum State {
     Loss,
 }
 
-/// What is needed to take a reduction back.
+/// State for undoing a reduction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::mptcp) struct Memory {
-    /// The first unacknowledged number when the window was reduced; `None` if there is nothing to take back.
+    /// The first unacknowledged number when the window was reduced; `None` if there is nothing to
+    /// undo.
     pub(in crate::mptcp) marker: Option<u64>,
-    /// Retransmissions that no duplicate has reported yet; `None` before the first one.
+    /// Number of retransmissions that no duplicate has reported yet; `None` before the first
+    /// retransmission.
     pub(in crate::mptcp) unreported: Option<u32>,
     /// The timestamp of the first retransmission.
     pub(in crate::mptcp) stamp: Option<u32>,
-    /// Window and threshold before, in bytes; `None` if it may not be taken back.
+    /// Window and threshold before the reduction, in bytes; `None` if it may not be undone.
     pub(in crate::mptcp) prior: Option<(u64, u64)>,
 }
 
-/// See the module.
+/// Loss-recovery state of a subflow, as Linux keeps it.
 #[derive(Clone, Debug)]
 pub(in crate::mptcp) struct Scoreboard {
-    /// When the pending timer is due (`icsk_timeout`); it runs out later.
+    /// Time at which the pending timer is due (`icsk_timeout`); it expires later.
     pub(in crate::mptcp) due: Option<Time>,
     pub(super) state: State,
     pub(super) order: SendOrder,
     pub(in crate::mptcp) rack: Rack,
-    /// The first number that was not sent when the state began.
+    /// The first unsent number when the state began.
     pub(super) high: u64,
-    /// Marked as lost, whether or not sent again since.
+    /// Number of segments marked as lost, including those retransmitted since.
     pub(super) lost: u32,
-    /// Sent again and in flight.
+    /// Number of retransmissions in flight.
     pub(super) resent: u32,
-    /// The first number beyond all that arrived; meaningful while something is missing.
+    /// The first number beyond all arrived segments; meaningful only while a segment is missing.
     pub(super) highest: u64,
     pub(in crate::mptcp) memory: Memory,
-    /// By how many segments something arrived late at most.
+    /// Largest distance in segments by which a segment arrived late.
     reordering: u32,
     pub(super) probe: Option<Probe>,
-    /// A timeout is being examined for having been needless.
+    /// True while F-RTO examines whether a timeout was needless.
     pub(super) examines_timeout: bool,
-    /// No retransmission leaves before the next acknowledgement.
+    /// True if no retransmission leaves before the next acknowledgement.
     pub(in crate::mptcp) withheld: bool,
-    /// New data is to be sent first, to see whether the timeout was needless.
+    /// True if new data leaves before retransmissions, to see whether the timeout was needless.
     pub(in crate::mptcp) prefers_new: bool,
-    /// Duplicates that were reported, and retransmissions: more of the former than of the latter are not ours.
+    /// Number of reported duplicates. If it exceeds `retransmissions`, the excess is not caused by
+    /// this end.
     pub(super) duplicates: u64,
     pub(super) retransmissions: u64,
-    /// Timeouts since the cumulative acknowledgement advanced.
+    /// Number of timeouts since the cumulative acknowledgement advanced.
     pub(super) timeouts: u32,
-    /// New data has left since the controller was told how much of its window is used.
+    /// True if new data was sent since the last report of window use to the controller.
     pub(super) sent_new: bool,
 }
 
 impl Scoreboard {
-    /// How losses are being repaired.
+    /// Returns the kind of recovery.
     pub(super) fn repairing(&self) -> Repairing {
         match self.state {
             State::Open | State::Disorder | State::Reducing => Repairing::Nothing,
@@ -86,7 +90,8 @@ impl Scoreboard {
         }
     }
 
-    /// Losses are being repaired, or the window shrinks because of a mark (TCP_CA_CWR and above).
+    /// True during loss recovery, or while the window shrinks because of a mark (TCP_CA_CWR and
+    /// above).
     pub(in crate::mptcp) fn is_repairing(&self) -> bool {
         self.state >= State::Reducing
     }
@@ -114,36 +119,39 @@ impl Scoreboard {
         }
     }
 
-    /// Something that was sent once arrived `distance` segments late (tcp_check_sack_reordering).
+    /// Records that a segment sent once arrived `distance` segments late
+    /// (tcp_check_sack_reordering).
     pub(super) fn widen_reordering(&mut self, distance: u64) {
         let distance = u32::try_from(distance).unwrap_or(u32::MAX);
         self.reordering = self.reordering.max(distance.min(MOST_REORDERING));
         self.rack.reordered = true;
     }
 
-    /// Larger reordering than usual was seen: windows grow by what arrives in any order (tcp_may_raise_cwnd).
+    /// True if reordering was larger than usual: then windows grow with arrivals in any order
+    /// (tcp_may_raise_cwnd).
     pub(super) fn expects_reordering(&self) -> bool {
         self.reordering > USUAL_REORDERING
     }
 
-    /// So many segments arrived beyond a gap that it cannot be reordering as far as is known.
+    /// True if more segments arrived beyond a gap than the known reordering explains.
     pub(super) fn exceeds_reordering(&self, arrived: u64) -> bool {
         arrived >= u64::from(self.reordering)
     }
 
-    /// A timeout although much had arrived: reordering was overestimated (tcp_enter_loss).
+    /// Lowers the assumed reordering to the usual value, after a timeout although many segments had
+    /// arrived (tcp_enter_loss).
     pub(super) fn forget_reordering(&mut self) {
         self.reordering = self.reordering.min(USUAL_REORDERING);
     }
 
-    /// A retransmission leaves, not as a probe.
+    /// Records a retransmission that is not a probe.
     pub(in crate::mptcp) fn note_retransmission(&mut self, stamp: u32) {
         self.memory.stamp.get_or_insert(stamp);
         self.memory.unreported = Some(self.memory.unreported.unwrap_or(0) + 1);
     }
 
-    /// `number` arrived twice, and may have been sent twice. It may be reordering that made it be sent again, unless it was a
-    /// probe.
+    /// Counts a duplicate of `number`, which may have been retransmitted. Reordering may have
+    /// caused the retransmission, unless it was a probe.
     pub(in crate::mptcp) fn count_duplicate(&mut self, number: u64, of_probe: bool) {
         self.rack.duplicate_seen |= self.rack.reordered && !of_probe;
         if self.memory.marker.is_some_and(|marker| number >= marker) {
@@ -151,7 +159,7 @@ impl Scoreboard {
         }
     }
 
-    /// So many duplicates of what may be retransmissions arrived.
+    /// Counts reported duplicates of possible retransmissions.
     pub(super) fn note_reported(&mut self, count: u32) {
         if let (Some(_), Some(unreported)) = (self.memory.marker, &mut self.memory.unreported) {
             *unreported = unreported.saturating_sub(count);

@@ -1,5 +1,6 @@
-//! One timer per subflow, for whatever comes first: more losses to be found, a probe of the tail, or the retransmission
-//! timeout. Which one is pending matters: only after the first two does the timeout count from the oldest segment's sending.
+//! The single timer of a subflow. It serves the earliest of three events: detecting more losses,
+//! probing the tail, or the retransmission timeout. The kind of the pending timer matters: only
+//! after the first two does the timeout count from the sending of the oldest segment.
 
 use super::scoreboard::State;
 use super::{Report, Sender};
@@ -8,26 +9,26 @@ use crate::mptcp::subflow::{Probe, Subflow};
 use crate::mptcp::wheel;
 use plait_sched::{Duration, Scheduler, Time};
 
-/// How much later than due the timers look that wait for acknowledgements (TCP_TIMEOUT_MIN): two ticks of a clock of a
-/// kilohertz.
+/// Extra delay of timers that wait for acknowledgements (TCP_TIMEOUT_MIN): two ticks of a 1 kHz
+/// clock.
 const SLACK: Duration = Duration::from_millis(2);
 
-/// When a tail is probed whose round trip is not known (TCP_TIMEOUT_INIT).
+/// Delay of a tail probe while the round trip is unknown (TCP_TIMEOUT_INIT).
 const UNKNOWN_ROUND_TRIP: Duration = Duration::from_secs(1);
 
-/// What a subflow's timer waits for.
+/// Event that a subflow's timer waits for.
 #[derive(Clone, Copy, Debug)]
 enum Timer {
     /// The retransmission timeout.
     Timeout,
-    /// A probe of the tail.
+    /// A tail probe.
     Probe,
-    /// More losses to be found.
+    /// Detection of more losses.
     Loss,
 }
 
 impl<S: Scheduler> Sender<S> {
-    /// The timer for losses ran out (tcp_rack_reo_timeout).
+    /// Handles the timer for losses (tcp_rack_reo_timeout).
     pub(in crate::mptcp) fn loss_timer_ran_out(&mut self, now: Time, index: usize) {
         let losses = self.core.path_mut(index).look_for_losses(now);
         if losses > 0 {
@@ -38,7 +39,7 @@ impl<S: Scheduler> Sender<S> {
         path.show_state();
     }
 
-    /// The timer for a probe of the tail ran out (tcp_send_loss_probe).
+    /// Handles the timer for a tail probe (tcp_send_loss_probe).
     pub(in crate::mptcp) fn probe_timer_ran_out(&mut self, now: Time, index: usize) {
         let unassigned = !self.core.path(index).recovery.multipath && self.has_unassigned_data();
         if self.core.path_mut(index).probe_as_linux(now, unassigned) {
@@ -48,8 +49,10 @@ impl<S: Scheduler> Sender<S> {
 }
 
 impl PathSender<Subflow> {
-    /// The timer is set for `due`, whatever it was set for. It runs out as the wheel has it, and never later than the longest
-    /// timeout (`TCP_RTO_MAX` as `max_when` of inet_csk_reset_xmit_timer): a probe's two round trips may be longer.
+    /// Sets the timer to `due`, and replaces any pending one. `due` is limited to the longest
+    /// timeout from now (`TCP_RTO_MAX` as `max_when` of inet_csk_reset_xmit_timer), because a
+    /// probe's two round trips may be longer. The timer expires at the end of its bucket of the
+    /// wheel.
     #[inline]
     fn start_timer(&mut self, now: Time, timer: Timer, due: Time) {
         let due = due.min(now.saturating_add(self.rtt.config().max));
@@ -64,33 +67,34 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// Nothing is waited for.
+    /// Stops all timers.
     fn stop_timers(&mut self) {
         self.retransmission_timer = None;
         let subflow = &mut self.recovery;
         (subflow.probe_timer, subflow.loss_timer, subflow.linux.due) = (None, None, None);
     }
 
-    /// When the timeout is due, counted from the sending of the oldest segment (tcp_rto_delta_us).
+    /// Returns the time of the timeout, counted from the sending of the oldest segment
+    /// (tcp_rto_delta_us).
     fn timeout_of_oldest(&self) -> Option<Time> {
         let oldest = self.flight.get(self.flight.first());
         oldest.map(|sent| sent.sent_at.saturating_add(self.rtt.rto()))
     }
 
-    /// More that was overtaken may be lost at `due`.
+    /// Sets the timer for `due`, when more overtaken segments may be lost.
     pub(super) fn set_loss_timer(&mut self, now: Time, due: Time) {
         let timeout = now.saturating_add(self.rtt.rto());
         self.start_timer(now, Timer::Loss, due.saturating_add(SLACK).min(timeout));
     }
 
-    /// tcp_set_xmit_timer.
+    /// Sets the timer for a probe, or else for the timeout (tcp_set_xmit_timer).
     pub(super) fn rearm(&mut self, now: Time) {
         if !self.schedule_probe(now, true) {
             self.rearm_timeout(now);
         }
     }
 
-    /// tcp_rearm_rto.
+    /// Sets the timer for the retransmission timeout (tcp_rearm_rto).
     fn rearm_timeout(&mut self, now: Time) {
         let Some(of_oldest) = self.timeout_of_oldest() else {
             self.stop_timers();
@@ -103,8 +107,8 @@ impl PathSender<Subflow> {
         self.start_timer(now, Timer::Timeout, due);
     }
 
-    /// A tail that nothing follows is probed after two round trips (tcp_schedule_loss_probe); `advanced`: the timeout would
-    /// start now.
+    /// Schedules a probe of the tail after two round trips (tcp_schedule_loss_probe). `advanced` is
+    /// true if the timeout would start now.
     fn schedule_probe(&mut self, now: Time, advanced: bool) -> bool {
         let Some(of_oldest) = self.timeout_of_oldest() else { return false };
         if !matches!(self.recovery.linux.state, State::Open | State::Reducing) {
@@ -113,7 +117,7 @@ impl PathSender<Subflow> {
         let lone = self.flight.next() - self.flight.first() == 1;
         let patience = match self.rtt.smoothed() {
             Duration::ZERO => UNKNOWN_ROUND_TRIP,
-            // Its acknowledgement may be delayed.
+            // The acknowledgement of a single segment may be delayed.
             srtt if lone => srtt * 2 + self.rtt.config().min,
             srtt => srtt * 2 + SLACK,
         };
@@ -124,7 +128,8 @@ impl PathSender<Subflow> {
         true
     }
 
-    /// Something left for the first time on the subflow, as `number` (tcp_event_new_data_sent).
+    /// Records the first transmission of a segment on the subflow, as `number`
+    /// (tcp_event_new_data_sent).
     pub(in crate::mptcp) fn note_sent_as_linux(&mut self, now: Time, number: u64) {
         let alone = self.flight.first() == number;
         let next = self.flight.next();
@@ -150,7 +155,8 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// What is lost was sent again (tcp_retransmit_skb, and the end of tcp_xmit_retransmit_queue).
+    /// Records a retransmission of lost data (tcp_retransmit_skb, and the end of
+    /// tcp_xmit_retransmit_queue).
     pub(in crate::mptcp) fn note_resent_as_linux(&mut self, now: Time, number: u64) {
         let stamp = self.ticks(now);
         let oldest = self.flight.first() == number;
@@ -172,7 +178,7 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// More may be lost by now (tcp_rack_reo_timeout). Returns the number of losses.
+    /// Detects losses when the timer expires (tcp_rack_reo_timeout). Returns the number of losses.
     fn look_for_losses(&mut self, now: Time) -> u32 {
         let mut report = Report::default();
         self.detect_losses(now, &mut report);
@@ -184,17 +190,17 @@ impl PathSender<Subflow> {
         report.losses
     }
 
-    /// The tail got no acknowledgement (tcp_send_loss_probe). True if new data may leave as a probe; `unassigned`: the connection
-    /// has data for a subflow that is its only one.
+    /// Handles a tail without acknowledgement (tcp_send_loss_probe). Returns true if new data may
+    /// leave as a probe. `unassigned` is true if the connection has data for its only subflow.
     fn probe_as_linux(&mut self, now: Time, unassigned: bool) -> bool {
         if self.recovery.linux.probe.is_some() {
             self.rearm_timeout(now);
         } else {
             self.recovery.probe_timer = None;
             self.recovery.probe_due = true;
-            // The packet has to fit.
+            // The packet must fit into the receiver's window.
             if self.recovery.multipath && self.admits_committed() || !self.recovery.multipath && unassigned {
-                // New data probes as well, and may leave whatever the congestion window says.
+                // New data serves as a probe too, and may exceed the congestion window.
                 self.probe_room = self.used() + self.segment;
                 self.touch();
                 return true;
@@ -203,7 +209,8 @@ impl PathSender<Subflow> {
         false
     }
 
-    /// Sends the last segment once more, without counting it as a retransmission to be judged by; it stays in flight once.
+    /// Retransmits the last segment as a probe. It is not counted among the retransmissions that
+    /// judge a reduction, and it stays in flight once.
     pub(in crate::mptcp) fn repeat_last(&mut self, now: Time) -> Option<(u64, Transmission)> {
         self.probe_room = 0;
         let next = self.flight.next();
@@ -225,7 +232,7 @@ impl PathSender<Subflow> {
         Some((number, sent))
     }
 
-    /// What an acknowledgement says about the probe of the tail (tcp_process_tlp_ack).
+    /// Judges the tail probe by an acknowledgement (tcp_process_tlp_ack).
     pub(super) fn judge_linux_probe(&mut self, now: Time, cumulative: u64, report: &Report) {
         let Some(probe) = self.recovery.linux.probe else { return };
         if cumulative < probe.end {
@@ -234,7 +241,8 @@ impl PathSender<Subflow> {
         if !probe.repeated || report.duplicate_of_probe {
             self.recovery.linux.probe = None;
         } else if cumulative > probe.end {
-            // The probe itself filled the hole: what it repeated had been lost. Nothing is left to be repaired.
+            // The probe itself filled the hole: the original had been lost. No repair is left to
+            // do.
             self.reduce_as_linux(now);
             self.keep_open();
         } else if !report.progress && !report.selective && report.duplicates == 0 {
@@ -242,7 +250,7 @@ impl PathSender<Subflow> {
         }
     }
 
-    /// The retransmission timer ran out (tcp_retransmit_timer).
+    /// Handles the retransmission timeout (tcp_retransmit_timer).
     pub(in crate::mptcp) fn time_out_as_linux(&mut self, now: Time) {
         self.counters.timeouts += 1;
         self.enter_loss(now);

@@ -1,6 +1,7 @@
-//! Taking back a reduction that turns out to have been needless: everything retransmitted arrived twice (RFC 3708), or timestamps
-//! tell that the original was acknowledged (Eifel, RFC 3522 and 4015), or something never retransmitted arrives after a
-//! timeout (F-RTO, RFC 5682).
+//! Undoes a reduction that turns out to be needless. The evidence is one of three: all
+//! retransmissions arrived twice (RFC 3708); timestamps show that the original was acknowledged
+//! (Eifel, RFC 3522 and 4015); or a segment that was never retransmitted arrives after a timeout
+//! (F-RTO, RFC 5682).
 
 use super::Report;
 use super::scoreboard::State;
@@ -10,26 +11,28 @@ use crate::mptcp::subflow::Subflow;
 use plait_sched::Time;
 
 impl PathSender<Subflow> {
-    /// The original was acknowledged, and not the first retransmission (tcp_packet_delayed).
+    /// True if the original was acknowledged, not the first retransmission (tcp_packet_delayed).
     fn was_delayed(&self, report: &Report) -> bool {
         let stamp = self.recovery.linux.memory.stamp;
         stamp.is_none_or(|stamp| self.echoes_earlier(report.echo, stamp))
     }
 
-    /// tcp_may_undo.
+    /// True if the reduction was needless (tcp_may_undo).
     fn was_needless(&self, report: &Report) -> bool {
         let memory = &self.recovery.linux.memory;
         memory.marker.is_some() && (memory.unreported == Some(0) || self.was_delayed(report))
     }
 
-    /// tcp_any_retrans_done.
+    /// True if a retransmission is in flight, or the first unacknowledged segment was retransmitted
+    /// (tcp_any_retrans_done).
     pub(super) fn any_resent(&self) -> bool {
         let flight = &self.flight;
         let first = flight.get(flight.first());
         self.recovery.linux.resent > 0 || first.is_some_and(|sent| !sent.first_time())
     }
 
-    /// tcp_undo_cwnd_reduction; `unmark`: what counts as lost is in flight after all.
+    /// Restores the window (tcp_undo_cwnd_reduction). If `unmark` is true, segments marked as lost
+    /// are in flight again.
     fn undo(&mut self, now: Time, unmark: bool) {
         let subflow = &mut self.recovery;
         if unmark {
@@ -42,7 +45,8 @@ impl PathSender<Subflow> {
                     self.flight.restore(number);
                 }
             }
-            // What RACK took for lost, Linux does not look at again before a timeout; what a timeout did, it does.
+            // After an undo, Linux does not examine losses found by RACK again before a timeout. It
+            // does examine losses marked by a timeout.
             if subflow.linux.state == State::Loss {
                 restored.sort_unstable();
                 restored.iter().rev().for_each(|&(_, number)| subflow.linux.order.prepend(number));
@@ -61,7 +65,7 @@ impl PathSender<Subflow> {
         self.counters.undone_reductions += 1;
     }
 
-    /// Everything that was in flight when the repair began has arrived (tcp_try_undo_recovery).
+    /// Ends a recovery: all data in flight at its beginning has arrived (tcp_try_undo_recovery).
     pub(super) fn end_recovery(&mut self, now: Time, report: &Report) {
         if self.was_needless(report) {
             self.undo(now, false);
@@ -71,7 +75,7 @@ impl PathSender<Subflow> {
         self.recovery.linux.state = State::Open;
     }
 
-    /// Every retransmission was needless (tcp_try_undo_dsack).
+    /// Undoes the reduction if every retransmission was needless (tcp_try_undo_dsack).
     pub(super) fn undo_by_duplicates(&mut self, now: Time) -> bool {
         let memory = &self.recovery.linux.memory;
         if memory.marker.is_none() || memory.unreported != Some(0) {
@@ -82,8 +86,8 @@ impl PathSender<Subflow> {
         true
     }
 
-    /// The acknowledgement advanced within a repair (tcp_try_undo_partial). True if nothing is to be marked or sent again
-    /// now.
+    /// Handles a cumulative acknowledgement that advanced during a recovery (tcp_try_undo_partial).
+    /// Returns true if no segment may be marked lost or retransmitted now.
     pub(super) fn undo_partially(&mut self, now: Time, report: &Report) -> bool {
         if self.recovery.linux.memory.marker.is_none() || !self.was_delayed(report) {
             return false;
@@ -100,7 +104,8 @@ impl PathSender<Subflow> {
         false
     }
 
-    /// The timeout was needless (tcp_try_undo_loss); `by_original`: by F-RTO.
+    /// Undoes the reduction if the timeout was needless (tcp_try_undo_loss). `by_original` is true
+    /// if F-RTO showed this.
     pub(super) fn undo_timeout(&mut self, now: Time, report: &Report, by_original: bool) -> bool {
         if !by_original && !self.was_needless(report) {
             return false;
