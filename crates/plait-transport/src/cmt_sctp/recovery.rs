@@ -29,7 +29,7 @@ impl Recovery {
             holes: Holes::default(),
             round_trips: RoundTrips::new(rto.max),
             probing: Probing::new(rto.initial, config.heartbeat_interval),
-            lost: Vec::new(),
+            lost: Vec::with_capacity(64),
         }
     }
 }

@@ -253,8 +253,8 @@ impl<S: Scheduler> Sender<S> {
     fn retransmit_lost(&mut self, now: Time) {
         for index in 0..self.core.paths().len() {
             let path = self.core.path_mut(index);
+            let Some(&newest) = path.recovery.lost.iter().max() else { continue };
             let mut lost = core::mem::take(&mut path.recovery.lost);
-            let Some(&newest) = lost.iter().max() else { continue };
             path.reduce_for_losses(now, newest);
             let origin = PathId(index as u8);
             self.core.update_facts();

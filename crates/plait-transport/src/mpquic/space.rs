@@ -78,7 +78,7 @@ impl Space {
             probed: None,
             marking: Marking::new(config.ecn),
             ack_delay: config.ack_delay,
-            lost: Vec::new(),
+            lost: Vec::with_capacity(64),
         }
     }
 

@@ -19,7 +19,7 @@ fn every_choice_is_named_in_the_description_of_its_key() {
     check::<RetransmissionPolicy>(sctp, "retransmission_policy");
     let kind = |table: &keys::TableInfo| table.key("congestion_control").expect("there").kind;
     assert_eq!(kind(sctp), "\"newreno\"");
-    assert_eq!(kind(mptcp), "\"newreno\", \"cubic\", \"lia\", \"olia\" or \"balia\"");
+    assert_eq!(kind(mptcp), "\"newreno\", \"cubic\", \"lia\", \"olia\", \"balia\" or \"bbr\"");
     check::<application::Kind>(&application::TABLES[0], "kind");
     check::<flow::Kind>(&keys::FLOW_TCP, "kind");
     check::<Way>(&keys::FLOW_TCP, "direction");

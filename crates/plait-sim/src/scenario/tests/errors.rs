@@ -141,12 +141,12 @@ fn errors_of_links_and_flows_name_the_choices() {
         (
             "congestion_control = \"cubic\"",
             "congestion_control = \"lia\"",
-            "flow[0].congestion_control = \"lia\": it couples paths, and this flow has one (valid: newreno, cubic)",
+            "flow[0].congestion_control = \"lia\": it couples paths, and this flow has one (valid: newreno, cubic, bbr)",
         ),
         (
             "congestion_control = \"cubic\"",
             "congestion_control = \"cubicc\"",
-            "flow[0].congestion_control = \"cubicc\": unknown (did you mean cubic? valid: newreno, cubic)",
+            "flow[0].congestion_control = \"cubicc\": unknown (did you mean cubic? valid: newreno, cubic, bbr)",
         ),
         (
             "kind = \"multipath\"",
@@ -375,7 +375,7 @@ fn errors_name_the_place_the_value_and_the_choices() {
         (
             "\"newreno\"",
             "\"reno\"",
-            "transport.congestion_control = \"reno\": unknown (valid: newreno, cubic, lia, olia, balia)",
+            "transport.congestion_control = \"reno\": unknown (valid: newreno, cubic, lia, olia, balia, bbr)",
         ),
         ("\"35kB\"", "\"1499B\"", "transport.receive_buffer = \"1499B\": must be from 1500B to 1000000GB"),
         (
