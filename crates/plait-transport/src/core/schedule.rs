@@ -188,7 +188,8 @@ impl<S: Scheduler, R> Core<S, R> {
             return Err(Error::Scheduler { at: now, fault: SchedulerFault::NeverWaits });
         }
         self.note_next_packet();
-        let alone = self.waits_without_room && !observer.hears_decisions();
+        // Pacing opens paths between acknowledgements, so the scheduler is always asked.
+        let alone = self.waits_without_room && !observer.hears_decisions() && !self.paces;
         if alone && !self.paths.iter().any(PathSender::shows_room) {
             // Nobody asks when there is nothing to decide about, and that is no waiting either.
             let queued = self.commits && self.queued_segments > 0;
