@@ -250,6 +250,8 @@ impl<R> PathSender<R> {
             core::mem::replace(self, fresh);
         self.counters = counters;
         (self.sent, self.lost, self.late, self.last_sent) = (sent, lost, late, last_sent);
+        // Losses of the network before are no news to congestion control.
+        self.lost_told = lost;
         (self.flight, self.recovery_end) = (flight, recovery_end);
         self.delivery.total = delivery.total;
     }
