@@ -368,6 +368,7 @@ def test_numbers_are_written_for_people(write: Callable[[float], str], value: fl
         ((-1130, -1230, -1030), "12.3 times the latency (95 % interval 11.3 to 13.3 times)"),
         ((-154, -1530, -0.1), "154 % more latency (95 % interval 0.1 % more to 16.3 times)"),
         ((-40, -65, -28), "40 % more latency (95 % interval 28 to 65 % more)"),
+        ((-60, -140, -0.01), "60 % more latency (95 % interval 0 to 140 % more)"),
         ((30, 25, 35), "30 % less latency (95 % interval 25 to 35 % less)"),
         ((3, -2, 8), "3.0 % less latency (95 % interval 8.0 % less to 2.0 % more)"),
     ],

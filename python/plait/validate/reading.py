@@ -89,8 +89,9 @@ def gain(text: str) -> tuple[Written, tuple[Written, Written] | None]:
         for end in (first, second)
     ]
     first_gain, second_gain = (one.value for one in both)
-    # An end of "0 % more" has no sign: only its word tells the direction.
-    rises = value.endswith(" %") or value.startswith("×") or " more" not in ends
+    # Gains fall from the first end to the second where delays rise. An end of "0 % more" has no
+    # sign, so the words tell the direction.
+    rises = " more" not in ends and " times" not in ends
     if (first_gain > second_gain) if rises else (first_gain < second_gain):
         message = f"an interval from high to low in {text!r}"
         raise ValueError(message)
