@@ -1,5 +1,5 @@
-//! Path changes during a connection, as the host knows them (the peer's PATH_ABANDON is not
-//! modelled).
+//! Path changes during a connection, as the host knows them, and as the peer reports them with
+//! PATH_STATUS_BACKUP (draft-ietf-quic-multipath-21; its PATH_ABANDON is not modelled).
 
 use super::CORE_RULES;
 use super::ecn::Marking;
@@ -7,8 +7,9 @@ use super::sender::Sender;
 use super::space::{Phase, Space};
 use crate::core::PathConfig;
 use crate::observer::Observer;
+use crate::packet::{OneRtt, Packet, PathAck, PathBackup};
 use crate::protocol::PathChange;
-use plait_sched::{Duration, PathState, Scheduler, Time};
+use plait_sched::{Duration, PathId, PathState, Scheduler, Time};
 
 impl<S: Scheduler> Sender<S> {
     pub(super) fn change_path(&mut self, now: Time, change: &PathChange, observer: &mut impl Observer) {
@@ -55,6 +56,51 @@ impl<S: Scheduler> Sender<S> {
         self.core.note_opportunity();
     }
 
+    /// Tells the peer, on every other path, that this end cannot use a path. Otherwise only its
+    /// probe timeout would find the path failure. `ack`: the packets that arrived on the path, whose
+    /// acknowledgements may be lost. The frame is not repeated, because the probe timeout remains.
+    pub(super) fn report_gone(&mut self, now: Time, gone: PathId, ack: Option<PathAck>) {
+        let Some(space) = self.core.paths().get(gone.index()).map(|path| &path.recovery) else { return };
+        let backup = Some(PathBackup { path: gone, sequence: space.backups_sent });
+        for index in 0..self.core.paths().len() {
+            let path = PathId(index as u8);
+            if path == gone || !self.core.facts()[index].is_usable() {
+                continue;
+            }
+            let number = self.number(now, path);
+            let packet = Packet::OneRtt(OneRtt { ack, backup, ..OneRtt::new(number) });
+            let space = &mut self.core.path_mut(index).recovery;
+            space.time_later(number, now);
+            self.control.push_back((path, packet));
+        }
+        self.core.path_mut(gone.index()).recovery.backups_sent += 1;
+    }
+
+    /// Handles the peer's report that it cannot use a path. An acknowledgement that the peer sent
+    /// before may arrive later, over a slower path. So only the acknowledgement of a packet that
+    /// leaves from now on shows that the path works again.
+    pub(super) fn handle_backup(&mut self, now: Time, backup: PathBackup, observer: &mut impl Observer) {
+        let index = backup.path.index();
+        let Some(path) = self.core.paths().get(index) else { return };
+        if path.recovery.backup_received >= Some(backup.sequence) {
+            return;
+        }
+        let next = path.flight.next();
+        let space = &mut self.core.path_mut(index).recovery;
+        (space.backup_received, space.withdrawn_until) = (Some(backup.sequence), Some(next));
+        self.lose_path(now, index, observer);
+        self.arm(index);
+    }
+
+    /// Probes a path that the peer had reported as unusable, when a packet arrives on it again.
+    pub(super) fn probe_withdrawn(&mut self, now: Time, path: PathId) {
+        let Some(known) = self.core.paths().get(path.index()) else { return };
+        let recent = now.since(known.recovery.pinged_at) < known.rtt.smoothed();
+        if known.recovery.withdrawn_until.is_some() && !recent {
+            self.core.path_mut(path.index()).recovery.probes = 1;
+        }
+    }
+
     fn ask_path(&mut self, now: Time, index: usize) {
         match self.core.path(index).recovery.phase {
             Phase::Opening { .. } => self.open(now, index),
@@ -73,6 +119,7 @@ impl<S: Scheduler> Sender<S> {
         let space = &mut self.core.path_mut(index).recovery;
         (space.phase, space.loss_timer, space.probes) = (Phase::Closed, None, 0);
         (space.silent, space.asked, space.verdict) = (false, false, None);
+        space.withdrawn_until = None;
         space.marking = marking;
         self.core.note_opportunity();
         self.open_closed(now);

@@ -44,8 +44,12 @@ impl<S: Scheduler> Endpoint<S> {
         }
         if packet.wants_acknowledgement() {
             self.receiver.handle(now, path, packet, observer);
+            self.sender.probe_withdrawn(now, path);
         } else {
             self.receiver.note(now, path, packet.number);
+        }
+        if let Some(backup) = packet.backup {
+            self.sender.handle_backup(now, backup, observer);
         }
         match packet.challenge {
             Some(Challenge::Asked(asked)) => {
@@ -118,8 +122,16 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
 
     fn change_path(&mut self, now: Time, change: &PathChange, observer: &mut impl Observer) -> bool {
         self.sender.change_path(now, change, observer);
-        if let PathChange::Added(_) = change {
-            self.receiver.add_path();
+        match *change {
+            PathChange::Added(_) => self.receiver.add_path(),
+            PathChange::Gone(path) => {
+                let ack = self.receiver.repeat(now, path);
+                self.sender.report_gone(now, path, ack);
+            }
+            PathChange::Back(_)
+            | PathChange::Renewed(..)
+            | PathChange::Measured(..)
+            | PathChange::Spent(..) => {}
         }
         true
     }

@@ -7,7 +7,7 @@
 //! number of a ClientHello, and the server's answer returns this time.
 
 use crate::boundaries::{Arriving, Boundaries};
-use crate::packet::{Challenge, Data, EcnCounts, OneRtt, Packet, PathAck, SegmentEcn, Stream};
+use crate::packet::{Challenge, Data, EcnCounts, OneRtt, Packet, PathAck, PathBackup, SegmentEcn, Stream};
 use crate::sink::Transmit;
 use crate::wire::DecodeError;
 use crate::wire::number::Truncated;
@@ -135,6 +135,9 @@ impl Image {
             Challenge::Asked(time) => Frame::PathChallenge(time.as_nanos().to_be_bytes()),
             Challenge::Answered(time) => Frame::PathResponse(time.as_nanos().to_be_bytes()),
         }));
+        frames.extend(packet.backup.map(|PathBackup { path, sequence }| {
+            Frame::Path(PathFrame::Status { path: path.0.into(), sequence: sequence.into(), backup: true })
+        }));
         if packet.ping {
             // At least four bytes together with the packet number (RFC 9001 §5.4.2).
             frames.extend([Frame::Ping, Frame::Padding(1)]);
@@ -230,6 +233,12 @@ impl Image {
                 }
                 Frame::PathResponse(data) => {
                     once(&mut read.challenge, Challenge::Answered(time(data)), "PATH_RESPONSE")?;
+                }
+                Frame::Path(PathFrame::Status { path, sequence, backup: true }) => {
+                    let Ok(path) = u8::try_from(path) else { continue };
+                    let sequence = u32::try_from(sequence.get()).unwrap_or(u32::MAX);
+                    let backup = PathBackup { path: PathId(path), sequence };
+                    once(&mut read.backup, backup, "PATH_STATUS_BACKUP")?;
                 }
                 Frame::Ping => read.ping = true,
                 Frame::Stream(stream) => {

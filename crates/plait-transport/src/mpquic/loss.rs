@@ -234,6 +234,7 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn hear(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = self.core.path_mut(index);
         (path.recovery.silent, path.recovery.verdict) = (false, None);
+        path.recovery.withdrawn_until = None;
         path.hear();
         path.forgive();
         path.reduced_window = None;

@@ -66,7 +66,8 @@ impl<S: Scheduler> Sender<S> {
         let Some(largest_sent) = known.map(|path| path.flight.get(largest).map(|sent| sent.sent_at)) else {
             return;
         };
-        if own {
+        // After the peer's PATH_STATUS_BACKUP, acknowledgements of older packets show nothing.
+        if own && self.core.path(index).recovery.withdrawn_until.is_none_or(|from| largest >= from) {
             self.hear(now, index, observer);
         }
         self.core.begin_acknowledgement();

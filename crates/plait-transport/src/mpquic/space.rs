@@ -36,6 +36,12 @@ pub(crate) struct Space {
     pub(super) verdict: Option<Time>,
     /// The peer hears nothing on it, and said so on another path.
     pub(super) silent: bool,
+    /// Number of PATH_STATUS_BACKUP frames that this end sent for the path.
+    pub(super) backups_sent: u32,
+    /// The largest sequence number of the peer's PATH_STATUS_BACKUP frames for the path.
+    pub(super) backup_received: Option<u32>,
+    /// The peer cannot use the path, until it acknowledges a packet from this number on.
+    pub(super) withdrawn_until: Option<u64>,
     /// DATA_BLOCKED left on it, and the limit has not moved since.
     pub(super) asked: bool,
     /// How often it left since the limit moved.
@@ -70,6 +76,9 @@ impl Space {
             loss_timer: None,
             verdict: None,
             silent: false,
+            backups_sent: 0,
+            backup_received: None,
+            withdrawn_until: None,
             asked: false,
             questions: 0,
             probes: 0,

@@ -4,7 +4,7 @@ mod quic;
 mod sctp;
 mod tcp;
 
-pub use quic::{Challenge, EcnCounts, MAX_ACK_RANGES, OneRtt, PathAck, Stream};
+pub use quic::{Challenge, EcnCounts, MAX_ACK_RANGES, OneRtt, PathAck, PathBackup, Stream};
 pub use sctp::{MAX_DUPLICATES, MAX_GAP_BLOCKS, Sack};
 pub use tcp::{Ack, MAX_ACK_BLOCKS, TcpSegment};
 

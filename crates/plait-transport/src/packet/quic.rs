@@ -18,6 +18,8 @@ pub struct OneRtt {
     pub blocked: Option<u64>,
     /// PATH_CHALLENGE or PATH_RESPONSE.
     pub challenge: Option<Challenge>,
+    /// PATH_STATUS_BACKUP: the sender cannot use this path now.
+    pub backup: Option<PathBackup>,
     /// PING: requests an acknowledgement.
     pub ping: bool,
     /// ECN state of the IP header.
@@ -28,8 +30,17 @@ impl OneRtt {
     /// Creates a packet without frames.
     pub const fn new(number: u64) -> Self {
         let ecn = SegmentEcn { capable: false, congested: false, reduced: false };
-        let (max_data, blocked) = (None, None);
-        Self { number, stream: None, ack: None, max_data, blocked, challenge: None, ping: false, ecn }
+        Self {
+            number,
+            stream: None,
+            ack: None,
+            max_data: None,
+            blocked: None,
+            challenge: None,
+            backup: None,
+            ping: false,
+            ecn,
+        }
     }
 
     /// Returns the data if the packet contains nothing else.
@@ -37,7 +48,7 @@ impl OneRtt {
     pub fn plain_stream(&self) -> Option<Stream> {
         let alone = self.ack.is_none()
             && (self.max_data.is_none() && self.blocked.is_none())
-            && self.challenge.is_none()
+            && (self.challenge.is_none() && self.backup.is_none())
             && !self.ping;
         self.stream.filter(|_| alone)
     }
@@ -45,8 +56,21 @@ impl OneRtt {
     /// True if the packet is ack-eliciting (RFC 9002 §2). A MAX_DATA frame alone is not
     /// ack-eliciting here: it is repeated, and DATA_BLOCKED requests it.
     pub const fn wants_acknowledgement(&self) -> bool {
-        self.stream.is_some() || self.challenge.is_some() || self.blocked.is_some() || self.ping
+        self.stream.is_some()
+            || self.challenge.is_some()
+            || self.blocked.is_some()
+            || self.backup.is_some()
+            || self.ping
     }
+}
+
+/// A PATH_STATUS_BACKUP frame (draft-ietf-quic-multipath-21, "Path Status Management").
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathBackup {
+    /// The path that the sender cannot use now.
+    pub path: PathId,
+    /// Number of the status, per path. Frames with smaller numbers are out of date.
+    pub sequence: u32,
 }
 
 /// A STREAM frame of the connection's only stream.
@@ -124,6 +148,9 @@ impl PathAck {
 /// Bytes of ECN counts in a PATH_ACK.
 const ECN_COUNTS: u32 = 9;
 
+/// Bytes of a PATH_STATUS_BACKUP frame: type (2), path and sequence number.
+const PATH_STATUS: u32 = 4;
+
 impl Overhead {
     /// Multipath QUIC over UDP and IPv4. A packet has 28 bytes of IPv4 and UDP, a short header with
     /// a connection ID of 8 bytes and a number of 2, and a tag of 16. STREAM with a length and an
@@ -150,6 +177,7 @@ impl Overhead {
         let frames = packet.stream.map_or(0, |stream| self.data + stream.data.bytes)
             + packet.ack.map_or(0, ack)
             + 9 * (u32::from(packet.max_data.is_some()) + u32::from(packet.blocked.is_some()))
+            + PATH_STATUS * u32::from(packet.backup.is_some())
             + u32::from(packet.ping);
         if packet.challenge.is_some() { (frames + 9).max(self.control) } else { frames }
     }

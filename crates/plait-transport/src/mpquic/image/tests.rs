@@ -41,6 +41,7 @@ fn every_frame_comes_back_as_it_was_sent() {
         OneRtt { challenge: asked, ..OneRtt::new(2) },
         OneRtt { challenge: answered, blocked: Some(77), ..OneRtt::new(3) },
         OneRtt { ack: Some(ack), ..data(4, 0) },
+        OneRtt { backup: Some(PathBackup { path: PathId(0), sequence: 3 }), ..OneRtt::new(6) },
         data(5, 1),
     ];
     let [mut one, mut other] = images();

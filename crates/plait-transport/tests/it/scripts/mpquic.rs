@@ -1,8 +1,9 @@
 //! Multipath QUIC: numbers, losses, probes and paths (RFC 9000, RFC 9002).
 
 use crate::common::{Fate, Pair, Way, at, by_key, in_turns, mpquic_config, ms};
-use plait_sched::PathState;
+use plait_sched::{PathId, PathState};
 use plait_transport::SendReason;
+use plait_transport::endpoint::PathChange;
 use plait_transport::mpquic::Config;
 use plait_transport::packet::{OneRtt, Packet};
 use std::cell::RefCell;
@@ -188,6 +189,37 @@ fn a_dead_path_is_set_aside_and_comes_back() {
     pair.run_until(at(60_000));
     assert_eq!((pair.error(), pair.log.delivered.len()), (None, 400));
     assert_eq!(pair.path(0).state, PathState::Active);
+}
+
+/// The receiver's host knows that a link went down, and tells the sender over the other path. The
+/// sender needs no probe timeout: after half a round trip the data leaves there. Answers that
+/// were still in flight do not bring the path back, its own probe does.
+#[test]
+fn a_path_that_its_receiver_knows_to_be_gone_costs_no_timeout() {
+    let mut pair = Pair::new(mpquic_config(), &[200, 40], by_key(|path| u64::from(path.id.0))).spaced(ms(2));
+    pair.send_file(4_000 * SEGMENT);
+    pair.cut(0, at(1_000), at(3_000));
+    pair.run_until(at(1_000));
+    let timeouts = pair.sender.counters().timeouts;
+    pair.receiver.change_path(pair.now, &PathChange::Gone(PathId(0)), &mut ());
+    pair.run_until(at(1_040));
+    assert_eq!(pair.path(0).state, PathState::PotentiallyFailed);
+    pair.run_until(at(1_200));
+    assert_eq!(
+        (pair.sender.counters().timeouts, pair.path(0).state),
+        (timeouts, PathState::PotentiallyFailed)
+    );
+    let after = pair.log.delivered.iter().map(|delivered| delivered.0).filter(|&time| time >= at(1_000));
+    let times: Vec<_> = after.collect();
+    let longest = times.windows(2).map(|pair| pair[1].since(pair[0])).max();
+    assert!(longest < Some(ms(100)), "{longest:?}: a probe timeout takes at least 200 ms");
+    // The sender's own probes are far apart after two seconds.
+    pair.run_until(at(3_050));
+    pair.receiver.change_path(pair.now, &PathChange::Back(PathId(0)), &mut ());
+    pair.run_until(at(3_500));
+    assert_eq!(pair.path(0).state, PathState::Active);
+    pair.run_until(at(60_000));
+    assert_eq!((pair.error(), pair.log.delivered.len()), (None, 4_000));
 }
 
 /// A peer that never answers is considered unreachable.
