@@ -14,7 +14,7 @@ from plait.scenarios.units import NANOSECONDS
 MEDIAN_ERROR, TENTH_ERROR, RANKED_ALIKE = 1.0, 11.8, 96
 """Percent. Errors of the simulator's goodputs against Linux, in half and in nine of ten cases, and
 the share of scheduler pairs that both rank alike. The figures are those of docs/validation.md."""
-LATENCY_ERROR, LATENCY_TENTH_ERROR = 2.2, 31.1
+LATENCY_ERROR, LATENCY_TENTH_ERROR = 1.7, 30.5
 """Percent. Errors of the simulator's request latencies against Linux (90th percentile of a run), in
 half and in nine of ten cases. The figures are those of docs/requests.md."""
 
