@@ -2,9 +2,8 @@
 //!
 //! Every *source* of events (a link, a timer, a workload) has at most one pending moment. The queue
 //! is therefore not a list of events but has one slot per source. A tournament finds the earliest
-//! slot: slots play in groups of four, and the winners of groups play in groups above them. A
-//! change of one slot replays only the matches on its way up. The lowest bits of a slot name its
-//! source, so that the final winner identifies the source.
+//! slot: two sources play, and the winners of two matches play in the match above them. A change of
+//! one slot replays only the matches on its way up.
 //!
 //! Events at equal times run in the order in which they were scheduled.
 
@@ -15,37 +14,19 @@ use plait_sched::Time;
 pub struct Key {
     /// The moment. [`Time::MAX`] is "never".
     pub time: Time,
-    /// First-in-first-out number from [`Agenda::next_order`]: the smaller one goes first.
+    /// The time at which the event was scheduled: the one scheduled earlier goes first.
+    pub since: Time,
+    /// First-in-first-out number of events that were scheduled at the same time.
     pub order: u64,
 }
 
 impl Key {
-    /// Packs the key and a source that has it into one number, which sorts as the key does.
-    const fn packed(self, source: usize) -> u128 {
-        ((self.time.as_nanos() as u128) << 64) | ((self.order << SOURCE_BITS) | source as u64) as u128
-    }
-
-    const fn unpacked(packed: u128) -> (Self, usize) {
-        let key = Self { time: Time::from_nanos((packed >> 64) as u64), order: packed as u64 >> SOURCE_BITS };
-        (key, packed as usize & (MAX_SOURCES - 1))
-    }
+    /// The key of an idle source, which loses every match.
+    const NEVER: Self = Self { time: Time::MAX, since: Time::MAX, order: u64::MAX };
 }
-
-/// Bits that name a source. The other bits of the word hold the order.
-const SOURCE_BITS: u32 = 24;
-
-/// Largest number of sources in an agenda.
-const MAX_SOURCES: usize = 1 << SOURCE_BITS;
 
 /// Orders are below this, 2³⁹, about 5.5 · 10¹¹.
 pub const MAX_ORDER: u64 = 1 << 39;
-const _: () = assert!(MAX_ORDER.ilog2() + SOURCE_BITS <= u64::BITS, "a key and its source are packed");
-
-/// The slot of an idle source, which loses every match.
-const NEVER: u128 = u128::MAX;
-
-/// Number of slots in a group.
-const WIDTH: usize = 4;
 
 /// The pending moments of a fixed number of sources, numbered from zero.
 ///
@@ -57,37 +38,37 @@ const WIDTH: usize = 4;
 /// use plait_sim::agenda::{Agenda, Key};
 ///
 /// let mut agenda = Agenda::new(3);
-/// let (first, second) = (agenda.next_order(), agenda.next_order());
-/// agenda.set(0, Key { time: Time::from_nanos(5), order: second });
-/// agenda.set(2, Key { time: Time::from_nanos(5), order: first });
+/// let key = |order| Key { time: Time::from_nanos(5), since: Time::ZERO, order };
+/// agenda.set(0, key(1));
+/// agenda.set(2, key(0));
 /// assert_eq!(agenda.peek().map(|(_, source)| source), Some(2)); // equal times: first in, first out
 /// agenda.cancel(2);
-/// assert_eq!(agenda.peek().map(|(key, source)| (key.order, source)), Some((second, 0)));
+/// assert_eq!(agenda.peek().map(|(key, source)| (key.order, source)), Some((1, 0)));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// The first group is the final match. The winners of `groups[4 * n + 1]` and of the three
-    /// groups after it play in `groups[n]`.
-    groups: Box<[[u128; WIDTH]]>,
-    /// The groups before this index hold winners, the others hold the slots of the sources in their
-    /// order.
-    inner: usize,
-    earliest: u128,
+    /// A key for every source, and idle ones up to a power of two.
+    keys: Box<[Key]>,
+    /// The winner of each match. Match 1 is the final. The winners of matches `2 * n` and
+    /// `2 * n + 1` play in match `n`.
+    winners: Box<[u32]>,
     sources: usize,
-    order: u64,
 }
 
 impl Agenda {
     /// Creates an agenda for the sources `0..sources`, all idle.
     ///
     /// # Panics
-    /// With more than 2²⁴ sources.
+    /// With more than 2³¹ sources.
     pub fn new(sources: usize) -> Self {
-        assert!(sources <= MAX_SOURCES, "an agenda of {sources} sources");
-        let outer = sources.div_ceil(WIDTH).max(1);
-        let inner = (outer - 1).div_ceil(WIDTH - 1);
-        let groups = vec![[NEVER; WIDTH]; inner + outer].into_boxed_slice();
-        Self { groups, inner, earliest: NEVER, sources, order: 0 }
+        assert!(sources <= 1 << 31, "an agenda of {sources} sources");
+        let slots = sources.next_power_of_two().max(2);
+        let mut winners = vec![0; slots].into_boxed_slice();
+        for played in (1..slots).rev() {
+            let first = 2 * played;
+            winners[played] = if first < slots { winners[first] } else { (first - slots) as u32 };
+        }
+        Self { keys: vec![Key::NEVER; slots].into_boxed_slice(), winners, sources }
     }
 
     /// Number of sources.
@@ -95,24 +76,24 @@ impl Agenda {
         self.sources
     }
 
-    /// Returns the next first-in-first-out number: 0, 1, 2, …
-    #[inline]
-    pub const fn next_order(&mut self) -> u64 {
-        let order = self.order;
-        self.order += 1;
-        order
-    }
-
     /// Sets the pending moment of `source` and replaces its previous one. A key at [`Time::MAX`]
     /// cancels.
     ///
     /// # Panics
-    /// If there is no such source, or with an order of [`MAX_ORDER`] or more.
+    /// If there is no such source.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn set(&mut self, source: usize, key: Key) {
-        assert!(key.order < MAX_ORDER, "more than {MAX_ORDER} events");
-        let packed = if key.time == Time::MAX { NEVER } else { key.packed(source) };
-        self.place(source, packed);
+        assert!(source < self.sources, "source {source} of {}", self.sources);
+        self.keys[source] = key;
+        // The match of a source and its neighbour, then the matches above it.
+        let mut best = self.earlier(source, source ^ 1);
+        let mut played = (self.keys.len() + source) / 2;
+        while played > 1 {
+            self.winners[played] = best as u32;
+            best = self.earlier(best, self.winners[played ^ 1] as usize);
+            played /= 2;
+        }
+        self.winners[1] = best as u32;
     }
 
     /// Makes `source` idle.
@@ -121,7 +102,7 @@ impl Agenda {
     /// If there is no such source.
     #[inline]
     pub fn cancel(&mut self, source: usize) {
-        self.place(source, NEVER);
+        self.set(source, Key::NEVER);
     }
 
     /// Returns the pending moment of `source`.
@@ -131,31 +112,19 @@ impl Agenda {
     #[inline]
     pub fn get(&self, source: usize) -> Option<Key> {
         assert!(source < self.sources, "source {source} of {}", self.sources);
-        let packed = self.groups[self.inner + source / WIDTH][source % WIDTH];
-        (packed != NEVER).then(|| Key::unpacked(packed).0)
+        Some(self.keys[source]).filter(|key| key.time < Time::MAX)
     }
 
     /// Returns the earliest pending moment and its source, or `None` if all sources are idle.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn peek(&self) -> Option<(Key, usize)> {
-        (self.earliest != NEVER).then(|| Key::unpacked(self.earliest))
+        let source = self.winners[1] as usize;
+        Some((self.keys[source], source)).filter(|(key, _)| key.time < Time::MAX)
     }
 
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn place(&mut self, source: usize, packed: u128) {
-        assert!(source < self.sources, "source {source} of {}", self.sources);
-        let (mut group, mut place, mut best) = (self.inner + source / WIDTH, source % WIDTH, packed);
-        loop {
-            let slots = &mut self.groups[group];
-            slots[place] = best;
-            let &mut [a, b, c, d] = slots;
-            best = a.min(b).min(c.min(d));
-            if group == 0 {
-                break;
-            }
-            (group, place) = ((group - 1) / WIDTH, (group - 1) % WIDTH);
-        }
-        self.earliest = best;
+    #[inline]
+    fn earlier(&self, one: usize, other: usize) -> usize {
+        if self.keys[other] < self.keys[one] { other } else { one }
     }
 }
 
@@ -165,7 +134,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn key(time: u64, order: u64) -> Key {
-        Key { time: Time::from_nanos(time), order }
+        Key { time: Time::from_nanos(time), since: Time::ZERO, order }
     }
 
     #[test]
@@ -178,8 +147,7 @@ mod tests {
     #[test]
     fn equal_times_run_first_in_first_out() {
         let mut agenda = Agenda::new(5);
-        for source in [3, 0, 4, 1, 2] {
-            let order = agenda.next_order();
+        for (source, order) in [3, 0, 4, 1, 2].into_iter().zip(0..) {
             agenda.set(source, key(7, order));
         }
         let mut seen = Vec::new();
@@ -193,7 +161,7 @@ mod tests {
     #[test]
     fn never_is_no_moment() {
         let mut agenda = Agenda::new(1);
-        agenda.set(0, Key { time: Time::MAX, order: 0 });
+        agenda.set(0, Key { time: Time::MAX, ..Key::default() });
         assert_eq!((agenda.peek(), agenda.get(0)), (None, None));
     }
 

@@ -55,7 +55,7 @@ impl<P: Payload> Active<P> {
     /// The link's next moment, given the next `arrival`.
     pub(super) fn head(&self, arrival: Option<Key>) -> Option<Key> {
         if let Some(gone) = self.ledger.gone.front() {
-            return Some(Key { time: self.now, order: gone.order });
+            return Some(Key { time: self.now, since: gone.since, order: gone.order });
         }
         match (self.free, arrival) {
             (Some(free), Some(arrival)) => Some(free.min(arrival)),
@@ -92,7 +92,7 @@ impl<P: Payload> Link<P> {
         self.counters.accepted += 1;
         self.counters.accepted_bytes += u64::from(bytes);
         if active.free.is_none() {
-            self.transmit(Key { time: now, order });
+            self.transmit(Key { time: now, since: now, order });
         }
         if let Some(active) = &self.active {
             self.counters.max_queue_packets = self.counters.max_queue_packets.max(active.queue.packets());
@@ -115,8 +115,9 @@ impl<P: Payload> Link<P> {
         let Some(packet) = active.queue.dequeue(now, &mut active.ledger) else { return };
         active.report.sojourn.add(now.since(packet.since));
         let departure = self.service.serve(packet.bytes);
-        active.free = Some(Key { time: departure, order: packet.order });
-        let _ = self.put_on_wire(departure, packet.bytes, packet.order, packet.payload);
+        let (since, order) = (packet.since, packet.order);
+        active.free = Some(Key { time: departure, since, order });
+        let _ = self.put_on_wire(departure, packet.bytes, (since, order), packet.payload);
     }
 
     /// Does the work that is due before the next arrival, if there is any.

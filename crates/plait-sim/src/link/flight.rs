@@ -13,6 +13,8 @@ use crate::agenda::{Key, MAX_ORDER};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inside<P> {
     time: Time,
+    /// When it was sent.
+    since: Time,
     /// The order, then a bit for a loss on the wire, then the bytes.
     rest: u64,
     pub(super) payload: P,
@@ -25,13 +27,18 @@ const _: () = assert!(MAX_ORDER.ilog2() + ORDER_BITS <= u64::BITS, "an order has
 
 impl<P> Inside<P> {
     #[inline]
-    pub(super) fn new(Key { time, order }: Key, bytes: u32, lost: bool, payload: P) -> Self {
-        Self { time, rest: order << ORDER_BITS | if lost { LOST } else { 0 } | u64::from(bytes), payload }
+    pub(super) fn new(Key { time, since, order }: Key, bytes: u32, lost: bool, payload: P) -> Self {
+        Self {
+            time,
+            since,
+            rest: order << ORDER_BITS | if lost { LOST } else { 0 } | u64::from(bytes),
+            payload,
+        }
     }
 
     #[inline]
     pub(super) fn key(&self) -> Key {
-        Key { time: self.time, order: self.rest >> ORDER_BITS }
+        Key { time: self.time, since: self.since, order: self.rest >> ORDER_BITS }
     }
 
     #[inline]

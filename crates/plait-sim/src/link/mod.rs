@@ -206,6 +206,8 @@ pub struct Link<P> {
     losses: loss::Losses,
     jitter: Option<jitter::Delays>,
     outages: outage::Cuts,
+    /// The shortest time from sending to exit, if a packet's fate is known when it is sent.
+    lookahead: Option<Duration>,
     flight: Flight<P>,
     last_arrival: Time,
     counters: Counters,
@@ -231,6 +233,7 @@ impl<P: Payload> Link<P> {
             losses: loss::Losses::new(config.loss.first(), seed, name),
             jitter: config.jitter.map(|jitter| jitter::Delays::new(jitter, seed, name)),
             outages: outage::Cuts::new(&config.outages),
+            lookahead: config.discipline.is_none().then(|| config.delays().0),
             flight: if config.reorders() && !simple { Flight::sorted() } else { Flight::fifo() },
             last_arrival: Time::ZERO,
             counters: Counters::default(),
@@ -266,14 +269,21 @@ impl<P: Payload> Link<P> {
         self.counters.accepted += 1;
         self.counters.accepted_bytes += u64::from(bytes);
         self.counters.max_queue_packets = self.counters.max_queue_packets.max(self.backlog.waiting_packets());
-        self.put_on_wire(departure, bytes, order, payload)
+        self.put_on_wire(departure, bytes, (now, order), payload)
     }
 
-    /// Computes the fate of a packet whose last bit leaves at `departure`.
+    /// Computes the fate of a packet whose last bit leaves at `departure`. It was sent at `since`
+    /// with this order.
     #[inline(always)]
-    fn put_on_wire(&mut self, departure: Time, bytes: u32, order: u64, payload: P) -> Admission {
+    fn put_on_wire(
+        &mut self,
+        departure: Time,
+        bytes: u32,
+        (since, order): (Time, u64),
+        payload: P,
+    ) -> Admission {
         if self.special.is_some() {
-            return self.put_specially(departure, bytes, order, payload);
+            return self.put_specially(departure, bytes, (since, order), payload);
         }
         // Both draw for every accepted packet, so that an outage does not shift the random losses.
         let lost = self.losses.next() | self.outages.covers(departure);
@@ -285,7 +295,7 @@ impl<P: Payload> Link<P> {
                 self.last_arrival = arrival;
             }
         }
-        let first = self.flight.push(Inside::new(Key { time: arrival, order }, bytes, lost, payload));
+        let first = self.flight.push(Inside::new(Key { time: arrival, since, order }, bytes, lost, payload));
         if first { Admission::First } else { Admission::Queued }
     }
 
@@ -362,6 +372,11 @@ impl<P: Payload> Link<P> {
     /// Packets that were accepted and have not left: waiting, in transmission and on the wire.
     pub fn inside(&self) -> usize {
         self.flight.len() + self.active.as_ref().map_or(0, |active| active.inside())
+    }
+
+    /// The shortest time from sending to exit; `None` if a discipline decides later.
+    pub(crate) const fn lookahead(&self) -> Option<Duration> {
+        self.lookahead
     }
 
     /// Number of packets whose original and copy are both still inside.

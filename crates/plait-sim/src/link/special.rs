@@ -69,7 +69,13 @@ impl<P: Payload> Link<P> {
     /// of packet and copy. If there is no loss, the copy has a loss draw of its own.
     #[cold]
     #[inline(never)]
-    pub(super) fn put_specially(&mut self, departure: Time, bytes: u32, order: u64, payload: P) -> Admission {
+    pub(super) fn put_specially(
+        &mut self,
+        departure: Time,
+        bytes: u32,
+        (since, order): (Time, u64),
+        payload: P,
+    ) -> Admission {
         let Some(special) = &mut self.special else { return Admission::Queued };
         if let Some(position) = &mut special.delay {
             self.delay = position.at(departure);
@@ -82,7 +88,7 @@ impl<P: Payload> Link<P> {
         let twice = copied && !lost && !self.losses.next();
         let cut = self.outages.covers(departure);
         let arrival = self.arrival(departure);
-        let whole = Inside::new(Key { time: arrival, order }, bytes, cut || lost && !copied, payload);
+        let whole = Inside::new(Key { time: arrival, since, order }, bytes, cut || lost && !copied, payload);
         let mut first = self.flight.push(whole);
         // The copy's delay is drawn also in an outage, so that outages do not shift the random
         // numbers.
@@ -91,7 +97,8 @@ impl<P: Payload> Link<P> {
             if !cut && let Some(special) = &mut self.special {
                 special.twice.insert(order);
                 self.counters.duplicated += 1;
-                first |= self.flight.push(Inside::new(Key { time: arrival, order }, bytes, false, payload));
+                first |=
+                    self.flight.push(Inside::new(Key { time: arrival, since, order }, bytes, false, payload));
             }
         }
         if first { Admission::First } else { Admission::Queued }

@@ -42,7 +42,7 @@ fn an_idle_link_delivers_after_serialization_and_delay() {
     ] {
         let mut link = with(rate, |_| {});
         assert_ne!(link.send(time(5), bytes, 9, 77), Admission::DroppedFull);
-        let head = Key { time: time(5 + expected + 10_000_000), order: 9 };
+        let head = Key { time: time(5 + expected + 10_000_000), since: time(5), order: 9 };
         assert_eq!(link.head(), Some(head), "{bytes} bytes at {rate} bit/s");
         assert_eq!(link.pop(), Exit::Delivered(77));
         assert_eq!(link.head(), None);

@@ -1,6 +1,7 @@
 //! One connection: its two ends, its application, and the routes between the ends.
 
 use super::carrier::{Carried, Carrier, Datagram};
+use super::events::At;
 use super::network::{End, Network, RouteId};
 use super::tap::{PacketId, Sighting, Tap};
 use crate::application::{Application as _, Ends, Event, Input, Place, Running};
@@ -102,7 +103,7 @@ impl<O: Observer> Observer for Receiving<'_, O> {
     }
 }
 
-/// The sources of a connection in the agenda.
+/// A connection's sources of events, beside its links.
 #[derive(Clone, Copy)]
 pub(super) enum Timer {
     Near,
@@ -111,8 +112,8 @@ pub(super) enum Timer {
     Carrier,
 }
 
-/// Number of sources of a connection in the agenda.
-pub(super) const TIMERS: usize = 4;
+/// The sides of a connection's [`Timer`]s.
+pub(super) const TIMERS: [At; 4] = [At::Near, At::Far, At::Near, At::Near];
 
 /// A connection in progress. The near end sends the observed stream; the far end may send, too.
 pub(crate) struct ConnectionRun<S, O, T = (), C = ()> {
@@ -132,7 +133,7 @@ pub(crate) struct ConnectionRun<S, O, T = (), C = ()> {
     written_bytes: u64,
     routes: Vec<[RouteId; 2]>,
     until: Time,
-    /// The first of its sources in the agenda.
+    /// The first of its sources of events.
     source: usize,
     /// The observer of its packets.
     pub(super) tap: T,
@@ -159,7 +160,7 @@ macro_rules! wire {
 }
 
 impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
-    /// Creates a connection whose sources in the agenda begin at `source`.
+    /// Creates a connection whose sources of events begin at `source`.
     pub(super) fn new(parts: Parts<S, O>, source: usize, tap: T, carrier: C) -> Self {
         let Parts { near, far, overhead, observer, application, client, routes, until } = parts;
         Self {
@@ -194,7 +195,7 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
         if open || at_once { self.drain(network, self.client) } else { Ok(()) }
     }
 
-    /// Handles the `timer`th of the connection's sources in the agenda.
+    /// Handles the `timer`th of the connection's sources of events.
     pub(super) fn handle_timer(&mut self, network: &mut Network, timer: usize) -> Result<(), Error> {
         match timer {
             n if n == Timer::Near as usize => {
@@ -368,6 +369,11 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
 
     fn set_timer(&self, network: &mut Network, timer: Timer, at: Option<Time>) {
         network.set_timer(self.source + timer as usize, at);
+    }
+
+    /// True if the ends meet only by the packets of the links, so each may be ahead of the other.
+    pub(super) fn meets_by_packets(&self) -> bool {
+        !(T::LOOKS || C::CARRIES || self.hears) && self.client == Place::Near
     }
 
     /// The route of a path's data.

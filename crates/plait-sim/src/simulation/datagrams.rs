@@ -10,7 +10,7 @@ pub(crate) struct Datagrams {
     pace: Pace,
     bytes: u32,
     route: RouteId,
-    /// Its index among the agenda's sources.
+    /// Its index among the sources of events.
     source: usize,
     /// Delays are measured from here on.
     warmup_end: Time,

@@ -71,7 +71,7 @@ pub(crate) enum Flow {
 }
 
 impl Flow {
-    /// Builds connection `number` of the run, whose sources in the agenda begin at `source`.
+    /// Builds connection `number` of the run, whose sources of events begin at `source`.
     pub(super) fn new(
         scenario: &Scenario,
         flow: &scenario::Flow,

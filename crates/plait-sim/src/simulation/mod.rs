@@ -8,6 +8,8 @@
 //!   packet in flight holds the number of its leg, and the last leg names its receiver. So links
 //!   know nothing of paths, and packets of all routes share the queue of a link. Losses and drops
 //!   count per route; at the end every packet of every route is accounted for.
+//! - `events`: the pending events of each end and of the whole run. If the ends meet only by packets,
+//!   each end handles the events of the next moments in a row (the links' lookahead).
 //! - `connection`: two ends, their application and their routes. The near end sends the recorded
 //!   stream. The scenario's own connection is one; competing `tcp` and `multipath` flows are
 //!   others, beside datagrams without acknowledgements. A backward flow uses the same links in the
@@ -23,7 +25,7 @@
 //! (callgrind): the placement of code by the linker changes times by a tenth and more.
 //!
 //! # Memory of a packet in flight
-//! With CMT-SCTP a packet takes 94 to 110 bytes (`make bench`), of which 88 are records: 32 in its
+//! With CMT-SCTP a packet takes 102 to 118 bytes (`make bench`), of which 96 are records: 40 in its
 //! link (`link/flight.rs`, `flying.rs`), 24 as a transmission and 24 as a segment
 //! (`core/transmission.rs` and `core/segment.rs` of the transport), 8 for the time of its first
 //! transmission (`recorder`). A TCP packet has 24 more in a store, for its numbers, timestamps and
@@ -33,8 +35,10 @@
 mod carrier;
 mod connection;
 mod datagrams;
+mod drawn;
 mod ending;
 mod error;
+mod events;
 mod flow;
 mod flying;
 mod images;
@@ -44,6 +48,7 @@ mod tap;
 mod through_bytes;
 
 pub use carrier::{Carried, Carrier, Datagram};
+pub use drawn::{demands, on_times};
 pub use error::RunError;
 pub use images::Images;
 pub use setup::transport;
@@ -51,57 +56,20 @@ pub use tap::{Origin, PacketId, Sighting, Tap};
 pub use through_bytes::ThroughBytes;
 
 use connection::{ConnectionRun, Parts};
+use events::At;
 use flow::{Flow, Totals};
 use network::{End, Fate, Layout, Network, RouteCounters, Whose};
 
+use crate::agenda::Key;
+use crate::application::Place;
 pub use crate::application::times::OnTimes;
-use crate::application::{Demand, Place, Workload, pace};
 use crate::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
 use crate::recorder::{RecordOptions, Recorder};
 use crate::result::RunResult;
-use crate::scenario::{FlowKind, Scenario, Way};
+use crate::scenario::{Scenario, Way};
 use plait_sched::{Duration, PathId, Scheduler, Time};
 use plait_transport::Counters;
 use plait_transport::endpoint::{Endpoint, Side};
-
-/// The on times of a scenario's random sources: of the workload, then of each flow. The list of a
-/// source without on times is empty.
-pub fn on_times(scenario: &Scenario) -> (OnTimes, Vec<OnTimes>) {
-    let until = |stop: Option<Duration>| stop.map_or(scenario.duration, |stop| stop.min(scenario.duration));
-    let workload = scenario.workload.on_times(scenario.seed, scenario.duration);
-    let flow = |flow: &crate::scenario::Flow| match &flow.kind {
-        FlowKind::OnOff { times, .. } => {
-            pace::on_times(*times, flow::stream(scenario.seed, &flow.name), flow.start, until(flow.stop))
-        }
-        FlowKind::Tcp { .. } | FlowKind::Multipath { .. } | FlowKind::ConstantRate { .. } => Vec::new(),
-    };
-    (workload, scenario.flows.iter().map(flow).collect())
-}
-
-/// The requests of every client of a workload of requests, in order: bytes of the request, bytes of
-/// the response, nanoseconds of think time. Each list is as long as the client can need if every
-/// request takes at least `least`. Returns `None` if a client has more than `most` requests. Other
-/// engines use this to send the requests of a simulation.
-pub fn demands(scenario: &Scenario, least: Duration, most: usize) -> Option<Vec<Vec<(u64, u64, u64)>>> {
-    let Workload::RequestResponse(requests) = scenario.workload else { return Some(Vec::new()) };
-    let end = Time::ZERO + requests.stop.map_or(scenario.duration, |stop| stop.min(scenario.duration));
-    let count = requests.count.map_or(usize::MAX, |count| usize::try_from(count).unwrap_or(usize::MAX));
-    let of_client = |client| {
-        let (mut demands, mut now) = (Vec::new(), Time::ZERO + requests.start);
-        for Demand { request, response, think } in requests.demands(scenario.seed, client).take(count) {
-            if now >= end {
-                break;
-            }
-            if demands.len() == most {
-                return None;
-            }
-            demands.push((request, response, think.as_nanos()));
-            now = now.saturating_add(least).saturating_add(think);
-        }
-        Some(demands)
-    };
-    (0..requests.parallel).map(of_client).collect()
-}
 
 /// Events between two calls of the caller's `control`.
 const EVENTS_PER_CHECK: u64 = 1 << 14;
@@ -115,14 +83,15 @@ pub enum Control {
     Interrupt,
 }
 
-/// Events of the whole run: the agenda's last sources, after the links and the connections' timers.
+/// Events of the whole run: the last sources of events, after the links and the connections' timers.
 #[derive(Clone, Copy)]
 enum Clock {
     Sampler,
     Warmup,
 }
 
-const CLOCKS: usize = 2;
+/// The sides of the [`Clock`]s.
+const CLOCKS: [At; 2] = [At::Clocks; 2];
 
 /// Counters at the end of the warm-up, which metrics exclude.
 #[derive(Clone, Debug, Default)]
@@ -201,7 +170,8 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
         let paths = scenario.paths.len();
         let mut layout = Layout::new(scenario);
         let (links, connections) = (layout.len(), 1 + scenario.flows.len());
-        let mut network = Network::new(&mut layout, connections * connection::TIMERS + CLOCKS);
+        let timers = [&connection::TIMERS.repeat(connections)[..], &CLOCKS].concat();
+        let mut network = Network::new(&mut layout, &timers);
         let routes = (0..paths).map(|path| {
             [Way::Forward, Way::Backward].map(|way| {
                 let hops = scenario.directed(scenario.hops(path), way);
@@ -230,7 +200,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
         }
         let mut flows = Vec::with_capacity(scenario.flows.len());
         for (index, flow) in scenario.flows.iter().enumerate() {
-            let place = (index + 1, links + (index + 1) * connection::TIMERS);
+            let place = (index + 1, links + (index + 1) * connection::TIMERS.len());
             let built = Flow::new(scenario, flow, place, &layout, &mut network);
             flows.push(built.map_err(|error| RunError::Flow { name: flow.name.clone(), error })?);
         }
@@ -269,27 +239,24 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
         for index in 0..self.flows.len() {
             self.flows[index].begin(&mut self.network).map_err(|error| self.flow_error(index, error))?;
         }
-        let mut until_check = EVENTS_PER_CHECK;
-        while let Some((key, source)) = self.network.agenda.peek() {
+        let lookahead = self.lookahead();
+        let mut next_check = EVENTS_PER_CHECK;
+        while let Some((key, source)) = self.network.events.peek() {
             if key.time >= end {
                 self.network.now = end;
                 return Ok(());
             }
-            self.network.now = key.time;
-            self.events += 1;
-            self.handle(source)?;
-            self.tell();
-            if C::CARRIES
-                && let Some(failure) = self.main.carrier.failure()
-            {
-                return Err(RunError::Carrier(failure.to_owned()));
+            let until = key.time.saturating_add(lookahead).min(end).min(self.network.events.next_clock());
+            if until > key.time {
+                self.handle_ends(until)?;
+            } else {
+                self.handle(key, source)?;
             }
             if self.is_complete() {
                 return Ok(());
             }
-            until_check -= 1;
-            if until_check == 0 {
-                until_check = EVENTS_PER_CHECK;
+            if self.events >= next_check {
+                next_check = self.events + EVENTS_PER_CHECK;
                 let share = key.time.as_secs_f64() / end.as_secs_f64();
                 if control(share) == Control::Interrupt || self.main.tap.gives_up() {
                     return Err(RunError::Interrupted);
@@ -301,6 +268,39 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
             return Ok(());
         }
         Err(RunError::Stalled { at: self.network.now })
+    }
+
+    /// The time by which one end may be ahead of the other; zero if events must be handled in their
+    /// order.
+    fn lookahead(&self) -> Duration {
+        if self.flows.is_empty() && self.main.meets_by_packets() {
+            self.network.lookahead()
+        } else {
+            Duration::ZERO
+        }
+    }
+
+    /// Handles all events of both ends before `until`, up to the one that completes the run or
+    /// fails. The far end goes first: only deliveries complete a run.
+    fn handle_ends(&mut self, until: Time) -> Result<(), RunError> {
+        let mut before = Key { time: until, ..Key::default() };
+        let mut result = Ok(());
+        while let Some((key, source)) = self.network.events.peek_at(At::Far)
+            && key < before
+        {
+            result = self.handle(key, source);
+            if result.is_err() || self.is_complete() {
+                before = key;
+            }
+        }
+        let far = self.network.now;
+        while let Some((key, source)) = self.network.events.peek_at(At::Near)
+            && key < before
+        {
+            self.handle(key, source)?;
+        }
+        self.network.now = self.network.now.max(far);
+        result
     }
 
     /// True once a finite workload is delivered wholly and all flows that the run waits for are
@@ -331,7 +331,22 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
         }
     }
 
-    fn handle(&mut self, source: usize) -> Result<(), RunError> {
+    /// Handles the event of a source.
+    #[inline]
+    fn handle(&mut self, key: Key, source: usize) -> Result<(), RunError> {
+        self.network.now = key.time;
+        self.events += 1;
+        self.happen(source)?;
+        self.tell();
+        if C::CARRIES
+            && let Some(failure) = self.main.carrier.failure()
+        {
+            return Err(RunError::Carrier(failure.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn happen(&mut self, source: usize) -> Result<(), RunError> {
         let links = self.network.link_count();
         if source < links {
             let Some((end, flying)) = self.network.pop(source) else { return Ok(()) };
@@ -351,9 +366,9 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
             }
             return self.arrive_at_flow(end, &flying);
         }
-        self.network.agenda.cancel(source);
+        self.network.events.set(source, None);
         let timer = source - links;
-        match (timer / connection::TIMERS, timer % connection::TIMERS) {
+        match (timer / connection::TIMERS.len(), timer % connection::TIMERS.len()) {
             (0, timer) => Ok(self.main.handle_timer(&mut self.network, timer)?),
             (flow, timer) if flow <= self.flows.len() => self.handle_flow_timer(flow - 1, timer),
             (_, clock) if clock == Clock::Sampler as usize => {
@@ -404,7 +419,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
     }
 
     fn set_clock(&mut self, clock: Clock, at: Time) {
-        let connections = (1 + self.flows.len()) * connection::TIMERS;
+        let connections = (1 + self.flows.len()) * connection::TIMERS.len();
         self.network.set_timer(self.network.link_count() + connections + clock as usize, Some(at));
     }
 

@@ -1,11 +1,12 @@
 //! The links of a run, the routes over them, and the agenda: everything between the endpoints.
 
+use super::events::{At, Events};
 use super::flying::{Flying, Kept, MOST_LEGS};
 use super::tap::PacketId;
-use crate::agenda::{Agenda, Key};
+use crate::agenda::Key;
 use crate::link::{Admission, Exit, Link, LinkConfig, QueueReport};
 use crate::scenario::{FlowRoute, Hop, Scenario, Way};
-use plait_sched::{PathId, Time};
+use plait_sched::{Duration, PathId, Time};
 use plait_transport::packet::Packet;
 
 /// The end of a route: an end of a connection, or a sink of datagrams.
@@ -53,9 +54,9 @@ struct Route {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RouteId(u32);
 
-/// Links, routes and the agenda. The links are the agenda's first sources.
+/// Links, routes and pending events. The links are the first sources of events.
 pub(crate) struct Network {
-    pub(super) agenda: Agenda,
+    pub(super) events: Events,
     links: Vec<Link<Flying>>,
     legs: Vec<Leg>,
     routes: Vec<Route>,
@@ -119,6 +120,14 @@ impl Layout {
         Self { wires, shared, links }
     }
 
+    /// The end at which the packets of each link arrive.
+    fn sides(&self) -> Vec<At> {
+        let mut sides = vec![At::Far; self.links.len()];
+        let backward = self.wires.iter().chain(&self.shared).filter_map(|ways| ways[1]);
+        backward.for_each(|link| sides[link as usize] = At::Near);
+        sides
+    }
+
     /// Number of links, with each direction counted.
     pub(super) fn len(&self) -> usize {
         self.links.len()
@@ -134,11 +143,12 @@ impl Layout {
 }
 
 impl Network {
-    /// The network of `scenario`, with room in the agenda for `timers` other sources.
-    pub(super) fn new(layout: &mut Layout, timers: usize) -> Self {
+    /// The network of `scenario`. Other sources of events than its links are at these `sides`.
+    pub(super) fn new(layout: &mut Layout, timers: &[At]) -> Self {
+        let sides = [&layout.sides(), timers].concat();
         let links = std::mem::take(&mut layout.links);
         Self {
-            agenda: Agenda::new(links.len() + timers),
+            events: Events::new(&sides),
             links,
             legs: Vec::new(),
             routes: Vec::new(),
@@ -190,9 +200,17 @@ impl Network {
         self.routes[self.legs[flying.leg()].route as usize].end
     }
 
-    /// Number of links among the agenda's sources.
+    /// Number of links among the sources of events.
     pub(super) fn link_count(&self) -> usize {
         self.links.len()
+    }
+
+    /// The shortest time from the sending of a packet to its arrival at the other end. Zero if that
+    /// is not known: with several links on a route, or with a queue that decides later.
+    pub(super) fn lookahead(&self) -> Duration {
+        let single = self.legs.iter().all(|leg| leg.last);
+        let least = self.links.iter().map(|link| link.lookahead().unwrap_or_default()).min();
+        least.filter(|_| single).unwrap_or_default()
     }
 
     /// Adds a route over `hops`, taken in the scenario's direction `way`.
@@ -239,7 +257,7 @@ impl Network {
     fn put(&mut self, flying: Flying, bytes: u32) {
         let Leg { link, route, .. } = self.legs[flying.leg()];
         let link = link as usize;
-        let order = self.agenda.next_order();
+        let order = self.events.next_order();
         // A full queue drops silently, like real queues: the sender detects the loss by itself.
         match self.links[link].send(self.now, bytes, order, flying) {
             Admission::Queued => {}
@@ -320,10 +338,7 @@ impl Network {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn reschedule(&mut self, link: usize) {
-        match self.links[link].head() {
-            Some(key) => self.agenda.set(link, key),
-            None => self.agenda.cancel(link),
-        }
+        self.events.set(link, self.links[link].head());
     }
 
     /// Sets a timer. If the new time is later, the timer keeps its earlier time: it then expires
@@ -332,9 +347,9 @@ impl Network {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn set_timer(&mut self, source: usize, at: Option<Time>) {
         let Some(at) = at else { return };
-        if self.agenda.get(source).is_none_or(|pending| at < pending.time) {
-            let order = self.agenda.next_order();
-            self.agenda.set(source, Key { time: at.max(self.now), order });
+        if self.events.get(source).is_none_or(|pending| at < pending.time) {
+            let order = self.events.next_order();
+            self.events.set(source, Some(Key { time: at.max(self.now), since: self.now, order }));
         }
     }
 
