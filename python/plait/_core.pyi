@@ -273,6 +273,9 @@ class Path:
     outstanding: int | None
     """Packets sent and not yet cumulatively acknowledged; None if the engine does not count
     `memory`."""
+    pacing_rate: int | None
+    """Rate at which congestion control lets packets leave, in bits per second; None if they leave
+    as soon as the window admits them."""
 
 @final
 class Message:

@@ -112,6 +112,7 @@ fn path(records: &Records, fields: &Fields<PATH>) -> Result<Path, ObservationErr
         queued: fields.u32(20),
         memory: None,
         outstanding: None,
+        pacing_rate: None,
         limit: fields.u32(24),
         loss_ppm: fields.u32(28),
         cost: fields.u32(32),

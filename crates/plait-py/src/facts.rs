@@ -99,6 +99,9 @@ pub(crate) struct Path {
     /// Packets sent and not yet acknowledged without a gap; None if the engine does not count
     /// `memory`.
     outstanding: Option<u32>,
+    /// Rate at which congestion control lets packets leave, in bits per second; None if they leave
+    /// as soon as the window admits them.
+    pacing_rate: Option<u64>,
 }
 
 impl Path {
@@ -138,6 +141,7 @@ impl Path {
             uncarried: path.uncarried,
             memory: path.memory,
             outstanding: path.outstanding,
+            pacing_rate: path.pacing_rate,
         }
     }
 }

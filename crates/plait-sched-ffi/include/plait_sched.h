@@ -293,6 +293,9 @@ typedef struct plait_path {
   // Packets sent and not cumulatively acknowledged. UINT64_MAX, the initial value, if they are
   // not counted.
   uint64_t outstanding;
+  // Rate at which congestion control lets packets leave, in bits per second. 0, the initial
+  // value, if packets leave as soon as the window admits them.
+  uint64_t pacing_rate;
 } plait_path;
 
 // One decision.

@@ -92,9 +92,12 @@ pub struct CPath {
     /// Packets sent and not cumulatively acknowledged. UINT64_MAX, the initial value, if they are
     /// not counted.
     pub outstanding: u64,
+    /// Rate at which congestion control lets packets leave, in bits per second. 0, the initial
+    /// value, if packets leave as soon as the window admits them.
+    pub pacing_rate: u64,
 }
 
-// SAFETY: integers only, without padding: 12 times 4 bytes, then 8 times 8, then twice 4, then 3
+// SAFETY: integers only, without padding: 12 times 4 bytes, then 8 times 8, then twice 4, then 4
 // times 8.
 unsafe impl Sized32 for CPath {
     const FIRST: u32 = 112;
@@ -152,6 +155,10 @@ impl CPath {
                 Some(packets) => packets as u64,
                 None => u64::MAX,
             },
+            pacing_rate: match path.pacing_rate {
+                Some(rate) => rate,
+                None => 0,
+            },
         }
     }
 
@@ -190,6 +197,7 @@ impl CPath {
             uncarried: (self.has_uncarried != 0).then_some(self.uncarried),
             memory: (self.memory != u64::MAX).then_some(self.memory),
             outstanding: u32::try_from(self.outstanding).ok(),
+            pacing_rate: (self.pacing_rate != 0).then_some(self.pacing_rate),
             ..Path::new(id, self.mss)
         })
     }

@@ -145,6 +145,9 @@ pub struct Path {
     /// Packets sent and not cumulatively acknowledged (`packets_out` in Linux); known if
     /// [`Path::memory`] is.
     pub outstanding: Option<u32>,
+    /// Rate at which congestion control lets packets leave, in bits per second (`sk_pacing_rate` in
+    /// Linux); `None` if packets leave as soon as the window admits them.
+    pub pacing_rate: Option<u64>,
 }
 
 impl Path {
@@ -177,6 +180,7 @@ impl Path {
             uncarried: None,
             memory: None,
             outstanding: None,
+            pacing_rate: None,
         }
     }
 

@@ -38,6 +38,15 @@ macro_rules! protocols {
                 }
             }
 
+            /// Returns the configuration with this seed of the controllers' random numbers.
+            #[must_use]
+            pub fn seeded(mut self, seed: u64) -> Self {
+                match &mut self {
+                    $(Self::$protocol(config) => config.connection.congestion.seed = seed,)*
+                }
+                self
+            }
+
             /// Scheduler capabilities that the protocol supports.
             pub const fn capabilities(&self) -> Capabilities {
                 match self {

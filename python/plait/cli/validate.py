@@ -56,6 +56,12 @@ def validate() -> None:
     help="What is drawn from the domain: reported, search (on which causes are sought), or any seed.",
 )
 @click.option("--points", type=click.IntRange(min=2), help="How many scenarios are drawn.", metavar="N")
+@click.option(
+    "--congestion-control",
+    "control",
+    type=click.Choice(["newreno", "cubic", "bbr"]),
+    help="That of all drawn scenarios, instead of a drawn one.",
+)
 @click.option("--list", "as_list", is_flag=True, help="List the cases.")
 @click.option(
     "--scenarios",
@@ -79,6 +85,7 @@ def validate_linux(
     names: tuple[str, ...],
     draw: str,
     points: int | None,
+    control: str | None,
     as_list: bool,
     scenarios: Path | None,
     plain: bool,
@@ -99,7 +106,7 @@ def validate_linux(
     excludes("--list", as_list, scenarios=scenarios, out=out)
     excludes("--scenarios", scenarios, out=out, json=as_json)
     needs("--resume", resume, "--out: the folder with the runs to go on from", out)
-    validation = load_validation(plain=plain, draw=draw, points=points).select(names, quick=quick)
+    validation = load_validation(plain=plain, draw=draw, points=points, control=control).select(names, quick=quick)
     if as_list:
         _list(validation, as_json)
         return

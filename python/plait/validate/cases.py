@@ -177,7 +177,12 @@ class Validation:
 
 
 def load_validation(
-    file: Path | None = None, *, plain: bool = False, draw: str | None = None, points: int | None = None
+    file: Path | None = None,
+    *,
+    plain: bool = False,
+    draw: str | None = None,
+    points: int | None = None,
+    control: str | None = None,
 ) -> Validation:
     """Read a description.
 
@@ -188,6 +193,8 @@ def load_validation(
             belong to another draw are left out. Without it there is no draw, and all families are
             used.
         points: number of points to draw; by default the number in the domain's description.
+        control: the congestion control of all drawn cases, instead of the drawn one; then there are
+            no other cases.
 
     Raises:
         ScenarioError: a key is unknown, two cases have the same name, or there is no such draw.
@@ -198,11 +205,11 @@ def load_validation(
     cases = [
         case
         for family in table["family"]
-        if draw is None or family.get("draw", draw) == draw
+        if control is None and (draw is None or family.get("draw", draw) == draw)
         for case in _expand(family, file, table.get("both", {}), simulator)
     ]
     if draw is not None:
-        cases += _drawn(draw, points, simulator)
+        cases += _drawn(draw, points, control, simulator)
     for first, second in itertools.combinations(cases, 2):
         if first.id == second.id:
             message = f"{file.name}: case {first.id}: there are two of that name"
@@ -231,9 +238,9 @@ def _goals(table: Table) -> Goals:
     return Goals(bounds("goodput"), bounds("delay"), table["beyond"], table["ranking"], table["apart"])
 
 
-def _drawn(draw: str, points: int | None, simulator: Table) -> Iterator[Case]:
+def _drawn(draw: str, points: int | None, control: str | None, simulator: Table) -> Iterator[Case]:
     """Yield the cases of a draw."""
-    for drawn in space.draw(draw, points):
+    for drawn in space.draw(draw, points, control):
         yield Case(
             id=drawn.id,
             group=draw,

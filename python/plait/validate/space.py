@@ -90,8 +90,10 @@ def seed_of(draw: str) -> int:
     raise ScenarioError(message)
 
 
-def draw(name: str, points: int | None = None) -> Iterator[Drawn]:
+def draw(name: str, points: int | None = None, control: str | None = None) -> Iterator[Drawn]:
     """Yield the scenarios of a draw, the first `points` of its sequence.
+
+    `control` replaces the drawn congestion control.
 
     Raises:
         ScenarioError: the draw has no such name, or there are fewer than two points.
@@ -104,6 +106,7 @@ def draw(name: str, points: int | None = None) -> Iterator[Drawn]:
     }
     for number, step in enumerate(axes.steps(axis, f"draw {name}"), start=1):
         values = {key: _value(factor, float(step[key])) for key, factor in _factors()}
+        values["congestion_control"] = control or values["congestion_control"]
         yield _scenario(f"{name}-{number:03}", values, later=_later(number))
 
 
@@ -170,8 +173,10 @@ def _scenario(name: str, values: Mapping[str, Any], later: tuple[str, ...]) -> D
         "workload": workload,
         "path": [_path(index, path, length.busy) for index, path in enumerate(some, start=1)],
     }
+    # BBR's share beside other connections is judged beside CUBIC.
+    other = {"congestion_control": "cubic"} if values["congestion_control"] == "bbr" else {}
     flows = [
-        _flow(index, path, length.busy) for index, path in enumerate(some, start=1) if path["flow"] != "none"
+        _flow(index, path, length.busy) | other for index, path in enumerate(some, start=1) if path["flow"] != "none"
     ]
     if flows:
         table["flow"] = flows

@@ -136,9 +136,12 @@ pub struct LinuxDefault {
     paths: usize,
 }
 
-/// The kernel's pacing rate in bytes per second: `tcp_update_pacing_rate`. The path has been
-/// measured.
+/// The kernel's pacing rate in bytes per second: that of congestion control, or else the one of
+/// `tcp_update_pacing_rate`. The path has been measured.
 fn pacing_rate(path: &Path) -> u64 {
+    if let Some(rate) = path.pacing_rate {
+        return (rate / 8).clamp(1, MOST_RATE);
+    }
     let outstanding = path.outstanding.unwrap_or(path.in_flight.saturating_add(path.lost));
     let segments = u64::from(path.cwnd.max(outstanding).min(MOST_SEGMENTS));
     let percent = if path.cwnd < path.ssthresh / 2 { 200 } else { 120 };

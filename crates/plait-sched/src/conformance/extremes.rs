@@ -167,6 +167,7 @@ impl Extremes {
         }
         if self.random.one_in(4) {
             path.delivery_rate = if self.random.one_in(8) { 0 } else { self.number(38) };
+            path.pacing_rate = Some(path.delivery_rate).filter(|rate| rate % 2 == 1);
         }
     }
 

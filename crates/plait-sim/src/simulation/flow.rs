@@ -102,6 +102,8 @@ impl Flow {
                     }
                     _ => (setup::tcp(scenario, control), setup::only_path()),
                 };
+                // No two controllers of a run draw the same numbers.
+                let setup = setup.seeded(scenario.seed.wrapping_add((number as u64) << 8));
                 let paths = setup::flow_paths(scenario, &flow.route);
                 let parts = Parts {
                     near: Endpoint::new(&setup, Side::Client, &paths, scheduler)?,

@@ -8,7 +8,7 @@ use plait_transport::{PathConfig, endpoint};
 /// The configuration of a scenario's transport, for both ends of its connection.
 pub fn transport(scenario: &Scenario) -> endpoint::Config {
     let two_way = scenario.workload.client() == Place::Far;
-    scenario.transport.config(&Ends { initial_path: initial_path(scenario), two_way })
+    scenario.transport.config(&Ends { initial_path: initial_path(scenario), two_way }).seeded(scenario.seed)
 }
 
 /// The path of the first subflow.

@@ -19,6 +19,8 @@ fn the_kernel_paces_a_window_and_a_fifth_per_round_trip_and_two_in_slow_start() 
     assert_eq!(pacing_rate(&Path { in_flight: 12, lost: 3, ..path(0) }), 180_000);
     // Selectively acknowledged packets are outstanding too.
     assert_eq!(pacing_rate(&Path { in_flight: 9, outstanding: Some(13), ..path(0) }), 156_000);
+    // Congestion control states its own rate.
+    assert_eq!(pacing_rate(&Path { pacing_rate: Some(8_000_000), ..path(0) }), 1_000_000);
 }
 
 #[test]
