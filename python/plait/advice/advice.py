@@ -14,7 +14,7 @@ from plait.advice import budget, buffer, document, page, threshold
 from plait.advice.buffer import BufferAdvice
 from plait.advice.candidates import Candidate, candidates, checked, usual_schedulers
 from plait.advice.capped import Capped, capped
-from plait.advice.choices import DIRECTIONS, PROTOCOLS, RECEIVE_BUFFER, Direction
+from plait.advice.choices import CONTROLS, DIRECTIONS, PROTOCOLS, RECEIVE_BUFFER, Direction
 from plait.advice.deployment import answers, recommended
 from plait.advice.findings import Findings, Simulated
 from plait.advice.judging import Choice, Verdict, best_single, standings
@@ -74,6 +74,7 @@ def advise(
     receive_buffer: Size = RECEIVE_BUFFER,
     *,
     protocol: str = "mptcp",
+    congestion: str = "cubic",
     schedulers: Sequence[str] | None = None,
     seed: int = 1,
     metric: str | None = None,
@@ -94,6 +95,7 @@ def advise(
             ``"+upload"``, which adds an endless transfer beside them.
         receive_buffer: size of the connection's receive buffer; text with a unit, or bytes.
         protocol: ``"mptcp"`` as in Linux, or ``"cmt-sctp"``.
+        congestion: congestion control of TCP and MPTCP: ``"cubic"``, Linux' default, or ``"bbr"``.
         schedulers: names of built-in schedulers, with options or parameters. Default: all
             schedulers that differ for this traffic.
         seed: seed of variations and losses; the same seed gives the same advice.
@@ -110,7 +112,7 @@ def advise(
     """
     known, said = parse_paths(paths), parse_traffic(traffic, metric)
     names = checked(usual_schedulers(messages=said.kind != "bulk") if schedulers is None else schedulers)
-    setting = _setting(known, said, receive_buffer, protocol, seed, direction)
+    setting = _setting(known, said, receive_buffer, (protocol, congestion), seed, direction)
     events = budget.affordable(events, len(known))
     singles, multiple = candidates(len(known), names)
     if said.finite and budget.too_large(setting, [*singles, *multiple], round(events * budget.MAIN_SHARE)):
@@ -213,11 +215,18 @@ def _setting(
     paths: Sequence[KnownPath],
     traffic: Traffic,
     receive_buffer: Size,
-    protocol: str,
+    transport: tuple[str, str],
     seed: int,
     direction: Direction,
 ) -> Setting:
     """Return the input as a setting, checked by the code that reads scenario files."""
+    protocol, congestion = transport
+    if congestion not in CONTROLS:
+        message = f"congestion {congestion!r}: unknown{expected(congestion, list(CONTROLS))}"
+        raise _core.ScenarioError(message)
+    if protocol == "cmt-sctp" and congestion != "cubic":
+        message = f"congestion {congestion!r}: CMT-SCTP has NewReno; expected protocol mptcp"
+        raise _core.ScenarioError(message)
     if protocol not in PROTOCOLS:
         message = f"protocol {protocol!r}: unknown{expected(protocol, PROTOCOLS)}"
         raise _core.ScenarioError(message)
@@ -238,15 +247,20 @@ def _setting(
             raise _core.ScenarioError(message)
         paths = [path.turned() for path in paths]
     setting = Setting(
-        paths=tuple(paths), traffic=traffic, protocol=protocol, receive_buffer=size, direction=direction
+        paths=tuple(paths),
+        traffic=traffic,
+        protocol=protocol,
+        receive_buffer=size,
+        congestion=congestion,
+        direction=direction,
     )
     try:
         every = [path.path() for path in paths]
-        transport = setting.transport(alone=len(paths) == 1)
+        carried = setting.transport(alone=len(paths) == 1)
         _ = Scenario(
             name="advice",
             paths=every,
-            transport=transport,
+            transport=carried,
             workload=traffic.workload(NANOSECONDS),
         ).json
     except _core.ScenarioError as error:

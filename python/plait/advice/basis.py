@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from plait.advice import numbers
+from plait.advice.choices import CONTROLS
 from plait.advice.findings import Findings
 from plait.advice.links import SPREAD
 from plait.advice.statement import Statement
@@ -76,9 +77,7 @@ def limits(advice: Findings) -> list[str]:
     shared = ", bottlenecks that paths share" if len(advice.setting.paths) > 1 else ""
     changes = "" if all(one.trace for one in advice.setting.paths) else ", rates that change"
     bursts = "" if any(one.together or one.trace for one in advice.setting.paths) else ", losses in bursts"
-    return [
-        f"Not in it: other traffic{shared}{bursts}{changes}, BBR, what processors do. {_validated(advice)}"
-    ]
+    return [f"Not in it: other traffic{shared}{bursts}{changes}, what processors do. {_validated(advice)}"]
 
 
 def _validated(advice: Findings) -> str:
@@ -135,6 +134,7 @@ def _protocol(advice: Findings) -> str:
     setting = advice.setting
     if setting.protocol == "cmt-sctp":
         return "CMT-SCTP with NewReno." if len(setting.paths) > 1 else "SCTP with NewReno."
+    control = CONTROLS[setting.congestion]
     if len(setting.paths) == 1:
-        return "TCP as in Linux, with CUBIC."
-    return f"MPTCP as in Linux, with CUBIC; connections begin on {setting.paths[0].name}."
+        return f"TCP as in Linux, with {control}."
+    return f"MPTCP as in Linux, with {control}; connections begin on {setting.paths[0].name}."

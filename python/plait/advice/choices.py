@@ -3,6 +3,8 @@
 from typing import Literal, get_args
 
 PROTOCOLS = ("mptcp", "cmt-sctp")
+CONTROLS = {"cubic": "CUBIC", "bbr": "BBR"}
+"""Congestion controls of Linux that matter for a choice of links, with their names in text."""
 Direction = Literal["down", "up"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 """Direction of the data: from the server to the multihomed client, or from the client."""

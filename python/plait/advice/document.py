@@ -118,6 +118,7 @@ def document(advice: Findings) -> dict[str, Any]:
             "direction": setting.direction,
             "receive_buffer_bytes": setting.receive_buffer,
             "protocol": setting.protocol,
+            "congestion_control": None if setting.protocol == "cmt-sctp" else setting.congestion,
         },
         "simulated": {
             "traffic": setting.traffic.text,

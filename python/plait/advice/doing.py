@@ -71,6 +71,11 @@ def commands(advice: Findings) -> list[Command]:
     down = advice.setting.direction == "down"
     sender, receiver = ("server", "client") if down else ("client", "server")
     found = [Command("sysctl -w net.mptcp.enabled=1", "both ends", ENABLED)]
+    if advice.setting.congestion != "cubic":
+        control = advice.setting.congestion
+        found.append(
+            Command(f"sysctl -w net.ipv4.tcp_congestion_control={control}", sender, "congestion control")
+        )
     found += _joined(names, backup=alone)
     later = names[0] != advice.setting.paths[0].name
     route = f"default via GATEWAY_{_mark(names[0])} dev DEVICE_{_mark(names[0])} metric 1"

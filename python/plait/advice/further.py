@@ -23,13 +23,15 @@ def losses(advice: Findings) -> list[Statement]:
         return []
     said = [Statement("capped", _capped(one, advice)) for one in advice.capped]
     names = " and ".join(one.path for one in advice.capped)
+    other = ""
+    if advice.setting.congestion == "cubic" and advice.setting.protocol == "mptcp":
+        other = " BBR does not treat a loss as congestion: --congestion bbr."
     said.append(
         Statement(
             "measure",
             f"Measure {names} before you trust this: what TCP carries there ({iperf3(advice)}), and whether lost "
             "packets come together (ping -i 0.2 -c 500 SERVER: gaps in icmp_seq). Then say loss=burst:SHARE:PACKETS, "
-            "trace=FILE, or no loss where TCP carries the full rate. BBR, which minds such losses less, is not "
-            "tried here.",
+            f"trace=FILE, or no loss where TCP carries the full rate.{other}",
         )
     )
     return said

@@ -39,6 +39,7 @@ class Setting:
     traffic: Traffic
     protocol: str
     receive_buffer: int
+    congestion: str = "cubic"
     direction: Direction = "down"
 
     def transport(self, alone: bool) -> Transport:
@@ -46,7 +47,10 @@ class Setting:
         if self.protocol == "cmt-sctp":
             return Transport(protocol="cmt-sctp", receive_buffer=f"{self.receive_buffer}B")
         return Transport(
-            protocol="tcp" if alone else "mptcp", profile="linux", receive_buffer=f"{self.receive_buffer}B"
+            protocol="tcp" if alone else "mptcp",
+            profile="linux",
+            receive_buffer=f"{self.receive_buffer}B",
+            congestion_control=self.congestion,
         )
 
     @cached_property

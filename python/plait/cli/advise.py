@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from plait.advice.choices import DIRECTIONS, PROTOCOLS, RECEIVE_BUFFER, Direction
+from plait.advice.choices import CONTROLS, DIRECTIONS, PROTOCOLS, RECEIVE_BUFFER, Direction
 from plait.advice.traffic import FORMS
 from plait.cli.options import JSON, THREADS
 from plait.cli.output import console, print_json, say
@@ -55,6 +55,13 @@ from plait.support.files import whole_file
     help="mptcp is as in Linux.",
 )
 @click.option(
+    "--congestion",
+    type=click.Choice(list(CONTROLS)),
+    default="cubic",
+    show_default=True,
+    help="Congestion control of TCP and MPTCP.",
+)
+@click.option(
     "--schedulers",
     "names",
     metavar="A,B,C",
@@ -82,6 +89,7 @@ def advise(
     direction: Direction,
     receive_buffer: str,
     protocol: str,
+    congestion: str,
     names: str | None,
     seed: int,
     save: Path | None,
@@ -117,6 +125,7 @@ def advise(
             traffic,
             receive_buffer,
             protocol=protocol,
+            congestion=congestion,
             schedulers=None if names is None else [name.strip() for name in names.split(",") if name.strip()],
             seed=seed,
             metric=metric,

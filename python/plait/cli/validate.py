@@ -57,7 +57,7 @@ def validate() -> None:
 )
 @click.option("--points", type=click.IntRange(min=2), help="How many scenarios are drawn.", metavar="N")
 @click.option(
-    "--congestion-control",
+    "--congestion",
     "control",
     type=click.Choice(["newreno", "cubic", "bbr"]),
     help="That of all drawn scenarios, instead of a drawn one.",
@@ -106,7 +106,9 @@ def validate_linux(
     excludes("--list", as_list, scenarios=scenarios, out=out)
     excludes("--scenarios", scenarios, out=out, json=as_json)
     needs("--resume", resume, "--out: the folder with the runs to go on from", out)
-    validation = load_validation(plain=plain, draw=draw, points=points, control=control).select(names, quick=quick)
+    validation = load_validation(plain=plain, draw=draw, points=points, control=control).select(
+        names, quick=quick
+    )
     if as_list:
         _list(validation, as_json)
         return

@@ -26,7 +26,7 @@ scheduler = "lowest-rtt"            # plait schedulers
 [transport]
 protocol = "mptcp"                  # or "tcp" (one path), "mpquic", "cmt-sctp"
 profile = "linux"                   # or "standard": TCP by the RFCs, with NewReno
-congestion_control = "cubic"        # or "newreno", "lia", "olia", "balia"
+congestion_control = "cubic"        # or "newreno", "bbr", "lia", "olia", "balia"
 receive_buffer = "6MiB"             # what Linux lets it grow to
 
 [workload]

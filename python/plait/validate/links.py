@@ -52,6 +52,7 @@ def said(random: Random, folder: Path) -> dict[str, Any]:
         "direction": "up" if random.random() < 0.2 and not traffic.startswith("request") else "down",
         "receive_buffer": random.choice(("6MiB", "6MiB", "1MB", "256kB", "64kB")),
         "seed": random.randrange(1000),
+        "congestion": random.choice(("cubic", "cubic", "bbr")),
     }
 
 

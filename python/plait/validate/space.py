@@ -176,7 +176,9 @@ def _scenario(name: str, values: Mapping[str, Any], later: tuple[str, ...]) -> D
     # BBR's share beside other connections is judged beside CUBIC.
     other = {"congestion_control": "cubic"} if values["congestion_control"] == "bbr" else {}
     flows = [
-        _flow(index, path, length.busy) | other for index, path in enumerate(some, start=1) if path["flow"] != "none"
+        _flow(index, path, length.busy) | other
+        for index, path in enumerate(some, start=1)
+        if path["flow"] != "none"
     ]
     if flows:
         table["flow"] = flows
