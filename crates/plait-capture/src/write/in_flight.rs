@@ -6,9 +6,9 @@ use plait_sim::scenario::Way;
 use plait_sim::simulation::PacketId;
 use std::collections::VecDeque;
 
-/// Position of a packet's headers in its lane.
+/// Position of a packet's headers in its queue.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct StoredHeaders {
     number: u64,
     /// Offset of the headers, counted over the whole run.
     start: u64,
@@ -19,79 +19,79 @@ struct Place {
 
 /// Packets with ascending numbers: those of one path and direction, with data or without.
 #[derive(Clone, Debug, Default)]
-struct Lane {
-    places: VecDeque<Place>,
+struct HeaderQueue {
+    entries: VecDeque<StoredHeaders>,
     bytes: VecDeque<u8>,
     /// Offset of the first byte in `bytes`, counted over the whole run.
     base: u64,
 }
 
-impl Lane {
+impl HeaderQueue {
     fn put(&mut self, number: u64, headers: &[u8]) {
-        debug_assert!(self.places.back().is_none_or(|last| last.number < number), "numbers ascend");
+        debug_assert!(self.entries.back().is_none_or(|last| last.number < number), "numbers ascend");
         let start = self.base + self.bytes.len() as u64;
-        self.places.push_back(Place { number, start, length: headers.len() as u32, left: 1 });
+        self.entries.push_back(StoredHeaders { number, start, length: headers.len() as u32, left: 1 });
         self.bytes.extend(headers);
     }
 
     /// Counts a copy as arrived or lost. Packets overtake each other on some links, so one from the
     /// middle may come first.
-    fn settle(&mut self, number: u64, headers: Option<&mut Vec<u8>>) {
-        let Ok(index) = self.places.binary_search_by_key(&number, |place| place.number) else { return };
-        let place = &mut self.places[index];
-        place.left = place.left.saturating_sub(1);
+    fn release(&mut self, number: u64, headers: Option<&mut Vec<u8>>) {
+        let Ok(index) = self.entries.binary_search_by_key(&number, |entry| entry.number) else { return };
+        let entry = &mut self.entries[index];
+        entry.left = entry.left.saturating_sub(1);
         if let Some(headers) = headers {
-            let from = (place.start - self.base) as usize;
-            headers.extend(self.bytes.range(from..from + place.length as usize));
+            let from = (entry.start - self.base) as usize;
+            headers.extend(self.bytes.range(from..from + entry.length as usize));
         }
-        while let Some(place) = self.places.front().copied().filter(|place| place.left == 0) {
-            self.places.pop_front();
-            self.bytes.drain(..place.length as usize);
-            self.base += u64::from(place.length);
+        while let Some(entry) = self.entries.front().copied().filter(|entry| entry.left == 0) {
+            self.entries.pop_front();
+            self.bytes.drain(..entry.length as usize);
+            self.base += u64::from(entry.length);
         }
     }
 }
 
 /// Packets in flight on all paths.
 #[derive(Clone, Debug)]
-pub(super) struct UnderWay {
+pub(super) struct InFlightHeaders {
     /// Per path: forward without data, forward with data, backward without data, backward with
     /// data.
-    lanes: Vec<[Lane; 4]>,
+    queues: Vec<[HeaderQueue; 4]>,
 }
 
-impl UnderWay {
+impl InFlightHeaders {
     pub(super) fn new(paths: usize) -> Self {
-        Self { lanes: vec![<[Lane; 4]>::default(); paths] }
+        Self { queues: vec![<[HeaderQueue; 4]>::default(); paths] }
     }
 
-    fn lane(&mut self, id: PacketId) -> &mut Lane {
-        let lane = 2 * usize::from(id.way == Way::Backward) + usize::from(id.data);
+    fn queue(&mut self, id: PacketId) -> &mut HeaderQueue {
+        let queue = 2 * usize::from(id.way == Way::Backward) + usize::from(id.data);
         let PathId(path) = id.path;
-        &mut self.lanes[usize::from(path)][lane]
+        &mut self.queues[usize::from(path)][queue]
     }
 
     /// Stores the headers of a packet that leaves.
     pub(super) fn put(&mut self, id: PacketId, headers: &[u8]) {
-        self.lane(id).put(id.number, headers);
+        self.queue(id).put(id.number, headers);
     }
 
     /// Appends the headers of a packet that arrives to `headers`.
     pub(super) fn take(&mut self, id: PacketId, headers: &mut Vec<u8>) {
-        self.lane(id).settle(id.number, Some(headers));
+        self.queue(id).release(id.number, Some(headers));
     }
 
     /// Adds a copy of a packet in flight.
     pub(super) fn copy(&mut self, id: PacketId) {
-        let places = &mut self.lane(id).places;
-        if let Ok(index) = places.binary_search_by_key(&id.number, |place| place.number) {
-            places[index].left += 1;
+        let entries = &mut self.queue(id).entries;
+        if let Ok(index) = entries.binary_search_by_key(&id.number, |entry| entry.number) {
+            entries[index].left += 1;
         }
     }
 
     /// Removes a lost packet.
     pub(super) fn forget(&mut self, id: PacketId) {
-        self.lane(id).settle(id.number, None);
+        self.queue(id).release(id.number, None);
     }
 }
 
@@ -105,27 +105,27 @@ mod tests {
 
     #[test]
     fn what_overtakes_and_what_is_lost_leaves_nothing_behind() {
-        let mut under_way = UnderWay::new(1);
+        let mut in_flight = InFlightHeaders::new(1);
         for number in [3, 4, 7, 8] {
-            under_way.put(id(number), &[number as u8; 3]);
+            in_flight.put(id(number), &[number as u8; 3]);
         }
         let mut headers = Vec::new();
-        under_way.take(id(7), &mut headers);
+        in_flight.take(id(7), &mut headers);
         assert_eq!(headers, [7; 3]);
-        under_way.forget(id(3));
+        in_flight.forget(id(3));
         headers.clear();
-        under_way.take(id(4), &mut headers);
+        in_flight.take(id(4), &mut headers);
         assert_eq!(headers, [4; 3]);
-        assert_eq!((under_way.lanes[0][1].bytes.len(), under_way.lanes[0][1].places.len()), (3, 1));
-        under_way.put(id(9), &[9, 9]);
+        assert_eq!((in_flight.queues[0][1].bytes.len(), in_flight.queues[0][1].entries.len()), (3, 1));
+        in_flight.put(id(9), &[9, 9]);
         headers.clear();
-        under_way.copy(id(9));
-        under_way.take(id(9), &mut headers);
+        in_flight.copy(id(9));
+        in_flight.take(id(9), &mut headers);
         assert_eq!(headers, [9, 9]);
         headers.clear();
-        under_way.take(id(9), &mut headers);
-        under_way.take(id(8), &mut headers);
+        in_flight.take(id(9), &mut headers);
+        in_flight.take(id(8), &mut headers);
         assert_eq!(headers, [9, 9, 8, 8, 8]);
-        assert!(under_way.lanes[0][1].bytes.is_empty() && under_way.lanes[0][1].places.is_empty());
+        assert!(in_flight.queues[0][1].bytes.is_empty() && in_flight.queues[0][1].entries.is_empty());
     }
 }
