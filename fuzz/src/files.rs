@@ -3,7 +3,7 @@
 
 use plait_quic::files::records::{Answer, AnswerReader, Entry, Kind, Offered, OfferedReader, Piece, Verdict};
 use plait_quic::hello::{Hello, Offer, Reply};
-use plait_quic::session::{Agreed, Extent, Session};
+use plait_quic::session::{Agreed, Delivery, Session};
 use plait_quic::{Secret, Settings};
 use plait_sched::{Builtin, Duration, PathId, Time};
 use plait_transport::endpoint::Side;
@@ -58,7 +58,7 @@ pub fn records_seeds() -> Vec<Vec<u8>> {
     Offered::End { entry: 0, sound: true, digest: [2; 32] }.encode(&mut offered);
     Answer::Have { entry: 0, bytes: 3 }.encode(&mut answered);
     Answer::Want { entry: 0, from: 3 }.encode(&mut answered);
-    let (verdict, reason) = (Verdict::NotKept, "full".to_owned());
+    let (verdict, reason) = (Verdict::NotStored, "full".to_owned());
     Answer::Verdict { entry: 0, verdict, digest: [3; 32], reason }.encode(&mut answered);
     Answer::Finished.encode(&mut answered);
     vec![offered, answered]
@@ -80,7 +80,7 @@ pub fn greeting_seeds() -> Vec<Vec<u8>> {
 }
 
 fn session(side: Side, sends: u64) -> Session {
-    let agreed = Agreed { paths: 2, initial: 0, segment: SEGMENT, window: WINDOW, extent: Extent::Ordered };
+    let agreed = Agreed { paths: 2, initial: 0, segment: SEGMENT, window: WINDOW, delivery: Delivery::Ordered };
     let scheduler = Builtin::new("lowest-rtt", &[]).expect("it is built in");
     let session = Session::new(side, &Settings::default(), agreed, scheduler);
     let mut session = session.expect("it needs nothing special");

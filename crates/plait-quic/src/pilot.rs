@@ -10,7 +10,7 @@ pub trait Pilot<W: Scheduler>: fmt::Debug + Send {
     /// Returns the new scheduler, or `None` to keep the current one. Called whenever data may
     /// leave. `left` is the number of bytes that are not acknowledged yet; `None` if the data has
     /// no end.
-    fn look(&mut self, now: Time, session: &Session<W>, left: Option<u64>) -> Option<W>;
+    fn choose_scheduler(&mut self, now: Time, session: &Session<W>, left: Option<u64>) -> Option<W>;
 
     /// Returns the changes so far.
     fn changes(&self) -> &[Change];

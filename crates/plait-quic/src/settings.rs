@@ -12,11 +12,11 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Most paths of a transfer.
-pub const MAX_LINKS: usize = 8;
+pub const MAX_PATHS: usize = 8;
 
 /// Fewest payload bytes of a full segment. This value bounds the number of segments that a receiver
 /// has to remember.
-pub const LEAST_SEGMENT: u16 = 500;
+pub const MIN_SEGMENT: u16 = 500;
 
 /// Bounds of a receiver's window in bytes.
 pub const WINDOWS: RangeInclusive<u64> = 64 << 10..=1 << 30;
@@ -222,7 +222,7 @@ impl Settings {
             .receive_window(VarInt::from_u32(4_096))
             .send_window(64 << 10)
             .datagram_receive_buffer_size(None)
-            .max_concurrent_multipath_paths(MAX_LINKS as u32 + 1)
+            .max_concurrent_multipath_paths(MAX_PATHS as u32 + 1)
             .initial_mtu(self.mtu)
             .min_mtu(self.mtu)
             .mtu_discovery_config(None)

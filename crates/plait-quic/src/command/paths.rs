@@ -94,7 +94,7 @@ impl DecisionOptions {
         let Some(folder) = &self.record else { return Ok(None) };
         let refused = |error| Error::Setting(format!("--record {}: {error}", folder.display()));
         std::fs::create_dir_all(folder).map_err(refused)?;
-        Ok(Some(Record { place: folder.join(RECORDING), scheduler: self.name().to_owned() }))
+        Ok(Some(Record { path: folder.join(RECORDING), scheduler: self.name().to_owned() }))
     }
 
     /// Tells the host about the end of the recording, after any outcome. Returns the command's

@@ -76,7 +76,7 @@ impl Listen {
             clients.push(Client { name, secret, limits });
         }
         let clients = Clients::new(clients)?;
-        let identity = key.as_deref().map_or_else(Identity::generate, Identity::kept)?;
+        let identity = key.as_deref().map_or_else(Identity::generate, Identity::load_or_generate)?;
         let mut sockets = Sockets::new()?;
         let refused = |error| Error::Setting(format!("{address}: {error}"));
         let address = sockets.add(address, None).map_err(refused)?;

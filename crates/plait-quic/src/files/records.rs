@@ -62,11 +62,11 @@ pub struct Entry {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// The receiver has the entry, and both ends have the same SHA-256 of it.
-    Kept,
+    Stored,
     /// The received file has another SHA-256.
     Differs,
     /// The receiver did not want the entry, or could not write it.
-    NotKept,
+    NotStored,
 }
 
 /// A record of the sender.
@@ -238,9 +238,9 @@ impl Answer {
             2 => Self::Have { entry, bytes: reader.number()? },
             _ => {
                 let verdict = match reader.take::<1>()? {
-                    [0] => Verdict::Kept,
+                    [0] => Verdict::Stored,
                     [1] => Verdict::Differs,
-                    [2] => Verdict::NotKept,
+                    [2] => Verdict::NotStored,
                     _ => return Err(MALFORMED),
                 };
                 let digest = reader.take()?;
@@ -417,11 +417,11 @@ mod tests {
             Answer::Have { entry: 2, bytes: 0 },
             Answer::Verdict {
                 entry: 3,
-                verdict: Verdict::NotKept,
+                verdict: Verdict::NotStored,
                 digest: [1; 32],
                 reason: "full".to_owned(),
             },
-            Answer::Verdict { entry: 4, verdict: Verdict::Kept, digest: [2; 32], reason: String::new() },
+            Answer::Verdict { entry: 4, verdict: Verdict::Stored, digest: [2; 32], reason: String::new() },
             Answer::Finished,
         ];
         let mut bytes = Vec::new();

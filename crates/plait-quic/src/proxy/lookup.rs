@@ -1,7 +1,7 @@
 //! Name resolution on threads, because the system's resolver blocks.
 
 use super::Target;
-use crate::files::sockets::OTHERS;
+use crate::files::sockets::FIRST_OTHER;
 use mio::{Registry, Token, Waker};
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -23,7 +23,7 @@ pub(super) struct Lookups<K> {
 impl<K: Send + 'static> Lookups<K> {
     pub(super) fn new(registry: &Registry) -> io::Result<Self> {
         let (sender, answers) = mpsc::channel();
-        Ok(Self { sender, answers, waker: Arc::new(Waker::new(registry, Token(OTHERS))?), running: 0 })
+        Ok(Self { sender, answers, waker: Arc::new(Waker::new(registry, Token(FIRST_OTHER))?), running: 0 })
     }
 
     /// Starts the lookup of a target; [`Lookups::next`] returns its result. Returns false if too
