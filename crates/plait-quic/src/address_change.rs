@@ -42,6 +42,11 @@ pub(crate) fn note_terms(all: &mut Vec<Terms>, path: usize, address_change: &Add
     match *address_change {
         AddressChange::Added(_, terms) => all.push(terms),
         AddressChange::Replaced(_, _, terms) => all[path] = terms,
-        _ => {}
+        AddressChange::Moved(..)
+        | AddressChange::Redirected(..)
+        | AddressChange::Removed(_)
+        | AddressChange::Restored(_)
+        | AddressChange::MtuLimited { .. }
+        | AddressChange::Unreachable(_) => {}
     }
 }

@@ -173,9 +173,22 @@ impl PathConnection {
                     self.read_stream(limit);
                 }
                 Event::Stream(StreamEvent::Readable { id }) if Some(id) == self.stream => {
-                    self.read_stream(limit)
+                    self.read_stream(limit);
                 }
-                _ => {}
+                Event::Stream(
+                    StreamEvent::Opened { .. }
+                    | StreamEvent::Readable { .. }
+                    | StreamEvent::Writable { .. }
+                    | StreamEvent::Finished { .. }
+                    | StreamEvent::Stopped { .. }
+                    | StreamEvent::Available { .. },
+                )
+                | Event::HandshakeDataReady
+                | Event::HandshakeConfirmed
+                | Event::DatagramReceived
+                | Event::DatagramsUnblocked
+                | Event::Path(_)
+                | Event::NatTraversal(_) => {}
             }
         }
     }

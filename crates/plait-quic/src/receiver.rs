@@ -130,7 +130,7 @@ impl Receiver {
             AcceptorEvent::Greeted(hello, client) => self.greet(now, handle, hello, client),
             AcceptorEvent::Packets(id, path) => self.take(now, handle, &id, path),
             AcceptorEvent::Disconnected { id, path, done } => {
-                self.handle_disconnect(now, &id, path, handle, done)
+                self.handle_disconnect(now, &id, path, handle, done);
             }
         }
     }

@@ -133,7 +133,7 @@ fn tell(output: &Output<'_>, names: &[String], event: &NearEvent<'_>) {
         }),
         NearEvent::Refused { target, reason } => output.failure(value, &format!("{target}: {reason}")),
         NearEvent::Unrecorded(error) => {
-            output.failure(value, &format!("the recording is not whole: {error}"))
+            output.failure(value, &format!("the recording is not whole: {error}"));
         }
         NearEvent::Lost { error, pause } => {
             let text = format!("{error}; the other end is looked for again in {} s", pause.as_secs());
@@ -195,7 +195,7 @@ fn tell_far(output: &Output<'_>, event: &FarEvent<'_>) {
         }
         FarEvent::Changed { from, change } => output.event(value, || format!("{from}: {change}")),
         FarEvent::TargetConnected { from, target } => {
-            output.event(value, || format!("{from}: {target}: connected"))
+            output.event(value, || format!("{from}: {target}: connected"));
         }
         FarEvent::Idle { from, target } => {
             output.event(value, || format!("{from}: {target}: ended: nothing has moved"));

@@ -126,7 +126,7 @@ impl Snapshot {
         for remote in &self.remotes {
             match chosen(*remote, None) {
                 Ok(address) => {
-                    all.push(AddressPair { local: Local { address, interface: None }, remote: *remote })
+                    all.push(AddressPair { local: Local { address, interface: None }, remote: *remote });
                 }
                 Err(error) => refused = self.refusal(*remote, &error),
             }

@@ -240,7 +240,13 @@ impl<W: Scheduler> Connection<W> {
                 Event::Stopped(id, error_code)
             }
             noq_proto::Event::Stream(StreamEvent::Available { dir }) => Event::Available(dir),
-            _ => return,
+            // `handle_handshakes` has handled the beginning.
+            noq_proto::Event::Connected
+            | noq_proto::Event::HandshakeDataReady
+            | noq_proto::Event::HandshakeConfirmed
+            | noq_proto::Event::DatagramReceived
+            | noq_proto::Event::DatagramsUnblocked
+            | noq_proto::Event::NatTraversal(_) => return,
         };
         self.events.push_back(event);
     }

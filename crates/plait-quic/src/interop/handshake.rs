@@ -45,7 +45,13 @@ impl<W: Scheduler> Connection<W> {
             attempt.work(now, |event| match event {
                 noq_proto::Event::Connected => done = done.or(Some(at)),
                 noq_proto::Event::ConnectionLost { reason } => lost = Some(reason),
-                _ => {}
+                noq_proto::Event::HandshakeDataReady
+                | noq_proto::Event::HandshakeConfirmed
+                | noq_proto::Event::Stream(_)
+                | noq_proto::Event::DatagramReceived
+                | noq_proto::Event::DatagramsUnblocked
+                | noq_proto::Event::Path(_)
+                | noq_proto::Event::NatTraversal(_) => {}
             });
             if let Some(reason) = lost {
                 self.slots[attempt.first].trouble = Some(reason.to_string());

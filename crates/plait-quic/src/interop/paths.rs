@@ -122,6 +122,7 @@ impl<W: Scheduler> Connection<W> {
                     self.slots[path].peer_backup = status == Some(PathStatus::Backup);
                 }
             }
+            // noq may add events: the enumeration is not exhaustive.
             _ => {}
         }
     }

@@ -146,7 +146,11 @@ impl<W: Scheduler> Connection<W> {
                     break;
                 }
                 // Decisions beyond the declared needs have no effect.
-                _ => break,
+                Decision::Reinject { .. }
+                | Decision::Recall { .. }
+                | Decision::Limit { .. }
+                | Decision::Penalize { .. }
+                | Decision::Defer => break,
             };
             let room = self.facts.get(path).filter(|path| path.is_usable()).map_or(0, Path::room);
             let segments =
@@ -296,7 +300,7 @@ impl<W: Scheduler> Connection<W> {
         };
         for index in 0..u64::from(counts.sent) {
             let segment = self.next_segment.saturating_sub(u64::from(counts.sent) - index);
-            note(Event::Sent { path, segment, retransmission: retransmission });
+            note(Event::Sent { path, segment, retransmission });
         }
         if counts.acked > 0 {
             let rtt = counts.rtt.map(|rtt| Duration::from_nanos(rtt.as_nanos() as u64));

@@ -129,7 +129,14 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
                 Event::Readable(id) if Some(id) == self.stream => self.read_stream(id),
                 Event::Stopped(..) => self.end(Err(Error::Ended("it wants no more".to_owned()))),
                 Event::Lost(reason) => self.lost(&reason),
-                _ => {}
+                // `transmit` writes whenever the stream has room.
+                Event::Writable(_)
+                | Event::Readable(_)
+                | Event::Finished(_)
+                | Event::Incoming(_)
+                | Event::Available(_)
+                | Event::Opened(_)
+                | Event::Closed(_) => {}
             }
         }
     }

@@ -194,7 +194,7 @@ impl UdpPorts {
         match self.ports.get(&key.0) {
             Some((port, PortTarget::Fixed(_))) => port.send(bytes, Some(key.1)),
             Some((port, PortTarget::FromHeader { .. })) => {
-                port.send(&socks::wrapped(&key.2, bytes), Some(key.1))
+                port.send(&socks::wrapped(&key.2, bytes), Some(key.1));
             }
             None => {}
         }

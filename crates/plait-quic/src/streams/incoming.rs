@@ -178,7 +178,13 @@ impl Streams {
                 self.out.forget(flow);
                 self.events.push_back(Event::Reset { stream: flow, reason });
             }
-            _ => return Err(Error::Violation("a flow is no stream")),
+            Record::Open { .. }
+            | Record::Flow { .. }
+            | Record::Terms { .. }
+            | Record::Accepted { .. }
+            | Record::Data { .. }
+            | Record::Finish { .. }
+            | Record::Credit { .. } => return Err(Error::Violation("a flow is no stream")),
         }
         Ok(Execution::Done)
     }
@@ -222,7 +228,15 @@ impl Streams {
                 return Ok(Execution::Done);
             }
             Record::Open { class, target, .. } => (class, target),
-            _ => return Ok(Execution::Done),
+            // `execute` passes only the two records above.
+            Record::Accepted { .. }
+            | Record::Data { .. }
+            | Record::Finish { .. }
+            | Record::Reset { .. }
+            | Record::Credit { .. }
+            | Record::Terms { .. }
+            | Record::Datagram { .. }
+            | Record::Piece { .. } => return Ok(Execution::Done),
         };
         // A stream that the peer has ended is not counted, though its data may still wait for the
         // reader here.

@@ -123,7 +123,14 @@ impl SendQueue {
         record.encode(&mut encoded);
         let opens = match *record {
             Record::Open { stream, .. } | Record::Flow { stream, .. } => Some(stream),
-            _ => None,
+            Record::Accepted { .. }
+            | Record::Data { .. }
+            | Record::Finish { .. }
+            | Record::Reset { .. }
+            | Record::Credit { .. }
+            | Record::Terms { .. }
+            | Record::Datagram { .. }
+            | Record::Piece { .. } => None,
         };
         self.reserve_piece(encoded.len());
         self.control_bytes += encoded.len();
