@@ -6,7 +6,7 @@ use crate::{TransferError, bad_input};
 use plait_quic::auto;
 use plait_quic::command::congestion;
 use plait_quic::files::{
-    self, Connect, Listen, Local, Modes, ReceiveSettings, Record, SendSettings, Status, Term,
+    self, Connect, Listen, Local, Modes, ReceiveSettings, RecordSettings, SendSettings, Status, Term,
 };
 use plait_quic::{Error, Secret, Settings, report};
 use plait_sched::{Builtin, Scheduler, Value};
@@ -92,7 +92,7 @@ struct Connecting {
 }
 
 impl Connecting {
-    fn connect(self, record: Option<Record>) -> PyResult<Connect> {
+    fn connect(self, record: Option<RecordSettings>) -> PyResult<Connect> {
         let local = |text: String| {
             text.parse::<Local>().map_err(|reason| bad_input(format!("local address {text}: {reason}")))
         };
@@ -138,7 +138,8 @@ impl Sending {
         record: Option<(PathBuf, String)>,
         interop: bool,
     ) -> PyResult<Self> {
-        let connect = connecting.connect(record.map(|(path, scheduler)| Record { path, scheduler }))?;
+        let connect =
+            connecting.connect(record.map(|(path, scheduler)| RecordSettings { path, scheduler }))?;
         let settings = connect.settings;
         let send_settings = SendSettings { paths: file.into_iter().collect(), name: None, connect, interop };
         let ready = py.detach(|| files::Sending::open(send_settings)).map_err(|error| exception(&error))?;

@@ -113,7 +113,7 @@ impl Acceptor {
         settings.check()?;
         let mut server = ServerConfig::with_crypto(Arc::new(identity.server()?));
         server
-            .transport_config(settings.far_tunnel())
+            .transport_config(settings.acceptor_transport())
             .max_incoming(MAX_UNAUTHENTICATED)
             .incoming_buffer_size(64 << 10)
             .incoming_buffer_size_total(1 << 20);
@@ -327,7 +327,7 @@ impl Acceptor {
     /// not open.
     pub(crate) fn answer(&mut self, now: Instant, handle: ConnectionHandle) -> bool {
         let Some(accepted) = self.connections.get_mut(&handle) else { return false };
-        let window = if accepted.streamed { self.settings.streamed_window() } else { self.settings.window };
+        let window = if accepted.streamed { self.settings.stream_window() } else { self.settings.window };
         let written = accepted.connection.write_message(&Reply { window }.encode());
         accepted.answered = true;
         if written.is_err() {

@@ -31,7 +31,7 @@ mod question;
 pub use question::{Answer, CANDIDATES, Question, answer};
 
 use crate::measured::{Measure, Measured};
-use crate::pilot::{Change, Pilot};
+use crate::pilot::{Pilot, SchedulerChange};
 use crate::session::Session;
 use crate::settings::{Settings, wire_of};
 use plait_sched::{Builtin, Duration, Scheduler, Time};
@@ -98,7 +98,7 @@ pub struct Auto<A> {
     /// Time and paths of the last question.
     asked: Option<(Time, Vec<Measured>)>,
     is_waiting: bool,
-    changes: Vec<Change>,
+    changes: Vec<SchedulerChange>,
 }
 
 impl<A: Asker> Auto<A> {
@@ -170,7 +170,7 @@ impl<A: Asker> Auto<A> {
             return None;
         }
         let scheduler = Builtin::new(answer.best, &[]).ok()?;
-        self.changes.push(Change {
+        self.changes.push(SchedulerChange {
             at: now,
             from: self.current.to_owned(),
             to: answer.best.to_owned(),
@@ -205,7 +205,7 @@ impl<A: Asker> Pilot<Builtin> for Auto<A> {
         }
     }
 
-    fn changes(&self) -> &[Change] {
+    fn changes(&self) -> &[SchedulerChange] {
         &self.changes
     }
 }

@@ -465,7 +465,7 @@ impl DialedPath {
         self.joined = false;
         self.probe(now, client, settings);
         let mut client = client.clone();
-        client.transport_config(settings.tunnel());
+        client.transport_config(settings.connector_transport());
         match self.endpoint.connect(now, client, self.remote, NAME) {
             Ok(connected) => {
                 self.connection = Some(PathConnection::new(connected));

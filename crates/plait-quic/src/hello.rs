@@ -122,8 +122,8 @@ impl Hello {
         }
         let secret = Secret(reader.take().ok_or(MALFORMED)?);
         let session = reader.take().ok_or(MALFORMED)?;
-        let [said, paths] = reader.take().ok_or(MALFORMED)?;
-        let (path, continues) = (said & !CONTINUES, said & CONTINUES != 0);
+        let [flags, paths] = reader.take().ok_or(MALFORMED)?;
+        let (path, continues) = (flags & !CONTINUES, flags & CONTINUES != 0);
         let segment = u16::from_be_bytes(reader.take().ok_or(MALFORMED)?);
         let size = u64::from_be_bytes(reader.take().ok_or(MALFORMED)?);
         let identity = reader.take().ok_or(MALFORMED)?;

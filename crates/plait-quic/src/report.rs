@@ -3,7 +3,7 @@
 use crate::clients::ConnectedClient;
 use crate::files::{CompletedTransfer, Local, PathStatus, ReceiveEvent, SendOutcome, Status};
 use crate::identity::hexadecimal;
-use crate::pilot::Change;
+use crate::pilot::SchedulerChange;
 use crate::proxy::{self, FarEvent, NearEvent, PeerStatus};
 use crate::receiver::Summary;
 use crate::sender::Progress;
@@ -20,7 +20,7 @@ pub fn goodput(bytes: u64, resumed: u64, duration: Duration) -> f64 {
 }
 
 /// Converts changes of the scheduler.
-pub fn changes(changes: &[Change], names: &[String]) -> Value {
+pub fn changes(changes: &[SchedulerChange], names: &[String]) -> Value {
     changes.iter().map(|change| change.to_json(names)).collect()
 }
 

@@ -10,7 +10,7 @@ use crate::connector::Connector;
 use crate::connector::PathUpdate;
 pub use crate::connector::{Progress, SessionConfig};
 use crate::error::Error;
-use crate::pilot::{Change, Pilot};
+use crate::pilot::{Pilot, SchedulerChange};
 use crate::recording::Recording;
 use crate::session::{Agreed, Delivery, Session};
 use crate::settings::Settings;
@@ -332,7 +332,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
     }
 
     /// Returns the changes of the scheduler.
-    pub fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[SchedulerChange] {
         self.pilot.as_ref().map_or(&[], |pilot| pilot.changes())
     }
 

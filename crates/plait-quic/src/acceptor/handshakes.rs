@@ -25,8 +25,8 @@ pub(super) struct HandshakeLimits {
 impl HandshakeLimits {
     /// True if this address may begin another handshake.
     pub(super) fn has_room(&self, now: Instant, address: IpAddr) -> bool {
-        let owed = self.until.get(&address).map(|until| until.saturating_duration_since(now));
-        owed.is_none_or(|owed| owed <= PAUSE * (BURST - 1))
+        let ahead = self.until.get(&address).map(|until| until.saturating_duration_since(now));
+        ahead.is_none_or(|ahead| ahead <= PAUSE * (BURST - 1))
     }
 
     /// Counts a handshake that begins.

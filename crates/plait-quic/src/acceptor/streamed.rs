@@ -21,7 +21,7 @@ impl Acceptor {
     /// [`Error::Tls`].
     pub(crate) fn with_streams(mut self, identity: &Identity) -> Result<Self, Error> {
         let mut config = ServerConfig::with_crypto(Arc::new(identity.server_of(PROTOCOL)?));
-        config.transport_config(self.settings.streamed());
+        config.transport_config(self.settings.stream_transport());
         self.streamed = Some(Arc::new(config));
         Ok(self)
     }
@@ -34,7 +34,7 @@ impl Acceptor {
     /// Begins the file: all further bytes of the connection's stream belong to it.
     pub(crate) fn begin_stream(&mut self, handle: ConnectionHandle) {
         if let Some(accepted) = self.connections.get_mut(&handle) {
-            accepted.connection.set_stream_window(self.settings.streamed_window());
+            accepted.connection.set_stream_window(self.settings.stream_window());
         }
     }
 

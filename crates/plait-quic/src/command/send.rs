@@ -5,7 +5,7 @@ use super::paths::DecisionOptions;
 use super::{Host, SendOptions};
 use crate::error::Error;
 use crate::files::{MAX_SLEEP, SendOutcome, SendSettings, Sending, Status, now};
-use crate::pilot::{Change, Pilot};
+use crate::pilot::{Pilot, SchedulerChange};
 use crate::report;
 use crate::settings;
 use plait_sched::Scheduler;
@@ -131,8 +131,8 @@ fn words(sent: &SendOutcome) -> String {
 }
 
 /// Names the schedulers in their order, if there was more than one.
-fn decided_by(changes: &[Change]) -> String {
+fn decided_by(changes: &[SchedulerChange]) -> String {
     let Some(first) = changes.first() else { return String::new() };
-    let later = |change: &Change| format!(", {} after {:.1} s", change.to, change.at.as_secs_f64());
+    let later = |change: &SchedulerChange| format!(", {} after {:.1} s", change.to, change.at.as_secs_f64());
     format!("; {} decided{}", first.from, changes.iter().map(later).collect::<String>())
 }

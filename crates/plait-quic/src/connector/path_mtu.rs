@@ -76,7 +76,7 @@ impl DialedPath {
             return;
         }
         let mut client = client.clone();
-        client.transport_config(settings.probing());
+        client.transport_config(settings.probe_transport());
         let connected = self.endpoint.connect(now, client, self.remote, NAME);
         self.path_mtu.probe = connected.ok().map(PathConnection::new);
         self.path_mtu.next_search_at = Some(now + NEXT_SEARCH);

@@ -6,7 +6,7 @@ use super::partial::{self, Partial};
 use super::receive_folder::{FinalSteps, Modes, ReceivedFile, SharedFolder, StoredFiles};
 use super::receive_folder::{invalid_path, name_taken, names, time_of};
 use super::records::{
-    Answer, Digest, Entry, Kind, MAX_OPEN, Offered, OfferedReader, Piece, UNKNOWN, Verdict,
+    Digest, Entry, Kind, MAX_OPEN, Piece, ReceiverRecord, SenderRecord, SenderRecordReader, UNKNOWN, Verdict,
 };
 use crate::clients::Allowance;
 use crate::error::Error;
@@ -50,7 +50,7 @@ pub struct Download {
     next: u32,
     count: Option<u32>,
     hasher: Hasher,
-    reader: OfferedReader,
+    reader: SenderRecordReader,
     answers: Vec<u8>,
     finished: bool,
     received_files: Vec<ReceivedFile>,
@@ -73,7 +73,7 @@ impl Download {
             next: 0,
             count: None,
             hasher: Hasher::default(),
-            reader: OfferedReader::default(),
+            reader: SenderRecordReader::default(),
             answers: Vec::new(),
             finished: false,
             received_files: Vec::new(),
@@ -109,10 +109,10 @@ impl Download {
         Ok(())
     }
 
-    fn handle(&mut self, now: Instant, record: Offered) -> Result<(), Error> {
+    fn handle(&mut self, now: Instant, record: SenderRecord) -> Result<(), Error> {
         const WRONG: Error = Error::Violation("a record of what was not asked for");
         match record {
-            Offered::Entry(entry) => {
+            SenderRecord::Entry(entry) => {
                 if self.entries.len() >= MAX_OPEN || self.count.is_some() {
                     return Err(Error::Violation("more entries than may be open"));
                 }
@@ -125,14 +125,14 @@ impl Download {
                 }
                 self.begin(now, number, entry);
             }
-            Offered::Prefix { entry, digest } => {
+            SenderRecord::Prefix { entry, digest } => {
                 let Some(incoming) = self.entries.get_mut(&entry) else { return Ok(()) }; // refused meanwhile
                 let Stage::Compare { theirs, .. } = &mut incoming.stage else { return Err(WRONG) };
                 *theirs = Some(digest);
                 self.compare(entry);
             }
-            Offered::Data { .. } => {}
-            Offered::End { entry, sound, digest } => {
+            SenderRecord::Data { .. } => {}
+            SenderRecord::End { entry, sound, digest } => {
                 let wanted = |incoming: &IncomingEntry| matches!(incoming.stage, Stage::Wanted);
                 match self.entries.get(&entry).map(wanted) {
                     Some(true) if sound => self.end(entry, digest),
@@ -144,7 +144,7 @@ impl Download {
                     None => {}
                 }
             }
-            Offered::Finish { count } => {
+            SenderRecord::Finish { count } => {
                 if count != self.next {
                     return Err(Error::Violation("the number of entries"));
                 }
@@ -193,12 +193,12 @@ impl Download {
         }
     }
 
-    fn answer(&mut self, answer: &Answer) {
+    fn answer(&mut self, answer: &ReceiverRecord) {
         answer.encode(&mut self.answers);
     }
 
     fn send_verdict(&mut self, entry: u32, verdict: Verdict, digest: Digest, reason: String) {
-        self.answer(&Answer::Verdict { entry, verdict, digest, reason });
+        self.answer(&ReceiverRecord::Verdict { entry, verdict, digest, reason });
     }
 
     /// Claims the entry's path, unless another transfer is using it.
@@ -257,14 +257,14 @@ impl Download {
         let Some((is_part, bytes, file)) = found else { return Ok(true) };
         incoming.stage = Stage::Compare { is_part, bytes, own: None, theirs: None };
         self.hasher.request(number, bytes, Box::new(file));
-        self.answer(&Answer::Have { entry: number, bytes });
+        self.answer(&ReceiverRecord::Have { entry: number, bytes });
         Ok(false)
     }
 
     fn request(&mut self, number: u32) {
         let from = self.entries.get(&number).map_or(0, |incoming| incoming.resumed);
         self.carried += from;
-        self.answer(&Answer::Want { entry: number, from });
+        self.answer(&ReceiverRecord::Want { entry: number, from });
     }
 
     /// Compares the hashes of the present bytes, once both ends have computed them.
@@ -438,7 +438,7 @@ impl Download {
             && self.final_steps.is_done(&self.shared)
         {
             self.finished = true;
-            self.answer(&Answer::Finished);
+            self.answer(&ReceiverRecord::Finished);
         }
         Ok(())
     }

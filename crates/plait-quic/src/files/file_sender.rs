@@ -4,7 +4,7 @@ use super::upload::Upload;
 use crate::connection::DatagramBatch;
 use crate::error::Error;
 use crate::interop;
-use crate::pilot::Change;
+use crate::pilot::SchedulerChange;
 use crate::sender::{AddressChange, Progress, Sender};
 use plait_sched::Scheduler;
 use plait_transport::Counters;
@@ -40,7 +40,7 @@ pub(super) trait FileSender {
     }
 
     /// Returns the changes of the scheduler, if it can change.
-    fn changes(&self) -> &[Change] {
+    fn changes(&self) -> &[SchedulerChange] {
         &[]
     }
 
@@ -123,7 +123,7 @@ impl_file_sender!(
     fn end_recording(&mut self, now: Instant) -> io::Result<()> {
         Self::end_recording(self, now)
     },
-    fn changes(&self) -> &[Change] {
+    fn changes(&self) -> &[SchedulerChange] {
         Self::changes(self)
     },
     fn oversized(&self) -> u64 {

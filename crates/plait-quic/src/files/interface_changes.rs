@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_so_many_places_and_the_one_that_is_gone_for_longest_is_given_away() {
+    fn there_are_so_many_paths_and_the_one_that_is_removed_for_longest_is_replaced() {
         let mut scanned_paths = vec![scanned("10.0.0.1%eth0"); MAX_PATHS];
         assert_eq!(index_for_new_path(&scanned_paths[1..]), Some(MAX_PATHS - 1));
         assert_eq!(index_for_new_path(&scanned_paths), None);

@@ -79,13 +79,13 @@ pub(crate) use interfaces::own_addresses;
 pub use local_paths::Term;
 pub use receive::{CompletedTransfer, ReceiveEvent, ReceiveSettings, Receiving};
 pub use receive_folder::{Modes, ReceivedFile};
-pub use record::Record;
+pub use record::RecordSettings;
 pub use send::{SendOutcome, SendSettings, Sending};
 pub(crate) use sockets::Sockets;
 pub use tree::STREAM;
 pub use upload::{EntryContent, EntryOutcome, Upload};
 
-use crate::pilot::Change;
+use crate::pilot::SchedulerChange;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -141,7 +141,7 @@ pub struct Status {
     /// The paths of the transfer.
     pub paths: Vec<PathStatus>,
     /// Changes of the scheduler since the last status, at the sender.
-    pub changes: Vec<Change>,
+    pub changes: Vec<SchedulerChange>,
 }
 
 /// State of a path.

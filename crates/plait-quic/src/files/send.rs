@@ -2,7 +2,7 @@
 
 use super::file_sender::FileSender;
 use super::local_paths::LocalPaths;
-use super::record::{self, Record};
+use super::record::{self, RecordSettings};
 use super::records::{Kind, UNKNOWN};
 use super::tree::Tree;
 use super::upload::{EntryOutcome, Upload};
@@ -12,7 +12,7 @@ use crate::hello::Offer;
 use crate::identity;
 use crate::interop;
 use crate::names::shown_name;
-use crate::pilot::{Change, Pilot};
+use crate::pilot::{Pilot, SchedulerChange};
 use crate::recording::Recording;
 use crate::sender::{Progress, Sender, SessionConfig};
 use crate::source::Application;
@@ -67,7 +67,7 @@ pub struct SendOutcome {
     /// The paths, with their interfaces.
     pub paths: Vec<(Local, Progress)>,
     /// Changes of the scheduler.
-    pub changes: Vec<Change>,
+    pub changes: Vec<SchedulerChange>,
     /// Counters of the transport.
     pub counters: Counters,
     /// Packets that did not fit into QUIC datagrams. This must be 0.
@@ -94,7 +94,8 @@ impl Sending {
         }
         let tree = Tree::of(paths, name.as_deref())?;
         let local_paths = LocalPaths::open(now(), connect)?;
-        let begin = |record: &Record| record.begin(&tree.name(), &connect.settings, &local_paths.locals());
+        let begin =
+            |record: &RecordSettings| record.begin(&tree.name(), &connect.settings, &local_paths.locals());
         let recording = connect.record.as_ref().map(begin).transpose()?;
         Ok(Self { send_settings, local_paths, tree, recording })
     }

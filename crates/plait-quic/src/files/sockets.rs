@@ -14,7 +14,7 @@ use std::time::Duration;
 const BUFFER: usize = 4 << 20;
 
 /// Largest size of one receive call in bytes: several datagrams from one peer (GRO).
-const PIECE: usize = 64 << 10;
+const RECEIVE_BYTES: usize = 64 << 10;
 
 /// Largest number of receive calls before timers are checked again.
 const MAX_RECEIVES: usize = 8;
@@ -61,7 +61,7 @@ impl Sockets {
             poll: Poll::new()?,
             events: Events::with_capacity(256),
             sockets: Vec::new(),
-            buffer: vec![0; PIECE * BATCH_SIZE],
+            buffer: vec![0; RECEIVE_BYTES * BATCH_SIZE],
             more: false,
             erred: 0,
         })
@@ -176,14 +176,14 @@ impl Sockets {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         for round in 0..MAX_RECEIVES {
             let mut slices: Vec<IoSliceMut<'_>> =
-                self.buffer.chunks_mut(PIECE).map(IoSliceMut::new).collect();
+                self.buffer.chunks_mut(RECEIVE_BYTES).map(IoSliceMut::new).collect();
             // Other errors come from packets sent earlier (ICMP); see `take_errors`.
             let count = match state.recv(UdpSockRef::from(io), &mut slices, &mut metas) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(_) => continue,
             };
-            for (meta, piece) in metas.iter().zip(self.buffer.chunks(PIECE)).take(count) {
+            for (meta, piece) in metas.iter().zip(self.buffer.chunks(RECEIVE_BYTES)).take(count) {
                 take(meta.addr, meta.dst_ip, &piece[..meta.len], meta.stride);
             }
             self.more |= round + 1 == MAX_RECEIVES;

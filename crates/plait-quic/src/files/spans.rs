@@ -6,7 +6,7 @@
 //! skipped bytes again.
 
 use super::hashing::Content;
-use super::records::{Digest, Offered};
+use super::records::{Digest, SenderRecord};
 use crate::source::{ReadAhead, Source};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, VecDeque};
@@ -73,7 +73,7 @@ impl Large {
             self.follow(self.size);
             let (sound, digest) = (self.failed.is_none(), self.hash.clone().finalize().into());
             let mut bytes = Vec::new();
-            Offered::End { entry, sound, digest }.encode(&mut bytes);
+            SenderRecord::End { entry, sound, digest }.encode(&mut bytes);
             self.end = Some(bytes);
         }
         self.end.as_deref().unwrap_or_default()
@@ -152,7 +152,7 @@ impl Spans {
         }
     }
 
-    pub(super) fn push_record(&mut self, record: &Offered) {
+    pub(super) fn push_record(&mut self, record: &SenderRecord) {
         // Consecutive records share one span.
         let mut bytes = Vec::new();
         record.encode(&mut bytes);
@@ -173,7 +173,7 @@ impl Spans {
     pub(super) fn push_bytes(&mut self, entry: u32, bytes: Vec<u8>) {
         let length = bytes.len() as u64;
         if length > 0 {
-            self.push_record(&Offered::Data { entry, length });
+            self.push_record(&SenderRecord::Data { entry, length });
             self.push(length, true, SpanSource::Bytes(bytes));
         }
     }
@@ -184,7 +184,7 @@ impl Spans {
         let (from, hash) = from;
         let content = ReadAhead::new(content, size);
         self.larges.insert(entry, Large { content, size, hash, hashed: from, failed: None, end: None });
-        self.push_record(&Offered::Data { entry, length: size - from });
+        self.push_record(&SenderRecord::Data { entry, length: size - from });
         self.push(size - from, true, SpanSource::Large(entry, from));
         self.push(END, false, SpanSource::End(entry));
     }

@@ -127,7 +127,7 @@ impl Tree {
                 hash.update(identity::random::<32>()?);
             }
             let mut bytes = Vec::new();
-            super::records::Offered::Entry(entry.clone()).encode(&mut bytes);
+            super::records::SenderRecord::Entry(entry.clone()).encode(&mut bytes);
             hash.update(&bytes);
         }
         Ok(hash.finalize().into())

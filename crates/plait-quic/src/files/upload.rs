@@ -5,7 +5,9 @@
 //! asks for the SHA-256 of as many bytes.
 
 use super::hashing::{Content, Hasher};
-use super::records::{Answer, AnswerReader, Digest, Entry, Kind, MAX_OPEN, Offered, UNKNOWN, Verdict};
+use super::records::{
+    Digest, Entry, Kind, MAX_OPEN, ReceiverRecord, ReceiverRecordReader, SenderRecord, UNKNOWN, Verdict,
+};
 use super::spans::Spans;
 use crate::error::Error;
 use crate::source::{Application, Source};
@@ -30,8 +32,8 @@ const MAX_UNACKNOWLEDGED: u64 = 32 << 20;
 const IDLE: Duration = Duration::from_secs(5);
 
 /// Size in bytes of one read from standard input, and number of such reads ahead.
-const PIECE: usize = 256 << 10;
-const PIECES: usize = 16;
+const READ_BYTES: usize = 256 << 10;
+const READS_AHEAD: usize = 16;
 
 /// Where the content of an entry is.
 #[derive(Clone, Debug)]
@@ -98,7 +100,7 @@ pub struct Upload {
     send_queue: VecDeque<u32>,
     hasher: Hasher,
     input: Option<Input>,
-    reader: AnswerReader,
+    reader: ReceiverRecordReader,
     /// Bytes read from standard input.
     streamed: u64,
     /// Bytes that the receiver had before, and bytes of the files that it has kept.
@@ -130,7 +132,7 @@ impl Upload {
             send_queue: VecDeque::new(),
             hasher: Hasher::default(),
             input: None,
-            reader: AnswerReader::default(),
+            reader: ReceiverRecordReader::default(),
             streamed: 0,
             resumed: 0,
             stored: 0,
@@ -148,12 +150,14 @@ impl Upload {
         self.stored
     }
 
-    fn take(&mut self, answer: Answer) -> Result<(), Error> {
+    fn take(&mut self, answer: ReceiverRecord) -> Result<(), Error> {
         const WRONG: Error = Error::Violation("an answer to what was not offered");
         let entry = match answer {
-            Answer::Want { entry, .. } | Answer::Have { entry, .. } | Answer::Verdict { entry, .. } => entry,
-            Answer::Finished if self.decided < self.items.len() => return Err(WRONG),
-            Answer::Finished => {
+            ReceiverRecord::Want { entry, .. }
+            | ReceiverRecord::Have { entry, .. }
+            | ReceiverRecord::Verdict { entry, .. } => entry,
+            ReceiverRecord::Finished if self.decided < self.items.len() => return Err(WRONG),
+            ReceiverRecord::Finished => {
                 self.receiver_finished = true;
                 return Ok(());
             }
@@ -165,7 +169,7 @@ impl Upload {
             return Err(WRONG);
         }
         match answer {
-            Answer::Want { from, .. } => {
+            ReceiverRecord::Want { from, .. } => {
                 let known = from == 0 || item.prefix.is_some() && item.prefix_bytes == from;
                 if item.from.is_some() || from > size || !known || item.entry.kind == Kind::Folder {
                     return Err(WRONG);
@@ -174,7 +178,7 @@ impl Upload {
                 self.resumed += from;
                 self.send_queue.push_back(entry);
             }
-            Answer::Have { bytes, .. } => {
+            ReceiverRecord::Have { bytes, .. } => {
                 if item.from.is_some() || bytes > size {
                     return Err(WRONG);
                 }
@@ -184,7 +188,7 @@ impl Upload {
                     Err(error) => self.give_up(entry, &error),
                 }
             }
-            Answer::Verdict { verdict, digest, reason, .. } => {
+            ReceiverRecord::Verdict { verdict, digest, reason, .. } => {
                 let (was_present, is_file) = (item.from.is_none(), item.entry.kind == Kind::File);
                 let read = self.spans.take_read(entry);
                 let read_error = item.read_error.take().or(read.as_ref().and_then(|read| read.clone().err()));
@@ -204,7 +208,7 @@ impl Upload {
                 }
                 self.decided += 1;
             }
-            Answer::Finished => {}
+            ReceiverRecord::Finished => {}
         }
         Ok(())
     }
@@ -212,7 +216,7 @@ impl Upload {
     /// Tells the receiver that a file cannot be read.
     fn give_up(&mut self, entry: u32, error: &io::Error) {
         self.items[entry as usize].read_error.get_or_insert_with(|| format!("it cannot be read: {error}"));
-        self.spans.push_record(&Offered::End { entry, sound: false, digest: [0; 32] });
+        self.spans.push_record(&SenderRecord::End { entry, sound: false, digest: [0; 32] });
     }
 
     /// Offers further entries.
@@ -220,12 +224,12 @@ impl Upload {
         while self.offered - self.decided < MAX_OPEN
             && let Some(item) = self.items.get(self.offered)
         {
-            self.spans.push_record(&Offered::Entry(item.entry.clone()));
+            self.spans.push_record(&SenderRecord::Entry(item.entry.clone()));
             self.offered += 1;
         }
         if self.offered == self.items.len() && !self.finished {
             self.finished = true;
-            self.spans.push_record(&Offered::Finish { count: self.offered as u32 });
+            self.spans.push_record(&SenderRecord::Finish { count: self.offered as u32 });
         }
     }
 
@@ -235,7 +239,7 @@ impl Upload {
             match hash {
                 Ok(hash) => {
                     let digest = hash.clone().finalize().into();
-                    self.spans.push_record(&Offered::Prefix { entry, digest });
+                    self.spans.push_record(&SenderRecord::Prefix { entry, digest });
                     self.items[entry as usize].prefix = Some(hash);
                 }
                 Err(error) => self.give_up(entry, &error),
@@ -270,7 +274,7 @@ impl Upload {
         item.digest = Some(digest);
         bytes.drain(..from as usize);
         self.spans.push_bytes(entry, bytes);
-        self.spans.push_record(&Offered::End { entry, sound: true, digest });
+        self.spans.push_record(&SenderRecord::End { entry, sound: true, digest });
     }
 
     /// Sends new bytes of standard input.
@@ -297,7 +301,7 @@ impl Upload {
                 Ok(Ok(_)) | Err(mpsc::TryRecvError::Disconnected) => {
                     let digest = input.hash.clone().finalize().into();
                     self.items[entry as usize].digest = Some(digest);
-                    self.spans.push_record(&Offered::End { entry, sound: true, digest });
+                    self.spans.push_record(&SenderRecord::End { entry, sound: true, digest });
                     self.input = None;
                 }
             }
@@ -392,11 +396,11 @@ fn open(content: &EntryContent) -> io::Result<Content> {
 /// Reads standard input in pieces on a thread. The thread ends at the end of the input, or when its
 /// receiver is dropped.
 fn read_input() -> mpsc::Receiver<io::Result<Vec<u8>>> {
-    let (pieces, read) = mpsc::sync_channel(PIECES);
+    let (pieces, read) = mpsc::sync_channel(READS_AHEAD);
     let work = move || {
         let mut input = io::stdin().lock();
         loop {
-            let mut piece = vec![0; PIECE];
+            let mut piece = vec![0; READ_BYTES];
             let count = match input.read(&mut piece) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 count => count,

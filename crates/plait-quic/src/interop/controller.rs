@@ -340,12 +340,12 @@ mod tests {
         let now = Instant::now();
         let controller =
             Arc::new(SharedControllerFactory(Arc::new(CubicConfig::default()))).build(now, 1_200);
-        let shared = SharedController::of(controller.as_ref()).expect("it is a gate");
+        let shared = SharedController::of(controller.as_ref()).expect("it is a wrapped one");
         (controller, shared, now)
     }
 
     #[test]
-    fn a_shut_gate_shows_no_window_and_the_scheduler_sees_the_true_one() {
+    fn a_hidden_window_is_zero_for_noq_and_the_scheduler_sees_the_true_one() {
         let (mut controller, shared, now) = wrapped();
         assert_eq!((controller.window(), shared.lock().room()), (12_000, 10));
         shared.lock().window_mode = WindowMode::Hidden;

@@ -2,7 +2,7 @@
 
 use super::connecting::Connecting;
 use super::lookup::Lookups;
-use super::pipe::{PIECE, Pipe, PipeState};
+use super::pipe::{Pipe, PipeState, READ_BYTES};
 use super::rate_limit::RateLimit;
 use super::target::{Scope, scope};
 use super::target_connection::{TargetConnection, TargetState};
@@ -10,10 +10,10 @@ use super::udp_flows::UdpFlows;
 use super::{Allowed, Target, Tokens};
 use crate::clients::ConnectedClient;
 use crate::error::Error;
-use crate::files::record::{Record, STREAMS};
+use crate::files::record::{RecordSettings, STREAMS};
 use crate::files::{Listen, Listening, MAX_SLEEP, STATUS_INTERVAL, Sockets, now, own_addresses};
 use crate::identity::Fingerprint;
-use crate::pilot::{Change, Pilot};
+use crate::pilot::{Pilot, SchedulerChange};
 use crate::streams::far::{Id, PeerEvent, PeerStatus};
 use crate::streams::{Event, Far, Reason, Streams};
 use plait_sched::Scheduler;
@@ -37,7 +37,7 @@ pub struct FarSettings {
     /// Time after which an idle connection is ended; see [`IDLE`](super::IDLE).
     pub idle: Duration,
     /// Recording of the packets sent to the first peer.
-    pub record: Option<Record>,
+    pub record: Option<RecordSettings>,
 }
 
 /// An event that the watcher receives.
@@ -65,7 +65,7 @@ pub enum FarEvent<'a> {
         /// The client.
         from: &'a ConnectedClient,
         /// The new scheduler and the reason.
-        change: &'a Change,
+        change: &'a SchedulerChange,
     },
     /// State of all connected clients, twice a second.
     Status(&'a [PeerStatus]),
@@ -159,7 +159,7 @@ impl<W: Scheduler> FarEnd<W> {
             udp_flows: UdpFlows::new(),
             tokens: Tokens::new(),
             due: BTreeSet::new(),
-            buffer: vec![0; PIECE],
+            buffer: vec![0; READ_BYTES],
         })
     }
 
@@ -254,7 +254,7 @@ impl<W: Scheduler> FarEnd<W> {
             }
         }
         for id in self.far.ids() {
-            self.handle_stream_events(moment, &id, watch)?;
+            self.handle_events(moment, &id, watch)?;
         }
         while let Some((token, addresses)) = self.lookups.next() {
             if let Some(connected) = self.udp_flows.connect(self.sockets.registry(), token, &addresses) {
@@ -331,7 +331,7 @@ impl<W: Scheduler> FarEnd<W> {
     }
 
     /// Handles the events of a peer's streams and flows.
-    fn handle_stream_events(&mut self, moment: Instant, id: &Id, watch: &mut Watch<'_>) -> ControlFlow<()> {
+    fn handle_events(&mut self, moment: Instant, id: &Id, watch: &mut Watch<'_>) -> ControlFlow<()> {
         while let Some(event) = self.far.streams(id).and_then(Streams::poll) {
             match event {
                 Event::Accepted { .. } => {}

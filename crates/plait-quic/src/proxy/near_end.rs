@@ -4,14 +4,14 @@ mod client;
 
 use self::client::LocalClient;
 use super::near_settings::{Forward, NearEvent, NearSettings};
-use super::pipe::{PIECE, Pipe, PipeState, Socket};
+use super::pipe::{Pipe, PipeState, READ_BYTES, Socket};
 use super::socks;
 use super::udp_ports::{PortTarget, UdpPorts};
 use super::{Target, Tokens, near_settings::Status};
 use crate::connector::SessionConfig;
 use crate::error::Error;
 use crate::files::local_paths::LocalPaths;
-use crate::files::record::{self, Record, STREAMS};
+use crate::files::record::{self, RecordSettings, STREAMS};
 use crate::files::{Local, MAX_SLEEP, Meter, now};
 use crate::hello::Offer;
 use crate::identity;
@@ -77,7 +77,8 @@ impl NearEnd {
             return Err(Error::Setting("nothing is to be carried: choose --socks, --forward, --udp".into()));
         }
         let paths = LocalPaths::open(now(), &settings.connect)?;
-        let begin = |record: &Record| record.begin(STREAMS, &settings.connect.settings, &paths.locals());
+        let begin =
+            |record: &RecordSettings| record.begin(STREAMS, &settings.connect.settings, &paths.locals());
         let recording = settings.connect.record.as_ref().map(begin).transpose()?;
         let mut near_end = Self {
             paths,
@@ -91,7 +92,7 @@ impl NearEnd {
             by_stream: BTreeMap::new(),
             tokens: Tokens::new(),
             due: BTreeSet::new(),
-            buffer: vec![0; PIECE],
+            buffer: vec![0; READ_BYTES],
             lost_at: None,
             settings,
         };
@@ -341,7 +342,7 @@ impl NearEnd {
         for token in self.listeners.keys().copied().collect::<Vec<_>>() {
             self.accept_connections(moment, token, near);
         }
-        let mut flow = self.handle_stream_events(near, watch);
+        let mut flow = self.handle_events(near, watch);
         self.mark_ready(near);
         let late = |client: &LocalClient| matches!(client, LocalClient::Greeting { since, .. } if moment.duration_since(*since) >= GREETING);
         self.clients.retain(|_, client| !late(client));
@@ -396,11 +397,7 @@ impl NearEnd {
     }
 
     /// Handles events of streams.
-    fn handle_stream_events<W: Scheduler>(
-        &mut self,
-        near: &mut Near<W>,
-        watch: &mut Watch<'_>,
-    ) -> ControlFlow<()> {
+    fn handle_events<W: Scheduler>(&mut self, near: &mut Near<W>, watch: &mut Watch<'_>) -> ControlFlow<()> {
         let mut flow = ControlFlow::Continue(());
         while let Some(event) = near.streams().poll() {
             match event {

@@ -3,7 +3,7 @@
 use super::Target;
 use crate::error::Error;
 use crate::files::{Connect, PathStatus};
-use crate::pilot::Change;
+use crate::pilot::SchedulerChange;
 use crate::session::PathCounts;
 use crate::streams::{Class, Datagrams, Near, Reason};
 use plait_sched::Scheduler;
@@ -74,7 +74,7 @@ pub enum NearEvent<'a> {
     /// State of the connection, twice a second.
     Status(&'a Status),
     /// The scheduler was replaced.
-    Changed(&'a Change),
+    Changed(&'a SchedulerChange),
     /// A connection was refused.
     Refused {
         /// The target.

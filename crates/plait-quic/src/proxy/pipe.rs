@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 /// Size in bytes of one read from a connection.
-pub(super) const PIECE: usize = 64 << 10;
+pub(super) const READ_BYTES: usize = 64 << 10;
 
 /// Default time after which an idle connection is ended (RFC 5382 REQ-5: at least 2 hours and 4
 /// minutes).

@@ -47,7 +47,7 @@ pub const MAX_TRANSMISSIONS: u64 = 1_000_000;
 pub const MAX_FACTS: u64 = 4_000_000;
 
 /// Bytes collected for one write.
-const PIECE: usize = 1 << 16;
+const WRITE_BYTES: usize = 1 << 16;
 
 /// Time after which fewer bytes are written, too, so that an aborted transfer leaves them.
 const FLUSH: Duration = Duration::from_secs(1);
@@ -126,7 +126,7 @@ impl Recording {
             out: Box::new(out),
             subject,
             rows: Rows::new(),
-            pending: Vec::with_capacity(PIECE + 4_096),
+            pending: Vec::with_capacity(WRITE_BYTES + 4_096),
             started_at: Time::ZERO,
             sample_at: Time::ZERO,
             flush_at: Time::ZERO,
@@ -160,7 +160,7 @@ impl Recording {
 
     fn row(&mut self, kind: u8, slot: u8, fields: &[u64]) {
         self.rows.write(&mut self.pending, kind, slot, fields);
-        if self.pending.len() >= PIECE {
+        if self.pending.len() >= WRITE_BYTES {
             self.flush();
         }
     }

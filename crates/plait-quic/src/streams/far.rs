@@ -10,7 +10,7 @@ use crate::connection::{BLACK_HOLE, DONE, DatagramBatch, REFUSED, UNAVAILABLE};
 use crate::error::Error;
 use crate::hello::Hello;
 use crate::identity::Identity;
-use crate::pilot::{Change, Pilot};
+use crate::pilot::{Pilot, SchedulerChange};
 use crate::recording::{ENDLESS, Recording};
 use crate::session::{Agreed, Delivery, PathCounts, Session};
 use crate::settings::Settings;
@@ -50,7 +50,7 @@ pub enum PeerEvent {
         /// The client.
         from: ConnectedClient,
         /// The change, with its reason.
-        change: Change,
+        change: SchedulerChange,
     },
 }
 
@@ -105,7 +105,7 @@ impl<W: Scheduler> Peer<W> {
     }
 
     /// Asks the pilot for another scheduler.
-    fn steer(&mut self, time: Time) -> Result<Option<Change>, Error> {
+    fn steer(&mut self, time: Time) -> Result<Option<SchedulerChange>, Error> {
         let Some(pilot) = &mut self.pilot else { return Ok(None) };
         let Some(scheduler) = pilot.choose_scheduler(time, &self.session, None) else { return Ok(None) };
         self.session.replace_scheduler(scheduler)?;

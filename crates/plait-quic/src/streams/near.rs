@@ -9,7 +9,7 @@ use crate::connection::DatagramBatch;
 use crate::connector::{Connector, PathUpdate, Progress, SessionConfig};
 use crate::error::Error;
 use crate::hello::Offer;
-use crate::pilot::{Change, Pilot};
+use crate::pilot::{Pilot, SchedulerChange};
 use crate::recording::{ENDLESS, Recording};
 use crate::session::{Agreed, Delivery, PathCounts, Session};
 use crate::settings::Settings;
@@ -335,7 +335,7 @@ impl<W: Scheduler> Near<W> {
     }
 
     /// Returns the changes of the scheduler.
-    pub fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[SchedulerChange] {
         self.pilot.as_ref().map_or(&[], |pilot| pilot.changes())
     }
 

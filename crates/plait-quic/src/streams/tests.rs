@@ -106,10 +106,13 @@ fn a_stream_that_is_read_is_promised_megabytes() {
     }
     assert!(streams.promised() > MAX_CREDIT * 3 / 4, "{}", streams.promised());
     let credit = streams.reserve().expect("the peer is to be told");
-    let mut told = vec![0; credit as usize];
-    streams.read_at(0, &mut told).expect("it is bound");
-    let told = Record::decode(&mut &told[..]).expect("it is one");
-    assert!(matches!(told, Some(Record::Credit { stream: 0, limit }) if limit > MAX_CREDIT), "{told:?}");
+    let mut credit_record = vec![0; credit as usize];
+    streams.read_at(0, &mut credit_record).expect("it is bound");
+    let credit_record = Record::decode(&mut &credit_record[..]).expect("it is one");
+    assert!(
+        matches!(credit_record, Some(Record::Credit { stream: 0, limit }) if limit > MAX_CREDIT),
+        "{credit_record:?}"
+    );
 }
 
 /// The peer opens and ends streams, and takes no answers.
@@ -234,11 +237,11 @@ proptest! {
                 }
                 .encode(&mut bytes);
             }
-            let came = match early {
+            let result = match early {
                 true => streams.handle_early(count, &bytes.into()).and_then(|()| streams.advance(count / 2)),
                 false => streams.handle(&bytes),
             };
-            if came.is_err() {
+            if result.is_err() {
                 return Ok(());
             }
             count += 1;
@@ -269,7 +272,7 @@ mod overtaking {
     use super::*;
 
     /// Returns all segments that a peer sends of some streams, and the content of each stream.
-    fn said(sizes: &[usize]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    fn segments_of(sizes: &[usize]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let mut near = Streams::new(true, SEGMENT);
         let (mut segments, mut offset) = (Vec::new(), 0);
         let content: Vec<Vec<u8>> = sizes
@@ -294,20 +297,20 @@ mod overtaking {
         (segments, content)
     }
 
-    fn there(streams: &Streams, stream: u32) -> usize {
+    fn available(streams: &Streams, stream: u32) -> usize {
         streams.peek(stream).len()
     }
 
     #[test]
     fn what_is_missing_of_one_stream_holds_up_no_other() {
-        let (segments, content) = said(&[30_000, 30_000]);
+        let (segments, content) = segments_of(&[30_000, 30_000]);
         let mut far = Streams::new(false, SEGMENT);
         // The first segment opens both streams; then they take turns.
         for (number, segment) in segments.iter().enumerate().filter(|(number, _)| *number != 1) {
             far.handle_early(number as u64, &segment.clone().into()).expect("it may overtake");
         }
-        let came = [there(&far, 0), there(&far, 1)];
-        assert!(came.contains(&30_000) && came.iter().any(|bytes| *bytes < 1_100), "{came:?}");
+        let sizes = [available(&far, 0), available(&far, 1)];
+        assert!(sizes.contains(&30_000) && sizes.iter().any(|bytes| *bytes < 1_100), "{sizes:?}");
         assert!(far.memory() >= 60_000 - 1_100, "what waits counts");
         far.handle_early(1, &segments[1].clone().into()).expect("it is late");
         far.advance(segments.len() as u64).expect("all is there");
@@ -331,7 +334,7 @@ mod overtaking {
         assert_eq!((far.early, far.deferred.len() as u64), (MAX_EARLY, count - 1 - MAX_EARLY as u64));
         far.handle_early(0, &segment(&[piece(0)]).into()).expect("it is late");
         far.advance(count).expect("all is there");
-        assert_eq!((there(&far, 0) as u64, far.early, far.deferred.len()), (count, 0, 0));
+        assert_eq!((available(&far, 0) as u64, far.early, far.deferred.len()), (count, 0, 0));
     }
 
     /// Answers may arrive before the acceptance of their stream: they are delivered after it.
@@ -363,15 +366,15 @@ mod overtaking {
             sizes in prop::collection::vec(0..20_000usize, 1..6),
             keys in prop::collection::vec(any::<u32>(), 120),
         ) {
-            let (segments, content) = said(&sizes);
+            let (segments, content) = segments_of(&sizes);
             let mut order: Vec<usize> = (0..segments.len()).collect();
             order.sort_by_key(|number| keys[number % keys.len()]);
             let mut far = Streams::new(false, SEGMENT);
-            let mut came = vec![false; segments.len()];
+            let mut arrived = vec![false; segments.len()];
             for number in order {
                 far.handle_early(number as u64, &segments[number].clone().into()).expect("it may overtake");
-                came[number] = true;
-                let next = came.iter().position(|there| !there).unwrap_or(segments.len());
+                arrived[number] = true;
+                let next = arrived.iter().position(|there| !there).unwrap_or(segments.len());
                 far.advance(next as u64).expect("nothing is wrong");
             }
             for (stream, bytes) in content.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use crate::network::end::End;
 use crate::service::{PROGRAM, Service, private};
-use plait_quic::files::records::{Entry, Kind, Offered, UNKNOWN};
+use plait_quic::files::records::{Entry, Kind, SenderRecord, UNKNOWN};
 use plait_quic::files::{EntryContent, Upload};
 use plait_quic::sender::SessionConfig;
 use plait_quic::source::{Application, Source};
@@ -123,7 +123,7 @@ struct Flood {
 impl Flood {
     fn of(entry: u32) -> Self {
         let mut records = Vec::new();
-        Offered::Data { entry, length: 1 << 40 }.encode(&mut records);
+        SenderRecord::Data { entry, length: 1 << 40 }.encode(&mut records);
         Self { records, written: 0 }
     }
 }
@@ -225,7 +225,7 @@ fn a_sender_that_offers_less_than_it_has_is_ended() {
         }
         let mut endless = Flood::of(0);
         let mut records = Vec::new();
-        Offered::Entry(entry("endless", UNKNOWN)).encode(&mut records);
+        SenderRecord::Entry(entry("endless", UNKNOWN)).encode(&mut records);
         endless.records = [records, endless.records].concat();
         // Bytes of an entry without an offer count, too.
         for flood in [endless, Flood::of(9)] {

@@ -58,7 +58,7 @@ fn terms_are_those_of_paths_that_there_are_or_may_be() {
 }
 
 #[test]
-fn a_path_whose_place_is_given_away_has_other_terms() {
+fn a_path_that_replaces_another_has_its_own_terms() {
     let terms = [("127.0.0.3".to_owned(), Term::Cost(7))];
     let mut local_paths =
         open("127.0.0.1:9", &["127.0.0.3"], &[], &terms).unwrap_or_else(|error| panic!("{error}"));

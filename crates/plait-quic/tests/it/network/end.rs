@@ -2,7 +2,7 @@
 
 use plait_quic::connection::DatagramBatch;
 use plait_quic::files::Upload;
-use plait_quic::pilot::{Change, Pilot};
+use plait_quic::pilot::{Pilot, SchedulerChange};
 use plait_quic::recording::Recording;
 use plait_quic::sender::{AddressChange, Progress, SessionConfig};
 use plait_quic::source::Application;
@@ -99,7 +99,7 @@ impl<A: Application> End<A> {
         self.full().set_pilot(pilot);
     }
 
-    pub(crate) fn changes(&self) -> &[Change] {
+    pub(crate) fn changes(&self) -> &[SchedulerChange] {
         match self {
             Self::Full(sender) => sender.changes(),
             Self::Interop(_) => &[],

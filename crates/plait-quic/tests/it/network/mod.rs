@@ -12,7 +12,7 @@ use links::{Network, SERVER, To, path_to};
 use plait_quic::auto::{self, Auto, InLine};
 use plait_quic::files::records::{Entry, Kind};
 use plait_quic::files::{Download, EntryContent, Upload};
-use plait_quic::pilot::Change;
+use plait_quic::pilot::SchedulerChange;
 use plait_quic::receiver::{Event, Summary};
 use plait_quic::recording::{Recording, Subject};
 use plait_quic::sender::{AddressChange, SessionConfig};
@@ -40,7 +40,7 @@ pub(crate) struct Run {
     /// Bytes that the receiver had before.
     pub(crate) resumed: u64,
     /// Changes of the scheduler.
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<SchedulerChange>,
 }
 
 /// A transfer.
