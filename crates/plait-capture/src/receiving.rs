@@ -36,7 +36,8 @@ impl Inbound {
     }
 
     /// Accepts `length` bytes from `start` on in the subflow, which begin at `offset` in the
-    /// stream. Calls `deliver` for each range of the stream that can now be delivered to the connection.
+    /// stream. Calls `deliver` for each range of the stream that can now be delivered to the
+    /// connection.
     pub(crate) fn accept(&mut self, start: u64, offset: u64, length: u64, mut deliver: impl FnMut(u64, u64)) {
         let end = start + length;
         if end <= self.next {

@@ -79,8 +79,8 @@ pub(crate) enum AcceptorEvent {
     Nothing,
     /// A peer at this address presented a wrong secret.
     Rejected(SocketAddr),
-    /// A client presented a secret: the caller [admits](Acceptor::admit), [answers](Acceptor::answer) or
-    /// refuses it.
+    /// A client presented a secret: the caller [admits](Acceptor::admit),
+    /// [answers](Acceptor::answer) or refuses it.
     Greeted(Hello, ConnectedClient),
     /// The connection is a path, and packets may have arrived.
     Packets(Id, usize),

@@ -230,8 +230,8 @@ impl PathConnection {
         self.connection.send_stream(id).write(bytes).unwrap_or(0)
     }
 
-    /// Allows `window` bytes to arrive before they are read. From now on [`PathConnection::drain`] reads the
-    /// stream.
+    /// Allows `window` bytes to arrive before they are read. From now on [`PathConnection::drain`]
+    /// reads the stream.
     pub(crate) fn set_stream_window(&mut self, window: u64) {
         self.drained = true;
         self.connection.set_receive_window(VarInt::from_u64(window).unwrap_or(VarInt::MAX));

@@ -41,7 +41,8 @@ const QUESTION_GRACE: Duration = Duration::from_secs(1);
 /// Contents, paths and receiver of a transfer.
 #[derive(Debug)]
 pub struct SessionConfig {
-    /// Address of the receiver, for each path that has none of its own ([`AddressChange::Redirected`]).
+    /// Address of the receiver, for each path that has none of its own
+    /// ([`AddressChange::Redirected`]).
     pub remote: SocketAddr,
     /// Local address of each path.
     pub locals: Vec<IpAddr>,

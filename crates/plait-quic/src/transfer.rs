@@ -28,8 +28,9 @@ pub enum Event {
         /// Client of the sender.
         from: ConnectedClient,
     },
-    /// The next bytes of a transfer's stream, in order: see [`Receiver::write`](crate::Receiver::write)
-    /// and [`Receiver::conclude`](crate::Receiver::conclude).
+    /// The next bytes of a transfer's stream, in order: see
+    /// [`Receiver::write`](crate::Receiver::write) and
+    /// [`Receiver::conclude`](crate::Receiver::conclude).
     Data {
         /// Identifier of the transfer.
         id: Id,

@@ -27,8 +27,9 @@
 //!   Otherwise the second transfer of a name is refused.
 //! - *Standard input* is data in pieces until its end record. It stays in memory until it is
 //!   acknowledged, 32 MiB at most.
-//! - *Files may be received into any folder.* Paths are opened name by name without following symbolic links,
-//!   each name is checked, and only the receiver's own files and folders are used (`folder.rs`).
+//! - *Files may be received into any folder.* Paths are opened name by name without following
+//!   symbolic links, each name is checked, and only the receiver's own files and folders are used
+//!   (`folder.rs`).
 //!
 //! One tar stream would be the alternative. It cannot express that the receiver has a file, so
 //! resumption would need a second protocol. A transfer per file would take a handshake, or at least

@@ -39,13 +39,13 @@
 //!
 //! # How a decision is carried out
 //! noq asks the controllers of its paths for a window, lowest path first, before data,
-//! retransmissions and control frames leave. Each controller wraps noq's own (`controller.rs`): while
-//! its window is hidden, noq sees a window of 0. `schedule.rs` polls noq with all windows hidden,
-//! which sends acknowledgements and probes, and shows whether data waits. Then it asks the
+//! retransmissions and control frames leave. Each controller wraps noq's own (`controller.rs`):
+//! while its window is hidden, noq sees a window of 0. `schedule.rs` polls noq with all windows
+//! hidden, which sends acknowledgements and probes, and shows whether data waits. Then it asks the
 //! scheduler, and polls with the window of the chosen path visible. Consecutive decisions for one
 //! path take one poll, so that their datagrams leave together (GSO). If the scheduler observes each
-//! sent packet, each is polled alone. Pacing is off. [`OFFERED`] has no capability, so schedulers that
-//! need one are refused.
+//! sent packet, each is polled alone. Pacing is off. [`OFFERED`] has no capability, so schedulers
+//! that need one are refused.
 //!
 //! noq sends no data on a backup path while another path is validated, so the last working paths
 //! are never backups.

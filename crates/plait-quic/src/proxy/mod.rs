@@ -6,8 +6,8 @@
 //! program ─► UDP port or relay ─► flow of Near ═► paths ═► Far ─► allowed? address? ─► UDP socket
 //! ```
 //!
-//! [`NearEnd::open`] and [`FarEnd::open`] bind the sockets. [`NearEnd::run`] and [`FarEnd::run`] then
-//! run on the calling thread, each in one loop. They call a watcher, which returns a
+//! [`NearEnd::open`] and [`FarEnd::open`] bind the sockets. [`NearEnd::run`] and [`FarEnd::run`]
+//! then run on the calling thread, each in one loop. They call a watcher, which returns a
 //! [`ControlFlow`](std::ops::ControlFlow), in every turn, and twice a second with a [`Status`].
 
 mod connecting;

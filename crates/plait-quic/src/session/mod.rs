@@ -80,7 +80,7 @@ pub struct Session<W = Builtin> {
     /// Payload that waits for missing data.
     out_of_order: BTreeMap<u64, Bytes>,
     in_order: VecDeque<Bytes>,
-    /// Segments of a peer that has [no end](Delivery::Unordered), by number.
+    /// Segments of an [unordered](Delivery::Unordered) peer, by number.
     unordered: VecDeque<(u64, Bytes)>,
     void_segments: VoidSegments,
     /// Buffer for a packet, with room for its tag.
@@ -186,8 +186,8 @@ impl<W: Scheduler> Session<W> {
     }
 
     /// Allows so many more bytes to leave. The transport splits them into full segments and perhaps
-    /// a shorter one, which an [ordered](Delivery::Ordered) stream must not have. The source provides
-    /// the bytes when they leave.
+    /// a shorter one, which an [ordered](Delivery::Ordered) stream must not have. The source
+    /// provides the bytes when they leave.
     pub fn extend(&mut self, bytes: u64) {
         self.endpoint.write(bytes);
     }
@@ -351,7 +351,7 @@ impl<W: Scheduler> Session<W> {
         self.endpoint.next_wakeup()
     }
 
-    /// Returns another segment of a peer that has [no end](Delivery::Unordered), with its number, in
+    /// Returns the next segment of an [unordered](Delivery::Unordered) peer, with its number, in
     /// the order of arrival.
     pub fn read_unordered(&mut self) -> Option<(u64, Bytes)> {
         self.unordered.pop_front()

@@ -144,8 +144,8 @@ pub struct Far<W = Builtin> {
 }
 
 impl<W: Scheduler> Far<W> {
-    /// Creates an end that waits for clients with their secrets. `make_scheduler` makes the scheduler for
-    /// the data to each peer.
+    /// Creates an end that waits for clients with their secrets. `make_scheduler` makes the
+    /// scheduler for the data to each peer.
     ///
     /// # Errors
     /// [`Error::Setting`] if a setting is out of bounds; [`Error::Tls`].

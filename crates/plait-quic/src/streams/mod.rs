@@ -21,9 +21,10 @@
 //!
 //! Datagrams of UDP are records too ([`flows`]). They leave once: a retransmitted segment goes
 //! without them, and a segment with datagrams alone is replaced by an empty one, so that numbers
-//! and window stay complete. If the original arrives later, it is still read (`session/void_segments.rs`).
-//! Datagrams reserve at most 64 KiB of the transport's queue, because a reservation cannot be taken
-//! back. A reservation is one segment, planned from the waiting datagrams, so these share segments.
+//! and window stay complete. If the original arrives later, it is still read
+//! (`session/void_segments.rs`). Datagrams reserve at most 64 KiB of the transport's queue, because
+//! a reservation cannot be taken back. A reservation is one segment, planned from the waiting
+//! datagrams, so these share segments.
 //!
 //! The opening end knows the terms of paths: cost, backup, exhausted budgets. It sends them as a
 //! record, and the other end sets them in its transport (`Endpoint::set_terms`).

@@ -61,7 +61,8 @@ pub(crate) struct Case<'a> {
     pub(crate) rebound: Option<Duration>,
     /// Time at which the first path's interface gets another address.
     pub(crate) moved: Option<Duration>,
-    /// Whether another path takes the first path's place at that time; see [`AddressChange::Replaced`].
+    /// Whether another path takes the first path's place at that time; see
+    /// [`AddressChange::Replaced`].
     pub(crate) replaced: bool,
     /// Number of paths at the beginning, if not all.
     pub(crate) begins_with: Option<usize>,
