@@ -1,9 +1,11 @@
 //! Fuzz targets for file transfers: the records around the data, and a receiver whose peer knows
 //! the secret and sends arbitrary packets.
 
-use plait_quic::files::records::{Answer, AnswerReader, Entry, Kind, Offered, OfferedReader, Piece, Verdict};
+use plait_quic::files::records::{
+    Entry, Kind, Piece, ReceiverRecord, ReceiverRecordReader, SenderRecord, SenderRecordReader, Verdict,
+};
 use plait_quic::hello::{Hello, Offer, Reply};
-use plait_quic::session::{Agreed, Extent, Session};
+use plait_quic::session::{Agreed, Delivery, Session};
 use plait_quic::{Secret, Settings};
 use plait_sched::{Builtin, Duration, PathId, Time};
 use plait_transport::endpoint::Side;
@@ -29,20 +31,20 @@ pub fn greeting(bytes: &[u8]) {
 /// # Panics
 /// If a decoded record differs after it was encoded and decoded again.
 pub fn records(bytes: &[u8]) {
-    let (mut reader, mut input) = (OfferedReader::default(), bytes);
+    let (mut reader, mut input) = (SenderRecordReader::default(), bytes);
     while let Ok(Some(piece)) = reader.next(&mut input) {
         if let Piece::Record(record) = piece {
             let mut again = Vec::new();
             record.encode(&mut again);
-            let read = OfferedReader::default().next(&mut &again[..]);
+            let read = SenderRecordReader::default().next(&mut &again[..]);
             assert!(matches!(read, Ok(Some(Piece::Record(other))) if other == record));
         }
     }
-    let (mut reader, mut input) = (AnswerReader::default(), bytes);
+    let (mut reader, mut input) = (ReceiverRecordReader::default(), bytes);
     while let Ok(Some(answer)) = reader.next(&mut input) {
         let mut again = Vec::new();
         answer.encode(&mut again);
-        assert!(AnswerReader::default().next(&mut &again[..]).is_ok_and(|read| read == Some(answer)));
+        assert!(ReceiverRecordReader::default().next(&mut &again[..]).is_ok_and(|read| read == Some(answer)));
     }
 }
 
@@ -50,17 +52,17 @@ pub fn records(bytes: &[u8]) {
 pub fn records_seeds() -> Vec<Vec<u8>> {
     let entry = Entry { kind: Kind::File, mode: 0o644, modified: (1, 2), size: 3, path: b"a/b".to_vec() };
     let (mut offered, mut answered) = (Vec::new(), Vec::new());
-    Offered::Entry(entry).encode(&mut offered);
-    Offered::Finish { count: 1 }.encode(&mut offered);
-    Offered::Prefix { entry: 0, digest: [1; 32] }.encode(&mut offered);
-    Offered::Data { entry: 0, length: 3 }.encode(&mut offered);
+    SenderRecord::Entry(entry).encode(&mut offered);
+    SenderRecord::Finish { count: 1 }.encode(&mut offered);
+    SenderRecord::Prefix { entry: 0, digest: [1; 32] }.encode(&mut offered);
+    SenderRecord::Data { entry: 0, length: 3 }.encode(&mut offered);
     offered.extend(b"abc");
-    Offered::End { entry: 0, sound: true, digest: [2; 32] }.encode(&mut offered);
-    Answer::Have { entry: 0, bytes: 3 }.encode(&mut answered);
-    Answer::Want { entry: 0, from: 3 }.encode(&mut answered);
-    let (verdict, reason) = (Verdict::NotKept, "full".to_owned());
-    Answer::Verdict { entry: 0, verdict, digest: [3; 32], reason }.encode(&mut answered);
-    Answer::Finished.encode(&mut answered);
+    SenderRecord::End { entry: 0, sound: true, digest: [2; 32] }.encode(&mut offered);
+    ReceiverRecord::Have { entry: 0, bytes: 3 }.encode(&mut answered);
+    ReceiverRecord::Want { entry: 0, from: 3 }.encode(&mut answered);
+    let (verdict, reason) = (Verdict::NotStored, "full".to_owned());
+    ReceiverRecord::Verdict { entry: 0, verdict, digest: [3; 32], reason }.encode(&mut answered);
+    ReceiverRecord::Finished.encode(&mut answered);
     vec![offered, answered]
 }
 
@@ -80,7 +82,8 @@ pub fn greeting_seeds() -> Vec<Vec<u8>> {
 }
 
 fn session(side: Side, sends: u64) -> Session {
-    let agreed = Agreed { paths: 2, initial: 0, segment: SEGMENT, window: WINDOW, extent: Extent::Ordered };
+    let agreed =
+        Agreed { paths: 2, initial: 0, segment: SEGMENT, window: WINDOW, delivery: Delivery::Ordered };
     let scheduler = Builtin::new("lowest-rtt", &[]).expect("it is built in");
     let session = Session::new(side, &Settings::default(), agreed, scheduler);
     let mut session = session.expect("it needs nothing special");

@@ -2,7 +2,7 @@
 //! arbitrary segments.
 
 use plait_quic::source::Source;
-use plait_quic::streams::{Class, Event, MOST_PROMISED, Reason, Streams};
+use plait_quic::streams::{Class, Event, MAX_PROMISED, Reason, Streams};
 use plait_sched::Time;
 
 const SEGMENT: u16 = 500;
@@ -47,11 +47,11 @@ pub fn segments(bytes: &[u8]) {
             }
         }
         while end.receive_datagram().is_some() {}
-        while let Some(stream) = end.woken() {
+        while let Some(stream) = end.next_ready() {
             end.consume(stream, end.peek(stream).len() / 2);
         }
         collect(&mut end, &mut place);
-        assert!(end.promised() <= MOST_PROMISED, "promises are bounded");
+        assert!(end.promised() <= MAX_PROMISED, "promises are bounded");
     }
 }
 

@@ -5,7 +5,7 @@ use crate::packet::Tcp;
 use crate::ranges::Ranges;
 use crate::receiving::Inbound;
 use crate::segments::Segments;
-use crate::sending::{Payload, Place, Sending};
+use crate::sending::{Payload, RecordPosition, Sending};
 use plait_sched::{PathId, Time};
 use plait_sim::recorder::Recorder;
 use plait_transport::{Observer as _, SendReason, Sent};
@@ -155,12 +155,12 @@ impl CapturedConnection {
     pub(crate) fn transmit(
         &mut self,
         now: Time,
-        place: Place<'_>,
+        position: RecordPosition<'_>,
         path: usize,
         id: u16,
         tcp: &Tcp,
     ) -> Result<(), ObservationError> {
-        let Some(payload) = self.sending.read(place, path, tcp)? else { return Ok(()) };
+        let Some(payload) = self.sending.read(position, path, tcp)? else { return Ok(()) };
         let subflows = &mut self.subflows[path];
         while subflows.len() <= payload.subflow {
             subflows.push(SubflowArrivals::new());
@@ -204,7 +204,7 @@ impl CapturedConnection {
     pub(crate) fn arrive(
         &mut self,
         now: Time,
-        place: Place<'_>,
+        position: RecordPosition<'_>,
         path: usize,
         id: u16,
         tcp: &Tcp,
@@ -213,7 +213,7 @@ impl CapturedConnection {
             return Ok(());
         }
         let unknown = || {
-            place.mismatch(format!(
+            position.mismatch(format!(
                 "the sender's capture has no such packet (identification {}, sequence number {})",
                 id, tcp.sequence
             ))
@@ -292,12 +292,12 @@ impl CapturedConnection {
     pub(crate) fn read_up_to(
         &mut self,
         now: Time,
-        place: Place<'_>,
+        position: RecordPosition<'_>,
         offset: u64,
     ) -> Result<(), ObservationError> {
         let ready = self.ready.floor();
         if offset > ready {
-            return Err(place.mismatch(format!(
+            return Err(position.mismatch(format!(
                 "{offset} bytes were read at {now}, when {ready} had arrived in order by the captures"
             )));
         }

@@ -3,7 +3,7 @@
 
 use crate::connection::Losses;
 use crate::error::ObservationError;
-use crate::sending::Place;
+use crate::sending::RecordPosition;
 use plait_sched::Time;
 use plait_sim::result::FlowEnding;
 use plait_sim::statistics::Spans;
@@ -23,7 +23,7 @@ pub(crate) struct Datagrams {
 }
 
 /// Numbers that a sender may skip. A larger gap is an error.
-const MOST_PASSED_OVER: u64 = 1 << 16;
+const MAX_SKIPPED: u64 = 1 << 16;
 
 impl Datagrams {
     /// Creates a flow. With `measured`, it measures from the start on.
@@ -39,10 +39,10 @@ impl Datagrams {
     pub(crate) fn transmit(
         &mut self,
         now: Time,
-        place: Place<'_>,
+        position: RecordPosition<'_>,
         number: Option<u64>,
     ) -> Result<(), ObservationError> {
-        let number = numbered(place, number, self.sent.len())?;
+        let number = numbered(position, number, self.sent.len())?;
         if number as usize >= self.sent.len() {
             self.sent.resize(number as usize + 1, None);
         }
@@ -54,14 +54,14 @@ impl Datagrams {
     pub(crate) fn arrive(
         &mut self,
         now: Time,
-        place: Place<'_>,
+        position: RecordPosition<'_>,
         number: Option<u64>,
         bytes: u32,
     ) -> Result<(), ObservationError> {
-        let number = numbered(place, number, self.sent.len())?;
+        let number = numbered(position, number, self.sent.len())?;
         let (sent, arrived) =
             self.sent.get_mut(number as usize).and_then(Option::as_mut).ok_or_else(|| {
-                place.mismatch(format!("the sender's capture has no datagram of number {number}"))
+                position.mismatch(format!("the sender's capture has no datagram of number {number}"))
             })?;
         let delay = now.since(*sent);
         if !std::mem::replace(arrived, true) {
@@ -89,8 +89,13 @@ impl Datagrams {
     }
 }
 
-fn numbered(place: Place<'_>, number: Option<u64>, known: usize) -> Result<u64, ObservationError> {
-    number.filter(|&number| number < known as u64 + MOST_PASSED_OVER).ok_or_else(|| {
-        place.malformed("a datagram of a competing flow begins with its number, eight bytes, counted from 0")
+fn numbered(
+    position: RecordPosition<'_>,
+    number: Option<u64>,
+    known: usize,
+) -> Result<u64, ObservationError> {
+    number.filter(|&number| number < known as u64 + MAX_SKIPPED).ok_or_else(|| {
+        position
+            .malformed("a datagram of a competing flow begins with its number, eight bytes, counted from 0")
     })
 }

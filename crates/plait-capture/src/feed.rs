@@ -48,13 +48,13 @@ impl Feed {
 }
 
 /// A file of records, read one record ahead.
-pub(crate) struct Ahead<T> {
+pub(crate) struct ReadAhead<T> {
     records: Records,
     pub(crate) head: Option<T>,
     read: fn(&mut Records) -> Result<Option<T>, ObservationError>,
 }
 
-impl<T> Ahead<T> {
+impl<T> ReadAhead<T> {
     pub(crate) fn open(
         folder: &Path,
         name: &str,

@@ -33,7 +33,7 @@ pub(crate) struct Observed {
     pub(crate) port: u16,
     pub(crate) paths: Vec<ObservedPath>,
     #[serde(default)]
-    pub(crate) scheduler: Option<Marks<SchedulerCounts>>,
+    pub(crate) scheduler: Option<Readings<SchedulerCounts>>,
     pub(crate) written_bytes: u64,
     /// Reason why the connection fell back from MPTCP, if it did.
     #[serde(default)]
@@ -71,7 +71,7 @@ pub(crate) struct QueueCounts {
 
 /// Counters at the end of the warm-up and at the end of the run.
 #[derive(Clone, Copy, Debug, Deserialize)]
-pub(crate) struct Marks<T> {
+pub(crate) struct Readings<T> {
     pub(crate) warmup: T,
     pub(crate) end: T,
 }

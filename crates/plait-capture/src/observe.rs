@@ -7,7 +7,7 @@ use crate::decisions;
 use crate::error::ObservationError;
 use crate::feed::Feed;
 use crate::folder::{
-    DECISIONS, Marks, OBSERVED, Observed, ObservedPath, PathCounts, RECEIVER, REQUESTS, SENDER, grown,
+    DECISIONS, OBSERVED, Observed, ObservedPath, PathCounts, RECEIVER, REQUESTS, Readings, SENDER, grown,
 };
 use crate::packet::Content;
 use crate::queues;
@@ -15,7 +15,7 @@ use crate::records::Records;
 use crate::replay::{Flow, Replay, at};
 use crate::route::{Direction, Kind, Routes};
 use crate::segments::Segments;
-use crate::sending::{Place, Sending};
+use crate::sending::{RecordPosition, Sending};
 use crate::translation::Translations;
 use plait_sched::{Decision, Duration, Time};
 use plait_sim::application::Place as Side;
@@ -95,7 +95,7 @@ fn finish(
         Ok(sum)
     };
     let counted = match &observed.scheduler {
-        Some(Marks { warmup, end }) => {
+        Some(Readings { warmup, end }) => {
             Some((grown(warmup.decisions, end.decisions)?, grown(warmup.waits, end.waits)?))
         }
         None => logged,
@@ -170,7 +170,7 @@ fn routes(scenario: &Scenario, observed: &Observed) -> Result<Routes, Observatio
         let from = usize::from(flow.direction == Way::Backward);
         let party = index + 1;
         if let (FlowKind::Multipath { .. }, FlowRoute::Paths(paths)) = (&flow.kind, &flow.route) {
-            for (place, &path) in paths.iter().enumerate() {
+            for (flow_path, &path) in paths.iter().enumerate() {
                 let ends = &observed.paths[path];
                 let ends =
                     if from == 0 { (ends.sender, ends.receiver) } else { (ends.receiver, ends.sender) };
@@ -178,7 +178,7 @@ fn routes(scenario: &Scenario, observed: &Observed) -> Result<Routes, Observatio
                     Kind::Connection,
                     (ends.0, ends.1, observed.flows[index].port),
                     party,
-                    place,
+                    flow_path,
                     from,
                 )?;
             }
@@ -229,8 +229,8 @@ fn survey(
                 && route.from == side
             {
                 translations[side].leaves(&packet);
-                let place = Place { file: feed.name(), record };
-                if let Some(payload) = sending[route.party].read(place, route.path, &tcp)? {
+                let position = RecordPosition { file: feed.name(), record };
+                if let Some(payload) = sending[route.party].read(position, route.path, &tcp)? {
                     let end = payload.offset + u64::from(payload.length);
                     segments[route.party].collect(payload.offset, end);
                 }

@@ -167,7 +167,21 @@ impl Options {
                 self.data_ack = sequence.acknowledgement;
                 self.mapping = sequence.mapping;
             }
-            _ => {}
+            TcpOption::Mptcp(
+                MptcpOption::Join(_)
+                | MptcpOption::AddAddress(_)
+                | MptcpOption::RemoveAddress(_)
+                | MptcpOption::Priority { .. }
+                | MptcpOption::Fail { .. }
+                | MptcpOption::FastClose { .. }
+                | MptcpOption::Reset { .. }
+                | MptcpOption::Unknown { .. },
+            )
+            | TcpOption::NoOperation
+            | TcpOption::MaximumSegmentSize(_)
+            | TcpOption::SackPermitted
+            | TcpOption::Sack(_)
+            | TcpOption::Unknown { .. } => {}
         }
     }
 }

@@ -81,8 +81,8 @@ fn sojourns(
             .iter()
             .position(|queued| queued.lifetime == lifetime.wrapping_add(1) && queued.identity == identity);
         match left {
-            Some(place) => {
-                let since = waiting.drain(..=place).next_back().map_or(record.time, |queued| queued.since);
+            Some(index) => {
+                let since = waiting.drain(..=index).next_back().map_or(record.time, |queued| queued.since);
                 if span.contains(&record.time) {
                     spans.add(Duration::from_nanos((record.time - since).unsigned_abs()));
                 }

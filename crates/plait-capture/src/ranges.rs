@@ -33,23 +33,23 @@ impl Ranges {
             self.floor = end;
             return;
         }
-        let (mut first, mut last, mut place) = (start, end, start);
+        let (mut first, mut last, mut position) = (start, end, start);
         // The range that begins before the new one and touches it, if any; then all ranges that
         // begin within the new one.
         let before = self.above.range(..start).next_back().filter(|(_, other)| **other >= start);
         let mut next = before.or_else(|| self.above.range(start..=end).next()).map(|(&from, &to)| (from, to));
         while let Some((from, to)) = next {
-            if from > place {
-                fresh(place, from.min(end));
+            if from > position {
+                fresh(position, from.min(end));
             }
-            place = place.max(to);
+            position = position.max(to);
             first = first.min(from);
             last = last.max(to);
             self.above.remove(&from);
             next = self.above.range(from..=end).next().map(|(&from, &to)| (from, to));
         }
-        if place < end {
-            fresh(place, end);
+        if position < end {
+            fresh(position, end);
         }
         if first == self.floor {
             self.floor = last;

@@ -36,8 +36,9 @@ impl Inbound {
     }
 
     /// Accepts `length` bytes from `start` on in the subflow, which begin at `offset` in the
-    /// stream. Calls `up` for each range of the stream that can now be delivered to the connection.
-    pub(crate) fn accept(&mut self, start: u64, offset: u64, length: u64, mut up: impl FnMut(u64, u64)) {
+    /// stream. Calls `deliver` for each range of the stream that can now be delivered to the
+    /// connection.
+    pub(crate) fn accept(&mut self, start: u64, offset: u64, length: u64, mut deliver: impl FnMut(u64, u64)) {
         let end = start + length;
         if end <= self.next {
             return;
@@ -50,7 +51,7 @@ impl Inbound {
             return;
         }
         let known = self.next - start;
-        up(offset + known, offset + length);
+        deliver(offset + known, offset + length);
         self.next = end;
         while let Some((&start, &(offset, length))) = self.waiting.first_key_value() {
             if start > self.next {
@@ -59,7 +60,7 @@ impl Inbound {
             self.waiting.pop_first();
             let known = self.next - start;
             if known < length {
-                up(offset + known, offset + length);
+                deliver(offset + known, offset + length);
                 self.next = start + length;
             }
         }

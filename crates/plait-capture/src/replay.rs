@@ -3,12 +3,12 @@
 use crate::connection::CapturedConnection;
 use crate::datagrams::Datagrams;
 use crate::error::ObservationError;
-use crate::feed::{Ahead, Feed};
+use crate::feed::{Feed, ReadAhead};
 use crate::folder::{DROPS, READS, RECEIVER, SENDER, SERIES, WRITES};
 use crate::packet::{CapturedPacket, Content};
 use crate::records::{Drop, Progress, Records, Sample};
 use crate::route::{Direction, Routes};
-use crate::sending::Place;
+use crate::sending::RecordPosition;
 use crate::translation::Translations;
 use plait_sched::{Duration, PathId, Time};
 use plait_sim::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
@@ -51,10 +51,10 @@ pub(crate) struct Replay<'a> {
     pub(crate) flows: Vec<Flow>,
     /// The captures of the sender and of the receiver.
     captures: [Feed; 2],
-    writes: Option<Ahead<Progress>>,
-    reads: Option<Ahead<Progress>>,
-    drops: Option<Ahead<Drop>>,
-    samples: Option<Ahead<Sample>>,
+    writes: Option<ReadAhead<Progress>>,
+    reads: Option<ReadAhead<Progress>>,
+    drops: Option<ReadAhead<Drop>>,
+    samples: Option<ReadAhead<Sample>>,
     /// End of the warm-up, until it has come.
     warmup: Option<Time>,
     /// Time of the connection's next sample, and the sampling interval.
@@ -78,17 +78,17 @@ impl<'a> Replay<'a> {
         flows: Vec<Flow>,
         series: Option<Duration>,
     ) -> Result<Self, ObservationError> {
-        let reads = Ahead::open(folder, READS, Records::progress)?;
+        let reads = ReadAhead::open(folder, READS, Records::progress)?;
         main.by_reads = reads.is_some();
         let writes = match scenario.workload.block() {
-            Some(_) => Some(Ahead::open(folder, WRITES, Records::progress)?.ok_or_else(|| {
+            Some(_) => Some(ReadAhead::open(folder, WRITES, Records::progress)?.ok_or_else(|| {
                 let reason = "it is missing; a workload of blocks needs it".to_owned();
                 ObservationError::File { file: WRITES.to_owned(), reason }
             })?),
             None => None,
         };
         let samples = match series {
-            Some(_) => Ahead::open(folder, SERIES, Records::sample)?,
+            Some(_) => ReadAhead::open(folder, SERIES, Records::sample)?,
             None => None,
         };
         Ok(Self {
@@ -103,7 +103,7 @@ impl<'a> Replay<'a> {
             captures: [Feed::open(folder, SENDER)?, Feed::open(folder, RECEIVER)?],
             writes,
             reads,
-            drops: Ahead::open(folder, DROPS, Records::drop)?,
+            drops: ReadAhead::open(folder, DROPS, Records::drop)?,
             samples,
             warmup: (!scenario.warmup.is_zero()).then_some(Time::ZERO + scenario.warmup),
             clock: series.map(|interval| (Time::ZERO, interval)),
@@ -117,7 +117,7 @@ impl<'a> Replay<'a> {
     /// Returns the time and the source of the next event.
     fn next(&self) -> Option<(Time, Source)> {
         let moment = |time: i64| at(self.start, time);
-        let progress = |ahead: &Option<Ahead<Progress>>| {
+        let progress = |ahead: &Option<ReadAhead<Progress>>| {
             ahead.as_ref().and_then(|ahead| ahead.head).map(|head| moment(head.time))
         };
         let captured = |feed: &Feed| feed.head.as_ref().map(|&(time, ..)| moment(time));
@@ -180,7 +180,7 @@ impl<'a> Replay<'a> {
     /// Handles the next packet in the capture of `side`: it leaves this host or reaches it.
     fn packet(&mut self, side: usize) -> Result<(), ObservationError> {
         let Some((_, record, packet)) = self.captures[side].head.take() else { return Ok(()) };
-        let place = Place { file: self.captures[side].name(), record };
+        let position = RecordPosition { file: self.captures[side].name(), record };
         let packet = match self.routes.find(&packet) {
             Some(_) => packet,
             None => self.translations[1 - side].original(packet),
@@ -192,17 +192,17 @@ impl<'a> Replay<'a> {
                 None => Some(&mut self.main),
                 Some(Flow::Connection(connection)) => Some(connection),
                 Some(Flow::Datagrams(datagrams)) => {
-                    handle_datagram(datagrams, self.now, place, leaves, &packet)?;
+                    handle_datagram(datagrams, self.now, position, leaves, &packet)?;
                     None
                 }
             };
             if let (Some(connection), Content::Tcp(tcp)) = (connection, &packet.content) {
                 match (route.direction, leaves) {
                     (Direction::Data, true) => {
-                        connection.transmit(self.now, place, route.path, packet.id, tcp)?;
+                        connection.transmit(self.now, position, route.path, packet.id, tcp)?;
                     }
                     (Direction::Data, false) => {
-                        connection.arrive(self.now, place, route.path, packet.id, tcp)?;
+                        connection.arrive(self.now, position, route.path, packet.id, tcp)?;
                     }
                     (Direction::Acknowledgements, true) => connection.acknowledge(route.path, tcp),
                     (Direction::Acknowledgements, false) => {}
@@ -210,7 +210,7 @@ impl<'a> Replay<'a> {
             }
         } else if self.routes.strays(&packet) {
             let CapturedPacket { source, destination, .. } = packet;
-            return Err(place
+            return Err(position
                 .mismatch(format!("a subflow from {source} to {destination} is no path of the scenario")));
         }
         self.captures[side].advance()
@@ -233,7 +233,7 @@ impl<'a> Replay<'a> {
     fn read(&mut self) -> Result<(), ObservationError> {
         let Some(reads) = &mut self.reads else { return Ok(()) };
         let Some((progress, record)) = reads.take()? else { return Ok(()) };
-        self.main.read_up_to(self.now, Place { file: READS, record }, progress.bytes)
+        self.main.read_up_to(self.now, RecordPosition { file: READS, record }, progress.bytes)
     }
 
     fn drop(&mut self) -> Result<(), ObservationError> {
@@ -287,13 +287,13 @@ impl<'a> Replay<'a> {
 fn handle_datagram(
     datagrams: &mut Datagrams,
     now: Time,
-    place: Place<'_>,
+    position: RecordPosition<'_>,
     leaves: bool,
     packet: &CapturedPacket,
 ) -> Result<(), ObservationError> {
     match packet.content {
-        Content::Udp { sequence, .. } if leaves => datagrams.transmit(now, place, sequence),
-        Content::Udp { sequence, .. } => datagrams.arrive(now, place, sequence, packet.bytes),
+        Content::Udp { sequence, .. } if leaves => datagrams.transmit(now, position, sequence),
+        Content::Udp { sequence, .. } => datagrams.arrive(now, position, sequence, packet.bytes),
         Content::Tcp(_) => Ok(()),
     }
 }

@@ -75,8 +75,8 @@ impl Routes {
     }
 
     fn get(&self, key: Key) -> Option<Route> {
-        let place = self.routes.binary_search_by_key(&key, |&(key, _)| key).ok()?;
-        Some(self.routes[place].1)
+        let index = self.routes.binary_search_by_key(&key, |&(key, _)| key).ok()?;
+        Some(self.routes[index].1)
     }
 
     /// Returns the route of a packet, if it belongs to the scenario.

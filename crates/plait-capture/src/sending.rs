@@ -14,12 +14,12 @@ const LONGEST_STREAM: u64 = 1 << 56;
 
 /// A record of a capture, for error messages.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct RecordPosition<'a> {
     pub(crate) file: &'a str,
     pub(crate) record: u64,
 }
 
-impl Place<'_> {
+impl RecordPosition<'_> {
     pub(crate) fn malformed(self, reason: impl Into<String>) -> ObservationError {
         ObservationError::format(self.file, self.record, reason)
     }
@@ -115,7 +115,7 @@ impl Sending {
     /// Reads a packet on its way to the receiver. Returns its payload, if it has any.
     pub(crate) fn read(
         &mut self,
-        place: Place<'_>,
+        position: RecordPosition<'_>,
         path: usize,
         tcp: &Tcp,
     ) -> Result<Option<Payload>, ObservationError> {
@@ -133,14 +133,14 @@ impl Sending {
         let Some(subflow) = self.subflow(path, tcp.source_port) else {
             let port = tcp.source_port;
             return Err(
-                place.malformed(format!("the SYN of its subflow, from port {port}, was not captured"))
+                position.malformed(format!("the SYN of its subflow, from port {port}, was not captured"))
             );
         };
         let start = self.start(path, subflow, tcp.sequence);
         if start >= LONGEST_STREAM {
-            return Err(place.malformed("its payload lies before the start of its subflow"));
+            return Err(position.malformed("its payload lies before the start of its subflow"));
         }
-        let offset = if self.multipath { self.map(place, path, subflow, start, tcp)? } else { start };
+        let offset = if self.multipath { self.map(position, path, subflow, start, tcp)? } else { start };
         let end = start + u64::from(tcp.payload);
         let subflow_state = &mut self.subflows[path][subflow];
         subflow_state.end = subflow_state.end.max(end);
@@ -160,7 +160,7 @@ impl Sending {
     /// Returns the stream offset of the payload that begins at `start` on the subflow.
     fn map(
         &mut self,
-        place: Place<'_>,
+        position: RecordPosition<'_>,
         path: usize,
         subflow: usize,
         start: u64,
@@ -186,7 +186,9 @@ impl Sending {
         };
         if let Some((first, offset, length)) = announced {
             if offset >= LONGEST_STREAM {
-                return Err(place.malformed("its data sequence number lies before the start of the stream"));
+                return Err(
+                    position.malformed("its data sequence number lies before the start of the stream")
+                );
             }
             subflow.mappings.insert(first, (offset, length));
             if subflow.mappings.len() > MAPPINGS {
@@ -205,7 +207,7 @@ impl Sending {
                 subflow.mappings.insert(start, (start.wrapping_add(ahead), LONGEST_STREAM));
                 Ok(start.wrapping_add(ahead))
             }
-            _ => Err(place.malformed("no mapping of its subflow covers its payload")),
+            _ => Err(position.malformed("no mapping of its subflow covers its payload")),
         }
     }
 }

@@ -10,18 +10,18 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 /// An address and a port.
-type End = (Ipv4Addr, u16);
+type Endpoint = (Ipv4Addr, u16);
 
 /// Identity of a subflow, independent of its addresses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Name {
+enum SubflowIdentity {
     /// The first subflow of a connection: the key of the host that opened it.
     First { key: u64 },
     /// A further subflow: the token of the connection, and the random number of the joining host.
     Join { token: u32, nonce: u32 },
 }
 
-impl Name {
+impl SubflowIdentity {
     fn of(tcp: &Tcp) -> Option<Self> {
         let join = tcp.options.join.filter(|_| tcp.syn && !tcp.ack);
         let join = join.map(|(token, nonce)| Self::Join { token, nonce });
@@ -32,17 +32,17 @@ impl Name {
 /// The ends from which subflows leave, and the translated ends from which they arrive.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Translations {
-    leaving: BTreeMap<Name, End>,
-    arriving: BTreeMap<End, End>,
+    leaving: BTreeMap<SubflowIdentity, Endpoint>,
+    arriving: BTreeMap<Endpoint, Endpoint>,
 }
 
 impl Translations {
     /// Records a packet that leaves its host.
     pub(crate) fn leaves(&mut self, packet: &CapturedPacket) {
         if let Content::Tcp(tcp) = &packet.content
-            && let Some(name) = Name::of(tcp)
+            && let Some(identity) = SubflowIdentity::of(tcp)
         {
-            self.leaving.entry(name).or_insert((packet.source, tcp.source_port));
+            self.leaving.entry(identity).or_insert((packet.source, tcp.source_port));
         }
     }
 
@@ -50,13 +50,14 @@ impl Translations {
     /// translation of it is known.
     pub(crate) fn original(&mut self, mut packet: CapturedPacket) -> CapturedPacket {
         let Content::Tcp(tcp) = &mut packet.content else { return packet };
-        let end = (packet.source, tcp.source_port);
-        if let Some(left) =
-            Name::of(tcp).and_then(|name| self.leaving.get(&name)).filter(|left| **left != end)
+        let endpoint = (packet.source, tcp.source_port);
+        if let Some(original_endpoint) = SubflowIdentity::of(tcp)
+            .and_then(|identity| self.leaving.get(&identity))
+            .filter(|original_endpoint| **original_endpoint != endpoint)
         {
-            self.arriving.insert(end, *left);
+            self.arriving.insert(endpoint, *original_endpoint);
         }
-        if let Some(&(source, port)) = self.arriving.get(&end) {
+        if let Some(&(source, port)) = self.arriving.get(&endpoint) {
             packet.source = source;
             tcp.source_port = port;
         }

@@ -44,7 +44,7 @@ pub struct Outcome {
 }
 
 /// Interval at which the loop checks whether a server listens.
-const GLANCE: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Runs the command until it ends. This thread stays in the near namespace, so the process should
 /// have one thread and no other task.
@@ -56,18 +56,18 @@ pub fn run(scenario: &Scenario, options: &Options) -> Result<Outcome, Error> {
     let ends = plan::ends(scenario);
     let signals = Signals::new().map_err(|error| Error::system("waiting for signals", error))?;
     let (namespaces, mut tunnels) = Namespaces::new(&ends, options.mtu)?;
-    let inside = Inside { namespaces: &namespaces, variables: plan::environment(&ends, plan::PEER) };
+    let launcher = Launcher { namespaces: &namespaces, variables: plan::environment(&ends, plan::PEER) };
     if options.mptcp {
-        configure_mptcp(&inside, &ends)?;
+        configure_mptcp(&launcher, &ends)?;
     }
     let server = match &options.server {
-        Some(line) => Some(Server::start(&inside, line, options.patience, &signals)?),
+        Some(line) => Some(Server::start(&launcher, line, options.patience, &signals)?),
         None => None,
     };
     let Some((program, arguments)) = options.command.split_first() else {
         return Err(Error::Input("no command: expected one, behind --".to_owned()));
     };
-    let mut command = inside.command(program, false);
+    let mut command = launcher.command(program, false);
     let named = program.display();
     let child = command.args(arguments).spawn().map_err(|error| Error::Input(format!("{named}: {error}")))?;
     let mut relay = Relay::new(scenario);
@@ -96,7 +96,7 @@ pub(crate) fn await_child(
             system::send_signal(child.id() as i32, signal.number);
         }
         let ended = child.try_wait().map_err(|error| Error::system("waiting for the command", error))?;
-        Ok(ended.map(number))
+        Ok(ended.map(exit_code))
     })
 }
 
@@ -107,17 +107,17 @@ pub fn counters(scenario: &Scenario, relay: &Relay) -> Vec<[Counters; 2]> {
 }
 
 /// Returns the exit code in the convention of shells.
-fn number(status: ExitStatus) -> i32 {
+fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
 /// Starts programs at either end.
-struct Inside<'a> {
+struct Launcher<'a> {
     namespaces: &'a Namespaces,
     variables: Vec<(String, String)>,
 }
 
-impl Inside<'_> {
+impl Launcher<'_> {
     fn command(&self, program: impl AsRef<std::ffi::OsStr>, far: bool) -> Command {
         let mut command = Command::new(program);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
@@ -127,7 +127,7 @@ impl Inside<'_> {
 }
 
 /// Sets limits at both ends, and the near end's addresses for further subflows.
-fn configure_mptcp(inside: &Inside<'_>, ends: &[Ends]) -> Result<(), Error> {
+fn configure_mptcp(launcher: &Launcher<'_>, ends: &[Ends]) -> Result<(), Error> {
     let mut lines = Vec::new();
     for far in [false, true] {
         lines.push((far, "mptcp limits set subflow 8 add_addr_accepted 8".to_owned()));
@@ -136,12 +136,12 @@ fn configure_mptcp(inside: &Inside<'_>, ends: &[Ends]) -> Result<(), Error> {
         lines.push((false, format!("mptcp endpoint add {} dev {} subflow", one.near, one.interface)));
     }
     for (far, line) in lines {
-        let done = inside.command("ip", far).args(line.split(' ')).stdin(Stdio::null()).output();
+        let done = launcher.command("ip", far).args(line.split(' ')).stdin(Stdio::null()).output();
         let done =
             done.map_err(|error| Error::Input(format!("--mptcp needs the program ip (iproute2): {error}")))?;
         if !done.status.success() {
-            let said = String::from_utf8_lossy(&done.stderr);
-            return Err(Error::Input(format!("--mptcp: ip {line}: {}", said.trim())));
+            let message = String::from_utf8_lossy(&done.stderr);
+            return Err(Error::Input(format!("--mptcp: ip {line}: {}", message.trim())));
         }
     }
     Ok(())
@@ -152,19 +152,25 @@ struct Server(Child);
 
 impl Server {
     /// Starts the server, and waits until it listens.
-    fn start(inside: &Inside<'_>, line: &str, patience: Duration, signals: &Signals) -> Result<Self, Error> {
+    fn start(
+        launcher: &Launcher<'_>,
+        line: &str,
+        patience: Duration,
+        signals: &Signals,
+    ) -> Result<Self, Error> {
         // The command's standard output is for the user; the server's goes to standard error like
         // other messages.
         let errors = std::io::stderr().as_fd().try_clone_to_owned();
         let errors = errors.map_err(|error| Error::system("standard error", error))?;
-        let mut command = inside.command("sh", true);
+        let mut command = launcher.command("sh", true);
         command.args(["-c", line]).process_group(0).stdin(Stdio::null()).stdout(errors);
         let child = command.spawn().map_err(|error| Error::system("starting the server", error))?;
         let mut server = Self(child);
         let clock = Clock::start();
         while !server.listens() {
-            let mut waiting = [system::readable(signals.descriptor())];
-            system::wait(&mut waiting, Some(GLANCE)).map_err(|error| Error::system("waiting", error))?;
+            let mut polled = [system::readable(signals.descriptor())];
+            system::wait(&mut polled, Some(POLL_INTERVAL))
+                .map_err(|error| Error::system("waiting", error))?;
             while let Some(signal) = signals.next() {
                 if signal.number != libc::SIGCHLD {
                     return Err(Error::Server("interrupted before the server listened".to_owned()));
@@ -206,7 +212,7 @@ impl Drop for Server {
         system::send_signal(group, libc::SIGTERM);
         let clock = Clock::start();
         while self.reap().is_none() && clock.now().as_nanos() < 1_000_000_000 {
-            let _ = system::wait(&mut [], Some(GLANCE));
+            let _ = system::wait(&mut [], Some(POLL_INTERVAL));
         }
         // Ends the rest of the group, and the server itself if it ignored the first signal.
         system::send_signal(group, libc::SIGKILL);

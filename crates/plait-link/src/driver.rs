@@ -74,31 +74,31 @@ pub(crate) fn run<P: Ports, T>(
     signals: &Signals,
     mut on_signal: impl FnMut(Signal) -> Result<Option<T>, Error>,
 ) -> Result<T, Error> {
-    system::be_punctual();
-    let mut waiting = Vec::new();
+    system::set_timer_slack();
+    let mut polled = Vec::new();
     loop {
-        if waiting.len() != ports.len() + 1 {
-            waiting = ports.descriptors().into_iter().map(system::readable).collect();
-            waiting.push(system::readable(signals.descriptor()));
+        if polled.len() != ports.len() + 1 {
+            polled = ports.descriptors().into_iter().map(system::readable).collect();
+            polled.push(system::readable(signals.descriptor()));
         }
         let now = clock.now();
         while let Some(arrival) = relay.poll(now) {
             ports.deliver(&arrival);
         }
-        let patience = relay.next().map(|due| {
+        let timeout = relay.next().map(|due| {
             let left = due.since(clock.now());
             Duration::from_nanos(left.as_nanos().saturating_sub(spin.as_nanos()))
         });
-        system::wait(&mut waiting, patience).map_err(|error| Error::system("waiting for packets", error))?;
-        let last = waiting.len() - 1;
-        if waiting[last].revents != 0 {
+        system::wait(&mut polled, timeout).map_err(|error| Error::system("waiting for packets", error))?;
+        let last = polled.len() - 1;
+        if polled[last].revents != 0 {
             while let Some(signal) = signals.next() {
                 if let Some(value) = on_signal(signal)? {
                     return Ok(value);
                 }
             }
         }
-        for index in (0..last).filter(|&index| waiting[index].revents != 0) {
+        for index in (0..last).filter(|&index| polled[index].revents != 0) {
             for _ in 0..BATCH {
                 // Packets queue up while others are processed. Each packet gets the time at which
                 // it is read.

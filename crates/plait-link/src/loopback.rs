@@ -30,7 +30,7 @@ const HEADERS: u32 = 28;
 const NUMBER: usize = 4;
 
 /// Largest number of clients. Packets of further clients are dropped.
-const MOST_CLIENTS: usize = 1024;
+const MAX_CLIENTS: usize = 1024;
 
 /// Returns the ends of a scenario's paths on loopback.
 pub fn ends(scenario: &Scenario) -> Vec<Ends> {
@@ -50,16 +50,16 @@ struct Client {
     path: usize,
     address: SocketAddr,
     /// Index of our socket that receives the client's packets and sends its answers.
-    entrance: usize,
+    listener: usize,
     /// Socket that exchanges the client's packets with the target.
-    exit: UdpSocket,
+    target_socket: UdpSocket,
 }
 
 /// The sockets: one per path, one for all, one per client.
 #[derive(Debug)]
 pub struct Sockets {
     target: SocketAddr,
-    entrances: Vec<UdpSocket>,
+    listeners: Vec<UdpSocket>,
     clients: Vec<Client>,
     buffer: Vec<u8>,
 }
@@ -71,13 +71,13 @@ impl Sockets {
     /// If the port is taken.
     pub fn new(paths: usize, target: SocketAddr, port: u16) -> io::Result<Self> {
         let attempts = if port == 0 { 16 } else { 1 };
-        let mut entrances = listen(paths, port);
+        let mut listeners = listen(paths, port);
         for _ in 1..attempts {
-            if entrances.is_err() {
-                entrances = listen(paths, port);
+            if listeners.is_err() {
+                listeners = listen(paths, port);
             }
         }
-        Ok(Self { target, entrances: entrances?, clients: Vec::new(), buffer: vec![0; NUMBER + 65_535] })
+        Ok(Self { target, listeners: listeners?, clients: Vec::new(), buffer: vec![0; NUMBER + 65_535] })
     }
 
     /// Returns the port of all paths.
@@ -85,21 +85,21 @@ impl Sockets {
     /// # Errors
     /// If the system call fails.
     pub fn port(&self) -> io::Result<u16> {
-        Ok(self.entrances[0].local_addr()?.port())
+        Ok(self.listeners[0].local_addr()?.port())
     }
 
     fn paths(&self) -> usize {
-        self.entrances.len() - 1
+        self.listeners.len() - 1
     }
 
     /// Returns the number of the client at `address`, and registers a new client if there is room.
-    fn client(&mut self, entrance: usize, address: SocketAddr) -> Option<u32> {
-        let known = |one: &Client| one.entrance == entrance && one.address == address;
+    fn client(&mut self, listener: usize, address: SocketAddr) -> Option<u32> {
+        let known = |one: &Client| one.listener == listener && one.address == address;
         if let Some(number) = self.clients.iter().position(known) {
             return Some(number as u32);
         }
-        let path = if entrance < self.paths() { entrance } else { path_of(address)? };
-        if path >= self.paths() || self.clients.len() == MOST_CLIENTS {
+        let path = if listener < self.paths() { listener } else { path_of(address)? };
+        if path >= self.paths() || self.clients.len() == MAX_CLIENTS {
             return None;
         }
         let any: IpAddr = if self.target.is_ipv4() {
@@ -107,10 +107,10 @@ impl Sockets {
         } else {
             std::net::Ipv6Addr::UNSPECIFIED.into()
         };
-        let exit = UdpSocket::bind((any, 0)).ok()?;
-        exit.connect(self.target).ok()?;
-        exit.set_nonblocking(true).ok()?;
-        self.clients.push(Client { path, address, entrance, exit });
+        let target_socket = UdpSocket::bind((any, 0)).ok()?;
+        target_socket.connect(self.target).ok()?;
+        target_socket.set_nonblocking(true).ok()?;
+        self.clients.push(Client { path, address, listener, target_socket });
         Some((self.clients.len() - 1) as u32)
     }
 }
@@ -140,25 +140,25 @@ fn listen(paths: usize, port: u16) -> io::Result<Vec<UdpSocket>> {
 
 impl Ports for Sockets {
     fn descriptors(&self) -> Vec<RawFd> {
-        let clients = self.clients.iter().map(|client| &client.exit);
-        self.entrances.iter().chain(clients).map(AsRawFd::as_raw_fd).collect()
+        let clients = self.clients.iter().map(|client| &client.target_socket);
+        self.listeners.iter().chain(clients).map(AsRawFd::as_raw_fd).collect()
     }
 
     fn len(&self) -> usize {
-        self.entrances.len() + self.clients.len()
+        self.listeners.len() + self.clients.len()
     }
 
     fn receive(&mut self, index: usize) -> io::Result<Option<Received<'_>>> {
-        let (length, number, way) = if let Some(entrance) = self.entrances.get(index) {
-            let Ok((length, address)) = entrance.recv_from(&mut self.buffer[NUMBER..]) else {
+        let (length, number, way) = if let Some(listener) = self.listeners.get(index) {
+            let Ok((length, address)) = listener.recv_from(&mut self.buffer[NUMBER..]) else {
                 return Ok(None);
             };
             let Some(number) = self.client(index, address) else { return Ok(None) };
             (length, number, Way::Forward)
         } else {
-            let number = index - self.entrances.len();
+            let number = index - self.listeners.len();
             // The target may not listen yet, and causes this error.
-            let Ok(length) = self.clients[number].exit.recv(&mut self.buffer[NUMBER..]) else {
+            let Ok(length) = self.clients[number].target_socket.recv(&mut self.buffer[NUMBER..]) else {
                 return Ok(None);
             };
             (length, number as u32, Way::Backward)
@@ -174,8 +174,8 @@ impl Ports for Sockets {
         let client = &self.clients[u32::from_be_bytes(*number) as usize];
         // A datagram that the socket does not accept is lost, as UDP allows.
         let _ = match arrival.way {
-            Way::Forward => client.exit.send(datagram),
-            Way::Backward => self.entrances[client.entrance].send_to(datagram, client.address),
+            Way::Forward => client.target_socket.send(datagram),
+            Way::Backward => self.listeners[client.listener].send_to(datagram, client.address),
         };
     }
 }

@@ -16,10 +16,10 @@ use crate::tunnel::{Tunnel, Tunnels};
 
 /// Length of an interface's queue to this process. It far exceeds any backlog of the process, so
 /// queues build up only in the links.
-const WAITING: u32 = 10_000;
+const QUEUE_LENGTH: u32 = 10_000;
 
 /// The first routing table for a source address.
-const TABLES: u8 = 100;
+const FIRST_TABLE: u8 = 100;
 
 const USERS: &str = "user namespaces, which plait link needs without the rights of root";
 const USERS_HELP: &str = "run it as root, or let root allow them (Ubuntu: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; \
@@ -35,7 +35,7 @@ pub struct Namespaces {
 
 /// One of the two ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum End {
     Near,
     Far,
 }
@@ -53,13 +53,13 @@ impl Namespaces {
         if user.0 != 0 || system::unshare(libc::CLONE_NEWNET).is_err() {
             unshare_user(user)?;
         }
-        let far_tunnels = furnish(ends, Side::Far, mtu)?;
+        let far_tunnels = set_up_end(ends, End::Far, mtu)?;
         let name = "/proc/thread-self/ns/net";
         let far = File::open(name).map_err(|error| Error::system(name, error))?;
         let what = NETWORKS;
         let second = system::unshare(libc::CLONE_NEWNET);
         second.map_err(|reason| Error::Forbidden { what, reason, help: NETWORKS_HELP })?;
-        let near_tunnels = furnish(ends, Side::Near, mtu)?;
+        let near_tunnels = set_up_end(ends, End::Near, mtu)?;
         Ok((Self { far }, Tunnels::new(near_tunnels, far_tunnels)))
     }
 
@@ -82,13 +82,13 @@ fn unshare_user((user, group): (u32, u32)) -> Result<(), Error> {
 }
 
 /// Sets up one end in this thread's namespace.
-fn furnish(ends: &[Ends], side: Side, mtu: u32) -> Result<Vec<Tunnel>, Error> {
+fn set_up_end(ends: &[Ends], end: End, mtu: u32) -> Result<Vec<Tunnel>, Error> {
     // Disables IPv6, so that the links carry only packets of programs, no router discovery. If the
     // system denies access to these files, router discovery stays.
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     // Packets of one address may come over any interface.
-    for place in ["all", "default"] {
-        let _ = fs::write(format!("/proc/sys/net/ipv4/conf/{place}/rp_filter"), "0");
+    for group in ["all", "default"] {
+        let _ = fs::write(format!("/proc/sys/net/ipv4/conf/{group}/rp_filter"), "0");
     }
     let _ = fs::write("/proc/sys/net/ipv4/ping_group_range", "0 0");
     let mut netlink = Netlink::open().map_err(|error| Error::system("a netlink socket", error))?;
@@ -98,7 +98,7 @@ fn furnish(ends: &[Ends], side: Side, mtu: u32) -> Result<Vec<Tunnel>, Error> {
     };
     let loopback = system::interface_index("lo").map_err(failed("lo"))?;
     netlink.set_up(loopback, None).map_err(failed("lo"))?;
-    if side == Side::Far {
+    if end == End::Far {
         netlink.add_address(loopback, PEER, 32).map_err(failed("lo"))?;
     }
     let mut tunnels = Vec::new();
@@ -106,13 +106,13 @@ fn furnish(ends: &[Ends], side: Side, mtu: u32) -> Result<Vec<Tunnel>, Error> {
         let name = one.interface.as_str();
         tunnels.push(Tunnel::new(name)?);
         let interface = system::interface_index(name).map_err(failed(name))?;
-        let address = if side == Side::Near { one.near } else { one.far };
-        netlink.set_up(interface, Some((mtu, WAITING))).map_err(failed(name))?;
+        let address = if end == End::Near { one.near } else { one.far };
+        netlink.set_up(interface, Some((mtu, QUEUE_LENGTH))).map_err(failed(name))?;
         netlink.add_address(interface, address, PREFIX).map_err(failed(name))?;
-        let routed = match side {
-            Side::Near => routes(&mut netlink, index, interface, address),
+        let routed = match end {
+            End::Near => routes(&mut netlink, index, interface, address),
             // A UDP server that has chosen no address answers from its well-known address.
-            Side::Far => netlink.add_route(&Route {
+            End::Far => netlink.add_route(&Route {
                 to: Some(one.near),
                 interface,
                 source: PEER,
@@ -128,7 +128,7 @@ fn furnish(ends: &[Ends], side: Side, mtu: u32) -> Result<Vec<Tunnel>, Error> {
 /// Sends packets with a chosen source address over the address's interface, and others over the
 /// first. The far end routes by destination.
 fn routes(netlink: &mut Netlink, index: usize, interface: u32, source: Ipv4Addr) -> io::Result<()> {
-    let table = TABLES + index as u8;
+    let table = FIRST_TABLE + index as u8;
     let metric = index as u32 + 1;
     netlink.add_route(&Route { to: Some(PEER), interface, source, metric, table: MAIN })?;
     netlink.add_route(&Route { to: None, interface, source, metric: 1, table })?;

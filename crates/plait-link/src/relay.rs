@@ -21,7 +21,7 @@ use crate::packet;
 
 /// A packet inside a link.
 #[derive(Clone, Copy, Default, Debug)]
-struct Flying {
+struct InFlight {
     /// Index of its content.
     slot: u32,
     /// Index of the packet's current leg.
@@ -32,7 +32,7 @@ struct Flying {
     marked: bool,
 }
 
-impl Payload for Flying {
+impl Payload for InFlight {
     fn flow(&self) -> u64 {
         self.flow
     }
@@ -84,14 +84,14 @@ pub struct Arrival<'a> {
 /// The links of a scenario and the packets in them.
 #[derive(Debug)]
 pub struct Relay {
-    links: Vec<Link<Flying>>,
+    links: Vec<Link<InFlight>>,
     legs: Vec<Leg>,
     /// The first leg of each path's directions, forward first.
     first_legs: Vec<usize>,
     counters: Vec<Counters>,
     contents: Vec<Vec<u8>>,
     free: Vec<u32>,
-    ready: VecDeque<Flying>,
+    ready: VecDeque<InFlight>,
     /// Slot lent by the last [`Relay::poll`]; free at the next call.
     lent: Option<u32>,
     order: u64,
@@ -142,9 +142,9 @@ impl Relay {
     /// `content` by headers that a driver never sees. `now` never goes back.
     pub fn send(&mut self, now: Time, path: usize, way: Way, bytes: u32, content: &[u8]) {
         self.advance(now);
-        let slot = self.keep(content);
+        let slot = self.store(content);
         self.counters[route(path, way)].sent += 1;
-        let flying = Flying {
+        let in_flight = InFlight {
             slot,
             leg: self.first_legs[route(path, way)] as u32,
             bytes,
@@ -152,7 +152,7 @@ impl Relay {
             understands_marks: packet::understands_marks(content),
             marked: false,
         };
-        self.put(now, flying);
+        self.put(now, in_flight);
     }
 
     /// Returns the time of the next event in a link, or `None` if no packet is in flight. Arrived
@@ -165,17 +165,17 @@ impl Relay {
     pub fn poll(&mut self, now: Time) -> Option<Arrival<'_>> {
         self.free.extend(self.lent.take());
         self.advance(now);
-        let flying = self.ready.pop_front()?;
-        self.lent = Some(flying.slot);
-        let number = self.legs[flying.leg as usize].route;
-        let content = &mut self.contents[flying.slot as usize];
+        let in_flight = self.ready.pop_front()?;
+        self.lent = Some(in_flight.slot);
+        let number = self.legs[in_flight.leg as usize].route;
+        let content = &mut self.contents[in_flight.slot as usize];
         let counters = &mut self.counters[number];
-        if flying.marked {
+        if in_flight.marked {
             packet::mark(content);
             counters.marked += 1;
         }
         counters.arrived += 1;
-        counters.arrived_bytes += u64::from(flying.bytes);
+        counters.arrived_bytes += u64::from(in_flight.bytes);
         let way = if number.is_multiple_of(2) { Way::Forward } else { Way::Backward };
         Some(Arrival { path: number / 2, way, content })
     }
@@ -195,21 +195,21 @@ impl Relay {
             }
             match self.links[link].pop() {
                 Exit::Nothing => {}
-                Exit::Lost(flying) => {
-                    self.counters_of(flying).lost += 1;
-                    self.free.push(flying.slot);
+                Exit::Lost(in_flight) => {
+                    self.counters_of(in_flight).lost += 1;
+                    self.free.push(in_flight.slot);
                 }
-                Exit::Dropped(flying) => {
-                    self.counters_of(flying).dropped += 1;
-                    self.free.push(flying.slot);
+                Exit::Dropped(in_flight) => {
+                    self.counters_of(in_flight).dropped += 1;
+                    self.free.push(in_flight.slot);
                 }
-                Exit::Delivered(flying) => self.pass_on(key.time, flying),
-                Exit::Copied(flying) => {
-                    self.counters_of(flying).copied += 1;
-                    let content = std::mem::take(&mut self.contents[flying.slot as usize]);
-                    let slot = self.keep(&content);
-                    self.contents[flying.slot as usize] = content;
-                    self.pass_on(key.time, Flying { slot, ..flying });
+                Exit::Delivered(in_flight) => self.pass_on(key.time, in_flight),
+                Exit::Copied(in_flight) => {
+                    self.counters_of(in_flight).copied += 1;
+                    let content = std::mem::take(&mut self.contents[in_flight.slot as usize]);
+                    let slot = self.store(&content);
+                    self.contents[in_flight.slot as usize] = content;
+                    self.pass_on(key.time, InFlight { slot, ..in_flight });
                 }
             }
         }
@@ -217,40 +217,40 @@ impl Relay {
 
     /// Moves a packet on that reached the end of a link at `moment`, even if the driver calls
     /// later.
-    fn pass_on(&mut self, moment: Time, flying: Flying) {
-        if self.legs[flying.leg as usize].last {
-            self.ready.push_back(flying);
+    fn pass_on(&mut self, moment: Time, in_flight: InFlight) {
+        if self.legs[in_flight.leg as usize].last {
+            self.ready.push_back(in_flight);
         } else {
-            self.put(moment, Flying { leg: flying.leg + 1, ..flying });
+            self.put(moment, InFlight { leg: in_flight.leg + 1, ..in_flight });
         }
     }
 
     /// Stores the content in a slot.
-    fn keep(&mut self, content: &[u8]) -> u32 {
+    fn store(&mut self, content: &[u8]) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.contents.push(Vec::new());
             (self.contents.len() - 1) as u32
         });
-        let place = &mut self.contents[slot as usize];
-        place.clear();
-        place.extend_from_slice(content);
+        let content_slot = &mut self.contents[slot as usize];
+        content_slot.clear();
+        content_slot.extend_from_slice(content);
         slot
     }
 
-    fn counters_of(&mut self, flying: Flying) -> &mut Counters {
-        &mut self.counters[self.legs[flying.leg as usize].route]
+    fn counters_of(&mut self, in_flight: InFlight) -> &mut Counters {
+        &mut self.counters[self.legs[in_flight.leg as usize].route]
     }
 
-    fn put(&mut self, now: Time, flying: Flying) {
+    fn put(&mut self, now: Time, in_flight: InFlight) {
         // The relay may run for months. An order number is reused only after half a million million
         // packets, when its packet has long left.
         self.order = (self.order + 1) % MAX_ORDER;
-        let link = self.legs[flying.leg as usize].link;
-        match self.links[link].send(now, flying.bytes, self.order, flying) {
+        let link = self.legs[in_flight.leg as usize].link;
+        match self.links[link].send(now, in_flight.bytes, self.order, in_flight) {
             Admission::Queued | Admission::First => {}
             Admission::DroppedFull => {
-                self.counters_of(flying).dropped += 1;
-                self.free.push(flying.slot);
+                self.counters_of(in_flight).dropped += 1;
+                self.free.push(in_flight.slot);
             }
         }
     }

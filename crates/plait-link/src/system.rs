@@ -48,8 +48,8 @@ pub(crate) fn make_tunnel(device: BorrowedFd<'_>, name: &str) -> io::Result<()> 
     if name.len() >= request.ifr_name.len() {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes()) {
-        *place = byte as libc::c_char;
+    for (target, byte) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *target = byte as libc::c_char;
     }
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
     // SAFETY: TUNSETIFF reads and writes one ifreq.
@@ -83,7 +83,7 @@ pub(crate) const fn readable(descriptor: RawFd) -> libc::pollfd {
 }
 
 /// Makes this thread's timers precise: the kernel does not delay them to combine them with others.
-pub(crate) fn be_punctual() {
+pub(crate) fn set_timer_slack() {
     // SAFETY: takes no memory. If the call fails, timers keep their usual delay of 50 microseconds.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
 }

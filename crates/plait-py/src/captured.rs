@@ -2,7 +2,7 @@
 //! connections.
 
 use crate::{OutputError, RunError};
-use plait_capture::write::{Capture, Side, WriteError};
+use plait_capture::write::{Capture, Role, WriteError};
 use plait_quic::tunnels::Tunnels;
 use plait_sched::Scheduler;
 use plait_sim::recorder::RecordOptions;
@@ -22,9 +22,9 @@ pub(crate) struct Captures {
 }
 
 impl Captures {
-    fn file(&self, path: usize, side: Side) -> PathBuf {
+    fn file(&self, path: usize, role: Role) -> PathBuf {
         let mut name = self.places[path].clone().into_os_string();
-        name.push(format!("-{}.pcapng", side.name()));
+        name.push(format!("-{}.pcapng", role.name()));
         name.into()
     }
 }
@@ -83,8 +83,8 @@ pub(crate) fn simulate(
     let Some(captures) = captures else {
         return simulation::run(scenario, scheduler, options, control).map_err(Failure::Run);
     };
-    let place = |path, side| captures.file(path, side);
-    let mut capture = Capture::create(scenario, &captures.scheduler, &place).map_err(Failure::Output)?;
+    let file_of = |path, role| captures.file(path, role);
+    let mut capture = Capture::create(scenario, &captures.scheduler, &file_of).map_err(Failure::Output)?;
     let result = simulation::run_tapped(scenario, scheduler, options, &mut capture, control);
     // A full disk ends the run; the capture knows the reason.
     if let Some(error) = capture.error() {

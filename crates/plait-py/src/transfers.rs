@@ -5,7 +5,9 @@ use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
 use crate::{TransferError, bad_input};
 use plait_quic::auto;
 use plait_quic::command::congestion;
-use plait_quic::files::{self, Connect, Inbox, Listen, Local, Modes, Record, Shipment, Status, Term};
+use plait_quic::files::{
+    self, Connect, Listen, Local, Modes, ReceiveSettings, RecordSettings, SendSettings, Status, Term,
+};
 use plait_quic::{Error, Secret, Settings, report};
 use plait_sched::{Builtin, Scheduler, Value};
 use plait_sched_ffi::Fault;
@@ -90,7 +92,7 @@ struct Connecting {
 }
 
 impl Connecting {
-    fn connect(self, record: Option<Record>) -> PyResult<Connect> {
+    fn connect(self, record: Option<RecordSettings>) -> PyResult<Connect> {
         let local = |text: String| {
             text.parse::<Local>().map_err(|reason| bad_input(format!("local address {text}: {reason}")))
         };
@@ -136,10 +138,11 @@ impl Sending {
         record: Option<(PathBuf, String)>,
         interop: bool,
     ) -> PyResult<Self> {
-        let connect = connecting.connect(record.map(|(place, scheduler)| Record { place, scheduler }))?;
+        let connect =
+            connecting.connect(record.map(|(path, scheduler)| RecordSettings { path, scheduler }))?;
         let settings = connect.settings;
-        let shipment = Shipment { paths: file.into_iter().collect(), name: None, connect, interop };
-        let ready = py.detach(|| files::Sending::open(shipment)).map_err(|error| exception(&error))?;
+        let send_settings = SendSettings { paths: file.into_iter().collect(), name: None, connect, interop };
+        let ready = py.detach(|| files::Sending::open(send_settings)).map_err(|error| exception(&error))?;
         let paths = ready.paths().iter().map(Local::to_string).collect();
         Ok(Self { ready: Mutex::new(Some(ready)), settings, stop: AtomicBool::new(false), paths })
     }
@@ -292,13 +295,14 @@ impl Receiving {
             || Ok(files::anywhere()),
             |text| files::address(text).map_err(|reason| bad_input(format!("listen {text}: {reason}"))),
         )?;
-        let inbox = Inbox {
+        let receive_settings = ReceiveSettings {
             folder: Some(folder),
             modes: Modes::Private,
             replaces: false,
             listen: Listen { address: listen, secret, clients: Vec::new(), key: None, settings },
         };
-        let ready = py.detach(|| files::Receiving::open(inbox)).map_err(|error| exception(&error))?;
+        let ready =
+            py.detach(|| files::Receiving::open(receive_settings)).map_err(|error| exception(&error))?;
         let address = ready.address();
         Ok(Self {
             host: address.ip().to_string(),

@@ -31,7 +31,7 @@ mod question;
 pub use question::{Answer, CANDIDATES, Question, answer};
 
 use crate::measured::{Measure, Measured};
-use crate::pilot::{Change, Pilot};
+use crate::pilot::{Pilot, SchedulerChange};
 use crate::session::Session;
 use crate::settings::{Settings, wire_of};
 use plait_sched::{Builtin, Duration, Scheduler, Time};
@@ -91,14 +91,14 @@ pub struct Auto<A> {
     settings: Settings,
     current: &'static str,
     measure: Option<Measure>,
-    looked_at: Option<Time>,
+    updated_at: Option<Time>,
     /// Smallest number of remaining bytes so far. The transport's own number can grow while a lost
     /// segment waits for its retransmission.
     least_left: Option<u64>,
     /// Time and paths of the last question.
     asked: Option<(Time, Vec<Measured>)>,
-    waits: bool,
-    changes: Vec<Change>,
+    is_waiting: bool,
+    changes: Vec<SchedulerChange>,
 }
 
 impl<A: Asker> Auto<A> {
@@ -110,10 +110,10 @@ impl<A: Asker> Auto<A> {
             settings,
             current: FIRST,
             measure: None,
-            looked_at: None,
+            updated_at: None,
             least_left: None,
             asked: None,
-            waits: false,
+            is_waiting: false,
             changes: Vec::new(),
         }
     }
@@ -125,7 +125,7 @@ impl<A: Asker> Auto<A> {
             Measure::new(agreed.paths, counted, wire_of(agreed.segment))
         });
         for path in session.paths() {
-            measure.look(now, &path, &session.totals(path.id));
+            measure.update(now, &path, &session.totals(path.id));
         }
         measure
     }
@@ -138,7 +138,7 @@ impl<A: Asker> Auto<A> {
         paths: Vec<Measured>,
         left: Option<u64>,
     ) -> Option<Question> {
-        if self.waits || paths.len() < 2 {
+        if self.is_waiting || paths.len() < 2 {
             return None;
         }
         if let Some((asked_at, before)) = &self.asked {
@@ -165,12 +165,12 @@ impl<A: Asker> Auto<A> {
 
     /// Handles an answer. Returns the new scheduler, if the answer is a gain.
     fn conclude(&mut self, now: Time, answer: Answer) -> Option<Builtin> {
-        self.waits = false;
+        self.is_waiting = false;
         if !answer.is_gain() || answer.question.current != self.current {
             return None;
         }
         let scheduler = Builtin::new(answer.best, &[]).ok()?;
-        self.changes.push(Change {
+        self.changes.push(SchedulerChange {
             at: now,
             from: self.current.to_owned(),
             to: answer.best.to_owned(),
@@ -183,29 +183,29 @@ impl<A: Asker> Auto<A> {
 }
 
 impl<A: Asker> Pilot<Builtin> for Auto<A> {
-    fn look(&mut self, now: Time, session: &Session, left: Option<u64>) -> Option<Builtin> {
-        if self.looked_at.is_some_and(|at| now.since(at) < STEP) {
+    fn choose_scheduler(&mut self, now: Time, session: &Session, left: Option<u64>) -> Option<Builtin> {
+        if self.updated_at.is_some_and(|at| now.since(at) < STEP) {
             return None;
         }
-        self.looked_at = Some(now);
+        self.updated_at = Some(now);
         let left = left.map(|left| left.min(self.least_left.unwrap_or(left)));
         self.least_left = left;
         let known = self.measure(now, session).known();
         if let Some(question) = known.and_then(|paths| self.question(now, session, paths, left)) {
             self.asked = Some((now, question.paths.clone()));
-            self.waits = true;
+            self.is_waiting = true;
             self.asker.ask(question);
         }
         match self.asker.answered()? {
             Some(answer) => self.conclude(now, answer),
             None => {
-                self.waits = false;
+                self.is_waiting = false;
                 None
             }
         }
     }
 
-    fn changes(&self) -> &[Change] {
+    fn changes(&self) -> &[SchedulerChange] {
         &self.changes
     }
 }

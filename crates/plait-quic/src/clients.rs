@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::identity::Secret;
-use crate::settings::MAX_LINKS;
+use crate::settings::MAX_PATHS;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ pub struct Client {
 pub struct Limits {
     /// Concurrent transfers, or concurrent near ends of a proxy. Default 4.
     pub at_once: usize,
-    /// Paths of each transfer or near end. Default [`MAX_LINKS`].
+    /// Paths of each transfer or near end. Default [`MAX_PATHS`].
     pub paths: usize,
     /// Concurrent streams and datagram flows of a near end; `None`: as many as a connection allows.
     pub streams: Option<usize>,
@@ -37,7 +37,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { at_once: 4, paths: MAX_LINKS, streams: None, rate: None, bytes: None }
+        Self { at_once: 4, paths: MAX_PATHS, streams: None, rate: None, bytes: None }
     }
 }
 
@@ -115,27 +115,27 @@ impl Clients {
     }
 
     /// Describes a client that connects from `remote`.
-    pub(crate) fn guest(&self, client: usize, remote: SocketAddr) -> Guest {
+    pub(crate) fn connected(&self, client: usize, remote: SocketAddr) -> ConnectedClient {
         let name = self.0.get(client).map_or("", |client| &client.name);
-        Guest { client: name.into(), number: client, remote }
+        ConnectedClient { name: name.into(), number: client, remote }
     }
 }
 
 /// A connected client.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Guest {
+pub struct ConnectedClient {
     /// Name of the client; empty if it has none.
-    pub client: Arc<str>,
+    pub name: Arc<str>,
     /// Index among the clients.
     pub(crate) number: usize,
     /// Remote address of its first path.
     pub remote: SocketAddr,
 }
 
-impl fmt::Display for Guest {
+impl fmt::Display for ConnectedClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { client, remote, .. } = self;
-        if client.is_empty() { write!(f, "{remote}") } else { write!(f, "{client} at {remote}") }
+        let Self { name, remote, .. } = self;
+        if name.is_empty() { write!(f, "{remote}") } else { write!(f, "{name} at {remote}") }
     }
 }
 
@@ -154,9 +154,9 @@ mod tests {
         assert_eq!(clients.find(&Secret::new("two")), Some(1));
         assert_eq!(clients.find(&Secret::new("three")), None);
         let remote = "192.0.2.1:9".parse().expect("an address");
-        assert_eq!(clients.guest(1, remote).to_string(), "van at 192.0.2.1:9");
+        assert_eq!(clients.connected(1, remote).to_string(), "van at 192.0.2.1:9");
         let nameless = Clients::from(Secret::new("one"));
-        assert_eq!(nameless.guest(0, remote).to_string(), "192.0.2.1:9");
+        assert_eq!(nameless.connected(0, remote).to_string(), "192.0.2.1:9");
         for (second, wrong) in [(client("lab", "two"), "this name"), (client("van", "one"), "this secret")] {
             let error = Clients::new(vec![client("lab", "one"), second]).expect_err("they do not");
             assert!(error.to_string().contains(wrong), "{error}");

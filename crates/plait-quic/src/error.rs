@@ -21,7 +21,7 @@ pub enum Error {
     TooSmall(String),
     /// The peer cannot have this connection now: it is shutting down, was restarted, or has no
     /// room. Another connection may succeed.
-    Away(String),
+    Unavailable(String),
     /// The peer was silent on all paths for so many seconds.
     Silent(u64),
     /// A message of the peer cannot be parsed.
@@ -35,7 +35,7 @@ pub enum Error {
     /// The received data differs from the sent data, by its SHA-256.
     Differs,
     /// The receiver could not store the data.
-    NotKept(String),
+    NotStored(String),
     /// An error of the transport or the scheduler.
     Transport(plait_transport::Error),
     /// An error of a file or a socket.
@@ -51,14 +51,14 @@ impl fmt::Display for Error {
             Self::Refused(text) | Self::Absent(text) => write!(f, "no connection: {text}"),
             Self::Ended(text) => write!(f, "the peer has ended the connection: {text}"),
             Self::TooSmall(text) => write!(f, "{text}"),
-            Self::Away(text) => write!(f, "{text}"),
+            Self::Unavailable(text) => write!(f, "{text}"),
             Self::Silent(seconds) => write!(f, "nothing was heard from the peer on any path for {seconds} s"),
             Self::Malformed(what) => write!(f, "the peer's {what} cannot be read"),
             Self::Violation(what) => write!(f, "the peer breaks the rules: {what}"),
             Self::Spent => write!(f, "all paths have carried what their budgets allow"),
             Self::Stopped => write!(f, "the transfer was stopped"),
             Self::Differs => write!(f, "what arrived is not what was sent: its SHA-256 differs"),
-            Self::NotKept(text) => write!(f, "the receiver has not kept it: {text}"),
+            Self::NotStored(text) => write!(f, "the receiver has not kept it: {text}"),
             Self::Transport(error) => write!(f, "{error}"),
             Self::Io(error) => write!(f, "{error}"),
         }

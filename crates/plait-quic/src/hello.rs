@@ -13,7 +13,7 @@
 use crate::error::Error;
 use crate::identity::Secret;
 use crate::names::{MAX_NAME, is_shown};
-use crate::settings::{LEAST_SEGMENT, MAX_LINKS, WINDOWS};
+use crate::settings::{MAX_PATHS, MIN_SEGMENT, WINDOWS};
 
 /// Bytes of a Hello without its name.
 const FIXED: usize = 2 + 32 + 16 + 1 + 1 + 2 + 8 + 32;
@@ -122,19 +122,19 @@ impl Hello {
         }
         let secret = Secret(reader.take().ok_or(MALFORMED)?);
         let session = reader.take().ok_or(MALFORMED)?;
-        let [said, paths] = reader.take().ok_or(MALFORMED)?;
-        let (path, continues) = (said & !CONTINUES, said & CONTINUES != 0);
+        let [flags, paths] = reader.take().ok_or(MALFORMED)?;
+        let (path, continues) = (flags & !CONTINUES, flags & CONTINUES != 0);
         let segment = u16::from_be_bytes(reader.take().ok_or(MALFORMED)?);
         let size = u64::from_be_bytes(reader.take().ok_or(MALFORMED)?);
         let identity = reader.take().ok_or(MALFORMED)?;
         let name = String::from_utf8(reader.bytes.to_vec()).map_err(|_| MALFORMED)?;
-        let numbered = path < paths && usize::from(paths) <= MAX_LINKS;
+        let numbered = path < paths && usize::from(paths) <= MAX_PATHS;
         // QUIC's offsets have 62 bits.
         let offer = Offer { name, size, identity };
         let named = !offer.name.is_empty() && offer.name.chars().all(is_shown)
             || offer.is_question()
             || offer.is_streams();
-        if !numbered || segment < LEAST_SEGMENT || size >= 1 << 60 || !named {
+        if !numbered || segment < MIN_SEGMENT || size >= 1 << 60 || !named {
             return Err(MALFORMED);
         }
         Ok(Some(Self { secret, session, path, continues, paths, segment, offer }))

@@ -167,7 +167,7 @@ impl Identity {
     ///
     /// # Errors
     /// [`Error::Setting`] if others may read it, or it contains no certificate and key.
-    pub fn kept(file: &Path) -> Result<Self, Error> {
+    pub fn load_or_generate(file: &Path) -> Result<Self, Error> {
         let refused = |reason: String| Error::Setting(format!("{}: {reason}", file.display()));
         if !file.exists() {
             let made = Self::generate()?;

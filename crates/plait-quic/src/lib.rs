@@ -1,7 +1,7 @@
 //! Transfers files over several real network paths at once, with any of Plait's schedulers.
 //!
 //! ```text
-//! file ──► Session: Multipath QUIC (plait-transport) ──► a Link per path: QUIC (noq) ──► UDP
+//! file ──► Session: Multipath QUIC (plait-transport) ──► a connection per path: QUIC (noq) ──► UDP
 //!          (scheduler, windows, losses, order)           (TLS, pinned certificate, nothing else)
 //! ```
 //!
@@ -33,7 +33,7 @@
 //! - [`names`]: checks and display of file names;
 //! - [`session`]: a transport endpoint, with its packets as bytes, and the payload;
 //! - [`source`]: the source of the payload, and the application that writes and reads it;
-//! - [`link`]: one QUIC connection;
+//! - [`connection`]: one QUIC connection;
 //! - [`recording`]: the events of the sending end, in a file;
 //! - [`sender`], [`receiver`]: the two ends;
 //! - [`streams`]: many byte streams, in both directions, in the segments of one session;
@@ -48,23 +48,25 @@
 //! - `report` (feature `simulation`): their events as JSON;
 //! - `command` (feature `program`): the commands `send`, `recv` and `proxy`.
 //!
-//! Private modules: `ways` has the paths of the opening end, `door` those of the accepting end
-//! (greetings, retries, limits), `reroute` changes of local addresses, `transfer` a transfer at the
-//! receiver. Both ends of files and of streams use the same paths. `ways/width.rs` and
-//! `session/hole.rs` find the MTU of each path and black holes.
+//! Private modules: `connector` has the paths of the opening end, `acceptor` those of the accepting
+//! end (greetings, retries, limits), `address_change` changes of local addresses, `transfer` a
+//! transfer at the receiver. Both ends of files and of streams use the same paths.
+//! `connector/path_mtu.rs` and `session/black_hole.rs` find the MTU of each path and black holes.
 
+mod acceptor;
+mod address_change;
 #[cfg(feature = "simulation")]
 pub mod auto;
 pub mod clients;
 #[cfg(feature = "program")]
 pub mod command;
-mod door;
+pub mod connection;
+mod connector;
 pub mod error;
 pub mod files;
 pub mod hello;
 pub mod identity;
 pub mod interop;
-pub mod link;
 pub mod measured;
 pub mod names;
 pub mod pilot;
@@ -73,7 +75,6 @@ pub mod receiver;
 pub mod recording;
 #[cfg(feature = "simulation")]
 pub mod report;
-mod reroute;
 pub mod sender;
 pub mod session;
 pub mod settings;
@@ -84,9 +85,8 @@ mod transfer;
 #[cfg(feature = "simulation")]
 pub mod tunnels;
 pub mod unlimited;
-mod ways;
 
-pub use clients::{Client, Clients, Guest, Limits};
+pub use clients::{Client, Clients, ConnectedClient, Limits};
 pub use error::Error;
 pub use hello::Offer;
 pub use identity::{Fingerprint, Identity, Secret};

@@ -40,7 +40,7 @@ const GROWS: f64 = 1.25;
 const TALLIED: f64 = 100.0;
 
 /// Shortest duration of a round.
-const LEAST_ROUND: Duration = Duration::from_millis(20);
+const MIN_ROUND: Duration = Duration::from_millis(20);
 
 /// Queueing delay of a standing queue, unless an eighth of the round-trip time is longer.
 const STANDING: Duration = Duration::from_millis(2);
@@ -96,10 +96,10 @@ impl Measure {
     }
 
     /// Takes the current state of a path. Call it often: several times per round trip.
-    pub fn look(&mut self, now: Time, facts: &Path, totals: &PathTotals) {
+    pub fn update(&mut self, now: Time, facts: &Path, totals: &PathTotals) {
         let path = facts.id.index();
         self.gauges.resize(self.gauges.len().max(path + 1), Gauge::default());
-        self.gauges[path].look(now, facts, totals, self.counted);
+        self.gauges[path].update(now, facts, totals, self.counted);
     }
 
     /// Returns the paths in use, or `None` if one of them is not known well enough.
@@ -157,7 +157,7 @@ struct Gauge {
 }
 
 impl Gauge {
-    fn look(&mut self, now: Time, facts: &Path, totals: &PathTotals, counted: u64) {
+    fn update(&mut self, now: Time, facts: &Path, totals: &PathTotals, counted: u64) {
         self.used = facts.state == PathState::Active;
         if !facts.has_rtt() || facts.min_rtt.is_zero() {
             return;
@@ -170,7 +170,7 @@ impl Gauge {
         self.least_delay = Some(self.least_delay.map_or(delay, |least| least.min(delay)));
         let (began, acknowledged) = *self.began.get_or_insert((now, totals.acknowledged));
         let (bytes, elapsed) = (totals.acknowledged - acknowledged, now.since(began));
-        if bytes >= ROUND_PACKETS * counted && elapsed >= facts.srtt.max(LEAST_ROUND) {
+        if bytes >= ROUND_PACKETS * counted && elapsed >= facts.srtt.max(MIN_ROUND) {
             let standing = STANDING.max(self.least / 8);
             let busy = self.least_delay.is_some_and(|least| least >= standing);
             self.last.push_back(Round { bytes_per_second: bytes as f64 / elapsed.as_secs_f64(), busy });

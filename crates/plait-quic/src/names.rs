@@ -9,7 +9,7 @@ pub const PART: &str = ".plait-";
 /// Returns the reason why a file in a folder cannot have this name; `None` if it can. Names consist
 /// of bytes, of which most are UTF-8.
 #[must_use]
-pub fn trouble(name: &[u8]) -> Option<String> {
+pub fn invalid_name(name: &[u8]) -> Option<String> {
     let code = |character: char| format!("the character U+{:04X}", u32::from(character));
     match name {
         b"" | b"." | b".." => Some("it is no file's".to_owned()),
@@ -67,10 +67,10 @@ mod tests {
             "…",
             "e ",
         ] {
-            assert_eq!(trouble(name.as_bytes()), None, "{name}");
+            assert_eq!(invalid_name(name.as_bytes()), None, "{name}");
         }
-        assert_eq!(trouble(b"caf\xe9.txt"), None, "Latin-1");
-        assert_eq!(trouble(&[b'a'; 255]), None);
+        assert_eq!(invalid_name(b"caf\xe9.txt"), None, "Latin-1");
+        assert_eq!(invalid_name(&[b'a'; 255]), None);
     }
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
             ("e\u{202e}txt".as_bytes(), "U+202E"),
         ];
         for (name, why) in wrong {
-            assert!(trouble(name).is_some_and(|found| found.contains(why)), "{why}");
+            assert!(invalid_name(name).is_some_and(|found| found.contains(why)), "{why}");
         }
     }
 

@@ -10,10 +10,10 @@ pub trait Pilot<W: Scheduler>: fmt::Debug + Send {
     /// Returns the new scheduler, or `None` to keep the current one. Called whenever data may
     /// leave. `left` is the number of bytes that are not acknowledged yet; `None` if the data has
     /// no end.
-    fn look(&mut self, now: Time, session: &Session<W>, left: Option<u64>) -> Option<W>;
+    fn choose_scheduler(&mut self, now: Time, session: &Session<W>, left: Option<u64>) -> Option<W>;
 
     /// Returns the changes so far.
-    fn changes(&self) -> &[Change];
+    fn changes(&self) -> &[SchedulerChange];
 }
 
 /// Gain of one scheduler over another, in percent of the other's goodput, with its 95 % confidence
@@ -32,7 +32,7 @@ pub struct Gain {
 
 /// A change of the scheduler.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Change {
+pub struct SchedulerChange {
     /// Time since the beginning of the session.
     pub at: Time,
     /// Scheduler before the change.
@@ -45,7 +45,7 @@ pub struct Change {
     pub paths: Vec<Measured>,
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for SchedulerChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Gain { percent, low, high, seeds } = self.gain;
         let (from, to, at) = (&self.from, &self.to, self.at.as_secs_f64());
@@ -59,7 +59,7 @@ impl fmt::Display for Change {
 }
 
 #[cfg(feature = "simulation")]
-impl Change {
+impl SchedulerChange {
     /// Returns the change as JSON, with the names of the paths, or their numbers if they have no
     /// names.
     pub fn to_json(&self, names: &[String]) -> serde_json::Value {

@@ -6,16 +6,16 @@
 mod greeting;
 mod streamed;
 
-use crate::clients::{Allowance, Clients, Guest};
-use crate::door::{Door, Heard};
+use crate::acceptor::{Acceptor, AcceptorEvent};
+use crate::clients::{Allowance, Clients, ConnectedClient};
+use crate::connection::{DONE, DatagramBatch, REFUSED};
 use crate::error::Error;
 use crate::identity::Identity;
-use crate::link::{DONE, Outgoing, REFUSED};
 use crate::settings::Settings;
 use crate::transfer::Transfer;
 pub use crate::transfer::{Event, Id, Summary};
 use bytes::{Bytes, BytesMut};
-use greeting::Waiting;
+use greeting::PendingOffer;
 use noq_proto::ConnectionHandle;
 use plait_sched::{Builtin, PathId};
 use std::collections::{BTreeMap, VecDeque};
@@ -27,9 +27,9 @@ use streamed::Streamed;
 #[derive(Debug)]
 pub struct Receiver {
     settings: Settings,
-    door: Door,
+    acceptor: Acceptor,
     /// Offers without an answer.
-    waiting: BTreeMap<Id, Waiting>,
+    offers: BTreeMap<Id, PendingOffer>,
     transfers: BTreeMap<Id, Transfer>,
     /// Files that arrive on a stream: mode interop.
     streamed: BTreeMap<Id, Streamed>,
@@ -49,8 +49,8 @@ impl Receiver {
         let scheduler = Builtin::new("lowest-rtt", &[]).map_err(|error| Error::Setting(error.to_string()))?;
         Ok(Self {
             settings,
-            door: Door::new(settings, identity, clients.into())?.with_streams(identity)?,
-            waiting: BTreeMap::new(),
+            acceptor: Acceptor::new(settings, identity, clients.into())?.with_streams(identity)?,
+            offers: BTreeMap::new(),
             transfers: BTreeMap::new(),
             streamed: BTreeMap::new(),
             events: VecDeque::new(),
@@ -67,7 +67,7 @@ impl Receiver {
         local: Option<IpAddr>,
         datagram: BytesMut,
     ) {
-        if let Some(handle) = self.door.handle_datagram(now, remote, local, datagram) {
+        if let Some(handle) = self.acceptor.handle_datagram(now, remote, local, datagram) {
             self.work(now, handle);
         }
     }
@@ -82,7 +82,7 @@ impl Receiver {
         datagrams: &[u8],
         each: usize,
     ) {
-        for handle in self.door.handle_datagrams(now, remote, local, datagrams, each) {
+        for handle in self.acceptor.handle_datagrams(now, remote, local, datagrams, each) {
             self.work(now, handle);
         }
     }
@@ -90,59 +90,62 @@ impl Receiver {
     /// Handles timers. Call it when [`Receiver::next_wakeup`] has come; it is harmless at any other
     /// time.
     pub fn handle_timeout(&mut self, now: Instant) {
-        for handle in self.door.handles() {
+        for handle in self.acceptor.handles() {
             self.work(now, handle);
         }
-        let (mut over, mut silent) = (Vec::new(), Vec::new());
+        let (mut ended, mut silent) = (Vec::new(), Vec::new());
         for (id, transfer) in &mut self.transfers {
             if let Err(error) = transfer.session.handle_timeout(transfer.time(now)) {
-                over.push((*id, Err(error)));
-            } else if now.saturating_duration_since(transfer.heard_at) >= self.settings.patience {
+                ended.push((*id, Err(error)));
+            } else if now.saturating_duration_since(transfer.received_at) >= self.settings.patience {
                 silent.push((*id, transfer.concluded.is_some()));
             }
         }
-        for (id, said) in silent {
-            if said {
+        for (id, concluded) in silent {
+            if concluded {
                 // The outcome is settled; only the sender's last message was lost.
                 self.finish(now, &id);
             } else {
-                over.push((id, Err(Error::Silent(self.settings.patience.as_secs()))));
+                ended.push((id, Err(Error::Silent(self.settings.patience.as_secs()))));
             }
         }
-        over.extend(self.silent_streams(now));
+        ended.extend(self.silent_streams(now));
         let silent = || Error::Silent(self.settings.patience.as_secs());
-        let late = |waiting: &Waiting| now.saturating_duration_since(waiting.since) >= self.settings.patience;
-        over.extend(
-            self.waiting.iter().filter(|(_, waiting)| late(waiting)).map(|(id, _)| (*id, Err(silent()))),
+        let late =
+            |pending: &PendingOffer| now.saturating_duration_since(pending.since) >= self.settings.patience;
+        ended.extend(
+            self.offers.iter().filter(|(_, pending)| late(pending)).map(|(id, _)| (*id, Err(silent()))),
         );
-        for (id, outcome) in over {
+        for (id, outcome) in ended {
             self.end(now, &id, outcome);
         }
-        self.give_way(now, None);
+        self.end_replaced(now, None);
     }
 
     /// Works on one connection: its timers, its greeting, its packets.
     fn work(&mut self, now: Instant, handle: ConnectionHandle) {
-        match self.door.work(now, handle) {
-            Heard::Nothing => {}
-            Heard::Rejected(remote) => self.events.push_back(Event::Rejected { remote }),
-            Heard::Greeted(hello, guest) => self.greet(now, handle, hello, guest),
-            Heard::Packets(id, path) => self.take(now, handle, &id, path),
-            Heard::Parted { id, path, done } => self.part(now, &id, path, handle, done),
+        match self.acceptor.work(now, handle) {
+            AcceptorEvent::Nothing => {}
+            AcceptorEvent::Rejected(remote) => self.events.push_back(Event::Rejected { remote }),
+            AcceptorEvent::Greeted(hello, client) => self.greet(now, handle, hello, client),
+            AcceptorEvent::Packets(id, path) => self.take(now, handle, &id, path),
+            AcceptorEvent::Disconnected { id, path, done } => {
+                self.handle_disconnect(now, &id, path, handle, done);
+            }
         }
     }
 
     /// Handles the packets that arrived on a path.
     fn take(&mut self, now: Instant, handle: ConnectionHandle, id: &Id, path: usize) {
-        let Some(transfer) = self.transfers.get_mut(id) else { return self.pull(now, handle, id) };
+        let Some(transfer) = self.transfers.get_mut(id) else { return self.read_stream(now, handle, id) };
         let time = transfer.time(now);
         let mut any = false;
-        while let Some(packet) = self.door.receive(handle) {
+        while let Some(packet) = self.acceptor.receive(handle) {
             transfer.session.handle(time, PathId(path as u8), &packet);
             any = true;
         }
         if any {
-            transfer.heard_at = now;
+            transfer.received_at = now;
             self.deliver(now, id);
         }
     }
@@ -151,7 +154,7 @@ impl Receiver {
     fn deliver(&mut self, now: Instant, id: &Id) {
         let Some(transfer) = self.transfers.get_mut(id) else { return };
         while let Some(bytes) = transfer.session.read() {
-            transfer.got += bytes.len() as u64;
+            transfer.received += bytes.len() as u64;
             self.events.push_back(Event::Data { id: *id, bytes });
         }
         if transfer.is_over() {
@@ -160,16 +163,16 @@ impl Receiver {
     }
 
     /// Returns the allowance of a client for one transfer.
-    pub(crate) fn allowance(&self, from: &Guest) -> Allowance {
-        Allowance::of(self.door.limits(from))
+    pub(crate) fn allowance(&self, from: &ConnectedClient) -> Allowance {
+        Allowance::of(self.acceptor.limits(from))
     }
 
     /// Queues bytes for the sender of a transfer.
-    pub fn say(&mut self, id: &Id, bytes: &[u8]) {
+    pub fn write(&mut self, id: &Id, bytes: &[u8]) {
         if let Some(transfer) = self.transfers.get_mut(id) {
-            transfer.said.push(bytes);
+            transfer.send_buffer.push(bytes);
         } else if let Some(streamed) = self.streamed.get_mut(id) {
-            streamed.unsaid.extend_from_slice(bytes);
+            streamed.unsent.extend_from_slice(bytes);
         }
     }
 
@@ -184,16 +187,25 @@ impl Receiver {
 
     /// Ends a transfer that is not wanted, or cannot go on, and tells the sender the reason.
     pub fn refuse(&mut self, now: Instant, id: &Id, reason: &str) {
-        self.door.end(now, id, REFUSED, reason);
-        self.end(now, id, Err(Error::NotKept(reason.to_owned())));
+        self.acceptor.end(now, id, REFUSED, reason);
+        self.end(now, id, Err(Error::NotStored(reason.to_owned())));
     }
 
     /// Handles the loss of a path's connection. If the sender closed it after the outcome, the
     /// transfer is finished.
-    fn part(&mut self, now: Instant, id: &Id, path: usize, handle: ConnectionHandle, done: bool) {
-        let Some(transfer) = self.transfers.get_mut(id) else { return self.part_stream(now, id, done) };
-        if transfer.links.get(path).copied().flatten() == Some(handle) {
-            transfer.links[path] = None;
+    fn handle_disconnect(
+        &mut self,
+        now: Instant,
+        id: &Id,
+        path: usize,
+        handle: ConnectionHandle,
+        done: bool,
+    ) {
+        let Some(transfer) = self.transfers.get_mut(id) else {
+            return self.handle_stream_disconnect(now, id, done);
+        };
+        if transfer.handles.get(path).copied().flatten() == Some(handle) {
+            transfer.handles[path] = None;
         }
         if done {
             if transfer.concluded.is_some() {
@@ -216,11 +228,11 @@ impl Receiver {
     }
 
     fn end(&mut self, now: Instant, id: &Id, outcome: Result<Summary, Error>) {
-        let waited = self.waiting.remove(id).map(|waiting| (waiting.hello, waiting.from));
+        let waited = self.offers.remove(id).map(|pending| (pending.hello, pending.from));
         let streamed = self.streamed.remove(id).map(|streamed| (streamed.hello, streamed.from));
         let transfer = self.transfers.remove(id).map(|transfer| (transfer.hello, transfer.from));
         let Some((hello, from)) = transfer.or(streamed).or(waited) else { return };
-        self.door.end(now, id, DONE, "done");
+        self.acceptor.end(now, id, DONE, "done");
         self.events.push_back(Event::Ended { id: *id, offer: hello.offer, from, outcome });
     }
 
@@ -230,27 +242,28 @@ impl Receiver {
     }
 
     /// Appends all datagrams that leave now to `out`.
-    pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
-        let mut over = Vec::new();
+    pub fn transmit(&mut self, now: Instant, out: &mut Vec<DatagramBatch>) {
+        let mut ended = Vec::new();
         for (id, transfer) in &mut self.transfers {
             let time = transfer.time(now);
             transfer.extend();
-            if let Err(error) = transfer.session.transmit(time, &mut transfer.said, &mut self.packets) {
-                over.push((*id, Err(error)));
+            if let Err(error) = transfer.session.transmit(time, &mut transfer.send_buffer, &mut self.packets)
+            {
+                ended.push((*id, Err(error)));
             }
             for (path, packet) in self.packets.drain(..) {
-                if let Some(handle) = transfer.links[path.index()] {
-                    self.door.send(now, handle, packet, out);
+                if let Some(handle) = transfer.handles[path.index()] {
+                    self.acceptor.send(now, handle, packet, out);
                 }
             }
         }
-        for (id, outcome) in over {
+        for (id, outcome) in ended {
             self.end(now, &id, outcome);
         }
         for streamed in self.streamed.values_mut() {
-            streamed.say(&mut self.door);
+            streamed.write(&mut self.acceptor);
         }
-        self.door.transmit(now, out);
+        self.acceptor.transmit(now, out);
     }
 
     /// Returns the time at which [`Receiver::handle_timeout`] must be called next.
@@ -258,17 +271,17 @@ impl Receiver {
         let transfers = self.transfers.values().flat_map(|transfer| {
             let wakeup = transfer.session.next_wakeup();
             let wakeup = wakeup.map(|time| transfer.epoch + Duration::from_nanos(time.as_nanos()));
-            [wakeup, Some(transfer.heard_at + self.settings.patience)]
+            [wakeup, Some(transfer.received_at + self.settings.patience)]
         });
-        let waiting = self.waiting.values().map(|waiting| Some(waiting.since + self.settings.patience));
+        let pending = self.offers.values().map(|pending| Some(pending.since + self.settings.patience));
         let streamed =
-            self.streamed.values().map(|streamed| Some(streamed.heard_at + self.settings.patience));
-        transfers.chain(waiting).chain(streamed).chain([self.door.next_wakeup()]).flatten().min()
+            self.streamed.values().map(|streamed| Some(streamed.received_at + self.settings.patience));
+        transfers.chain(pending).chain(streamed).chain([self.acceptor.next_wakeup()]).flatten().min()
     }
 
     /// Number of connections, with or without the secret; for tests of the limits.
     pub fn connections(&self) -> usize {
-        self.door.connections()
+        self.acceptor.connections()
     }
 
     /// Number of running transfers.
@@ -278,9 +291,9 @@ impl Receiver {
 
     /// Returns the bytes of a transfer's stream that arrived in order, and the bytes that arrived
     /// on each path.
-    pub fn got(&self, id: &Id) -> Option<(u64, &[u64])> {
-        let streamed = || self.streamed.get(id).map(|streamed| (streamed.got, &streamed.paths[..]));
+    pub fn received(&self, id: &Id) -> Option<(u64, &[u64])> {
+        let streamed = || self.streamed.get(id).map(|streamed| (streamed.received, &streamed.paths[..]));
         let transfer = self.transfers.get(id);
-        transfer.map(|transfer| (transfer.got, transfer.session.carried().1)).or_else(streamed)
+        transfer.map(|transfer| (transfer.received, transfer.session.carried().1)).or_else(streamed)
     }
 }

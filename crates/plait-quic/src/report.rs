@@ -1,10 +1,10 @@
 //! Events of transfers and proxies as JSON: lines of `--json`, which the Python package reads, too.
 
-use crate::clients::Guest;
-use crate::files::{Local, News, PathStatus, Sent, Status, Transferred};
+use crate::clients::ConnectedClient;
+use crate::files::{CompletedTransfer, Local, PathStatus, ReceiveEvent, SendOutcome, Status};
 use crate::identity::hexadecimal;
-use crate::pilot::Change;
-use crate::proxy::{self, Standing, Tidings, Told};
+use crate::pilot::SchedulerChange;
+use crate::proxy::{self, FarEvent, NearEvent, PeerStatus};
 use crate::receiver::Summary;
 use crate::sender::Progress;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub fn goodput(bytes: u64, resumed: u64, duration: Duration) -> f64 {
 }
 
 /// Converts changes of the scheduler.
-pub fn changes(changes: &[Change], names: &[String]) -> Value {
+pub fn changes(changes: &[SchedulerChange], names: &[String]) -> Value {
     changes.iter().map(|change| change.to_json(names)).collect()
 }
 
@@ -33,7 +33,7 @@ pub fn progress(status: &Status) -> Value {
 }
 
 /// Converts the result of a transfer; `names` are the names of its first paths.
-pub fn sent(sent: &Sent, scheduler: &str, names: &[String]) -> Value {
+pub fn sent(sent: &SendOutcome, scheduler: &str, names: &[String]) -> Value {
     let path = |(local, path): &(Local, Progress)| {
         json!({
             "name": local.to_string(), "bytes": path.sent, "srtt_s": path.srtt.map(|srtt| srtt.as_secs_f64()),
@@ -56,21 +56,21 @@ fn failure((file, error): &(String, String)) -> Value {
 }
 
 /// Converts an event of an end that receives files.
-pub fn received(news: &News<'_>) -> Value {
-    match news {
-        News::Begun { offer, from } => json!({
+pub fn received(event: &ReceiveEvent<'_>) -> Value {
+    match event {
+        ReceiveEvent::Begun { offer, from } => json!({
             "event": "begun", "file": offer.name, "size": offer.size, "from": from.remote, "client": client(from),
         }),
-        News::Status(status) => progress(status),
-        News::File { path, outcome: Ok(arrived) } => json!({
+        ReceiveEvent::Status(status) => progress(status),
+        ReceiveEvent::File { path, outcome: Ok(arrived) } => json!({
             "event": "file", "file": path, "bytes": arrived.bytes, "resumed_bytes": arrived.resumed,
             "sha256": hexadecimal(&arrived.digest),
         }),
-        News::File { path, outcome: Err(error) } => {
+        ReceiveEvent::File { path, outcome: Err(error) } => {
             json!({"event": "file", "file": path, "error": error.to_string()})
         }
-        News::Kept { offer, from, transferred } => {
-            let Transferred { path, files, bytes, resumed, digest, summary } = transferred;
+        ReceiveEvent::Completed { offer, from, transferred } => {
+            let CompletedTransfer { path, files, bytes, resumed, digest, summary } = transferred;
             let Summary { duration, paths, longest_gap } = summary;
             json!({
                 "event": "received", "file": offer.name, "path": path.to_string_lossy(), "files": files, "bytes": bytes,
@@ -79,22 +79,22 @@ pub fn received(news: &News<'_>) -> Value {
                 "from": from.remote, "client": client(from),
             })
         }
-        News::Rejected { remote } => rejected(remote),
-        News::Failed { offer, from, error, left } => json!({
-            "event": "failed", "file": offer.name, "error": error.to_string(), "kept_bytes": left,
+        ReceiveEvent::Rejected { remote } => rejected(remote),
+        ReceiveEvent::Failed { offer, from, error, kept_bytes } => json!({
+            "event": "failed", "file": offer.name, "error": error.to_string(), "kept_bytes": kept_bytes,
             "from": from.remote, "client": client(from),
         }),
     }
 }
 
 /// Converts an event of a proxy's near end.
-pub fn near(told: &Told<'_>, names: &[String]) -> Value {
-    match told {
-        Told::Changed(change) => change.to_json(names),
-        Told::Open { after } => {
+pub fn near(event: &NearEvent<'_>, names: &[String]) -> Value {
+    match event {
+        NearEvent::Changed(change) => change.to_json(names),
+        NearEvent::Open { after } => {
             json!({"event": "open", "after_s": after.map(|after| after.as_secs_f64())})
         }
-        Told::Status(status) => {
+        NearEvent::Status(status) => {
             let proxy::Status {
                 streams,
                 opened,
@@ -115,54 +115,56 @@ pub fn near(told: &Told<'_>, names: &[String]) -> Value {
                 "seconds": elapsed.as_secs_f64(), "paths": paths(found),
             })
         }
-        Told::Refused { target, reason } => {
+        NearEvent::Refused { target, reason } => {
             json!({"event": "refused", "target": target.to_string(), "reason": reason.to_string()})
         }
-        Told::Unrecorded(error) => json!({"event": "unrecorded", "error": error.to_string()}),
-        Told::Lost { error, pause } => {
+        NearEvent::Unrecorded(error) => json!({"event": "unrecorded", "error": error.to_string()}),
+        NearEvent::Lost { error, pause } => {
             json!({"event": "lost", "error": error.to_string(), "pause_s": pause.as_secs_f64()})
         }
-        Told::Idle { target } => json!({"event": "idle", "target": target.to_string()}),
+        NearEvent::Idle { target } => json!({"event": "idle", "target": target.to_string()}),
     }
 }
 
 /// Converts an event of a proxy's far end.
-pub fn far(tidings: &Tidings<'_>) -> Value {
-    match tidings {
-        Tidings::Changed { from, change } => of(from, change.to_json(&[])),
-        Tidings::Came { from } => of(from, json!({"event": "came"})),
-        Tidings::Left { standing, error } => {
-            of(&standing.from, json!({"event": "left", "reason": error.to_string()}))
+pub fn far(event: &FarEvent<'_>) -> Value {
+    match event {
+        FarEvent::Changed { from, change } => of(from, change.to_json(&[])),
+        FarEvent::ClientConnected { from } => of(from, json!({"event": "came"})),
+        FarEvent::ClientDisconnected { status, error } => {
+            of(&status.from, json!({"event": "left", "reason": error.to_string()}))
         }
-        Tidings::Rejected { remote } => rejected(remote),
-        Tidings::Connected { from, target } => of(from, json!({"event": "connected", "target": target})),
-        Tidings::Idle { from, target } => of(from, json!({"event": "idle", "target": target})),
-        Tidings::Refused { from, target, reason } => {
+        FarEvent::Rejected { remote } => rejected(remote),
+        FarEvent::TargetConnected { from, target } => {
+            of(from, json!({"event": "connected", "target": target}))
+        }
+        FarEvent::Idle { from, target } => of(from, json!({"event": "idle", "target": target})),
+        FarEvent::Refused { from, target, reason } => {
             of(from, json!({"event": "refused", "target": target, "reason": reason.to_string()}))
         }
-        Tidings::Status(standings) => {
-            let one = |standing: &Standing| {
-                let Standing { from, streams, opened, sent, received, .. } = standing;
+        FarEvent::Status(statuses) => {
+            let one = |status: &PeerStatus| {
+                let PeerStatus { from, streams, opened, sent, received, .. } = status;
                 of(
                     from,
                     json!({"connections": streams, "opened": opened, "sent_bytes": sent, "received_bytes": received}),
                 )
             };
-            json!({"event": "progress", "near_ends": standings.iter().map(one).collect::<Vec<_>>()})
+            json!({"event": "progress", "near_ends": statuses.iter().map(one).collect::<Vec<_>>()})
         }
     }
 }
 
 /// Adds the client to an event.
-fn of(from: &Guest, mut event: Value) -> Value {
+fn of(from: &ConnectedClient, mut event: Value) -> Value {
     event["from"] = json!(from.remote);
     event["client"] = client(from);
     event
 }
 
 /// Returns a client's name, or null if it has none.
-fn client(from: &Guest) -> Value {
-    if from.client.is_empty() { Value::Null } else { json!(&*from.client) }
+fn client(from: &ConnectedClient) -> Value {
+    if from.name.is_empty() { Value::Null } else { json!(&*from.name) }
 }
 
 fn rejected(remote: &SocketAddr) -> Value {

@@ -3,19 +3,19 @@
 //! After any input ([`Sender::handle_datagram`], [`Sender::handle_timeout`]) call
 //! [`Sender::transmit`], and check [`Sender::outcome`] and [`Sender::next_wakeup`].
 
+pub use crate::address_change::AddressChange;
+use crate::address_change::note_terms;
+use crate::connection::DatagramBatch;
+use crate::connector::Connector;
+use crate::connector::PathUpdate;
+pub use crate::connector::{Progress, SessionConfig};
 use crate::error::Error;
-use crate::link::Outgoing;
-use crate::pilot::{Change, Pilot};
+use crate::pilot::{Pilot, SchedulerChange};
 use crate::recording::Recording;
-pub use crate::reroute::Reroute;
-use crate::reroute::note_terms;
-use crate::session::{Agreed, Extent, Session};
+use crate::session::{Agreed, Delivery, Session};
 use crate::settings::Settings;
 use crate::source::Application;
 use crate::terms::Terms;
-use crate::ways::Look;
-use crate::ways::Ways;
-pub use crate::ways::{Order, Progress};
 use bytes::{Bytes, BytesMut};
 use plait_sched::{Builtin, PathId, Scheduler, Time};
 use plait_transport::Counters;
@@ -24,14 +24,14 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// Time to wait for the peer's last answer once all paths have used up their budgets.
-const LAST_WORD: Duration = Duration::from_secs(3);
+const FINAL_ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The sending end of the application `S`, with the scheduler `W`.
 #[derive(Debug)]
 pub struct Sender<S, W = Builtin> {
     settings: Settings,
-    order: Order,
-    ways: Ways,
+    config: SessionConfig,
+    connector: Connector,
     /// Scheduler, until the transport takes it.
     scheduler: Option<W>,
     pilot: Option<Box<dyn Pilot<W>>>,
@@ -42,10 +42,10 @@ pub struct Sender<S, W = Builtin> {
     /// Bytes of the application's stream that the transport knows.
     written: u64,
     epoch: Instant,
-    heard_at: Instant,
-    /// Time at which acknowledged data last grew. Spent paths still answer probes, so `heard_at`
+    received_at: Instant,
+    /// Time at which acknowledged data last grew. Spent paths still answer probes, so `received_at`
     /// does not show progress.
-    advanced_at: Instant,
+    progressed_at: Instant,
     outcome: Option<Result<(), Error>>,
     packets: Vec<(PathId, Bytes)>,
 }
@@ -58,17 +58,17 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
     pub fn new(
         now: Instant,
         settings: Settings,
-        order: Order,
+        config: SessionConfig,
         scheduler: W,
         application: S,
     ) -> Result<Self, Error> {
-        let ways = Ways::new(now, settings, &order)?;
-        let mut order = order;
-        order.terms.resize(ways.len(), Terms::default());
+        let connector = Connector::new(now, settings, &config)?;
+        let mut config = config;
+        config.terms.resize(connector.len(), Terms::default());
         Ok(Self {
-            ways,
+            connector,
             settings,
-            order,
+            config,
             scheduler: Some(scheduler),
             pilot: None,
             session: None,
@@ -76,8 +76,8 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
             application,
             written: 0,
             epoch: now,
-            heard_at: now,
-            advanced_at: now,
+            received_at: now,
+            progressed_at: now,
             outcome: None,
             packets: Vec::new(),
         })
@@ -108,7 +108,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
 
     /// Handles a UDP datagram that arrived at a path's local address.
     pub fn handle_datagram(&mut self, now: Instant, path: usize, remote: SocketAddr, datagram: BytesMut) {
-        if self.ways.handle_datagram(now, path, remote, datagram) {
+        if self.connector.handle_datagram(now, path, remote, datagram) {
             self.work(now, path);
         }
     }
@@ -123,7 +123,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         datagrams: &[u8],
         each: usize,
     ) {
-        if self.ways.handle_datagrams(now, path, remote, datagrams, each) {
+        if self.connector.handle_datagrams(now, path, remote, datagrams, each) {
             self.work(now, path);
         }
     }
@@ -131,7 +131,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
     /// Notes that the network takes nothing more from a path's local address. The path is opened
     /// anew as soon as that works.
     pub fn handle_failure(&mut self, path: usize, trouble: &str) {
-        self.ways.handle_failure(path, trouble);
+        self.connector.handle_failure(path, trouble);
     }
 
     /// Ends the transfer: the network reports that the peer cannot be reached.
@@ -139,14 +139,14 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         self.end(Err(Error::Absent(reason)));
     }
 
-    /// Handles a change of local addresses: see [`Reroute`]. There are at most
-    /// [`MAX_LINKS`](crate::settings::MAX_LINKS) paths.
-    pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
-        let path = self.ways.reroute(now, reroute);
-        note_terms(&mut self.order.terms, path, reroute);
+    /// Handles a change of local addresses: see [`AddressChange`]. There are at most
+    /// [`MAX_PATHS`](crate::settings::MAX_PATHS) paths.
+    pub fn handle_address_change(&mut self, now: Instant, address_change: &AddressChange) {
+        let path = self.connector.handle_address_change(now, address_change);
+        note_terms(&mut self.config.terms, path, address_change);
         let time = self.time(now);
         if let Some(session) = &mut self.session {
-            session.reroute(time, reroute);
+            session.handle_address_change(time, address_change);
         }
         self.work(now, path);
     }
@@ -154,7 +154,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
     /// Handles timers. Call it when [`Sender::next_wakeup`] has come; it is harmless at any other
     /// time.
     pub fn handle_timeout(&mut self, now: Instant) {
-        for path in 0..self.ways.len() {
+        for path in 0..self.connector.len() {
             self.work(now, path);
         }
         self.begin(now);
@@ -163,11 +163,11 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         if let Err(error) = timeout {
             self.end(Err(error));
         }
-        if let Some(reason) = self.ways.too_small(now, self.session.is_some()) {
+        if let Some(reason) = self.connector.too_small(now, self.session.is_some()) {
             self.end(Err(Error::TooSmall(reason)));
         }
-        if now.saturating_duration_since(self.heard_at) >= self.settings.patience {
-            let trouble = self.ways.trouble();
+        if now.saturating_duration_since(self.received_at) >= self.settings.patience {
+            let trouble = self.connector.trouble();
             self.end(Err(match trouble.filter(|_| self.session.is_none()) {
                 Some(trouble) => Error::Absent(trouble),
                 None => Error::Silent(self.settings.patience.as_secs()),
@@ -177,23 +177,23 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
 
     /// Works on one path: its timers, its handshake, its packets.
     fn work(&mut self, now: Instant, path: usize) {
-        let (time, look) = (self.time(now), self.ways.work(now, path));
-        match (look, &mut self.session) {
-            (Look::Joined, session) => {
-                self.heard_at = now;
+        let (time, update) = (self.time(now), self.connector.work(now, path));
+        match (update, &mut self.session) {
+            (PathUpdate::Joined, session) => {
+                self.received_at = now;
                 if let Some(session) = session {
-                    session.join(time, path, &self.order.terms);
+                    session.join(time, path, &self.config.terms);
                 }
                 self.begin(now);
             }
-            (Look::Narrowed, Some(session)) => session.lose_path(time, path),
-            (Look::Same | Look::Narrowed, _) => {}
+            (PathUpdate::BlackHole, Some(session)) => session.remove_path(time, path),
+            (PathUpdate::Unchanged | PathUpdate::BlackHole, _) => {}
         }
         self.take(now, path);
-        if let Some(reason) = self.ways.away() {
-            self.end(Err(Error::Away(reason.to_owned())));
+        if let Some(reason) = self.connector.unavailable() {
+            self.end(Err(Error::Unavailable(reason.to_owned())));
         }
-        if let Some(trouble) = self.ways.hopeless() {
+        if let Some(trouble) = self.connector.all_refused_reason() {
             self.end(Err(match self.session {
                 Some(_) => Error::Ended(trouble),
                 None => Error::Refused(trouble),
@@ -203,26 +203,28 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
 
     /// Begins the transport once the first path works, and the others work, too, or take long.
     fn begin(&mut self, now: Instant) {
-        let Some((path, reply)) = self.ways.ready(now).filter(|_| self.session.is_none()) else { return };
-        if self.order.offer.is_question() {
+        let Some((path, reply)) = self.connector.ready(now).filter(|_| self.session.is_none()) else {
+            return;
+        };
+        if self.config.offer.is_question() {
             self.end(Ok(()));
             return;
         }
         let agreed = Agreed {
-            paths: self.ways.len(),
+            paths: self.connector.len(),
             initial: path,
             segment: self.settings.segment(),
             window: reply.window,
-            extent: Extent::Ordered,
+            delivery: Delivery::Ordered,
         };
         let Some(scheduler) = self.scheduler.take() else { return };
         let time = self.time(now);
-        match Session::over(Side::Client, &self.settings, agreed, &self.order.terms, scheduler) {
+        match Session::with_terms(Side::Client, &self.settings, agreed, &self.config.terms, scheduler) {
             Ok(mut session) => {
                 if let Some(recording) = self.recording.take() {
-                    session.record(time, recording, self.settings.mtu, self.order.offer.size);
+                    session.record(time, recording, self.settings.mtu, self.config.offer.size);
                 }
-                self.ways.joined().for_each(|path| session.join(time, path, &self.order.terms));
+                self.connector.joined().for_each(|path| session.join(time, path, &self.config.terms));
                 self.session = Some(session);
             }
             Err(error) => self.end(Err(error)),
@@ -234,18 +236,18 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         let time = self.time(now);
         let Some(session) = &mut self.session else { return };
         let before = session.acknowledged();
-        while let Some(packet) = self.ways.receive(path) {
+        while let Some(packet) = self.connector.receive(path) {
             session.handle(time, PathId(path as u8), &packet);
-            self.heard_at = now;
+            self.received_at = now;
         }
         if session.acknowledged() > before {
-            self.advanced_at = now;
+            self.progressed_at = now;
         }
-        let mut heard = Ok(());
-        while let Some(piece) = session.read().filter(|_| heard.is_ok()) {
-            heard = self.application.hear(&piece);
+        let mut received = Ok(());
+        while let Some(piece) = session.read().filter(|_| received.is_ok()) {
+            received = self.application.receive(&piece);
         }
-        if let Some(outcome) = heard.err().map(Err).or_else(|| self.application.outcome()) {
+        if let Some(outcome) = received.err().map(Err).or_else(|| self.application.outcome()) {
             self.end(outcome);
         }
     }
@@ -254,14 +256,14 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
     fn is_spent(&self, now: Instant) -> bool {
         let Some(session) = self.session.as_ref().filter(|_| self.may_send_nothing()) else { return false };
         let settled = session.paths().iter().all(|path| path.in_flight == 0);
-        !session.is_drained() && (settled || now >= self.advanced_at + LAST_WORD)
+        !session.is_drained() && (settled || now >= self.progressed_at + FINAL_ANSWER_TIMEOUT)
     }
 
     /// True if every path is spent or refused, and at least one is spent.
     fn may_send_nothing(&self) -> bool {
         let spent = |path: usize| self.session.as_ref().is_some_and(|session| session.is_spent(path));
-        let mut paths = 0..self.ways.len();
-        paths.clone().any(spent) && paths.all(|path| spent(path) || self.ways.is_refused(path))
+        let mut paths = 0..self.connector.len();
+        paths.clone().any(spent) && paths.all(|path| spent(path) || self.connector.is_refused(path))
     }
 
     fn end(&mut self, outcome: Result<(), Error>) {
@@ -275,22 +277,23 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
     }
 
     /// Opens a path anew if its full datagrams get lost.
-    fn heed_holes(&mut self, now: Instant) {
+    fn handle_black_holes(&mut self, now: Instant) {
         let (time, epoch) = (self.time(now), self.epoch);
-        let Self { session, ways, .. } = self;
+        let Self { session, connector, .. } = self;
         let Some(session) = session else { return };
-        let heard =
-            |path, since: Time| ways.has_heard_since(path, epoch + Duration::from_nanos(since.as_nanos()));
-        if let Some(path) = session.take_hole(time, heard) {
-            ways.doubt(now, path);
+        let has_received = |path, since: Time| {
+            connector.has_received_since(path, epoch + Duration::from_nanos(since.as_nanos()))
+        };
+        if let Some(path) = session.take_black_hole(time, has_received) {
+            connector.reprobe(now, path);
         }
     }
 
     /// Appends all datagrams that leave now. Once there is an [`Sender::outcome`], it closes the
     /// paths: send these datagrams, and stop.
-    pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
+    pub fn transmit(&mut self, now: Instant, out: &mut Vec<DatagramBatch>) {
         let time = self.time(now);
-        self.heed_holes(now);
+        self.handle_black_holes(now);
         self.steer(time);
         while self.outcome.is_none()
             && let Some(session) = &mut self.session
@@ -311,9 +314,9 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         if self.is_spent(now) {
             self.end(Err(Error::Spent));
         }
-        self.ways.transmit(now, &mut self.packets, out);
+        self.connector.transmit(now, &mut self.packets, out);
         if self.outcome.is_some() {
-            self.ways.close(now, "done", out);
+            self.connector.close(now, "done", out);
         }
     }
 
@@ -322,14 +325,14 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         let size = self.application.size();
         let left = (size > 0).then(|| size.saturating_sub(self.application.carried()));
         let (Some(pilot), Some(session)) = (&mut self.pilot, &mut self.session) else { return };
-        let Some(scheduler) = pilot.look(time, session, left) else { return };
+        let Some(scheduler) = pilot.choose_scheduler(time, session, left) else { return };
         if let Err(error) = session.replace_scheduler(scheduler) {
             self.end(Err(error));
         }
     }
 
     /// Returns the changes of the scheduler.
-    pub fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[SchedulerChange] {
         self.pilot.as_ref().map_or(&[], |pilot| pilot.changes())
     }
 
@@ -337,12 +340,13 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
     pub fn next_wakeup(&self) -> Option<Instant> {
         let session = self.session.as_ref().and_then(Session::next_wakeup);
         let session = session.map(|time| self.epoch + Duration::from_nanos(time.as_nanos()));
-        let begin = self.ways.ready_at().filter(|_| self.session.is_none());
-        let patience = Some(self.heard_at + self.settings.patience);
-        let too_small = self.ways.too_small_at(self.session.is_some());
-        let last_word = self.may_send_nothing().then_some(self.advanced_at + LAST_WORD);
+        let begin = self.connector.ready_at().filter(|_| self.session.is_none());
+        let patience = Some(self.received_at + self.settings.patience);
+        let too_small = self.connector.too_small_at(self.session.is_some());
+        let final_answer = self.may_send_nothing().then_some(self.progressed_at + FINAL_ANSWER_TIMEOUT);
         let application = self.application.next_wakeup().filter(|_| self.session.is_some());
-        let wakeups = [self.ways.next_wakeup(), session, application, begin, too_small, patience, last_word];
+        let wakeups =
+            [self.connector.next_wakeup(), session, application, begin, too_small, patience, final_answer];
         wakeups.into_iter().flatten().min()
     }
 
@@ -373,11 +377,11 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
 
     /// Number of packets that did not fit into noq's datagrams. It must be 0.
     pub fn oversized(&self) -> u64 {
-        self.ways.oversized()
+        self.connector.oversized()
     }
 
     /// Returns the state of the paths.
     pub fn progress(&self) -> Vec<Progress> {
-        self.ways.progress(self.session.as_ref())
+        self.connector.progress(self.session.as_ref())
     }
 }

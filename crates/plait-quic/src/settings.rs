@@ -12,11 +12,11 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Most paths of a transfer.
-pub const MAX_LINKS: usize = 8;
+pub const MAX_PATHS: usize = 8;
 
 /// Fewest payload bytes of a full segment. This value bounds the number of segments that a receiver
 /// has to remember.
-pub const LEAST_SEGMENT: u16 = 500;
+pub const MIN_SEGMENT: u16 = 500;
 
 /// Bounds of a receiver's window in bytes.
 pub const WINDOWS: RangeInclusive<u64> = 64 << 10..=1 << 30;
@@ -24,7 +24,7 @@ pub const WINDOWS: RangeInclusive<u64> = 64 << 10..=1 << 30;
 /// Most bytes of a window for a file on a stream. noq stores data that waits for missing data
 /// packet by packet, and ends the connection at 2,049 packets (`connection/assembler.rs`). So many
 /// bytes take fewer packets, even of the smallest size.
-const STREAMED_WINDOW: u64 = 1_900_000;
+const STREAM_WINDOW: u64 = 1_900_000;
 
 /// Bounds of a UDP payload in bytes: from QUIC's minimum to the largest with room for GSO.
 pub const MTUS: RangeInclusive<u16> = 1200..=16_000;
@@ -147,15 +147,15 @@ impl Settings {
     }
 
     /// noq's configuration at the opening end: protected datagrams, and one small stream. A full
-    /// datagram is sent without a probe: see [`Settings::probing`].
-    pub(crate) fn tunnel(&self) -> Arc<TransportConfig> {
+    /// datagram is sent without a probe: see [`Settings::probe_transport`].
+    pub(crate) fn connector_transport(&self) -> Arc<TransportConfig> {
         let mut config = self.transport();
         config.initial_mtu(self.mtu).min_mtu(self.mtu);
         Arc::new(config)
     }
 
     /// noq's configuration at the accepting end: its datagrams are as large as the peer's limit.
-    pub(crate) fn far_tunnel(&self) -> Arc<TransportConfig> {
+    pub(crate) fn acceptor_transport(&self) -> Arc<TransportConfig> {
         // A search that has nothing to probe. Without it, noq forgets the peer's limit when the
         // address changes.
         let mut search = MtuDiscoveryConfig::default();
@@ -167,7 +167,7 @@ impl Settings {
 
     /// noq's configuration of a connection that searches a path's MTU and carries no data. The full
     /// size is probed first.
-    pub(crate) fn probing(&self) -> Arc<TransportConfig> {
+    pub(crate) fn probe_transport(&self) -> Arc<TransportConfig> {
         let base = *MTUS.start();
         let mut search = MtuDiscoveryConfig::default();
         // With a minimum change above half of the range, noq tries its upper bound first and then
@@ -205,24 +205,24 @@ impl Settings {
     }
 
     /// Window for a file on a stream.
-    pub(crate) fn streamed_window(&self) -> u64 {
-        self.window.min(STREAMED_WINDOW)
+    pub(crate) fn stream_window(&self) -> u64 {
+        self.window.min(STREAM_WINDOW)
     }
 
     /// noq's configuration for a file on a stream, over all allowed paths. Until the secret is
     /// presented, the window is only as large as a greeting.
-    pub(crate) fn streamed(&self) -> Arc<TransportConfig> {
+    pub(crate) fn stream_transport(&self) -> Arc<TransportConfig> {
         let mut config = TransportConfig::default();
         let idle = u32::try_from(self.patience.as_millis()).unwrap_or(u32::MAX);
         config
             .congestion_controller_factory(Arc::new(Unlimited))
             .max_concurrent_bidi_streams(VarInt::from_u32(1))
             .max_concurrent_uni_streams(VarInt::from_u32(0))
-            .stream_receive_window(VarInt::from_u64(self.streamed_window()).unwrap_or(VarInt::MAX))
+            .stream_receive_window(VarInt::from_u64(self.stream_window()).unwrap_or(VarInt::MAX))
             .receive_window(VarInt::from_u32(4_096))
             .send_window(64 << 10)
             .datagram_receive_buffer_size(None)
-            .max_concurrent_multipath_paths(MAX_LINKS as u32 + 1)
+            .max_concurrent_multipath_paths(MAX_PATHS as u32 + 1)
             .initial_mtu(self.mtu)
             .min_mtu(self.mtu)
             .mtu_discovery_config(None)

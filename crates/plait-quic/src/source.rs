@@ -45,7 +45,7 @@ pub trait Application: Source {
     ///
     /// # Errors
     /// If they break the protocol, which ends the transfer.
-    fn hear(&mut self, bytes: &[u8]) -> Result<(), Error>;
+    fn receive(&mut self, bytes: &[u8]) -> Result<(), Error>;
 
     /// Writes more data, if there is room, and fills up the last `unit` of so many bytes. Returns
     /// the length of the stream, of which the peer has `acknowledged` bytes.
@@ -69,7 +69,7 @@ pub trait Application: Source {
 
 /// A source with read-ahead, because segments mostly leave in order.
 #[derive(Debug)]
-pub struct Ahead<S> {
+pub struct ReadAhead<S> {
     source: S,
     /// Bytes of the source.
     size: u64,
@@ -79,16 +79,16 @@ pub struct Ahead<S> {
 }
 
 /// Bytes of one read.
-const AHEAD: u64 = 64 << 10;
+const READ_AHEAD: u64 = 64 << 10;
 
-impl<S> Ahead<S> {
+impl<S> ReadAhead<S> {
     /// Wraps a source of `size` bytes.
     pub fn new(source: S, size: u64) -> Self {
         Self { source, size, from: 0, read: Vec::new() }
     }
 }
 
-impl<S: Source> Source for Ahead<S> {
+impl<S: Source> Source for ReadAhead<S> {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let end = offset + buffer.len() as u64;
         let mut there = |from: u64, read: &[u8]| {
@@ -104,7 +104,7 @@ impl<S: Source> Source for Ahead<S> {
         if offset < self.from || end > self.size {
             return self.source.read_at(offset, buffer);
         }
-        let bytes = AHEAD.min(self.size - offset).max(buffer.len() as u64);
+        let bytes = READ_AHEAD.min(self.size - offset).max(buffer.len() as u64);
         self.read.resize(bytes as usize, 0);
         self.from = offset;
         if let Err(error) = self.source.read_at(offset, &mut self.read) {
@@ -152,9 +152,9 @@ mod tests {
     #[test]
     fn what_follows_is_read_seldom_and_whatever_is_asked_for_is_right() {
         let content = content();
-        let mut ahead = Ahead::new(Counted(content.clone(), 0), 200_000);
+        let mut ahead = ReadAhead::new(Counted(content.clone(), 0), 200_000);
         let mut buffer = [0; 1_000];
-        let mut is_right = |ahead: &mut Ahead<Counted>, offset: usize| {
+        let mut is_right = |ahead: &mut ReadAhead<Counted>, offset: usize| {
             ahead.read_at(offset as u64, &mut buffer).expect("it is there");
             assert!(buffer == content[offset..offset + 1_000], "{offset}");
         };
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_is_sent_again_does_not_push_away_what_leaves_next() {
-        let mut ahead = Ahead::new(Counted(content(), 0), 200_000);
+        let mut ahead = ReadAhead::new(Counted(content(), 0), 200_000);
         let mut buffer = [0; 1_000];
         for offset in [100_000, 5_000, 101_000, 6_000, 102_000] {
             ahead.read_at(offset, &mut buffer).expect("it is there");
@@ -179,10 +179,10 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_not_made_up() {
-        let mut ahead = Ahead::new(Counted(vec![7; 100], 0), 1_000);
+        let mut ahead = ReadAhead::new(Counted(vec![7; 100], 0), 1_000);
         assert!(ahead.read_at(0, &mut [0; 50]).is_err(), "it is shorter than it was");
         assert!(ahead.read_at(0, &mut [0; 50]).is_err());
-        let mut ahead = Ahead::new(Counted(vec![7; 100], 0), 100);
+        let mut ahead = ReadAhead::new(Counted(vec![7; 100], 0), 100);
         assert!(ahead.read_at(90, &mut [0; 20]).is_err(), "beyond the end");
     }
 }

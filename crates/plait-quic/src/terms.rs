@@ -32,7 +32,7 @@ pub struct PathTerms {
 
 impl Terms {
     /// Returns the terms for the other end; `spent` if the path has used up its budget.
-    pub(crate) fn told(self, spent: bool) -> PathTerms {
+    pub(crate) fn for_peer(self, spent: bool) -> PathTerms {
         PathTerms { cost: self.cost, backup: self.backup, spent }
     }
 
@@ -44,7 +44,7 @@ impl Terms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{Agreed, Extent, Session};
+    use crate::session::{Agreed, Delivery, Session};
     use crate::settings::Settings;
     use plait_sched::Builtin;
     use plait_transport::endpoint::Side;
@@ -52,10 +52,10 @@ mod tests {
     #[test]
     fn schedulers_see_what_paths_cost_and_which_stand_by() {
         let terms = [Terms { cost: 5, ..Terms::default() }, Terms { backup: true, ..Terms::default() }];
-        let extent = Extent::Ordered;
-        let agreed = Agreed { paths: 2, initial: 0, segment: 1_000, window: 1 << 20, extent };
+        let delivery = Delivery::Ordered;
+        let agreed = Agreed { paths: 2, initial: 0, segment: 1_000, window: 1 << 20, delivery };
         let scheduler = Builtin::new("cheapest-first", &[]).expect("it is built in");
-        let session = Session::over(Side::Client, &Settings::default(), agreed, &terms, scheduler);
+        let session = Session::with_terms(Side::Client, &Settings::default(), agreed, &terms, scheduler);
         let paths = session.expect("it needs nothing special").paths();
         assert_eq!(paths.iter().map(|path| path.cost).collect::<Vec<_>>(), [5, 0]);
     }

@@ -1,6 +1,6 @@
 //! A transfer at the receiver, and its events.
 
-use crate::clients::Guest;
+use crate::clients::ConnectedClient;
 use crate::error::Error;
 use crate::hello::{Hello, Offer};
 use crate::session::Session;
@@ -12,7 +12,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-pub use crate::door::Id;
+pub use crate::acceptor::Id;
 
 /// An event of a receiver.
 #[derive(Debug)]
@@ -26,10 +26,11 @@ pub enum Event {
         /// The offered files.
         offer: Offer,
         /// Client of the sender.
-        from: Guest,
+        from: ConnectedClient,
     },
-    /// The next bytes of a transfer's stream, in order: see [`Receiver::say`](crate::Receiver::say)
-    /// and [`Receiver::conclude`](crate::Receiver::conclude).
+    /// The next bytes of a transfer's stream, in order: see
+    /// [`Receiver::write`](crate::Receiver::write) and
+    /// [`Receiver::conclude`](crate::Receiver::conclude).
     Data {
         /// Identifier of the transfer.
         id: Id,
@@ -48,7 +49,7 @@ pub enum Event {
         /// The offered files.
         offer: Offer,
         /// Client of the sender.
-        from: Guest,
+        from: ConnectedClient,
         /// `Ok` if the transfer was concluded and the sender was told, as far as this can be known.
         outcome: Result<Summary, Error>,
     },
@@ -67,15 +68,15 @@ pub struct Summary {
 
 /// Stream to the sender, from the first unacknowledged byte on.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct SendBuffer {
     base: u64,
     bytes: Vec<u8>,
 }
 
 /// Size of the pieces in which acknowledged bytes are discarded.
-const FORGOTTEN: u64 = 64 << 10;
+const DISCARD_UNIT: u64 = 64 << 10;
 
-impl Said {
+impl SendBuffer {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -87,15 +88,15 @@ impl Said {
         end
     }
 
-    fn forget(&mut self, acknowledged: u64) {
-        if acknowledged >= self.base + FORGOTTEN {
+    fn discard(&mut self, acknowledged: u64) {
+        if acknowledged >= self.base + DISCARD_UNIT {
             self.bytes.drain(..(acknowledged - self.base) as usize);
             self.base = acknowledged;
         }
     }
 }
 
-impl Source for Said {
+impl Source for SendBuffer {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let from = offset.checked_sub(self.base).and_then(|from| usize::try_from(from).ok());
         let found = from.and_then(|from| self.bytes.get(from..)?.get(..buffer.len()));
@@ -107,31 +108,31 @@ impl Source for Said {
 /// An incoming transfer.
 #[derive(Debug)]
 pub(crate) struct Transfer {
-    pub(crate) from: Guest,
+    pub(crate) from: ConnectedClient,
     pub(crate) session: Session,
     pub(crate) hello: Hello,
-    pub(crate) links: Vec<Option<ConnectionHandle>>,
+    pub(crate) handles: Vec<Option<ConnectionHandle>>,
     pub(crate) epoch: Instant,
-    pub(crate) heard_at: Instant,
-    pub(crate) got: u64,
-    pub(crate) said: Said,
-    /// Bytes of `said` that the transport knows.
+    pub(crate) received_at: Instant,
+    pub(crate) received: u64,
+    pub(crate) send_buffer: SendBuffer,
+    /// Bytes of `send_buffer` that the transport knows.
     written: u64,
     /// Outcome of the transfer, with its time.
     pub(crate) concluded: Option<(Instant, Result<(), Error>)>,
 }
 
 impl Transfer {
-    pub(crate) fn new(now: Instant, from: Guest, session: Session, hello: Hello) -> Self {
+    pub(crate) fn new(now: Instant, from: ConnectedClient, session: Session, hello: Hello) -> Self {
         Self {
             from,
             session,
-            links: vec![None; hello.paths.into()],
+            handles: vec![None; hello.paths.into()],
             hello,
             epoch: now,
-            heard_at: now,
-            got: 0,
-            said: Said::default(),
+            received_at: now,
+            received: 0,
+            send_buffer: SendBuffer::default(),
             written: 0,
             concluded: None,
         }
@@ -142,7 +143,7 @@ impl Transfer {
         let time = self.time(now);
         self.session.join(time, path, &[]);
         self.session.measure(time, path, round_trip);
-        self.links.resize(self.links.len().max(path + 1), None);
+        self.handles.resize(self.handles.len().max(path + 1), None);
     }
 
     pub(crate) fn time(&self, now: Instant) -> Time {
@@ -151,15 +152,15 @@ impl Transfer {
 
     /// Hands new bytes for the sender to the transport.
     pub(crate) fn extend(&mut self) {
-        self.said.forget(self.session.acknowledged());
-        let end = self.said.pad(self.session.agreed().segment.into());
+        self.send_buffer.discard(self.session.acknowledged());
+        let end = self.send_buffer.pad(self.session.agreed().segment.into());
         self.session.extend(end - self.written);
         self.written = end;
     }
 
     /// True if the transfer is concluded and the sender has received all bytes for it.
     pub(crate) fn is_over(&self) -> bool {
-        let end = self.said.base + self.said.bytes.len() as u64;
+        let end = self.send_buffer.base + self.send_buffer.bytes.len() as u64;
         self.concluded.is_some() && self.written == end && self.session.is_drained()
     }
 }

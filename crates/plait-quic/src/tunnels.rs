@@ -17,11 +17,11 @@
 //! not report the marked datagram; packets that no datagram holds. Python refuses captures too,
 //! which would be encrypted.
 
+use crate::connection::{DatagramBatch, Egress, PathConnection};
+use crate::connector::endpoint_config;
 use crate::error::Error;
 use crate::identity::{self, Identity, NAME};
-use crate::link::{Link, Outgoing, Route};
 use crate::settings::{MTUS, Settings, UDP, mtu_of};
-use crate::ways::endpoint_config;
 use bytes::BytesMut;
 use noq_proto::{
     ClientConfig, DatagramEvent, Endpoint, EndpointConfig, FourTuple, ServerConfig, TransportConfig,
@@ -49,7 +49,7 @@ const OPENING: Duration = Duration::from_secs(10);
 const RIDERS: u32 = 512;
 
 /// One datagram at a time, because each has its own place in a link's queue.
-const SINGLE: Route = Route { path: 0, burst: NonZeroUsize::MIN };
+const SINGLE: Egress = Egress { path: 0, burst: NonZeroUsize::MIN };
 
 /// Returns the part of the scenario that QUIC connections cannot carry, and the reason; `None` if
 /// there is none.
@@ -81,27 +81,28 @@ fn mtu(scenario: &Scenario) -> Result<u16, (String, String)> {
 
 /// One end of a path's connection.
 #[derive(Debug)]
-struct End {
+struct TunnelEnd {
     endpoint: Endpoint,
-    link: Option<Link>,
+    connection: Option<PathConnection>,
     remote: SocketAddr,
     local: SocketAddr,
 }
 
-impl End {
+impl TunnelEnd {
     /// Handles a datagram, and accepts the first connection.
     fn handle(&mut self, now: Instant, datagram: &[u8]) -> Result<(), Error> {
         let tuple = FourTuple::new(self.remote, Some(self.local.ip()));
         let mut answer = Vec::new();
         match self.endpoint.handle(now, tuple, None, BytesMut::from(datagram), &mut answer) {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
-                if let Some(link) = &mut self.link {
-                    link.handle_event(event);
+                if let Some(connection) = &mut self.connection {
+                    connection.handle_event(event);
                 }
             }
-            Some(DatagramEvent::NewConnection(incoming)) if self.link.is_none() => {
+            Some(DatagramEvent::NewConnection(incoming)) if self.connection.is_none() => {
                 let accepted = self.endpoint.accept(incoming, now, &mut answer, None);
-                self.link = Some(Link::new(accepted.map_err(|error| Error::Tls(error.cause.to_string()))?));
+                self.connection =
+                    Some(PathConnection::new(accepted.map_err(|error| Error::Tls(error.cause.to_string()))?));
             }
             Some(DatagramEvent::NewConnection(_) | DatagramEvent::Response(_)) | None => {}
         }
@@ -110,30 +111,30 @@ impl End {
     }
 
     fn work(&mut self, now: Instant) {
-        if let Some(link) = &mut self.link {
-            link.work(now, &mut self.endpoint, 0);
+        if let Some(connection) = &mut self.connection {
+            connection.work(now, &mut self.endpoint, 0);
         }
     }
 
-    fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
-        if let Some(link) = &mut self.link {
-            link.transmit(now, SINGLE, out);
+    fn transmit(&mut self, now: Instant, out: &mut Vec<DatagramBatch>) {
+        if let Some(connection) = &mut self.connection {
+            connection.transmit(now, SINGLE, out);
         }
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
-        self.link.as_ref().and_then(Link::next_wakeup)
+        self.connection.as_ref().and_then(PathConnection::next_wakeup)
     }
 
     fn is_connected(&self) -> bool {
-        self.link.as_ref().is_some_and(Link::is_connected)
+        self.connection.as_ref().is_some_and(PathConnection::is_connected)
     }
 }
 
 /// A path's connection: its near end and its far end.
 #[derive(Debug)]
 struct Tunnel {
-    ends: [End; 2],
+    ends: [TunnelEnd; 2],
     /// Beginning of the run, as noq sees it.
     epoch: Instant,
 }
@@ -144,7 +145,7 @@ impl Tunnel {
     }
 
     fn next_wakeup(&self) -> Option<Time> {
-        let due = self.ends.iter().filter_map(End::next_wakeup).min()?;
+        let due = self.ends.iter().filter_map(TunnelEnd::next_wakeup).min()?;
         Some(Time::from_nanos(due.saturating_duration_since(self.epoch).as_nanos() as u64))
     }
 
@@ -152,26 +153,26 @@ impl Tunnel {
     fn open(&mut self, path: usize, delays: [Duration; 2]) -> Result<(), Error> {
         let mut now = self.epoch;
         let until = now + OPENING + 20 * (delays[0] + delays[1]);
-        let mut under_way: BTreeMap<(Instant, u64), (usize, Vec<u8>)> = BTreeMap::new();
+        let mut in_flight: BTreeMap<(Instant, u64), (usize, Vec<u8>)> = BTreeMap::new();
         let (mut count, mut out) = (0, Vec::new());
         loop {
             for (end, own) in self.ends.iter_mut().enumerate() {
                 own.work(now);
                 own.transmit(now, &mut out);
-                for outgoing in out.drain(..) {
-                    under_way.insert((now + delays[end], count), (1 - end, outgoing.bytes));
+                for batch in out.drain(..) {
+                    in_flight.insert((now + delays[end], count), (1 - end, batch.bytes));
                     count += 1;
                 }
             }
-            if under_way.is_empty() && self.ends.iter().all(End::is_connected) {
+            if in_flight.is_empty() && self.ends.iter().all(TunnelEnd::is_connected) {
                 self.epoch = now;
                 return Ok(());
             }
-            let arrival = under_way.first_key_value().map(|(key, _)| key.0);
-            let timer = self.ends.iter().filter_map(End::next_wakeup).min();
+            let arrival = in_flight.first_key_value().map(|(key, _)| key.0);
+            let timer = self.ends.iter().filter_map(TunnelEnd::next_wakeup).min();
             let next = arrival.into_iter().chain(timer).min();
             now = next.filter(|next| *next <= until).ok_or(Error::Silent(OPENING.as_secs()))?.max(now);
-            while let Some(first) = under_way.first_entry()
+            while let Some(first) = in_flight.first_entry()
                 && first.key().0 <= now
             {
                 let (end, datagram) = first.remove();
@@ -185,7 +186,8 @@ impl Tunnel {
 
     /// Returns the reason if the connection is lost.
     fn lost(&self) -> Option<String> {
-        let lost = |end: &End| end.link.as_ref().and_then(Link::lost).map(ToString::to_string);
+        let lost =
+            |end: &TunnelEnd| end.connection.as_ref().and_then(PathConnection::lost).map(ToString::to_string);
         self.ends.iter().find_map(lost)
     }
 }
@@ -196,13 +198,13 @@ pub struct Tunnels {
     tunnels: Vec<Tunnel>,
     images: Images,
     /// Datagrams in flight by number: path, direction, content, and number of additional copies.
-    under_way: BTreeMap<u64, (PathId, Way, Vec<u8>, u32)>,
+    in_flight: BTreeMap<u64, (PathId, Way, Vec<u8>, u32)>,
     /// Numbers of transmissions by path, direction and packet number.
     transmissions: BTreeMap<(u8, bool, u64), u64>,
     datagrams: VecDeque<Datagram>,
     packets: VecDeque<Carried>,
     count: u64,
-    out: Vec<Outgoing>,
+    out: Vec<DatagramBatch>,
     failure: Option<String>,
 }
 
@@ -230,7 +232,7 @@ impl Tunnels {
         Ok(Self {
             tunnels: tunnels.collect::<Result<_, Error>>()?,
             images: Images::new(scenario, [0; 2]),
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             transmissions: BTreeMap::new(),
             datagrams: VecDeque::new(),
             packets: VecDeque::new(),
@@ -245,11 +247,11 @@ impl Tunnels {
         let tunnel = &mut self.tunnels[path.index()];
         let instant = tunnel.instant(now);
         tunnel.ends[usize::from(way == Way::Backward)].transmit(instant, &mut self.out);
-        for Outgoing { bytes: datagram, .. } in self.out.drain(..) {
+        for DatagramBatch { bytes: datagram, .. } in self.out.drain(..) {
             let (number, bytes) = (self.count, datagram.len() as u32 + UDP);
             self.count += 1;
             self.datagrams.push_back(Datagram { path, way, number, bytes });
-            self.under_way.insert(number, (path, way, datagram, 0));
+            self.in_flight.insert(number, (path, way, datagram, 0));
         }
         if let Some(reason) = tunnel.lost() {
             self.failure.get_or_insert(format!("path {}: the QUIC connection is lost: {reason}", path.0));
@@ -258,8 +260,8 @@ impl Tunnels {
 
     /// Takes a datagram, or one of its copies, that arrived or was lost.
     fn take(&mut self, number: u64) -> Option<(PathId, Way, Vec<u8>)> {
-        match self.under_way.get_mut(&number)? {
-            (.., 0) => self.under_way.remove(&number).map(|(path, way, datagram, _)| (path, way, datagram)),
+        match self.in_flight.get_mut(&number)? {
+            (.., 0) => self.in_flight.remove(&number).map(|(path, way, datagram, _)| (path, way, datagram)),
             (path, way, datagram, copies) => {
                 *copies -= 1;
                 Some((*path, *way, datagram.clone()))
@@ -270,8 +272,8 @@ impl Tunnels {
     /// Reads the packets that arrived at the end of a path.
     fn read(&mut self, path: PathId, way: Way) {
         let far = usize::from(way == Way::Forward);
-        let Some(link) = &mut self.tunnels[path.index()].ends[far].link else { return };
-        while let Some(datagram) = link.receive() {
+        let Some(connection) = &mut self.tunnels[path.index()].ends[far].connection else { return };
+        while let Some(datagram) = connection.receive() {
             // The image has room for the tag, though nothing is protected here.
             let bytes = &[&datagram[..], &[0; TAG_BYTES]].concat();
             let arriving = Arriving { path, ecn: SegmentEcn::default(), bytes };
@@ -315,9 +317,9 @@ impl Carrier for Tunnels {
         bytes.truncate(bytes.len() - TAG_BYTES);
         let tunnel = &mut self.tunnels[path.index()];
         let instant = tunnel.instant(now);
-        if let Some(link) = &mut tunnel.ends[usize::from(way == Way::Backward)].link {
-            link.send(instant, bytes.into(), SINGLE, &mut self.out);
-            if link.oversized() > 0 {
+        if let Some(connection) = &mut tunnel.ends[usize::from(way == Way::Backward)].connection {
+            connection.send(instant, bytes.into(), SINGLE, &mut self.out);
+            if connection.oversized() > 0 {
                 self.failure.get_or_insert(format!("path {}: a packet is too large for a datagram", path.0));
             }
         }
@@ -336,7 +338,7 @@ impl Carrier for Tunnels {
     }
 
     fn copied(&mut self, number: u64) {
-        if let Some((.., copies)) = self.under_way.get_mut(&number) {
+        if let Some((.., copies)) = self.in_flight.get_mut(&number) {
             *copies += 1;
         }
     }
@@ -391,15 +393,15 @@ fn tunnel(
     server.transport_config(transport());
     let mut client = ClientConfig::new(Arc::new(identity::client(identity.fingerprint())?));
     client.transport_config(transport());
-    let end = |number: usize, server: Option<Arc<ServerConfig>>| End {
+    let end = |number: usize, server: Option<Arc<ServerConfig>>| TunnelEnd {
         endpoint: Endpoint::new(Arc::new(config(number)), server, false),
-        link: None,
+        connection: None,
         remote: address(1 - number as u8),
         local: address(number as u8),
     };
     let epoch = Instant::now();
     let mut near = end(0, None);
     let connected = near.endpoint.connect(epoch, client, near.remote, NAME);
-    near.link = Some(Link::new(connected.map_err(|error| Error::Tls(error.to_string()))?));
+    near.connection = Some(PathConnection::new(connected.map_err(|error| Error::Tls(error.to_string()))?));
     Ok(Tunnel { ends: [near, end(1, Some(Arc::new(server)))], epoch })
 }

@@ -1,6 +1,6 @@
 //! A pcapng file that appears under its name only when it is complete.
 
-use super::{Side, WriteError};
+use super::{Role, WriteError};
 use crate::ip;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{
@@ -27,7 +27,7 @@ const OUTBOUND: u32 = 2;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interface<'a> {
     pub(super) path: &'a str,
-    pub(super) side: Side,
+    pub(super) role: Role,
     pub(super) address: Ipv4Addr,
 }
 
@@ -74,9 +74,9 @@ impl CaptureFile {
 
     /// Adds an interface. Returns its number.
     pub(super) fn add_interface(&mut self, interface: &Interface<'_>) -> Result<u32, WriteError> {
-        let Interface { path, side, address } = *interface;
+        let Interface { path, role, address } = *interface;
         let number = self.writer.interfaces().len() as u32;
-        let description = format!("the {}'s end of path {path} (simulated)", side.name());
+        let description = format!("the {}'s end of path {path} (simulated)", role.name());
         let options = vec![
             InterfaceDescriptionOption::IfName(Cow::Owned(path.to_owned())),
             InterfaceDescriptionOption::IfDescription(Cow::Owned(description)),

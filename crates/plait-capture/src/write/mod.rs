@@ -24,7 +24,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `under_way.rs` | headers of packets in flight |
+//! | `in_flight.rs` | headers of packets in flight |
 //! | `tcp.rs`, `sctp.rs`, `../ip.rs` | headers |
 //! | `file.rs` | a pcapng file, complete or absent |
 //!
@@ -32,13 +32,13 @@
 //! both.
 
 mod file;
+mod in_flight;
 mod sctp;
 mod tcp;
-mod under_way;
 
 use crate::ip;
 use crate::write::file::{CaptureFile, Interface};
-use crate::write::under_way::UnderWay;
+use crate::write::in_flight::InFlightHeaders;
 use plait_sched::{PathId, Time};
 use plait_sim::scenario::{OwnOptions, Scenario, Way};
 use plait_sim::simulation::{Origin, PacketId, Sighting, Tap};
@@ -67,14 +67,14 @@ pub fn addresses(path: usize) -> (Ipv4Addr, Ipv4Addr) {
 
 /// An end of a path, named by its role for the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
+pub enum Role {
     /// The source of the data.
     Sender,
     /// The destination of the data.
     Receiver,
 }
 
-impl Side {
+impl Role {
     const BOTH: [Self; 2] = [Self::Sender, Self::Receiver];
 
     /// Returns the side's name.
@@ -153,14 +153,14 @@ pub struct Capture {
     files: Vec<CaptureFile>,
     /// Per path, the ports of the sender and of the receiver.
     ports: Vec<[Port; 2]>,
-    under_way: UnderWay,
+    in_flight: InFlightHeaders,
     /// Headers of the current packet.
     headers: Vec<u8>,
     error: Option<WriteError>,
 }
 
 impl Capture {
-    /// Opens the captures of a run of `scenario` with the scheduler named `scheduler`. `place`
+    /// Opens the captures of a run of `scenario` with the scheduler named `scheduler`. `file_of`
     /// returns the file for an end of a path; ends with the same file share it.
     ///
     /// # Errors
@@ -168,21 +168,21 @@ impl Capture {
     pub fn create(
         scenario: &Scenario,
         scheduler: &str,
-        place: &dyn Fn(usize, Side) -> PathBuf,
+        file_of: &dyn Fn(usize, Role) -> PathBuf,
     ) -> Result<Self, WriteError> {
         let Some(wire) = Wire::new(scenario) else {
             let protocol = scenario.transport.protocol.name();
             let reason =
                 format!("packets of {protocol} are not written to captures (cmt-sctp, mptcp and tcp are)");
-            return Err(WriteError { file: place(0, Side::Sender), reason });
+            return Err(WriteError { file: file_of(0, Role::Sender), reason });
         };
         let comment = format!("scenario {}, scheduler {scheduler}, seed {}", scenario.name, scenario.seed);
         let mut files: Vec<CaptureFile> = Vec::new();
         let mut ports = Vec::with_capacity(scenario.paths.len());
         for (index, path) in scenario.paths.iter().enumerate() {
             let mut both = [(0, 0); 2];
-            for (port, side) in both.iter_mut().zip(Side::BOTH) {
-                let name = place(index, side);
+            for (port, role) in both.iter_mut().zip(Role::BOTH) {
+                let name = file_of(index, role);
                 let number = match files.iter().position(|file| file.name() == name) {
                     Some(number) => number,
                     None => {
@@ -191,14 +191,14 @@ impl Capture {
                     }
                 };
                 let (sender, receiver) = addresses(index);
-                let address = if side == Side::Sender { sender } else { receiver };
-                let interface = Interface { path: &path.name, side, address };
+                let address = if role == Role::Sender { sender } else { receiver };
+                let interface = Interface { path: &path.name, role, address };
                 *port = (number, files[number].add_interface(&interface)?);
             }
             ports.push(both);
         }
-        let under_way = UnderWay::new(scenario.paths.len());
-        let mut capture = Self { wire, files, ports, under_way, headers: Vec::new(), error: None };
+        let in_flight = InFlightHeaders::new(scenario.paths.len());
+        let mut capture = Self { wire, files, ports, in_flight, headers: Vec::new(), error: None };
         capture.write_prelude();
         Ok(capture)
     }
@@ -228,10 +228,10 @@ impl Capture {
             Wire::Sctp(wire) => wire.prelude(),
         };
         let count = packets.len() as i64;
-        for (place, packet) in (0..).zip(packets) {
-            let time = START_NS - (count - place) * PRELUDE_STEP;
-            for side in Side::BOTH {
-                self.write(time, packet.path, packet.way, side, &packet.headers, Some(SYNTHETIC));
+        for (index, packet) in (0..).zip(packets) {
+            let time = START_NS - (count - index) * PRELUDE_STEP;
+            for role in Role::BOTH {
+                self.write(time, packet.path, packet.way, role, &packet.headers, Some(SYNTHETIC));
             }
         }
     }
@@ -242,15 +242,15 @@ impl Capture {
         time: i64,
         path: PathId,
         way: Way,
-        side: Side,
+        role: Role,
         packet: &[u8],
         comment: Option<&'static str>,
     ) {
         if self.error.is_some() {
             return;
         }
-        let (file, interface) = self.ports[path.index()][usize::from(side == Side::Receiver)];
-        let inbound = side != Side::of_departure(way);
+        let (file, interface) = self.ports[path.index()][usize::from(role == Role::Receiver)];
+        let inbound = role != Role::of_departure(way);
         if let Err(error) = self.files[file].write(interface, time, packet, inbound, comment) {
             self.error = Some(error);
         }
@@ -263,10 +263,10 @@ impl Capture {
         let (path, time) = (seen.id.path, clock(seen.time));
         if seen.id.way == Way::Forward {
             if let Some(headers) = wire.pending(path) {
-                self.write(time, path, Way::Forward, Side::Receiver, &headers, Some(SYNTHETIC));
+                self.write(time, path, Way::Forward, Role::Receiver, &headers, Some(SYNTHETIC));
             }
         } else if let Some(headers) = wire.confirm(seen) {
-            self.write(time, path, Way::Forward, Side::Sender, &headers, Some(SYNTHETIC));
+            self.write(time, path, Way::Forward, Role::Sender, &headers, Some(SYNTHETIC));
         }
     }
 }
@@ -281,10 +281,10 @@ impl Tap for Capture {
         let mut headers = std::mem::take(&mut self.headers);
         headers.clear();
         self.wire.leave(seen, origin, &mut headers);
-        self.under_way.put(seen.id, &headers);
+        self.in_flight.put(seen.id, &headers);
         self.wire.fill(&mut headers);
         let PacketId { path, way, .. } = seen.id;
-        self.write(clock(seen.time), path, way, Side::of_departure(way), &headers, None);
+        self.write(clock(seen.time), path, way, Role::of_departure(way), &headers, None);
         self.headers = headers;
     }
 
@@ -292,13 +292,13 @@ impl Tap for Capture {
         let PacketId { path, way, .. } = seen.id;
         let mut headers = std::mem::take(&mut self.headers);
         headers.clear();
-        self.under_way.take(seen.id, &mut headers);
+        self.in_flight.take(seen.id, &mut headers);
         self.wire.fill(&mut headers);
         if way == Way::Forward {
             self.answer(seen);
         }
-        let side = if way == Way::Forward { Side::Receiver } else { Side::Sender };
-        self.write(clock(seen.time), path, way, side, &headers, None);
+        let role = if way == Way::Forward { Role::Receiver } else { Role::Sender };
+        self.write(clock(seen.time), path, way, role, &headers, None);
         if let Wire::Tcp(wire) = &mut self.wire {
             wire.arrive(seen, &headers);
         }
@@ -309,11 +309,11 @@ impl Tap for Capture {
     }
 
     fn copied(&mut self, id: PacketId) {
-        self.under_way.copy(id);
+        self.in_flight.copy(id);
     }
 
     fn gone(&mut self, id: PacketId) {
-        self.under_way.forget(id);
+        self.in_flight.forget(id);
     }
 
     fn gives_up(&self) -> bool {
@@ -323,7 +323,7 @@ impl Tap for Capture {
 
 /// A packet that is not simulated.
 #[derive(Clone, Debug)]
-struct Made {
+struct SyntheticPacket {
     path: PathId,
     way: Way,
     headers: Vec<u8>,

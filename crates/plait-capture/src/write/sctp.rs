@@ -1,7 +1,7 @@
 //! SCTP packets (RFC 9260). Each segment of the stream is a message of its own, in one DATA chunk;
 //! its TSN is its number.
 
-use super::{Made, PORT, SENDER_PORT, ZEROS, addresses};
+use super::{PORT, SENDER_PORT, SyntheticPacket, ZEROS, addresses};
 use crate::ip::{self, Ends};
 use plait_sched::PathId;
 use plait_sim::scenario::{OwnOptions, Scenario, Way};
@@ -63,7 +63,7 @@ impl Wire {
     }
 
     /// Builds the handshake, on the first path; each end lists its addresses.
-    pub(super) fn prelude(&mut self) -> Vec<Made> {
+    pub(super) fn prelude(&mut self) -> Vec<SyntheticPacket> {
         let path = PathId(0);
         let mut answer = self.init(Way::Backward);
         answer.parameters.push(Parameter::StateCookie(&COOKIE));
@@ -76,7 +76,7 @@ impl Wire {
         let packets = steps.map(|(chunk, way, tag)| {
             let mut headers = Vec::new();
             self.wrap(path, way, tag, &chunk, &mut headers);
-            Made { path, way, headers }
+            SyntheticPacket { path, way, headers }
         });
         packets.into()
     }

@@ -1,7 +1,7 @@
 //! TCP segments and MPTCP's options, encoded by the images of both ends. This module adds the
 //! synthetic handshakes.
 
-use super::{Made, ZEROS};
+use super::{SyntheticPacket, ZEROS};
 use crate::ip::{self, Ends};
 use plait_sched::{PathId, Time};
 use plait_sim::scenario::{Scenario, Way};
@@ -45,11 +45,11 @@ impl Wire {
         };
         let paths = scenario.paths.len();
         let mut agreed = Agreed::made_up(&config, paths, INITIAL);
-        for (index, (place, path)) in agreed.paths.iter_mut().zip(&scenario.paths).enumerate() {
+        for (index, (agreed_path, path)) in agreed.paths.iter_mut().zip(&scenario.paths).enumerate() {
             let (sender, receiver) = super::addresses(index);
-            place.addresses = [sender.into(), receiver.into()];
-            place.ports = [super::SENDER_PORT + index as u16, super::PORT];
-            place.backup = path.backup;
+            agreed_path.addresses = [sender.into(), receiver.into()];
+            agreed_path.ports = [super::SENDER_PORT + index as u16, super::PORT];
+            agreed_path.backup = path.backup;
         }
         let images = [Side::Client, Side::Server].map(|side| Image::new(&config, &agreed, side));
         Self { config, agreed, images, subflows: vec![WrittenSubflow::default(); paths] }
@@ -84,7 +84,7 @@ impl Wire {
             return None;
         }
         let timestamp = self.config.clock.at_sender(seen.time);
-        let headers = self.made(path, Way::Forward, &Packet::Confirm { timestamp });
+        let headers = self.synthetic(path, Way::Forward, &Packet::Confirm { timestamp });
         self.subflows[path.index()].pending = Some(headers.clone());
         Some(headers)
     }
@@ -96,7 +96,7 @@ impl Wire {
     }
 
     /// Builds the handshakes of subflows that are open from the start.
-    pub(super) fn prelude(&mut self) -> Vec<Made> {
+    pub(super) fn prelude(&mut self) -> Vec<SyntheticPacket> {
         let mut packets = Vec::new();
         if self.config.handshake {
             return packets;
@@ -113,17 +113,17 @@ impl Wire {
                 (Way::Forward, Packet::Confirm { timestamp: sent }),
             ];
             for (way, packet) in steps {
-                let headers = self.made(path, way, &packet);
+                let headers = self.synthetic(path, way, &packet);
                 let id = simulation::PacketId { path, way, data: false, number: 0 };
                 self.arrive(&Sighting { time: Time::ZERO, id, packet: &packet, bytes: 0 }, &headers);
-                packets.push(Made { path, way, headers });
+                packets.push(SyntheticPacket { path, way, headers });
             }
         }
         packets
     }
 
     /// Builds a packet that is not simulated.
-    fn made(&mut self, path: PathId, way: Way, packet: &Packet) -> Vec<u8> {
+    fn synthetic(&mut self, path: PathId, way: Way, packet: &Packet) -> Vec<u8> {
         let mut headers = Vec::new();
         self.put(path, way, packet, Origin::Sender { offset: None }, &mut headers);
         headers

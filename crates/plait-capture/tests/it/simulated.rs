@@ -1,7 +1,7 @@
 //! A simulated run that is written as captures and observed again has the metrics of the simulator.
 
 use crate::common::{PACKETS, comparable, complete, read, scenario, simulate};
-use plait_capture::write::{Capture, Side};
+use plait_capture::write::{Capture, Role};
 use plait_sim::recorder::RecordOptions;
 use plait_sim::recorder::frames::PacketFrame;
 use plait_sim::scenario::Way;
@@ -304,12 +304,12 @@ fn a_file_that_cannot_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = scenario(&busy("protocol = \"mptcp\", profile = \"standard\""));
     let missing = folder.path().join("missing");
-    let error = Capture::create(&scenario, "test", &|_, side: Side| missing.join(side.name())).unwrap_err();
+    let error = Capture::create(&scenario, "test", &|_, role: Role| missing.join(role.name())).unwrap_err();
     let expected =
         format!("{}: cannot be written: No such file or directory", missing.join("sender").display());
     assert_eq!(error.to_string(), expected);
     // Files without a `finish` leave nothing behind.
-    let place = |path, side: Side| folder.path().join(format!("{path}-{}", side.name()));
-    drop(Capture::create(&scenario, "test", &place).unwrap());
+    let file_of = |path, role: Role| folder.path().join(format!("{path}-{}", role.name()));
+    drop(Capture::create(&scenario, "test", &file_of).unwrap());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

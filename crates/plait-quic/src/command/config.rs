@@ -9,7 +9,7 @@ use crate::clients::{Client, Limits};
 use crate::error::Error;
 use crate::identity::{self, Secret};
 use crate::proxy::Allowed;
-use crate::settings::MAX_LINKS;
+use crate::settings::MAX_PATHS;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, CommandFactory};
 use plait_sched::units;
@@ -68,7 +68,7 @@ pub(super) fn read(mut arguments: Vec<OsString>) -> Result<(Vec<OsString>, Confi
         }
         Some(_) => return Err(config.wrong("client", "expected tables: [[client]]")),
     }
-    let (mut options, mut places) = (Vec::new(), Vec::new());
+    let (mut options, mut positionals) = (Vec::new(), Vec::new());
     for (key, value) in &table {
         let Some(argument) = known.iter().find(|one| name(one) == key) else {
             let choices = known.iter().map(name).chain([CLIENT]).collect::<Vec<_>>().join(", ");
@@ -83,7 +83,7 @@ pub(super) fn read(mut arguments: Vec<OsString>) -> Result<(Vec<OsString>, Confi
             config.wrong(&shown, &format!("expected {expected}"))
         })?;
         if argument.is_positional() {
-            places.extend(texts.into_iter().flatten().map(OsString::from));
+            positionals.extend(texts.into_iter().flatten().map(OsString::from));
             continue;
         }
         config.options.insert(format!("--{key}"));
@@ -94,10 +94,10 @@ pub(super) fn read(mut arguments: Vec<OsString>) -> Result<(Vec<OsString>, Confi
     }
     let ends = arguments.iter().position(|one| one == "--");
     arguments.splice(ends.unwrap_or(arguments.len())..ends.unwrap_or(arguments.len()), options);
-    if !places.is_empty() && ends.is_none() {
+    if !positionals.is_empty() && ends.is_none() {
         arguments.push("--".into());
     }
-    arguments.extend(places);
+    arguments.extend(positionals);
     Ok((arguments, config))
 }
 
@@ -181,8 +181,8 @@ impl Config {
         };
         let (mut limits, mut secret) = (Limits::default(), None);
         for (key, value) in table {
-            let place = format!("client {name}: {key} = {value}");
-            let wrong = |expected: &str| self.wrong(&place, &format!("expected {expected}"));
+            let setting = format!("client {name}: {key} = {value}");
+            let wrong = |expected: &str| self.wrong(&setting, &format!("expected {expected}"));
             let count = |most: usize| {
                 let number = value.as_integer().and_then(|number| usize::try_from(number).ok());
                 let text = format!("a number from 1 to {most}");
@@ -205,23 +205,23 @@ impl Config {
                 }
                 "secret-file" => secret = Some(identity::secret_in(Path::new(text()?))?),
                 "transfers" | "near-ends" => limits.at_once = count(64)?,
-                "paths" => limits.paths = count(MAX_LINKS)?,
+                "paths" => limits.paths = count(MAX_PATHS)?,
                 "streams" => limits.streams = Some(count(crate::streams::MAX_STREAMS)?),
                 "rate" => {
-                    let rate =
-                        units::parse_rate(text()?).map_err(|error| self.wrong(&place, &error.to_string()))?;
+                    let rate = units::parse_rate(text()?)
+                        .map_err(|error| self.wrong(&setting, &error.to_string()))?;
                     limits.rate = Some(rate);
                 }
                 "bytes" => {
                     let bytes = units::parse_bytes(text()?)
-                        .map_err(|error| self.wrong(&place, &error.to_string()))?;
+                        .map_err(|error| self.wrong(&setting, &error.to_string()))?;
                     limits.bytes = Some(bytes);
                 }
                 _ => {
                     let targets = value.as_array().ok_or_else(|| wrong("a list of HOST:PORT"))?;
                     let read = |target: &Value| {
                         let text = target.as_str().ok_or_else(|| wrong("a list of HOST:PORT"))?;
-                        text.parse::<Allowed>().map_err(|error| self.wrong(&place, &error.to_string()))
+                        text.parse::<Allowed>().map_err(|error| self.wrong(&setting, &error.to_string()))
                     };
                     let targets = targets.iter().map(read).collect::<Result<_, _>>()?;
                     self.allowed.insert(name.to_owned(), targets);

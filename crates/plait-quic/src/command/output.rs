@@ -5,7 +5,7 @@ use super::host::Host;
 use crate::error::Error;
 use crate::files::{PathStatus, system_now};
 use crate::names::{is_shown, shown};
-use crate::pilot::Change;
+use crate::pilot::SchedulerChange;
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::cell::RefCell;
@@ -119,7 +119,7 @@ impl<'a> Output<'a> {
     }
 
     /// Reports a change of the scheduler.
-    pub(super) fn change(&self, change: &Change, names: &[String]) {
+    pub(super) fn change(&self, change: &SchedulerChange, names: &[String]) {
         self.event(|| change.to_json(names), || change.to_string());
     }
 

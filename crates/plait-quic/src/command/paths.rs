@@ -3,7 +3,7 @@
 use super::{Common, Host, congestion};
 use crate::auto;
 use crate::error::Error;
-use crate::files::{self, Connect, Local, Record, Term};
+use crate::files::{self, Connect, Local, RecordSettings, Term};
 use crate::identity::Fingerprint;
 use crate::pilot::Pilot;
 use crate::recording::RECORDING;
@@ -89,12 +89,12 @@ impl DecisionOptions {
     }
 
     /// Returns the settings of the recording, after making its folder.
-    pub(super) fn record(&self) -> Result<Option<Record>, Error> {
+    pub(super) fn record(&self) -> Result<Option<RecordSettings>, Error> {
         files::record::check(self.record.is_some(), self.is_auto())?;
         let Some(folder) = &self.record else { return Ok(None) };
         let refused = |error| Error::Setting(format!("--record {}: {error}", folder.display()));
         std::fs::create_dir_all(folder).map_err(refused)?;
-        Ok(Some(Record { place: folder.join(RECORDING), scheduler: self.name().to_owned() }))
+        Ok(Some(RecordSettings { path: folder.join(RECORDING), scheduler: self.name().to_owned() }))
     }
 
     /// Tells the host about the end of the recording, after any outcome. Returns the command's

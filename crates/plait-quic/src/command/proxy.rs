@@ -7,7 +7,7 @@ use super::{Host, ProxyOptions, SOCKS, announce};
 use crate::error::Error;
 use crate::files;
 use crate::pilot::Pilot;
-use crate::proxy::{Entrance, Exit, Forward, Hosting, Plan, Tidings, Told};
+use crate::proxy::{FarEnd, FarEvent, FarSettings, Forward, NearEnd, NearEvent, NearSettings};
 use crate::report;
 use crate::streams::Datagrams;
 use plait_sched::Scheduler;
@@ -43,7 +43,7 @@ fn carry(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
         (options.forward.is_empty() && options.udp.is_empty()).then(|| SOCKS.parse().ok()).flatten();
     let connect = options.paths.connect(to, fingerprint, &options.common)?;
     let settings = connect.settings;
-    let entrance = Entrance::open(Plan {
+    let near_end = NearEnd::open(NearSettings {
         connect,
         socks: options.socks.or(by_default),
         forwards: options.forward.clone(),
@@ -53,18 +53,18 @@ fn carry(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
         idle: options.idle,
     })?;
     let metrics = options.service.open("proxy", output)?;
-    let names: Vec<String> = entrance.paths().iter().map(ToString::to_string).collect();
-    announce_listeners(&entrance, &names, output);
-    for name in entrance.awaited() {
+    let names: Vec<String> = near_end.paths().iter().map(ToString::to_string).collect();
+    announce_listeners(&near_end, &names, output);
+    for name in near_end.awaited() {
         output.warn(&format!("{name} is not there yet: it becomes a path when it is"));
     }
     let decision = &options.paths.decision;
     if decision.is_own() {
         let make = || host.scheduler(decision.name(), &names);
-        drive(entrance, make, || None, &names, metrics.as_ref(), output)
+        drive(near_end, make, || None, &names, metrics.as_ref(), output)
     } else {
         drive(
-            entrance,
+            near_end,
             || decision.scheduler(),
             || decision.pilot(settings),
             &names,
@@ -75,52 +75,52 @@ fn carry(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
 }
 
 fn drive<W: Scheduler>(
-    entrance: Entrance,
+    near_end: NearEnd,
     make: impl FnMut() -> Result<W, Error>,
     pilots: impl FnMut() -> Option<Box<dyn Pilot<W>>>,
     names: &[String],
     metrics: Option<&Metrics>,
     output: &Output<'_>,
 ) -> Result<(), Error> {
-    entrance.run_piloted(make, pilots, &mut |_, told| {
-        if let Some(told) = told {
+    near_end.run_piloted(make, pilots, &mut |_, event| {
+        if let Some(event) = event {
             if let Some(metrics) = metrics {
-                metrics.count(|registry| counts::near(registry, told));
+                metrics.count(|registry| counts::near(registry, event));
             }
-            tell(output, names, told);
+            tell(output, names, event);
         }
         output.turn()
     })
 }
 
 /// Prints the addresses of the listeners.
-fn announce_listeners(entrance: &Entrance, paths: &[String], output: &Output<'_>) {
+fn announce_listeners(near_end: &NearEnd, paths: &[String], output: &Output<'_>) {
     let listed = |forwards: &[Forward]| -> serde_json::Value {
         forwards.iter().map(|one| json!({"listen": one.listen, "target": one.target.to_string()})).collect()
     };
     let value = || {
-        let (forwards, udp) = (listed(entrance.forwards()), listed(entrance.udp()));
-        json!({"event": "listening", "socks": entrance.socks(), "forwards": forwards, "udp": udp, "paths": paths})
+        let (forwards, udp) = (listed(near_end.forwards()), listed(near_end.udp()));
+        json!({"event": "listening", "socks": near_end.socks(), "forwards": forwards, "udp": udp, "paths": paths})
     };
     output.result(value, || {
-        let socks = entrance.socks().map(|socks| format!("SOCKS5 at {socks}"));
+        let socks = near_end.socks().map(|socks| format!("SOCKS5 at {socks}"));
         let forwards =
-            entrance.forwards().iter().map(|one| format!("{} leads to {}", one.listen, one.target));
-        let udp = entrance.udp().iter().map(|one| format!("UDP at {} leads to {}", one.listen, one.target));
+            near_end.forwards().iter().map(|one| format!("{} leads to {}", one.listen, one.target));
+        let udp = near_end.udp().iter().map(|one| format!("UDP at {} leads to {}", one.listen, one.target));
         socks.into_iter().chain(forwards).chain(udp).collect::<Vec<_>>().join("; ")
     });
 }
 
-fn tell(output: &Output<'_>, names: &[String], told: &Told<'_>) {
-    let value = || report::near(told, names);
-    match told {
-        Told::Changed(change) => output.change(change, names),
-        Told::Open { after: None } => output.event(value, || "the other end is there".to_owned()),
-        Told::Open { after: Some(after) } => {
+fn tell(output: &Output<'_>, names: &[String], event: &NearEvent<'_>) {
+    let value = || report::near(event, names);
+    match event {
+        NearEvent::Changed(change) => output.change(change, names),
+        NearEvent::Open { after: None } => output.event(value, || "the other end is there".to_owned()),
+        NearEvent::Open { after: Some(after) } => {
             output.failure(value, &format!("the other end is back after {:.0} s", after.as_secs_f64()));
         }
-        Told::Idle { target } => output.event(value, || format!("{target}: ended: nothing has moved")),
-        Told::Status(status) => output.progress(value, || {
+        NearEvent::Idle { target } => output.event(value, || format!("{target}: ended: nothing has moved")),
+        NearEvent::Status(status) => output.progress(value, || {
             let [sent, received] = [status.sent, status.received].map(|bytes| bytes as f64 / 1e6);
             let (streams, paths) = (status.streams, path_words(&status.paths));
             let datagrams = match status.datagrams {
@@ -131,9 +131,11 @@ fn tell(output: &Output<'_>, names: &[String], told: &Told<'_>) {
             };
             format!("{streams} connections, {sent:.1} MB there, {received:.1} MB back{datagrams}  {paths}")
         }),
-        Told::Refused { target, reason } => output.failure(value, &format!("{target}: {reason}")),
-        Told::Unrecorded(error) => output.failure(value, &format!("the recording is not whole: {error}")),
-        Told::Lost { error, pause } => {
+        NearEvent::Refused { target, reason } => output.failure(value, &format!("{target}: {reason}")),
+        NearEvent::Unrecorded(error) => {
+            output.failure(value, &format!("the recording is not whole: {error}"));
+        }
+        NearEvent::Lost { error, pause } => {
             let text = format!("{error}; the other end is looked for again in {} s", pause.as_secs());
             output.failure(value, &text);
         }
@@ -152,59 +154,61 @@ fn serve(options: &ProxyOptions, host: &dyn Host, output: &Output<'_>) -> Result
     let listen = options.listen.listen(&options.common, decision.congestion)?;
     let (settings, made, is_auto) = (listen.settings, listen.is_open(), decision.is_auto());
     let nothing = options.allow.is_empty() && options.common.more.allowed.is_empty();
-    let hosting = Hosting {
+    let hosting = FarSettings {
         listen,
         allowed: options.allow.clone(),
         allowed_of: options.common.more.allowed.clone(),
         idle: options.idle,
         record: decision.record()?,
     };
-    let mut exit = Exit::open(hosting, move || decision.scheduler())?;
+    let mut far_end = FarEnd::open(hosting, move || decision.scheduler())?;
     if is_auto {
-        exit.set_pilots(move || files::pilot(settings));
+        far_end.set_pilots(move || files::pilot(settings));
     }
     let metrics = options.service.open("proxy --serve", output)?;
-    let secret = made.then(|| exit.secret());
-    announce(output, &format!("{} proxy", host.name()), exit.address(), exit.fingerprint(), secret);
+    let secret = made.then(|| far_end.secret());
+    announce(output, &format!("{} proxy", host.name()), far_end.address(), far_end.fingerprint(), secret);
     options.common.warn_of_weak(output)?;
     if nothing {
         output.warn("no connection is allowed: choose --allow HOST:PORT");
     }
-    exit.run(&mut |_, tidings| {
-        if let Some(tidings) = tidings {
+    far_end.run(&mut |_, event| {
+        if let Some(event) = event {
             if let Some(metrics) = &metrics {
-                metrics.count(|registry| counts::far(registry, tidings));
+                metrics.count(|registry| counts::far(registry, event));
             }
-            tell_far(output, tidings);
+            tell_far(output, event);
         }
         output.turn()
     })
 }
 
-fn tell_far(output: &Output<'_>, tidings: &Tidings<'_>) {
-    let value = || report::far(tidings);
-    match tidings {
-        Tidings::Came { from } => output.event(value, || format!("{from} has connected")),
-        Tidings::Left { standing, error: Error::Stopped } => {
-            output.event(value, || format!("{} is gone: it has ended", standing.from));
+fn tell_far(output: &Output<'_>, event: &FarEvent<'_>) {
+    let value = || report::far(event);
+    match event {
+        FarEvent::ClientConnected { from } => output.event(value, || format!("{from} has connected")),
+        FarEvent::ClientDisconnected { status, error: Error::Stopped } => {
+            output.event(value, || format!("{} is gone: it has ended", status.from));
         }
-        Tidings::Left { standing, error } => {
-            output.failure(value, &format!("{} is gone: {error}", standing.from));
+        FarEvent::ClientDisconnected { status, error } => {
+            output.failure(value, &format!("{} is gone: {error}", status.from));
         }
-        Tidings::Changed { from, change } => output.event(value, || format!("{from}: {change}")),
-        Tidings::Connected { from, target } => output.event(value, || format!("{from}: {target}: connected")),
-        Tidings::Idle { from, target } => {
+        FarEvent::Changed { from, change } => output.event(value, || format!("{from}: {change}")),
+        FarEvent::TargetConnected { from, target } => {
+            output.event(value, || format!("{from}: {target}: connected"));
+        }
+        FarEvent::Idle { from, target } => {
             output.event(value, || format!("{from}: {target}: ended: nothing has moved"));
         }
-        Tidings::Refused { from, target, reason } => {
+        FarEvent::Refused { from, target, reason } => {
             output.failure(value, &format!("{from}: {}: {reason}", target.escape_debug()));
         }
-        Tidings::Rejected { remote } => {
+        FarEvent::Rejected { remote } => {
             output.failure(value, &format!("{remote}: rejected: {}", report::WRONG_SECRET));
         }
-        Tidings::Status(standings) => output.live(|| {
-            let streams: usize = standings.iter().map(|one| one.streams).sum();
-            format!("{} near ends, {streams} connections", standings.len())
+        FarEvent::Status(statuses) => output.live(|| {
+            let streams: usize = statuses.iter().map(|one| one.streams).sum();
+            format!("{} near ends, {streams} connections", statuses.len())
         }),
     }
 }

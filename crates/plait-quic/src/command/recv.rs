@@ -4,7 +4,7 @@ use super::counts::Counts;
 use super::output::{Output, megabits};
 use super::{Host, RecvOptions, announce, send};
 use crate::error::Error;
-use crate::files::{Inbox, Modes, News, Receiving, Transferred};
+use crate::files::{CompletedTransfer, Modes, ReceiveEvent, ReceiveSettings, Receiving};
 use crate::report;
 use crate::settings::Settings;
 use std::ops::ControlFlow;
@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 pub(super) fn run(options: &RecvOptions, host: &dyn Host, output: &Output<'_>) -> Result<(), Error> {
     let listen = options.listen.listen(&options.common, Settings::default().congestion)?;
     let made = listen.is_open();
-    let mut receiving = Receiving::open(Inbox {
+    let mut receiving = Receiving::open(ReceiveSettings {
         folder: (!options.is_piped()).then(|| options.out.clone()),
         modes: options.mode.unwrap_or(Modes::Private),
         replaces: options.replace,
@@ -29,13 +29,13 @@ pub(super) fn run(options: &RecvOptions, host: &dyn Host, output: &Output<'_>) -
     );
     options.common.warn_of_weak(output)?;
     let (mut lost, mut counts) = (None, Counts::default());
-    receiving.run(&mut |_, news| {
-        if let Some(news) = news {
+    receiving.run(&mut |_, event| {
+        if let Some(event) = event {
             if let Some(metrics) = &metrics {
-                metrics.count(|registry| counts.received(registry, news));
+                metrics.count(|registry| counts.received(registry, event));
             }
-            lost = tell(output, news);
-            let ends = matches!(news, News::Kept { .. } | News::Failed { .. });
+            lost = tell(output, event);
+            let ends = matches!(event, ReceiveEvent::Completed { .. } | ReceiveEvent::Failed { .. });
             if (options.once || options.is_piped()) && ends {
                 return ControlFlow::Break(());
             }
@@ -47,24 +47,24 @@ pub(super) fn run(options: &RecvOptions, host: &dyn Host, output: &Output<'_>) -
 }
 
 /// Reports an event. Returns `Some` for a failed transfer.
-fn tell(output: &Output<'_>, news: &News<'_>) -> Option<()> {
-    match news {
-        News::Begun { offer, from } => {
+fn tell(output: &Output<'_>, event: &ReceiveEvent<'_>) -> Option<()> {
+    match event {
+        ReceiveEvent::Begun { offer, from } => {
             let words = || format!("{from}: {}: {} bytes", offer.name, offer.size);
-            output.event(|| report::received(news), words);
+            output.event(|| report::received(event), words);
         }
-        News::Status(status) => send::show(output, status),
-        News::File { path, outcome } => {
+        ReceiveEvent::Status(status) => send::show(output, status),
+        ReceiveEvent::File { path, outcome } => {
             let words = || match outcome {
                 Ok(arrived) => format!("{path}: {} bytes, SHA-256 equal", arrived.bytes),
                 Err(error) => format!("{path}: {error}"),
             };
-            output.event(|| report::received(news), words);
+            output.event(|| report::received(event), words);
         }
-        News::Kept { offer, from, transferred } => output.result(
-            || report::received(news),
+        ReceiveEvent::Completed { offer, from, transferred } => output.result(
+            || report::received(event),
             || {
-                let Transferred { files, bytes, resumed, digest, summary, .. } = transferred;
+                let CompletedTransfer { files, bytes, resumed, digest, summary, .. } = transferred;
                 let rate = megabits(report::goodput(*bytes, *resumed, summary.duration));
                 let (seconds, gap) = (summary.duration.as_secs_f64(), summary.longest_gap.as_secs_f64() * 1e3);
                 let files = if digest.is_some() { String::new() } else { format!("{files} files, ") };
@@ -74,14 +74,14 @@ fn tell(output: &Output<'_>, news: &News<'_>) -> Option<()> {
                 )
             },
         ),
-        News::Rejected { remote } => {
+        ReceiveEvent::Rejected { remote } => {
             output
-                .failure(|| report::received(news), &format!("{remote}: rejected: {}", report::WRONG_SECRET));
+                .failure(|| report::received(event), &format!("{remote}: rejected: {}", report::WRONG_SECRET));
         }
-        News::Failed { offer, from, error, left } => {
+        ReceiveEvent::Failed { offer, from, error, kept_bytes } => {
             let kept =
-                if *left > 0 { format!("; {left} bytes are kept for another try") } else { String::new() };
-            output.failure(|| report::received(news), &format!("{from}: {}: {error}{kept}", offer.name));
+                if *kept_bytes > 0 { format!("; {kept_bytes} bytes are kept for another try") } else { String::new() };
+            output.failure(|| report::received(event), &format!("{from}: {}: {error}{kept}", offer.name));
             return Some(());
         }
     }

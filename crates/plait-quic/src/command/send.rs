@@ -4,8 +4,8 @@ use super::output::{Output, megabits, path_words};
 use super::paths::DecisionOptions;
 use super::{Host, SendOptions};
 use crate::error::Error;
-use crate::files::{NAP, Sending, Sent, Shipment, Status, now};
-use crate::pilot::{Change, Pilot};
+use crate::files::{MAX_SLEEP, SendOutcome, SendSettings, Sending, Status, now};
+use crate::pilot::{Pilot, SchedulerChange};
 use crate::report;
 use crate::settings;
 use plait_sched::Scheduler;
@@ -57,7 +57,7 @@ fn rest(output: &Output<'_>) -> Result<(), Error> {
         if output.turn().is_break() {
             return Err(Error::Stopped);
         }
-        std::thread::sleep(NAP);
+        std::thread::sleep(MAX_SLEEP);
     }
     Ok(())
 }
@@ -68,13 +68,13 @@ fn attempt(
     decision: &DecisionOptions,
     host: &dyn Host,
     output: &Output<'_>,
-) -> Result<(Sent, Vec<String>), Error> {
+) -> Result<(SendOutcome, Vec<String>), Error> {
     let built_in = if decision.is_own() { None } else { Some(decision.scheduler()?) };
     let connect = options.paths.connect(options.to.clone(), options.fingerprint, &options.common)?;
     let pilot = decision.pilot(connect.settings);
     let (paths, name) = (options.files.clone(), options.name.clone());
-    let shipment = Shipment { paths, name, connect, interop: options.interop };
-    let sending = Sending::open(shipment)?;
+    let send_settings = SendSettings { paths, name, connect, interop: options.interop };
+    let sending = Sending::open(send_settings)?;
     for name in sending.awaited() {
         output.warn(&format!("{name} is not there yet: it becomes a path when it is"));
     }
@@ -94,7 +94,7 @@ fn carry<W: Scheduler>(
     pilot: Option<Box<dyn Pilot<W>>>,
     names: &[String],
     output: &Output<'_>,
-) -> Result<Sent, Error> {
+) -> Result<SendOutcome, Error> {
     sending.run_piloted(scheduler, pilot, &mut |_, status| {
         if let Some(status) = status {
             status.changes.iter().for_each(|change| output.change(change, names));
@@ -114,8 +114,8 @@ pub(super) fn show(output: &Output<'_>, status: &Status) {
     output.progress(|| report::progress(status), || format!("{}  {}", amount(), path_words(&status.paths)));
 }
 
-fn words(sent: &Sent) -> String {
-    let Sent { name, files, bytes, resumed, duration, changes, paths, digest, failed, .. } = sent;
+fn words(sent: &SendOutcome) -> String {
+    let SendOutcome { name, files, bytes, resumed, duration, changes, paths, digest, failed, .. } = sent;
     let files = if digest.is_some() { String::new() } else { format!("{files} files, ") };
     let equal = if failed.is_empty() { "SHA-256 equal" } else { "SHA-256 of these equal" };
     let rate = megabits(report::goodput(*bytes, *resumed, *duration));
@@ -131,8 +131,8 @@ fn words(sent: &Sent) -> String {
 }
 
 /// Names the schedulers in their order, if there was more than one.
-fn decided_by(changes: &[Change]) -> String {
+fn decided_by(changes: &[SchedulerChange]) -> String {
     let Some(first) = changes.first() else { return String::new() };
-    let later = |change: &Change| format!(", {} after {:.1} s", change.to, change.at.as_secs_f64());
+    let later = |change: &SchedulerChange| format!(", {} after {:.1} s", change.to, change.at.as_secs_f64());
     format!("; {} decided{}", first.from, changes.iter().map(later).collect::<String>())
 }

@@ -12,31 +12,31 @@ use std::thread;
 /// Runs a simulation on a thread. The thread ends with its answer, or when the advisor is dropped.
 #[derive(Debug, Default)]
 pub struct Advisor {
-    under_way: Option<Receiver<Option<Answer>>>,
+    running: Option<Receiver<Option<Answer>>>,
     stop: Arc<AtomicBool>,
 }
 
 impl Asker for Advisor {
     fn ask(&mut self, question: Question) {
-        let (told, under_way) = mpsc::channel();
+        let (sender, running) = mpsc::channel();
         let stop = Arc::clone(&self.stop);
         let work = move || {
             let found = answer(question, &mut || stop.load(Ordering::Relaxed));
             // The advisor may be gone already.
-            let _ = told.send(found);
+            let _ = sender.send(found);
         };
         // If the system starts no thread, the channel closes, and there is no answer.
         let _ = thread::Builder::new().name("plait-auto".to_owned()).spawn(work);
-        self.under_way = Some(under_way);
+        self.running = Some(running);
     }
 
     fn answered(&mut self) -> Option<Option<Answer>> {
-        let found = match self.under_way.as_ref()?.try_recv() {
+        let found = match self.running.as_ref()?.try_recv() {
             Ok(found) => found,
             Err(TryRecvError::Empty) => return None,
             Err(TryRecvError::Disconnected) => None,
         };
-        self.under_way = None;
+        self.running = None;
         Some(found)
     }
 }

@@ -1,11 +1,12 @@
 //! The receiver's side of a transfer's [records](super::records). It compares each offered entry
-//! with the inbox and writes the wanted files.
+//! with the receiver's folder and writes the wanted files.
 
 use super::hashing::Hasher;
-use super::inbox::{Arrived, Ending, Kept, Modes, Shared, names, path_trouble, taken, time_of};
 use super::partial::{self, Partial};
+use super::receive_folder::{FinalSteps, Modes, ReceivedFile, SharedFolder, StoredFiles};
+use super::receive_folder::{invalid_path, name_taken, names, time_of};
 use super::records::{
-    Answer, Digest, Entry, Kind, MAX_OPEN, Offered, OfferedReader, Piece, UNKNOWN, Verdict,
+    Digest, Entry, Kind, MAX_OPEN, Piece, ReceiverRecord, SenderRecord, SenderRecordReader, UNKNOWN, Verdict,
 };
 use crate::clients::Allowance;
 use crate::error::Error;
@@ -18,7 +19,7 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant, SystemTime};
 
 /// How long a file waits for its name if another transfer is using that name.
-const NAME: Duration = Duration::from_secs(4);
+const NAME_TIMEOUT: Duration = Duration::from_secs(4);
 
 enum Stage {
     /// Another transfer is using the name since this time.
@@ -29,59 +30,59 @@ enum Stage {
     Wanted,
 }
 
-struct Arriving {
+struct IncomingEntry {
     entry: Entry,
     stage: Stage,
     part: Option<Partial>,
     hash: Sha256,
-    got: u64,
+    received: u64,
     resumed: u64,
 }
 
 /// The receiving application of a transfer.
 pub struct Download {
-    shared: Shared,
+    shared: SharedFolder,
     /// Counts the sizes of offered entries, and the received bytes of entries without a size.
     allowance: Allowance,
-    entries: BTreeMap<u32, Arriving>,
-    ending: Ending,
+    entries: BTreeMap<u32, IncomingEntry>,
+    final_steps: FinalSteps,
     /// Number of entries so far, and their total once the sender has announced it.
     next: u32,
     count: Option<u32>,
     hasher: Hasher,
-    reader: OfferedReader,
+    reader: SenderRecordReader,
     answers: Vec<u8>,
     finished: bool,
-    arrived: Vec<Arrived>,
+    received_files: Vec<ReceivedFile>,
     failed: Vec<(Vec<u8>, Error)>,
-    kept: Kept,
+    stored: StoredFiles,
     /// Number of entries that failed, and the error of the first one.
-    lost: usize,
+    failures: usize,
     error: Option<Error>,
     carried: u64,
-    left: u64,
+    kept_bytes: u64,
 }
 
 impl Download {
-    pub(crate) fn new(shared: Shared, allowance: Allowance) -> Self {
+    pub(crate) fn new(shared: SharedFolder, allowance: Allowance) -> Self {
         Self {
             shared,
             allowance,
             entries: BTreeMap::new(),
-            ending: Ending::default(),
+            final_steps: FinalSteps::default(),
             next: 0,
             count: None,
             hasher: Hasher::default(),
-            reader: OfferedReader::default(),
+            reader: SenderRecordReader::default(),
             answers: Vec::new(),
             finished: false,
-            arrived: Vec::new(),
+            received_files: Vec::new(),
             failed: Vec::new(),
-            kept: Kept::default(),
-            lost: 0,
+            stored: StoredFiles::default(),
+            failures: 0,
             error: None,
             carried: 0,
-            left: 0,
+            kept_bytes: 0,
         }
     }
 
@@ -89,9 +90,9 @@ impl Download {
     ///
     /// # Errors
     /// Returns the error of opening the folder.
-    pub fn into_folder(place: PathBuf) -> io::Result<Self> {
-        let shared = Shared::open(Some(place), Modes::Private, false, SystemTime::UNIX_EPOCH)?;
-        Ok(Self::new(Shared { syncs: false, ..shared }, Allowance::default()))
+    pub fn into_folder(folder: PathBuf) -> io::Result<Self> {
+        let shared = SharedFolder::open(Some(folder), Modes::Private, false, SystemTime::UNIX_EPOCH)?;
+        Ok(Self::new(SharedFolder { syncs: false, ..shared }, Allowance::default()))
     }
 
     /// Takes the next bytes of the sender's stream.
@@ -108,42 +109,42 @@ impl Download {
         Ok(())
     }
 
-    fn handle(&mut self, now: Instant, record: Offered) -> Result<(), Error> {
+    fn handle(&mut self, now: Instant, record: SenderRecord) -> Result<(), Error> {
         const WRONG: Error = Error::Violation("a record of what was not asked for");
         match record {
-            Offered::Entry(entry) => {
+            SenderRecord::Entry(entry) => {
                 if self.entries.len() >= MAX_OPEN || self.count.is_some() {
                     return Err(Error::Violation("more entries than may be open"));
                 }
                 let known = Some(entry.size).filter(|size| *size != UNKNOWN);
-                self.allowance.add(known.unwrap_or(0)).map_err(Error::NotKept)?;
+                self.allowance.add(known.unwrap_or(0)).map_err(Error::NotStored)?;
                 let number = self.next;
                 self.next += 1;
                 if number == 0 {
-                    self.kept.path.clone_from(&entry.path);
+                    self.stored.path.clone_from(&entry.path);
                 }
                 self.begin(now, number, entry);
             }
-            Offered::Prefix { entry, digest } => {
-                let Some(arriving) = self.entries.get_mut(&entry) else { return Ok(()) }; // refused meanwhile
-                let Stage::Compare { theirs, .. } = &mut arriving.stage else { return Err(WRONG) };
+            SenderRecord::Prefix { entry, digest } => {
+                let Some(incoming) = self.entries.get_mut(&entry) else { return Ok(()) }; // refused meanwhile
+                let Stage::Compare { theirs, .. } = &mut incoming.stage else { return Err(WRONG) };
                 *theirs = Some(digest);
                 self.compare(entry);
             }
-            Offered::Data { .. } => {}
-            Offered::End { entry, sound, digest } => {
-                let wanted = |arriving: &Arriving| matches!(arriving.stage, Stage::Wanted);
+            SenderRecord::Data { .. } => {}
+            SenderRecord::End { entry, sound, digest } => {
+                let wanted = |incoming: &IncomingEntry| matches!(incoming.stage, Stage::Wanted);
                 match self.entries.get(&entry).map(wanted) {
                     Some(true) if sound => self.end(entry, digest),
                     Some(_) if !sound => {
-                        let error = Error::NotKept("the sender could not read it".to_owned());
+                        let error = Error::NotStored("the sender could not read it".to_owned());
                         self.fail(entry, error, [0; 32]);
                     }
                     Some(_) => return Err(WRONG),
                     None => {}
                 }
             }
-            Offered::Finish { count } => {
+            SenderRecord::Finish { count } => {
                 if count != self.next {
                     return Err(Error::Violation("the number of entries"));
                 }
@@ -153,9 +154,9 @@ impl Download {
         Ok(())
     }
 
-    /// Checks a new entry and looks for it in the inbox.
+    /// Checks a new entry and looks for it in the receiver's folder.
     fn begin(&mut self, now: Instant, number: u32, entry: Entry) {
-        let refusal = match (path_trouble(&entry.path), &self.shared.folder) {
+        let refusal = match (invalid_path(&entry.path), &self.shared.folder) {
             (Some(trouble), _) => Some(trouble),
             (None, None) if number > 0 || entry.kind == Kind::Folder => {
                 Some("the receiver writes one file to its standard output".to_owned())
@@ -163,74 +164,74 @@ impl Download {
             _ => None,
         };
         let kind = entry.kind;
-        let arriving = Arriving {
+        let incoming = IncomingEntry {
             entry,
             stage: Stage::Blocked(now),
             part: None,
             hash: Sha256::new(),
-            got: 0,
+            received: 0,
             resumed: 0,
         };
-        self.entries.insert(number, arriving);
+        self.entries.insert(number, incoming);
         if let Some(reason) = refusal {
-            return self.fail(number, Error::NotKept(reason), [0; 32]);
+            return self.fail(number, Error::NotStored(reason), [0; 32]);
         }
         if kind == Kind::File {
             return self.claim(now, number);
         }
-        let Some(arriving) = self.entries.remove(&number) else { return };
+        let Some(incoming) = self.entries.remove(&number) else { return };
         let Some(folder) = self.shared.folder.clone() else { return };
-        match folder.inner(&names(&arriving.entry.path)) {
+        match folder.inner(&names(&incoming.entry.path)) {
             Ok(_) => {
-                self.ending.folders.push(arriving.entry);
-                self.judge(number, Verdict::Kept, [0; 32], String::new());
+                self.final_steps.folders.push(incoming.entry);
+                self.send_verdict(number, Verdict::Stored, [0; 32], String::new());
             }
             Err(error) => {
-                self.entries.insert(number, arriving);
-                self.fail(number, Error::NotKept(error.to_string()), [0; 32]);
+                self.entries.insert(number, incoming);
+                self.fail(number, Error::NotStored(error.to_string()), [0; 32]);
             }
         }
     }
 
-    fn answer(&mut self, answer: &Answer) {
+    fn answer(&mut self, answer: &ReceiverRecord) {
         answer.encode(&mut self.answers);
     }
 
-    fn judge(&mut self, entry: u32, verdict: Verdict, digest: Digest, reason: String) {
-        self.answer(&Answer::Verdict { entry, verdict, digest, reason });
+    fn send_verdict(&mut self, entry: u32, verdict: Verdict, digest: Digest, reason: String) {
+        self.answer(&ReceiverRecord::Verdict { entry, verdict, digest, reason });
     }
 
     /// Claims the entry's path, unless another transfer is using it.
     fn claim(&mut self, now: Instant, number: u32) {
-        let Some(arriving) = self.entries.get(&number) else { return };
-        let Stage::Blocked(since) = arriving.stage else { return };
-        let path = &arriving.entry.path;
+        let Some(incoming) = self.entries.get(&number) else { return };
+        let Stage::Blocked(since) = incoming.stage else { return };
+        let path = &incoming.entry.path;
         let mut taken = self.shared.names.lock().unwrap_or_else(PoisonError::into_inner);
         if taken.insert(path.clone()) {
             drop(taken);
-            self.look(number, false);
-        } else if now.saturating_duration_since(since) >= NAME {
+            self.find_existing(number, false);
+        } else if now.saturating_duration_since(since) >= NAME_TIMEOUT {
             drop(taken);
             let reason = format!("another file {} is arriving", shown_name(path));
-            self.drop_entry(number, Error::NotKept(reason), [0; 32]);
+            self.drop_entry(number, Error::NotStored(reason), [0; 32]);
         }
     }
 
     /// Looks for a file of this name (unless `knows_file`: it differs), or else for its part.
-    fn look(&mut self, number: u32, knows_file: bool) {
-        match self.try_look(number, knows_file) {
-            Ok(true) => self.want(number),
+    fn find_existing(&mut self, number: u32, knows_file: bool) {
+        match self.try_find_existing(number, knows_file) {
+            Ok(true) => self.request(number),
             Ok(false) => {}
-            Err(error) => self.fail(number, Error::NotKept(error.to_string()), [0; 32]),
+            Err(error) => self.fail(number, Error::NotStored(error.to_string()), [0; 32]),
         }
     }
 
     /// Returns true if the file is wanted without a comparison. Otherwise the comparison begins.
-    fn try_look(&mut self, number: u32, knows_file: bool) -> io::Result<bool> {
-        let Some(arriving) = self.entries.get_mut(&number) else { return Ok(false) };
-        arriving.stage = Stage::Wanted;
+    fn try_find_existing(&mut self, number: u32, knows_file: bool) -> io::Result<bool> {
+        let Some(incoming) = self.entries.get_mut(&number) else { return Ok(false) };
+        incoming.stage = Stage::Wanted;
         let Some(root) = self.shared.folder.clone() else { return Ok(true) };
-        let (size, path) = (arriving.entry.size, &arriving.entry.path);
+        let (size, path) = (incoming.entry.size, &incoming.entry.path);
         let names = names(path);
         let (name, above) = names.split_last().ok_or(io::ErrorKind::InvalidInput)?;
         let mut found = None;
@@ -238,7 +239,7 @@ impl Download {
             if file.metadata()?.len() == size {
                 found = Some((false, size, file));
             } else if !self.shared.replaces {
-                return Err(taken(path));
+                return Err(name_taken(path));
             }
         }
         let part = partial::name_of(path);
@@ -254,144 +255,145 @@ impl Download {
             partial::check_room(&root, size - there)?;
         }
         let Some((is_part, bytes, file)) = found else { return Ok(true) };
-        arriving.stage = Stage::Compare { is_part, bytes, own: None, theirs: None };
-        self.hasher.ask(number, bytes, Box::new(file));
-        self.answer(&Answer::Have { entry: number, bytes });
+        incoming.stage = Stage::Compare { is_part, bytes, own: None, theirs: None };
+        self.hasher.request(number, bytes, Box::new(file));
+        self.answer(&ReceiverRecord::Have { entry: number, bytes });
         Ok(false)
     }
 
-    fn want(&mut self, number: u32) {
-        let from = self.entries.get(&number).map_or(0, |arriving| arriving.resumed);
+    fn request(&mut self, number: u32) {
+        let from = self.entries.get(&number).map_or(0, |incoming| incoming.resumed);
         self.carried += from;
-        self.answer(&Answer::Want { entry: number, from });
+        self.answer(&ReceiverRecord::Want { entry: number, from });
     }
 
     /// Compares the hashes of the present bytes, once both ends have computed them.
     fn compare(&mut self, number: u32) {
-        let Some(arriving) = self.entries.get_mut(&number) else { return };
-        let Stage::Compare { is_part, bytes, own: Some(own), theirs: Some(theirs) } = &arriving.stage else {
+        let Some(incoming) = self.entries.get_mut(&number) else { return };
+        let Stage::Compare { is_part, bytes, own: Some(own), theirs: Some(theirs) } = &incoming.stage else {
             return;
         };
         let (is_part, bytes, digest) = (*is_part, *bytes, own.clone().finalize());
         let is_same = digest[..] == theirs[..];
         if is_part {
             if is_same {
-                arriving.hash = own.clone();
-                (arriving.resumed, arriving.got) = (bytes, bytes);
+                incoming.hash = own.clone();
+                (incoming.resumed, incoming.received) = (bytes, bytes);
             }
-            arriving.stage = Stage::Wanted;
-            self.want(number);
+            incoming.stage = Stage::Wanted;
+            self.request(number);
         } else if is_same {
-            (arriving.resumed, arriving.got) = (bytes, bytes);
+            (incoming.resumed, incoming.received) = (bytes, bytes);
             self.carried += bytes;
-            self.keep(number, digest.into());
+            self.finish(number, digest.into());
         } else if self.shared.replaces {
-            self.look(number, true);
+            self.find_existing(number, true);
         } else {
-            let error = taken(&arriving.entry.path);
-            self.fail(number, Error::NotKept(error.to_string()), [0; 32]);
+            let error = name_taken(&incoming.entry.path);
+            self.fail(number, Error::NotStored(error.to_string()), [0; 32]);
         }
     }
 
     /// Writes received bytes of a file.
     fn write(&mut self, number: u32, bytes: &[u8]) -> Result<(), Error> {
-        let arriving = self.entries.get_mut(&number);
-        if arriving.as_ref().is_none_or(|one| one.entry.size == UNKNOWN) {
-            self.allowance.add(bytes.len() as u64).map_err(Error::NotKept)?;
+        let incoming = self.entries.get_mut(&number);
+        if incoming.as_ref().is_none_or(|one| one.entry.size == UNKNOWN) {
+            self.allowance.add(bytes.len() as u64).map_err(Error::NotStored)?;
         }
         // Bytes of a failed entry still arrive until its end, and are dropped.
-        let Some(arriving) = arriving else { return Ok(()) };
-        arriving.got += bytes.len() as u64;
-        if !matches!(arriving.stage, Stage::Wanted) || arriving.got > arriving.entry.size {
+        let Some(incoming) = incoming else { return Ok(()) };
+        incoming.received += bytes.len() as u64;
+        if !matches!(incoming.stage, Stage::Wanted) || incoming.received > incoming.entry.size {
             return Err(Error::Violation("bytes that were not asked for"));
         }
         self.carried += bytes.len() as u64;
-        arriving.hash.update(bytes);
+        incoming.hash.update(bytes);
         let written = match &self.shared.folder {
             None => io::stdout().lock().write_all(bytes),
-            Some(root) => match &mut arriving.part {
+            Some(root) => match &mut incoming.part {
                 Some(part) => part.write(bytes),
-                empty => Partial::open(root, partial::name_of(&arriving.entry.path), arriving.resumed)
+                empty => Partial::open(root, partial::name_of(&incoming.entry.path), incoming.resumed)
                     .and_then(|part| empty.insert(part).write(bytes)),
             },
         };
         // Bytes after a gap are useless, so a write error ends the transfer.
-        written.map_err(|error| Error::NotKept(error.to_string()))
+        written.map_err(|error| Error::NotStored(error.to_string()))
     }
 
     /// Completes a file after its end record.
     fn end(&mut self, number: u32, digest: Digest) {
-        let Some(arriving) = self.entries.get_mut(&number) else { return };
-        let own: Digest = arriving.hash.clone().finalize().into();
-        let whole = arriving.entry.size == UNKNOWN || arriving.got == arriving.entry.size;
+        let Some(incoming) = self.entries.get_mut(&number) else { return };
+        let own: Digest = incoming.hash.clone().finalize().into();
+        let whole = incoming.entry.size == UNKNOWN || incoming.received == incoming.entry.size;
         if own != digest || !whole {
             return self.fail(number, Error::Differs, own);
         }
-        match self.name(number) {
-            Ok(()) => self.keep(number, own),
-            Err(error) => self.fail(number, Error::NotKept(error.to_string()), own),
+        match self.move_to_name(number) {
+            Ok(()) => self.finish(number, own),
+            Err(error) => self.fail(number, Error::NotStored(error.to_string()), own),
         }
     }
 
     /// Moves a complete file to its final name.
-    fn name(&mut self, number: u32) -> io::Result<()> {
-        let Some(arriving) = self.entries.get_mut(&number) else { return Ok(()) };
+    fn move_to_name(&mut self, number: u32) -> io::Result<()> {
+        let Some(incoming) = self.entries.get_mut(&number) else { return Ok(()) };
         let Some(root) = &self.shared.folder else { return io::stdout().lock().flush() };
-        let mut part = match arriving.part.take() {
+        let mut part = match incoming.part.take() {
             Some(part) => part,
-            None => Partial::open(root, partial::name_of(&arriving.entry.path), arriving.resumed)?,
+            None => Partial::open(root, partial::name_of(&incoming.entry.path), incoming.resumed)?,
         };
-        let names = names(&arriving.entry.path);
+        let names = names(&incoming.entry.path);
         let (name, above) = names.split_last().ok_or(io::ErrorKind::InvalidInput)?;
-        let (mode, modified) = (self.shared.modes.of(&arriving.entry), time_of(&arriving.entry));
-        let (above, syncs) = (root.inner(above)?, self.ending.syncs(&self.shared, self.next, arriving.got));
+        let (mode, modified) = (self.shared.modes.of(&incoming.entry), time_of(&incoming.entry));
+        let (above, syncs) =
+            (root.inner(above)?, self.final_steps.syncs(&self.shared, self.next, incoming.received));
         part.complete(mode, modified, syncs)?;
-        part.keep(root, (&above, name), self.shared.replaces).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => taken(&arriving.entry.path),
+        part.persist(root, (&above, name), self.shared.replaces).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => name_taken(&incoming.entry.path),
             _ => error,
         })
     }
 
-    fn keep(&mut self, number: u32, digest: Digest) {
-        let Some(arriving) = self.entries.remove(&number) else { return };
-        self.release(&arriving.entry.path);
-        let (bytes, resumed) = (arriving.got, arriving.resumed);
-        let arrived = Arrived { path: arriving.entry.path, bytes, resumed, digest };
-        self.kept.files += 1;
-        self.kept.bytes += bytes;
-        self.kept.resumed += resumed;
-        self.kept.only = (self.next == 1).then(|| arrived.clone());
-        self.arrived.push(arrived);
-        self.judge(number, Verdict::Kept, digest, String::new());
+    fn finish(&mut self, number: u32, digest: Digest) {
+        let Some(incoming) = self.entries.remove(&number) else { return };
+        self.release(&incoming.entry.path);
+        let (bytes, resumed) = (incoming.received, incoming.resumed);
+        let received_file = ReceivedFile { path: incoming.entry.path, bytes, resumed, digest };
+        self.stored.files += 1;
+        self.stored.bytes += bytes;
+        self.stored.resumed += resumed;
+        self.stored.only = (self.next == 1).then(|| received_file.clone());
+        self.received_files.push(received_file);
+        self.send_verdict(number, Verdict::Stored, digest, String::new());
     }
 
     /// Reports a failed entry and releases its path.
     fn fail(&mut self, number: u32, error: Error, digest: Digest) {
-        if let Some(arriving) = self.entries.get(&number)
-            && !matches!(arriving.stage, Stage::Blocked(_))
+        if let Some(incoming) = self.entries.get(&number)
+            && !matches!(incoming.stage, Stage::Blocked(_))
         {
-            let path = arriving.entry.path.clone();
+            let path = incoming.entry.path.clone();
             self.release(&path);
         }
         self.drop_entry(number, error, digest);
     }
 
     fn drop_entry(&mut self, number: u32, error: Error, digest: Digest) {
-        let Some(arriving) = self.entries.remove(&number) else { return };
-        let discards = matches!(error, Error::Differs) || arriving.entry.size == UNKNOWN;
-        self.drop_part(arriving.part, discards);
+        let Some(incoming) = self.entries.remove(&number) else { return };
+        let discards = matches!(error, Error::Differs) || incoming.entry.size == UNKNOWN;
+        self.drop_part(incoming.part, discards);
         let (verdict, reason) = match &error {
             Error::Differs => (Verdict::Differs, String::new()),
-            Error::NotKept(reason) => (Verdict::NotKept, reason.clone()),
-            other => (Verdict::NotKept, other.to_string()),
+            Error::NotStored(reason) => (Verdict::NotStored, reason.clone()),
+            other => (Verdict::NotStored, other.to_string()),
         };
-        self.judge(number, verdict, digest, reason);
-        self.lost += 1;
+        self.send_verdict(number, verdict, digest, reason);
+        self.failures += 1;
         self.error.get_or_insert(match &error {
-            Error::NotKept(reason) => Error::NotKept(reason.clone()),
+            Error::NotStored(reason) => Error::NotStored(reason.clone()),
             _ => Error::Differs,
         });
-        self.failed.push((arriving.entry.path, error));
+        self.failed.push((incoming.entry.path, error));
     }
 
     fn drop_part(&mut self, part: Option<Partial>, discards: bool) {
@@ -399,7 +401,7 @@ impl Download {
             if discards {
                 part.discard(root);
             } else {
-                self.left += part.leave(root);
+                self.kept_bytes += part.leave(root);
             }
         }
     }
@@ -414,32 +416,29 @@ impl Download {
     /// Returns an error if the folder cannot store more. The transfer is then refused.
     pub fn advance(&mut self, now: Instant) -> Result<(), Error> {
         for (number, hash) in self.hasher.poll() {
-            let Some(arriving) = self.entries.get_mut(&number) else { continue };
-            let Stage::Compare { own, .. } = &mut arriving.stage else { continue };
+            let Some(incoming) = self.entries.get_mut(&number) else { continue };
+            let Stage::Compare { own, .. } = &mut incoming.stage else { continue };
             match hash {
                 Ok(hash) => {
                     *own = Some(hash);
                     self.compare(number);
                 }
-                Err(error) => self.fail(number, Error::NotKept(error.to_string()), [0; 32]),
+                Err(error) => self.fail(number, Error::NotStored(error.to_string()), [0; 32]),
             }
         }
         let blocked = self.entries.iter().filter(|(_, one)| matches!(one.stage, Stage::Blocked(_)));
-        for number in blocked.map(|(number, _)| *number).collect::<Vec<_>>() {
-            self.claim(now, number);
-        }
-        for arriving in self.entries.values_mut() {
-            if let Some(part) = &mut arriving.part {
-                part.flush().map_err(|error| Error::NotKept(error.to_string()))?;
-            }
+        let blocked: Vec<u32> = blocked.map(|(number, _)| *number).collect();
+        blocked.into_iter().for_each(|number| self.claim(now, number));
+        for part in self.entries.values_mut().filter_map(|incoming| incoming.part.as_mut()) {
+            part.flush().map_err(|error| Error::NotStored(error.to_string()))?;
         }
         if self.count.is_some()
             && self.entries.is_empty()
             && !self.finished
-            && self.ending.is_done(&self.shared)
+            && self.final_steps.is_done(&self.shared)
         {
             self.finished = true;
-            self.answer(&Answer::Finished);
+            self.answer(&ReceiverRecord::Finished);
         }
         Ok(())
     }
@@ -454,21 +453,22 @@ impl Download {
         if !self.finished {
             return None;
         }
-        if self.lost == 0 {
+        if self.failures == 0 {
             return Some(Ok(()));
         }
-        let several = || Error::NotKept(format!("{} of {} entries did not arrive", self.lost, self.next));
+        let (failures, all) = (self.failures, self.next);
+        let several = || Error::NotStored(format!("{failures} of {all} entries did not arrive"));
         Some(Err(self.error.take().filter(|_| self.next == 1).unwrap_or_else(several)))
     }
 
     /// Takes the files that arrived and the entries that failed since the last call.
-    pub(crate) fn news(&mut self) -> (Vec<Arrived>, Vec<(Vec<u8>, Error)>) {
-        (std::mem::take(&mut self.arrived), std::mem::take(&mut self.failed))
+    pub(crate) fn take_results(&mut self) -> (Vec<ReceivedFile>, Vec<(Vec<u8>, Error)>) {
+        (std::mem::take(&mut self.received_files), std::mem::take(&mut self.failed))
     }
 
     /// Returns a summary of the files that were received completely.
-    pub(crate) fn kept(&self) -> Kept {
-        self.kept.clone()
+    pub(crate) fn stored(&self) -> StoredFiles {
+        self.stored.clone()
     }
 
     /// Returns the number of entries so far.
@@ -482,19 +482,19 @@ impl Download {
     }
 
     /// Ends the transfer in any state. Parts stay on the disk. Returns the number of their bytes.
-    pub fn leave(&mut self) -> u64 {
-        for (_, arriving) in std::mem::take(&mut self.entries) {
-            if !matches!(arriving.stage, Stage::Blocked(_)) {
-                self.release(&arriving.entry.path);
+    pub fn keep_parts(&mut self) -> u64 {
+        for (_, incoming) in std::mem::take(&mut self.entries) {
+            if !matches!(incoming.stage, Stage::Blocked(_)) {
+                self.release(&incoming.entry.path);
             }
-            self.drop_part(arriving.part, arriving.entry.size == UNKNOWN);
+            self.drop_part(incoming.part, incoming.entry.size == UNKNOWN);
         }
-        self.left
+        self.kept_bytes
     }
 }
 
 impl Drop for Download {
     fn drop(&mut self) {
-        self.leave();
+        self.keep_parts();
     }
 }

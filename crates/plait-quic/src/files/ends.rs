@@ -1,6 +1,6 @@
 //! The two ends of every connection: the end that opens paths, and the end that listens.
 
-use super::{Local, Record, Sockets, Term};
+use super::{Local, RecordSettings, Sockets, Term};
 use crate::clients::{Client, Clients, Limits};
 use crate::error::Error;
 use crate::identity::{self, Fingerprint, Identity, Secret};
@@ -25,7 +25,7 @@ pub struct Connect {
     /// Costs, budgets and backup paths, by interface, address or `ADDRESS%INTERFACE`.
     pub terms: Vec<(String, Term)>,
     /// Recording of the packets and decisions of this end. It covers only the initial paths.
-    pub record: Option<Record>,
+    pub record: Option<RecordSettings>,
     /// All other settings.
     pub settings: Settings,
 }
@@ -76,7 +76,7 @@ impl Listen {
             clients.push(Client { name, secret, limits });
         }
         let clients = Clients::new(clients)?;
-        let identity = key.as_deref().map_or_else(Identity::generate, Identity::kept)?;
+        let identity = key.as_deref().map_or_else(Identity::generate, Identity::load_or_generate)?;
         let mut sockets = Sockets::new()?;
         let refused = |error| Error::Setting(format!("{address}: {error}"));
         let address = sockets.add(address, None).map_err(refused)?;

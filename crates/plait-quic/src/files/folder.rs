@@ -121,8 +121,8 @@ mod tests {
 
     #[test]
     fn links_are_never_followed_on_the_way() {
-        let place = tempfile::tempdir().expect("a folder");
-        let (inbox, outside) = (place.path().join("inbox"), place.path().join("outside"));
+        let directory = tempfile::tempdir().expect("a folder");
+        let (inbox, outside) = (directory.path().join("inbox"), directory.path().join("outside"));
         std::fs::create_dir_all(&inbox).expect("it is new");
         std::fs::create_dir_all(&outside).expect("it is new");
         symlink(&outside, inbox.join("link")).expect("a link");
@@ -139,9 +139,9 @@ mod tests {
 
     #[test]
     fn links_pipes_and_folders_are_no_files() {
-        let place = tempfile::tempdir().expect("a folder");
-        let folder = Folder::open(place.path()).expect("it is there");
-        let at = |name: &str| place.path().join(name);
+        let directory = tempfile::tempdir().expect("a folder");
+        let folder = Folder::open(directory.path()).expect("it is there");
+        let at = |name: &str| directory.path().join(name);
         std::fs::write(at("victim"), "kept").expect("there is room");
         std::fs::write(at("other"), "kept").expect("there is room");
         symlink(at("victim"), at("link")).expect("a link");

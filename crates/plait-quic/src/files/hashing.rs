@@ -19,21 +19,21 @@ pub(crate) type Content = Box<dyn Source + Send>;
 /// Computes hashes one after the other.
 #[derive(Default)]
 pub(crate) struct Hasher {
-    waiting: VecDeque<(u32, u64, Content)>,
+    queue: VecDeque<(u32, u64, Content)>,
     /// The hash that a thread computes now.
-    under_way: Option<(u32, mpsc::Receiver<io::Result<Sha256>>)>,
+    running: Option<(u32, mpsc::Receiver<io::Result<Sha256>>)>,
 }
 
 impl Hasher {
     /// Requests the hash of the first `bytes`. `number` identifies the request.
-    pub(crate) fn ask(&mut self, number: u32, bytes: u64, content: Content) {
-        self.waiting.push_back((number, bytes, content));
+    pub(crate) fn request(&mut self, number: u32, bytes: u64, content: Content) {
+        self.queue.push_back((number, bytes, content));
     }
 
     /// Returns the completed hashes with their numbers.
     pub(crate) fn poll(&mut self) -> Vec<(u32, io::Result<Sha256>)> {
         let mut done = Vec::new();
-        if let Some((number, answers)) = &self.under_way {
+        if let Some((number, answers)) = &self.running {
             let answer = match answers.try_recv() {
                 Err(mpsc::TryRecvError::Empty) => None,
                 Err(mpsc::TryRecvError::Disconnected) => Some(Err(io::Error::other("it could not be read"))),
@@ -41,33 +41,33 @@ impl Hasher {
             };
             if let Some(answer) = answer {
                 done.push((*number, answer));
-                self.under_way = None;
+                self.running = None;
             }
         }
         let mut share = SHARE;
-        while let Some((_, bytes, _)) = self.waiting.front() {
-            if *bytes > SHORT && self.under_way.is_some() || share == 0 {
+        while let Some((_, bytes, _)) = self.queue.front() {
+            if *bytes > SHORT && self.running.is_some() || share == 0 {
                 break;
             }
-            let Some((number, bytes, mut content)) = self.waiting.pop_front() else { break };
+            let Some((number, bytes, mut content)) = self.queue.pop_front() else { break };
             if bytes <= SHORT {
                 share = share.saturating_sub(bytes);
                 done.push((number, hash(&mut content, bytes)));
                 continue;
             }
-            let (answers, under_way) = mpsc::channel();
+            let (answers, running) = mpsc::channel();
             let work = move || drop(answers.send(hash(&mut content, bytes)));
             // If the system starts no thread, the channel closes, and the next poll reports an
             // error.
             let _ = std::thread::Builder::new().name("plait-hash".to_owned()).spawn(work);
-            self.under_way = Some((number, under_way));
+            self.running = Some((number, running));
         }
         done
     }
 
     /// Whether [`Hasher::poll`] has work to do at once.
     pub(crate) fn is_due(&self) -> bool {
-        self.waiting.front().is_some_and(|(_, bytes, _)| *bytes <= SHORT || self.under_way.is_none())
+        self.queue.front().is_some_and(|(_, bytes, _)| *bytes <= SHORT || self.running.is_none())
     }
 }
 

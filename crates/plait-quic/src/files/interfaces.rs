@@ -1,9 +1,9 @@
 //! Interfaces of this machine that may reach the peer, and the local address of each.
 
 use super::Local;
-use super::aims::{Aim, Aims, interface_of, is_link_local, written};
-use super::reach::leads;
-use crate::settings::MAX_LINKS;
+use super::address_pairs::{AddressPair, AddressPairs, display, interface_of, is_link_local};
+use super::route_lookup::has_route;
+use crate::settings::MAX_PATHS;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use std::io;
@@ -13,18 +13,18 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 const WORKS: InterfaceFlags = InterfaceFlags::IFF_UP.union(InterfaceFlags::IFF_RUNNING);
 
 /// A local address of this machine.
-struct Own {
+struct OwnAddress {
     interface: String,
     flags: InterfaceFlags,
     address: IpAddr,
 }
 
-fn own() -> io::Result<Vec<Own>> {
+fn own() -> io::Result<Vec<OwnAddress>> {
     let found = getifaddrs()?.filter_map(|one| {
         let storage = one.address?;
         let v4 = storage.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
         let v6 = || storage.as_sockaddr_in6().map(|address| IpAddr::V6(address.ip()));
-        Some(Own { interface: one.interface_name, flags: one.flags, address: v4.or_else(v6)? })
+        Some(OwnAddress { interface: one.interface_name, flags: one.flags, address: v4.or_else(v6)? })
     });
     Ok(found.collect())
 }
@@ -36,7 +36,7 @@ pub(crate) fn own_addresses() -> Vec<IpAddr> {
 
 /// The addresses of this machine at one moment, and the addresses of a peer.
 pub(super) struct Snapshot {
-    own: Vec<Own>,
+    own: Vec<OwnAddress>,
     /// The peer's addresses.
     remotes: Vec<SocketAddr>,
 }
@@ -60,16 +60,18 @@ impl Snapshot {
 
     /// Returns a path from each interface that is up and has a carrier and a route to the peer, but
     /// none if the peer is on this machine. The local address has the peer's family and is not
-    /// link-local, unless the peer's is too. Returns at most [`MAX_LINKS`] paths, in the system's
+    /// link-local, unless the peer's is too. Returns at most [`MAX_PATHS`] paths, in the system's
     /// order.
-    pub(super) fn usable(&self) -> Vec<Aims> {
+    pub(super) fn usable(&self) -> Vec<AddressPairs> {
         let here = self.is_here();
-        let mut found: Vec<Aims> = Vec::new();
+        let mut found: Vec<AddressPairs> = Vec::new();
         for one in self.own.iter().filter(|_| !here) {
-            let seen = found.iter().any(|aims| aims.now().local.interface.as_ref() == Some(&one.interface));
-            if !seen && found.len() < MAX_LINKS {
-                let serves = |aim: &Aim| self.serves(&one.interface, aim.remote) && self.leads(aim);
-                found.extend(Aims::new(self.through(&one.interface).filter(serves).collect()));
+            let seen =
+                found.iter().any(|pairs| pairs.current().local.interface.as_ref() == Some(&one.interface));
+            if !seen && found.len() < MAX_PATHS {
+                let serves =
+                    |pair: &AddressPair| self.serves(&one.interface, pair.remote) && self.has_route(pair);
+                found.extend(AddressPairs::new(self.through(&one.interface).filter(serves).collect()));
             }
         }
         found
@@ -81,76 +83,79 @@ impl Snapshot {
     }
 
     /// Whether a route leads through the interface of this pair.
-    fn leads(&self, aim: &Aim) -> bool {
-        let name = aim.local.interface.as_deref();
-        name.is_none_or(|name| leads(aim.local.address, number(name), aim.remote))
+    fn has_route(&self, pair: &AddressPair) -> bool {
+        let name = pair.local.interface.as_deref();
+        name.is_none_or(|name| has_route(pair.local.address, number(name), pair.remote))
     }
 
     /// Returns the address pairs through an interface.
-    fn through(&self, name: &str) -> impl Iterator<Item = Aim> {
-        let aim =
-            |remote: &SocketAddr| Some(Aim { local: through(name, &self.own, *remote)?, remote: *remote });
-        self.remotes.iter().filter_map(aim)
+    fn through(&self, name: &str) -> impl Iterator<Item = AddressPair> {
+        let pair = |remote: &SocketAddr| {
+            Some(AddressPair { local: through(name, &self.own, *remote)?, remote: *remote })
+        };
+        self.remotes.iter().filter_map(pair)
     }
 
     /// Returns the path through an interface that the user named. It is returned even without a
     /// route.
-    pub(super) fn named(&self, name: &str) -> Option<Aims> {
-        let all: Vec<Aim> = self.through(name).collect();
-        let routed: Vec<Aim> = all.iter().filter(|aim| self.leads(aim)).cloned().collect();
-        Aims::new(if routed.is_empty() { all } else { routed })
+    pub(super) fn named(&self, name: &str) -> Option<AddressPairs> {
+        let all: Vec<AddressPair> = self.through(name).collect();
+        let routed: Vec<AddressPair> = all.iter().filter(|pair| self.has_route(pair)).cloned().collect();
+        AddressPairs::new(if routed.is_empty() { all } else { routed })
     }
 
     /// Returns the path through a named interface that is up and has a carrier.
-    pub(super) fn working(&self, name: &str) -> Option<Aims> {
-        let up = |one: &Own| one.interface == name && one.flags.contains(WORKS);
+    pub(super) fn working(&self, name: &str) -> Option<AddressPairs> {
+        let up = |one: &OwnAddress| one.interface == name && one.flags.contains(WORKS);
         self.named(name).filter(|_| self.own.iter().any(up))
     }
 
     /// Returns the path from a local address that the user named.
-    pub(super) fn from(&self, local: &Local) -> Option<Aims> {
+    pub(super) fn from(&self, local: &Local) -> Option<AddressPairs> {
         let suits = |remote: &&SocketAddr| remote.is_ipv4() == local.address.is_ipv4();
-        let aim = |remote: &SocketAddr| Aim { local: local.clone(), remote: *remote };
-        Aims::new(self.remotes.iter().filter(suits).map(aim).collect())
+        let pair = |remote: &SocketAddr| AddressPair { local: local.clone(), remote: *remote };
+        AddressPairs::new(self.remotes.iter().filter(suits).map(pair).collect())
     }
 
     /// Returns the path that the system chooses.
     ///
     /// # Errors
     /// Returns a text with the reason, and the names of the interfaces.
-    pub(super) fn chosen(&self) -> Result<Aims, String> {
+    pub(super) fn chosen(&self) -> Result<AddressPairs, String> {
         let (mut all, mut refused) = (Vec::new(), String::new());
         for remote in &self.remotes {
             match chosen(*remote, None) {
-                Ok(address) => all.push(Aim { local: Local { address, interface: None }, remote: *remote }),
+                Ok(address) => {
+                    all.push(AddressPair { local: Local { address, interface: None }, remote: *remote });
+                }
                 Err(error) => refused = self.refusal(*remote, &error),
             }
         }
-        Aims::new(all).ok_or(refused)
+        AddressPairs::new(all).ok_or(refused)
     }
 
     /// Explains why the system chooses no path to an address of the peer. A link-local address
     /// names its interface.
     fn refusal(&self, remote: SocketAddr, error: &io::Error) -> String {
-        let written = written(remote);
+        let display = display(remote);
         let Some(name) = interface_of(remote) else {
-            return format!("no interface leads to {written} ({error}): {}", self.choices());
+            return format!("no interface leads to {display} ({error}): {}", self.choices());
         };
-        let suits = |one: &&Own| one.interface == name && one.address.is_ipv4() == remote.is_ipv4();
+        let suits = |one: &&OwnAddress| one.interface == name && one.address.is_ipv4() == remote.is_ipv4();
         match self.own.iter().find(suits) {
             // An address is tentative until duplicate address detection has finished (RFC 4862
             // §5.4).
             Some(one) if error.kind() == io::ErrorKind::AddrNotAvailable => {
-                format!("{written}: the address {} of {name} is not ready yet: try again", one.address)
+                format!("{display}: the address {} of {name} is not ready yet: try again", one.address)
             }
-            Some(_) => format!("{written}: {name} does not lead there ({error})"),
-            None => format!("{written}: {name} has no IPv6 address"),
+            Some(_) => format!("{display}: {name} does not lead there ({error})"),
+            None => format!("{display}: {name} has no IPv6 address"),
         }
     }
 
     /// Whether a route leads through the interface of the path's current pair.
-    pub(super) fn is_routed(&self, aims: &Aims) -> bool {
-        self.leads(aims.now())
+    pub(super) fn is_routed(&self, pairs: &AddressPairs) -> bool {
+        self.has_route(pairs.current())
     }
 
     /// Whether an address belongs to an interface that is up.
@@ -167,7 +172,7 @@ impl Snapshot {
 
     /// Explains why an interface gives no path.
     pub(super) fn missing(&self, name: &str) -> String {
-        let remotes: Vec<String> = self.remotes.iter().copied().map(written).collect();
+        let remotes: Vec<String> = self.remotes.iter().copied().map(display).collect();
         format!("interface {name}: no address that leads to {}", remotes.join(" or "))
     }
 }
@@ -179,7 +184,7 @@ pub(super) fn number(name: &str) -> u32 {
 }
 
 /// Returns the local end through an interface, with the address that the system chooses for it.
-fn through(name: &str, own: &[Own], remote: SocketAddr) -> Option<Local> {
+fn through(name: &str, own: &[OwnAddress], remote: SocketAddr) -> Option<Local> {
     let belongs = |address: &IpAddr| own.iter().any(|one| one.interface == name && one.address == *address);
     // Systems that cannot bind a socket to an interface choose it by the routing table.
     let bound = chosen(remote, Some(name)).ok().filter(belongs);
@@ -195,7 +200,7 @@ fn through(name: &str, own: &[Own], remote: SocketAddr) -> Option<Local> {
     }
 }
 
-impl Own {
+impl OwnAddress {
     fn serves(&self, remote: SocketAddr) -> bool {
         self.flags.contains(WORKS)
             && !self.flags.contains(InterfaceFlags::IFF_LOOPBACK)
@@ -233,7 +238,7 @@ mod tests {
             let found = Snapshot::take(&[remote.parse().expect("an address")]);
             assert!(found.is_here() && found.usable().is_empty());
             let expected = Local { address: Ipv4Addr::LOCALHOST.into(), interface: None };
-            assert_eq!(found.chosen().expect("there is a way").now().local, expected, "{remote}");
+            assert_eq!(found.chosen().expect("there is a way").current().local, expected, "{remote}");
         }
     }
 
@@ -243,12 +248,12 @@ mod tests {
         let up = InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING;
         let serves = |address: &str, flags| {
             let address = address.parse().expect("an address");
-            Own { interface: "eth0".to_owned(), flags, address }.serves(remote)
+            OwnAddress { interface: "eth0".to_owned(), flags, address }.serves(remote)
         };
         assert!(serves("10.0.0.1", up) && serves("198.51.100.7", up));
         assert!(!serves("169.254.3.4", up), "its link only");
         let neighbour = "169.254.9.9:9".parse().expect("an address");
-        let own = Own { interface: "eth0".to_owned(), flags: up, address: [169, 254, 3, 4].into() };
+        let own = OwnAddress { interface: "eth0".to_owned(), flags: up, address: [169, 254, 3, 4].into() };
         assert!(own.serves(neighbour), "that is on its link");
         assert!(!serves("2001:db8::1", up), "another family");
         assert!(!serves("10.0.0.1", InterfaceFlags::IFF_UP), "no carrier");

@@ -27,8 +27,9 @@
 //!   Otherwise the second transfer of a name is refused.
 //! - *Standard input* is data in pieces until its end record. It stays in memory until it is
 //!   acknowledged, 32 MiB at most.
-//! - *The inbox may be any folder.* Paths are opened name by name without following symbolic links,
-//!   each name is checked, and only the receiver's own files and folders are used (`folder.rs`).
+//! - *Files may be received into any folder.* Paths are opened name by name without following
+//!   symbolic links, each name is checked, and only the receiver's own files and folders are used
+//!   (`folder.rs`).
 //!
 //! One tar stream would be the alternative. It cannot express that the receiver has a file, so
 //! resumption would need a second protocol. A transfer per file would take a handshake, or at least
@@ -38,64 +39,64 @@
 //! |---|---|
 //! | `records.rs`, `upload.rs`, `download.rs` | the messages of both ends about files |
 //! | `spans.rs`, `hashing.rs` | the sender's stream from the first unacknowledged byte, and its SHA-256; hashes of existing files |
-//! | `tree.rs`, `inbox.rs`, `folder.rs`, `partial.rs` | entries; shared state of a folder's transfers; folders by handles; incomplete files |
-//! | `ends.rs`, `send.rs`, `ship.rs`, `receive.rs`, `sockets.rs` | both ends with their sockets and loops |
-//! | `aims.rs`, `reach.rs`, `said.rs` | addresses of the peer, tried in turn; routes (netlink); errors about packets (`IP_RECVERR`) |
-//! | `interfaces.rs`, `changes.rs`, `routes.rs`, `notices.rs` | interfaces; their changes, as a pure function; effect on sockets and paths; notices of the system |
+//! | `tree.rs`, `receive_folder.rs`, `folder.rs`, `partial.rs` | entries; shared state of a folder's transfers; folders by handles; incomplete files |
+//! | `ends.rs`, `send.rs`, `file_sender.rs`, `receive.rs`, `sockets.rs` | both ends with their sockets and loops |
+//! | `address_pairs.rs`, `route_lookup.rs`, `error_queue.rs` | addresses of the peer, tried in turn; routes (netlink); errors about packets (`IP_RECVERR`) |
+//! | `interfaces.rs`, `interface_changes.rs`, `local_paths.rs`, `notices.rs` | interfaces; their changes, as a pure function; effect on sockets and paths; notices of the system |
 //! | `advisor.rs`, `record.rs` | the thread that simulates schedulers; settings of a recording |
 
+mod address_pairs;
 #[cfg(feature = "simulation")]
 mod advisor;
-mod aims;
-mod changes;
 mod download;
 mod ends;
+mod error_queue;
+mod file_sender;
 mod folder;
 mod hashing;
-mod inbox;
+mod interface_changes;
 mod interfaces;
+pub(crate) mod local_paths;
 mod notices;
 mod partial;
-mod reach;
 mod receive;
+mod receive_folder;
 pub(crate) mod record;
 pub mod records;
-pub(crate) mod routes;
-mod said;
+mod route_lookup;
 mod send;
-mod ship;
 pub(crate) mod sockets;
 mod spans;
 mod tree;
 mod upload;
 
+pub use address_pairs::{address, anywhere};
 #[cfg(feature = "simulation")]
 pub use advisor::{Advisor, pilot};
-pub use aims::{address, anywhere};
 pub use download::Download;
 pub(crate) use ends::Listening;
 pub use ends::{Connect, Listen};
-pub use inbox::{Arrived, Modes};
 pub(crate) use interfaces::own_addresses;
-pub use receive::{Inbox, News, Receiving, Transferred};
-pub use record::Record;
-pub use routes::Term;
-pub use send::{Sending, Sent, Shipment};
+pub use local_paths::Term;
+pub use receive::{CompletedTransfer, ReceiveEvent, ReceiveSettings, Receiving};
+pub use receive_folder::{Modes, ReceivedFile};
+pub use record::RecordSettings;
+pub use send::{SendOutcome, SendSettings, Sending};
 pub(crate) use sockets::Sockets;
 pub use tree::STREAM;
-pub use upload::{Place, Settled, Upload};
+pub use upload::{EntryContent, EntryOutcome, Upload};
 
-use crate::pilot::Change;
+use crate::pilot::SchedulerChange;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::{Duration, Instant, SystemTime};
 
 /// Interval between two status reports.
-pub(crate) const STEP: Duration = Duration::from_millis(500);
+pub(crate) const STATUS_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The longest sleep, and the longest time between two calls of a watcher.
-pub(crate) const NAP: Duration = Duration::from_millis(100);
+pub(crate) const MAX_SLEEP: Duration = Duration::from_millis(100);
 
 /// The local end of a path: an address to send from, and optionally the interface for its packets.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -141,7 +142,7 @@ pub struct Status {
     /// The paths of the transfer.
     pub paths: Vec<PathStatus>,
     /// Changes of the scheduler since the last status, at the sender.
-    pub changes: Vec<Change>,
+    pub changes: Vec<SchedulerChange>,
 }
 
 /// State of a path.
@@ -175,7 +176,7 @@ impl Meter {
     }
 
     pub(crate) fn is_due(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.at) >= STEP
+        now.saturating_duration_since(self.at) >= STATUS_INTERVAL
     }
 
     /// Returns the growth of each counter since the last call, in bit/s.
@@ -221,7 +222,7 @@ mod tests {
     fn rates_are_of_what_came_since_the_last_time() {
         let start = now();
         let mut meter = Meter::new(start);
-        assert!(!meter.is_due(start) && meter.is_due(start + STEP));
+        assert!(!meter.is_due(start) && meter.is_due(start + STATUS_INTERVAL));
         assert_eq!(meter.rates(start + Duration::from_secs(2), &[1_000_000, 0]), [4e6, 0.0]);
         assert_eq!(meter.rates(start + Duration::from_secs(3), &[1_000_000, 125]), [0.0, 1_000.0]);
     }

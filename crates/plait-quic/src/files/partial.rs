@@ -95,8 +95,8 @@ impl Partial {
 
     /// Moves the complete file to its name in a folder. With `replaces`, it may replace a file
     /// there.
-    pub(super) fn keep(self, folder: &Folder, place: (&Folder, &[u8]), replaces: bool) -> io::Result<()> {
-        folder.rename(&self.name, place.0, place.1, replaces)
+    pub(super) fn persist(self, folder: &Folder, target: (&Folder, &[u8]), replaces: bool) -> io::Result<()> {
+        folder.rename(&self.name, target.0, target.1, replaces)
     }
 
     /// Removes a part that is wrong or empty.
@@ -117,8 +117,8 @@ impl Partial {
 }
 
 /// Removes parts that have expired by `now`. A part that is arriving is locked and stays.
-pub(super) fn expire(place: &Path, folder: &Folder, now: SystemTime) {
-    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+pub(super) fn expire(directory: &Path, folder: &Folder, now: SystemTime) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.as_bytes();
         let old = |file: &File| {
@@ -141,22 +141,22 @@ mod tests {
     use super::*;
 
     fn folder() -> (tempfile::TempDir, Folder) {
-        let place = tempfile::tempdir().expect("a folder");
-        let folder = Folder::open(place.path()).expect("it is there");
-        (place, folder)
+        let directory = tempfile::tempdir().expect("a folder");
+        let folder = Folder::open(directory.path()).expect("it is there");
+        (directory, folder)
     }
 
     fn open(folder: &Folder, bytes: u64) -> io::Result<Partial> {
         Partial::open(folder, name_of(b"film"), bytes)
     }
 
-    fn count(place: &tempfile::TempDir) -> usize {
-        std::fs::read_dir(place.path()).expect("it is there").count()
+    fn count(directory: &tempfile::TempDir) -> usize {
+        std::fs::read_dir(directory.path()).expect("it is there").count()
     }
 
     #[test]
     fn what_was_left_is_found_again_and_becomes_the_file() {
-        let (place, folder) = folder();
+        let (directory, folder) = folder();
         let mut first = open(&folder, 0).expect("it is made");
         assert!(open(&folder, 0).is_err_and(|error| error.to_string().contains("arriving already")));
         first.write(b"abc").expect("there is room");
@@ -165,26 +165,26 @@ mod tests {
         second.write(b"def").expect("there is room");
         let modified = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 7_000);
         second.complete(0o640, Some(modified), true).expect("there is room");
-        second.keep(&folder, (&folder, b"film"), false).expect("the name is free");
-        let film = place.path().join("film");
+        second.persist(&folder, (&folder, b"film"), false).expect("the name is free");
+        let film = directory.path().join("film");
         assert_eq!(std::fs::read(&film).expect("it is there"), b"abcdef");
         let found = std::fs::metadata(film).expect("it is there");
         assert_eq!(
             (found.permissions().mode() & 0o777, found.modified().expect("a time")),
             (0o640, modified)
         );
-        assert_eq!(count(&place), 1);
+        assert_eq!(count(&directory), 1);
     }
 
     #[test]
     fn what_came_in_a_turn_is_in_the_file_behind_it() {
-        let (place, folder) = folder();
+        let (directory, folder) = folder();
         let mut file = open(&folder, 0).expect("it is made");
         for piece in [&[1; 3][..], &[2; 4]] {
             file.write(piece).expect("there is room");
         }
         file.flush().expect("there is room");
-        let part = place.path().join(String::from_utf8_lossy(&file.name).into_owned());
+        let part = directory.path().join(String::from_utf8_lossy(&file.name).into_owned());
         assert_eq!(std::fs::read(part).expect("it is there"), [1, 1, 1, 2, 2, 2, 2]);
         file.write(&vec![3; CHUNK]).expect("there is room");
         assert_eq!(file.length(), 7 + CHUNK as u64, "no more than a chunk waits");
@@ -194,16 +194,16 @@ mod tests {
 
     #[test]
     fn nothing_is_not_kept_and_no_file_is_overwritten() {
-        let (place, folder) = folder();
+        let (directory, folder) = folder();
         assert_eq!(open(&folder, 0).expect("it is made").leave(&folder), 0);
-        assert_eq!(count(&place), 0);
+        assert_eq!(count(&directory), 0);
         let mut file = open(&folder, 0).expect("it is made");
         file.write(b"new").expect("there is room");
-        std::fs::write(place.path().join("film"), "old").expect("there is room");
+        std::fs::write(directory.path().join("film"), "old").expect("there is room");
         file.complete(0o600, None, false).expect("there is room");
-        assert!(file.keep(&folder, (&folder, b"film"), false).is_err());
-        assert_eq!(std::fs::read(place.path().join("film")).expect("it is there"), b"old");
-        assert_eq!(count(&place), 2, "it is kept beside");
+        assert!(file.persist(&folder, (&folder, b"film"), false).is_err());
+        assert_eq!(std::fs::read(directory.path().join("film")).expect("it is there"), b"old");
+        assert_eq!(count(&directory), 2, "it is kept beside");
     }
 
     #[test]
@@ -216,17 +216,17 @@ mod tests {
 
     #[test]
     fn parts_expire_and_other_files_do_not() {
-        let (place, folder) = folder();
+        let (directory, folder) = folder();
         let mut file = open(&folder, 0).expect("it is made");
         file.write(b"abc").expect("there is room");
-        std::fs::write(place.path().join("film"), "old").expect("there is room");
+        std::fs::write(directory.path().join("film"), "old").expect("there is room");
         let later = crate::files::system_now() + 2 * EXPIRES;
-        expire(place.path(), &folder, later);
-        assert_eq!(count(&place), 2, "it arrives");
+        expire(directory.path(), &folder, later);
+        assert_eq!(count(&directory), 2, "it arrives");
         assert_eq!(file.leave(&folder), 3);
-        expire(place.path(), &folder, crate::files::system_now());
-        assert_eq!(count(&place), 2, "it is new");
-        expire(place.path(), &folder, later);
-        assert_eq!(count(&place), 1);
+        expire(directory.path(), &folder, crate::files::system_now());
+        assert_eq!(count(&directory), 2, "it is new");
+        expire(directory.path(), &folder, later);
+        assert_eq!(count(&directory), 1);
     }
 }

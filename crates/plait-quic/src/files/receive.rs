@@ -1,9 +1,9 @@
 //! Receives files into a folder, or one file to standard output.
 
 use super::download::Download;
-use super::inbox::{Arrived, Kept, Modes, Shared};
-use super::{Listen, Listening, Meter, NAP, PathStatus, Sockets, Status, now, system_now};
-use crate::clients::Guest;
+use super::receive_folder::{Modes, ReceivedFile, SharedFolder, StoredFiles};
+use super::{Listen, Listening, MAX_SLEEP, Meter, PathStatus, Sockets, Status, now, system_now};
+use crate::clients::ConnectedClient;
 use crate::error::Error;
 use crate::hello::Offer;
 use crate::identity::Fingerprint;
@@ -22,7 +22,7 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// Settings of a receiving end.
 #[derive(Clone, Debug)]
-pub struct Inbox {
+pub struct ReceiveSettings {
     /// The folder for received files, created if it is missing. With `None`, the first file goes to
     /// standard output.
     pub folder: Option<PathBuf>,
@@ -36,7 +36,7 @@ pub struct Inbox {
 
 /// A transfer that arrived completely.
 #[derive(Clone, Debug)]
-pub struct Transferred {
+pub struct CompletedTransfer {
     /// Path of the file or folder.
     pub path: PathBuf,
     /// Number of files.
@@ -53,13 +53,13 @@ pub struct Transferred {
 
 /// An event that the watcher receives.
 #[derive(Debug)]
-pub enum News<'a> {
+pub enum ReceiveEvent<'a> {
     /// A transfer begins.
     Begun {
         /// The offered files.
         offer: &'a Offer,
         /// The client that sends them.
-        from: &'a Guest,
+        from: &'a ConnectedClient,
     },
     /// Progress of a transfer, twice a second.
     Status(&'a Status),
@@ -68,16 +68,16 @@ pub enum News<'a> {
         /// Its path in the folder, in printable form.
         path: &'a str,
         /// The received file, or the reason for its failure.
-        outcome: Result<&'a Arrived, &'a Error>,
+        outcome: Result<&'a ReceivedFile, &'a Error>,
     },
     /// A transfer arrived completely, and its sender was told.
-    Kept {
+    Completed {
         /// The offered files.
         offer: &'a Offer,
         /// The client that sent them.
-        from: &'a Guest,
+        from: &'a ConnectedClient,
         /// The received files.
-        transferred: &'a Transferred,
+        transferred: &'a CompletedTransfer,
     },
     /// A client used a wrong secret.
     Rejected {
@@ -89,19 +89,19 @@ pub enum News<'a> {
         /// The offered files.
         offer: &'a Offer,
         /// The client that sent them.
-        from: &'a Guest,
+        from: &'a ConnectedClient,
         /// The reason.
         error: &'a Error,
         /// Bytes of kept parts, from which a later transfer of the same files continues.
-        left: u64,
+        kept_bytes: u64,
     },
 }
 
 /// The watcher, called in each turn and for each event. Returning `Break` ends receiving.
-type Watch<'a> = dyn FnMut(Instant, Option<&News<'_>>) -> ControlFlow<()> + 'a;
+type Watch<'a> = dyn FnMut(Instant, Option<&ReceiveEvent<'_>>) -> ControlFlow<()> + 'a;
 
 /// A transfer in progress.
-struct Arriving {
+struct IncomingTransfer {
     offer: Offer,
     download: Download,
     begun: Instant,
@@ -110,15 +110,15 @@ struct Arriving {
 
 /// A receiving end with a bound socket.
 pub struct Receiving {
-    shared: Shared,
+    shared: SharedFolder,
     secret: String,
     address: SocketAddr,
     fingerprint: Fingerprint,
     receiver: Receiver,
     sockets: Sockets,
-    transfers: BTreeMap<Id, Arriving>,
+    transfers: BTreeMap<Id, IncomingTransfer>,
     /// Bytes of kept parts, by refused transfer.
-    left: BTreeMap<Id, u64>,
+    kept_bytes: BTreeMap<Id, u64>,
 }
 
 impl Receiving {
@@ -127,18 +127,19 @@ impl Receiving {
     /// # Errors
     /// Returns [`Error::Setting`] for the folder or address that cannot be used, and errors of the
     /// settings.
-    pub fn open(inbox: Inbox) -> Result<Self, Error> {
-        let Inbox { folder, modes, replaces, listen } = inbox;
+    pub fn open(receive_settings: ReceiveSettings) -> Result<Self, Error> {
+        let ReceiveSettings { folder, modes, replaces, listen } = receive_settings;
         let settings = listen.settings;
         let Listening { sockets, address, identity, secret, clients } = listen.open()?;
-        let place = folder.clone();
-        let of_folder = |error| Error::Setting(format!("{}: {error}", place.unwrap_or_default().display()));
+        let named = folder.clone();
+        let of_folder = |error| Error::Setting(format!("{}: {error}", named.unwrap_or_default().display()));
         let made = folder.as_deref().map_or(Ok(()), std::fs::create_dir_all);
-        let shared =
-            made.and_then(|()| Shared::open(folder, modes, replaces, system_now())).map_err(of_folder)?;
+        let shared = made
+            .and_then(|()| SharedFolder::open(folder, modes, replaces, system_now()))
+            .map_err(of_folder)?;
         let receiver = Receiver::new(settings, &identity, clients)?;
-        let (fingerprint, transfers, left) = (identity.fingerprint(), BTreeMap::new(), BTreeMap::new());
-        Ok(Self { shared, secret, address, fingerprint, receiver, sockets, transfers, left })
+        let (fingerprint, transfers, kept_bytes) = (identity.fingerprint(), BTreeMap::new(), BTreeMap::new());
+        Ok(Self { shared, secret, address, fingerprint, receiver, sockets, transfers, kept_bytes })
     }
 
     /// Returns the local address of the listening socket.
@@ -194,8 +195,9 @@ impl Receiving {
             {
                 return Ok(());
             }
-            let due = self.receiver.next_wakeup().map_or(NAP, |due| due.saturating_duration_since(now()));
-            self.sockets.wait(due.min(NAP))?;
+            let due =
+                self.receiver.next_wakeup().map_or(MAX_SLEEP, |due| due.saturating_duration_since(now()));
+            self.sockets.wait(due.min(MAX_SLEEP))?;
         }
     }
 
@@ -203,51 +205,54 @@ impl Receiving {
     fn handle(&mut self, moment: Instant, event: Event, watch: &mut Watch<'_>) -> ControlFlow<()> {
         match event {
             Event::Begun { id, offer, from } => {
-                let flow = watch(moment, Some(&News::Begun { offer: &offer, from: &from }));
+                let flow = watch(moment, Some(&ReceiveEvent::Begun { offer: &offer, from: &from }));
                 let download = Download::new(self.shared.clone(), self.receiver.allowance(&from));
-                let arriving = Arriving { offer, download, begun: moment, meter: Meter::new(moment) };
-                self.transfers.insert(id, arriving);
+                let incoming = IncomingTransfer { offer, download, begun: moment, meter: Meter::new(moment) };
+                self.transfers.insert(id, incoming);
                 self.receiver.accept(moment, &id);
                 return flow;
             }
             Event::Data { id, bytes } => {
                 let taken =
-                    self.transfers.get_mut(&id).map(|arriving| arriving.download.take(moment, &bytes));
+                    self.transfers.get_mut(&id).map(|incoming| incoming.download.take(moment, &bytes));
                 if let Some(Err(error)) = taken {
                     self.refuse(moment, id, &reason(&error));
                 }
             }
             Event::Ended { id, offer, from, outcome } => {
-                let mut download = self.transfers.remove(&id).map(|arriving| arriving.download);
-                let left = download.as_mut().map_or(0, Download::leave) + self.left.remove(&id).unwrap_or(0);
+                let mut download = self.transfers.remove(&id).map(|incoming| incoming.download);
+                let kept_bytes = download.as_mut().map_or(0, Download::keep_parts)
+                    + self.kept_bytes.remove(&id).unwrap_or(0);
                 let transferred = outcome.map(|summary| {
-                    self.transferred(download.as_ref().map(Download::kept).unwrap_or_default(), summary)
+                    self.transferred(download.as_ref().map(Download::stored).unwrap_or_default(), summary)
                 });
                 return watch(
                     moment,
                     Some(&match &transferred {
-                        Ok(transferred) => News::Kept { offer: &offer, from: &from, transferred },
-                        Err(error) => News::Failed { offer: &offer, from: &from, error, left },
+                        Ok(transferred) => {
+                            ReceiveEvent::Completed { offer: &offer, from: &from, transferred }
+                        }
+                        Err(error) => ReceiveEvent::Failed { offer: &offer, from: &from, error, kept_bytes },
                     }),
                 );
             }
-            Event::Rejected { remote } => return watch(moment, Some(&News::Rejected { remote })),
+            Event::Rejected { remote } => return watch(moment, Some(&ReceiveEvent::Rejected { remote })),
         }
         ControlFlow::Continue(())
     }
 
     /// Describes a completely received transfer.
-    fn transferred(&self, kept: Kept, summary: Summary) -> Transferred {
-        let Kept { files, bytes, resumed, only, path } = kept;
+    fn transferred(&self, stored: StoredFiles, summary: Summary) -> CompletedTransfer {
+        let StoredFiles { files, bytes, resumed, only, path } = stored;
         let digest = only.map(|only| only.digest);
-        let path = self.shared.place.join(Path::new(OsStr::from_bytes(&path)));
-        Transferred { path, files, bytes, resumed, digest, summary }
+        let path = self.shared.path.join(Path::new(OsStr::from_bytes(&path)));
+        CompletedTransfer { path, files, bytes, resumed, digest, summary }
     }
 
     /// Refuses a transfer before its end. Its parts stay.
     fn refuse(&mut self, moment: Instant, id: Id, reason: &str) {
-        if let Some(mut arriving) = self.transfers.remove(&id) {
-            self.left.insert(id, arriving.download.leave());
+        if let Some(mut incoming) = self.transfers.remove(&id) {
+            self.kept_bytes.insert(id, incoming.download.keep_parts());
             self.receiver.refuse(moment, &id, reason);
         }
     }
@@ -256,21 +261,21 @@ impl Receiving {
     fn advance(&mut self, moment: Instant, watch: &mut Watch<'_>) -> ControlFlow<()> {
         let mut refused = Vec::new();
         let mut flow = ControlFlow::Continue(());
-        for (id, Arriving { download, .. }) in &mut self.transfers {
+        for (id, IncomingTransfer { download, .. }) in &mut self.transfers {
             if let Err(error) = download.advance(moment) {
                 refused.push((*id, reason(&error)));
                 continue;
             }
-            let (arrived, failed) = download.news();
+            let (arrived, failed) = download.take_results();
             let arrived = arrived.iter().map(|one| (&one.path, Ok(one)));
             let failed = failed.iter().map(|(path, error)| (path, Err(error)));
             for (path, outcome) in arrived.chain(failed).filter(|_| download.entries() > 1) {
-                let news = News::File { path: &shown_name(path), outcome };
-                flow = if flow.is_break() { flow } else { watch(moment, Some(&news)) };
+                let event = ReceiveEvent::File { path: &shown_name(path), outcome };
+                flow = if flow.is_break() { flow } else { watch(moment, Some(&event)) };
             }
             let answers = download.answers();
             if !answers.is_empty() {
-                self.receiver.say(id, &answers);
+                self.receiver.write(id, &answers);
             }
             if let Some(outcome) = download.outcome() {
                 self.receiver.conclude(moment, id, outcome);
@@ -284,13 +289,13 @@ impl Receiving {
 
     /// Reports the progress of each transfer whose report is due.
     fn report(&mut self, moment: Instant, watch: &mut Watch<'_>) -> ControlFlow<()> {
-        for (id, arriving) in &mut self.transfers {
-            if !arriving.meter.is_due(moment) {
+        for (id, incoming) in &mut self.transfers {
+            if !incoming.meter.is_due(moment) {
                 continue;
             }
-            let Some((_, counts)) = self.receiver.got(id) else { continue };
+            let Some((_, counts)) = self.receiver.received(id) else { continue };
             let counts = counts.to_vec();
-            let rates = arriving.meter.rates(moment, &counts);
+            let rates = incoming.meter.rates(moment, &counts);
             let path = |(number, (bytes, rate_bps)): (usize, (u64, f64))| PathStatus {
                 name: number.to_string(),
                 usable: rate_bps > 0.0,
@@ -300,14 +305,14 @@ impl Receiving {
                 trouble: None,
             };
             let status = Status {
-                name: arriving.offer.name.clone(),
-                bytes: arriving.download.carried(),
-                size: arriving.offer.size,
-                elapsed: moment.duration_since(arriving.begun),
+                name: incoming.offer.name.clone(),
+                bytes: incoming.download.carried(),
+                size: incoming.offer.size,
+                elapsed: moment.duration_since(incoming.begun),
                 paths: counts.into_iter().zip(rates).enumerate().map(path).collect(),
                 changes: Vec::new(),
             };
-            watch(moment, Some(&News::Status(&status)))?;
+            watch(moment, Some(&ReceiveEvent::Status(&status)))?;
         }
         ControlFlow::Continue(())
     }
@@ -316,7 +321,7 @@ impl Receiving {
 /// Returns the reason that the sender is told.
 fn reason(error: &Error) -> String {
     match error {
-        Error::NotKept(reason) => reason.clone(),
+        Error::NotStored(reason) => reason.clone(),
         error => error.to_string(),
     }
 }

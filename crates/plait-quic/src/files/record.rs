@@ -12,19 +12,19 @@ pub(crate) const STREAMS: &str = "streams";
 
 /// Settings of a recording.
 #[derive(Clone, Debug)]
-pub struct Record {
+pub struct RecordSettings {
     /// Path of the recording. An existing file is replaced.
-    pub place: PathBuf,
+    pub path: PathBuf,
     /// The scheduler as the user named it.
     pub scheduler: String,
 }
 
-impl Record {
+impl RecordSettings {
     /// Creates the file and begins the recording. `name` is the name of the data. A listening end
     /// does not know its paths yet.
     pub(crate) fn begin(&self, name: &str, settings: &Settings, paths: &[Local]) -> Result<Recording, Error> {
-        let refused = |error| Error::Setting(format!("{}: {error}", self.place.display()));
-        let file = File::create(&self.place).map_err(refused)?;
+        let refused = |error| Error::Setting(format!("{}: {error}", self.path.display()));
+        let file = File::create(&self.path).map_err(refused)?;
         let subject = Subject {
             file: name.to_owned(),
             scheduler: self.scheduler.clone(),

@@ -62,17 +62,17 @@ pub struct Entry {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// The receiver has the entry, and both ends have the same SHA-256 of it.
-    Kept,
+    Stored,
     /// The received file has another SHA-256.
     Differs,
     /// The receiver did not want the entry, or could not write it.
-    NotKept,
+    NotStored,
 }
 
 /// A record of the sender.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the module's documentation has every field")]
-pub enum Offered {
+pub enum SenderRecord {
     /// Offers a file or folder.
     Entry(Entry),
     /// The SHA-256 of the bytes that the receiver already has.
@@ -88,7 +88,7 @@ pub enum Offered {
 /// A record of the receiver.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the module's documentation has every field")]
-pub enum Answer {
+pub enum ReceiverRecord {
     /// Asks for the file from an offset on.
     Want { entry: u32, from: u64 },
     /// Asks for the SHA-256 of the first `bytes`.
@@ -101,7 +101,7 @@ pub enum Answer {
 
 const MALFORMED: Error = Error::Malformed("record");
 
-impl Offered {
+impl SenderRecord {
     /// Appends the encoded record to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
@@ -185,7 +185,7 @@ impl Offered {
     }
 }
 
-impl Answer {
+impl ReceiverRecord {
     /// Appends the encoded record to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
@@ -238,9 +238,9 @@ impl Answer {
             2 => Self::Have { entry, bytes: reader.number()? },
             _ => {
                 let verdict = match reader.take::<1>()? {
-                    [0] => Verdict::Kept,
+                    [0] => Verdict::Stored,
                     [1] => Verdict::Differs,
-                    [2] => Verdict::NotKept,
+                    [2] => Verdict::NotStored,
                     _ => return Err(MALFORMED),
                 };
                 let digest = reader.take()?;
@@ -306,7 +306,7 @@ impl Pending {
 #[derive(Debug)]
 pub enum Piece<'a> {
     /// A record.
-    Record(Offered),
+    Record(SenderRecord),
     /// Bytes of a file.
     Bytes {
         /// Number of the entry.
@@ -318,13 +318,13 @@ pub enum Piece<'a> {
 
 /// Reads a sender's stream.
 #[derive(Debug, Default)]
-pub struct OfferedReader {
+pub struct SenderRecordReader {
     pending: Pending,
     /// The entry whose bytes follow, and their number.
     data: (u32, u64),
 }
 
-impl OfferedReader {
+impl SenderRecordReader {
     /// Takes the next piece off `input`. Returns `None` if more bytes are needed.
     ///
     /// # Errors
@@ -338,9 +338,9 @@ impl OfferedReader {
             *left -= count as u64;
             return Ok((count > 0).then_some(Piece::Bytes { entry: *entry, bytes }));
         }
-        let Some(bytes) = self.pending.take(input, Offered::length)? else { return Ok(None) };
-        let record = Offered::decode(&bytes)?;
-        if let Offered::Data { entry, length } = record {
+        let Some(bytes) = self.pending.take(input, SenderRecord::length)? else { return Ok(None) };
+        let record = SenderRecord::decode(&bytes)?;
+        if let SenderRecord::Data { entry, length } = record {
             self.data = (entry, length);
         }
         Ok(Some(Piece::Record(record)))
@@ -349,15 +349,15 @@ impl OfferedReader {
 
 /// Reads a receiver's stream.
 #[derive(Debug, Default)]
-pub struct AnswerReader(Pending);
+pub struct ReceiverRecordReader(Pending);
 
-impl AnswerReader {
+impl ReceiverRecordReader {
     /// Takes the next record off `input`. Returns `None` if more bytes are needed.
     ///
     /// # Errors
     /// Returns [`Error::Malformed`] for an invalid record.
-    pub fn next(&mut self, input: &mut &[u8]) -> Result<Option<Answer>, Error> {
-        self.0.take(input, Answer::length)?.map(|bytes| Answer::decode(&bytes)).transpose()
+    pub fn next(&mut self, input: &mut &[u8]) -> Result<Option<ReceiverRecord>, Error> {
+        self.0.take(input, ReceiverRecord::length)?.map(|bytes| ReceiverRecord::decode(&bytes)).transpose()
     }
 }
 
@@ -366,7 +366,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn offers() -> Vec<Offered> {
+    fn offers() -> Vec<SenderRecord> {
         let entry = Entry {
             kind: Kind::Folder,
             mode: 0o40_755,
@@ -375,17 +375,17 @@ mod tests {
             path: b"a b/\xff.txt".to_vec(),
         };
         vec![
-            Offered::Entry(entry),
-            Offered::Prefix { entry: 1, digest: [7; 32] },
-            Offered::Data { entry: u32::MAX, length: 3 },
-            Offered::End { entry: 0, sound: false, digest: [0; 32] },
-            Offered::Finish { count: 9 },
+            SenderRecord::Entry(entry),
+            SenderRecord::Prefix { entry: 1, digest: [7; 32] },
+            SenderRecord::Data { entry: u32::MAX, length: 3 },
+            SenderRecord::End { entry: 0, sound: false, digest: [0; 32] },
+            SenderRecord::Finish { count: 9 },
         ]
     }
 
     /// Reads a stream in chunks of `step` bytes and returns its records and file bytes.
-    fn read(bytes: &[u8], step: usize) -> Result<(Vec<Offered>, Vec<u8>), Error> {
-        let (mut reader, mut records, mut data) = (OfferedReader::default(), Vec::new(), Vec::new());
+    fn read(bytes: &[u8], step: usize) -> Result<(Vec<SenderRecord>, Vec<u8>), Error> {
+        let (mut reader, mut records, mut data) = (SenderRecordReader::default(), Vec::new(), Vec::new());
         for mut input in bytes.chunks(step) {
             while let Some(piece) = reader.next(&mut input)? {
                 match piece {
@@ -403,7 +403,7 @@ mod tests {
         let mut bytes = vec![0; 3];
         for record in offers() {
             record.encode(&mut bytes);
-            if matches!(record, Offered::Data { .. }) {
+            if matches!(record, SenderRecord::Data { .. }) {
                 bytes.extend([0, 1, 2]);
             }
             bytes.extend([0; 2]);
@@ -413,20 +413,25 @@ mod tests {
             assert_eq!((records, data), (offers(), vec![0, 1, 2]), "{step}");
         }
         let answers = [
-            Answer::Want { entry: 1, from: 1 << 40 },
-            Answer::Have { entry: 2, bytes: 0 },
-            Answer::Verdict {
+            ReceiverRecord::Want { entry: 1, from: 1 << 40 },
+            ReceiverRecord::Have { entry: 2, bytes: 0 },
+            ReceiverRecord::Verdict {
                 entry: 3,
-                verdict: Verdict::NotKept,
+                verdict: Verdict::NotStored,
                 digest: [1; 32],
                 reason: "full".to_owned(),
             },
-            Answer::Verdict { entry: 4, verdict: Verdict::Kept, digest: [2; 32], reason: String::new() },
-            Answer::Finished,
+            ReceiverRecord::Verdict {
+                entry: 4,
+                verdict: Verdict::Stored,
+                digest: [2; 32],
+                reason: String::new(),
+            },
+            ReceiverRecord::Finished,
         ];
         let mut bytes = Vec::new();
         answers.iter().for_each(|answer| answer.encode(&mut bytes));
-        let (mut reader, mut found) = (AnswerReader::default(), Vec::new());
+        let (mut reader, mut found) = (ReceiverRecordReader::default(), Vec::new());
         for mut input in bytes.chunks(5) {
             while let Some(answer) = reader.next(&mut input).expect("they are well formed") {
                 found.push(answer);

@@ -1,20 +1,20 @@
 //! Sends files and folders.
 
-use super::record::{self, Record};
+use super::file_sender::FileSender;
+use super::local_paths::LocalPaths;
+use super::record::{self, RecordSettings};
 use super::records::{Kind, UNKNOWN};
-use super::routes::Routes;
-use super::ship::Ship;
 use super::tree::Tree;
-use super::upload::{Settled, Upload};
-use super::{Connect, Local, Meter, NAP, Status, now};
+use super::upload::{EntryOutcome, Upload};
+use super::{Connect, Local, MAX_SLEEP, Meter, Status, now};
 use crate::error::Error;
 use crate::hello::Offer;
 use crate::identity;
 use crate::interop;
 use crate::names::shown_name;
-use crate::pilot::{Change, Pilot};
+use crate::pilot::{Pilot, SchedulerChange};
 use crate::recording::Recording;
-use crate::sender::{Order, Progress, Sender};
+use crate::sender::{Progress, Sender, SessionConfig};
 use crate::source::Application;
 use plait_sched::Scheduler;
 use plait_transport::Counters;
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 /// Files and folders to send, and their receiver.
 #[derive(Clone, Debug)]
-pub struct Shipment {
+pub struct SendSettings {
     /// Files, folders, and `-` for standard input. If empty, the receiver is only asked whether it
     /// would accept files ([`Offer::QUESTION`]).
     pub paths: Vec<PathBuf>,
@@ -39,15 +39,15 @@ pub struct Shipment {
 
 /// Files that are ready to be sent, with bound sockets.
 pub struct Sending {
-    shipment: Shipment,
-    routes: Routes,
+    send_settings: SendSettings,
+    local_paths: LocalPaths,
     tree: Tree,
     recording: Option<Recording>,
 }
 
 /// The result of a transfer.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub struct SendOutcome {
     /// Name of the transfer, for display.
     pub name: String,
     /// Number of files that the receiver has.
@@ -67,7 +67,7 @@ pub struct Sent {
     /// The paths, with their interfaces.
     pub paths: Vec<(Local, Progress)>,
     /// Changes of the scheduler.
-    pub changes: Vec<Change>,
+    pub changes: Vec<SchedulerChange>,
     /// Counters of the transport.
     pub counters: Counters,
     /// Packets that did not fit into QUIC datagrams. This must be 0.
@@ -85,28 +85,29 @@ impl Sending {
     ///
     /// # Errors
     /// Returns [`Error::Setting`] with the file, address or option that cannot be used.
-    pub fn open(shipment: Shipment) -> Result<Self, Error> {
-        let Shipment { paths, name, connect, interop } = &shipment;
+    pub fn open(send_settings: SendSettings) -> Result<Self, Error> {
+        let SendSettings { paths, name, connect, interop } = &send_settings;
         connect.settings.check()?;
         if *interop && connect.record.is_some() {
             let text = "what QUIC does by itself is not recorded (interop): leave the recording out, or leave interop out";
             return Err(Error::Setting(text.to_owned()));
         }
         let tree = Tree::of(paths, name.as_deref())?;
-        let routes = Routes::open(now(), connect)?;
-        let begin = |record: &Record| record.begin(&tree.name(), &connect.settings, &routes.locals());
+        let local_paths = LocalPaths::open(now(), connect)?;
+        let begin =
+            |record: &RecordSettings| record.begin(&tree.name(), &connect.settings, &local_paths.locals());
         let recording = connect.record.as_ref().map(begin).transpose()?;
-        Ok(Self { shipment, routes, tree, recording })
+        Ok(Self { send_settings, local_paths, tree, recording })
     }
 
     /// Returns the paths, in the order of the scheduler's path numbers.
     pub fn paths(&self) -> Vec<Local> {
-        self.routes.locals()
+        self.local_paths.locals()
     }
 
     /// Returns the addresses and interfaces that are missing. They become paths when they appear.
     pub fn awaited(&self) -> Vec<String> {
-        self.routes.awaited()
+        self.local_paths.awaited()
     }
 
     /// Sends the files.
@@ -114,8 +115,8 @@ impl Sending {
     /// # Errors
     /// Returns [`Error::Stopped`] if `watch` returned `Break`. For a single file, returns the
     /// reason why the receiver does not have it, if the reason is known. With several files,
-    /// [`Sent::failed`] has the reasons.
-    pub fn run<W: Scheduler>(self, scheduler: W, watch: &mut Watch<'_>) -> Result<Sent, Error> {
+    /// [`SendOutcome::failed`] has the reasons.
+    pub fn run<W: Scheduler>(self, scheduler: W, watch: &mut Watch<'_>) -> Result<SendOutcome, Error> {
         self.run_piloted(scheduler, None, watch)
     }
 
@@ -128,74 +129,74 @@ impl Sending {
         scheduler: W,
         pilot: Option<Box<dyn Pilot<W>>>,
         watch: &mut Watch<'_>,
-    ) -> Result<Sent, Error> {
+    ) -> Result<SendOutcome, Error> {
         record::check(self.recording.is_some(), pilot.is_some())?;
-        let settings = self.shipment.connect.settings;
+        let settings = self.send_settings.connect.settings;
         let offer = self.offer()?;
         let upload = Upload::new(std::mem::take(&mut self.tree.entries));
-        let order = Order {
-            remote: self.routes.remote(),
-            locals: self.routes.addresses(),
-            terms: self.routes.terms.clone(),
-            fingerprint: self.shipment.connect.fingerprint,
-            secret: self.shipment.connect.secret,
+        let config = SessionConfig {
+            remote: self.local_paths.remote(),
+            locals: self.local_paths.addresses(),
+            terms: self.local_paths.terms.clone(),
+            fingerprint: self.send_settings.connect.fingerprint,
+            secret: self.send_settings.connect.secret,
             session: identity::random()?,
             offer: offer.clone(),
         };
         let begun = now();
-        if self.shipment.interop {
+        if self.send_settings.interop {
             if pilot.is_some() {
                 let text = "the scheduler is not changed where QUIC sends by itself (interop): name one, or leave interop out";
                 return Err(Error::Setting(text.to_owned()));
             }
-            let sender = interop::Sender::new(begun, settings, order, scheduler, upload)?;
-            self.ship(sender, begun, offer, watch)
+            let sender = interop::Sender::new(begun, settings, config, scheduler, upload)?;
+            self.transfer(sender, begun, offer, watch)
         } else {
-            let mut sender = Sender::new(begun, settings, order, scheduler, upload)?;
+            let mut sender = Sender::new(begun, settings, config, scheduler, upload)?;
             if let Some(recording) = self.recording.take() {
                 sender.record(recording);
             }
             if let Some(pilot) = pilot {
                 sender.set_pilot(pilot);
             }
-            self.ship(sender, begun, offer, watch)
+            self.transfer(sender, begun, offer, watch)
         }
     }
 
-    fn ship(
+    fn transfer(
         mut self,
-        mut sender: impl Ship,
+        mut sender: impl FileSender,
         begun: Instant,
         offer: Offer,
         watch: &mut Watch<'_>,
-    ) -> Result<Sent, Error> {
+    ) -> Result<SendOutcome, Error> {
         let driven = self.drive(&mut sender, begun, &offer, watch);
         let unrecorded = sender.end_recording(now()).err().map(|error| error.to_string());
         driven?;
         let duration = now().duration_since(begun);
-        let paths = self.routes.locals().into_iter().zip(sender.progress()).collect();
+        let paths = self.local_paths.locals().into_iter().zip(sender.progress()).collect();
         let (counters, oversized, changes) =
             (sender.counters(), sender.oversized(), sender.changes().to_vec());
         let (mut failed, mut digests, resumed) = (self.tree.failed, Vec::new(), sender.upload().resumed());
-        for (entry, settled) in sender.upload().settled() {
-            let error = match settled {
-                Some(Settled::Kept(digest)) if entry.kind == Kind::File => {
+        for (entry, outcome) in sender.upload().outcomes() {
+            let error = match outcome {
+                Some(EntryOutcome::Stored(digest)) if entry.kind == Kind::File => {
                     digests.push(*digest);
                     continue;
                 }
-                Some(Settled::Kept(_)) => continue,
-                Some(Settled::Differs) => Error::Differs.to_string(),
-                Some(Settled::Failed(reason)) => reason.clone(),
+                Some(EntryOutcome::Stored(_)) => continue,
+                Some(EntryOutcome::Differs) => Error::Differs.to_string(),
+                Some(EntryOutcome::Failed(reason)) => reason.clone(),
                 None => "it was not sent".to_owned(),
             };
             failed.push((shown_name(&entry.path), error));
         }
-        let (files, bytes) = (digests.len(), sender.upload().kept());
-        let is_alone = sender.upload().settled().count() == 1;
+        let (files, bytes) = (digests.len(), sender.upload().stored());
+        let is_alone = sender.upload().outcomes().count() == 1;
         sender.into_outcome().unwrap_or(Ok(()))?;
         let (name, skipped) = (offer.name, self.tree.skipped);
         let digest = digests.first().copied().filter(|_| is_alone);
-        Ok(Sent {
+        Ok(SendOutcome {
             name,
             files,
             bytes,
@@ -223,24 +224,27 @@ impl Sending {
     /// Runs the sender until it has an outcome.
     fn drive(
         &mut self,
-        sender: &mut impl Ship,
+        sender: &mut impl FileSender,
         begun: Instant,
         offer: &Offer,
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
-        let routes = &mut self.routes;
-        routes.aim().iter().for_each(|reroute| sender.reroute(begun, reroute));
-        let (mut out, mut meter, mut told) = (Vec::new(), Meter::new(begun), 0);
+        let local_paths = &mut self.local_paths;
+        local_paths
+            .restart_search()
+            .iter()
+            .for_each(|address_change| sender.handle_address_change(begun, address_change));
+        let (mut out, mut meter, mut reported_changes) = (Vec::new(), Meter::new(begun), 0);
         loop {
             let moment = now();
-            routes.receive(|path, remote, datagrams, each| {
+            local_paths.receive(|path, remote, datagrams, each| {
                 sender.handle_datagrams(moment, path, remote, datagrams, each);
             });
             sender.handle_timeout(moment);
-            for reroute in routes.rescan(moment) {
-                sender.reroute(moment, &reroute);
+            for address_change in local_paths.rescan(moment) {
+                sender.handle_address_change(moment, &address_change);
             }
-            if let Some(reason) = routes.refusal(moment) {
+            if let Some(reason) = local_paths.refusal(moment) {
                 sender.give_up(reason);
             }
             if sender.outcome().is_none() {
@@ -249,8 +253,9 @@ impl Sending {
                     bytes: sender.upload().carried(),
                     size: offer.size,
                     elapsed: moment.duration_since(begun),
-                    paths: routes.status(sender.progress(), &mut meter, moment),
-                    changes: sender.changes()[std::mem::replace(&mut told, sender.changes().len())..]
+                    paths: local_paths.status(sender.progress(), &mut meter, moment),
+                    changes: sender.changes()
+                        [std::mem::replace(&mut reported_changes, sender.changes().len())..]
                         .to_vec(),
                 });
                 if watch(moment, status.as_ref()).is_break() {
@@ -258,15 +263,17 @@ impl Sending {
                 }
             }
             sender.transmit(moment, &mut out);
-            routes.send(moment, &mut out, |path, trouble, reroute| {
-                reroute.into_iter().for_each(|reroute| sender.reroute(moment, reroute));
+            local_paths.send(moment, &mut out, |path, trouble, address_change| {
+                address_change
+                    .into_iter()
+                    .for_each(|address_change| sender.handle_address_change(moment, address_change));
                 sender.handle_failure(path, trouble);
             });
             if sender.outcome().is_some() {
                 return Ok(());
             }
-            let due = sender.next_wakeup().map_or(NAP, |due| due.saturating_duration_since(now()));
-            routes.sockets.wait(due.min(NAP))?;
+            let due = sender.next_wakeup().map_or(MAX_SLEEP, |due| due.saturating_duration_since(now()));
+            local_paths.sockets.wait(due.min(MAX_SLEEP))?;
         }
     }
 }

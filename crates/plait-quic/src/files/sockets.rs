@@ -1,7 +1,7 @@
 //! UDP sockets, and waiting for them.
 
-use super::said::{self, Said};
-use crate::link::Outgoing;
+use super::error_queue::{self, QueuedError};
+use crate::connection::DatagramBatch;
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Registry, Token};
 use noq_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
@@ -14,19 +14,19 @@ use std::time::Duration;
 const BUFFER: usize = 4 << 20;
 
 /// Largest size of one receive call in bytes: several datagrams from one peer (GRO).
-const PIECE: usize = 64 << 10;
+const RECEIVE_BYTES: usize = 64 << 10;
 
 /// Largest number of receive calls before timers are checked again.
-const ROUNDS: usize = 8;
+const MAX_RECEIVES: usize = 8;
 
 /// The first token of sources other than these sockets.
-pub(crate) const OTHERS: usize = 1 << 16;
+pub(crate) const FIRST_OTHER: usize = 1 << 16;
 
 /// The token of notices about interfaces.
-pub(super) const NOTICE: Token = Token(OTHERS - 1);
+pub(super) const NOTICE: Token = Token(FIRST_OTHER - 1);
 
 /// Largest number of batches in the send queue of a socket. Further batches are dropped.
-const WAITING: usize = 4_096;
+const MAX_QUEUED: usize = 4_096;
 
 /// Readiness of a source other than these sockets.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ pub(crate) struct Ready {
 struct Socket {
     io: UdpSocket,
     state: UdpSocketState,
-    waiting: VecDeque<Outgoing>,
+    send_queue: VecDeque<DatagramBatch>,
 }
 
 /// UDP sockets by their index.
@@ -61,7 +61,7 @@ impl Sockets {
             poll: Poll::new()?,
             events: Events::with_capacity(256),
             sockets: Vec::new(),
-            buffer: vec![0; PIECE * BATCH_SIZE],
+            buffer: vec![0; RECEIVE_BYTES * BATCH_SIZE],
             more: false,
             erred: 0,
         })
@@ -105,36 +105,36 @@ impl Sockets {
         let state = UdpSocketState::new(UdpSockRef::from(&io))?;
         let token = Token(index);
         self.poll.registry().register(&mut io, token, Interest::READABLE | Interest::WRITABLE)?;
-        Ok(Socket { io, state, waiting: VecDeque::new() })
+        Ok(Socket { io, state, send_queue: VecDeque::new() })
     }
 
-    /// Makes the system queue errors about sent packets, for [`Sockets::said`].
-    pub(super) fn ask(&self, index: usize) {
-        said::ask(&self.sockets[index].io);
+    /// Makes the system queue errors about sent packets, for [`Sockets::take_errors`].
+    pub(super) fn enable_errors(&self, index: usize) {
+        error_queue::enable(&self.sockets[index].io);
     }
 
     /// Takes the queued errors about packets of a socket.
-    pub(super) fn said(&mut self, index: usize) -> Vec<Said> {
+    pub(super) fn take_errors(&mut self, index: usize) -> Vec<QueuedError> {
         let bit = 1_u32.checked_shl(index as u32).unwrap_or(0);
         let mut found = Vec::new();
         if self.erred & bit != 0 {
             self.erred &= !bit;
-            while let Some(one) = said::take(&self.sockets[index].io) {
+            while let Some(one) = error_queue::take(&self.sockets[index].io) {
                 found.extend(one.filter(|one| !found.contains(one)));
             }
         }
         found
     }
 
-    /// Returns the registry for further event sources, with tokens from [`OTHERS`] on.
+    /// Returns the registry for further event sources, with tokens from [`FIRST_OTHER`] on.
     pub(crate) fn registry(&self) -> &Registry {
         self.poll.registry()
     }
 
     /// Returns tokens and readiness of these sources since the last wait.
-    pub(crate) fn others(&self) -> impl Iterator<Item = (usize, Ready)> {
-        let others = self.events.iter().filter(|event| event.token().0 >= OTHERS);
-        others.map(|event| {
+    pub(crate) fn other_events(&self) -> impl Iterator<Item = (usize, Ready)> {
+        let other_events = self.events.iter().filter(|event| event.token().0 >= FIRST_OTHER);
+        other_events.map(|event| {
             let closing = event.is_error() || event.is_read_closed();
             let gone = closing || event.is_write_closed();
             let [readable, writable] = [event.is_readable() || gone, event.is_writable() || gone];
@@ -143,7 +143,7 @@ impl Sockets {
     }
 
     /// Whether interfaces have changed since the last wait.
-    pub(super) fn is_noticed(&self) -> bool {
+    pub(super) fn has_notice(&self) -> bool {
         self.events.iter().any(|event| event.token() == NOTICE)
     }
 
@@ -174,31 +174,31 @@ impl Sockets {
     ) {
         let Socket { io, state, .. } = &self.sockets[index];
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
-        for round in 0..ROUNDS {
+        for round in 0..MAX_RECEIVES {
             let mut slices: Vec<IoSliceMut<'_>> =
-                self.buffer.chunks_mut(PIECE).map(IoSliceMut::new).collect();
-            // Other errors come from packets sent earlier (ICMP); see `said`.
+                self.buffer.chunks_mut(RECEIVE_BYTES).map(IoSliceMut::new).collect();
+            // Other errors come from packets sent earlier (ICMP); see `take_errors`.
             let count = match state.recv(UdpSockRef::from(io), &mut slices, &mut metas) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(_) => continue,
             };
-            for (meta, piece) in metas.iter().zip(self.buffer.chunks(PIECE)).take(count) {
+            for (meta, piece) in metas.iter().zip(self.buffer.chunks(RECEIVE_BYTES)).take(count) {
                 take(meta.addr, meta.dst_ip, &piece[..meta.len], meta.stride);
             }
-            self.more |= round + 1 == ROUNDS;
+            self.more |= round + 1 == MAX_RECEIVES;
         }
     }
 
     /// Sends on a socket, at once or as soon as its buffer has room. A refused datagram is lost,
     /// and the system's error is returned.
-    pub(crate) fn send(&mut self, index: usize, outgoing: Option<Outgoing>) -> Option<io::Error> {
+    pub(crate) fn send(&mut self, index: usize, batch: Option<DatagramBatch>) -> Option<io::Error> {
         let socket = &mut self.sockets[index];
-        if socket.waiting.len() < WAITING {
-            socket.waiting.extend(outgoing);
+        if socket.send_queue.len() < MAX_QUEUED {
+            socket.send_queue.extend(batch);
         }
-        let (mut trouble, mut again) = (None, false);
-        while let Some(next) = socket.waiting.front_mut() {
+        let (mut failure, mut again) = (None, false);
+        while let Some(next) = socket.send_queue.front_mut() {
             let step = next.segment.unwrap_or(next.bytes.len()).max(1);
             let most = step * socket.state.max_gso_segments().get();
             let contents = &next.bytes[..next.bytes.len().min(most)];
@@ -217,20 +217,20 @@ impl Sockets {
                 // The error may be about an earlier packet (IP_RECVERR). Then this packet was not
                 // sent, so try once more.
                 Err(_) if !std::mem::replace(&mut again, true) => continue,
-                Err(error) => trouble = Some(error),
+                Err(error) => failure = Some(error),
                 Ok(()) => {}
             }
             again = false;
             if next.bytes.len() > most {
                 next.bytes.drain(..most);
             } else {
-                socket.waiting.pop_front();
+                socket.send_queue.pop_front();
             }
         }
-        if trouble.is_some() {
+        if failure.is_some() {
             self.erred |= 1_u32.checked_shl(index as u32).unwrap_or(0);
         }
-        trouble
+        failure
     }
 }
 

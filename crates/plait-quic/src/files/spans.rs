@@ -6,8 +6,8 @@
 //! skipped bytes again.
 
 use super::hashing::Content;
-use super::records::{Digest, Offered};
-use crate::source::{Ahead, Source};
+use super::records::{Digest, SenderRecord};
+use crate::source::{ReadAhead, Source};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -20,7 +20,7 @@ const END: u64 = 38;
 
 /// A large file that is being sent.
 struct Large {
-    content: Ahead<Content>,
+    content: ReadAhead<Content>,
     /// Size in bytes.
     size: u64,
     hash: Sha256,
@@ -73,14 +73,14 @@ impl Large {
             self.follow(self.size);
             let (sound, digest) = (self.failed.is_none(), self.hash.clone().finalize().into());
             let mut bytes = Vec::new();
-            Offered::End { entry, sound, digest }.encode(&mut bytes);
+            SenderRecord::End { entry, sound, digest }.encode(&mut bytes);
             self.end = Some(bytes);
         }
         self.end.as_deref().unwrap_or_default()
     }
 }
 
-enum Matter {
+enum SpanSource {
     /// Bytes in memory.
     Bytes(Vec<u8>),
     /// Zeros that fill a segment.
@@ -96,7 +96,7 @@ struct Span {
     length: u64,
     /// Whether the span holds bytes of a file.
     content: bool,
-    matter: Matter,
+    source: SpanSource,
 }
 
 /// The sender's stream.
@@ -120,7 +120,7 @@ impl Spans {
     }
 
     /// Returns the number of unacknowledged bytes.
-    pub(super) fn under_way(&self) -> u64 {
+    pub(super) fn unacknowledged(&self) -> u64 {
         self.end - self.acknowledged
     }
 
@@ -137,7 +137,7 @@ impl Spans {
         while self.spans.front().is_some_and(|span| span.start + span.length <= bytes) {
             let Some(span) = self.spans.pop_front() else { break };
             self.carried += if span.content { span.length } else { 0 };
-            if let Matter::End(entry) = span.matter
+            if let SpanSource::End(entry) = span.source
                 && let Some(read) = self.larges.remove(&entry).and_then(|large| large.outcome())
             {
                 self.read.insert(entry, read);
@@ -145,19 +145,19 @@ impl Spans {
         }
     }
 
-    fn push(&mut self, length: u64, content: bool, matter: Matter) {
+    fn push(&mut self, length: u64, content: bool, source: SpanSource) {
         if length > 0 {
-            self.spans.push_back(Span { start: self.end, length, content, matter });
+            self.spans.push_back(Span { start: self.end, length, content, source });
             self.end += length;
         }
     }
 
-    pub(super) fn push_record(&mut self, record: &Offered) {
+    pub(super) fn push_record(&mut self, record: &SenderRecord) {
         // Consecutive records share one span.
         let mut bytes = Vec::new();
         record.encode(&mut bytes);
         let length = bytes.len() as u64;
-        if let Some(Span { length: before, content: false, matter: Matter::Bytes(last), .. }) =
+        if let Some(Span { length: before, content: false, source: SpanSource::Bytes(last), .. }) =
             self.spans.back_mut()
             && last.len() < 4_096
         {
@@ -165,7 +165,7 @@ impl Spans {
             *before += length;
             self.end += length;
         } else {
-            self.push(length, false, Matter::Bytes(bytes));
+            self.push(length, false, SpanSource::Bytes(bytes));
         }
     }
 
@@ -173,8 +173,8 @@ impl Spans {
     pub(super) fn push_bytes(&mut self, entry: u32, bytes: Vec<u8>) {
         let length = bytes.len() as u64;
         if length > 0 {
-            self.push_record(&Offered::Data { entry, length });
-            self.push(length, true, Matter::Bytes(bytes));
+            self.push_record(&SenderRecord::Data { entry, length });
+            self.push(length, true, SpanSource::Bytes(bytes));
         }
     }
 
@@ -182,21 +182,21 @@ impl Spans {
     /// hash of the bytes before it.
     pub(super) fn push_large(&mut self, entry: u32, content: Content, size: u64, from: (u64, Sha256)) {
         let (from, hash) = from;
-        let content = Ahead::new(content, size);
+        let content = ReadAhead::new(content, size);
         self.larges.insert(entry, Large { content, size, hash, hashed: from, failed: None, end: None });
-        self.push_record(&Offered::Data { entry, length: size - from });
-        self.push(size - from, true, Matter::Large(entry, from));
-        self.push(END, false, Matter::End(entry));
+        self.push_record(&SenderRecord::Data { entry, length: size - from });
+        self.push(size - from, true, SpanSource::Large(entry, from));
+        self.push(END, false, SpanSource::End(entry));
     }
 
     /// Pads the stream to a multiple of `unit` bytes, so that its last segment is full.
     pub(super) fn pad(&mut self, unit: u64) {
-        self.push(self.end.next_multiple_of(unit) - self.end, false, Matter::Padding);
+        self.push(self.end.next_multiple_of(unit) - self.end, false, SpanSource::Padding);
     }
 
     /// Appends a segment of padding.
     pub(super) fn push_padding(&mut self, bytes: u64) {
-        self.push(bytes, false, Matter::Padding);
+        self.push(bytes, false, SpanSource::Padding);
     }
 
     /// Takes the SHA-256 of a large file, or its read error. Returns `None` until all of the file
@@ -216,14 +216,14 @@ impl Source for Spans {
             let within = offset - span.start;
             let count = (span.length - within).min(rest.len() as u64) as usize;
             let (part, more) = rest.split_at_mut(count);
-            match &span.matter {
-                Matter::Bytes(bytes) => part.copy_from_slice(&bytes[within as usize..][..count]),
-                Matter::Padding => part.fill(0),
-                Matter::Large(entry, from) => match self.larges.get_mut(entry) {
+            match &span.source {
+                SpanSource::Bytes(bytes) => part.copy_from_slice(&bytes[within as usize..][..count]),
+                SpanSource::Padding => part.fill(0),
+                SpanSource::Large(entry, from) => match self.larges.get_mut(entry) {
                     Some(large) => large.read(from + within, part),
                     None => return Err(io::ErrorKind::UnexpectedEof.into()),
                 },
-                Matter::End(entry) => match self.larges.get_mut(entry) {
+                SpanSource::End(entry) => match self.larges.get_mut(entry) {
                     Some(large) => part.copy_from_slice(&large.end(*entry)[within as usize..][..count]),
                     None => return Err(io::ErrorKind::UnexpectedEof.into()),
                 },
@@ -276,10 +276,10 @@ mod tests {
         spans.acknowledge(13 + 40);
         assert_eq!(spans.carried(), 40);
         spans.acknowledge(13 + 100 + 13 + 500);
-        assert_eq!((spans.carried(), spans.under_way()), (600, 538));
+        assert_eq!((spans.carried(), spans.unacknowledged()), (600, 538));
         assert!(spans.read_at(20, &mut [0; 4]).is_err(), "nobody asks for it again");
         spans.acknowledge(spans.end());
-        assert_eq!((spans.carried(), spans.under_way(), spans.larges.len()), (1_100, 0, 0));
+        assert_eq!((spans.carried(), spans.unacknowledged(), spans.larges.len()), (1_100, 0, 0));
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The user's files and folders as entries, including all files inside folders, and standard input.
 
 use super::records::{Digest, Entry, Kind, UNKNOWN};
-use super::upload::Place;
+use super::upload::EntryContent;
 use crate::error::Error;
 use crate::identity;
-use crate::names::{shown, shown_name, trouble};
+use crate::names::{invalid_name, shown, shown_name};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
 use std::fs::Metadata;
@@ -21,7 +21,7 @@ const MAX_ENTRIES: usize = 4_000_000;
 /// All files and folders to send.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    pub(super) entries: Vec<(Entry, Place)>,
+    pub(super) entries: Vec<(Entry, EntryContent)>,
     /// Links, devices and pipes, which are not sent.
     pub(super) skipped: Vec<String>,
     /// Unreadable files and files with invalid names, each with the reason.
@@ -48,7 +48,7 @@ impl Tree {
                 |why: String| Error::Setting(format!("{}: {why}", shown_name(path.as_os_str().as_bytes())));
             let own = || own_name(path);
             let name = name.map(|name| name.as_bytes().to_vec()).map_or_else(own, Ok).map_err(refused)?;
-            if let Some(why) = trouble(&name) {
+            if let Some(why) = invalid_name(&name) {
                 return Err(refused(format!(
                     "its name cannot be sent: {why}; choose another one: --as NAME"
                 )));
@@ -59,7 +59,7 @@ impl Tree {
             if path.as_os_str() == STREAM {
                 let entry =
                     Entry { kind: Kind::File, mode: 0o600, modified: (0, 0), size: UNKNOWN, path: name };
-                tree.entries.push((entry, Place::Input));
+                tree.entries.push((entry, EntryContent::Input));
                 continue;
             }
             let found = std::fs::metadata(path).map_err(|error| refused(error.to_string()))?;
@@ -77,7 +77,7 @@ impl Tree {
         Ok(tree)
     }
 
-    fn add(&mut self, place: &Path, path: Vec<u8>, found: &Metadata, named: bool) -> Result<(), Error> {
+    fn add(&mut self, source: &Path, path: Vec<u8>, found: &Metadata, named: bool) -> Result<(), Error> {
         if self.entries.len() >= MAX_ENTRIES {
             return Err(Error::Setting(format!(
                 "more than {MAX_ENTRIES} files and folders: send them in parts"
@@ -86,12 +86,12 @@ impl Tree {
         let (mode, modified) = (found.mode(), (found.mtime(), found.mtime_nsec() as u32));
         if !found.is_dir() {
             let entry = Entry { kind: Kind::File, mode, modified, size: found.len(), path };
-            self.entries.push((entry, Place::File { path: place.to_owned(), named }));
+            self.entries.push((entry, EntryContent::File { path: source.to_owned(), named }));
             return Ok(());
         }
         let entry = Entry { kind: Kind::Folder, mode, modified, size: 0, path: path.clone() };
-        self.entries.push((entry, Place::Nowhere));
-        let inner = std::fs::read_dir(place).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+        self.entries.push((entry, EntryContent::Nothing));
+        let inner = std::fs::read_dir(source).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
         let mut inner = match inner {
             Ok(inner) => inner,
             Err(error) => {
@@ -110,7 +110,7 @@ impl Tree {
                 Ok(found) if !found.is_file() && !found.is_dir() => {
                     self.skipped.push(format!("{shown}: neither a file nor a folder"));
                 }
-                Ok(found) => match trouble(&name) {
+                Ok(found) => match invalid_name(&name) {
                     Some(why) => self.failed.push((shown, format!("its name cannot be sent: {why}"))),
                     None => self.add(&one.path(), inner_path, &found, false)?,
                 },
@@ -127,7 +127,7 @@ impl Tree {
                 hash.update(identity::random::<32>()?);
             }
             let mut bytes = Vec::new();
-            super::records::Offered::Entry(entry.clone()).encode(&mut bytes);
+            super::records::SenderRecord::Entry(entry.clone()).encode(&mut bytes);
             hash.update(&bytes);
         }
         Ok(hash.finalize().into())
@@ -169,8 +169,8 @@ mod tests {
 
     #[test]
     fn folders_are_entries_before_what_is_in_them_and_links_are_not_followed() {
-        let place = tempfile::tempdir().expect("a folder");
-        let top = place.path().join("photos");
+        let directory = tempfile::tempdir().expect("a folder");
+        let top = directory.path().join("photos");
         create_dir_all(top.join("b/empty")).expect("it is new");
         write(top.join("b/2"), "two").expect("there is room");
         write(top.join(".a"), "").expect("there is room");
@@ -193,8 +193,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_sent_is_refused_before_anything_is() {
-        let place = tempfile::tempdir().expect("a folder");
-        let [one, pipe] = ["one", "pipe"].map(|name| place.path().join(name));
+        let directory = tempfile::tempdir().expect("a folder");
+        let [one, pipe] = ["one", "pipe"].map(|name| directory.path().join(name));
         write(&one, "").expect("there is room");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
         let refused = |paths: &[PathBuf], name: Option<&str>| {
@@ -205,7 +205,7 @@ mod tests {
         assert!(refused(&[one.clone(), one.clone()], None).contains("two of its name"));
         assert!(refused(&[one.clone(), pipe.clone()], Some("x")).contains("2 are given"));
         assert!(refused(&[pipe], None).contains("neither"));
-        assert!(refused(&[place.path().join("none")], None).contains("No such file"));
+        assert!(refused(&[directory.path().join("none")], None).contains("No such file"));
         assert_eq!(Tree::of(&["-".into()], Some("x")).expect("it is named").entries[0].0.size, UNKNOWN);
     }
 }

@@ -5,7 +5,9 @@
 //! asks for the SHA-256 of as many bytes.
 
 use super::hashing::{Content, Hasher};
-use super::records::{Answer, AnswerReader, Digest, Entry, Kind, MAX_OPEN, Offered, UNKNOWN, Verdict};
+use super::records::{
+    Digest, Entry, Kind, MAX_OPEN, ReceiverRecord, ReceiverRecordReader, SenderRecord, UNKNOWN, Verdict,
+};
 use super::spans::Spans;
 use crate::error::Error;
 use crate::source::{Application, Source};
@@ -23,19 +25,19 @@ use std::time::{Duration, Instant};
 const SMALL: u64 = 256 << 10;
 
 /// Limit of unacknowledged bytes in the stream, larger than the windows of common paths.
-const AHEAD: u64 = 32 << 20;
+const MAX_UNACKNOWLEDGED: u64 = 32 << 20;
 
-/// After this time without data, an end sends a segment of padding, so that both ends hear of each
-/// other.
+/// After this time without data, an end sends a segment of padding, so that each end
+/// receives packets of the other.
 const IDLE: Duration = Duration::from_secs(5);
 
 /// Size in bytes of one read from standard input, and number of such reads ahead.
-const PIECE: usize = 256 << 10;
-const PIECES: usize = 16;
+const READ_BYTES: usize = 256 << 10;
+const READS_AHEAD: usize = 16;
 
 /// Where the content of an entry is.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum EntryContent {
     /// A file. It may be a symbolic link only if the user named it.
     File {
         /// The local path of the file.
@@ -48,14 +50,14 @@ pub enum Place {
     /// Content in memory.
     Memory(Vec<u8>),
     /// No content, for a folder.
-    Nowhere,
+    Nothing,
 }
 
 /// The outcome of an entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Settled {
+pub enum EntryOutcome {
     /// The receiver has the entry, with this SHA-256.
-    Kept(Digest),
+    Stored(Digest),
     /// The receiver has other content at this path.
     Differs,
     /// The receiver does not have the entry, for this reason.
@@ -64,17 +66,17 @@ pub enum Settled {
 
 struct Item {
     entry: Entry,
-    place: Place,
+    content: EntryContent,
     /// The offset from which the receiver wants the file.
     from: Option<u64>,
     /// Number of first bytes whose hash the receiver asked for, and this hash.
-    asked: u64,
+    prefix_bytes: u64,
     prefix: Option<Sha256>,
     /// The SHA-256 of the sent file.
     digest: Option<Digest>,
     /// The read error, if there was one.
-    trouble: Option<String>,
-    settled: Option<Settled>,
+    read_error: Option<String>,
+    outcome: Option<EntryOutcome>,
 }
 
 /// Standard input, read by a thread.
@@ -90,142 +92,144 @@ pub struct Upload {
     spans: Spans,
     /// Number of offered entries, and number of entries with a verdict.
     offered: usize,
-    settled: usize,
+    decided: usize,
     finished: bool,
     /// True after the receiver's `finished` record.
-    over: bool,
+    receiver_finished: bool,
     /// Wanted files, in the order of sending.
-    turns: VecDeque<u32>,
+    send_queue: VecDeque<u32>,
     hasher: Hasher,
     input: Option<Input>,
-    reader: AnswerReader,
+    reader: ReceiverRecordReader,
     /// Bytes read from standard input.
     streamed: u64,
     /// Bytes that the receiver had before, and bytes of the files that it has kept.
     resumed: u64,
-    kept: u64,
+    stored: u64,
     wrote_at: Option<Instant>,
 }
 
 impl Upload {
     /// Prepares the upload of these entries.
-    pub fn new(items: Vec<(Entry, Place)>) -> Self {
-        let item = |(entry, place)| Item {
+    pub fn new(items: Vec<(Entry, EntryContent)>) -> Self {
+        let item = |(entry, content)| Item {
             entry,
-            place,
+            content,
             from: None,
-            asked: 0,
+            prefix_bytes: 0,
             prefix: None,
             digest: None,
-            trouble: None,
-            settled: None,
+            read_error: None,
+            outcome: None,
         };
         Self {
             items: items.into_iter().map(item).collect(),
             spans: Spans::default(),
             offered: 0,
-            settled: 0,
+            decided: 0,
             finished: false,
-            over: false,
-            turns: VecDeque::new(),
+            receiver_finished: false,
+            send_queue: VecDeque::new(),
             hasher: Hasher::default(),
             input: None,
-            reader: AnswerReader::default(),
+            reader: ReceiverRecordReader::default(),
             streamed: 0,
             resumed: 0,
-            kept: 0,
+            stored: 0,
             wrote_at: None,
         }
     }
 
     /// Returns each entry with its outcome, in the order of the entries.
-    pub fn settled(&self) -> impl Iterator<Item = (&Entry, Option<&Settled>)> {
-        self.items.iter().map(|item| (&item.entry, item.settled.as_ref()))
+    pub fn outcomes(&self) -> impl Iterator<Item = (&Entry, Option<&EntryOutcome>)> {
+        self.items.iter().map(|item| (&item.entry, item.outcome.as_ref()))
     }
 
     /// Returns the size in bytes of the files that the receiver has kept.
-    pub fn kept(&self) -> u64 {
-        self.kept
+    pub fn stored(&self) -> u64 {
+        self.stored
     }
 
-    fn take(&mut self, answer: Answer) -> Result<(), Error> {
+    fn take(&mut self, answer: ReceiverRecord) -> Result<(), Error> {
         const WRONG: Error = Error::Violation("an answer to what was not offered");
         let entry = match answer {
-            Answer::Want { entry, .. } | Answer::Have { entry, .. } | Answer::Verdict { entry, .. } => entry,
-            Answer::Finished if self.settled < self.items.len() => return Err(WRONG),
-            Answer::Finished => {
-                self.over = true;
+            ReceiverRecord::Want { entry, .. }
+            | ReceiverRecord::Have { entry, .. }
+            | ReceiverRecord::Verdict { entry, .. } => entry,
+            ReceiverRecord::Finished if self.decided < self.items.len() => return Err(WRONG),
+            ReceiverRecord::Finished => {
+                self.receiver_finished = true;
                 return Ok(());
             }
         };
         let offered = usize::try_from(entry).ok().filter(|entry| *entry < self.offered).ok_or(WRONG)?;
         let item = &mut self.items[offered];
         let size = if item.entry.size == UNKNOWN { 0 } else { item.entry.size };
-        if item.settled.is_some() {
+        if item.outcome.is_some() {
             return Err(WRONG);
         }
         match answer {
-            Answer::Want { from, .. } => {
-                let known = from == 0 || item.prefix.is_some() && item.asked == from;
+            ReceiverRecord::Want { from, .. } => {
+                let known = from == 0 || item.prefix.is_some() && item.prefix_bytes == from;
                 if item.from.is_some() || from > size || !known || item.entry.kind == Kind::Folder {
                     return Err(WRONG);
                 }
                 item.from = Some(from);
                 self.resumed += from;
-                self.turns.push_back(entry);
+                self.send_queue.push_back(entry);
             }
-            Answer::Have { bytes, .. } => {
+            ReceiverRecord::Have { bytes, .. } => {
                 if item.from.is_some() || bytes > size {
                     return Err(WRONG);
                 }
-                (item.asked, item.prefix) = (bytes, None);
-                match open(&item.place) {
-                    Ok(content) => self.hasher.ask(entry, bytes, content),
+                (item.prefix_bytes, item.prefix) = (bytes, None);
+                match open(&item.content) {
+                    Ok(content) => self.hasher.request(entry, bytes, content),
                     Err(error) => self.give_up(entry, &error),
                 }
             }
-            Answer::Verdict { verdict, digest, reason, .. } => {
-                let (unasked, is_file) = (item.from.is_none(), item.entry.kind == Kind::File);
+            ReceiverRecord::Verdict { verdict, digest, reason, .. } => {
+                let (was_present, is_file) = (item.from.is_none(), item.entry.kind == Kind::File);
                 let read = self.spans.take_read(entry);
-                let trouble = item.trouble.take().or(read.as_ref().and_then(|read| read.clone().err()));
+                let read_error = item.read_error.take().or(read.as_ref().and_then(|read| read.clone().err()));
                 // A file that the receiver already had was compared by a prefix of its full length.
                 let prefix = item.prefix.take().map(|hash| hash.finalize().into());
                 let own = item.digest.or(read.and_then(Result::ok)).or(prefix);
                 let same = !is_file || own == Some(digest);
-                item.settled = Some(match (trouble, verdict) {
-                    (Some(trouble), _) => Settled::Failed(trouble),
-                    (None, Verdict::Kept) if same => Settled::Kept(digest),
-                    (None, Verdict::NotKept) => Settled::Failed(reason),
-                    (None, _) => Settled::Differs,
+                item.outcome = Some(match (read_error, verdict) {
+                    (Some(read_error), _) => EntryOutcome::Failed(read_error),
+                    (None, Verdict::Stored) if same => EntryOutcome::Stored(digest),
+                    (None, Verdict::NotStored) => EntryOutcome::Failed(reason),
+                    (None, _) => EntryOutcome::Differs,
                 });
-                if matches!(item.settled, Some(Settled::Kept(_))) {
-                    self.resumed += if unasked { size } else { 0 };
-                    self.kept += if item.entry.size == UNKNOWN { self.streamed } else { size };
+                if matches!(item.outcome, Some(EntryOutcome::Stored(_))) {
+                    self.resumed += if was_present { size } else { 0 };
+                    self.stored += if item.entry.size == UNKNOWN { self.streamed } else { size };
                 }
-                self.settled += 1;
+                self.decided += 1;
             }
-            Answer::Finished => {}
+            ReceiverRecord::Finished => {}
         }
         Ok(())
     }
 
     /// Tells the receiver that a file cannot be read.
     fn give_up(&mut self, entry: u32, error: &io::Error) {
-        self.items[entry as usize].trouble.get_or_insert_with(|| format!("it cannot be read: {error}"));
-        self.spans.push_record(&Offered::End { entry, sound: false, digest: [0; 32] });
+        self.items[entry as usize].read_error.get_or_insert_with(|| format!("it cannot be read: {error}"));
+        self.spans.push_record(&SenderRecord::End { entry, sound: false, digest: [0; 32] });
     }
 
     /// Offers further entries.
     fn offer(&mut self) {
-        while self.offered - self.settled < MAX_OPEN
+        while self.offered - self.decided < MAX_OPEN
             && let Some(item) = self.items.get(self.offered)
         {
-            self.spans.push_record(&Offered::Entry(item.entry.clone()));
+            self.spans.push_record(&SenderRecord::Entry(item.entry.clone()));
             self.offered += 1;
         }
         if self.offered == self.items.len() && !self.finished {
             self.finished = true;
-            self.spans.push_record(&Offered::Finish { count: self.offered as u32 });
+            self.spans.push_record(&SenderRecord::Finish { count: self.offered as u32 });
         }
     }
 
@@ -235,7 +239,7 @@ impl Upload {
             match hash {
                 Ok(hash) => {
                     let digest = hash.clone().finalize().into();
-                    self.spans.push_record(&Offered::Prefix { entry, digest });
+                    self.spans.push_record(&SenderRecord::Prefix { entry, digest });
                     self.items[entry as usize].prefix = Some(hash);
                 }
                 Err(error) => self.give_up(entry, &error),
@@ -246,15 +250,15 @@ impl Upload {
     /// Sends a wanted file.
     fn send(&mut self, entry: u32) {
         let item = &mut self.items[entry as usize];
-        if item.settled.is_some() {
+        if item.outcome.is_some() {
             return;
         }
         let (size, from) = (item.entry.size, item.from.unwrap_or(0));
-        if matches!(item.place, Place::Input) {
+        if matches!(item.content, EntryContent::Input) {
             self.input = Some(Input { entry, pieces: read_input(), hash: Sha256::new() });
             return;
         }
-        let mut content = match open(&item.place) {
+        let mut content = match open(&item.content) {
             Ok(content) => content,
             Err(error) => return self.give_up(entry, &error),
         };
@@ -270,16 +274,16 @@ impl Upload {
         item.digest = Some(digest);
         bytes.drain(..from as usize);
         self.spans.push_bytes(entry, bytes);
-        self.spans.push_record(&Offered::End { entry, sound: true, digest });
+        self.spans.push_record(&SenderRecord::End { entry, sound: true, digest });
     }
 
     /// Sends new bytes of standard input.
     fn stream(&mut self) {
-        while self.spans.under_way() < AHEAD
+        while self.spans.unacknowledged() < MAX_UNACKNOWLEDGED
             && let Some(input) = &mut self.input
         {
             let entry = input.entry;
-            if self.items[entry as usize].settled.is_some() {
+            if self.items[entry as usize].outcome.is_some() {
                 self.input = None;
                 return;
             }
@@ -297,7 +301,7 @@ impl Upload {
                 Ok(Ok(_)) | Err(mpsc::TryRecvError::Disconnected) => {
                     let digest = input.hash.clone().finalize().into();
                     self.items[entry as usize].digest = Some(digest);
-                    self.spans.push_record(&Offered::End { entry, sound: true, digest });
+                    self.spans.push_record(&SenderRecord::End { entry, sound: true, digest });
                     self.input = None;
                 }
             }
@@ -312,7 +316,7 @@ impl Source for Upload {
 }
 
 impl Application for Upload {
-    fn hear(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+    fn receive(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
         while let Some(answer) = self.reader.next(&mut bytes)? {
             self.take(answer)?;
         }
@@ -326,17 +330,17 @@ impl Application for Upload {
         self.hash();
         self.stream();
         while self.input.is_none()
-            && self.spans.under_way() < AHEAD
-            && let Some(entry) = self.turns.pop_front()
+            && self.spans.unacknowledged() < MAX_UNACKNOWLEDGED
+            && let Some(entry) = self.send_queue.pop_front()
         {
             self.send(entry);
         }
         self.spans.pad(unit);
         let wrote_at = *self.wrote_at.get_or_insert(now);
-        if self.spans.under_way() == 0 && now.saturating_duration_since(wrote_at) >= IDLE {
+        if self.spans.unacknowledged() == 0 && now.saturating_duration_since(wrote_at) >= IDLE {
             self.spans.push_padding(unit);
         }
-        if self.spans.end() > before || self.spans.under_way() > 0 {
+        if self.spans.end() > before || self.spans.unacknowledged() > 0 {
             self.wrote_at = Some(now);
         }
         self.spans.end()
@@ -348,14 +352,14 @@ impl Application for Upload {
     }
 
     fn outcome(&mut self) -> Option<Result<(), Error>> {
-        if !self.over {
+        if !self.receiver_finished {
             return None;
         }
         // With several entries, each has its own outcome.
         let only = self.items.first().filter(|_| self.items.len() == 1);
-        Some(match only.and_then(|item| item.settled.as_ref()) {
-            Some(Settled::Differs) => Err(Error::Differs),
-            Some(Settled::Failed(reason)) => Err(Error::NotKept(reason.clone())),
+        Some(match only.and_then(|item| item.outcome.as_ref()) {
+            Some(EntryOutcome::Differs) => Err(Error::Differs),
+            Some(EntryOutcome::Failed(reason)) => Err(Error::NotStored(reason.clone())),
             _ => Ok(()),
         })
     }
@@ -374,9 +378,9 @@ impl Application for Upload {
 }
 
 /// Opens the content of an entry without blocking.
-fn open(place: &Place) -> io::Result<Content> {
-    match place {
-        Place::File { path, named } => {
+fn open(content: &EntryContent) -> io::Result<Content> {
+    match content {
+        EntryContent::File { path, named } => {
             let flags = if *named { O_NONBLOCK } else { O_NONBLOCK | O_NOFOLLOW };
             let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
             if !file.metadata()?.is_file() {
@@ -384,19 +388,19 @@ fn open(place: &Place) -> io::Result<Content> {
             }
             Ok(Box::new(file))
         }
-        Place::Memory(bytes) => Ok(Box::new(bytes.clone())),
-        Place::Input | Place::Nowhere => Err(io::ErrorKind::Unsupported.into()),
+        EntryContent::Memory(bytes) => Ok(Box::new(bytes.clone())),
+        EntryContent::Input | EntryContent::Nothing => Err(io::ErrorKind::Unsupported.into()),
     }
 }
 
 /// Reads standard input in pieces on a thread. The thread ends at the end of the input, or when its
 /// receiver is dropped.
 fn read_input() -> mpsc::Receiver<io::Result<Vec<u8>>> {
-    let (pieces, read) = mpsc::sync_channel(PIECES);
+    let (pieces, read) = mpsc::sync_channel(READS_AHEAD);
     let work = move || {
         let mut input = io::stdin().lock();
         loop {
-            let mut piece = vec![0; PIECE];
+            let mut piece = vec![0; READ_BYTES];
             let count = match input.read(&mut piece) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 count => count,

@@ -1,18 +1,18 @@
 //! One multipath connection to any peer.
 
 use super::check;
-use super::lane::Lane;
-use super::line::Line;
-use super::opening;
+use super::handshake;
+use super::noq_connection::NoqConnection;
+use super::slot::PathSlot;
+use crate::connection::DatagramBatch;
+use crate::connector::Progress;
 use crate::error::Error;
-use crate::link::Outgoing;
-use crate::settings::{MAX_LINKS, Settings};
+use crate::settings::{MAX_PATHS, Settings};
 use crate::terms::Terms;
-use crate::ways::Progress;
 use bytes::{Bytes, BytesMut};
 use noq_proto::crypto::rustls::QuicClientConfig;
 use noq_proto::{ClientConfig, ConnectionError, Dir, StreamEvent, StreamId, VarInt, WriteError};
-use plait_sched::{Builtin, Connection as Facts, Event as Told, Interest, Path, Scheduler, Time};
+use plait_sched::{Builtin, Connection as Facts, Event as SchedulerEvent, Interest, Path, Scheduler, Time};
 use plait_transport::Counters;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// The peer of a connection, and the local paths to it.
 pub struct Peer {
     /// Address of the peer, for each path that has none of its own
-    /// ([`Reroute::Aimed`](crate::sender::Reroute::Aimed)).
+    /// ([`AddressChange::Redirected`](crate::sender::AddressChange::Redirected)).
     pub remote: SocketAddr,
     /// Name of the peer in TLS.
     pub name: String,
@@ -70,11 +70,11 @@ pub struct Connection<W = Builtin> {
     pub(super) peer: Peer,
     pub(super) client: ClientConfig,
     /// Handshakes, one from each local address, until one is done.
-    pub(super) attempts: Vec<Line>,
+    pub(super) attempts: Vec<NoqConnection>,
     pub(super) next_attempt: Option<(Instant, usize)>,
-    pub(super) line: Option<Line>,
+    pub(super) connection: Option<NoqConnection>,
     pub(super) locals: Vec<IpAddr>,
-    pub(super) lanes: Vec<Lane>,
+    pub(super) slots: Vec<PathSlot>,
     pub(super) terms: Vec<Terms>,
     pub(super) burst: NonZeroUsize,
     pub(super) scheduler: W,
@@ -82,8 +82,8 @@ pub struct Connection<W = Builtin> {
     pub(super) waits_without_room: bool,
     pub(super) wait_until: Option<Time>,
     pub(super) facts: Vec<Path>,
-    pub(super) known: Facts,
-    pub(super) untold: Vec<Told>,
+    pub(super) connection_facts: Facts,
+    pub(super) pending_events: Vec<SchedulerEvent>,
     /// Payload bytes of a full packet.
     pub(super) segment: u64,
     /// Estimated bytes that noq holds and has not sent, or has lost; and the lost ones among them.
@@ -111,8 +111,8 @@ impl<W: Scheduler> Connection<W> {
         settings.check()?;
         check(&scheduler)?;
         let count = peer.locals.len();
-        if !(1..=MAX_LINKS).contains(&count) {
-            return Err(Error::Setting(format!("{count} local addresses: choose 1 to {MAX_LINKS}")));
+        if !(1..=MAX_PATHS).contains(&count) {
+            return Err(Error::Setting(format!("{count} local addresses: choose 1 to {MAX_PATHS}")));
         }
         if let Some(twice) =
             peer.locals.iter().enumerate().find(|(at, local)| peer.locals[..*at].contains(local))
@@ -128,13 +128,13 @@ impl<W: Scheduler> Connection<W> {
             return Err(Error::Setting(text.to_owned()));
         }
         let mut client = ClientConfig::new(peer.tls.clone());
-        client.transport_config(Arc::new(opening::transport(&settings)?));
+        client.transport_config(Arc::new(handshake::transport(&settings)?));
         Ok(Self {
             attempts: Vec::new(),
             next_attempt: Some((now, 0)),
-            line: None,
+            connection: None,
             locals: peer.locals.clone(),
-            lanes: peer.locals.iter().map(|local| Lane::new(*local, peer.remote)).collect(),
+            slots: peer.locals.iter().map(|local| PathSlot::new(*local, peer.remote)).collect(),
             terms: peer.terms.clone(),
             burst: NonZeroUsize::new(settings.burst()).unwrap_or(NonZeroUsize::MIN),
             interest: scheduler.interest(),
@@ -142,8 +142,8 @@ impl<W: Scheduler> Connection<W> {
             scheduler,
             wait_until: None,
             facts: Vec::new(),
-            known: Facts::default(),
-            untold: Vec::new(),
+            connection_facts: Facts::default(),
+            pending_events: Vec::new(),
             segment: u64::from(settings.mtu) - super::OVERHEAD,
             backlog: 0,
             lost: 0,
@@ -176,8 +176,8 @@ impl<W: Scheduler> Connection<W> {
     ) {
         let Some(&local) = self.locals.get(path) else { return };
         for datagram in datagrams.chunks(each.max(1)).map(BytesMut::from) {
-            if let Some(line) = &mut self.line {
-                line.handle_datagram(now, local, remote, datagram);
+            if let Some(connection) = &mut self.connection {
+                connection.handle_datagram(now, local, remote, datagram);
             } else if let Some(attempt) = self.attempts.iter_mut().find(|attempt| attempt.first == path) {
                 attempt.handle_datagram(now, local, remote, datagram);
             }
@@ -188,7 +188,7 @@ impl<W: Scheduler> Connection<W> {
     /// Handles timers. Call it when [`Connection::next_wakeup`] has come; it is harmless at any
     /// other time.
     pub fn handle_timeout(&mut self, now: Instant) {
-        if self.line.is_none() {
+        if self.connection.is_none() {
             if now.saturating_duration_since(self.epoch) >= self.settings.patience
                 && self.next_attempt.take().is_some()
             {
@@ -199,32 +199,32 @@ impl<W: Scheduler> Connection<W> {
         self.work(now);
         self.give_up_silent(now);
         self.open_paths(now);
-        self.tell_statuses(now);
+        self.send_path_statuses(now);
     }
 
     /// Notes that the network takes nothing more from a local address. The note is for the user
     /// only: silence reveals failed paths.
     pub fn handle_failure(&mut self, path: usize, trouble: &str) {
-        if let Some(lane) = self.lanes.get_mut(path) {
-            lane.trouble = Some(trouble.to_owned());
+        if let Some(slot) = self.slots.get_mut(path) {
+            slot.trouble = Some(trouble.to_owned());
         }
     }
 
     /// Handles timers, handshakes and noq's events.
     fn work(&mut self, now: Instant) {
-        if self.line.is_none() {
-            self.shake_hands(now);
+        if self.connection.is_none() {
+            self.handle_handshakes(now);
         }
-        let Some(line) = &mut self.line else { return };
-        let mut heard = Vec::new();
-        line.work(now, |event| heard.push(event));
-        for event in heard {
+        let Some(connection) = &mut self.connection else { return };
+        let mut noq_events = Vec::new();
+        connection.work(now, |event| noq_events.push(event));
+        for event in noq_events {
             self.handle_event(now, event);
         }
         self.count(now);
-        if !self.untold.is_empty() {
+        if !self.pending_events.is_empty() {
             self.update(now);
-            self.tell();
+            self.notify_scheduler();
         }
     }
 
@@ -240,7 +240,13 @@ impl<W: Scheduler> Connection<W> {
                 Event::Stopped(id, error_code)
             }
             noq_proto::Event::Stream(StreamEvent::Available { dir }) => Event::Available(dir),
-            _ => return,
+            // `handle_handshakes` has handled the beginning.
+            noq_proto::Event::Connected
+            | noq_proto::Event::HandshakeDataReady
+            | noq_proto::Event::HandshakeConfirmed
+            | noq_proto::Event::DatagramReceived
+            | noq_proto::Event::DatagramsUnblocked
+            | noq_proto::Event::NatTraversal(_) => return,
         };
         self.events.push_back(event);
     }
@@ -251,13 +257,13 @@ impl<W: Scheduler> Connection<W> {
     }
 
     /// Appends all datagrams that leave now to `out`.
-    pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
+    pub fn transmit(&mut self, now: Instant, out: &mut Vec<DatagramBatch>) {
         for attempt in &mut self.attempts {
             // More than one at once: noq 1.4.0 repeats its close frame without end if that frame
             // cannot leave in all its packet number spaces.
             while attempt.transmit(now, self.burst, &self.locals, out) {}
         }
-        if self.line.is_some() {
+        if self.connection.is_some() {
             // The other attempts have told their peers that they are over.
             self.attempts.clear();
         }
@@ -267,26 +273,27 @@ impl<W: Scheduler> Connection<W> {
     /// Returns the time at which [`Connection::handle_timeout`] must be called next.
     pub fn next_wakeup(&self) -> Option<Instant> {
         let nanos = |time: Time| self.epoch + Duration::from_nanos(time.as_nanos());
-        let lines = self.attempts.iter().chain(&self.line).map(|line| line.noq.poll_timeout());
-        let waits = self.next_attempt.filter(|_| self.line.is_none());
+        let connections =
+            self.attempts.iter().chain(&self.connection).map(|connection| connection.noq.poll_timeout());
+        let waits = self.next_attempt.filter(|_| self.connection.is_none());
         let attempt = waits.map(|(due, _)| due.min(self.epoch + self.settings.patience));
-        let several = self.lanes.iter().filter(|lane| lane.works).count() > 1;
-        let lanes = self.lanes.iter().filter(|_| self.line.is_some());
-        let lanes = lanes.flat_map(|lane| {
-            let due = lane.due.filter(|_| lane.works && self.backlog > 0);
-            [lane.retry_at, due, lane.silent_at().filter(|_| several)]
+        let several = self.slots.iter().filter(|slot| slot.works).count() > 1;
+        let slots = self.slots.iter().filter(|_| self.connection.is_some());
+        let slots = slots.flat_map(|slot| {
+            let due = slot.keep_alive_at.filter(|_| slot.works && self.backlog > 0);
+            [slot.retry_at, due, slot.silent_at().filter(|_| several)]
         });
-        lines.chain([attempt, self.wait_until.map(nanos)]).chain(lanes).flatten().min()
+        connections.chain([attempt, self.wait_until.map(nanos)]).chain(slots).flatten().min()
     }
 
     /// Opens a stream, if the peer allows another one.
     pub fn open(&mut self, dir: Dir) -> Option<StreamId> {
-        self.line.as_mut()?.noq.streams().open(dir)
+        self.connection.as_mut()?.noq.streams().open(dir)
     }
 
     /// Returns the next stream that the peer has opened.
     pub fn accept(&mut self, dir: Dir) -> Option<StreamId> {
-        self.line.as_mut()?.noq.streams().accept(dir)
+        self.connection.as_mut()?.noq.streams().accept(dir)
     }
 
     /// Writes to a stream. Returns the number of bytes taken, which may be less than all.
@@ -294,8 +301,8 @@ impl<W: Scheduler> Connection<W> {
     /// # Errors
     /// [`WriteError::Blocked`] until [`Event::Writable`], and before the handshake is done.
     pub fn write(&mut self, id: StreamId, bytes: &[u8]) -> Result<usize, WriteError> {
-        let line = self.line.as_mut().ok_or(WriteError::Blocked)?;
-        let written = line.noq.send_stream(id).write(bytes)?;
+        let connection = self.connection.as_mut().ok_or(WriteError::Blocked)?;
+        let written = connection.noq.send_stream(id).write(bytes)?;
         self.backlog += written as u64;
         Ok(written)
     }
@@ -305,14 +312,14 @@ impl<W: Scheduler> Connection<W> {
     /// # Errors
     /// [`WriteError::ClosedStream`], also if the peer has stopped the stream.
     pub fn finish(&mut self, id: StreamId) -> Result<(), WriteError> {
-        let line = self.line.as_mut().ok_or(WriteError::ClosedStream)?;
-        line.noq.send_stream(id).finish().map_err(|_| WriteError::ClosedStream)
+        let connection = self.connection.as_mut().ok_or(WriteError::ClosedStream)?;
+        connection.noq.send_stream(id).finish().map_err(|_| WriteError::ClosedStream)
     }
 
     /// Returns the next bytes of a stream, at most `most`; `None` if there are none, or the stream
     /// has ended.
     pub fn read(&mut self, id: StreamId, most: usize) -> Option<Bytes> {
-        let mut stream = self.line.as_mut()?.noq.recv_stream(id);
+        let mut stream = self.connection.as_mut()?.noq.recv_stream(id);
         let mut chunks = stream.read(true).ok()?;
         let chunk = chunks.next(most).ok().flatten();
         // The next `transmit` sends any resulting frames anyway.
@@ -338,29 +345,30 @@ impl<W: Scheduler> Connection<W> {
 
     /// Estimated bytes that were written and are not acknowledged.
     pub fn unacknowledged(&self) -> u64 {
-        let in_flight = self.lanes.iter().filter_map(Lane::gate).map(|gate| gate.lock().in_flight);
+        let in_flight =
+            self.slots.iter().filter_map(PathSlot::controller).map(|controller| controller.lock().in_flight);
         self.backlog + in_flight.sum::<u64>()
     }
 
     /// Closes the connection, and tells the peer the reason. [`Connection::transmit`] returns the
     /// datagrams.
     pub fn close(&mut self, now: Instant, code: u32, reason: &str) {
-        for line in self.attempts.iter_mut().chain(&mut self.line) {
-            line.noq.close(now, VarInt::from_u32(code), Bytes::copy_from_slice(reason.as_bytes()));
+        for connection in self.attempts.iter_mut().chain(&mut self.connection) {
+            connection.noq.close(now, VarInt::from_u32(code), Bytes::copy_from_slice(reason.as_bytes()));
         }
     }
 
     /// Returns the state of the paths.
     pub fn progress(&self) -> Vec<Progress> {
-        let path = |lane: &Lane| Progress {
-            local: lane.local,
-            usable: lane.works,
-            sent: lane.sent,
-            srtt: lane.srtt,
-            opened: lane.opened,
-            trouble: lane.trouble.clone(),
+        let path = |slot: &PathSlot| Progress {
+            local: slot.local,
+            usable: slot.works,
+            sent: slot.sent,
+            srtt: slot.srtt,
+            opened: slot.opened,
+            trouble: slot.trouble.clone(),
         };
-        self.lanes.iter().map(path).collect()
+        self.slots.iter().map(path).collect()
     }
 
     /// Returns the counters: lost packets, whose data was retransmitted.

@@ -39,13 +39,13 @@
 //!
 //! # How a decision is carried out
 //! noq asks the controllers of its paths for a window, lowest path first, before data,
-//! retransmissions and control frames leave. Each controller is noq's own behind a gate
-//! (`gate.rs`): while the gate is shut, the window is 0. `schedule.rs` polls noq with all gates
-//! shut, which sends acknowledgements and probes, and shows whether data waits. Then it asks the
-//! scheduler, and polls with the gate of the chosen path open. Consecutive decisions for one path
-//! take one poll, so that their datagrams leave together (GSO). If the scheduler hears of each sent
-//! packet, each is polled alone. Pacing is off. [`OFFERED`] has no capability, so schedulers that
-//! need one are refused.
+//! retransmissions and control frames leave. Each controller wraps noq's own (`controller.rs`):
+//! while its window is hidden, noq sees a window of 0. `schedule.rs` polls noq with all windows
+//! hidden, which sends acknowledgements and probes, and shows whether data waits. Then it asks the
+//! scheduler, and polls with the window of the chosen path visible. Consecutive decisions for one
+//! path take one poll, so that their datagrams leave together (GSO). If the scheduler observes each
+//! sent packet, each is polled alone. Pacing is off. [`OFFERED`] has no capability, so schedulers
+//! that need one are refused.
 //!
 //! noq sends no data on a backup path while another path is validated, so the last working paths
 //! are never backups.
@@ -53,26 +53,26 @@
 //! | file | content |
 //! |---|---|
 //! | `connection.rs` | streams, events, transmissions: the library, for any peer and protocol |
-//! | `opening.rs`, `paths.rs`, `lane.rs` | handshakes from one address after the other; opening, abandoning and reopening paths; backup paths as both ends announce them |
-//! | `gate.rs`, `facts.rs` | noq's information for a controller; facts for the scheduler |
-//! | `schedule.rs`, `line.rs` | execution of decisions; a noq connection with its endpoint |
+//! | `handshake.rs`, `paths.rs`, `slot.rs` | handshakes from one address after the other; opening, abandoning and reopening paths; backup paths as both ends announce them |
+//! | `controller.rs`, `facts.rs` | noq's information for a controller; facts for the scheduler |
+//! | `schedule.rs`, `noq_connection.rs` | execution of decisions; a noq connection with its endpoint |
 //! | `sender.rs` | a transfer on a stream, with the records of mode full |
 
 mod connection;
+mod controller;
 mod facts;
-mod gate;
-mod lane;
-mod line;
-mod opening;
+mod handshake;
+mod noq_connection;
 mod paths;
 mod schedule;
 mod sender;
+mod slot;
 
 pub use connection::{Connection, Event, Peer};
-pub use lane::OVERHEAD;
 pub use noq_proto::crypto::rustls::QuicClientConfig;
 pub use noq_proto::{ConnectionError, Dir, StreamId, VarInt, WriteError};
 pub use sender::Sender;
+pub use slot::OVERHEAD;
 
 use crate::error::Error;
 use plait_sched::{Builtin, Capabilities, SCHEDULERS, Scheduler};

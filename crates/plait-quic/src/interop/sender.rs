@@ -8,11 +8,11 @@
 
 use super::connection::{Connection, Event, Peer};
 use super::{ConnectionError, Dir, PROTOCOL, StreamId};
+use crate::connection::{DONE, DatagramBatch, describe};
 use crate::error::Error;
 use crate::hello::{Hello, REPLY_BYTES, Reply};
 use crate::identity::{self, NAME};
-use crate::link::{DONE, Outgoing, words};
-use crate::sender::{Order, Progress, Reroute};
+use crate::sender::{AddressChange, Progress, SessionConfig};
 use crate::settings::Settings;
 use crate::source::Application;
 use plait_sched::{Builtin, Scheduler};
@@ -32,7 +32,7 @@ pub struct Sender<S, W = Builtin> {
     application: S,
     stream: Option<StreamId>,
     /// Bytes that arrived from the receiver.
-    heard: Vec<u8>,
+    received: Vec<u8>,
     reply: Option<Reply>,
     /// Bytes that were read of the application's stream.
     read: u64,
@@ -51,25 +51,25 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
     pub fn new(
         now: Instant,
         settings: Settings,
-        order: Order,
+        config: SessionConfig,
         scheduler: W,
         application: S,
     ) -> Result<Self, Error> {
         let hello = Hello {
-            secret: order.secret,
-            session: order.session,
+            secret: config.secret,
+            session: config.session,
             path: 0,
             continues: false,
             paths: 1,
             segment: settings.segment(),
-            offer: order.offer,
+            offer: config.offer,
         };
         let peer = Peer {
-            remote: order.remote,
+            remote: config.remote,
             name: NAME.to_owned(),
-            tls: Arc::new(identity::client_of(order.fingerprint, PROTOCOL)?),
-            locals: order.locals,
-            terms: order.terms,
+            tls: Arc::new(identity::client_of(config.fingerprint, PROTOCOL)?),
+            locals: config.locals,
+            terms: config.terms,
         };
         Ok(Self {
             settings,
@@ -77,7 +77,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
             hello,
             application,
             stream: None,
-            heard: Vec::new(),
+            received: Vec::new(),
             reply: None,
             read: 0,
             buffer: Vec::new(),
@@ -117,50 +117,57 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         self.end(Err(Error::Absent(reason)));
     }
 
-    /// Handles a change of local addresses: see [`Reroute`].
-    pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
-        self.connection.reroute(now, reroute);
+    /// Handles a change of local addresses: see [`AddressChange`].
+    pub fn handle_address_change(&mut self, now: Instant, address_change: &AddressChange) {
+        self.connection.handle_address_change(now, address_change);
     }
 
     fn work(&mut self) {
         while let Some(event) = self.connection.poll() {
             match event {
-                Event::Connected => self.greet(),
-                Event::Readable(id) if Some(id) == self.stream => self.listen(id),
+                Event::Connected => self.send_hello(),
+                Event::Readable(id) if Some(id) == self.stream => self.read_stream(id),
                 Event::Stopped(..) => self.end(Err(Error::Ended("it wants no more".to_owned()))),
                 Event::Lost(reason) => self.lost(&reason),
-                _ => {}
+                // `transmit` writes whenever the stream has room.
+                Event::Writable(_)
+                | Event::Readable(_)
+                | Event::Finished(_)
+                | Event::Incoming(_)
+                | Event::Available(_)
+                | Event::Opened(_)
+                | Event::Closed(_) => {}
             }
         }
     }
 
-    fn greet(&mut self) {
-        const UNSAID: Error = Error::Malformed("stream limit");
+    fn send_hello(&mut self) {
+        const NOT_WRITTEN: Error = Error::Malformed("stream limit");
         self.stream = self.connection.open(Dir::Bi);
         let hello = self.hello.encode();
-        let said = self.stream.map(|id| self.connection.write(id, &hello));
-        if !matches!(said, Some(Ok(written)) if written == hello.len()) {
-            self.end(Err(UNSAID));
+        let result = self.stream.map(|id| self.connection.write(id, &hello));
+        if !matches!(result, Some(Ok(written)) if written == hello.len()) {
+            self.end(Err(NOT_WRITTEN));
         }
     }
 
-    fn listen(&mut self, id: StreamId) {
+    fn read_stream(&mut self, id: StreamId) {
         while let Some(bytes) = self.connection.read(id, CHUNK) {
-            self.heard.extend_from_slice(&bytes);
+            self.received.extend_from_slice(&bytes);
         }
         if self.reply.is_none()
-            && let Some((reply, rest)) = self.heard.split_at_checked(REPLY_BYTES)
+            && let Some((reply, rest)) = self.received.split_at_checked(REPLY_BYTES)
         {
             let (reply, rest) = (Reply::decode(reply), rest.to_vec());
-            self.heard = rest;
+            self.received = rest;
             match reply {
                 Ok(reply) => self.begin(reply),
                 Err(error) => self.end(Err(error)),
             }
         }
         if self.reply.is_some() {
-            let heard = self.application.hear(&std::mem::take(&mut self.heard));
-            if let Some(outcome) = heard.err().map(Err).or_else(|| self.application.outcome()) {
+            let received = self.application.receive(&std::mem::take(&mut self.received));
+            if let Some(outcome) = received.err().map(Err).or_else(|| self.application.outcome()) {
                 self.end(outcome);
             }
         }
@@ -181,12 +188,12 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
             _ if self.reply.is_none() => {
                 let known = self.connection.progress().into_iter().find_map(|path| path.trouble);
                 match reason {
-                    ConnectionError::TimedOut => Error::Absent(known.unwrap_or_else(|| words(reason))),
-                    reason => Error::Refused(words(reason)),
+                    ConnectionError::TimedOut => Error::Absent(known.unwrap_or_else(|| describe(reason))),
+                    reason => Error::Refused(describe(reason)),
                 }
             }
             ConnectionError::TimedOut => Error::Silent(self.settings.patience.as_secs()),
-            reason => Error::Ended(words(reason)),
+            reason => Error::Ended(describe(reason)),
         }));
     }
 
@@ -231,7 +238,7 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
 
     /// Appends all datagrams that leave now. Once there is an [`Sender::outcome`], it closes the
     /// connection: send these datagrams, and stop.
-    pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
+    pub fn transmit(&mut self, now: Instant, out: &mut Vec<DatagramBatch>) {
         loop {
             let more = match self.top_up(now) {
                 Ok(more) => more,

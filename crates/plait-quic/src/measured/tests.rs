@@ -35,7 +35,7 @@ impl Link {
                 min_rtt: Duration::from_millis(20),
                 ..Path::new(PathId(0), COUNTED as u32)
             };
-            self.measure.look(self.now, &facts, &self.totals);
+            self.measure.update(self.now, &facts, &self.totals);
         }
     }
 
@@ -136,10 +136,10 @@ fn paths_that_are_not_in_use_are_left_out() {
     let mut measure = Measure::new(2, COUNTED, 1_250);
     assert_eq!(measure.known(), Some(Vec::new()));
     let failed = Path { state: PathState::Failed, ..Path::new(PathId(1), 1_000) };
-    measure.look(Time::ZERO, &failed, &PathTotals::default());
+    measure.update(Time::ZERO, &failed, &PathTotals::default());
     assert_eq!(measure.known(), Some(Vec::new()));
     let unknown = Path::new(PathId(0), 1_000);
-    measure.look(Time::ZERO, &unknown, &PathTotals::default());
+    measure.update(Time::ZERO, &unknown, &PathTotals::default());
     assert_eq!(measure.known(), None, "one is in use, and not known");
 }
 

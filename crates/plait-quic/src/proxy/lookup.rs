@@ -1,7 +1,7 @@
 //! Name resolution on threads, because the system's resolver blocks.
 
 use super::Target;
-use crate::files::sockets::OTHERS;
+use crate::files::sockets::FIRST_OTHER;
 use mio::{Registry, Token, Waker};
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -10,12 +10,12 @@ use std::sync::{Arc, mpsc};
 /// Largest number of concurrent threads. Further lookups are refused.
 const THREADS: usize = 64;
 
-type Answer<K> = (K, Vec<SocketAddr>);
+type Resolved<K> = (K, Vec<SocketAddr>);
 
 /// Lookups, each identified by a key.
 pub(super) struct Lookups<K> {
-    sender: mpsc::Sender<Answer<K>>,
-    answers: mpsc::Receiver<Answer<K>>,
+    sender: mpsc::Sender<Resolved<K>>,
+    answers: mpsc::Receiver<Resolved<K>>,
     waker: Arc<Waker>,
     running: usize,
 }
@@ -23,7 +23,7 @@ pub(super) struct Lookups<K> {
 impl<K: Send + 'static> Lookups<K> {
     pub(super) fn new(registry: &Registry) -> io::Result<Self> {
         let (sender, answers) = mpsc::channel();
-        Ok(Self { sender, answers, waker: Arc::new(Waker::new(registry, Token(OTHERS))?), running: 0 })
+        Ok(Self { sender, answers, waker: Arc::new(Waker::new(registry, Token(FIRST_OTHER))?), running: 0 })
     }
 
     /// Starts the lookup of a target; [`Lookups::next`] returns its result. Returns false if too
@@ -49,7 +49,7 @@ impl<K: Send + 'static> Lookups<K> {
     }
 
     /// Returns the next result. Its list of addresses is empty if the lookup failed.
-    pub(super) fn next(&mut self) -> Option<Answer<K>> {
+    pub(super) fn next(&mut self) -> Option<Resolved<K>> {
         let answer = self.answers.try_recv().ok()?;
         self.running -= 1;
         Some(answer)

@@ -6,29 +6,29 @@
 //! program ─► UDP port or relay ─► flow of Near ═► paths ═► Far ─► allowed? address? ─► UDP socket
 //! ```
 //!
-//! [`Entrance::open`] and [`Exit::open`] bind the sockets. [`Entrance::run`] and [`Exit::run`] then
-//! run on the calling thread, each in one loop. They call a watcher, which returns a
+//! [`NearEnd::open`] and [`FarEnd::open`] bind the sockets. [`NearEnd::run`] and [`FarEnd::run`]
+//! then run on the calling thread, each in one loop. They call a watcher, which returns a
 //! [`ControlFlow`](std::ops::ControlFlow), in every turn, and twice a second with a [`Status`].
 
-mod connection;
-mod datagrams;
-mod entrance;
-mod exit;
+mod connecting;
+mod datagram_socket;
+mod far_end;
 mod lookup;
-mod outlets;
-mod outward;
+mod near_end;
+mod near_settings;
 mod pipe;
-mod plan;
-mod ports;
-mod rate;
+mod rate_limit;
 mod socks;
 mod target;
+mod target_connection;
+mod udp_flows;
+mod udp_ports;
 
-pub use crate::streams::far::Standing;
-pub use entrance::Entrance;
-pub use exit::{Exit, Hosting, Tidings};
+pub use crate::streams::far::PeerStatus;
+pub use far_end::{FarEnd, FarEvent, FarSettings};
+pub use near_end::NearEnd;
+pub use near_settings::{Forward, NearEvent, NearSettings, Status};
 pub use pipe::IDLE;
-pub use plan::{Forward, Plan, Status, Told};
 pub use target::{Allowed, Target};
 
 /// Allocates tokens for sockets that do not belong to paths.
@@ -37,7 +37,7 @@ struct Tokens(usize);
 
 impl Tokens {
     fn new() -> Self {
-        Self(crate::files::sockets::OTHERS)
+        Self(crate::files::sockets::FIRST_OTHER)
     }
 
     fn next(&mut self) -> usize {

@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 /// Size in bytes of one read from a connection.
-pub(super) const PIECE: usize = 64 << 10;
+pub(super) const READ_BYTES: usize = 64 << 10;
 
 /// Default time after which an idle connection is ended (RFC 5382 REQ-5: at least 2 hours and 4
 /// minutes).
@@ -89,18 +89,18 @@ impl Socket {
     }
 
     /// Returns the error that broke the connection, once.
-    fn broken(&self) -> io::Result<()> {
+    fn take_error(&self) -> io::Result<()> {
         self.io.take_error()?.map_or(Ok(()), Err)
     }
 
     /// Closes the socket with RST, so that the peer sees an abort instead of an end of the data.
-    pub(super) fn break_off(self) {
-        self.set_breaks(true);
+    pub(super) fn abort(self) {
+        self.set_abort_on_close(true);
     }
 
     /// Sets whether the peer gets RST when the socket closes, including when this process ends.
-    fn set_breaks(&self, breaks: bool) {
-        let _ = socket2::SockRef::from(&self.io).set_linger(breaks.then_some(Duration::ZERO));
+    fn set_abort_on_close(&self, aborts: bool) {
+        let _ = socket2::SockRef::from(&self.io).set_linger(aborts.then_some(Duration::ZERO));
     }
 
     fn finish(&self) {
@@ -125,11 +125,11 @@ fn retried(ready: &mut bool, mut call: impl FnMut() -> io::Result<usize>) -> io:
 
 /// State of a pipe after some work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Flow {
+pub(super) enum PipeState {
     /// Still open.
     Open,
     /// Both directions have ended.
-    Over,
+    Closed,
     /// The TCP connection broke, and its stream was reset.
     Broken,
 }
@@ -141,16 +141,16 @@ pub(super) enum Flow {
 pub(super) struct Pipe {
     pub(super) socket: Socket,
     pub(super) stream: u32,
-    heard_all: bool,
-    said_all: bool,
+    read_finished: bool,
+    write_finished: bool,
     /// Time of the last progress.
-    moved_at: Instant,
+    progress_at: Instant,
 }
 
 impl Pipe {
     pub(super) fn new(now: Instant, socket: Socket, stream: u32) -> Self {
-        socket.set_breaks(true);
-        Self { socket, stream, heard_all: false, said_all: false, moved_at: now }
+        socket.set_abort_on_close(true);
+        Self { socket, stream, read_finished: false, write_finished: false, progress_at: now }
     }
 
     /// Carries bytes in both directions as far as there is room, at most `most` in total. `most` is
@@ -161,39 +161,39 @@ impl Pipe {
         streams: &mut Streams,
         buffer: &mut [u8],
         most: &mut usize,
-    ) -> Flow {
-        let before = (*most, self.heard_all, self.said_all);
+    ) -> PipeState {
+        let before = (*most, self.read_finished, self.write_finished);
         let carried = self.carry(streams, buffer, most);
-        if before != (*most, self.heard_all, self.said_all) {
-            self.moved_at = now;
+        if before != (*most, self.read_finished, self.write_finished) {
+            self.progress_at = now;
         }
         match carried {
             Err(_) => {
                 streams.reset(self.stream, Reason::Broken);
-                Flow::Broken
+                PipeState::Broken
             }
-            Ok(()) if self.heard_all && self.said_all => {
-                self.socket.set_breaks(false);
-                Flow::Over
+            Ok(()) if self.read_finished && self.write_finished => {
+                self.socket.set_abort_on_close(false);
+                PipeState::Closed
             }
-            Ok(()) => Flow::Open,
+            Ok(()) => PipeState::Open,
         }
     }
 
     /// Whether the pipe has been idle for too long. The limit is shorter if one direction has
     /// ended.
     pub(super) fn is_idle(&self, now: Instant, idle: Duration) -> bool {
-        let closing = self.heard_all || self.said_all || self.socket.closing;
+        let closing = self.read_finished || self.write_finished || self.socket.closing;
         let most = if closing { idle.min(CLOSING) } else { idle };
-        now.saturating_duration_since(self.moved_at) >= most
+        now.saturating_duration_since(self.progress_at) >= most
     }
 
     fn carry(&mut self, streams: &mut Streams, buffer: &mut [u8], most: &mut usize) -> io::Result<()> {
         if self.socket.closing {
             // Without room nothing is read, and the error would stay unnoticed.
-            self.socket.broken()?;
+            self.socket.take_error()?;
         }
-        while self.socket.readable && !self.heard_all {
+        while self.socket.readable && !self.read_finished {
             let room = streams.room(self.stream).min(buffer.len()).min(*most);
             if room == 0 {
                 break;
@@ -201,7 +201,7 @@ impl Pipe {
             match self.socket.read(&mut buffer[..room])? {
                 None => {}
                 Some(0) => {
-                    self.heard_all = true;
+                    self.read_finished = true;
                     streams.finish(self.stream);
                 }
                 Some(count) => {
@@ -217,8 +217,8 @@ impl Pipe {
                 *most -= count;
             }
         }
-        if !self.said_all && streams.is_ended(self.stream) {
-            self.said_all = true;
+        if !self.write_finished && streams.is_ended(self.stream) {
+            self.write_finished = true;
             self.socket.finish();
         }
         Ok(())

@@ -9,7 +9,7 @@ const VERSION: u8 = 5;
 
 /// Largest number of bytes that a client may send before its target is known, and again before its
 /// request is answered.
-pub(super) const MOST: usize = 2 << 10;
+pub(super) const MAX_REQUEST: usize = 2 << 10;
 
 /// The next action for the caller.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,7 +17,7 @@ pub(super) enum Step {
     /// Wait for more bytes.
     Wait,
     /// Send this reply and continue.
-    Say([u8; 2]),
+    Reply([u8; 2]),
     /// Connect to this target.
     Connect(Target),
     /// Open a relay for datagrams. The client sends them from this port, if it gives one.
@@ -28,21 +28,21 @@ pub(super) enum Step {
 
 /// A client whose request is not complete.
 #[derive(Debug, Default)]
-pub(super) struct Client {
-    heard: Vec<u8>,
+pub(super) struct PendingRequest {
+    received: Vec<u8>,
     greeted: bool,
 }
 
-impl Client {
+impl PendingRequest {
     /// Adds received bytes. Returns false if there are too many.
-    pub(super) fn hear(&mut self, bytes: &[u8]) -> bool {
-        self.heard.extend_from_slice(bytes);
-        self.heard.len() <= MOST
+    pub(super) fn receive(&mut self, bytes: &[u8]) -> bool {
+        self.received.extend_from_slice(bytes);
+        self.received.len() <= MAX_REQUEST
     }
 
     /// Returns the next action. Call it until it returns [`Step::Wait`].
     pub(super) fn step(&mut self) -> Step {
-        if self.heard.first().is_some_and(|version| *version != VERSION) {
+        if self.received.first().is_some_and(|version| *version != VERSION) {
             return Step::Refuse(Vec::new());
         }
         let step = if self.greeted { self.request() } else { self.greeting() };
@@ -51,36 +51,36 @@ impl Client {
 
     /// Returns the bytes that followed the request.
     pub(super) fn into_rest(self) -> Vec<u8> {
-        self.heard
+        self.received
     }
 
     fn greeting(&mut self) -> Option<Step> {
-        let count = usize::from(*self.heard.get(1)?);
-        let methods = self.heard.get(2..2 + count)?;
+        let count = usize::from(*self.received.get(1)?);
+        let methods = self.received.get(2..2 + count)?;
         if !methods.contains(&0) {
             // Reply: no acceptable method.
             return Some(Step::Refuse(vec![VERSION, 0xff]));
         }
-        self.heard.drain(..2 + count);
+        self.received.drain(..2 + count);
         self.greeted = true;
-        Some(Step::Say([VERSION, 0]))
+        Some(Step::Reply([VERSION, 0]))
     }
 
     fn request(&mut self) -> Option<Step> {
-        let [_, command, _, ..] = self.heard[..] else { return None };
-        let (target, length) = match destination(&self.heard[3..])? {
+        let [_, command, _, ..] = self.received[..] else { return None };
+        let (target, length) = match destination(&self.received[3..])? {
             Ok(destination) => destination,
             // Reply: address type not supported.
             Err(()) => return Some(Step::Refuse(reply(8))),
         };
-        let port = u16::from_be_bytes([self.heard[1 + length], self.heard[2 + length]]);
+        let port = u16::from_be_bytes([self.received[1 + length], self.received[2 + length]]);
         match command {
             1 => {}
             3 => return Some(Step::Associate(Some(port).filter(|port| *port != 0))),
             // Reply: command not supported.
             _ => return Some(Step::Refuse(reply(7))),
         }
-        self.heard.drain(..3 + length);
+        self.received.drain(..3 + length);
         Some(target.map_or_else(|| Step::Refuse(refusal(Reason::Unresolved)), Step::Connect))
     }
 }
@@ -109,7 +109,7 @@ fn destination(bytes: &[u8]) -> Option<Result<Destination, ()>> {
 }
 
 /// Writes type, address and port of a target.
-fn written(target: &Target, out: &mut Vec<u8>) {
+fn encode_address(target: &Target, out: &mut Vec<u8>) {
     match target.host.parse() {
         Ok(IpAddr::V4(ip)) => {
             out.push(1);
@@ -138,7 +138,7 @@ pub(super) fn datagram(bytes: &[u8]) -> Option<(Target, usize)> {
 /// Encodes a datagram for a client, from this target.
 pub(super) fn wrapped(target: &Target, bytes: &[u8]) -> Vec<u8> {
     let mut out = vec![0; 3];
-    written(target, &mut out);
+    encode_address(target, &mut out);
     out.extend(bytes);
     out
 }
@@ -147,7 +147,7 @@ pub(super) fn wrapped(target: &Target, bytes: &[u8]) -> Vec<u8> {
 pub(super) fn associated(address: SocketAddr) -> Vec<u8> {
     let mut out = vec![VERSION, 0, 0];
     let host = address.ip().to_canonical().to_string();
-    written(&Target { host, port: address.port() }, &mut out);
+    encode_address(&Target { host, port: address.port() }, &mut out);
     out
 }
 
@@ -180,13 +180,13 @@ mod tests {
     const GREETING: &[u8] = &[5, 2, 0, 2];
 
     /// Returns all steps until the client waits or is done.
-    fn steps(client: &mut Client, bytes: &[u8]) -> Vec<Step> {
-        assert!(client.hear(bytes));
+    fn steps(client: &mut PendingRequest, bytes: &[u8]) -> Vec<Step> {
+        assert!(client.receive(bytes));
         let mut steps = Vec::new();
         loop {
             match client.step() {
                 Step::Wait => return steps,
-                step @ Step::Say(_) => steps.push(step),
+                step @ Step::Reply(_) => steps.push(step),
                 step => {
                     steps.push(step);
                     return steps;
@@ -218,10 +218,10 @@ mod tests {
             (request(1, 2, &[10, 0, 0, 1]), Step::Refuse(reply(8))),
         ] {
             let all = [GREETING, &request].concat();
-            let expected = vec![Step::Say([5, 0]), expected];
-            assert_eq!(steps(&mut Client::default(), &all), expected, "{request:?}");
+            let expected = vec![Step::Reply([5, 0]), expected];
+            assert_eq!(steps(&mut PendingRequest::default(), &all), expected, "{request:?}");
             // Single bytes give the same steps.
-            let mut client = Client::default();
+            let mut client = PendingRequest::default();
             let slowly: Vec<Step> = all
                 .iter()
                 .flat_map(|byte| {
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_is_said_behind_the_target_is_kept() {
-        let mut client = Client::default();
+        let mut client = PendingRequest::default();
         steps(&mut client, &[GREETING, &request(1, 1, &[10, 0, 0, 1]), b"GET /"].concat());
         assert_eq!(client.into_rest(), b"GET /");
     }
@@ -260,10 +260,10 @@ mod tests {
 
     #[test]
     fn who_speaks_something_else_is_refused() {
-        assert_eq!(steps(&mut Client::default(), b"GET / HTTP/1.1"), [Step::Refuse(Vec::new())]);
-        assert_eq!(steps(&mut Client::default(), &[4, 1, 0, 80]), [Step::Refuse(Vec::new())]);
-        assert_eq!(steps(&mut Client::default(), &[5, 1, 2]), [Step::Refuse(vec![5, 0xff])]);
-        assert!(!Client::default().hear(&[5; MOST + 1]));
+        assert_eq!(steps(&mut PendingRequest::default(), b"GET / HTTP/1.1"), [Step::Refuse(Vec::new())]);
+        assert_eq!(steps(&mut PendingRequest::default(), &[4, 1, 0, 80]), [Step::Refuse(Vec::new())]);
+        assert_eq!(steps(&mut PendingRequest::default(), &[5, 1, 2]), [Step::Refuse(vec![5, 0xff])]);
+        assert!(!PendingRequest::default().receive(&[5; MAX_REQUEST + 1]));
     }
 
     #[test]
@@ -279,13 +279,13 @@ mod tests {
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
         ) {
             let all = |pieces: &[&[u8]]| {
-                let (mut client, mut steps) = (Client::default(), Vec::new());
+                let (mut client, mut steps) = (PendingRequest::default(), Vec::new());
                 for piece in pieces {
-                    assert!(client.hear(piece));
+                    assert!(client.receive(piece));
                     loop {
                         match client.step() {
                             Step::Wait => break,
-                            step @ Step::Say(_) => steps.push(step),
+                            step @ Step::Reply(_) => steps.push(step),
                             step => {
                                 steps.push(step);
                                 return steps;

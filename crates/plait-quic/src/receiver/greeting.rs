@@ -1,23 +1,23 @@
 //! First message of a connection, and its answer.
 
 use super::Receiver;
-use crate::clients::{Allowance, Guest, Limits};
+use crate::clients::{Allowance, ConnectedClient, Limits};
+use crate::connection::{REFUSED, UNAVAILABLE};
 use crate::error::Error;
 use crate::hello::Hello;
-use crate::link::{AWAY, REFUSED};
-use crate::session::{Agreed, Extent, Session};
+use crate::session::{Agreed, Delivery, Session};
 use crate::transfer::{Event, Id, Transfer};
 use noq_proto::ConnectionHandle;
 use plait_transport::endpoint::Side;
 use std::time::{Duration, Instant};
 
 /// Time of silence after which another sender of the same files takes over.
-const SILENT: Duration = Duration::from_secs(2);
+const TAKE_OVER_AFTER: Duration = Duration::from_secs(2);
 
 /// An offer without an answer, and the paths that wait for it.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) from: Guest,
+pub(super) struct PendingOffer {
+    pub(super) from: ConnectedClient,
     pub(super) hello: Hello,
     pub(super) handles: Vec<ConnectionHandle>,
     pub(super) since: Instant,
@@ -25,19 +25,25 @@ pub(super) struct Waiting {
 
 impl Receiver {
     /// Handles the greeting of a connection.
-    pub(super) fn greet(&mut self, now: Instant, handle: ConnectionHandle, hello: Hello, from: Guest) {
+    pub(super) fn greet(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        hello: Hello,
+        from: ConnectedClient,
+    ) {
         let (id, path) = (hello.session, usize::from(hello.path));
         if hello.offer.is_question() {
-            self.door.answer(now, handle);
+            self.acceptor.answer(now, handle);
             return;
         }
         if !hello.continues {
-            self.give_way(now, Some((&hello, &from)));
+            self.end_replaced(now, Some((&hello, &from)));
         }
         let known = self.transfers.get(&id).map(|transfer| &transfer.hello);
         let known = known.or(self.streamed.get(&id).map(|streamed| &streamed.hello));
-        let known = known.or(self.waiting.get(&id).map(|waiting| &waiting.hello));
-        let limits = self.door.limits(&from);
+        let known = known.or(self.offers.get(&id).map(|pending| &pending.hello));
+        let limits = self.acceptor.limits(&from);
         let Limits { at_once, paths, .. } = limits;
         let refusal = if hello.offer.is_streams() {
             Some(
@@ -46,50 +52,51 @@ impl Receiver {
             )
         } else if path >= paths {
             Some(format!("{paths} paths are allowed"))
-        } else if known.is_some() && self.door.is_streamed(handle) {
+        } else if known.is_some() && self.acceptor.is_streamed(handle) {
             Some("a transfer on a stream has one connection".to_owned())
         } else if let Some(first) = known {
             (!first.agrees(&hello)).then(|| "the paths of one transfer differ in what they offer".to_owned())
         } else if hello.continues {
             let reason = "the receiver was started anew: the same command goes on from what it has";
-            return self.door.close(now, handle, AWAY, reason);
+            return self.acceptor.close(now, handle, UNAVAILABLE, reason);
         } else if self.transfers_of(from.number) >= at_once {
             Some(format!("the receiver is busy: {at_once} transfers at once are allowed"))
         } else {
             Allowance::of(limits).add(hello.offer.size).err()
         };
         if let Some(refusal) = refusal {
-            return self.door.close(now, handle, REFUSED, &refusal);
+            return self.acceptor.close(now, handle, REFUSED, &refusal);
         }
-        self.door.admit(handle, id, path);
+        self.acceptor.admit(handle, id, path);
         if self.transfers.contains_key(&id) {
-            if self.door.answer(now, handle) {
+            if self.acceptor.answer(now, handle) {
                 self.join(now, handle, &id, path);
             }
-        } else if let Some(waiting) = self.waiting.get_mut(&id) {
+        } else if let Some(pending) = self.offers.get_mut(&id) {
             // One handle for each path, and one more whenever a path is opened anew meanwhile.
-            waiting.handles.push(handle);
+            pending.handles.push(handle);
         } else {
-            let (offer, guest) = (hello.offer.clone(), from.clone());
-            self.waiting.insert(id, Waiting { from, hello, handles: vec![handle], since: now });
-            self.events.push_back(Event::Begun { id, offer, from: guest });
+            let (offer, client) = (hello.offer.clone(), from.clone());
+            self.offers.insert(id, PendingOffer { from, hello, handles: vec![handle], since: now });
+            self.events.push_back(Event::Begun { id, offer, from: client });
         }
     }
 
     /// Number of a client's transfers, including offers without an answer.
     fn transfers_of(&self, client: usize) -> usize {
-        let waiting = self.waiting.values().map(|waiting| &waiting.from);
+        let pending = self.offers.values().map(|pending| &pending.from);
         let streamed = self.streamed.values().map(|streamed| &streamed.from);
         let transfers = self.transfers.values().map(|transfer| &transfer.from);
-        waiting.chain(streamed).chain(transfers).filter(|from| from.number == client).count()
+        pending.chain(streamed).chain(transfers).filter(|from| from.number == client).count()
     }
 
     /// Ends a silent transfer if the same client sends the same files in another session. The other
     /// session is not silent, or began after the silent one was last heard. A new sender is silent,
     /// too, while it waits for an answer.
-    pub(super) fn give_way(&mut self, now: Instant, new: Option<(&Hello, &Guest)>) {
-        let silent = |transfer: &Transfer| now.saturating_duration_since(transfer.heard_at) >= SILENT;
-        let is_same = |transfer: &Transfer, hello: &Hello, from: &Guest| {
+    pub(super) fn end_replaced(&mut self, now: Instant, new: Option<(&Hello, &ConnectedClient)>) {
+        let silent =
+            |transfer: &Transfer| now.saturating_duration_since(transfer.received_at) >= TAKE_OVER_AFTER;
+        let is_same = |transfer: &Transfer, hello: &Hello, from: &ConnectedClient| {
             hello.session != transfer.hello.session
                 && hello.offer.identity == transfer.hello.offer.identity
                 && from.number == transfer.from.number
@@ -98,7 +105,7 @@ impl Receiver {
         let others = self.transfers.values().map(|one| (since(one), &one.hello, &one.from));
         let others: Vec<_> = others.chain(new.map(|(hello, from)| (now, hello, from))).collect();
         let replaced = |transfer: &Transfer| {
-            let newer = |at: Instant| at >= transfer.heard_at;
+            let newer = |at: Instant| at >= transfer.received_at;
             silent(transfer)
                 && others.iter().any(|&(at, hello, from)| newer(at) && is_same(transfer, hello, from))
         };
@@ -110,8 +117,8 @@ impl Receiver {
 
     /// Accepts an offer.
     pub fn accept(&mut self, now: Instant, id: &Id) {
-        let Some(hello) = self.waiting.get(id).map(|waiting| &waiting.hello) else { return };
-        if let Some(handle) = self.waits_for_stream(id) {
+        let Some(hello) = self.offers.get(id).map(|pending| &pending.hello) else { return };
+        if let Some(handle) = self.streamed_offer(id) {
             return self.accept_stream(now, handle, id);
         }
         let agreed = Agreed {
@@ -119,17 +126,17 @@ impl Receiver {
             initial: hello.path.into(),
             segment: hello.segment,
             window: self.settings.window,
-            extent: Extent::Ordered,
+            delivery: Delivery::Ordered,
         };
         let session = match Session::new(Side::Server, &self.settings, agreed, self.scheduler.clone()) {
             Ok(session) => session,
             Err(error) => return self.refuse(now, id, &error.to_string()),
         };
-        let Some(Waiting { from, hello, handles, .. }) = self.waiting.remove(id) else { return };
+        let Some(PendingOffer { from, hello, handles, .. }) = self.offers.remove(id) else { return };
         self.transfers.insert(*id, Transfer::new(now, from, session, hello));
         for handle in handles {
-            if let Some(path) = self.door.path_of(handle, id)
-                && self.door.answer(now, handle)
+            if let Some(path) = self.acceptor.path_of(handle, id)
+                && self.acceptor.answer(now, handle)
             {
                 self.join(now, handle, id, path);
             }
@@ -139,9 +146,9 @@ impl Receiver {
     /// Adds a working path to a transfer.
     fn join(&mut self, now: Instant, handle: ConnectionHandle, id: &Id, path: usize) {
         let Some(transfer) = self.transfers.get_mut(id) else { return };
-        transfer.heard_at = now;
-        transfer.join(now, path, self.door.round_trip(handle));
-        self.door.replace(now, &mut transfer.links[path], handle);
+        transfer.received_at = now;
+        transfer.join(now, path, self.acceptor.round_trip(handle));
+        self.acceptor.replace(now, &mut transfer.handles[path], handle);
         self.take(now, handle, id, path);
         self.deliver(now, id);
     }

@@ -1,8 +1,8 @@
 //! A transfer on a QUIC stream. QUIC replaces the transport.
 
 use super::{Event, Id, Receiver, Summary};
-use crate::clients::Guest;
-use crate::door::Door;
+use crate::acceptor::Acceptor;
+use crate::clients::ConnectedClient;
 use crate::error::Error;
 use crate::hello::Hello;
 use noq_proto::{ConnectionHandle, PathId};
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 /// An incoming transfer on a stream.
 #[derive(Debug)]
 pub(super) struct Streamed {
-    pub(super) from: Guest,
+    pub(super) from: ConnectedClient,
     pub(super) hello: Hello,
     handle: ConnectionHandle,
     begun: Instant,
-    pub(super) heard_at: Instant,
-    pub(super) got: u64,
+    pub(super) received_at: Instant,
+    pub(super) received: u64,
     /// Time of the last delivery, and the longest time between two deliveries.
     delivered_at: Option<Instant>,
     longest_gap: Duration,
@@ -25,50 +25,50 @@ pub(super) struct Streamed {
     /// QUIC's identifiers of these paths.
     ids: Vec<PathId>,
     /// Bytes for the sender for which QUIC has no room yet.
-    pub(super) unsaid: Vec<u8>,
+    pub(super) unsent: Vec<u8>,
     /// Outcome of the transfer, with its time.
     pub(super) concluded: Option<(Instant, Result<(), Error>)>,
 }
 
 impl Receiver {
     /// Returns the connection of an offer without an answer, if the offer is on a stream.
-    pub(super) fn waits_for_stream(&self, id: &Id) -> Option<ConnectionHandle> {
-        let handle = *self.waiting.get(id)?.handles.first()?;
-        self.door.is_streamed(handle).then_some(handle)
+    pub(super) fn streamed_offer(&self, id: &Id) -> Option<ConnectionHandle> {
+        let handle = *self.offers.get(id)?.handles.first()?;
+        self.acceptor.is_streamed(handle).then_some(handle)
     }
 
     pub(super) fn accept_stream(&mut self, now: Instant, handle: ConnectionHandle, id: &Id) {
-        let Some(waiting) = self.waiting.remove(id) else { return };
-        self.door.begin_stream(handle);
+        let Some(pending) = self.offers.remove(id) else { return };
+        self.acceptor.begin_stream(handle);
         let streamed = Streamed {
-            from: waiting.from,
-            hello: waiting.hello,
+            from: pending.from,
+            hello: pending.hello,
             handle,
             begun: now,
-            heard_at: now,
-            got: 0,
+            received_at: now,
+            received: 0,
             delivered_at: None,
             longest_gap: Duration::ZERO,
             paths: Vec::new(),
             ids: Vec::new(),
-            unsaid: Vec::new(),
+            unsent: Vec::new(),
             concluded: None,
         };
         self.streamed.insert(*id, streamed);
-        if !self.door.answer(now, handle) {
+        if !self.acceptor.answer(now, handle) {
             self.end(now, id, Err(Error::Ended("it was gone before it was answered".to_owned())));
         }
     }
 
     /// Reads new bytes of a transfer.
-    pub(super) fn pull(&mut self, now: Instant, handle: ConnectionHandle, id: &Id) {
+    pub(super) fn read_stream(&mut self, now: Instant, handle: ConnectionHandle, id: &Id) {
         let Some(streamed) = self.streamed.get_mut(id).filter(|streamed| streamed.handle == handle) else {
             return;
         };
         let events = &mut self.events;
-        let before = streamed.got;
-        let carried = self.door.drain(handle, |bytes| {
-            streamed.got += bytes.len() as u64;
+        let before = streamed.received;
+        let carried = self.acceptor.drain(handle, |bytes| {
+            streamed.received += bytes.len() as u64;
             events.push_back(Event::Data { id: *id, bytes });
         });
         for (id, bytes) in carried {
@@ -80,8 +80,8 @@ impl Receiver {
                 }
             }
         }
-        if streamed.got > before {
-            streamed.heard_at = now;
+        if streamed.received > before {
+            streamed.received_at = now;
             let since = streamed.delivered_at.map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
             streamed.longest_gap = streamed.longest_gap.max(since);
             streamed.delivered_at = Some(now);
@@ -89,7 +89,7 @@ impl Receiver {
     }
 
     /// Ends a transfer whose connection is lost. Another connection may continue the transfer.
-    pub(super) fn part_stream(&mut self, now: Instant, id: &Id, done: bool) {
+    pub(super) fn handle_stream_disconnect(&mut self, now: Instant, id: &Id, done: bool) {
         let Some(streamed) = self.streamed.get_mut(id) else { return };
         let outcome = streamed.outcome().unwrap_or_else(|| {
             Err(match done {
@@ -104,7 +104,7 @@ impl Receiver {
     /// transfer keeps its outcome, because only the sender's last message may be lost.
     pub(super) fn silent_streams(&mut self, now: Instant) -> Vec<(Id, Result<Summary, Error>)> {
         let patience = self.settings.patience;
-        let late = |streamed: &Streamed| now.saturating_duration_since(streamed.heard_at) >= patience;
+        let late = |streamed: &Streamed| now.saturating_duration_since(streamed.received_at) >= patience;
         let silent = self.streamed.iter_mut().filter(|(_, streamed)| late(streamed));
         let error = || Err(Error::Silent(patience.as_secs()));
         silent.map(|(id, streamed)| (*id, streamed.outcome().unwrap_or_else(error))).collect()
@@ -113,10 +113,10 @@ impl Receiver {
 
 impl Streamed {
     /// Writes as many queued bytes to the sender as there is room for.
-    pub(super) fn say(&mut self, door: &mut Door) {
-        if !self.unsaid.is_empty() {
-            let count = door.say(self.handle, &self.unsaid);
-            self.unsaid.drain(..count);
+    pub(super) fn write(&mut self, acceptor: &mut Acceptor) {
+        if !self.unsent.is_empty() {
+            let count = acceptor.write(self.handle, &self.unsent);
+            self.unsent.drain(..count);
         }
     }
 

@@ -41,13 +41,13 @@ pub const INTERVAL: Duration = Duration::from_millis(10);
 
 /// Most transmissions of a recording, which has only the beginning of a longer transfer. So many
 /// transmissions carry about 1.2 GB of a file.
-pub const MOST_TRANSMISSIONS: u64 = 1_000_000;
+pub const MAX_TRANSMISSIONS: u64 = 1_000_000;
 
 /// Most facts of paths in a recording, from decisions and looks together.
-pub const MOST_FACTS: u64 = 4_000_000;
+pub const MAX_FACTS: u64 = 4_000_000;
 
 /// Bytes collected for one write.
-const PIECE: usize = 1 << 16;
+const WRITE_BYTES: usize = 1 << 16;
 
 /// Time after which fewer bytes are written, too, so that an aborted transfer leaves them.
 const FLUSH: Duration = Duration::from_secs(1);
@@ -63,7 +63,7 @@ mod kind {
     pub(super) const LOST: u8 = 4;
     pub(super) const PATH: u8 = 5;
     pub(super) const DECISION: u8 = 6;
-    pub(super) const LOOK: u8 = 7;
+    pub(super) const SAMPLE: u8 = 7;
     pub(super) const WINDOW: u8 = 8;
     pub(super) const END: u8 = 9;
 }
@@ -103,13 +103,13 @@ pub struct Recording {
     rows: Rows,
     pending: Vec<u8>,
     /// Time at which the transport began; rows count from it.
-    began: Time,
-    look_at: Time,
+    started_at: Time,
+    sample_at: Time,
     flush_at: Time,
     transmissions: u64,
     facts: u64,
     /// True if the recording is full, or cannot be written.
-    over: bool,
+    closed: bool,
     failed: Option<io::Error>,
 }
 
@@ -126,13 +126,13 @@ impl Recording {
             out: Box::new(out),
             subject,
             rows: Rows::new(),
-            pending: Vec::with_capacity(PIECE + 4_096),
-            began: Time::ZERO,
-            look_at: Time::ZERO,
+            pending: Vec::with_capacity(WRITE_BYTES + 4_096),
+            started_at: Time::ZERO,
+            sample_at: Time::ZERO,
             flush_at: Time::ZERO,
             transmissions: 0,
             facts: 0,
-            over: false,
+            closed: false,
             failed: None,
         }
     }
@@ -144,8 +144,8 @@ impl Recording {
 
     /// Writes the head of the recording when the transport begins.
     pub fn begin(&mut self, now: Time, beginning: &Beginning) {
-        self.began = now;
-        self.look_at = now;
+        self.started_at = now;
+        self.sample_at = now;
         self.pending.extend_from_slice(MAGIC);
         let Subject { file, scheduler, congestion, paths } = &self.subject;
         put(&mut self.pending, paths.len() as u64);
@@ -160,7 +160,7 @@ impl Recording {
 
     fn row(&mut self, kind: u8, slot: u8, fields: &[u64]) {
         self.rows.write(&mut self.pending, kind, slot, fields);
-        if self.pending.len() >= PIECE {
+        if self.pending.len() >= WRITE_BYTES {
             self.flush();
         }
     }
@@ -168,13 +168,13 @@ impl Recording {
     fn flush(&mut self) {
         if let Err(error) = self.out.write_all(&self.pending).and_then(|()| self.out.flush()) {
             self.failed.get_or_insert(error);
-            self.over = true;
+            self.closed = true;
         }
         self.pending.clear();
     }
 
     fn since(&self, now: Time) -> u64 {
-        now.since(self.began).as_nanos()
+        now.since(self.started_at).as_nanos()
     }
 
     fn facts(&mut self, paths: &[Path]) {
@@ -189,12 +189,18 @@ impl Recording {
 
     /// True if it is time for another look at the windows.
     pub(crate) fn is_due(&self, now: Time) -> bool {
-        !self.over && now >= self.look_at
+        !self.closed && now >= self.sample_at
     }
 
     /// Records the windows: congestion window and slow-start threshold of each path in bytes, and
     /// the rest of the receiver's window in segments.
-    pub(crate) fn look(&mut self, now: Time, paths: &[Path], windows: &[(u64, u64)], window_left: u64) {
+    pub(crate) fn sample_windows(
+        &mut self,
+        now: Time,
+        paths: &[Path],
+        windows: &[(u64, u64)],
+        window_left: u64,
+    ) {
         self.facts(paths);
         for (path, &(window, threshold)) in windows.iter().enumerate() {
             let fields = [window, threshold];
@@ -203,8 +209,8 @@ impl Recording {
             }
         }
         let fields = [self.since(now), window_left];
-        self.row(kind::LOOK, 0, &fields);
-        self.look_at = now.saturating_add(INTERVAL);
+        self.row(kind::SAMPLE, 0, &fields);
+        self.sample_at = now.saturating_add(INTERVAL);
         if now >= self.flush_at {
             self.flush();
             self.flush_at = now.saturating_add(FLUSH);
@@ -213,11 +219,11 @@ impl Recording {
     }
 
     fn stop_at_bound(&mut self, now: Time) {
-        if self.transmissions >= MOST_TRANSMISSIONS || self.facts >= MOST_FACTS {
+        if self.transmissions >= MAX_TRANSMISSIONS || self.facts >= MAX_FACTS {
             let fields = [self.since(now), 1];
             self.row(kind::END, 0, &fields);
             self.flush();
-            self.over = true;
+            self.closed = true;
         }
     }
 
@@ -227,7 +233,7 @@ impl Recording {
     /// # Errors
     /// Write errors of the file.
     pub fn end(mut self, now: Time, counters: &Counters, whole: bool) -> io::Result<()> {
-        if !self.over {
+        if !self.closed {
             let fields = [self.since(now), 0, counters.timeouts, counters.tail_probes, whole.into()];
             self.row(kind::END, 0, &fields);
             self.flush();
@@ -238,11 +244,11 @@ impl Recording {
 
 impl Observer for Recording {
     fn hears_decisions(&self) -> bool {
-        !self.over
+        !self.closed
     }
 
     fn sent(&mut self, now: Time, sent: &Sent) {
-        if self.over {
+        if self.closed {
             return;
         }
         let &Sent { path, number, segment, bytes, reason, .. } = sent;
@@ -253,37 +259,37 @@ impl Observer for Recording {
     }
 
     fn acknowledged(&mut self, now: Time, path: PathId, number: u64, waited: Duration) {
-        if !self.over {
+        if !self.closed {
             let fields = [self.since(now), number, waited.as_nanos()];
             self.row(kind::ACKNOWLEDGED, path.0, &fields);
         }
     }
 
     fn lost(&mut self, now: Time, path: PathId, number: u64) {
-        if !self.over {
+        if !self.closed {
             let fields = [self.since(now), number];
             self.row(kind::LOST, path.0, &fields);
         }
     }
 
     fn decided(&mut self, now: Time, decision: &Decision, connection: &Connection, paths: &[Path]) {
-        if self.over {
+        if self.closed {
             return;
         }
         self.facts(paths);
-        let fields = decision_row(self.since(now), self.began, decision, connection);
+        let fields = decision_row(self.since(now), self.started_at, decision, connection);
         self.row(kind::DECISION, 0, &fields);
         self.stop_at_bound(now);
     }
 }
 
 /// A decision, with the facts of the connection behind it.
-fn decision_row(time: u64, began: Time, decision: &Decision, connection: &Connection) -> [u64; 13] {
+fn decision_row(time: u64, started_at: Time, decision: &Decision, connection: &Connection) -> [u64; 13] {
     let (which, path, amount) = match *decision {
         Decision::Assign { path, segments } => (0, path.0, segments.into()),
         Decision::Reinject { path, segment } => (1, path.0, segment),
         Decision::Recall { path } => (2, path.0, 0),
-        Decision::Wait { until } => (3, 0, until.map_or(0, |until| until.since(began).as_nanos() + 1)),
+        Decision::Wait { until } => (3, 0, until.map_or(0, |until| until.since(started_at).as_nanos() + 1)),
         Decision::Limit { path, in_flight } => (4, path.0, in_flight.into()),
         Decision::Penalize { path } => (5, path.0, 0),
         Decision::Defer => (6, 0, 0),

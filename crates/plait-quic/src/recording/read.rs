@@ -2,7 +2,7 @@
 
 use super::rows::{Row, Rows, get, take};
 use super::{MAGIC, Subject, kind};
-use crate::settings::MAX_LINKS;
+use crate::settings::MAX_PATHS;
 use plait_sched::{Connection, Decision, Duration, Outstanding, Path, PathId, PathSet, PathState, Time};
 use plait_transport::SendReason;
 use std::fmt;
@@ -105,7 +105,7 @@ pub enum Event<'a> {
         paths: &'a [Path],
     },
     /// State of the windows.
-    Looked {
+    Sampled {
         /// Time.
         time: Time,
         /// Facts of the paths.
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
         }
         let mut rest = bytes.strip_prefix(MAGIC).ok_or(ReadError::Foreign)?;
         let count = get(&mut rest).ok_or(ReadError::Empty)?;
-        let count = usize::try_from(count).ok().filter(|&count| count <= MAX_LINKS);
+        let count = usize::try_from(count).ok().filter(|&count| count <= MAX_PATHS);
         let count = count.ok_or(ReadError::Malformed { at: MAGIC.len(), what: "too many paths" })?;
         let mut text = || text(&mut rest).ok_or(ReadError::Empty);
         let (file, scheduler, congestion) = (text()?, text()?, text()?);
@@ -226,8 +226,8 @@ impl<'a> Reader<'a> {
                     let decision = decision.ok_or_else(|| malformed("the decision is not known"))?;
                     Event::Decided { time, decision, connection: connection(&row), paths }
                 }
-                kind::LOOK => {
-                    Event::Looked { time, paths: &self.paths, windows: &self.windows, window_left: row[1] }
+                kind::SAMPLE => {
+                    Event::Sampled { time, paths: &self.paths, windows: &self.windows, window_left: row[1] }
                 }
                 kind::END => Event::Ended {
                     time,

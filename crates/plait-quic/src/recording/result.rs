@@ -7,7 +7,7 @@
 //! estimate.
 
 use super::read::{Event, ReadError, Reader, Start};
-use super::{ENDLESS, INTERVAL, MOST_TRANSMISSIONS};
+use super::{ENDLESS, INTERVAL, MAX_TRANSMISSIONS};
 use plait_sched::{Decision, Duration, Path, PathId, PathState, Time};
 use plait_sim::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
 use plait_sim::recorder::{RecordOptions, Recorder};
@@ -65,7 +65,7 @@ pub struct Recorded {
 }
 
 /// Windows at one time.
-struct Look {
+struct WindowSample {
     time: Time,
     paths: Vec<(Path, (u64, u64))>,
     window_left: u64,
@@ -73,8 +73,8 @@ struct Look {
 
 /// Contents of a recording that the recorder does not get.
 #[derive(Default)]
-struct Heard {
-    looks: Vec<Look>,
+struct RecordedTotals {
+    samples: Vec<WindowSample>,
     last: Vec<Path>,
     decisions: u64,
     waits: u64,
@@ -93,26 +93,29 @@ impl Recorded {
     }
 
     /// Reads the transmissions and their fate. A recorder gets the transmissions and the decisions.
-    fn read_with(bytes: &[u8], mut recorder: Option<&mut Recorder>) -> Result<(Self, Heard), ReadError> {
+    fn read_with(
+        bytes: &[u8],
+        mut recorder: Option<&mut Recorder>,
+    ) -> Result<(Self, RecordedTotals), ReadError> {
         let mut reader = Reader::new(bytes)?;
         let start = reader.start().clone();
         let terms = vec![(0, false); start.subject.paths.len()];
         let mut recorded =
             Self { start, transmissions: Vec::new(), terms, end: Time::ZERO, full: false, whole: false };
-        let (mut heard, mut places) = (Heard::default(), BTreeMap::new());
+        let (mut totals, mut indices) = (RecordedTotals::default(), BTreeMap::new());
         while let Some(event) = reader.event()? {
-            heard.rows += 1;
+            totals.rows += 1;
             recorded.end = recorded.end.max(moment(&event));
             match event {
                 Event::Sent { time, path, number, segment, bytes, reason } => {
                     let transmission = recorded.transmissions.len() as u64;
-                    if transmission >= MOST_TRANSMISSIONS || segment > transmission + MOST_TRANSMISSIONS {
+                    if transmission >= MAX_TRANSMISSIONS || segment > transmission + MAX_TRANSMISSIONS {
                         return Err(ReadError::Malformed {
                             at: 0,
                             what: "more segments than a recording has",
                         });
                     }
-                    places.insert((path, number), transmission as usize);
+                    indices.insert((path, number), transmission as usize);
                     let sent = Sent { path, transmission, number, segment, bytes, reason };
                     if let Some(recorder) = &mut recorder {
                         recorder.sent(time, &sent);
@@ -122,13 +125,13 @@ impl Recorded {
                     recorded.transmissions.push(sent);
                 }
                 Event::Acknowledged { time, path, number, waited } => {
-                    if let Some(&place) = places.get(&(path, number)) {
-                        recorded.transmissions[place].acknowledged.get_or_insert((time, waited));
+                    if let Some(&index) = indices.get(&(path, number)) {
+                        recorded.transmissions[index].acknowledged.get_or_insert((time, waited));
                     }
                 }
                 Event::Lost { path, number, .. } => {
-                    if let Some(&place) = places.get(&(path, number)) {
-                        recorded.transmissions[place].lost = true;
+                    if let Some(&index) = indices.get(&(path, number)) {
+                        recorded.transmissions[index].lost = true;
                     }
                 }
                 Event::Decided { time, decision, connection, paths } => {
@@ -136,27 +139,27 @@ impl Recorded {
                     for (terms, path) in recorded.terms.iter_mut().zip(paths) {
                         *terms = (path.cost, terms.1 || path.state == PathState::Backup);
                     }
-                    heard.waits += u64::from(wait);
-                    heard.decisions += u64::from(!wait);
+                    totals.waits += u64::from(wait);
+                    totals.decisions += u64::from(!wait);
                     if let Some(recorder) = &mut recorder {
                         recorder.decided(time, &decision, &connection, paths);
                     }
                 }
-                Event::Looked { time, paths, windows, window_left } => {
-                    heard.last = paths.to_vec();
+                Event::Sampled { time, paths, windows, window_left } => {
+                    totals.last = paths.to_vec();
                     if recorder.is_some() {
                         let paths = paths.iter().cloned().zip(windows.iter().copied()).collect();
-                        heard.looks.push(Look { time, paths, window_left });
+                        totals.samples.push(WindowSample { time, paths, window_left });
                     }
                 }
                 Event::Ended { full, timeouts, tail_probes, whole, .. } => {
                     (recorded.full, recorded.whole) = (full, whole);
-                    (heard.timeouts, heard.tail_probes) =
+                    (totals.timeouts, totals.tail_probes) =
                         ((!full).then_some(timeouts), (!full).then_some(tail_probes));
                 }
             }
         }
-        Ok((recorded, heard))
+        Ok((recorded, totals))
     }
 
     /// Returns the smallest round-trip time of each path, from acknowledgements without delay, if
@@ -165,8 +168,8 @@ impl Recorded {
         let mut smallest = vec![None; self.start.subject.paths.len()];
         let at_once = |one: &&Transmission| one.acknowledged.is_some_and(|(_, waited)| waited <= AT_ONCE);
         for transmission in self.transmissions.iter().filter(at_once) {
-            let place: &mut Option<Duration> = &mut smallest[transmission.path.index()];
-            *place = (*place).into_iter().chain(transmission.round_trip()).min();
+            let least: &mut Option<Duration> = &mut smallest[transmission.path.index()];
+            *least = (*least).into_iter().chain(transmission.round_trip()).min();
         }
         smallest
     }
@@ -176,34 +179,35 @@ impl Recorded {
         let smallest = self.smallest_round_trips();
         let arrival = |transmission: &Transmission| {
             let smallest = smallest[transmission.path.index()];
-            let (Some(whole), Some((told, _))) = (transmission.round_trip(), transmission.acknowledged)
+            let (Some(whole), Some((reported_at, _))) =
+                (transmission.round_trip(), transmission.acknowledged)
             else {
                 return Time::MAX;
             };
             let smallest = smallest.unwrap_or(whole);
             let back = Duration::from_nanos(smallest.as_nanos() / 2);
             // Nothing arrives after its acknowledgement, for any delay that a receiver reports.
-            (transmission.sent + (whole.max(smallest) - back)).min(told)
+            (transmission.sent + (whole.max(smallest) - back)).min(reported_at)
         };
         let mut arrivals: Vec<Time> = self.transmissions.iter().map(arrival).collect();
         if self.whole {
-            self.settle(&mut arrivals);
+            self.estimate_unacknowledged(&mut arrivals);
         }
         arrivals
     }
 
     /// Estimates arrivals of unacknowledged segments: the newest transmission has arrived when the
     /// receiver confirms all data.
-    fn settle(&self, arrivals: &mut [Time]) {
+    fn estimate_unacknowledged(&self, arrivals: &mut [Time]) {
         let mut newest = BTreeMap::new();
-        for (place, transmission) in self.transmissions.iter().enumerate() {
-            newest.insert(transmission.segment, place);
+        for (index, transmission) in self.transmissions.iter().enumerate() {
+            newest.insert(transmission.segment, index);
         }
         for (sent, _) in self.transmissions.iter().zip(&*arrivals).filter(|(_, at)| **at < Time::MAX) {
             newest.remove(&sent.segment);
         }
-        for place in newest.into_values() {
-            arrivals[place] = self.end;
+        for index in newest.into_values() {
+            arrivals[index] = self.end;
         }
     }
 
@@ -236,7 +240,7 @@ fn moment(event: &Event<'_>) -> Time {
         | Event::Acknowledged { time, .. }
         | Event::Lost { time, .. }
         | Event::Decided { time, .. }
-        | Event::Looked { time, .. }
+        | Event::Sampled { time, .. }
         | Event::Ended { time, .. } => time,
     }
 }
@@ -254,12 +258,12 @@ pub fn result(scenario: &Scenario, bytes: &[u8]) -> Result<RunResult, ReadError>
         RecordOptions { packets: true, series: Some(INTERVAL), decisions: true, ..RecordOptions::default() };
     let paths = scenario.paths.len();
     let mut recorder = Recorder::new(paths, scenario.warmup, &scenario.workload, &options);
-    let (recorded, heard) = Recorded::read_with(bytes, Some(&mut recorder))?;
+    let (recorded, totals) = Recorded::read_with(bytes, Some(&mut recorder))?;
     assert_eq!(recorded.start.subject.paths.len(), paths, "the scenario is not the recording's");
     let mut series = Series::new(scenario.transport.counted_packet());
-    deliver(&recorded, &mut recorder, &heard.looks, &mut series);
+    deliver(&recorded, &mut recorder, &totals.samples, &mut series);
     let path_ending = |index: usize| {
-        let facts = heard.last.get(index);
+        let facts = totals.last.get(index);
         PathEnding {
             packets_lost: recorded.lost_on(PathId(index as u8)),
             packets_dropped: None,
@@ -274,11 +278,11 @@ pub fn result(scenario: &Scenario, bytes: &[u8]) -> Result<RunResult, ReadError>
         end: recorder.completed(&scenario.workload).unwrap_or(recorded.end).max(recorded.last_arrival()),
         written_bytes: recorded.written(),
         spurious_retransmissions: recorder.duplicates(),
-        tail_probes: heard.tail_probes,
-        timeouts: heard.timeouts,
-        decisions: Some(heard.decisions),
-        waits: Some(heard.waits),
-        events: heard.rows,
+        tail_probes: totals.tail_probes,
+        timeouts: totals.timeouts,
+        decisions: Some(totals.decisions),
+        waits: Some(totals.waits),
+        events: totals.rows,
         paths: (0..paths).map(path_ending).collect(),
         path_series: Some(series.paths),
         connection_series: Some(series.connection),
@@ -289,19 +293,19 @@ pub fn result(scenario: &Scenario, bytes: &[u8]) -> Result<RunResult, ReadError>
 
 /// Passes the arrivals to the recorder in their estimated order, and samples the series at every
 /// look.
-fn deliver(recorded: &Recorded, recorder: &mut Recorder, looks: &[Look], series: &mut Series) {
+fn deliver(recorded: &Recorded, recorder: &mut Recorder, samples: &[WindowSample], series: &mut Series) {
     let arrivals = recorded.arrivals();
-    let mut order: Vec<usize> = (0..arrivals.len()).filter(|&place| arrivals[place] < Time::MAX).collect();
-    order.sort_by_key(|&place| arrivals[place]);
+    let mut order: Vec<usize> = (0..arrivals.len()).filter(|&index| arrivals[index] < Time::MAX).collect();
+    order.sort_by_key(|&index| arrivals[index]);
     let mut waiting: BTreeMap<u64, u32> = BTreeMap::new();
-    let (mut next, mut looks) = (0, looks.iter().peekable());
-    for place in order {
+    let (mut next, mut samples) = (0, samples.iter().peekable());
+    for index in order {
         let (time, Transmission { path, segment, bytes, .. }) =
-            (arrivals[place], recorded.transmissions[place]);
-        while let Some(look) = looks.next_if(|look| look.time < time) {
-            series.sample(look, recorder);
+            (arrivals[index], recorded.transmissions[index]);
+        while let Some(sample) = samples.next_if(|sample| sample.time < time) {
+            series.sample(sample, recorder);
         }
-        recorder.arriving(place as u64);
+        recorder.arriving(index as u64);
         if segment < next || waiting.contains_key(&segment) {
             recorder.duplicate(time, path, segment);
             continue;
@@ -314,8 +318,8 @@ fn deliver(recorded: &Recorded, recorder: &mut Recorder, looks: &[Look], series:
         }
         recorder.settle(time);
     }
-    for look in looks {
-        series.sample(look, recorder);
+    for sample in samples {
+        series.sample(sample, recorder);
     }
 }
 
@@ -331,20 +335,20 @@ impl Series {
         Self { counted, paths: PathSeries::default(), connection: ConnectionSeries::default() }
     }
 
-    fn sample(&mut self, look: &Look, recorder: &Recorder) {
+    fn sample(&mut self, sample: &WindowSample, recorder: &Recorder) {
         let (packets, bytes) = recorder.waiting();
         let series = &mut self.connection;
-        series.time.push(nanos(look.time));
+        series.time.push(nanos(sample.time));
         series.buffer_packets.push(packets as u32);
         series.buffer_bytes.push(bytes);
         series.delivered_bytes.push(recorder.delivered_bytes());
-        series.window_left.push(look.window_left);
-        for (facts, (window, threshold)) in &look.paths {
+        series.window_left.push(sample.window_left);
+        for (facts, (window, threshold)) in &sample.paths {
             let series = &mut self.paths;
             let packets = |bytes: u64| {
                 if bytes == u64::MAX { f64::INFINITY } else { bytes as f64 / self.counted }
             };
-            series.time.push(nanos(look.time));
+            series.time.push(nanos(sample.time));
             series.path.push(facts.id.0);
             series.cwnd.push(packets(*window));
             series.ssthresh.push(packets(*threshold));

@@ -8,7 +8,7 @@
 pub(super) const WIDTH: usize = 20;
 
 /// Number of kinds of rows, and of slots per kind.
-const PLACES: usize = 16;
+const SLOTS: usize = 16;
 
 /// Fields of a row; fields that its kind does not have are 0.
 pub(super) type Row = [u64; WIDTH];
@@ -21,12 +21,12 @@ pub(super) struct Rows {
 
 impl Rows {
     pub(super) fn new() -> Self {
-        Self { before: vec![[0; WIDTH]; PLACES * PLACES] }
+        Self { before: vec![[0; WIDTH]; SLOTS * SLOTS] }
     }
 
     /// Appends a row. Kind and slot are below 16.
     pub(super) fn write(&mut self, out: &mut Vec<u8>, kind: u8, slot: u8, fields: &[u64]) {
-        let before = &mut self.before[usize::from(kind) * PLACES + usize::from(slot)];
+        let before = &mut self.before[usize::from(kind) * SLOTS + usize::from(slot)];
         out.push(kind << 4 | slot);
         let differs = before.iter().zip(fields).enumerate().filter(|(_, (before, now))| before != now);
         put(out, differs.fold(0, |mask, (field, _)| mask | 1 << field));
@@ -39,25 +39,25 @@ impl Rows {
 
     /// True if the row equals the previous one.
     pub(super) fn is_known(&self, kind: u8, slot: u8, fields: &[u64]) -> bool {
-        self.before[usize::from(kind) * PLACES + usize::from(slot)].iter().zip(fields).all(|(a, b)| a == b)
+        self.before[usize::from(kind) * SLOTS + usize::from(slot)].iter().zip(fields).all(|(a, b)| a == b)
     }
 
     /// Reads the next row off `bytes`. Returns `None`, and leaves `bytes` unchanged, if no whole
     /// row is left.
     pub(super) fn read(&mut self, bytes: &mut &[u8]) -> Option<(u8, u8, Row)> {
         let mut rest = *bytes;
-        let place = take(&mut rest, 1)?[0];
+        let head = take(&mut rest, 1)?[0];
         let mask = get(&mut rest)?;
-        let mut row = self.before[usize::from(place)];
+        let mut row = self.before[usize::from(head)];
         for (field, value) in row.iter_mut().enumerate() {
             if mask >> field & 1 == 1 {
                 let coded = get(&mut rest)?;
                 *value = value.wrapping_add(coded >> 1 ^ (coded & 1).wrapping_neg());
             }
         }
-        self.before[usize::from(place)] = row;
+        self.before[usize::from(head)] = row;
         *bytes = rest;
-        Some((place >> 4, place & 15, row))
+        Some((head >> 4, head & 15, row))
     }
 }
 
@@ -73,9 +73,9 @@ pub(super) fn put(out: &mut Vec<u8>, mut number: u64) {
 /// Reads a number off `bytes`. Bits that do not fit are dropped.
 pub(super) fn get(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
-    for place in 0..10 {
+    for group in 0..10 {
         let byte = take(bytes, 1)?[0];
-        number |= u64::from(byte & 127) << (7 * place);
+        number |= u64::from(byte & 127) << (7 * group);
         if byte < 128 {
             return Some(number);
         }

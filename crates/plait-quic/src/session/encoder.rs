@@ -1,6 +1,6 @@
 //! Encoding of packets as they leave.
 
-use super::lasts;
+use super::has_budget;
 use crate::source::Source;
 use bytes::Bytes;
 use plait_sched::PathId;
@@ -16,7 +16,7 @@ pub(super) struct Encoder<'a, S> {
     pub(super) peer: &'a Boundaries,
     pub(super) source: &'a mut S,
     pub(super) sent: &'a mut Vec<u64>,
-    pub(super) came: &'a [u64],
+    pub(super) received: &'a [u64],
     pub(super) budgets: &'a [u64],
     pub(super) packets: &'a mut Vec<(PathId, Bytes)>,
     pub(super) payload: Vec<u8>,
@@ -28,13 +28,13 @@ pub(super) struct Encoder<'a, S> {
 }
 
 impl<S: Source> Encoder<'_, S> {
-    fn put(&mut self, transmit: &Transmit<'_>, again: bool) {
+    fn encode_packet(&mut self, transmit: &Transmit<'_>, again: bool) {
         self.payload.clear();
         if let Packet::OneRtt(packet) = transmit.packet
             && let Some(stream) = packet.stream
         {
             let path = transmit.path.index();
-            if !lasts(path, self.sent, self.came, self.budgets) {
+            if !has_budget(path, self.sent, self.received, self.budgets) {
                 self.refused.push((path, packet.number));
                 return;
             }
@@ -64,10 +64,10 @@ impl<S: Source> Encoder<'_, S> {
 
 impl<S: Source> Sink for Encoder<'_, S> {
     fn send(&mut self, transmit: &Transmit<'_>) {
-        self.put(transmit, false);
+        self.encode_packet(transmit, false);
     }
 
     fn send_again(&mut self, transmit: &Transmit<'_>) {
-        self.put(transmit, true);
+        self.encode_packet(transmit, true);
     }
 }

@@ -1,20 +1,20 @@
 //! A transport endpoint whose packets are bytes, with the payload of both directions. It protects
-//! nothing: links do that.
+//! nothing: the connections of the paths do that.
 
+mod black_hole;
 mod changes;
 mod counts;
 mod encoder;
-mod heard;
-mod hole;
-mod over;
+mod observer;
+mod void_segments;
 
+use self::black_hole::BlackHoleDetector;
 use self::encoder::Encoder;
-use self::heard::Heard;
-use self::hole::Hole;
-use self::over::Over;
+use self::observer::SessionObserver;
+use self::void_segments::VoidSegments;
 use crate::error::Error;
 use crate::recording::{Beginning, Recording};
-use crate::settings::{LEAST_SEGMENT, Settings};
+use crate::settings::{MIN_SEGMENT, Settings};
 use crate::source::Source;
 use crate::terms::{PathTerms, Terms};
 use bytes::Bytes;
@@ -42,55 +42,55 @@ pub struct Agreed {
     /// The receiver's window.
     pub window: u64,
     /// Kind of data in each direction.
-    pub extent: Extent,
+    pub delivery: Delivery,
 }
 
 /// Kind of data in each direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Extent {
+pub enum Delivery {
     /// One stream in each direction, read in order. All of its segments are full.
     Ordered,
     /// Segments of any length, read as they arrive. They carry their numbers.
-    Endless,
+    Unordered,
 }
 
-impl Extent {
+impl Delivery {
     /// True if a segment at this offset may have so many payload bytes.
-    fn admits(self, place: u64, bytes: u64, full: u64) -> bool {
+    fn admits(self, offset: u64, bytes: u64, full: u64) -> bool {
         bytes > 0
             && match self {
-                Self::Ordered => bytes == full && place.is_multiple_of(full),
-                Self::Endless => bytes <= full,
+                Self::Ordered => bytes == full && offset.is_multiple_of(full),
+                Self::Unordered => bytes <= full,
             }
     }
 }
 
 /// Segments beyond the next expected one that are accepted at least, for any window. The limit
 /// bounds the memory for segments, even if these are short.
-const LEAST_AHEAD: u64 = 4_096;
+const MIN_AHEAD: u64 = 4_096;
 
 /// One end of a connection, with any scheduler.
 #[derive(Debug)]
 pub struct Session<W = Builtin> {
-    end: Endpoint<W>,
+    endpoint: Endpoint<W>,
     image: Image,
     peer: Boundaries,
     agreed: Agreed,
-    heard: Heard,
+    observer: SessionObserver,
     /// Payload that waits for missing data.
-    waiting: BTreeMap<u64, Bytes>,
-    ready: VecDeque<Bytes>,
-    /// Segments of a peer that has [no end](Extent::Endless), by number.
-    any: VecDeque<(u64, Bytes)>,
-    ended: Over,
+    out_of_order: BTreeMap<u64, Bytes>,
+    in_order: VecDeque<Bytes>,
+    /// Segments of an [unordered](Delivery::Unordered) peer, by number.
+    unordered: VecDeque<(u64, Bytes)>,
+    void_segments: VoidSegments,
     /// Buffer for a packet, with room for its tag.
     scratch: Vec<u8>,
     sent: Vec<u64>,
     /// Received payload bytes by path, duplicates included.
-    came: Vec<u64>,
+    received: Vec<u64>,
     budgets: Vec<u64>,
     /// Paths that have used up their budgets, as far as the transport knows.
-    over: PathSet,
+    spent_paths: PathSet,
     /// Bit set of the paths that have joined at least once.
     joined: u32,
 }
@@ -101,7 +101,7 @@ impl<W: Scheduler> Session<W> {
     /// # Errors
     /// If the scheduler needs a feature that the transport does not offer.
     pub fn new(side: Side, settings: &Settings, agreed: Agreed, scheduler: W) -> Result<Self, Error> {
-        Self::over(side, settings, agreed, &vec![Terms::default(); agreed.paths], scheduler)
+        Self::with_terms(side, settings, agreed, &vec![Terms::default(); agreed.paths], scheduler)
     }
 
     /// Creates an end with terms for each path. A budget is kept to the packet: payload beyond it
@@ -109,7 +109,7 @@ impl<W: Scheduler> Session<W> {
     ///
     /// # Errors
     /// If the scheduler needs a feature that the transport does not offer.
-    pub fn over(
+    pub fn with_terms(
         side: Side,
         settings: &Settings,
         agreed: Agreed,
@@ -118,39 +118,39 @@ impl<W: Scheduler> Session<W> {
     ) -> Result<Self, Error> {
         let config = settings.protocol(agreed.segment, agreed.window, agreed.initial);
         let paths: Vec<PathConfig> = terms.iter().map(|terms| terms.path()).collect();
-        let end = Endpoint::new(&config, side, &paths, scheduler)?;
+        let endpoint = Endpoint::new(&config, side, &paths, scheduler)?;
         let [client, server] = Image::pair(&config, agreed.paths, [0; 2]);
         let image = if side == Side::Client { client } else { server };
         let segment = NonZeroU32::new(agreed.segment.into()).ok_or(Error::Malformed("segment"))?;
-        let (image, peer) = match (agreed.extent, image) {
-            (Extent::Endless, Image::Mpquic(image)) => {
+        let (image, peer) = match (agreed.delivery, image) {
+            (Delivery::Unordered, Image::Mpquic(image)) => {
                 (Image::Mpquic(image.numbered()), Boundaries::numbered())
             }
-            (Extent::Ordered, Image::Mpquic(image)) => {
+            (Delivery::Ordered, Image::Mpquic(image)) => {
                 (Image::Mpquic(image.untold()), Boundaries::uniform(segment))
             }
             (_, image) => (image, Boundaries::uniform(segment)),
         };
         Ok(Self {
-            end,
+            endpoint,
             image,
             peer,
             agreed,
-            heard: Heard {
+            observer: SessionObserver {
                 bytes: vec![0; agreed.paths],
                 full: agreed.segment.into(),
-                holes: (0..agreed.paths).map(|_| Hole::default()).collect(),
-                ..Heard::default()
+                black_holes: (0..agreed.paths).map(|_| BlackHoleDetector::default()).collect(),
+                ..SessionObserver::default()
             },
-            waiting: BTreeMap::new(),
-            ready: VecDeque::new(),
-            any: VecDeque::new(),
-            ended: Over::default(),
+            out_of_order: BTreeMap::new(),
+            in_order: VecDeque::new(),
+            unordered: VecDeque::new(),
+            void_segments: VoidSegments::default(),
             scratch: Vec::new(),
             sent: vec![0; agreed.paths],
-            came: vec![0; agreed.paths],
+            received: vec![0; agreed.paths],
             budgets: terms.iter().map(|terms| terms.budget.unwrap_or(u64::MAX)).collect(),
-            over: PathSet::EMPTY,
+            spent_paths: PathSet::EMPTY,
             joined: 0,
         })
     }
@@ -160,7 +160,7 @@ impl<W: Scheduler> Session<W> {
     pub(crate) fn record(&mut self, now: Time, mut recording: Recording, mtu: u16, sends: u64) {
         let Agreed { initial, segment, window, .. } = self.agreed;
         recording.begin(now, &Beginning { initial, segment, window, sends, mtu });
-        self.heard.recording = Some(recording);
+        self.observer.recording = Some(recording);
     }
 
     /// Ends the recording; `whole` if the peer has confirmed all data. Returns any write error,
@@ -170,37 +170,52 @@ impl<W: Scheduler> Session<W> {
     /// Write errors of the file.
     pub(crate) fn end_recording(&mut self, now: Time, whole: bool) -> io::Result<()> {
         let counters = self.counters();
-        self.heard.recording.take().map_or(Ok(()), |recording| recording.end(now, &counters, whole))
+        self.observer.recording.take().map_or(Ok(()), |recording| recording.end(now, &counters, whole))
     }
 
     /// Records the state of the windows, if there is a recording and its interval is over.
-    fn look(&mut self, now: Time) {
-        let Self { end, heard: Heard { recording: Some(recording), .. }, .. } = self else { return };
+    fn sample_windows(&mut self, now: Time) {
+        let Self { endpoint, observer: SessionObserver { recording: Some(recording), .. }, .. } = self else {
+            return;
+        };
         if recording.is_due(now) {
-            let paths = end.paths();
-            let windows: Vec<_> = paths.iter().map(|path| end.window(path.id)).collect();
-            recording.look(now, &paths, &windows, end.connection().window_left);
+            let paths = endpoint.paths();
+            let windows: Vec<_> = paths.iter().map(|path| endpoint.window(path.id)).collect();
+            recording.sample_windows(now, &paths, &windows, endpoint.connection().window_left);
         }
     }
 
     /// Allows so many more bytes to leave. The transport splits them into full segments and perhaps
-    /// a shorter one, which an [ordered](Extent::Ordered) stream must not have. The source provides
-    /// the bytes when they leave.
+    /// a shorter one, which an [ordered](Delivery::Ordered) stream must not have. The source
+    /// provides the bytes when they leave.
     pub fn extend(&mut self, bytes: u64) {
-        self.end.write(bytes);
+        self.endpoint.write(bytes);
     }
 
     /// Returns the number of a segment before which all segments of this end are acknowledged.
-    pub fn settled(&self) -> u64 {
-        let connection = self.end.connection();
-        let nothing = if self.end.is_drained() { connection.next_segment } else { 0 };
+    pub fn acknowledged_segments(&self) -> u64 {
+        let connection = self.endpoint.connection();
+        let nothing = if self.endpoint.is_drained() { connection.next_segment } else { 0 };
         connection.oldest_unacked.map_or(nothing, |oldest| oldest.segment)
     }
 
     /// Handles a packet that arrived on a path. Ignores packets that do not belong to this
     /// connection.
     pub fn handle(&mut self, now: Time, path: PathId, packet: &[u8]) {
-        let Self { end, image, peer, agreed, heard, waiting, ready, any, ended, scratch, came, .. } = self;
+        let Self {
+            endpoint,
+            image,
+            peer,
+            agreed,
+            observer,
+            out_of_order,
+            in_order,
+            unordered,
+            void_segments,
+            scratch,
+            received,
+            ..
+        } = self;
         // The image has room for the tag, though nothing is protected here.
         scratch.clear();
         scratch.extend_from_slice(packet);
@@ -212,36 +227,36 @@ impl<W: Scheduler> Session<W> {
                 && let Some(stream) = packet.stream
             {
                 (number, bytes) = (stream.data.segment, u64::from(stream.data.bytes));
-                let most = (agreed.window / u64::from(LEAST_SEGMENT)).max(LEAST_AHEAD);
-                let ahead = number.saturating_sub(end.reassembly().next_expected());
-                let fits = agreed.extent.admits(stream.offset, bytes, agreed.segment.into());
+                let most = (agreed.window / u64::from(MIN_SEGMENT)).max(MIN_AHEAD);
+                let ahead = number.saturating_sub(endpoint.reassembly().next_expected());
+                let fits = agreed.delivery.admits(stream.offset, bytes, agreed.segment.into());
                 if ahead > most || !fits {
                     return;
                 }
-                came[path.index()] += payload.len() as u64;
+                received[path.index()] += payload.len() as u64;
             }
-            heard.fresh = false;
-            end.handle_packet(now, path, packet, heard);
-            if agreed.extent == Extent::Endless {
-                heard.delivered.clear();
+            observer.fresh = false;
+            endpoint.handle_packet(now, path, packet, observer);
+            if agreed.delivery == Delivery::Unordered {
+                observer.delivered.clear();
                 if payload.is_empty() {
-                    if heard.fresh {
-                        heard.bytes[path.index()] -= bytes;
-                        ended.insert(number);
+                    if observer.fresh {
+                        observer.bytes[path.index()] -= bytes;
+                        void_segments.insert(number);
                     }
-                } else if heard.fresh || ended.remove(number) {
-                    any.push_back((number, Bytes::copy_from_slice(payload)));
+                } else if observer.fresh || void_segments.remove(number) {
+                    unordered.push_back((number, Bytes::copy_from_slice(payload)));
                 }
                 return;
             }
-            let mut fresh = heard.fresh.then(|| Bytes::copy_from_slice(payload));
-            for delivered in heard.delivered.drain(..) {
+            let mut fresh = observer.fresh.then(|| Bytes::copy_from_slice(payload));
+            for delivered in observer.delivered.drain(..) {
                 // Most segments arrive in order, and need no buffer.
                 let own = if delivered == number { fresh.take() } else { None };
-                ready.extend(own.or_else(|| waiting.remove(&delivered)));
+                in_order.extend(own.or_else(|| out_of_order.remove(&delivered)));
             }
             if let Some(early) = fresh {
-                waiting.insert(number, early);
+                out_of_order.insert(number, early);
             }
         });
     }
@@ -251,7 +266,7 @@ impl<W: Scheduler> Session<W> {
     /// # Errors
     /// Those of the transport.
     pub fn handle_timeout(&mut self, now: Time) -> Result<(), Error> {
-        Ok(self.end.handle_timeout(now, &mut self.heard)?)
+        Ok(self.endpoint.handle_timeout(now, &mut self.observer)?)
     }
 
     /// Appends all packets that leave now, with their paths.
@@ -264,16 +279,16 @@ impl<W: Scheduler> Session<W> {
         source: &mut impl Source,
         packets: &mut Vec<(PathId, Bytes)>,
     ) -> Result<(), Error> {
-        self.spend(now, &[]);
+        self.apply_budgets(now, &[]);
         loop {
-            let Self { end, image, peer, sent, came, budgets, heard, .. } = self;
+            let Self { endpoint, image, peer, sent, received, budgets, observer, .. } = self;
             let (payload, redundant, refused) = (Vec::new(), Vec::new(), Vec::new());
             let mut encoder = Encoder {
                 image,
                 peer,
                 source,
                 sent,
-                came,
+                received,
                 budgets,
                 packets,
                 payload,
@@ -281,114 +296,114 @@ impl<W: Scheduler> Session<W> {
                 refused,
                 failed: None,
             };
-            end.transmit(now, &mut encoder, heard)?;
+            endpoint.transmit(now, &mut encoder, observer)?;
             let Encoder { redundant, refused, failed, .. } = encoder;
             if let Some(error) = failed {
                 return Err(error.into());
             }
-            let more = self.spend(now, &refused);
-            if !self.copy(&redundant) && !more {
+            let more = self.apply_budgets(now, &refused);
+            if !self.duplicate(&redundant) && !more {
                 break;
             }
         }
-        self.look(now);
+        self.sample_windows(now);
         Ok(())
     }
 
     /// Tells the transport which paths have used up their budgets, and from which number on their
     /// packets were `refused`. Returns true if a path is newly spent.
-    fn spend(&mut self, now: Time, refused: &[(usize, u64)]) -> bool {
-        let Self { end, sent, came, budgets, heard, over, .. } = self;
-        let before = *over;
-        for path in (0..budgets.len()).filter(|&path| !lasts(path, sent, came, budgets)) {
+    fn apply_budgets(&mut self, now: Time, refused: &[(usize, u64)]) -> bool {
+        let Self { endpoint, sent, received, budgets, observer, spent_paths, .. } = self;
+        let before = *spent_paths;
+        for path in (0..budgets.len()).filter(|&path| !has_budget(path, sent, received, budgets)) {
             let id = PathId(path as u8);
-            if !over.contains(id) {
+            if !spent_paths.contains(id) {
                 let first = refused.iter().find(|refused| refused.0 == path);
                 let from = first.map_or(u64::MAX, |refused| refused.1);
-                end.change_path(now, &PathChange::Spent(id, from), heard);
-                over.insert(id);
+                endpoint.change_path(now, &PathChange::Spent(id, from), observer);
+                spent_paths.insert(id);
             }
         }
-        *over != before
+        *spent_paths != before
     }
 
     /// True if the path has used up its budget.
     pub(crate) fn is_spent(&self, path: usize) -> bool {
-        self.over.contains(PathId(path as u8))
+        self.spent_paths.contains(PathId(path as u8))
     }
 
     /// Duplicates segments that have just left on every path that may carry data. Returns true if
     /// duplicates are queued.
-    fn copy(&mut self, segments: &[u64]) -> bool {
+    fn duplicate(&mut self, segments: &[u64]) -> bool {
         if segments.is_empty() {
             return false;
         }
-        let Self { end, sent, came, budgets, .. } = self;
-        let paths = end.paths();
-        let lasts = |path: &&Path| lasts(path.id.index(), sent, came, budgets);
-        let usable = plait_sched::usable(&paths).filter(lasts);
+        let Self { endpoint, sent, received, budgets, .. } = self;
+        let paths = endpoint.paths();
+        let has_budget = |path: &&Path| has_budget(path.id.index(), sent, received, budgets);
+        let usable = plait_sched::usable(&paths).filter(has_budget);
         let copies = usable.flat_map(|path| segments.iter().map(move |segment| (path.id, *segment)));
-        copies.fold(false, |waits, (path, segment)| end.copy(path, segment) | waits)
+        copies.fold(false, |waits, (path, segment)| endpoint.copy(path, segment) | waits)
     }
 
     /// Returns the time at which [`Session::handle_timeout`] must be called next.
     pub fn next_wakeup(&self) -> Option<Time> {
-        self.end.next_wakeup()
+        self.endpoint.next_wakeup()
     }
 
-    /// Returns another segment of a peer that has [no end](Extent::Endless), with its number, in
+    /// Returns the next segment of an [unordered](Delivery::Unordered) peer, with its number, in
     /// the order of arrival.
-    pub fn read_any(&mut self) -> Option<(u64, Bytes)> {
-        self.any.pop_front()
+    pub fn read_unordered(&mut self) -> Option<(u64, Bytes)> {
+        self.unordered.pop_front()
     }
 
     /// Returns the number of a segment before which all segments of the peer have arrived.
     pub fn next_expected(&self) -> u64 {
-        self.end.reassembly().next_expected()
+        self.endpoint.reassembly().next_expected()
     }
 
-    /// Returns the next segment of the peer's [ordered](Extent::Ordered) stream.
+    /// Returns the next segment of the peer's [ordered](Delivery::Ordered) stream.
     pub fn read(&mut self) -> Option<Bytes> {
-        self.ready.pop_front()
+        self.in_order.pop_front()
     }
 
     /// True once all data of this end is acknowledged.
     pub fn is_drained(&self) -> bool {
-        self.end.is_drained()
+        self.endpoint.is_drained()
     }
 
-    /// Bytes of this end's [ordered](Extent::Ordered) stream before the oldest unacknowledged
+    /// Bytes of this end's [ordered](Delivery::Ordered) stream before the oldest unacknowledged
     /// segment.
     pub fn acknowledged(&self) -> u64 {
-        self.settled() * u64::from(self.agreed.segment)
+        self.acknowledged_segments() * u64::from(self.agreed.segment)
     }
 
     /// Payload bytes by path: sent bytes, duplicates included, and bytes received from the peer,
     /// without duplicates.
     pub fn carried(&self) -> (&[u64], &[u64]) {
-        (&self.sent, &self.heard.bytes)
+        (&self.sent, &self.observer.bytes)
     }
 
     /// Payload bytes by path in both directions, duplicates included. Budgets count these bytes.
-    pub fn spent(&self) -> Vec<u64> {
-        self.sent.iter().zip(&self.came).map(|(sent, came)| sent + came).collect()
+    pub fn budget_used(&self) -> Vec<u64> {
+        self.sent.iter().zip(&self.received).map(|(sent, received)| sent + received).collect()
     }
 
     /// Sets the terms of a path. A spent path carries nothing more.
     pub fn set_terms(&mut self, now: Time, path: PathId, terms: &PathTerms) {
         let Some(budget) = self.budgets.get_mut(path.index()) else { return };
         *budget = if terms.spent { 0 } else { *budget };
-        self.end.set_terms(now, path, terms.backup, terms.cost, &mut self.heard);
+        self.endpoint.set_terms(now, path, terms.backup, terms.cost, &mut self.observer);
     }
 
     /// Longest time without data delivered in order, between the first delivery and the last.
     pub fn longest_gap(&self) -> std::time::Duration {
-        std::time::Duration::from_nanos(self.heard.gap_nanos)
+        std::time::Duration::from_nanos(self.observer.gap_nanos)
     }
 
     /// Returns the paths as the scheduler sees them.
     pub fn paths(&self) -> Vec<Path> {
-        self.end.paths()
+        self.endpoint.paths()
     }
 
     /// Returns the parameters that both ends have agreed upon.
@@ -398,7 +413,7 @@ impl<W: Scheduler> Session<W> {
 
     /// Returns the totals of a path.
     pub fn totals(&self, path: PathId) -> PathTotals {
-        self.end.totals(path)
+        self.endpoint.totals(path)
     }
 
     /// Replaces the scheduler: see [`Endpoint::replace_scheduler`]. Call [`Session::transmit`]
@@ -407,21 +422,21 @@ impl<W: Scheduler> Session<W> {
     /// # Errors
     /// If it needs a feature that the transport does not offer.
     pub fn replace_scheduler(&mut self, scheduler: W) -> Result<W, Error> {
-        Ok(self.end.replace_scheduler(scheduler)?)
+        Ok(self.endpoint.replace_scheduler(scheduler)?)
     }
 
     /// Returns the transport's counters.
     pub fn counters(&self) -> Counters {
-        self.end.counters()
+        self.endpoint.counters()
     }
 
     /// Payload bytes that wait for missing data, which the window bounds.
     pub fn buffered(&self) -> u64 {
-        self.end.reassembly().buffered()
+        self.endpoint.reassembly().buffered()
     }
 }
 
 /// True if the path may carry another packet.
-fn lasts(path: usize, sent: &[u64], came: &[u64], budgets: &[u64]) -> bool {
-    sent[path] + came[path] < budgets[path]
+fn has_budget(path: usize, sent: &[u64], received: &[u64], budgets: &[u64]) -> bool {
+    sent[path] + received[path] < budgets[path]
 }

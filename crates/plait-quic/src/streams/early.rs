@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Most pieces that are stored for all streams of a peer. Further pieces wait with their segments,
 /// so tiny pieces cost no more memory than full ones.
-pub(super) const MOST_EARLY: usize = 8_192;
+pub(super) const MAX_EARLY: usize = 8_192;
 
 /// Pieces by their offsets in the stream; they do not overlap.
 #[derive(Debug, Default)]
@@ -44,23 +44,23 @@ impl Early {
 
     /// Offset at which the last piece ends.
     fn end(&self) -> u64 {
-        self.pieces.last_key_value().map_or(0, |(place, bytes)| place + bytes.len() as u64)
+        self.pieces.last_key_value().map_or(0, |(offset, bytes)| offset + bytes.len() as u64)
     }
 
     fn overlaps(&self, from: u64, to: u64) -> bool {
         let before = self.pieces.range(..to).next_back();
-        before.is_some_and(|(place, bytes)| place + bytes.len() as u64 > from)
+        before.is_some_and(|(offset, bytes)| offset + bytes.len() as u64 > from)
     }
 
-    fn insert(&mut self, place: u64, bytes: &[u8]) {
+    fn insert(&mut self, offset: u64, bytes: &[u8]) {
         self.bytes += bytes.len();
         // A copy: a slice would keep the whole segment.
-        self.pieces.insert(place, Bytes::copy_from_slice(bytes));
+        self.pieces.insert(offset, Bytes::copy_from_slice(bytes));
     }
 
     /// Removes the piece at an offset, if that is the next piece.
-    fn next(&mut self, place: u64) -> Option<Bytes> {
-        let first = self.pieces.first_entry().filter(|first| !self.unaccepted && *first.key() == place)?;
+    fn next(&mut self, offset: u64) -> Option<Bytes> {
+        let first = self.pieces.first_entry().filter(|first| !self.unaccepted && *first.key() == offset)?;
         let bytes = first.remove();
         self.bytes -= bytes.len();
         Some(bytes)
@@ -70,7 +70,7 @@ impl Early {
 impl Stream {
     /// Offset up to which all data has arrived.
     fn arrived(&self) -> u64 {
-        self.consumed + self.incoming.len() as u64
+        self.consumed + self.receive_buffer.len() as u64
     }
 
     /// Takes data at an offset. Returns the change in the number of early pieces. Early data is
@@ -96,7 +96,7 @@ impl Stream {
             return Ok(Some(0));
         }
         if offset == arrived && !self.early.unaccepted {
-            self.incoming.extend_from_slice(bytes);
+            self.receive_buffer.extend_from_slice(bytes);
             let absorbed = self.absorb();
             return Ok(Some(-(absorbed as isize)));
         }
@@ -131,7 +131,7 @@ impl Stream {
     pub(super) fn absorb(&mut self) -> usize {
         let before = self.early.pieces();
         while let Some(bytes) = self.early.next(self.arrived()) {
-            self.incoming.extend_from_slice(&bytes);
+            self.receive_buffer.extend_from_slice(&bytes);
         }
         self.note_end();
         before - self.early.pieces()

@@ -3,16 +3,16 @@
 //! check [`Far::next_wakeup`].
 
 use super::Streams;
-use crate::clients::{Clients, Guest, Limits};
-pub use crate::door::Id;
-use crate::door::{Door, Heard};
+pub use crate::acceptor::Id;
+use crate::acceptor::{Acceptor, AcceptorEvent};
+use crate::clients::{Clients, ConnectedClient, Limits};
+use crate::connection::{BLACK_HOLE, DONE, DatagramBatch, REFUSED, UNAVAILABLE};
 use crate::error::Error;
 use crate::hello::Hello;
 use crate::identity::Identity;
-use crate::link::{AWAY, DONE, NARROW, Outgoing, REFUSED};
-use crate::pilot::{Change, Pilot};
+use crate::pilot::{Pilot, SchedulerChange};
 use crate::recording::{ENDLESS, Recording};
-use crate::session::{Agreed, Extent, PathCounts, Session};
+use crate::session::{Agreed, Delivery, PathCounts, Session};
 use crate::settings::Settings;
 use crate::terms::PathTerms;
 use bytes::{Bytes, BytesMut};
@@ -25,13 +25,13 @@ use std::time::{Duration, Instant};
 
 /// An event of the accepting end.
 #[derive(Debug)]
-pub enum News {
+pub enum PeerEvent {
     /// A client with the secret has connected.
-    Came {
+    Connected {
         /// Session of the client.
         id: Id,
         /// The client.
-        from: Guest,
+        from: ConnectedClient,
     },
     /// A peer presented a wrong secret.
     Rejected {
@@ -39,28 +39,28 @@ pub enum News {
         remote: SocketAddr,
     },
     /// A client has left, with all its streams.
-    Left {
+    Disconnected {
         /// Last state of the client.
-        standing: Standing,
+        status: PeerStatus,
         /// Reason: [`Error::Stopped`] if the client ended the connection.
         error: Error,
     },
     /// Another scheduler decides on the data to a client.
     Changed {
         /// The client.
-        from: Guest,
+        from: ConnectedClient,
         /// The change, with its reason.
-        change: Change,
+        change: SchedulerChange,
     },
 }
 
 /// State of a peer.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct PeerStatus {
     /// Session of the peer.
     pub id: Id,
     /// Client of the peer.
-    pub from: Guest,
+    pub from: ConnectedClient,
     /// Number of current streams.
     pub streams: usize,
     /// Number of streams and flows ever opened.
@@ -75,14 +75,14 @@ pub struct Standing {
 
 #[derive(Debug)]
 struct Peer<W> {
-    guest: Guest,
+    client: ConnectedClient,
     session: Session<W>,
     /// Terms of paths that the peer reported.
-    told: Vec<(usize, PathTerms)>,
+    path_terms: Vec<(usize, PathTerms)>,
     pilot: Option<Box<dyn Pilot<W>>>,
     streams: Streams,
     hello: Hello,
-    links: Vec<Option<ConnectionHandle>>,
+    handles: Vec<Option<ConnectionHandle>>,
     epoch: Instant,
     /// Time at which a path last worked.
     open_at: Instant,
@@ -94,58 +94,58 @@ impl<W: Scheduler> Peer<W> {
     }
 
     /// Applies the terms of paths that the peer reports.
-    fn obey(&mut self, time: Time) {
-        if self.streams.told().eq(self.told.iter().copied()) {
+    fn apply_terms(&mut self, time: Time) {
+        if self.streams.peer_terms().eq(self.path_terms.iter().copied()) {
             return;
         }
-        self.told = self.streams.told().collect();
-        for (path, terms) in &self.told {
+        self.path_terms = self.streams.peer_terms().collect();
+        for (path, terms) in &self.path_terms {
             self.session.set_terms(time, PathId(*path as u8), terms);
         }
     }
 
     /// Asks the pilot for another scheduler.
-    fn steer(&mut self, time: Time) -> Result<Option<Change>, Error> {
+    fn steer(&mut self, time: Time) -> Result<Option<SchedulerChange>, Error> {
         let Some(pilot) = &mut self.pilot else { return Ok(None) };
-        let Some(scheduler) = pilot.look(time, &self.session, None) else { return Ok(None) };
+        let Some(scheduler) = pilot.choose_scheduler(time, &self.session, None) else { return Ok(None) };
         self.session.replace_scheduler(scheduler)?;
         Ok(pilot.changes().last().cloned())
     }
 
     fn is_open(&self) -> bool {
-        self.links.iter().any(Option::is_some)
+        self.handles.iter().any(Option::is_some)
     }
 
-    fn standing(&self, id: &Id) -> Standing {
+    fn status(&self, id: &Id) -> PeerStatus {
         let [received, sent] = self.streams.carried();
-        let paths = self.session.counts(|path| self.links.get(path).is_some_and(Option::is_some));
+        let paths = self.session.counts(|path| self.handles.get(path).is_some_and(Option::is_some));
         let (streams, opened) = (self.streams.len(), self.streams.opened());
-        Standing { id: *id, from: self.guest.clone(), streams, opened, sent, received, paths }
+        PeerStatus { id: *id, from: self.client.clone(), streams, opened, sent, received, paths }
     }
 }
 
 /// Makes a scheduler for each peer.
-type Maker<W> = Box<dyn FnMut() -> Result<W, Error> + Send>;
+type MakeScheduler<W> = Box<dyn FnMut() -> Result<W, Error> + Send>;
 
 /// Makes a pilot for each peer.
-type Pilots<W> = Box<dyn FnMut() -> Box<dyn Pilot<W>> + Send>;
+type MakePilot<W> = Box<dyn FnMut() -> Box<dyn Pilot<W>> + Send>;
 
 /// The accepting end, with all its peers.
 pub struct Far<W = Builtin> {
     settings: Settings,
-    door: Door,
+    acceptor: Acceptor,
     peers: BTreeMap<Id, Peer<W>>,
-    maker: Maker<W>,
-    pilots: Option<Pilots<W>>,
+    make_scheduler: MakeScheduler<W>,
+    make_pilot: Option<MakePilot<W>>,
     /// Recording of the data to the first peer.
     recording: Option<Recording>,
-    news: VecDeque<News>,
+    events: VecDeque<PeerEvent>,
     packets: Vec<(PathId, Bytes)>,
 }
 
 impl<W: Scheduler> Far<W> {
-    /// Creates an end that waits for clients with their secrets. `maker` makes the scheduler for
-    /// the data to each peer.
+    /// Creates an end that waits for clients with their secrets. `make_scheduler` makes the
+    /// scheduler for the data to each peer.
     ///
     /// # Errors
     /// [`Error::Setting`] if a setting is out of bounds; [`Error::Tls`].
@@ -153,23 +153,23 @@ impl<W: Scheduler> Far<W> {
         settings: Settings,
         identity: &Identity,
         clients: impl Into<Clients>,
-        maker: impl FnMut() -> Result<W, Error> + Send + 'static,
+        make_scheduler: impl FnMut() -> Result<W, Error> + Send + 'static,
     ) -> Result<Self, Error> {
         Ok(Self {
             settings,
-            door: Door::new(settings, identity, clients.into())?,
+            acceptor: Acceptor::new(settings, identity, clients.into())?,
             peers: BTreeMap::new(),
-            maker: Box::new(maker),
-            pilots: None,
+            make_scheduler: Box::new(make_scheduler),
+            make_pilot: None,
             recording: None,
-            news: VecDeque::new(),
+            events: VecDeque::new(),
             packets: Vec::new(),
         })
     }
 
-    /// Sets the pilots, which may change the schedulers. `pilots` makes one for each peer.
-    pub fn set_pilots(&mut self, pilots: impl FnMut() -> Box<dyn Pilot<W>> + Send + 'static) {
-        self.pilots = Some(Box::new(pilots));
+    /// Sets the pilots, which may change the schedulers. `make_pilot` makes one for each peer.
+    pub fn set_pilots(&mut self, make_pilot: impl FnMut() -> Box<dyn Pilot<W>> + Send + 'static) {
+        self.make_pilot = Some(Box::new(make_pilot));
     }
 
     /// Records the data to the first peer that connects, and its fate. A write error ends the
@@ -186,7 +186,7 @@ impl<W: Scheduler> Far<W> {
         local: Option<IpAddr>,
         datagram: BytesMut,
     ) {
-        if let Some(handle) = self.door.handle_datagram(now, remote, local, datagram) {
+        if let Some(handle) = self.acceptor.handle_datagram(now, remote, local, datagram) {
             self.work(now, handle);
         }
     }
@@ -201,7 +201,7 @@ impl<W: Scheduler> Far<W> {
         datagrams: &[u8],
         each: usize,
     ) {
-        for handle in self.door.handle_datagrams(now, remote, local, datagrams, each) {
+        for handle in self.acceptor.handle_datagrams(now, remote, local, datagrams, each) {
             self.work(now, handle);
         }
     }
@@ -209,36 +209,36 @@ impl<W: Scheduler> Far<W> {
     /// Handles timers. Call it when [`Far::next_wakeup`] has come; it is harmless at any other
     /// time.
     pub fn handle_timeout(&mut self, now: Instant) {
-        for handle in self.door.handles() {
+        for handle in self.acceptor.handles() {
             self.work(now, handle);
         }
-        let mut over = Vec::new();
+        let mut ended = Vec::new();
         for (id, peer) in &mut self.peers {
             if peer.is_open() {
                 peer.open_at = now;
             }
             if let Err(error) = peer.session.handle_timeout(peer.time(now)) {
-                over.push((*id, error));
+                ended.push((*id, error));
             } else if now.saturating_duration_since(peer.open_at) >= self.settings.patience {
-                over.push((*id, Error::Silent(self.settings.patience.as_secs())));
+                ended.push((*id, Error::Silent(self.settings.patience.as_secs())));
             }
         }
-        for (id, error) in over {
+        for (id, error) in ended {
             self.end(now, &id, error);
         }
     }
 
     /// Works on one connection: its timers, its greeting, its packets.
     fn work(&mut self, now: Instant, handle: ConnectionHandle) {
-        match self.door.work(now, handle) {
-            Heard::Nothing => {}
-            Heard::Rejected(remote) => self.news.push_back(News::Rejected { remote }),
-            Heard::Greeted(hello, guest) => self.greet(now, handle, hello, guest),
-            Heard::Packets(id, path) => self.take(now, handle, &id, path),
-            Heard::Parted { id, path, done } => {
+        match self.acceptor.work(now, handle) {
+            AcceptorEvent::Nothing => {}
+            AcceptorEvent::Rejected(remote) => self.events.push_back(PeerEvent::Rejected { remote }),
+            AcceptorEvent::Greeted(hello, client) => self.greet(now, handle, hello, client),
+            AcceptorEvent::Packets(id, path) => self.take(now, handle, &id, path),
+            AcceptorEvent::Disconnected { id, path, done } => {
                 let Some(peer) = self.peers.get_mut(&id) else { return };
-                if peer.links[path] == Some(handle) {
-                    peer.links[path] = None;
+                if peer.handles[path] == Some(handle) {
+                    peer.handles[path] = None;
                 }
                 if done {
                     self.end(now, &id, Error::Stopped);
@@ -248,82 +248,92 @@ impl<W: Scheduler> Far<W> {
     }
 
     /// Handles the greeting of a client on a path.
-    fn greet(&mut self, now: Instant, handle: ConnectionHandle, hello: Hello, guest: Guest) {
+    fn greet(&mut self, now: Instant, handle: ConnectionHandle, hello: Hello, client: ConnectedClient) {
         let (id, path) = (hello.session, usize::from(hello.path));
         if !hello.offer.is_streams() {
             let reason = "this is a proxy (plait proxy --serve); files are taken by plait recv";
-            return self.door.close(now, handle, REFUSED, reason);
+            return self.acceptor.close(now, handle, REFUSED, reason);
         }
-        let limits = self.door.limits(&guest);
-        let same = || self.peers.values().filter(|peer| peer.guest.number == guest.number).count();
+        let limits = self.acceptor.limits(&client);
+        let same = || self.peers.values().filter(|peer| peer.client.number == client.number).count();
         let refusal = match self.peers.get(&id) {
             _ if path >= limits.paths => Some((REFUSED, format!("{} paths are allowed", limits.paths))),
             Some(peer) if !peer.hello.agrees(&hello) => {
                 Some((REFUSED, "the paths differ in what they say".to_owned()))
             }
-            None if hello.continues => Some((AWAY, "the proxy was started anew".to_owned())),
+            None if hello.continues => Some((UNAVAILABLE, "the proxy was started anew".to_owned())),
             None if same() >= limits.at_once => {
-                Some((AWAY, format!("the proxy is busy: {} near ends are allowed", limits.at_once)))
+                Some((UNAVAILABLE, format!("the proxy is busy: {} near ends are allowed", limits.at_once)))
             }
             _ => None,
         };
         if let Some((code, refusal)) = refusal {
-            return self.door.close(now, handle, code, &refusal);
+            return self.acceptor.close(now, handle, code, &refusal);
         }
-        self.door.admit(handle, id, path);
+        self.acceptor.admit(handle, id, path);
         if !self.peers.contains_key(&id) {
-            match self.meet(now, hello, guest.clone()) {
+            match self.new_peer(now, hello, client.clone()) {
                 Ok(peer) => {
                     self.peers.insert(id, peer);
-                    self.news.push_back(News::Came { id, from: guest });
+                    self.events.push_back(PeerEvent::Connected { id, from: client });
                 }
-                Err(error) => return self.door.close(now, handle, REFUSED, &error.to_string()),
+                Err(error) => return self.acceptor.close(now, handle, REFUSED, &error.to_string()),
             }
         }
-        if self.door.answer(now, handle)
+        if self.acceptor.answer(now, handle)
             && let Some(peer) = self.peers.get_mut(&id)
         {
             let time = peer.time(now);
             peer.session.join(time, path, &[]);
-            peer.session.measure(time, path, self.door.round_trip(handle));
+            peer.session.measure(time, path, self.acceptor.round_trip(handle));
             // The reported terms of the path hold for its new connection, too.
-            peer.told.clear();
-            peer.links.resize(peer.links.len().max(path + 1), None);
-            self.door.replace(now, &mut peer.links[path], handle);
+            peer.path_terms.clear();
+            peer.handles.resize(peer.handles.len().max(path + 1), None);
+            self.acceptor.replace(now, &mut peer.handles[path], handle);
             peer.open_at = now;
             self.take(now, handle, &id, path);
         }
     }
 
-    fn meet(&mut self, now: Instant, hello: Hello, guest: Guest) -> Result<Peer<W>, Error> {
+    fn new_peer(&mut self, now: Instant, hello: Hello, client: ConnectedClient) -> Result<Peer<W>, Error> {
         let agreed = Agreed {
             paths: hello.paths.into(),
             initial: hello.path.into(),
             segment: hello.segment,
             window: self.settings.window,
-            extent: Extent::Endless,
+            delivery: Delivery::Unordered,
         };
-        let mut session = Session::new(Side::Server, &self.settings, agreed, (self.maker)()?)?;
+        let mut session = Session::new(Side::Server, &self.settings, agreed, (self.make_scheduler)()?)?;
         if let Some(mut recording) = self.recording.take() {
             recording.number_paths(agreed.paths);
             session.record(Time::ZERO, recording, self.settings.mtu, ENDLESS);
         }
-        let pilot = self.pilots.as_mut().map(|make| make());
-        let (streams, links) = (Streams::new(false, hello.segment), vec![None; agreed.paths]);
-        Ok(Peer { guest, session, told: Vec::new(), pilot, streams, hello, links, epoch: now, open_at: now })
+        let pilot = self.make_pilot.as_mut().map(|make| make());
+        let (streams, handles) = (Streams::new(false, hello.segment), vec![None; agreed.paths]);
+        Ok(Peer {
+            client,
+            session,
+            path_terms: Vec::new(),
+            pilot,
+            streams,
+            hello,
+            handles,
+            epoch: now,
+            open_at: now,
+        })
     }
 
     /// Handles the packets that arrived on a path.
     fn take(&mut self, now: Instant, handle: ConnectionHandle, id: &Id, path: usize) {
         let Some(peer) = self.peers.get_mut(id) else { return };
         let time = peer.time(now);
-        while let Some(packet) = self.door.receive(handle) {
+        while let Some(packet) = self.acceptor.receive(handle) {
             peer.session.handle(time, PathId(path as u8), &packet);
         }
         if let Err(error) = peer.streams.take(&mut peer.session) {
             return self.end(now, id, error);
         }
-        peer.obey(time);
+        peer.apply_terms(time);
     }
 
     fn end(&mut self, now: Instant, id: &Id, error: Error) {
@@ -332,24 +342,24 @@ impl<W: Scheduler> Far<W> {
             let (code, reason) = match &error {
                 Error::Stopped => (DONE, "done".to_owned()),
                 // The peer may connect again with another session.
-                Error::Silent(_) | Error::Away(_) => (AWAY, error.to_string()),
+                Error::Silent(_) | Error::Unavailable(_) => (UNAVAILABLE, error.to_string()),
                 other => (REFUSED, other.to_string()),
             };
-            self.door.end(now, id, code, &reason);
-            self.news.push_back(News::Left { standing: peer.standing(id), error });
+            self.acceptor.end(now, id, code, &reason);
+            self.events.push_back(PeerEvent::Disconnected { status: peer.status(id), error });
         }
     }
 
     /// Ends the sessions of all peers.
     pub fn stop(&mut self, now: Instant) {
         for id in self.ids() {
-            self.end(now, &id, Error::Away("the proxy was ended".to_owned()));
+            self.end(now, &id, Error::Unavailable("the proxy was ended".to_owned()));
         }
     }
 
     /// Returns the next event.
-    pub fn poll(&mut self) -> Option<News> {
-        self.news.pop_front()
+    pub fn poll(&mut self) -> Option<PeerEvent> {
+        self.events.pop_front()
     }
 
     /// Returns the sessions of all peers.
@@ -358,18 +368,18 @@ impl<W: Scheduler> Far<W> {
     }
 
     /// Returns the client of a peer.
-    pub fn guest(&self, id: &Id) -> Option<&Guest> {
-        self.peers.get(id).map(|peer| &peer.guest)
+    pub fn client(&self, id: &Id) -> Option<&ConnectedClient> {
+        self.peers.get(id).map(|peer| &peer.client)
     }
 
     /// Returns the limits of a client.
-    pub fn limits(&self, guest: &Guest) -> Limits {
-        self.door.limits(guest)
+    pub fn limits(&self, client: &ConnectedClient) -> Limits {
+        self.acceptor.limits(client)
     }
 
     /// Returns the states of all peers.
-    pub fn standings(&self) -> Vec<Standing> {
-        self.peers.iter().map(|(id, peer)| peer.standing(id)).collect()
+    pub fn statuses(&self) -> Vec<PeerStatus> {
+        self.peers.iter().map(|(id, peer)| peer.status(id)).collect()
     }
 
     /// Returns a peer's streams.
@@ -392,35 +402,35 @@ impl<W: Scheduler> Far<W> {
     }
 
     /// Appends all datagrams that leave now to `out`.
-    pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
-        let mut over = Vec::new();
+    pub fn transmit(&mut self, now: Instant, out: &mut Vec<DatagramBatch>) {
+        let mut ended = Vec::new();
         for (id, peer) in &mut self.peers {
             let time = peer.time(now);
-            if let Some(path) = peer.session.take_hole(time, |_, _| false)
-                && let Some(handle) = peer.links[path].take()
+            if let Some(path) = peer.session.take_black_hole(time, |_, _| false)
+                && let Some(handle) = peer.handles[path].take()
             {
-                self.door.close(now, handle, NARROW, "full datagrams back do not get through");
+                self.acceptor.close(now, handle, BLACK_HOLE, "full datagrams back do not get through");
             }
             match peer.steer(time) {
                 Ok(None) => {}
                 Ok(Some(change)) => {
-                    self.news.push_back(News::Changed { from: peer.guest.clone(), change });
+                    self.events.push_back(PeerEvent::Changed { from: peer.client.clone(), change });
                 }
-                Err(error) => over.push((*id, error)),
+                Err(error) => ended.push((*id, error)),
             }
             if let Err(error) = peer.streams.transmit(time, &mut peer.session, &mut self.packets) {
-                over.push((*id, error));
+                ended.push((*id, error));
             }
             for (path, packet) in self.packets.drain(..) {
-                if let Some(handle) = peer.links[path.index()] {
-                    self.door.send(now, handle, packet, out);
+                if let Some(handle) = peer.handles[path.index()] {
+                    self.acceptor.send(now, handle, packet, out);
                 }
             }
         }
-        for (id, error) in over {
+        for (id, error) in ended {
             self.end(now, &id, error);
         }
-        self.door.transmit(now, out);
+        self.acceptor.transmit(now, out);
     }
 
     /// Returns the time at which [`Far::handle_timeout`] must be called next.
@@ -430,11 +440,11 @@ impl<W: Scheduler> Far<W> {
             let session = session.map(|time| peer.epoch + Duration::from_nanos(time.as_nanos()));
             [session, (!peer.is_open()).then(|| peer.open_at + self.settings.patience)]
         });
-        peers.flatten().chain(self.door.next_wakeup()).min()
+        peers.flatten().chain(self.acceptor.next_wakeup()).min()
     }
 
     /// Number of connections, with or without the secret; for tests of the limits.
     pub fn connections(&self) -> usize {
-        self.door.connections()
+        self.acceptor.connections()
     }
 }

@@ -14,7 +14,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::outgoing::LEAST;
+use super::outgoing::MIN_WRITE;
 use super::record::{DATAGRAM, MAX_TARGET, PIECE, Record};
 use super::{Class, Event, Reason, Streams};
 use crate::error::Error;
@@ -36,13 +36,13 @@ pub const PATIENCE: Duration = Duration::from_millis(100);
 pub const REASSEMBLY: Duration = Duration::from_millis(1_000);
 
 /// Most bytes of waiting datagrams, in one flow and in all flows.
-const MOST_WAITING: [usize; 2] = [1 << 20, 8 << 20];
+const MAX_QUEUED: [usize; 2] = [1 << 20, 8 << 20];
 
 /// Most bytes of pieces that wait for other pieces.
-const MOST_PIECES: usize = 4 << 20;
+const MAX_PIECES: usize = 4 << 20;
 
 /// Most bytes of received datagrams in memory.
-const MOST_ARRIVED: usize = 8 << 20;
+const MAX_ARRIVED: usize = 8 << 20;
 
 /// Counts of datagrams by outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -61,7 +61,7 @@ pub struct Datagrams {
 
 /// A waiting datagram.
 #[derive(Debug)]
-struct Waiting {
+struct QueuedDatagram {
     /// Time at which it arrived, was planned, or was begun.
     since: Time,
     bytes: Bytes,
@@ -84,7 +84,7 @@ fn share([total, left]: [usize; 2], room: usize, full: usize) -> Result<usize, u
         true => PIECE + left - (left.div_ceil(most) - 1) * most,
         false => DATAGRAM + left,
     };
-    let needs = needs.max(LEAST);
+    let needs = needs.max(MIN_WRITE);
     match room >= needs {
         true if is_cut => Ok(left.min(room - PIECE)),
         true => Ok(left),
@@ -95,7 +95,7 @@ fn share([total, left]: [usize; 2], room: usize, full: usize) -> Result<usize, u
 /// Bytes of a segment that the record of a datagram's part takes.
 fn record_bytes(total: usize, share: usize, full: usize) -> usize {
     let head = if total + DATAGRAM > full { PIECE } else { DATAGRAM };
-    (head + share).max(LEAST)
+    (head + share).max(MIN_WRITE)
 }
 
 /// One flow.
@@ -106,7 +106,7 @@ pub(super) struct Flow {
     pub(super) announced: bool,
     /// True if the flow waits for its turn.
     pub(super) queued: bool,
-    waiting: VecDeque<Waiting>,
+    queue: VecDeque<QueuedDatagram>,
     /// Bytes of waiting datagrams that are in no segment.
     bytes: usize,
     /// Number of waiting datagrams, from the first on, that are wholly planned.
@@ -116,45 +116,45 @@ pub(super) struct Flow {
     /// Number of the next datagram that is cut.
     number: u16,
     /// True if a segment with room for the next datagram was requested.
-    asked: bool,
+    requested: bool,
 }
 
 impl Flow {
     pub(super) fn has_turn(&self) -> bool {
-        self.announced && !self.waiting.is_empty()
+        self.announced && !self.queue.is_empty()
     }
 
     fn push(&mut self, since: Time, bytes: &[u8]) {
         self.bytes += bytes.len();
         let bytes = Bytes::copy_from_slice(bytes);
-        self.waiting.push_back(Waiting { since, bytes, planned: 0, sent: 0, reserved: 0 });
+        self.queue.push_back(QueuedDatagram { since, bytes, planned: 0, sent: 0, reserved: 0 });
     }
 
     /// Removes a datagram that is not wanted any more, or has left. Returns its bytes that were in
     /// no segment.
     fn remove(&mut self, at: usize) -> usize {
-        let Some(gone) = self.waiting.remove(at) else { return 0 };
-        let left = gone.bytes.len() - gone.sent;
+        let Some(removed) = self.queue.remove(at) else { return 0 };
+        let left = removed.bytes.len() - removed.sent;
         self.bytes -= left;
-        self.reserved -= gone.reserved;
+        self.reserved -= removed.reserved;
         self.planned -= usize::from(at < self.planned);
         if at == 0 {
-            self.asked = false;
-            self.number = self.number.wrapping_add(u16::from(gone.sent > 0));
+            self.requested = false;
+            self.number = self.number.wrapping_add(u16::from(removed.sent > 0));
         }
         left
     }
 
     /// True if the first datagram without a place in a segment has waited too long.
     fn is_late(&self, now: Time) -> bool {
-        let next = self.waiting.get(self.planned).filter(|next| next.planned == 0);
+        let next = self.queue.get(self.planned).filter(|next| next.planned == 0);
         next.is_some_and(|next| now.since(next.since) > PATIENCE)
     }
 
     /// Plans more of the first datagram that is not wholly planned. Returns the bytes of the
     /// record; `None` if there is no datagram, or too little room.
     fn plan(&mut self, now: Time, room: usize, full: usize) -> Option<usize> {
-        let next = self.waiting.get_mut(self.planned)?;
+        let next = self.queue.get_mut(self.planned)?;
         let total = next.bytes.len();
         let share = share([total, total - next.planned], room, full).ok()?;
         let reserved = record_bytes(total, share, full);
@@ -171,7 +171,7 @@ impl Flow {
     /// Notes that `share` bytes of the first datagram are in a segment, in a record of `record`
     /// bytes.
     fn note_sent(&mut self, now: Time, share: usize, record: usize) {
-        let Some(first) = self.waiting.front_mut() else { return };
+        let Some(first) = self.queue.front_mut() else { return };
         let total = first.bytes.len();
         if first.sent + share < total {
             // The part that has left is of no use without the rest, so the wait begins anew.
@@ -186,17 +186,17 @@ impl Flow {
         first.reserved -= reserved;
         self.reserved -= reserved;
         self.bytes -= share;
-        self.asked = false;
+        self.requested = false;
     }
 
     /// Writes `share` bytes of the first datagram into a segment.
     fn encode_first(&self, flow: u32, share: usize, full: usize, out: &mut Vec<u8>) {
-        let Some(first) = self.waiting.front() else { return };
+        let Some(first) = self.queue.front() else { return };
         let total = first.bytes.len();
         let bytes = &first.bytes[first.sent..first.sent + share];
         let record = if total + DATAGRAM > full {
-            let (number, total, place) = (self.number, total as u16, first.sent as u16);
-            Record::Piece { stream: flow, piece: Piece { number, total, place, bytes } }
+            let (number, total, offset) = (self.number, total as u16, first.sent as u16);
+            Record::Piece { stream: flow, piece: Piece { number, total, offset, bytes } }
         } else {
             Record::Datagram { stream: flow, bytes }
         };
@@ -215,11 +215,11 @@ struct Partial {
 
 impl Partial {
     /// Adds a piece unless it overlaps another one.
-    fn insert(&mut self, place: usize, bytes: &[u8]) {
-        let end = place + bytes.len();
+    fn insert(&mut self, offset: usize, bytes: &[u8]) {
+        let end = offset + bytes.len();
         let before = self.pieces.range(..end).next_back();
-        if before.is_none_or(|(place_before, piece)| place_before + piece.len() <= place) {
-            self.pieces.insert(place, Bytes::copy_from_slice(bytes));
+        if before.is_none_or(|(offset_before, piece)| offset_before + piece.len() <= offset) {
+            self.pieces.insert(offset, Bytes::copy_from_slice(bytes));
             self.bytes += bytes.len();
         }
     }
@@ -230,7 +230,7 @@ impl Partial {
 pub(super) struct Flows {
     pub(super) all: BTreeMap<u32, Flow>,
     pub(super) now: Time,
-    waiting: usize,
+    queued_bytes: usize,
     partial: BTreeMap<(u32, u16), Partial>,
     /// In the order in which they began; some are complete by now.
     begun: VecDeque<(u32, u16)>,
@@ -242,12 +242,12 @@ pub(super) struct Flows {
 
 impl Flows {
     pub(super) fn memory(&self) -> usize {
-        self.waiting + self.partial_bytes + self.arrived_bytes
+        self.queued_bytes + self.partial_bytes + self.arrived_bytes
     }
 
     /// Takes a whole datagram, which has arrived.
     pub(super) fn take(&mut self, flow: u32, bytes: Bytes) {
-        if self.arrived_bytes + bytes.len() > MOST_ARRIVED {
+        if self.arrived_bytes + bytes.len() > MAX_ARRIVED {
             self.counts.late += 1;
             return;
         }
@@ -257,9 +257,9 @@ impl Flows {
 
     /// Takes a piece of a datagram, which has arrived.
     pub(super) fn take_piece(&mut self, flow: u32, piece: &Piece<'_>) -> Result<(), Error> {
-        let &Piece { number, total, place, bytes } = piece;
-        let [total, place] = [total, place].map(usize::from);
-        if bytes.is_empty() || total > MAX_DATAGRAM || place + bytes.len() > total {
+        let &Piece { number, total, offset, bytes } = piece;
+        let [total, offset] = [total, offset].map(usize::from);
+        if bytes.is_empty() || total > MAX_DATAGRAM || offset + bytes.len() > total {
             return Err(Error::Violation("a piece that is in no datagram"));
         }
         self.forget_partial();
@@ -276,7 +276,7 @@ impl Flows {
         let (since, none) = (self.now, BTreeMap::new());
         let partial = self.partial.entry(key).or_insert(Partial { since, total, bytes: 0, pieces: none });
         let before = partial.bytes;
-        partial.insert(place, bytes);
+        partial.insert(offset, bytes);
         self.partial_bytes += partial.bytes - before;
         if partial.bytes == partial.total
             && let Some(whole) = self.partial.remove(&key)
@@ -291,7 +291,7 @@ impl Flows {
     fn forget_partial(&mut self) {
         while let Some(first) = self.begun.front() {
             let stays = self.partial.get(first).is_some_and(|partial| {
-                self.partial_bytes <= MOST_PIECES && self.now.since(partial.since) < REASSEMBLY
+                self.partial_bytes <= MAX_PIECES && self.now.since(partial.since) < REASSEMBLY
             });
             if stays {
                 return;
@@ -305,9 +305,9 @@ impl Flows {
     }
 
     pub(super) fn remove(&mut self, flow: u32) -> Option<Flow> {
-        let gone = self.all.remove(&flow)?;
-        self.waiting -= gone.bytes;
-        Some(gone)
+        let removed = self.all.remove(&flow)?;
+        self.queued_bytes -= removed.bytes;
+        Some(removed)
     }
 
     /// Plans the next segment, of at most `full` bytes, for datagrams of these flows without a
@@ -319,7 +319,7 @@ impl Flows {
             loop {
                 while one.is_late(self.now) {
                     self.counts.late += 1;
-                    self.waiting -= one.remove(one.planned);
+                    self.queued_bytes -= one.remove(one.planned);
                 }
                 let Some(more) = one.plan(self.now, full - bytes, full) else { break };
                 bytes += more;
@@ -339,10 +339,10 @@ impl Flows {
         let (from, mut since) = (bytes.len(), self.now);
         let nothing = Packed { range: from..from, since, is_begun: false };
         let Some(one) = self.all.get_mut(&flow) else { return Ok(nothing) };
-        while let Some(first) = one.waiting.front() {
+        while let Some(first) = one.queue.front() {
             if self.now.since(first.since) > PATIENCE {
                 self.counts.late += 1;
-                self.waiting -= one.remove(0);
+                self.queued_bytes -= one.remove(0);
                 continue;
             }
             let (total, left) = (first.bytes.len(), first.bytes.len() - first.sent);
@@ -350,21 +350,21 @@ impl Flows {
             let share = match share([total, left], size - bytes.len(), full) {
                 Ok(share) => share,
                 Err(_) if bytes.len() > from => break,
-                Err(_) if !is_planned || one.asked => return Err(None),
+                Err(_) if !is_planned || one.requested => return Err(None),
                 Err(needs) => {
-                    one.asked = true;
+                    one.requested = true;
                     return Err(Some(needs));
                 }
             };
             since = since.min(first.since);
             one.encode_first(flow, share, full, bytes);
             one.note_sent(self.now, share, record_bytes(total, share, full));
-            self.waiting -= share;
+            self.queued_bytes -= share;
             if share < left {
                 return Ok(Packed { range: from..bytes.len(), since, is_begun: true });
             }
             self.counts.sent += 1;
-            self.waiting -= one.remove(0);
+            self.queued_bytes -= one.remove(0);
         }
         Ok(Packed { range: from..bytes.len(), since, is_begun: false })
     }
@@ -386,7 +386,7 @@ pub(super) struct Piece<'a> {
     /// Bytes of the whole datagram.
     pub(super) total: u16,
     /// Offset of the piece in the datagram.
-    pub(super) place: u16,
+    pub(super) offset: u16,
     pub(super) bytes: &'a [u8],
 }
 
@@ -407,7 +407,7 @@ impl Streams {
         let stream = self.opened;
         self.opened += 1;
         self.flows.all.insert(stream, Flow { class, ..Flow::default() });
-        self.out.say(&Record::Flow { stream, class, target }, class);
+        self.out.push_control(&Record::Flow { stream, class, target }, class);
         Ok(stream)
     }
 
@@ -419,17 +419,17 @@ impl Streams {
             flows.counts.large += 1;
             return;
         }
-        if flows.waiting + bytes.len() > MOST_WAITING[1] {
+        if flows.queued_bytes + bytes.len() > MAX_QUEUED[1] {
             flows.counts.late += 1;
             return;
         }
-        while one.bytes + bytes.len() > MOST_WAITING[0] {
+        while one.bytes + bytes.len() > MAX_QUEUED[0] {
             flows.counts.late += 1;
             // The oldest datagram without a planned part.
-            let is_begun = one.waiting.get(one.planned).is_some_and(|next| next.planned > 0);
-            flows.waiting -= one.remove(one.planned + usize::from(is_begun));
+            let is_begun = one.queue.get(one.planned).is_some_and(|next| next.planned > 0);
+            flows.queued_bytes -= one.remove(one.planned + usize::from(is_begun));
         }
-        flows.waiting += bytes.len();
+        flows.queued_bytes += bytes.len();
         one.push(now, bytes);
         self.queue(flow);
     }
@@ -453,10 +453,10 @@ impl Streams {
     }
 
     /// Handles the opening of a flow by the peer. Its number is the next one.
-    pub(super) fn welcome_flow(&mut self, stream: u32, class: Class, target: &str) {
+    pub(super) fn handle_open_flow(&mut self, stream: u32, class: Class, target: &str) {
         self.opened += 1;
         if self.flows.all.len() >= MAX_FLOWS {
-            return self.out.say(&Record::Reset { stream, reason: Reason::Busy }, class);
+            return self.out.push_control(&Record::Reset { stream, reason: Reason::Busy }, class);
         }
         self.flows.all.insert(stream, Flow { class, announced: true, ..Flow::default() });
         self.events.push_back(Event::Flow { flow: stream, target: target.to_owned(), class });

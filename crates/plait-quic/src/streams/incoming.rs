@@ -4,29 +4,29 @@
 //! does not block another one. The rest of a segment waits if it depends on a missing one, for
 //! example for a stream that is not open yet.
 
-use super::early::MOST_EARLY;
+use super::early::MAX_EARLY;
 use super::record::Record;
-use super::{Event, LEAST_CREDIT, MAX_STREAMS, Reason, Stream, Streams};
+use super::{Event, MAX_STREAMS, MIN_CREDIT, Reason, Stream, Streams};
 use crate::error::Error;
-use crate::settings::MAX_LINKS;
+use crate::settings::MAX_PATHS;
 use crate::terms::PathTerms;
 use bytes::Bytes;
 
 /// Whether all earlier segments have arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Order {
+enum Arrival {
     /// All have arrived: a record without its requirements breaks the protocol.
-    Kept,
+    InOrder,
     /// Some are missing, and may have the requirements.
-    Open,
+    OutOfOrder,
 }
 
 /// Result of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Came {
-    Obeyed,
+enum Execution {
+    Done,
     /// The record waits for an earlier segment.
-    Early,
+    Deferred,
 }
 
 impl Streams {
@@ -35,7 +35,7 @@ impl Streams {
     /// # Errors
     /// [`Error::Malformed`], [`Error::Violation`]: from then on the peer's messages are of no use.
     pub fn handle(&mut self, segment: &[u8]) -> Result<(), Error> {
-        self.read(&Bytes::copy_from_slice(segment), Order::Kept)?;
+        self.read(&Bytes::copy_from_slice(segment), Arrival::InOrder)?;
         self.check_answers()
     }
 
@@ -45,11 +45,11 @@ impl Streams {
     /// Those of [`Streams::handle`].
     pub fn handle_early(&mut self, number: u64, segment: &Bytes) -> Result<(), Error> {
         let opened = self.opened;
-        if let Some(rest) = self.read(segment, Order::Open)? {
-            self.waiting.insert(number, rest);
+        if let Some(rest) = self.read(segment, Arrival::OutOfOrder)? {
+            self.deferred.insert(number, rest);
         }
         if self.opened > opened {
-            self.read_waiting()?;
+            self.read_deferred()?;
         }
         self.check_answers()
     }
@@ -59,20 +59,20 @@ impl Streams {
     /// # Errors
     /// Those of [`Streams::handle`].
     pub fn advance(&mut self, next: u64) -> Result<(), Error> {
-        while let Some(first) = self.waiting.first_entry().filter(|first| *first.key() < next) {
+        while let Some(first) = self.deferred.first_entry().filter(|first| *first.key() < next) {
             let rest = first.remove();
-            self.read(&rest, Order::Kept)?;
+            self.read(&rest, Arrival::InOrder)?;
         }
         self.check_answers()
     }
 
     /// Reads waiting segments in order, after streams were opened.
-    fn read_waiting(&mut self) -> Result<(), Error> {
+    fn read_deferred(&mut self) -> Result<(), Error> {
         loop {
             let opened = self.opened;
-            for (number, rest) in std::mem::take(&mut self.waiting) {
-                if let Some(rest) = self.read(&rest, Order::Open)? {
-                    self.waiting.insert(number, rest);
+            for (number, rest) in std::mem::take(&mut self.deferred) {
+                if let Some(rest) = self.read(&rest, Arrival::OutOfOrder)? {
+                    self.deferred.insert(number, rest);
                 }
             }
             if self.opened == opened {
@@ -82,28 +82,28 @@ impl Streams {
     }
 
     fn check_answers(&self) -> Result<(), Error> {
-        if self.out.is_overwhelmed() {
+        if self.out.exceeds_control_queue() {
             return Err(Error::Violation("it asks more than it takes answers"));
         }
         Ok(())
     }
 
     /// Executes the records of a segment. Returns the rest of the segment if a record has to wait.
-    fn read(&mut self, segment: &Bytes, order: Order) -> Result<Option<Bytes>, Error> {
+    fn read(&mut self, segment: &Bytes, arrival: Arrival) -> Result<Option<Bytes>, Error> {
         let mut left = &segment[..];
         loop {
             let from = left;
             let Some(record) = Record::decode(&mut left)? else { return Ok(None) };
-            if self.obey(&record, order)? == Came::Early {
+            if self.execute(&record, arrival)? == Execution::Deferred {
                 return Ok(Some(segment.slice_ref(from)));
             }
         }
     }
 
-    fn obey(&mut self, record: &Record<'_>, order: Order) -> Result<Came, Error> {
+    fn execute(&mut self, record: &Record<'_>, arrival: Arrival) -> Result<Execution, Error> {
         let stream = match *record {
             Record::Open { stream, .. } | Record::Flow { stream, .. } => {
-                return self.welcome(stream, record, order);
+                return self.handle_open(stream, record, arrival);
             }
             Record::Terms { path, terms } => return self.note_terms(path, terms),
             Record::Accepted { stream }
@@ -116,16 +116,16 @@ impl Streams {
         };
         if stream >= self.opened {
             // This end's own streams are open before the peer can refer to them.
-            return match order {
-                Order::Open if !self.opens => Ok(Came::Early),
+            return match arrival {
+                Arrival::OutOfOrder if !self.opens => Ok(Execution::Deferred),
                 _ => Err(Error::Violation("a stream that was never opened")),
             };
         }
         if self.flows.all.contains_key(&stream) {
-            return self.obey_flow(stream, record);
+            return self.execute_flow(stream, record);
         }
         // More data of a stream that was ended here may have been in flight.
-        let Some(one) = self.streams.get_mut(&stream) else { return Ok(Came::Obeyed) };
+        let Some(one) = self.streams.get_mut(&stream) else { return Ok(Execution::Done) };
         match *record {
             Record::Open { .. } | Record::Terms { .. } | Record::Flow { .. } => {}
             Record::Datagram { .. } | Record::Piece { .. } => {
@@ -135,26 +135,26 @@ impl Streams {
                 one.early.accept();
                 self.early -= one.absorb();
                 self.events.push_back(Event::Accepted { stream });
-                self.heard(stream);
+                self.note_received(stream);
             }
             Record::Accepted { .. } => return Err(Error::Violation("it accepts a stream of its own")),
             Record::Data { offset, bytes, .. } => {
                 let early = self.early;
-                let added = one.take(offset, bytes, || match order {
-                    Order::Kept => {
+                let added = one.take(offset, bytes, || match arrival {
+                    Arrival::InOrder => {
                         Err(Error::Violation("data that leaves some out, or of a stream not accepted"))
                     }
-                    Order::Open => Ok(early < MOST_EARLY),
+                    Arrival::OutOfOrder => Ok(early < MAX_EARLY),
                 })?;
-                let Some(added) = added else { return Ok(Came::Early) };
+                let Some(added) = added else { return Ok(Execution::Deferred) };
                 self.early = self.early.saturating_add_signed(added);
                 self.received += bytes.len() as u64;
-                self.heard(stream);
+                self.note_received(stream);
             }
             Record::Finish { size, .. } => {
                 one.end_at(size)?;
                 self.credits.remove(&stream);
-                self.heard(stream);
+                self.note_received(stream);
             }
             Record::Reset { reason, .. } => {
                 self.forget(stream);
@@ -165,11 +165,11 @@ impl Streams {
                 self.queue(stream);
             }
         }
-        Ok(Came::Obeyed)
+        Ok(Execution::Done)
     }
 
     /// Executes a record of a flow.
-    fn obey_flow(&mut self, flow: u32, record: &Record<'_>) -> Result<Came, Error> {
+    fn execute_flow(&mut self, flow: u32, record: &Record<'_>) -> Result<Execution, Error> {
         match *record {
             Record::Datagram { bytes, .. } => self.flows.take(flow, Bytes::copy_from_slice(bytes)),
             Record::Piece { piece, .. } => self.flows.take_piece(flow, &piece)?,
@@ -178,64 +178,83 @@ impl Streams {
                 self.out.forget(flow);
                 self.events.push_back(Event::Reset { stream: flow, reason });
             }
-            _ => return Err(Error::Violation("a flow is no stream")),
+            Record::Open { .. }
+            | Record::Flow { .. }
+            | Record::Terms { .. }
+            | Record::Accepted { .. }
+            | Record::Data { .. }
+            | Record::Finish { .. }
+            | Record::Credit { .. } => return Err(Error::Violation("a flow is no stream")),
         }
-        Ok(Came::Obeyed)
+        Ok(Execution::Done)
     }
 
     /// Notes the terms of a path that the peer reports.
-    fn note_terms(&mut self, path: u32, terms: PathTerms) -> Result<Came, Error> {
-        if self.opens || path as usize >= MAX_LINKS {
+    fn note_terms(&mut self, path: u32, terms: PathTerms) -> Result<Execution, Error> {
+        if self.opens || path as usize >= MAX_PATHS {
             return Err(Error::Violation("it says what a path is for that is none of its own"));
         }
         // Segments may arrive out of order: a spent path stays spent.
         let spent = terms.spent || self.terms.get(&path).is_some_and(|before| before.spent);
         self.terms.insert(path, PathTerms { spent, ..terms });
-        Ok(Came::Obeyed)
+        Ok(Execution::Done)
     }
 
     /// Notes that something arrived on a stream.
-    fn heard(&mut self, stream: u32) {
-        self.woken.insert(stream);
+    fn note_received(&mut self, stream: u32) {
+        self.ready.insert(stream);
         self.clean(stream);
     }
 
     /// Handles the opening of a stream or a flow by the peer.
-    fn welcome(&mut self, stream: u32, record: &Record<'_>, order: Order) -> Result<Came, Error> {
+    fn handle_open(
+        &mut self,
+        stream: u32,
+        record: &Record<'_>,
+        arrival: Arrival,
+    ) -> Result<Execution, Error> {
         if self.opens {
             return Err(Error::Violation("it opens a stream"));
         }
-        if stream > self.opened && order == Order::Open {
-            return Ok(Came::Early);
+        if stream > self.opened && arrival == Arrival::OutOfOrder {
+            return Ok(Execution::Deferred);
         }
         if stream != self.opened || stream == u32::MAX {
             return Err(Error::Violation("streams are not numbered one after the other"));
         }
         let (class, target) = match *record {
             Record::Flow { class, target, .. } => {
-                self.welcome_flow(stream, class, target);
-                return Ok(Came::Obeyed);
+                self.handle_open_flow(stream, class, target);
+                return Ok(Execution::Done);
             }
             Record::Open { class, target, .. } => (class, target),
-            _ => return Ok(Came::Obeyed),
+            // `execute` passes only the two records above.
+            Record::Accepted { .. }
+            | Record::Data { .. }
+            | Record::Finish { .. }
+            | Record::Reset { .. }
+            | Record::Credit { .. }
+            | Record::Terms { .. }
+            | Record::Datagram { .. }
+            | Record::Piece { .. } => return Ok(Execution::Done),
         };
         // A stream that the peer has ended is not counted, though its data may still wait for the
         // reader here.
         if self.streams.values().filter(|one| !one.is_closed()).count() >= MAX_STREAMS {
-            return match order {
+            return match arrival {
                 // The end of a stream may be missing.
-                Order::Open => Ok(Came::Early),
-                Order::Kept => Err(Error::Violation("too many streams")),
+                Arrival::OutOfOrder => Ok(Execution::Deferred),
+                Arrival::InOrder => Err(Error::Violation("too many streams")),
             };
         }
         self.opened += 1;
         if self.streams.len() >= MAX_STREAMS {
-            self.out.say(&Record::Reset { stream, reason: Reason::Busy }, class);
-            return Ok(Came::Obeyed);
+            self.out.push_control(&Record::Reset { stream, reason: Reason::Busy }, class);
+            return Ok(Execution::Done);
         }
         self.streams.insert(stream, Stream { announced: true, ..Stream::new(class) });
         self.events.push_back(Event::Opened { stream, target: target.to_owned(), class });
-        Ok(Came::Obeyed)
+        Ok(Execution::Done)
     }
 
     /// Bytes that the peer may still send on all streams, and bytes that were not taken. Their sum
@@ -247,4 +266,4 @@ impl Streams {
 }
 
 /// Upper bound of [`Streams::promised`].
-pub const MOST_PROMISED: u64 = MAX_STREAMS as u64 * LEAST_CREDIT + super::POOL;
+pub const MAX_PROMISED: u64 = MAX_STREAMS as u64 * MIN_CREDIT + super::POOL;

@@ -14,22 +14,23 @@
 //! path, and the first copy to arrive counts.
 //!
 //! Credit bounds the memory: a stream's reader promises room for data, and the peer sends no more.
-//! All promises together never exceed [`MAX_STREAMS`]·[`LEAST_CREDIT`] + [`POOL`].
+//! All promises together never exceed [`MAX_STREAMS`]·[`MIN_CREDIT`] + [`POOL`].
 //!
 //! Control records precede all data. Copies of redundant streams leave under any scheduler
 //! (`Endpoint::copy`). Records of a stream that is not open yet wait (`incoming.rs`).
 //!
 //! Datagrams of UDP are records too ([`flows`]). They leave once: a retransmitted segment goes
 //! without them, and a segment with datagrams alone is replaced by an empty one, so that numbers
-//! and window stay complete. If the original arrives later, it is still read (`session/over.rs`).
-//! Datagrams reserve at most 64 KiB of the transport's queue, because a reservation cannot be taken
-//! back. A reservation is one segment, planned from the waiting datagrams, so these share segments.
+//! and window stay complete. If the original arrives later, it is still read
+//! (`session/void_segments.rs`). Datagrams reserve at most 64 KiB of the transport's queue, because
+//! a reservation cannot be taken back. A reservation is one segment, planned from the waiting
+//! datagrams, so these share segments.
 //!
 //! The opening end knows the terms of paths: cost, backup, exhausted budgets. It sends them as a
 //! record, and the other end sets them in its transport (`Endpoint::set_terms`).
 //!
 //! [`Near`] and [`Far`] are the two ends, with paths. After any input call [`Streams::poll`] and
-//! [`Streams::woken`] until they return `None`, then [`Streams::transmit`].
+//! [`Streams::next_ready`] until they return `None`, then [`Streams::transmit`].
 
 mod early;
 pub mod far;
@@ -49,9 +50,9 @@ use early::Early;
 pub use far::Far;
 use flows::Flows;
 pub use flows::{Datagrams, MAX_FLOWS};
-pub use incoming::MOST_PROMISED;
+pub use incoming::MAX_PROMISED;
 pub use near::Near;
-use outgoing::Outgoing;
+use outgoing::SendQueue;
 use plait_sched::{PathId, Scheduler, Time};
 pub use record::{Class, MAX_TARGET, Reason};
 use record::{MAX_CONTROL, Record};
@@ -61,10 +62,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 pub const MAX_STREAMS: usize = 256;
 
 /// Bytes that may arrive on any stream before its reader has taken some.
-pub const LEAST_CREDIT: u64 = 64 << 10;
+pub const MIN_CREDIT: u64 = 64 << 10;
 
 /// Most bytes that may arrive on a stream beyond those that its reader has taken.
-pub const MOST_CREDIT: u64 = 4 << 20;
+pub const MAX_CREDIT: u64 = 4 << 20;
 
 /// Bytes that all streams together may be promised beyond the least credit.
 pub const POOL: u64 = 48 << 20;
@@ -113,7 +114,7 @@ struct Stream {
     class: Class,
     /// True if the peer knows the stream, or learns of it before its data.
     announced: bool,
-    outgoing: BytesMut,
+    send_buffer: BytesMut,
     /// Bytes that are in segments, and bytes that may be.
     sent: u64,
     limit: u64,
@@ -122,7 +123,7 @@ struct Stream {
     finished: bool,
     /// True if the stream waits for its turn.
     queued: bool,
-    incoming: BytesMut,
+    receive_buffer: BytesMut,
     early: Early,
     /// Bytes that the reader took, and bytes that the peer may send.
     consumed: u64,
@@ -135,19 +136,19 @@ struct Stream {
 
 impl Stream {
     fn new(class: Class) -> Self {
-        Self { class, limit: LEAST_CREDIT, granted: LEAST_CREDIT, ..Self::default() }
+        Self { class, limit: MIN_CREDIT, granted: MIN_CREDIT, ..Self::default() }
     }
 
     /// Bytes that may go into segments now.
     fn sendable(&self) -> usize {
         let allowed = usize::try_from(self.limit - self.sent).unwrap_or(usize::MAX);
-        self.outgoing.len().min(allowed)
+        self.send_buffer.len().min(allowed)
     }
 
     /// True if the stream has something for a segment.
     fn has_turn(&self) -> bool {
         self.announced
-            && (self.sendable() > 0 || self.finishing && !self.finished && self.outgoing.is_empty())
+            && (self.sendable() > 0 || self.finishing && !self.finished && self.send_buffer.is_empty())
     }
 
     /// True if both directions have ended.
@@ -164,15 +165,15 @@ pub struct Streams {
     /// Number of streams and flows ever opened, which are numbered consecutively.
     opened: u32,
     streams: BTreeMap<u32, Stream>,
-    out: Outgoing,
+    out: SendQueue,
     /// Streams whose peer may get more credit.
     credits: BTreeSet<u32>,
     pool: u64,
     events: VecDeque<Event>,
-    woken: BTreeSet<u32>,
+    ready: BTreeSet<u32>,
     received: u64,
     /// Rests of segments that wait for an earlier segment, by number.
-    waiting: BTreeMap<u64, Bytes>,
+    deferred: BTreeMap<u64, Bytes>,
     /// Pieces of all streams that arrived early.
     early: usize,
     /// Terms of paths, as the peer reports them.
@@ -187,13 +188,13 @@ impl Streams {
             opens,
             opened: 0,
             streams: BTreeMap::new(),
-            out: Outgoing::new(segment.into()),
+            out: SendQueue::new(segment.into()),
             credits: BTreeSet::new(),
             pool: POOL,
             events: VecDeque::new(),
-            woken: BTreeSet::new(),
+            ready: BTreeSet::new(),
             received: 0,
-            waiting: BTreeMap::new(),
+            deferred: BTreeMap::new(),
             early: 0,
             terms: BTreeMap::new(),
             flows: Flows::default(),
@@ -216,39 +217,39 @@ impl Streams {
         let stream = self.opened;
         self.opened += 1;
         self.streams.insert(stream, Stream { early: Early::unaccepted(), ..Stream::new(class) });
-        self.out.say(&Record::Open { stream, class, target }, class);
+        self.out.push_control(&Record::Open { stream, class, target }, class);
         Ok(stream)
     }
 
     /// Tells the peer the terms of a path.
-    pub(crate) fn say_terms(&mut self, path: usize, terms: PathTerms) {
+    pub(crate) fn queue_terms(&mut self, path: usize, terms: PathTerms) {
         debug_assert!(self.opens, "the other end has no terms");
-        self.out.say(&Record::Terms { path: path as u32, terms }, Class::Bulk);
+        self.out.push_control(&Record::Terms { path: path as u32, terms }, Class::Bulk);
     }
 
     /// Returns the terms of the peer's paths, as the peer reports them.
-    pub(crate) fn told(&self) -> impl Iterator<Item = (usize, PathTerms)> {
+    pub(crate) fn peer_terms(&self) -> impl Iterator<Item = (usize, PathTerms)> {
         self.terms.iter().map(|(path, terms)| (*path as usize, *terms))
     }
 
     /// Accepts a stream, which has reached its target.
     pub fn accept(&mut self, stream: u32) {
         if let Some(one) = self.streams.get(&stream) {
-            self.out.say(&Record::Accepted { stream }, one.class);
+            self.out.push_control(&Record::Accepted { stream }, one.class);
         }
     }
 
     /// Bytes that can be written to a stream now.
     pub fn room(&self, stream: u32) -> usize {
         let writable = self.streams.get(&stream).filter(|one| !one.finishing);
-        writable.map_or(0, |one| BACKLOG - one.outgoing.len())
+        writable.map_or(0, |one| BACKLOG - one.send_buffer.len())
     }
 
     /// Writes as many bytes to a stream as there is room for, and returns their number.
     pub fn write(&mut self, stream: u32, bytes: &[u8]) -> usize {
         let count = bytes.len().min(self.room(stream));
         if let Some(one) = self.streams.get_mut(&stream) {
-            one.outgoing.extend_from_slice(&bytes[..count]);
+            one.send_buffer.extend_from_slice(&bytes[..count]);
         }
         self.queue(stream);
         count
@@ -266,12 +267,12 @@ impl Streams {
     /// reason.
     pub fn reset(&mut self, stream: u32, reason: Reason) {
         if let Some(flow) = self.flows.remove(stream) {
-            self.out.say(&Record::Reset { stream, reason }, flow.class);
+            self.out.push_control(&Record::Reset { stream, reason }, flow.class);
             self.out.forget(stream);
         }
         if let Some(one) = self.streams.get(&stream) {
             if !one.is_closed() {
-                self.out.say(&Record::Reset { stream, reason }, one.class);
+                self.out.push_control(&Record::Reset { stream, reason }, one.class);
             }
             self.forget(stream);
         }
@@ -279,7 +280,7 @@ impl Streams {
 
     /// Returns the bytes that arrived on a stream and were not taken.
     pub fn peek(&self, stream: u32) -> &[u8] {
-        self.streams.get(&stream).map_or(&[], |one| &one.incoming)
+        self.streams.get(&stream).map_or(&[], |one| &one.receive_buffer)
     }
 
     /// Takes the first `count` of the bytes that arrived on a stream, so that there is room for
@@ -287,30 +288,30 @@ impl Streams {
     pub fn consume(&mut self, stream: u32, count: usize) {
         let open = self.streams.len() as u64;
         let Some(one) = self.streams.get_mut(&stream) else { return };
-        one.incoming.advance(count);
+        one.receive_buffer.advance(count);
         one.consumed += count as u64;
-        if one.incoming.is_empty() {
+        if one.receive_buffer.is_empty() {
             // The memory of a burst is released.
-            one.incoming = BytesMut::new();
+            one.receive_buffer = BytesMut::new();
         }
         // The streams share the pool equally, but promises are kept.
         let free = self.pool + one.lent;
-        let share = (POOL / open).min(MOST_CREDIT - LEAST_CREDIT).min(free);
-        let limit = (one.consumed + LEAST_CREDIT + share).max(one.granted);
-        let worthwhile = limit - one.granted >= (LEAST_CREDIT + share) / 4;
+        let share = (POOL / open).min(MAX_CREDIT - MIN_CREDIT).min(free);
+        let limit = (one.consumed + MIN_CREDIT + share).max(one.granted);
+        let worthwhile = limit - one.granted >= (MIN_CREDIT + share) / 4;
         // The peer must know the stream before.
         if worthwhile && one.announced && one.early.size().is_none() {
             one.granted = limit;
             self.credits.insert(stream);
         }
-        one.lent = (one.granted - one.consumed).saturating_sub(LEAST_CREDIT);
+        one.lent = (one.granted - one.consumed).saturating_sub(MIN_CREDIT);
         self.pool = free - one.lent;
         self.clean(stream);
     }
 
     /// True if no more data arrives, and all data was taken.
     pub fn is_ended(&self, stream: u32) -> bool {
-        self.streams.get(&stream).is_none_or(|one| one.ended && one.incoming.is_empty())
+        self.streams.get(&stream).is_none_or(|one| one.ended && one.receive_buffer.is_empty())
     }
 
     /// True if there is no such stream, or no longer.
@@ -324,8 +325,8 @@ impl Streams {
     }
 
     /// Returns a stream that got data, or has room again.
-    pub fn woken(&mut self) -> Option<u32> {
-        self.woken.pop_first()
+    pub fn next_ready(&mut self) -> Option<u32> {
+        self.ready.pop_first()
     }
 
     /// Handles the segments that arrived at a session, in any order.
@@ -333,7 +334,7 @@ impl Streams {
     /// # Errors
     /// Those of [`Streams::handle`].
     pub fn take<W: Scheduler>(&mut self, session: &mut Session<W>) -> Result<(), Error> {
-        while let Some((number, segment)) = session.read_any() {
+        while let Some((number, segment)) = session.read_unordered() {
             self.handle_early(number, &segment)?;
         }
         self.advance(session.next_expected())
@@ -350,7 +351,7 @@ impl Streams {
         packets: &mut Vec<(PathId, Bytes)>,
     ) -> Result<(), Error> {
         self.flows.now = now;
-        self.settle(session.settled());
+        self.discard_acknowledged(session.acknowledged_segments());
         loop {
             let mut more = false;
             while let Some(bytes) = self.reserve() {
@@ -389,15 +390,15 @@ impl Streams {
     /// Bytes in memory: data that arrived and was not taken, written data in no segment, and
     /// segments that may need a retransmission.
     pub fn memory(&self) -> u64 {
-        let of = |one: &Stream| one.incoming.len() + one.early.bytes() + one.outgoing.len();
+        let of = |one: &Stream| one.receive_buffer.len() + one.early.bytes() + one.send_buffer.len();
         let streams = self.streams.values().map(of).sum::<usize>();
-        let waiting = self.waiting.values().map(Bytes::len).sum::<usize>();
-        (streams + waiting + self.flows.memory()) as u64 + self.out.kept()
+        let deferred = self.deferred.values().map(Bytes::len).sum::<usize>();
+        (streams + deferred + self.flows.memory()) as u64 + self.out.unacked()
     }
 
     /// Discards a stream if both directions have ended and all data was taken.
     fn clean(&mut self, stream: u32) {
-        if self.streams.get(&stream).is_some_and(|one| one.is_closed() && one.incoming.is_empty()) {
+        if self.streams.get(&stream).is_some_and(|one| one.is_closed() && one.receive_buffer.is_empty()) {
             self.forget(stream);
         }
     }

@@ -4,16 +4,16 @@
 //! call [`Near::transmit`], and check [`Near::outcome`] and [`Near::next_wakeup`].
 
 use super::Streams;
+use crate::address_change::{AddressChange, note_terms};
+use crate::connection::DatagramBatch;
+use crate::connector::{Connector, PathUpdate, Progress, SessionConfig};
 use crate::error::Error;
 use crate::hello::Offer;
-use crate::link::Outgoing;
-use crate::pilot::{Change, Pilot};
+use crate::pilot::{Pilot, SchedulerChange};
 use crate::recording::{ENDLESS, Recording};
-use crate::reroute::{Reroute, note_terms};
-use crate::session::{Agreed, Extent, PathCounts, Session};
+use crate::session::{Agreed, Delivery, PathCounts, Session};
 use crate::settings::Settings;
 use crate::terms::{PathTerms, Terms};
-use crate::ways::{Look, Order, Progress, Ways};
 use bytes::{Bytes, BytesMut};
 use plait_sched::{Builtin, PathId, Scheduler, Time};
 use plait_transport::Counters;
@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 pub struct Near<W = Builtin> {
     settings: Settings,
     terms: Vec<Terms>,
-    ways: Ways,
+    connector: Connector,
     /// Scheduler, until the transport takes it.
     scheduler: Option<W>,
     pilot: Option<Box<dyn Pilot<W>>>,
@@ -36,7 +36,7 @@ pub struct Near<W = Builtin> {
     session: Option<Session<W>>,
     streams: Streams,
     /// Terms of paths that the other end was told.
-    told: BTreeMap<usize, PathTerms>,
+    reported_terms: BTreeMap<usize, PathTerms>,
     epoch: Instant,
     /// Time at which a path last worked.
     open_at: Instant,
@@ -46,24 +46,24 @@ pub struct Near<W = Builtin> {
 
 impl<W: Scheduler> Near<W> {
     /// Creates an end that opens its paths from now on. It always offers [streams](Offer::STREAMS),
-    /// even if `order` has another offer.
+    /// even if `config` has another offer.
     ///
     /// # Errors
     /// [`Error::Setting`] if a setting is out of bounds; [`Error::Tls`].
-    pub fn new(now: Instant, settings: Settings, order: Order, scheduler: W) -> Result<Self, Error> {
-        let mut order = Order { offer: Offer::STREAMS, ..order };
-        let ways = Ways::new(now, settings, &order)?;
-        order.terms.resize(ways.len(), Terms::default());
+    pub fn new(now: Instant, settings: Settings, config: SessionConfig, scheduler: W) -> Result<Self, Error> {
+        let mut config = SessionConfig { offer: Offer::STREAMS, ..config };
+        let connector = Connector::new(now, settings, &config)?;
+        config.terms.resize(connector.len(), Terms::default());
         Ok(Self {
             settings,
-            terms: order.terms,
-            ways,
+            terms: config.terms,
+            connector,
             scheduler: Some(scheduler),
             pilot: None,
             recording: None,
             session: None,
             streams: Streams::new(true, settings.shared_segment()),
-            told: BTreeMap::new(),
+            reported_terms: BTreeMap::new(),
             epoch: now,
             open_at: now,
             outcome: None,
@@ -96,7 +96,7 @@ impl<W: Scheduler> Near<W> {
 
     /// Handles a UDP datagram that arrived at a path's local address.
     pub fn handle_datagram(&mut self, now: Instant, path: usize, remote: SocketAddr, datagram: BytesMut) {
-        if self.ways.handle_datagram(now, path, remote, datagram) {
+        if self.connector.handle_datagram(now, path, remote, datagram) {
             self.work(now, path);
         }
     }
@@ -111,7 +111,7 @@ impl<W: Scheduler> Near<W> {
         datagrams: &[u8],
         each: usize,
     ) {
-        if self.ways.handle_datagrams(now, path, remote, datagrams, each) {
+        if self.connector.handle_datagrams(now, path, remote, datagrams, each) {
             self.work(now, path);
         }
     }
@@ -119,7 +119,7 @@ impl<W: Scheduler> Near<W> {
     /// Notes that the network takes nothing more from a path's local address. The path is opened
     /// anew as soon as that works.
     pub fn handle_failure(&mut self, path: usize, trouble: &str) {
-        self.ways.handle_failure(path, trouble);
+        self.connector.handle_failure(path, trouble);
     }
 
     /// Ends the connection: the network reports that the peer cannot be reached.
@@ -127,14 +127,14 @@ impl<W: Scheduler> Near<W> {
         self.end(Error::Refused(reason));
     }
 
-    /// Handles a change of local addresses: see [`Reroute`]. There are at most
-    /// [`MAX_LINKS`](crate::settings::MAX_LINKS) paths.
-    pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
-        let path = self.ways.reroute(now, reroute);
-        note_terms(&mut self.terms, path, reroute);
+    /// Handles a change of local addresses: see [`AddressChange`]. There are at most
+    /// [`MAX_PATHS`](crate::settings::MAX_PATHS) paths.
+    pub fn handle_address_change(&mut self, now: Instant, address_change: &AddressChange) {
+        let path = self.connector.handle_address_change(now, address_change);
+        note_terms(&mut self.terms, path, address_change);
         let time = self.time(now);
         if let Some(session) = &mut self.session {
-            session.reroute(time, reroute);
+            session.handle_address_change(time, address_change);
         }
         self.work(now, path);
     }
@@ -142,7 +142,7 @@ impl<W: Scheduler> Near<W> {
     /// Handles timers. Call it when [`Near::next_wakeup`] has come; it is harmless at any other
     /// time.
     pub fn handle_timeout(&mut self, now: Instant) {
-        for path in 0..self.ways.len() {
+        for path in 0..self.connector.len() {
             self.work(now, path);
         }
         self.begin(now);
@@ -150,13 +150,13 @@ impl<W: Scheduler> Near<W> {
         if let Some(Err(error)) = self.session.as_mut().map(|session| session.handle_timeout(time)) {
             self.end(error);
         }
-        if let Some(reason) = self.ways.too_small(now, self.session.is_some()) {
+        if let Some(reason) = self.connector.too_small(now, self.session.is_some()) {
             self.end(Error::TooSmall(reason));
         }
-        if self.ways.any_joined() {
+        if self.connector.any_joined() {
             self.open_at = now;
         } else if now.saturating_duration_since(self.open_at) >= self.settings.patience {
-            let trouble = self.ways.trouble().filter(|_| self.session.is_none());
+            let trouble = self.connector.trouble().filter(|_| self.session.is_none());
             let silent = Error::Silent(self.settings.patience.as_secs());
             self.end(trouble.map_or(silent, Error::Refused));
         }
@@ -164,31 +164,31 @@ impl<W: Scheduler> Near<W> {
 
     /// Works on one path: its timers, its handshake, its packets.
     fn work(&mut self, now: Instant, path: usize) {
-        let look = self.ways.work(now, path);
+        let update = self.connector.work(now, path);
         let time = self.time(now);
-        match (look, &mut self.session) {
-            (Look::Joined, session) => {
+        match (update, &mut self.session) {
+            (PathUpdate::Joined, session) => {
                 if let Some(session) = session {
                     session.join(time, path, &self.terms);
-                    self.tell_terms(path);
+                    self.report_terms(path);
                 }
                 self.begin(now);
             }
-            (Look::Narrowed, Some(session)) => session.lose_path(time, path),
-            (Look::Same | Look::Narrowed, _) => {}
+            (PathUpdate::BlackHole, Some(session)) => session.remove_path(time, path),
+            (PathUpdate::Unchanged | PathUpdate::BlackHole, _) => {}
         }
         if let Some(session) = &mut self.session {
-            while let Some(packet) = self.ways.receive(path) {
+            while let Some(packet) = self.connector.receive(path) {
                 session.handle(time, PathId(path as u8), &packet);
             }
             if let Err(error) = self.streams.take(session) {
                 self.end(error);
             }
         }
-        if let Some(reason) = self.ways.away() {
-            self.end(Error::Away(reason.to_owned()));
+        if let Some(reason) = self.connector.unavailable() {
+            self.end(Error::Unavailable(reason.to_owned()));
         }
-        if let Some(trouble) = self.ways.hopeless() {
+        if let Some(trouble) = self.connector.all_refused_reason() {
             self.end(match self.session {
                 Some(_) => Error::Ended(trouble),
                 None => Error::Refused(trouble),
@@ -198,34 +198,36 @@ impl<W: Scheduler> Near<W> {
 
     /// Begins the transport once the first path works, and the others work, too, or take long.
     fn begin(&mut self, now: Instant) {
-        let Some((path, reply)) = self.ways.ready(now).filter(|_| self.session.is_none()) else { return };
+        let Some((path, reply)) = self.connector.ready(now).filter(|_| self.session.is_none()) else {
+            return;
+        };
         let agreed = Agreed {
-            paths: self.ways.len(),
+            paths: self.connector.len(),
             initial: path,
             segment: self.settings.shared_segment(),
             window: reply.window,
-            extent: Extent::Endless,
+            delivery: Delivery::Unordered,
         };
         let Some(scheduler) = self.scheduler.take() else { return };
         let time = self.time(now);
-        match Session::over(Side::Client, &self.settings, agreed, &self.terms, scheduler) {
+        match Session::with_terms(Side::Client, &self.settings, agreed, &self.terms, scheduler) {
             Ok(mut session) => {
                 if let Some(recording) = self.recording.take() {
                     session.record(time, recording, self.settings.mtu, ENDLESS);
                 }
-                self.ways.joined().for_each(|path| session.join(time, path, &self.terms));
+                self.connector.joined().for_each(|path| session.join(time, path, &self.terms));
                 self.session = Some(session);
-                (0..self.terms.len()).for_each(|path| self.tell_terms(path));
+                (0..self.terms.len()).for_each(|path| self.report_terms(path));
             }
             Err(error) => self.end(error),
         }
     }
 
     /// Tells the other end the terms of a path, if they are new to it.
-    fn tell_terms(&mut self, path: usize) {
-        let terms = self.terms[path].told(self.is_spent(path));
-        if self.told.insert(path, terms).unwrap_or_default() != terms {
-            self.streams.say_terms(path, terms);
+    fn report_terms(&mut self, path: usize) {
+        let terms = self.terms[path].for_peer(self.is_spent(path));
+        if self.reported_terms.insert(path, terms).unwrap_or_default() != terms {
+            self.streams.queue_terms(path, terms);
         }
     }
 
@@ -234,10 +236,10 @@ impl<W: Scheduler> Near<W> {
     }
 
     /// Tells the other end which paths have used up their budgets, so that neither end uses them.
-    fn count_spent(&mut self) {
+    fn report_spent(&mut self) {
         for path in 0..self.terms.len() {
             if self.is_spent(path) {
-                self.tell_terms(path);
+                self.report_terms(path);
             }
         }
     }
@@ -252,26 +254,27 @@ impl<W: Scheduler> Near<W> {
     }
 
     /// Opens a path anew if its full datagrams get lost.
-    fn heed_holes(&mut self, now: Instant) {
+    fn handle_black_holes(&mut self, now: Instant) {
         let (time, epoch) = (self.time(now), self.epoch);
-        let Self { session, ways, .. } = self;
+        let Self { session, connector, .. } = self;
         let Some(session) = session else { return };
-        let heard =
-            |path, since: Time| ways.has_heard_since(path, epoch + Duration::from_nanos(since.as_nanos()));
-        if let Some(path) = session.take_hole(time, heard) {
-            ways.doubt(now, path);
+        let has_received = |path, since: Time| {
+            connector.has_received_since(path, epoch + Duration::from_nanos(since.as_nanos()))
+        };
+        if let Some(path) = session.take_black_hole(time, has_received) {
+            connector.reprobe(now, path);
         }
     }
 
     /// Appends all datagrams that leave now. Once there is an [`Near::outcome`], it closes the
     /// paths: send these datagrams, and stop.
-    pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
+    pub fn transmit(&mut self, now: Instant, out: &mut Vec<DatagramBatch>) {
         let time = self.time(now);
-        self.heed_holes(now);
-        self.count_spent();
+        self.handle_black_holes(now);
+        self.report_spent();
         if let Some(session) = &mut self.session {
             if let Some(pilot) = &mut self.pilot
-                && let Some(scheduler) = pilot.look(time, session, None)
+                && let Some(scheduler) = pilot.choose_scheduler(time, session, None)
                 && let Err(error) = session.replace_scheduler(scheduler)
             {
                 self.outcome.get_or_insert(error);
@@ -279,14 +282,14 @@ impl<W: Scheduler> Near<W> {
             if let Err(error) = self.streams.transmit(time, session, &mut self.packets) {
                 self.outcome.get_or_insert(error);
             }
-            if (0..self.ways.len()).all(|path| session.is_spent(path)) {
+            if (0..self.connector.len()).all(|path| session.is_spent(path)) {
                 self.outcome.get_or_insert(Error::Spent);
             }
         }
-        self.ways.transmit(now, &mut self.packets, out);
+        self.connector.transmit(now, &mut self.packets, out);
         if let Some(error) = &self.outcome {
             let reason = if matches!(error, Error::Stopped) { "done".to_owned() } else { error.to_string() };
-            self.ways.close(now, &reason, out);
+            self.connector.close(now, &reason, out);
         }
     }
 
@@ -294,10 +297,10 @@ impl<W: Scheduler> Near<W> {
     pub fn next_wakeup(&self) -> Option<Instant> {
         let session = self.session.as_ref().and_then(Session::next_wakeup);
         let session = session.map(|time| self.epoch + Duration::from_nanos(time.as_nanos()));
-        let begin = self.ways.ready_at().filter(|_| self.session.is_none());
-        let patience = (!self.ways.any_joined()).then(|| self.open_at + self.settings.patience);
-        let too_small = self.ways.too_small_at(self.session.is_some());
-        [self.ways.next_wakeup(), session, begin, too_small, patience].into_iter().flatten().min()
+        let begin = self.connector.ready_at().filter(|_| self.session.is_none());
+        let patience = (!self.connector.any_joined()).then(|| self.open_at + self.settings.patience);
+        let too_small = self.connector.too_small_at(self.session.is_some());
+        [self.connector.next_wakeup(), session, begin, too_small, patience].into_iter().flatten().min()
     }
 
     /// Returns the streams, even before a path is open.
@@ -318,7 +321,7 @@ impl<W: Scheduler> Near<W> {
 
     /// True if the peer refuses all paths, or is not the expected one.
     pub fn is_refused(&self) -> bool {
-        self.ways.hopeless().is_some()
+        self.connector.all_refused_reason().is_some()
     }
 
     /// Returns the error that ended the connection, if it has ended.
@@ -332,7 +335,7 @@ impl<W: Scheduler> Near<W> {
     }
 
     /// Returns the changes of the scheduler.
-    pub fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[SchedulerChange] {
         self.pilot.as_ref().map_or(&[], |pilot| pilot.changes())
     }
 
@@ -343,17 +346,17 @@ impl<W: Scheduler> Near<W> {
 
     /// Number of packets that did not fit into noq's datagrams. It must be 0.
     pub fn oversized(&self) -> u64 {
-        self.ways.oversized()
+        self.connector.oversized()
     }
 
     /// Returns the counters of the paths.
     pub fn counts(&self) -> Vec<PathCounts> {
-        let is_open = |path| self.ways.joined().any(|joined| joined == path);
+        let is_open = |path| self.connector.joined().any(|joined| joined == path);
         self.session.as_ref().map(|session| session.counts(is_open)).unwrap_or_default()
     }
 
     /// Returns the state of the paths.
     pub fn progress(&self) -> Vec<Progress> {
-        self.ways.progress(self.session.as_ref())
+        self.connector.progress(self.session.as_ref())
     }
 }

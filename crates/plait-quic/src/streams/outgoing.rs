@@ -11,21 +11,21 @@ use std::io;
 use std::ops::Range;
 
 /// Most bytes of answers that a peer may request without taking any.
-const MOST_OWED: usize = 256 << 10;
+const MAX_CONTROL_QUEUE: usize = 256 << 10;
 
 /// Most bytes of segments in memory, for any window of the peer. A peer that acknowledges all
 /// segments but the oldest takes no more.
-const MOST_KEPT: u64 = 64 << 20;
+const MAX_UNACKED: u64 = 64 << 20;
 
 /// Most bytes that are reserved for datagrams. A reservation is not withdrawn.
-const AHEAD: usize = 64 << 10;
+const MAX_DATAGRAM_RESERVE: usize = 64 << 10;
 
 /// Shortest write: any record but that of an opening fits into it.
-pub(super) const LEAST: usize = 16;
+pub(super) const MIN_WRITE: usize = 16;
 
 /// A record that leaves before data.
 #[derive(Debug)]
-struct Control {
+struct ControlRecord {
     encoded: Vec<u8>,
     /// Stream or flow that it opens.
     opens: Option<u32>,
@@ -34,9 +34,9 @@ struct Control {
 
 /// A segment with chosen content.
 #[derive(Debug, Default)]
-struct Bound {
+struct BuiltSegment {
     /// Offset among all reserved bytes.
-    place: u64,
+    offset: u64,
     /// Content; empty if the segment is void.
     bytes: Vec<u8>,
     size: usize,
@@ -48,91 +48,98 @@ struct Bound {
     since: Time,
     /// True if the segment waits on a path and a later one has left. Its datagrams are chosen when
     /// it leaves.
-    waits: bool,
+    waiting: bool,
 }
 
-impl Bound {
+impl BuiltSegment {
     /// Removes the datagrams. The other records move to the front.
     fn cut(&mut self) {
-        let (mut kept, mut from) = (Vec::with_capacity(self.size), 0);
+        let (mut rest, mut from) = (Vec::with_capacity(self.size), 0);
         for Range { start, end } in std::mem::take(&mut self.datagrams) {
-            kept.extend_from_slice(&self.bytes[from..start]);
+            rest.extend_from_slice(&self.bytes[from..start]);
             from = end;
         }
-        kept.extend_from_slice(&self.bytes[from..]);
-        if kept.first().is_none_or(|kind| *kind == 0) {
-            kept.clear();
+        rest.extend_from_slice(&self.bytes[from..]);
+        if rest.first().is_none_or(|kind| *kind == 0) {
+            rest.clear();
         } else {
-            kept.resize(self.size, 0);
+            rest.resize(self.size, 0);
         }
-        self.bytes = kept;
+        self.bytes = rest;
     }
 }
 
 /// Segments, and records that leave before data.
 #[derive(Debug)]
-pub(super) struct Outgoing {
+pub(super) struct SendQueue {
     /// Bytes of a full segment.
-    segment: usize,
+    full: usize,
     /// Writes to the transport that are in no segment yet, in order.
     writes: VecDeque<u64>,
     reserved: u64,
     /// Sizes of writes to reserve beside all others, for records that must stay in one piece.
     pieces: VecDeque<u64>,
-    control: VecDeque<Control>,
-    owed: usize,
+    control: VecDeque<ControlRecord>,
+    control_bytes: usize,
     /// Streams and flows with something for a segment, by class; some may be discarded.
     turns: [VecDeque<u32>; Class::ALL.len()],
     /// Segments from the oldest unacknowledged one on.
-    bound: VecDeque<Bound>,
+    segments: VecDeque<BuiltSegment>,
     first: u64,
     end: u64,
-    kept: u64,
+    unacked: u64,
     pub(super) carried: u64,
 }
 
-impl Outgoing {
-    pub(super) fn new(segment: usize) -> Self {
-        debug_assert!(segment >= MAX_CONTROL, "every record fits");
+impl SendQueue {
+    pub(super) fn new(full: usize) -> Self {
+        debug_assert!(full >= MAX_CONTROL, "every record fits");
         Self {
-            segment,
+            full,
             writes: VecDeque::new(),
             reserved: 0,
             pieces: VecDeque::new(),
             control: VecDeque::new(),
-            owed: 0,
+            control_bytes: 0,
             turns: Default::default(),
-            bound: VecDeque::new(),
+            segments: VecDeque::new(),
             first: 0,
             end: 0,
-            kept: 0,
+            unacked: 0,
             carried: 0,
         }
     }
 
     /// Requests a write of so many bytes in one piece, unless no segment is that large.
     pub(super) fn reserve_piece(&mut self, bytes: usize) {
-        if bytes > LEAST && bytes <= self.segment {
+        if bytes > MIN_WRITE && bytes <= self.full {
             self.pieces.push_back(bytes as u64);
         }
     }
 
     /// Queues a record that precedes all data, and belongs to a stream of this class.
-    pub(super) fn say(&mut self, record: &Record<'_>, class: Class) {
+    pub(super) fn push_control(&mut self, record: &Record<'_>, class: Class) {
         let mut encoded = Vec::with_capacity(record.length());
         record.encode(&mut encoded);
         let opens = match *record {
             Record::Open { stream, .. } | Record::Flow { stream, .. } => Some(stream),
-            _ => None,
+            Record::Accepted { .. }
+            | Record::Data { .. }
+            | Record::Finish { .. }
+            | Record::Reset { .. }
+            | Record::Credit { .. }
+            | Record::Terms { .. }
+            | Record::Datagram { .. }
+            | Record::Piece { .. } => None,
         };
         self.reserve_piece(encoded.len());
-        self.owed += encoded.len();
-        self.control.push_back(Control { encoded, opens, class });
+        self.control_bytes += encoded.len();
+        self.control.push_back(ControlRecord { encoded, opens, class });
     }
 
     /// True if the peer requests more answers than it takes.
-    pub(super) fn is_overwhelmed(&self) -> bool {
-        self.owed > MOST_OWED
+    pub(super) fn exceeds_control_queue(&self) -> bool {
+        self.control_bytes > MAX_CONTROL_QUEUE
     }
 
     pub(super) fn forget(&mut self, stream: u32) {
@@ -140,8 +147,8 @@ impl Outgoing {
     }
 
     /// Bytes of segments that may need a retransmission.
-    pub(super) fn kept(&self) -> u64 {
-        self.kept
+    pub(super) fn unacked(&self) -> u64 {
+        self.unacked
     }
 
     fn reserve(&mut self, bytes: u64) -> u64 {
@@ -153,7 +160,7 @@ impl Outgoing {
     /// Bytes of the next segment.
     fn next(&mut self) -> Option<usize> {
         let left = self.writes.front_mut()?;
-        let bytes = (*left).min(self.segment as u64);
+        let bytes = (*left).min(self.full as u64);
         *left -= bytes;
         if *left == 0 {
             self.writes.pop_front();
@@ -179,7 +186,7 @@ impl Streams {
     /// Bytes of records that could leave now in full segments: of streams, and of planned
     /// datagrams.
     fn needed(&self) -> [usize; 2] {
-        let most = self.out.segment - DATA;
+        let most = self.out.full - DATA;
         let of = |one: &Stream| {
             let bytes = one.sendable();
             bytes + DATA * bytes.div_ceil(most) + if one.finishing { FINISH } else { 0 }
@@ -189,13 +196,13 @@ impl Streams {
             streams += self.streams.get(stream).map_or(0, of);
             flows += self.flows.all.get(stream).map_or(0, |one| one.reserved);
         }
-        [self.out.owed + CREDIT * self.credits.len() + streams, flows]
+        [self.out.control_bytes + CREDIT * self.credits.len() + streams, flows]
     }
 
     /// Returns the bytes by which the transport must be extended, in pieces
     /// ([`Session::extend`](crate::session::Session::extend)).
     pub fn reserve(&mut self) -> Option<u64> {
-        if self.out.kept + self.out.reserved > MOST_KEPT {
+        if self.out.unacked + self.out.reserved > MAX_UNACKED {
             return None;
         }
         if let Some(piece) = self.out.pieces.pop_front() {
@@ -203,9 +210,9 @@ impl Streams {
         }
         let [streams, mut flows] = self.needed();
         let mut spare = self.out.reserved.saturating_sub((streams + flows) as u64);
-        while flows < AHEAD {
+        while flows < MAX_DATAGRAM_RESERVE {
             let turns = self.out.turns.iter().rev().flatten().copied();
-            let segment = self.flows.plan(turns, self.out.segment);
+            let segment = self.flows.plan(turns, self.out.full);
             if segment == 0 {
                 break;
             }
@@ -217,32 +224,33 @@ impl Streams {
             spare = less;
         }
         let more = ((streams + flows) as u64).checked_sub(self.out.reserved).filter(|more| *more > 0)?;
-        Some(self.out.reserve(more.max(LEAST as u64)))
+        Some(self.out.reserve(more.max(MIN_WRITE as u64)))
     }
 
     /// Discards the segments before this one, which are acknowledged.
-    pub fn settle(&mut self, segment: u64) {
-        while self.out.first < segment
-            && let Some(bound) = self.out.bound.pop_front()
+    pub fn discard_acknowledged(&mut self, next: u64) {
+        while self.out.first < next
+            && let Some(segment) = self.out.segments.pop_front()
         {
             self.out.first += 1;
-            self.out.kept -= bound.bytes.len() as u64;
+            self.out.unacked -= segment.bytes.len() as u64;
         }
     }
 
     /// Chooses the content of the next segment when the segment at `leaving` leaves. Returns false
     /// if there is none.
-    fn bind(&mut self, leaving: u64) -> bool {
+    fn build(&mut self, leaving: u64) -> bool {
         let Some(size) = self.out.next() else { return false };
-        let (place, since) = (self.out.end, self.flows.now);
-        let mut bound = Bound { place, size, since, waits: place != leaving, ..Bound::default() };
-        let Bound { bytes, redundant, .. } = &mut bound;
-        while let Some(Control { encoded, .. }) = self.out.control.front()
+        let (offset, since) = (self.out.end, self.flows.now);
+        let mut segment =
+            BuiltSegment { offset, size, since, waiting: offset != leaving, ..BuiltSegment::default() };
+        let BuiltSegment { bytes, redundant, .. } = &mut segment;
+        while let Some(ControlRecord { encoded, .. }) = self.out.control.front()
             && bytes.len() + encoded.len() <= size
-            && let Some(Control { encoded, opens, class }) = self.out.control.pop_front()
+            && let Some(ControlRecord { encoded, opens, class }) = self.out.control.pop_front()
         {
             bytes.extend_from_slice(&encoded);
-            self.out.owed -= encoded.len();
+            self.out.control_bytes -= encoded.len();
             *redundant |= class == Class::Redundant;
             if let Some(one) = opens.and_then(|stream| self.streams.get_mut(&stream)) {
                 one.announced = true;
@@ -260,28 +268,28 @@ impl Streams {
                 *redundant |= one.class == Class::Redundant;
             }
         }
-        self.fill(&mut bound);
-        self.out.kept += bound.bytes.len() as u64;
-        self.out.bound.push_back(bound);
+        self.fill(&mut segment);
+        self.out.unacked += segment.bytes.len() as u64;
+        self.out.segments.push_back(segment);
         self.out.end += size as u64;
         true
     }
 
     /// Fills the rest of a segment, in turns. A waiting segment gets no datagrams yet.
-    fn fill(&mut self, bound: &mut Bound) {
-        let &mut Bound { size, waits, .. } = bound;
-        let Bound { bytes, datagrams, since, .. } = bound;
+    fn fill(&mut self, segment: &mut BuiltSegment) {
+        let &mut BuiltSegment { size, waiting, .. } = segment;
+        let BuiltSegment { bytes, datagrams, since, .. } = segment;
         let (mut passed, mut redundant) = (Vec::new(), false);
         while size - bytes.len() > DATA
             && let Some(stream) = self.next_turn()
         {
             let class = match self.flows.all.get(&stream).map(|one| one.class) {
                 None => self.pack(stream, size, bytes),
-                Some(class) if waits => {
+                Some(class) if waiting => {
                     passed.push((stream, class, None));
                     continue;
                 }
-                Some(class) => match self.flows.pack(stream, [size, self.out.segment], bytes) {
+                Some(class) => match self.flows.pack(stream, [size, self.out.full], bytes) {
                     Err(needs) => {
                         passed.push((stream, class, needs));
                         continue;
@@ -301,21 +309,21 @@ impl Streams {
             self.out.turns[class as usize].push_front(flow);
             needs.into_iter().for_each(|needs| self.out.reserve_piece(needs));
         }
-        if !bytes.is_empty() && !waits {
+        if !bytes.is_empty() && !waiting {
             bytes.resize(size, 0);
         }
-        bound.redundant |= redundant;
+        segment.redundant |= redundant;
     }
 
     /// Completes the segment at this offset, which leaves now.
-    fn leave(&mut self, place: u64) {
-        let Some(at) = self.at(place).filter(|at| self.out.bound[*at].waits) else { return };
-        let mut bound = std::mem::take(&mut self.out.bound[at]);
-        (bound.waits, bound.since) = (false, self.flows.now);
-        let before = bound.bytes.len();
-        self.fill(&mut bound);
-        self.out.kept += (bound.bytes.len() - before) as u64;
-        self.out.bound[at] = bound;
+    fn leave(&mut self, offset: u64) {
+        let Some(at) = self.at(offset).filter(|at| self.out.segments[*at].waiting) else { return };
+        let mut segment = std::mem::take(&mut self.out.segments[at]);
+        (segment.waiting, segment.since) = (false, self.flows.now);
+        let before = segment.bytes.len();
+        self.fill(&mut segment);
+        self.out.unacked += (segment.bytes.len() - before) as u64;
+        self.out.segments[at] = segment;
     }
 
     /// Ends the turn of a flow. A flow with more goes behind the others, or stays first to complete
@@ -342,13 +350,13 @@ impl Streams {
         one.queued = false;
         let count = one.sendable().min(size - bytes.len() - DATA);
         if count > 0 {
-            Record::Data { stream, offset: one.sent, bytes: &one.outgoing[..count] }.encode(bytes);
-            one.outgoing.advance(count);
+            Record::Data { stream, offset: one.sent, bytes: &one.send_buffer[..count] }.encode(bytes);
+            one.send_buffer.advance(count);
             one.sent += count as u64;
             self.out.carried += count as u64;
-            self.woken.insert(stream);
+            self.ready.insert(stream);
         }
-        if one.finishing && !one.finished && one.outgoing.is_empty() && bytes.len() + FINISH <= size {
+        if one.finishing && !one.finished && one.send_buffer.is_empty() && bytes.len() + FINISH <= size {
             Record::Finish { stream, size: one.sent }.encode(bytes);
             one.finished = true;
             self.clean(stream);
@@ -358,23 +366,23 @@ impl Streams {
     }
 
     /// Removes the datagrams from the segment at this offset.
-    fn cut(&mut self, place: u64) {
-        let bound = self.at(place).and_then(|at| self.out.bound.get_mut(at));
-        if let Some(bound) = bound.filter(|bound| !bound.datagrams.is_empty()) {
-            let before = bound.bytes.len();
-            bound.cut();
-            self.out.kept -= (before - bound.bytes.len()) as u64;
+    fn cut(&mut self, offset: u64) {
+        let segment = self.at(offset).and_then(|at| self.out.segments.get_mut(at));
+        if let Some(segment) = segment.filter(|segment| !segment.datagrams.is_empty()) {
+            let before = segment.bytes.len();
+            segment.cut();
+            self.out.unacked -= (before - segment.bytes.len()) as u64;
         }
     }
 
     /// Returns the index of the segment at this offset.
-    fn at(&self, place: u64) -> Option<usize> {
-        self.out.bound.binary_search_by_key(&place, |bound| bound.place).ok()
+    fn at(&self, offset: u64) -> Option<usize> {
+        self.out.segments.binary_search_by_key(&offset, |segment| segment.offset).ok()
     }
 
     /// Returns the segment at this offset.
-    fn bound(&self, place: u64) -> Option<&Bound> {
-        self.at(place).and_then(|at| self.out.bound.get(at))
+    fn segment(&self, offset: u64) -> Option<&BuiltSegment> {
+        self.at(offset).and_then(|at| self.out.segments.get(at))
     }
 }
 
@@ -383,15 +391,15 @@ impl Source for Streams {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         const NONE: io::ErrorKind = io::ErrorKind::UnexpectedEof;
         while self.out.end < offset + buffer.len() as u64 {
-            if !self.bind(offset) {
+            if !self.build(offset) {
                 return Err(NONE.into());
             }
         }
         self.leave(offset);
-        if self.bound(offset).is_some_and(|bound| self.flows.now.since(bound.since) > PATIENCE) {
+        if self.segment(offset).is_some_and(|segment| self.flows.now.since(segment.since) > PATIENCE) {
             self.cut(offset);
         }
-        let Bound { bytes, size, .. } = self.bound(offset).ok_or(NONE)?;
+        let BuiltSegment { bytes, size, .. } = self.segment(offset).ok_or(NONE)?;
         if *size != buffer.len() {
             return Err(NONE.into());
         }
@@ -407,10 +415,10 @@ impl Source for Streams {
     }
 
     fn is_void(&self, offset: u64) -> bool {
-        self.bound(offset).is_some_and(|bound| bound.bytes.is_empty())
+        self.segment(offset).is_some_and(|segment| segment.bytes.is_empty())
     }
 
     fn is_redundant(&self, offset: u64) -> bool {
-        self.bound(offset).is_some_and(|bound| bound.redundant)
+        self.segment(offset).is_some_and(|segment| segment.redundant)
     }
 }

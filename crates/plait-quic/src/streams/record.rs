@@ -149,7 +149,7 @@ impl<'a> Record<'a> {
             }
             Self::Piece { stream, piece } => {
                 head(10, stream);
-                for number in [piece.number, piece.total, piece.place] {
+                for number in [piece.number, piece.total, piece.offset] {
                     out.extend(number.to_be_bytes());
                 }
                 out.extend(piece.bytes);
@@ -225,9 +225,9 @@ impl<'a> Record<'a> {
             9 => Self::Datagram { stream, bytes: reader.counted().ok_or(MALFORMED)? },
             10 => {
                 let mut number = || reader.array().map(u16::from_be_bytes).ok_or(MALFORMED);
-                let (number, total, place) = (number()?, number()?, number()?);
-                let bytes = reader.most(total.saturating_sub(place).into());
-                Self::Piece { stream, piece: Piece { number, total, place, bytes } }
+                let (number, total, offset) = (number()?, number()?, number()?);
+                let bytes = reader.most(total.saturating_sub(offset).into());
+                Self::Piece { stream, piece: Piece { number, total, offset, bytes } }
             }
             _ => return Err(MALFORMED),
         };
@@ -285,7 +285,7 @@ mod tests {
             Record::Terms { path: 0, terms: PathTerms { cost: 0, backup: false, spent: true } },
             Record::Flow { stream: 9, class: Class::Redundant, target: "example.org:53" },
             Record::Datagram { stream: 9, bytes: b"" },
-            Record::Piece { stream: 9, piece: Piece { number: 65_535, total: 5, place: 3, bytes: b"de" } },
+            Record::Piece { stream: 9, piece: Piece { number: 65_535, total: 5, offset: 3, bytes: b"de" } },
             Record::Datagram { stream: 9, bytes: b"abc" },
         ];
         let mut bytes = Vec::new();
@@ -305,8 +305,8 @@ mod tests {
 
     #[test]
     fn a_piece_ends_with_its_datagram_or_its_segment() {
-        for (bytes, place) in [(&b"abc"[..], 0), (b"de", 3), (b"", 5)] {
-            let piece = Record::Piece { stream: 1, piece: Piece { number: 7, total: 5, place, bytes } };
+        for (bytes, offset) in [(&b"abc"[..], 0), (b"de", 3), (b"", 5)] {
+            let piece = Record::Piece { stream: 1, piece: Piece { number: 7, total: 5, offset, bytes } };
             let mut segment = Vec::new();
             piece.encode(&mut segment);
             assert_eq!(read(&segment).expect("it is well formed"), [piece]);

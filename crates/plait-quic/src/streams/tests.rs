@@ -1,6 +1,6 @@
 //! Violations of the protocol by a peer, and their cost.
 
-use super::early::MOST_EARLY;
+use super::early::MAX_EARLY;
 use super::flows::Piece;
 use super::record::Record;
 use super::*;
@@ -46,10 +46,10 @@ fn what_breaks_the_rules_is_named() {
         (1, vec![open(0)], "one after the other"),
         (1, vec![finish(0), data(0, 0)], "behind a stream's end"),
         (1, vec![data(0, 0), finish(0)], "behind a stream's end"),
-        (1, vec![Record::Finish { stream: 0, size: LEAST_CREDIT + 1 }], "credit"),
+        (1, vec![Record::Finish { stream: 0, size: MIN_CREDIT + 1 }], "credit"),
         (1, vec![data(0, 1)], "leaves some out"),
         (1, vec![data(0, 0), data(0, 0)], "sent before"),
-        (1, vec![data(0, LEAST_CREDIT)], "credit"),
+        (1, vec![data(0, MIN_CREDIT)], "credit"),
         (1, vec![finish(0), finish(0)], "ends twice"),
         (1, vec![Record::Accepted { stream: 0 }], "of its own"),
         (full, vec![open(full)], "too many streams"),
@@ -64,12 +64,12 @@ fn what_breaks_the_rules_is_named() {
 fn nobody_sends_more_than_there_is_credit_for() {
     let mut streams = far(1);
     let bytes = [0; 1_024];
-    for offset in (0..LEAST_CREDIT).step_by(1_024) {
+    for offset in (0..MIN_CREDIT).step_by(1_024) {
         streams
             .handle(&segment(&[Record::Data { stream: 0, offset, bytes: &bytes }]))
             .expect("there is room");
     }
-    let one = Record::Data { stream: 0, offset: LEAST_CREDIT, bytes: &bytes[..1] };
+    let one = Record::Data { stream: 0, offset: MIN_CREDIT, bytes: &bytes[..1] };
     assert!(violation(&mut streams, &[one]).contains("credit"));
 }
 
@@ -84,11 +84,11 @@ fn promises_are_bounded_over_all_streams() {
                 .handle(&segment(&[Record::Data { stream, offset, bytes: &bytes }]))
                 .expect("there is room");
             streams.consume(stream, bytes.len());
-            assert!(streams.promised() <= MOST_PROMISED, "{}", streams.promised());
+            assert!(streams.promised() <= MAX_PROMISED, "{}", streams.promised());
         }
     }
     // The first streams got the most, because they came first. Nothing of the pool is lost.
-    assert!(streams.promised() > MOST_PROMISED / 2, "{}", streams.promised());
+    assert!(streams.promised() > MAX_PROMISED / 2, "{}", streams.promised());
     (0..MAX_STREAMS as u32).for_each(|stream| streams.reset(stream, Reason::Broken));
     assert_eq!((streams.pool, streams.promised()), (POOL, 0));
 }
@@ -104,12 +104,15 @@ fn a_stream_that_is_read_is_promised_megabytes() {
             .expect("there is room");
         streams.consume(0, bytes.len());
     }
-    assert!(streams.promised() > MOST_CREDIT * 3 / 4, "{}", streams.promised());
+    assert!(streams.promised() > MAX_CREDIT * 3 / 4, "{}", streams.promised());
     let credit = streams.reserve().expect("the peer is to be told");
-    let mut told = vec![0; credit as usize];
-    streams.read_at(0, &mut told).expect("it is bound");
-    let told = Record::decode(&mut &told[..]).expect("it is one");
-    assert!(matches!(told, Some(Record::Credit { stream: 0, limit }) if limit > MOST_CREDIT), "{told:?}");
+    let mut credit_record = vec![0; credit as usize];
+    streams.read_at(0, &mut credit_record).expect("it is bound");
+    let credit_record = Record::decode(&mut &credit_record[..]).expect("it is one");
+    assert!(
+        matches!(credit_record, Some(Record::Credit { stream: 0, limit }) if limit > MAX_CREDIT),
+        "{credit_record:?}"
+    );
 }
 
 /// The peer opens and ends streams, and takes no answers.
@@ -144,11 +147,11 @@ fn what_waits_for_its_reader_counts_as_a_stream() {
             ]))
             .expect("it may");
     }
-    let mut place = 0;
+    let mut offset = 0;
     while let Some(bytes) = streams.reserve() {
         for left in (0..bytes).step_by(SEGMENT.into()).map(|from| (bytes - from).min(SEGMENT.into())) {
-            streams.read_at(place, &mut vec![0; left as usize]).expect("it is bound");
-            place += left;
+            streams.read_at(offset, &mut vec![0; left as usize]).expect("it is bound");
+            offset += left;
         }
     }
     assert_eq!(streams.len(), MAX_STREAMS, "nobody has read");
@@ -188,19 +191,19 @@ fn targets_and_streams_beyond_the_bounds_are_not_opened() {
 fn segments_that_are_not_acknowledged_are_kept_and_no_more_than_a_bound() {
     let mut streams = far(1);
     streams.handle(&segment(&[Record::Credit { stream: 0, limit: u64::MAX }])).expect("it may");
-    let (mut place, mut written) = (0, 0);
+    let (mut offset, mut written) = (0, 0);
     loop {
         written += streams.write(0, &[1; 100_000]);
         let Some(bytes) = streams.reserve() else { break };
         for left in (0..bytes).step_by(SEGMENT.into()).map(|from| (bytes - from).min(SEGMENT.into())) {
-            streams.read_at(place, &mut vec![0; left as usize]).expect("it is bound");
-            place += left;
+            streams.read_at(offset, &mut vec![0; left as usize]).expect("it is bound");
+            offset += left;
         }
     }
     assert!(written > 60 << 20 && streams.memory() < 66 << 20, "{written} {}", streams.memory());
     let mut again = [0; SEGMENT as usize];
     streams.read_at(0, &mut again).expect("it is kept");
-    streams.settle(1);
+    streams.discard_acknowledged(1);
     assert!(streams.read_at(0, &mut again).is_err());
 }
 
@@ -219,7 +222,7 @@ proptest! {
         if opens {
             (0..3).for_each(|_| assert!(streams.open("host:1", Class::Bulk).is_ok()));
         }
-        let (mut place, mut count) = (0, 0);
+        let (mut offset, mut count) = (0, 0);
         for records in &segments {
             let mut bytes = Vec::new();
             for (kind, stream, data, number) in records {
@@ -234,11 +237,11 @@ proptest! {
                 }
                 .encode(&mut bytes);
             }
-            let came = match early {
+            let result = match early {
                 true => streams.handle_early(count, &bytes.into()).and_then(|()| streams.advance(count / 2)),
                 false => streams.handle(&bytes),
             };
-            if came.is_err() {
+            if result.is_err() {
                 return Ok(());
             }
             count += 1;
@@ -247,17 +250,17 @@ proptest! {
                     streams.write(stream, b"an answer");
                 }
             }
-            while let Some(stream) = streams.woken() {
+            while let Some(stream) = streams.next_ready() {
                 streams.consume(stream, streams.peek(stream).len() / 2);
             }
             while let Some(bytes) = streams.reserve() {
                 prop_assert!(bytes <= 2_000, "there is no more to say: {bytes}");
                 for left in (0..bytes).step_by(SEGMENT.into()).map(|from| (bytes - from).min(SEGMENT.into())) {
-                    prop_assert!(streams.read_at(place, &mut vec![0; left as usize]).is_ok());
-                    place += left;
+                    prop_assert!(streams.read_at(offset, &mut vec![0; left as usize]).is_ok());
+                    offset += left;
                 }
             }
-            prop_assert!(streams.promised() <= MOST_PROMISED);
+            prop_assert!(streams.promised() <= MAX_PROMISED);
         }
         let _ = streams.handle(&noise);
     }
@@ -269,9 +272,9 @@ mod overtaking {
     use super::*;
 
     /// Returns all segments that a peer sends of some streams, and the content of each stream.
-    fn said(sizes: &[usize]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    fn segments_of(sizes: &[usize]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let mut near = Streams::new(true, SEGMENT);
-        let (mut segments, mut place) = (Vec::new(), 0);
+        let (mut segments, mut offset) = (Vec::new(), 0);
         let content: Vec<Vec<u8>> = sizes
             .iter()
             .enumerate()
@@ -286,28 +289,28 @@ mod overtaking {
             let mut left = bytes as usize;
             while left > 0 {
                 let mut segment = vec![0; left.min(SEGMENT.into())];
-                near.read_at(place, &mut segment).expect("it is bound");
-                (place, left) = (place + segment.len() as u64, left - segment.len());
+                near.read_at(offset, &mut segment).expect("it is bound");
+                (offset, left) = (offset + segment.len() as u64, left - segment.len());
                 segments.push(segment);
             }
         }
         (segments, content)
     }
 
-    fn there(streams: &Streams, stream: u32) -> usize {
+    fn available(streams: &Streams, stream: u32) -> usize {
         streams.peek(stream).len()
     }
 
     #[test]
     fn what_is_missing_of_one_stream_holds_up_no_other() {
-        let (segments, content) = said(&[30_000, 30_000]);
+        let (segments, content) = segments_of(&[30_000, 30_000]);
         let mut far = Streams::new(false, SEGMENT);
         // The first segment opens both streams; then they take turns.
         for (number, segment) in segments.iter().enumerate().filter(|(number, _)| *number != 1) {
             far.handle_early(number as u64, &segment.clone().into()).expect("it may overtake");
         }
-        let came = [there(&far, 0), there(&far, 1)];
-        assert!(came.contains(&30_000) && came.iter().any(|bytes| *bytes < 1_100), "{came:?}");
+        let sizes = [available(&far, 0), available(&far, 1)];
+        assert!(sizes.contains(&30_000) && sizes.iter().any(|bytes| *bytes < 1_100), "{sizes:?}");
         assert!(far.memory() >= 60_000 - 1_100, "what waits counts");
         far.handle_early(1, &segments[1].clone().into()).expect("it is late");
         far.advance(segments.len() as u64).expect("all is there");
@@ -316,7 +319,7 @@ mod overtaking {
             far.consume(stream, 30_000);
             assert!(far.is_ended(stream));
         }
-        assert_eq!((far.early, far.waiting.len()), (0, 0));
+        assert_eq!((far.early, far.deferred.len()), (0, 0));
     }
 
     /// Pieces beyond the bound wait with their segments, and nothing is lost.
@@ -324,14 +327,14 @@ mod overtaking {
     fn tiny_pieces_are_bounded_in_number() {
         let mut far = far(2);
         let piece = |offset| Record::Data { stream: 0, offset, bytes: b"a" };
-        let count = MOST_EARLY as u64 + 2_000;
+        let count = MAX_EARLY as u64 + 2_000;
         for number in 1..count {
             far.handle_early(number, &segment(&[piece(number)]).into()).expect("it may");
         }
-        assert_eq!((far.early, far.waiting.len() as u64), (MOST_EARLY, count - 1 - MOST_EARLY as u64));
+        assert_eq!((far.early, far.deferred.len() as u64), (MAX_EARLY, count - 1 - MAX_EARLY as u64));
         far.handle_early(0, &segment(&[piece(0)]).into()).expect("it is late");
         far.advance(count).expect("all is there");
-        assert_eq!((there(&far, 0) as u64, far.early, far.waiting.len()), (count, 0, 0));
+        assert_eq!((available(&far, 0) as u64, far.early, far.deferred.len()), (count, 0, 0));
     }
 
     /// Answers may arrive before the acceptance of their stream: they are delivered after it.
@@ -363,21 +366,21 @@ mod overtaking {
             sizes in prop::collection::vec(0..20_000usize, 1..6),
             keys in prop::collection::vec(any::<u32>(), 120),
         ) {
-            let (segments, content) = said(&sizes);
+            let (segments, content) = segments_of(&sizes);
             let mut order: Vec<usize> = (0..segments.len()).collect();
             order.sort_by_key(|number| keys[number % keys.len()]);
             let mut far = Streams::new(false, SEGMENT);
-            let mut came = vec![false; segments.len()];
+            let mut arrived = vec![false; segments.len()];
             for number in order {
                 far.handle_early(number as u64, &segments[number].clone().into()).expect("it may overtake");
-                came[number] = true;
-                let next = came.iter().position(|there| !there).unwrap_or(segments.len());
+                arrived[number] = true;
+                let next = arrived.iter().position(|there| !there).unwrap_or(segments.len());
                 far.advance(next as u64).expect("nothing is wrong");
             }
             for (stream, bytes) in content.iter().enumerate() {
                 prop_assert_eq!(far.peek(stream as u32), &bytes[..]);
             }
-            prop_assert_eq!((far.early, far.waiting.len()), (0, 0));
+            prop_assert_eq!((far.early, far.deferred.len()), (0, 0));
         }
     }
 }
@@ -390,8 +393,8 @@ fn far_with_flow() -> Streams {
     streams
 }
 
-fn piece(number: u16, total: u16, place: u16, bytes: &[u8]) -> Record<'_> {
-    Record::Piece { stream: 1, piece: Piece { number, total, place, bytes } }
+fn piece(number: u16, total: u16, offset: u16, bytes: &[u8]) -> Record<'_> {
+    Record::Piece { stream: 1, piece: Piece { number, total, offset, bytes } }
 }
 
 #[test]
@@ -450,24 +453,24 @@ fn datagrams_leave_once() {
         near.open("host:1", Class::Bulk).expect("there is room"),
         near.open_flow("host:2", Class::Bulk).expect("there is room"),
     );
-    let segments = |near: &mut Streams, place: &mut u64| {
+    let segments = |near: &mut Streams, offset: &mut u64| {
         let mut sizes = Vec::new();
         while let Some(bytes) = near.reserve() {
             sizes.push(bytes as usize);
         }
         let read = |size: usize| {
-            let (at, mut bytes) = (*place, vec![0; size]);
+            let (at, mut bytes) = (*offset, vec![0; size]);
             near.read_at(at, &mut bytes).expect("it is there");
-            *place += size as u64;
+            *offset += size as u64;
             (at, bytes)
         };
         sizes.into_iter().map(read).collect::<Vec<_>>()
     };
-    let mut place = 0;
-    segments(&mut near, &mut place);
+    let mut offset = 0;
+    segments(&mut near, &mut offset);
     near.send_datagram(Time::ZERO, flow, &[9; 100]);
     near.write(stream, &[8; 500]);
-    let first = segments(&mut near, &mut place);
+    let first = segments(&mut near, &mut offset);
     let of = |bytes: &[u8], byte: u8| bytes.iter().filter(|one| **one == byte).count();
     assert_eq!(first.iter().map(|(_, bytes)| of(bytes, 9)).sum::<usize>(), 101, "with the record's number");
     let (mut voids, mut kept) = (0, 0);

@@ -2,9 +2,9 @@
 
 use crate::network::end::End;
 use crate::service::{PROGRAM, Service, private};
-use plait_quic::files::records::{Entry, Kind, Offered, UNKNOWN};
-use plait_quic::files::{Place, Upload};
-use plait_quic::sender::Order;
+use plait_quic::files::records::{Entry, Kind, SenderRecord, UNKNOWN};
+use plait_quic::files::{EntryContent, Upload};
+use plait_quic::sender::SessionConfig;
 use plait_quic::source::{Application, Source};
 use plait_quic::{Error, Fingerprint, Offer, Secret, Settings};
 use plait_sched::Builtin;
@@ -21,7 +21,7 @@ const MOST: usize = 1_000_000;
 /// A receiver whose client "van" may send a million bytes in a transfer.
 struct Limited {
     _folder: tempfile::TempDir,
-    place: PathBuf,
+    directory: PathBuf,
     out: PathBuf,
     service: Service,
     /// Number of sessions of lying senders. Each has its own identifier, because a finished session
@@ -32,18 +32,18 @@ struct Limited {
 impl Limited {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let (place, out) = (folder.path().to_owned(), folder.path().join("out"));
+        let (directory, out) = (folder.path().to_owned(), folder.path().join("out"));
         let config = format!(
             "listen = \"127.0.0.1:0\"\nout = \"{}\"\n[[client]]\nname = \"van\"\nsecret = \"{SECRET}\"\nbytes = \"1MB\"\n",
             out.display()
         );
-        let config = private(&place, "recv.toml", &config);
+        let config = private(&directory, "recv.toml", &config);
         let service = Service::start(&["recv", "--config", &config], None);
-        Self { _folder: folder, place, out, service, lies: 0 }
+        Self { _folder: folder, directory, out, service, lies: 0 }
     }
 
     fn file(&self, name: &str, bytes: usize) -> PathBuf {
-        PathBuf::from(private(&self.place, name, &"x".repeat(bytes)))
+        PathBuf::from(private(&self.directory, name, &"x".repeat(bytes)))
     }
 
     /// Sends with the program. `input` goes to its standard input.
@@ -63,7 +63,7 @@ impl Limited {
         self.lies += 1;
         let remote: SocketAddr = self.service.word("address").parse().expect("an address");
         let fingerprint: Fingerprint = self.service.word("fingerprint").parse().expect("it is one");
-        let order = Order {
+        let config = SessionConfig {
             remote,
             locals: vec![IpAddr::from(Ipv4Addr::LOCALHOST)],
             terms: Vec::new(),
@@ -74,7 +74,8 @@ impl Limited {
         };
         let scheduler = Builtin::new("lowest-rtt", &[]).expect("it is one");
         let settings = Settings::default();
-        let mut sender = End::new(now(), interop, settings, order, scheduler, application).expect("a sender");
+        let mut sender =
+            End::new(now(), interop, settings, config, scheduler, application).expect("a sender");
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
         socket.set_read_timeout(Some(Duration::from_millis(2))).expect("it can be set");
         let (mut out, mut buffer) = (Vec::new(), [0; 65_536]);
@@ -122,22 +123,22 @@ struct Flood {
 impl Flood {
     fn of(entry: u32) -> Self {
         let mut records = Vec::new();
-        Offered::Data { entry, length: 1 << 40 }.encode(&mut records);
+        SenderRecord::Data { entry, length: 1 << 40 }.encode(&mut records);
         Self { records, written: 0 }
     }
 }
 
 impl Source for Flood {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
-        for (place, byte) in buffer.iter_mut().enumerate() {
-            *byte = self.records.get(offset as usize + place).copied().unwrap_or(1);
+        for (directory, byte) in buffer.iter_mut().enumerate() {
+            *byte = self.records.get(offset as usize + directory).copied().unwrap_or(1);
         }
         Ok(())
     }
 }
 
 impl Application for Flood {
-    fn hear(&mut self, _bytes: &[u8]) -> Result<(), Error> {
+    fn receive(&mut self, _bytes: &[u8]) -> Result<(), Error> {
         Ok(())
     }
 
@@ -173,7 +174,7 @@ fn a_transfer_has_no_more_bytes_than_its_client_may_send() {
     let mut receiver = Limited::new();
     let (half, more) = (receiver.file("half", MOST / 2), receiver.file("more", MOST / 2 + 1));
     let whole = receiver.file("whole", MOST);
-    let folder = receiver.place.join("folder");
+    let folder = receiver.directory.join("folder");
     std::fs::create_dir(&folder).expect("it is new");
     for file in [&half, &more] {
         std::fs::copy(file, folder.join(file.file_name().expect("a name"))).expect("there is room");
@@ -203,7 +204,7 @@ fn a_transfer_has_no_more_bytes_than_its_client_may_send() {
 /// has, nor for streams.
 #[test]
 fn a_sender_that_offers_less_than_it_has_is_ended() {
-    let file = |name: &str, size: usize| (entry(name, size as u64), Place::Memory(vec![7; size]));
+    let file = |name: &str, size: usize| (entry(name, size as u64), EntryContent::Memory(vec![7; size]));
     let mut receiver = Limited::new();
     std::fs::create_dir_all(&receiver.out).expect("it can be made");
     // Most of a file came from another client.
@@ -224,7 +225,7 @@ fn a_sender_that_offers_less_than_it_has_is_ended() {
         }
         let mut endless = Flood::of(0);
         let mut records = Vec::new();
-        Offered::Entry(entry("endless", UNKNOWN)).encode(&mut records);
+        SenderRecord::Entry(entry("endless", UNKNOWN)).encode(&mut records);
         endless.records = [records, endless.records].concat();
         // Bytes of an entry without an offer count, too.
         for flood in [endless, Flood::of(9)] {

@@ -49,17 +49,17 @@ fn it_changes_where_that_helps_and_says_why() {
     // The text matches the numbers.
     let gain = change.gain;
     assert!(gain.low >= 1.0 && gain.percent >= 3.0 && gain.low <= gain.percent && gain.percent <= gain.high);
-    let told = change.to_json(&["dsl".to_owned()]);
-    assert_eq!((&told["paths"][0]["name"], &told["paths"][1]["name"]), (&"dsl".into(), &"1".into()));
-    let number = |key: &str| told[key].as_f64().expect("a number");
-    let paths = told["paths"].as_array().expect("they are listed").iter().map(|path| {
+    let json = change.to_json(&["dsl".to_owned()]);
+    assert_eq!((&json["paths"][0]["name"], &json["paths"][1]["name"]), (&"dsl".into(), &"1".into()));
+    let number = |key: &str| json[key].as_f64().expect("a number");
+    let paths = json["paths"].as_array().expect("they are listed").iter().map(|path| {
         let (rate, round_trip) = (path["rate_bps"].as_f64(), path["rtt_s"].as_f64());
         format!("{:.1} Mbit/s {:.0} ms", rate.expect("a rate") / 1e6, round_trip.expect("a round trip") * 1e3)
     });
     let expected = format!(
         "{} → {} after {:.1} s: {:.0} % more in the simulator ({:.0}–{:.0} %, {} seeds) on paths measured as {}",
-        told["before"].as_str().expect("a name"),
-        told["after"].as_str().expect("a name"),
+        json["before"].as_str().expect("a name"),
+        json["after"].as_str().expect("a name"),
         number("seconds"),
         number("gain_percent"),
         number("gain_low_percent"),
@@ -67,7 +67,7 @@ fn it_changes_where_that_helps_and_says_why() {
         number("seeds"),
         paths.collect::<Vec<_>>().join(", ")
     );
-    assert_eq!(told["reason"].as_str(), Some(expected.as_str()));
+    assert_eq!(json["reason"].as_str(), Some(expected.as_str()));
 }
 
 #[test]

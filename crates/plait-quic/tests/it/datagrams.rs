@@ -21,7 +21,7 @@ const CALL: Sending =
 
 /// The outcome of one flow.
 #[derive(Default)]
-struct Came {
+struct Delivered {
     sent: usize,
     /// Delays of the received datagrams in nanoseconds, ascending.
     waits: Vec<u64>,
@@ -30,7 +30,7 @@ struct Came {
     uploaded: u64,
 }
 
-impl Came {
+impl Delivered {
     fn at(&self, percent: usize) -> f64 {
         self.waits[(self.waits.len() - 1) * percent / 100] as f64 / MILLISECOND as f64
     }
@@ -42,45 +42,45 @@ impl Came {
 
 /// Sends datagrams that contain their numbers. Checks that each received one is complete and
 /// arrives once.
-fn run(net: &mut Net<'_>, sending: Sending, upload: bool) -> Came {
+fn run(net: &mut Net<'_>, sending: Sending, upload: bool) -> Delivered {
     let flow = net.ends[0].streams.open_flow("echo:1", sending.class).expect("there is room");
     let bulk = upload.then(|| net.ends[0].streams.open("bulk:1", Class::Bulk).expect("there is room"));
-    let mut came = Came::default();
-    let mut under_way = BTreeMap::new();
+    let mut delivered = Delivered::default();
+    let mut in_flight = BTreeMap::new();
     while net.now < sending.until + SECOND {
         while net.ends[1].streams.poll().is_some() {}
-        let due = sending.every * came.sent as u64;
+        let due = sending.every * delivered.sent as u64;
         if net.now >= due && due < sending.until {
-            let number = came.sent as u64;
+            let number = delivered.sent as u64;
             let mut bytes = content(sending.bytes, number);
             bytes[..8].copy_from_slice(&number.to_be_bytes());
             let now = Time::from_nanos(net.now);
             net.ends[0].streams.send_datagram(now, flow, &bytes);
-            under_way.insert(number, (net.now, bytes));
-            came.sent += 1;
+            in_flight.insert(number, (net.now, bytes));
+            delivered.sent += 1;
         }
         let far = &mut net.ends[1].streams;
         while let Some((of, bytes)) = far.receive_datagram() {
             let number = u64::from_be_bytes(bytes[..8].try_into().expect("they are there"));
-            let (at, sent) = under_way.remove(&number).expect("it comes once");
+            let (at, sent) = in_flight.remove(&number).expect("it comes once");
             assert!(of == flow && sent == bytes, "it comes whole");
-            came.waits.push(net.now - at);
-            came.order.push(number);
+            delivered.waits.push(net.now - at);
+            delivered.order.push(number);
         }
         if let Some(bulk) = bulk {
             let count = far.peek(bulk).len();
             far.consume(bulk, count);
-            came.uploaded += count as u64;
+            delivered.uploaded += count as u64;
             net.ends[0].streams.write(bulk, &[7; 20_000]);
         }
-        let due = sending.every * came.sent as u64;
+        let due = sending.every * delivered.sent as u64;
         let next = [due, sending.until + SECOND].into_iter().filter(|next| *next > net.now).min();
         let goes_on = net.step();
         net.now = next.map_or(net.now, |next| if goes_on { net.now.min(next) } else { next });
     }
     assert!(net.ends.iter().all(|end| end.failed.is_none()));
-    came.waits.sort_unstable();
-    came
+    delivered.waits.sort_unstable();
+    delivered
 }
 
 #[test]
@@ -92,12 +92,16 @@ fn datagrams_come_over_all_paths_whatever_the_scheduler() {
         for bytes in [1_000, 1_420] {
             let paths = [FAST, FAST];
             let mut net = Net::new(scheduler, &paths, 1);
-            let came = run(&mut net, Sending { bytes, every, until: 3 * SECOND, ..CALL }, false);
+            let delivered = run(&mut net, Sending { bytes, every, until: 3 * SECOND, ..CALL }, false);
             let carried = net.ends[0].session.carried().0.to_vec();
-            println!("{scheduler}, {bytes}: {:.4} lost, {carried:?}, p99 {:.0} ms", came.lost(), came.at(99));
+            println!(
+                "{scheduler}, {bytes}: {:.4} lost, {carried:?}, p99 {:.0} ms",
+                delivered.lost(),
+                delivered.at(99)
+            );
             assert!(carried.iter().all(|bytes| *bytes > 1_000_000), "{scheduler}: {carried:?}");
             // The initial windows are small, so some datagrams wait for more than 100 ms.
-            assert!(came.lost() < 0.05, "{scheduler}: {}", came.lost());
+            assert!(delivered.lost() < 0.05, "{scheduler}: {}", delivered.lost());
         }
     }
 }
@@ -107,8 +111,8 @@ fn datagrams_of_every_size_come_whole_both_ways() {
     let paths = [FAST, SLOW];
     let mut net = Net::new("round-robin", &paths, 1);
     let flow = net.ends[0].streams.open_flow("echo:1", Class::Bulk).expect("there is room");
-    let (mut sent, mut came) = (0, [0; 2]);
-    while came[0] < 1_500 && net.now < 20 * SECOND {
+    let (mut sent, mut delivered) = (0, [0; 2]);
+    while delivered[0] < 1_500 && net.now < 20 * SECOND {
         while net.ends[1].streams.poll().is_some() {}
         // Several datagrams at once, so that they share segments.
         while sent < 1_500 && net.now >= (sent / 5) as u64 * 5 * MILLISECOND {
@@ -118,7 +122,7 @@ fn datagrams_of_every_size_come_whole_both_ways() {
         for end in [1, 0] {
             while let Some((_, bytes)) = net.ends[end].streams.receive_datagram() {
                 assert!(bytes[..] == content(bytes.len(), bytes.len() as u64), "{} bytes", bytes.len());
-                came[end] += 1;
+                delivered[end] += 1;
                 if end == 1 {
                     net.ends[1].streams.send_datagram(Time::from_nanos(net.now), flow, &bytes);
                 }
@@ -128,24 +132,24 @@ fn datagrams_of_every_size_come_whole_both_ways() {
         let goes_on = net.step();
         net.now = if goes_on { net.now.min(next) } else { next };
     }
-    assert_eq!(came, [1_500; 2]);
+    assert_eq!(delivered, [1_500; 2]);
 }
 
 #[test]
 fn what_is_lost_is_not_sent_again() {
     let paths = [FAST, SLOW].map(|path| Path { lost: 50, ..path });
     let mut net = Net::new("round-robin", &paths, 3);
-    let came = run(&mut net, CALL, false);
-    assert!((0.02..0.09).contains(&came.lost()), "{}", came.lost());
+    let delivered = run(&mut net, CALL, false);
+    assert!((0.02..0.09).contains(&delivered.lost()), "{}", delivered.lost());
     // 40 ms of delay on the slow path, and 100 ms of waiting for room.
-    assert!(came.at(100) < 145.0, "{}", came.at(100));
+    assert!(delivered.at(100) < 145.0, "{}", delivered.at(100));
     assert!(
-        came.order.iter().zip(&came.order[1..]).any(|(one, other)| one > other),
+        delivered.order.iter().zip(&delivered.order[1..]).any(|(one, other)| one > other),
         "none waits for another"
     );
     // Losses cost few bytes.
     let left = net.ends[0].session.carried().0.iter().sum::<u64>();
-    let least = (came.sent * (160 + 7) + 8 + "echo:1".len()) as u64;
+    let least = (delivered.sent * (160 + 7) + 8 + "echo:1".len()) as u64;
     assert!((least..least + 200).contains(&left), "{left} bytes");
     assert!(net.ends[0].session.counters().retransmissions > 0);
     assert!(net.ends[0].session.is_drained() && net.ends[0].streams.memory() == 0, "nothing is kept");
@@ -157,12 +161,12 @@ fn what_is_lost_is_not_sent_again() {
 fn late_datagrams_are_read() {
     let paths = [Path { jitter: 90, ..FAST }, FAST];
     let mut net = Net::new("round-robin", &paths, 3);
-    let came = run(&mut net, Sending { every: 4 * MILLISECOND, ..CALL }, false);
+    let delivered = run(&mut net, Sending { every: 4 * MILLISECOND, ..CALL }, false);
     let sent = net.ends[0].streams.datagrams().sent;
     let again = net.ends[0].session.counters().retransmissions;
-    println!("{} of {sent} come, {again} were thought lost", came.waits.len());
+    println!("{} of {sent} come, {again} were thought lost", delivered.waits.len());
     assert!(again > 50);
-    assert_eq!(came.waits.len() as u64, sent);
+    assert_eq!(delivered.waits.len() as u64, sent);
 }
 
 #[test]
@@ -209,19 +213,19 @@ fn what_no_path_carries_in_time_is_dropped_here_the_oldest_first() {
     let paths = [Path { kilobits: 1_000, ..FAST }];
     let mut net = Net::new("lowest-rtt", &paths, 1);
     // 4 Mbit/s over a path of 1 Mbit/s.
-    let came = run(&mut net, Sending { bytes: 1_000, every: 2 * MILLISECOND, ..CALL }, false);
+    let delivered = run(&mut net, Sending { bytes: 1_000, every: 2 * MILLISECOND, ..CALL }, false);
     let counts = net.ends[0].streams.datagrams();
-    println!("{counts:?}, p99 {} ms", came.at(99));
-    assert_eq!(counts.sent + counts.late, came.sent as u64);
+    println!("{counts:?}, p99 {} ms", delivered.at(99));
+    assert_eq!(counts.sent + counts.late, delivered.sent as u64);
     // Reservations of dropped datagrams leave as empty segments, and are few.
     let left = net.ends[0].session.totals(plait_sched::PathId(0)).sent;
     let again = net.ends[0].session.counters().retransmissions;
     assert!(left < counts.sent + again + 100, "{left} packets");
-    assert!((0.6..0.8).contains(&came.lost()), "{}", came.lost());
+    assert!((0.6..0.8).contains(&delivered.lost()), "{}", delivered.lost());
     // 100 ms of waiting in the flow, and 480 ms in the path's queue.
-    assert!(came.at(100) < 700.0, "{}", came.at(100));
-    let last = *came.order.last().expect("some came");
-    assert!(last as usize > came.sent - 100, "the newest came");
+    assert!(delivered.at(100) < 700.0, "{}", delivered.at(100));
+    let last = *delivered.order.last().expect("some came");
+    assert!(last as usize > delivered.sent - 100, "the newest came");
 }
 
 #[test]
@@ -272,7 +276,7 @@ proptest! {
         let paths = [Path { lost, jitter, ..FAST }, Path { lost, ..SLOW }];
         let class = if redundant { Class::Redundant } else { Class::Bulk };
         let sending = Sending { class, bytes, every: 7 * MILLISECOND, until: SECOND };
-        let came = run(&mut Net::new(scheduler, &paths, seed), sending, upload);
-        prop_assert!(lost > 0 || upload || bytes > 1_000 || came.waits.len() == came.sent);
+        let delivered = run(&mut Net::new(scheduler, &paths, seed), sending, upload);
+        prop_assert!(lost > 0 || upload || bytes > 1_000 || delivered.waits.len() == delivered.sent);
     }
 }

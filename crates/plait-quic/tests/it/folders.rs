@@ -16,10 +16,10 @@ fn sent(output: &Output) -> serde_json::Value {
 fn listing(top: &Path) -> Vec<(PathBuf, Vec<u8>, u32, i64)> {
     let mut found = Vec::new();
     let mut waiting = vec![top.to_owned()];
-    while let Some(place) = waiting.pop() {
-        let metadata = symlink_metadata(&place).expect("it is there");
-        let content = if metadata.is_file() { read(&place).expect("it is ours") } else { Vec::new() };
-        let path = place.strip_prefix(top).expect("it is below").to_owned();
+    while let Some(directory) = waiting.pop() {
+        let metadata = symlink_metadata(&directory).expect("it is there");
+        let content = if metadata.is_file() { read(&directory).expect("it is ours") } else { Vec::new() };
+        let path = directory.strip_prefix(top).expect("it is below").to_owned();
         found.push((
             path,
             content,
@@ -28,7 +28,7 @@ fn listing(top: &Path) -> Vec<(PathBuf, Vec<u8>, u32, i64)> {
         ));
         if metadata.is_dir() {
             waiting.extend(
-                std::fs::read_dir(&place).expect("it is ours").map(|one| one.expect("an entry").path()),
+                std::fs::read_dir(&directory).expect("it is ours").map(|one| one.expect("an entry").path()),
             );
         }
     }
@@ -37,8 +37,8 @@ fn listing(top: &Path) -> Vec<(PathBuf, Vec<u8>, u32, i64)> {
 }
 
 /// Makes a folder with all kinds of entries.
-fn tree(place: &Path) -> PathBuf {
-    let top = place.join("photos");
+fn tree(directory: &Path) -> PathBuf {
+    let top = directory.join("photos");
     create_dir_all(top.join("2024/empty")).expect("it is new");
     write(top.join("2024/large"), vec![7; 3_000_000]).expect("there is room");
     write(top.join("2024/05-01T12:00:00?.log"), "a log").expect("there is room");
@@ -64,21 +64,21 @@ fn a_folder_arrives_with_times_and_permissions_and_again_nothing_is_carried() {
         let (top, out) = (tree(folder.path()), folder.path().join("out"));
         let receiver = Receiver::start(&out, &["--mode", "keep"]);
         let first = receiver.send(&top, mode);
-        let told = sent(&first);
-        assert!(first.status.success(), "{told} {}", String::from_utf8_lossy(&first.stderr));
-        assert_eq!((&told["files"], &told["resumed_bytes"]), (&304.into(), &0.into()));
+        let report = sent(&first);
+        assert!(first.status.success(), "{report} {}", String::from_utf8_lossy(&first.stderr));
+        assert_eq!((&report["files"], &report["resumed_bytes"]), (&304.into(), &0.into()));
         assert_eq!(listing(&out.join("photos")), listing(&top));
         let again = receiver.send(&top, mode);
-        let told = sent(&again);
-        assert!(again.status.success(), "{told}");
-        assert_eq!(told["resumed_bytes"], told["bytes"]);
-        let carried: u64 = told["paths"]
+        let report = sent(&again);
+        assert!(again.status.success(), "{report}");
+        assert_eq!(report["resumed_bytes"], report["bytes"]);
+        let carried: u64 = report["paths"]
             .as_array()
             .expect("they are listed")
             .iter()
             .filter_map(|path| path["bytes"].as_u64())
             .sum();
-        assert!(carried < told["bytes"].as_u64().expect("a number") / 10, "{told}");
+        assert!(carried < report["bytes"].as_u64().expect("a number") / 10, "{report}");
         assert_eq!(listing(&out.join("photos")), listing(&top));
     }
 }
@@ -92,8 +92,8 @@ fn several_files_and_other_names() {
     write(&one, "1").expect("there is room");
     write(&two, "2").expect("there is room");
     std::fs::set_permissions(&one, PermissionsExt::from_mode(0o755)).expect("it is ours");
-    let told = receiver.send_all(&[&one, &two], &[]);
-    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+    let report = receiver.send_all(&[&one, &two], &[]);
+    assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
     assert_eq!(
         (read(out.join("one")).expect("it is there"), read(out.join("two")).expect("it is there")),
         (b"1".to_vec(), b"2".to_vec())
@@ -123,10 +123,10 @@ fn what_does_not_arrive_is_told_and_all_else_does() {
     write(out.join("top/c"), "another").expect("there is room");
     let mut receiver = Receiver::start(&out, &["--once"]);
     let output = receiver.send(&top, &[]);
-    let told = sent(&output);
-    assert_eq!((output.status.code(), &told["files"]), (Some(1), &1.into()), "{told}");
-    assert_eq!(told["failed"].as_array().map(Vec::len), Some(2), "{told}");
-    assert_eq!(told["skipped"][0], "top/link: a symbolic link");
+    let report = sent(&output);
+    assert_eq!((output.status.code(), &report["files"]), (Some(1), &1.into()), "{report}");
+    assert_eq!(report["failed"].as_array().map(Vec::len), Some(2), "{report}");
+    assert_eq!(report["skipped"][0], "top/link: a symbolic link");
     assert!(!output.stderr.contains(&0x1b) && !output.stdout.contains(&0x1b), "no terminal obeys");
     let text = String::from_utf8(output.stderr).expect("it is text");
     assert!(
@@ -175,9 +175,9 @@ fn an_interrupted_folder_goes_on() {
     sending.kill().expect("it runs");
     sending.wait().expect("it ends");
     let output = receiver.send(&top, &[]);
-    let told = sent(&output);
-    assert!(output.status.success(), "{told} {}", String::from_utf8_lossy(&output.stderr));
-    assert!(told["resumed_bytes"].as_u64() >= Some(50_000_000), "{told}");
+    let report = sent(&output);
+    assert!(output.status.success(), "{report} {}", String::from_utf8_lossy(&output.stderr));
+    assert!(report["resumed_bytes"].as_u64() >= Some(50_000_000), "{report}");
     assert_eq!(listing(&out.join("top")).len(), 41);
     assert_eq!(line(&mut receiver.lines)["event"], "failed", "the first one");
 }
@@ -198,9 +198,9 @@ fn standard_input_and_output_are_files() {
         }
         drop(input);
         let output = sending.wait_with_output().expect("it ends");
-        let told = sent(&output);
-        assert!(output.status.success(), "{told}");
-        assert_eq!(told["bytes"], 5_000_000);
+        let report = sent(&output);
+        assert!(output.status.success(), "{report}");
+        assert_eq!(report["bytes"], 5_000_000);
         assert!(read(out.join(more[1])).expect("it is there") == content, "{more:?}");
     }
     let nameless = receiver.send(Path::new("-"), &[]);
@@ -269,7 +269,7 @@ fn bytes_that_are_kept_are_told() {
     sending.wait().expect("it ends");
     let pid = nix::unistd::Pid::from_raw(receiver.child.id() as i32);
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).expect("it runs");
-    let told = line(&mut receiver.lines);
-    assert_eq!(told["event"], "failed");
-    assert_eq!(told["kept_bytes"], part(), "{told}");
+    let report = line(&mut receiver.lines);
+    assert_eq!(report["event"], "failed");
+    assert_eq!(report["kept_bytes"], part(), "{report}");
 }

@@ -60,13 +60,13 @@ fn send(more: &str) -> serde_json::Value {
     let output = command.env("FOLDER", folder.path()).env("MORE", more).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    let got = std::fs::read(folder.path().join("out/file")).expect("it is there");
-    assert!(got == content, "bytes differ");
+    let received = std::fs::read(folder.path().join("out/file")).expect("it is there");
+    assert!(received == content, "bytes differ");
     serde_json::from_str(&said).expect("it is JSON")
 }
 
-fn sent_by(told: &serde_json::Value) -> Vec<(String, u64)> {
-    let paths = told["paths"].as_array().expect("they are listed");
+fn sent_by(report: &serde_json::Value) -> Vec<(String, u64)> {
+    let paths = report["paths"].as_array().expect("they are listed");
     let one = |path: &serde_json::Value| {
         let name =
             path["name"].as_str().and_then(|name| Some(name.split_once('%')?.1)).unwrap_or("none").to_owned();
@@ -82,8 +82,8 @@ fn interfaces_that_appear_are_paths_and_those_that_vanish_stop_nothing() {
         return;
     }
     for more in ["", "--interop", "--interface net1 --interface net2 --interface net3"] {
-        let told = send(more);
-        let sent = sent_by(&told);
+        let report = send(more);
+        let sent = sent_by(&report);
         let names: Vec<&str> = sent.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["net1", "net2", "net3"], "\"{more}\"");
         assert!(sent.iter().all(|(_, bytes)| *bytes > 1_000_000), "\"{more}\": {sent:?}");

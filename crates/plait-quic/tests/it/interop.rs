@@ -15,7 +15,7 @@ fn every_scheduler_that_can_decide_carries_every_byte() {
     assert!(schedulers.len() >= 9, "{schedulers:?}");
     for scheduler in schedulers {
         let run = run(&Case { scheduler, ..Case::default() });
-        assert!(run.got == run.sent, "{scheduler}: {} bytes arrived", run.got.len());
+        assert!(run.received == run.sent, "{scheduler}: {} bytes arrived", run.received.len());
         // At 30 Mbit/s, 2 MB take 0.53 s; the windows must open first.
         assert!(run.duration < Duration::from_secs(3), "{scheduler}: {:?}", run.duration);
     }
@@ -61,7 +61,7 @@ fn round_robin_takes_turns() {
             ..Case::default()
         };
         let run = run(&case);
-        assert!(run.got == run.sent && run.order.len() >= 16, "{:?}", run.order);
+        assert!(run.received == run.sent && run.order.len() >= 16, "{:?}", run.order);
         run.order
     };
     let changes = |order: &[usize]| order.windows(2).filter(|pair| pair[0] != pair[1]).count();
@@ -75,9 +75,9 @@ fn round_robin_takes_turns() {
 #[test]
 fn lowest_rtt_prefers_the_fast_path() {
     let few = run(&Case { bytes: 9_000, ..Case::default() });
-    assert!(few.got == few.sent && few.order.iter().all(|path| *path == 0), "{:?}", few.order);
+    assert!(few.received == few.sent && few.order.iter().all(|path| *path == 0), "{:?}", few.order);
     let many = run(&Case { bytes: 20_000_000, ..Case::default() });
-    assert!(many.got == many.sent);
+    assert!(many.received == many.sent);
     let [fast, slow] = [0, 1].map(|path| many.progress[path].sent as f64);
     assert!((1.5..3.0).contains(&(fast / slow)), "20 Mbit/s and 10: {fast} and {slow} bytes");
     let rate = 160.0 / many.duration.as_secs_f64();
@@ -88,7 +88,7 @@ fn lowest_rtt_prefers_the_fast_path() {
 fn the_same_seed_gives_the_same_packets() {
     let lossy = Path { lost: 10, jitter: 3 * MS, ..FAST };
     let [a, b] = [0, 1].map(|_| run(&Case { paths: &[lossy, SLOW], ..Case::default() }));
-    assert!(a.got == a.sent && a.trace == b.trace);
+    assert!(a.received == a.sent && a.trace == b.trace);
 }
 
 /// noq waits for the acknowledgements of both paths on the lowest one.
@@ -105,7 +105,11 @@ fn a_path_that_fails_holds_nothing_up_for_long_and_is_opened_anew() {
                 linger: 3_000 * MS,
                 ..Case::default()
             });
-            assert!(run.got == run.sent, "{scheduler}, path {dead}: {} bytes arrived", run.got.len());
+            assert!(
+                run.received == run.sent,
+                "{scheduler}, path {dead}: {} bytes arrived",
+                run.received.len()
+            );
             assert!(run.gap < 1_000 * MS, "{scheduler}, path {dead}: {:?}", run.gap);
             assert!(run.progress[dead].opened >= 2, "{scheduler}: {:?}", run.progress);
         }
@@ -116,14 +120,14 @@ fn a_path_that_fails_holds_nothing_up_for_long_and_is_opened_anew() {
 fn the_handshake_is_tried_from_every_address() {
     let dead = Path { outage: Some([Duration::ZERO, Duration::from_secs(60)]), ..FAST };
     let run = run(&Case { paths: &[dead, SLOW], ..Case::default() });
-    assert!(run.got == run.sent);
+    assert!(run.received == run.sent);
     assert_eq!((run.progress[0].opened, run.progress[1].opened), (0, 1));
 }
 
 #[test]
 fn a_peer_without_multipath_gets_it_over_one_path() {
     let run = run(&Case { multipath: false, ..Case::default() });
-    assert!(run.got == run.sent);
+    assert!(run.received == run.sent);
     let trouble = run.progress[1].trouble.as_deref();
     assert_eq!((run.progress[1].opened, trouble), (0, Some("the peer has no multipath")));
 }
@@ -133,7 +137,7 @@ fn a_peer_without_multipath_gets_it_over_one_path() {
 #[test]
 fn data_goes_both_ways_through_small_windows() {
     let run = run(&Case { echoes: true, window: 50_000, bytes: 3_000_000, ..Case::default() });
-    assert!(run.got == run.sent && run.back == run.sent);
+    assert!(run.received == run.sent && run.back == run.sent);
     assert!(run.duration < Duration::from_secs(30), "{:?}", run.duration);
 }
 
@@ -145,7 +149,7 @@ fn losses_are_mended_by_quic() {
         paths: &[lossy, Path { lost: 20, ..SLOW }],
         ..Case::default()
     });
-    assert!(run.got == run.sent);
+    assert!(run.received == run.sent);
 }
 
 /// A backup path carries only probes while another path works: one packet per second.
@@ -154,13 +158,20 @@ fn a_backup_path_stands_by() {
     let terms = [Terms { backup: true, ..Terms::default() }, Terms::default()];
     let run = run(&Case { terms: &terms, ..Case::default() });
     let others = run.order.iter().filter(|path| **path == 0).count();
-    assert!(run.got == run.sent && others as f64 <= run.duration.as_secs_f64(), "{:?}", run.progress);
+    assert!(run.received == run.sent && others as f64 <= run.duration.as_secs_f64(), "{:?}", run.progress);
     // The first path is noq's path 0. For the other one the peer hears at most its default status.
-    assert_eq!(run.told.get(&PathId::ZERO), Some(&(PathStatus::Backup, 1)), "{:?}", run.told);
-    assert!(
-        run.told.get(&PathId::from(1u8)).is_none_or(|told| *told == (PathStatus::Available, 0)),
+    assert_eq!(
+        run.path_statuses.get(&PathId::ZERO),
+        Some(&(PathStatus::Backup, 1)),
         "{:?}",
-        run.told
+        run.path_statuses
+    );
+    assert!(
+        run.path_statuses
+            .get(&PathId::from(1u8))
+            .is_none_or(|path_statuses| *path_statuses == (PathStatus::Available, 0)),
+        "{:?}",
+        run.path_statuses
     );
 }
 
@@ -173,11 +184,11 @@ fn a_backup_path_stands_in() {
     for (paths, backup) in [([dead, SLOW], 1), ([SLOW, dead], 0)] {
         let terms = [0, 1].map(|path| Terms { backup: path == backup, ..Terms::default() });
         let run = run(&Case { terms: &terms, paths: &paths, bytes: 8_000_000, ..Case::default() });
-        assert!(run.got == run.sent, "{} bytes arrived", run.got.len());
+        assert!(run.received == run.sent, "{} bytes arrived", run.received.len());
         assert!(run.gap < 1_000 * MS, "path {backup} stands by: {:?}", run.gap);
         assert!(run.progress[backup].sent > 1_000_000, "{:?}", run.progress);
-        let told = run.told[&PathId::from(backup as u32)];
-        assert!(told.0 == PathStatus::Backup && told.1 >= 3, "{:?}", run.told);
+        let path_statuses = run.path_statuses[&PathId::from(backup as u32)];
+        assert!(path_statuses.0 == PathStatus::Backup && path_statuses.1 >= 3, "{:?}", run.path_statuses);
     }
 }
 
@@ -187,7 +198,11 @@ fn a_path_that_the_peer_sets_back_stands_by() {
     for scheduler in ["lowest-rtt", "round-robin"] {
         let run = run(&Case { scheduler, sets_back: Some(PathId::from(1u8)), ..Case::default() });
         let others = run.order.iter().filter(|path| **path == 1).count();
-        assert!(run.got == run.sent && others as f64 <= run.duration.as_secs_f64(), "{:?}", run.progress);
+        assert!(
+            run.received == run.sent && others as f64 <= run.duration.as_secs_f64(),
+            "{:?}",
+            run.progress
+        );
     }
     let unset = run(&Case { scheduler: "round-robin", ..Case::default() });
     assert!(unset.progress[1].sent > 300_000, "{:?}", unset.progress);

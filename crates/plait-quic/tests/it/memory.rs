@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use plait_quic::Settings;
-use plait_quic::session::{Agreed, Extent, Session};
+use plait_quic::session::{Agreed, Delivery, Session};
 use plait_quic::source::Source;
 use plait_sched::{Builtin, Duration, PathId, Time};
 use plait_transport::endpoint::Side;
@@ -53,7 +53,7 @@ impl Source for Zeros {
 }
 
 /// One direction of a path: a queue, a rate, a delay, and outages.
-struct Lane {
+struct Direction {
     bytes_per_second: u64,
     delay: Duration,
     free_at: Time,
@@ -62,7 +62,7 @@ struct Lane {
     dark: bool,
 }
 
-impl Lane {
+impl Direction {
     /// Returns the arrival time of a packet, or `None` if it is lost.
     fn pass(&mut self, now: Time, bytes: usize, chance: &mut Xoshiro256PlusPlus) -> Option<Time> {
         while self.turns_at <= now {
@@ -84,26 +84,26 @@ impl Lane {
 /// Two sessions over two paths of such lanes.
 struct Pair {
     ends: [Session; 2],
-    lanes: [[Lane; 2]; 2],
-    under_way: BTreeMap<(Time, u64), (usize, PathId, Bytes)>,
+    directions: [[Direction; 2]; 2],
+    in_flight: BTreeMap<(Time, u64), (usize, PathId, Bytes)>,
     count: u64,
     chance: Xoshiro256PlusPlus,
-    got: u64,
+    received: u64,
 }
 
 impl Pair {
     fn new(sends: u64, scheduler: &str) -> Self {
         let settings = Settings::default();
         let end = |side, sends: u64| {
-            let extent = Extent::Ordered;
-            let agreed = Agreed { paths: 2, initial: 0, segment: 1_152, window: 1 << 20, extent };
+            let delivery = Delivery::Ordered;
+            let agreed = Agreed { paths: 2, initial: 0, segment: 1_152, window: 1 << 20, delivery };
             let scheduler = Builtin::new(scheduler, &[]).expect("it is built in");
             let mut session =
                 Session::new(side, &settings, agreed, scheduler).expect("everything is offered");
             session.extend(sends);
             session
         };
-        let lane = |megabits: u64, millis| Lane {
+        let direction = |megabits: u64, millis| Direction {
             bytes_per_second: megabits * 125_000,
             delay: Duration::from_millis(millis),
             free_at: Time::ZERO,
@@ -112,18 +112,18 @@ impl Pair {
         };
         Self {
             ends: [end(Side::Client, sends), end(Side::Server, 0)],
-            lanes: [[lane(40, 12), lane(40, 12)], [lane(20, 30), lane(20, 30)]],
-            under_way: BTreeMap::new(),
+            directions: [[direction(40, 12), direction(40, 12)], [direction(20, 30), direction(20, 30)]],
+            in_flight: BTreeMap::new(),
             count: 0,
             chance: Xoshiro256PlusPlus::seed_from_u64(7),
-            got: 0,
+            received: 0,
         }
     }
 
     /// Handles all events of a moment. Returns the time of the next event, if there is one.
     fn step(&mut self, now: Time) -> Option<Time> {
-        while self.under_way.first_key_value().is_some_and(|((at, _), _)| *at <= now) {
-            let (_, (to, path, packet)) = self.under_way.pop_first().expect("it is there");
+        while self.in_flight.first_key_value().is_some_and(|((at, _), _)| *at <= now) {
+            let (_, (to, path, packet)) = self.in_flight.pop_first().expect("it is there");
             self.ends[to].handle(now, path, &packet);
         }
         let mut packets = Vec::new();
@@ -131,17 +131,17 @@ impl Pair {
             self.ends[from].handle_timeout(now).expect("it goes on");
             self.ends[from].transmit(now, &mut Zeros, &mut packets).expect("zeros can be read");
             for (path, packet) in packets.drain(..) {
-                let lane = &mut self.lanes[path.index()][from];
-                if let Some(at) = lane.pass(now, packet.len() + 60, &mut self.chance) {
+                let direction = &mut self.directions[path.index()][from];
+                if let Some(at) = direction.pass(now, packet.len() + 60, &mut self.chance) {
                     self.count += 1;
-                    self.under_way.insert((at, self.count), (1 - from, path, packet));
+                    self.in_flight.insert((at, self.count), (1 - from, path, packet));
                 }
             }
         }
         while let Some(piece) = self.ends[1].read() {
-            self.got += piece.len() as u64;
+            self.received += piece.len() as u64;
         }
-        let arrival = self.under_way.first_key_value().map(|((at, _), _)| *at);
+        let arrival = self.in_flight.first_key_value().map(|((at, _), _)| *at);
         self.ends.iter().map(Session::next_wakeup).chain([arrival]).flatten().min()
     }
 }
@@ -152,9 +152,9 @@ fn what_is_kept_does_not_grow_with_what_was_sent() {
         let sends = 1_152 * 78_125;
         let mut pair = Pair::new(sends, scheduler);
         let (mut now, mut most) = (Time::ZERO, [0; 3]);
-        while pair.got < sends {
+        while pair.received < sends {
             now = pair.step(now).expect("something happens").max(now);
-            let third = (3 * pair.got / sends).min(2) as usize;
+            let third = (3 * pair.received / sends).min(2) as usize;
             most[third] = most[third].max(LIVE.with(Cell::get));
         }
         let [first, second, last] = most.map(|bytes| bytes / 1_000);

@@ -1,7 +1,7 @@
 //! Paths that carry no full datagrams, from the beginning or later.
 
 use crate::network::{Case, FAST, Path, Run, SLOW, content, run};
-use plait_quic::sender::Reroute;
+use plait_quic::sender::AddressChange;
 use plait_quic::{Error, Settings};
 use std::time::Duration;
 
@@ -85,9 +85,9 @@ fn the_only_path_that_gets_too_small_is_an_error_within_seconds() {
 #[test]
 fn a_routers_word_ends_no_path_that_works_and_the_systems_word_asks_for_another_proof() {
     for (own, opened) in [(false, [1, 1]), (true, [2, 1])] {
-        let limit = Reroute::Limited { path: 0, bytes: 1_000, own };
-        let reroutes = [(Duration::from_millis(600), limit)];
-        let run = run(&Case { reroutes: &reroutes, bytes: 4_000_000, ..Case::default() });
+        let limit = AddressChange::MtuLimited { path: 0, bytes: 1_000, own };
+        let address_changes = [(Duration::from_millis(600), limit)];
+        let run = run(&Case { address_changes: &address_changes, bytes: 4_000_000, ..Case::default() });
         assert!(gap(&run, 1) < Duration::from_secs(1) && run.opened == opened, "{own}: {:?}", run.opened);
     }
 }

@@ -91,15 +91,16 @@ fn send(links: &str, listen: &str, to: &str, more: &str) -> Output {
 /// each has sent.
 fn carried(links: &str, listen: &str, to: &str, more: &str) -> Vec<(String, u64)> {
     let output = send(links, listen, to, more);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{links}: {said}{}", String::from_utf8_lossy(&output.stderr));
-    let told: Value = serde_json::from_str(said.lines().last().expect("it says something")).expect("JSON");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{links}: {printed}{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value =
+        serde_json::from_str(printed.lines().last().expect("it says something")).expect("JSON");
     let one = |path: &Value| {
         let name = path["name"].as_str().expect("a name");
         let name = name.split_once('%').map_or(name, |(_, interface)| interface);
         (name.to_owned(), path["bytes"].as_u64().expect("a number"))
     };
-    told["paths"].as_array().expect("paths").iter().map(one).collect()
+    report["paths"].as_array().expect("paths").iter().map(one).collect()
 }
 
 /// Returns the message of a failing sender, and its duration.
@@ -108,8 +109,8 @@ fn failure(links: &str, listen: &str, to: &str, more: &str) -> (String, Duration
     let begun = Instant::now();
     let output = send(links, listen, to, more);
     assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    let said = [output.stdout, output.stderr].concat();
-    (String::from_utf8_lossy(&said).into_owned(), begun.elapsed())
+    let printed = [output.stdout, output.stderr].concat();
+    (String::from_utf8_lossy(&printed).into_owned(), begun.elapsed())
 }
 
 /// The message has the interface as the user wrote it, and its tentative address.
@@ -120,11 +121,11 @@ fn an_address_that_is_not_ready_is_named_with_its_interface() {
     }
     let tentative = "link 1; ip link set net1 down; echo 500 > /proc/sys/net/ipv6/conf/net1/dad_transmits; \
         ip link set net1 up; until ip -6 addr show dev net1 tentative | grep -q fe80; do sleep 0.02; done";
-    let (said, _) = failure(tentative, "", "[fe80::1%net1]:4433", "");
+    let (printed, _) = failure(tentative, "", "[fe80::1%net1]:4433", "");
     let words = "[fe80::1%net1]:4433: the address fe80::";
-    assert!(said.contains(words) && said.contains(" of net1 is not ready yet: try again"), "{said}");
-    let (said, _) = failure("link 1; ip addr flush dev net1", "", "[fe80::1%net1]:4433", "");
-    assert!(said.contains("[fe80::1%net1]:4433: net1 has no IPv6 address"), "{said}");
+    assert!(printed.contains(words) && printed.contains(" of net1 is not ready yet: try again"), "{printed}");
+    let (printed, _) = failure("link 1; ip addr flush dev net1", "", "[fe80::1%net1]:4433", "");
+    assert!(printed.contains("[fe80::1%net1]:4433: net1 has no IPv6 address"), "{printed}");
 }
 
 #[test]
@@ -179,9 +180,9 @@ fn a_port_at_which_nothing_listens_is_an_error_at_once() {
     }
     for to in ["10.77.9.9:4433", "[fd77:9::9]:4433", "both.test:4433"] {
         for more in ["", "--interop"] {
-            let (said, took) = failure("link 1; v4 1; v6 1; link 2; v4 2", "", to, more);
+            let (printed, took) = failure("link 1; v4 1; v6 1; link 2; v4 2", "", to, more);
             let expected = format!("{to}: nothing listens there (connection refused)");
-            assert!(said.contains(&expected), "{more}: {said}");
+            assert!(printed.contains(&expected), "{more}: {printed}");
             assert!(took < Duration::from_secs(10), "{took:?}");
         }
     }
@@ -200,10 +201,10 @@ fn a_link_that_drops_full_datagrams_carries_nothing_and_one_path_of_it_is_an_err
         let expected: [(&str, bool); 2] = [("net1", false), ("net2", true)];
         let found: Vec<_> = carried.iter().map(|(name, bytes)| (name.as_str(), *bytes > 0)).collect();
         assert_eq!(found, expected, "{narrow}: {carried:?}");
-        let (said, took) = failure(&links, DEFAULT, "10.77.9.9:4433", "--mtu 1472");
+        let (printed, took) = failure(&links, DEFAULT, "10.77.9.9:4433", "--mtu 1472");
         assert!(
-            said.contains("no path carries datagrams of 1472 bytes: 10.77.1.1 carries 13"),
-            "{narrow}: {said}"
+            printed.contains("no path carries datagrams of 1472 bytes: 10.77.1.1 carries 13"),
+            "{narrow}: {printed}"
         );
         assert!(took < Duration::from_secs(15), "{took:?}");
     }

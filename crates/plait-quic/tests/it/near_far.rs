@@ -7,8 +7,8 @@ use crate::network::tape::Tape;
 use bytes::BytesMut;
 use plait_quic::recording::result::{Recorded, result};
 use plait_quic::recording::{ENDLESS, Recording, Subject};
-use plait_quic::sender::{Order, Reroute};
-use plait_quic::streams::far::{Id, News};
+use plait_quic::sender::{AddressChange, SessionConfig};
+use plait_quic::streams::far::{Id, PeerEvent};
 use plait_quic::streams::{Class, Event, Far, Near, Reason};
 use plait_quic::{Error, Identity, Offer, Receiver, Secret, Settings, Terms};
 use plait_sched::Builtin;
@@ -17,13 +17,13 @@ use std::time::{Duration, Instant};
 
 const ID: Id = [7; 16];
 
-struct World<'a> {
+struct Fixture<'a> {
     start: Instant,
     now: Instant,
     near: Near,
     far: Far,
     network: Network<'a>,
-    news: Vec<News>,
+    events: Vec<PeerEvent>,
 }
 
 fn settings() -> Settings {
@@ -45,12 +45,12 @@ fn start() -> Instant {
 /// Data that is sent on a stream and echoed.
 struct Talk {
     stream: u32,
-    says: Vec<u8>,
+    payload: Vec<u8>,
     said: usize,
-    heard: Vec<u8>,
+    received: Vec<u8>,
 }
 
-impl<'a> World<'a> {
+impl<'a> Fixture<'a> {
     fn new(paths: &'a [Path], secret: &str, terms: &[Terms]) -> Self {
         Self::with(paths, paths.len(), secret, terms, settings())
     }
@@ -58,7 +58,7 @@ impl<'a> World<'a> {
     /// Makes a world that begins with `locals` of the paths. The far end has its own settings.
     fn with(paths: &'a [Path], locals: usize, secret: &str, terms: &[Terms], far: Settings) -> Self {
         let (start, identity) = (start(), Identity::generate().expect("a key"));
-        let order = Order {
+        let config = SessionConfig {
             remote: (SERVER, 4433).into(),
             locals: (0..locals).map(|path| address(path).ip()).collect(),
             terms: terms.to_vec(),
@@ -70,10 +70,10 @@ impl<'a> World<'a> {
         Self {
             start,
             now: start,
-            near: Near::new(start, settings(), order, scheduler().expect("it is built in")).expect("an end"),
+            near: Near::new(start, settings(), config, scheduler().expect("it is built in")).expect("an end"),
             far: Far::new(far, &identity, Secret::new("told"), scheduler).expect("an end"),
             network: Network::new(start, paths, 1),
-            news: Vec::new(),
+            events: Vec::new(),
         }
     }
 
@@ -86,8 +86,8 @@ impl<'a> World<'a> {
         let Self { now, near, far, network, .. } = self;
         near.handle_timeout(*now);
         far.handle_timeout(*now);
-        while network.under_way.first_key_value().is_some_and(|(key, _)| key.0 <= *now) {
-            match network.under_way.pop_first().expect("it is there").1 {
+        while network.in_flight.first_key_value().is_some_and(|(key, _)| key.0 <= *now) {
+            match network.in_flight.pop_first().expect("it is there").1 {
                 To::Server(piece) => {
                     let (from, bytes) = (network.seen(piece.path), BytesMut::from(&piece.bytes[..]));
                     far.handle_datagram(*now, from, Some(SERVER), bytes);
@@ -102,8 +102,8 @@ impl<'a> World<'a> {
                 }
             }
         }
-        while let Some(news) = far.poll() {
-            self.news.push(news);
+        while let Some(event) = far.poll() {
+            self.events.push(event);
         }
         let mut out = Vec::new();
         near.transmit(*now, &mut out);
@@ -115,7 +115,7 @@ impl<'a> World<'a> {
             outgoing.path = path_to(outgoing.remote);
             network.send(*now, 2 * outgoing.path + 1, &outgoing);
         }
-        let arrival = network.under_way.first_key_value().map(|(key, _)| key.0);
+        let arrival = network.in_flight.first_key_value().map(|(key, _)| key.0);
         // A near end with an outcome has stopped.
         let due = near.next_wakeup().filter(|_| near.outcome().is_none());
         let next = [arrival, due, far.next_wakeup()].into_iter().flatten().min();
@@ -143,8 +143,8 @@ impl<'a> World<'a> {
             }
         }
         for stream in 0..streams.opened() {
-            let came = streams.peek(stream).to_vec();
-            let count = streams.write(stream, &came);
+            let delivered = streams.peek(stream).to_vec();
+            let count = streams.write(stream, &delivered);
             streams.consume(stream, count);
             if streams.is_ended(stream) {
                 streams.finish(stream);
@@ -161,25 +161,25 @@ impl<'a> World<'a> {
         let open = |_| self.near.streams().open("host:1", Class::Bulk).expect("there is room");
         let opened: Vec<u32> = (0..streams).map(open).collect();
         let mut talks: Vec<Talk> = (opened.into_iter())
-            .map(|stream| Talk { stream, says: content(stream), said: 0, heard: Vec::new() })
+            .map(|stream| Talk { stream, payload: content(stream), said: 0, received: Vec::new() })
             .collect();
-        let done = self.run_until(120, |world| {
-            world.echo();
-            let streams = world.near.streams();
-            for Talk { stream, says, said, heard } in &mut talks {
-                *said += streams.write(*stream, &says[*said..]);
-                if *said == says.len() {
+        let done = self.run_until(120, |fixture| {
+            fixture.echo();
+            let streams = fixture.near.streams();
+            for Talk { stream, payload, said, received } in &mut talks {
+                *said += streams.write(*stream, &payload[*said..]);
+                if *said == payload.len() {
                     streams.finish(*stream);
                 }
-                heard.extend_from_slice(streams.peek(*stream));
+                received.extend_from_slice(streams.peek(*stream));
                 let count = streams.peek(*stream).len();
                 streams.consume(*stream, count);
             }
             streams.is_empty()
         });
         assert!(done, "{:?} after {:?}", self.near.outcome(), self.elapsed());
-        for Talk { stream, says, heard, .. } in &talks {
-            assert!(heard == says, "stream {stream}: {} of {bytes} bytes", heard.len());
+        for Talk { stream, payload, received, .. } in &talks {
+            assert!(received == payload, "stream {stream}: {} of {bytes} bytes", received.len());
         }
         assert_eq!(self.near.oversized(), 0, "every packet fits");
         self.now.duration_since(begun)
@@ -190,14 +190,14 @@ const DARK: Option<[Duration; 2]> = Some([Duration::from_millis(700), Duration::
 
 #[test]
 fn streams_cross_both_paths_both_ways() {
-    let mut world = World::new(&[FAST, SLOW], "told", &[]);
-    let took = world.exchange(20, 600_000);
-    let alone = World::new(&[FAST], "told", &[]).exchange(20, 600_000);
+    let mut fixture = Fixture::new(&[FAST, SLOW], "told", &[]);
+    let took = fixture.exchange(20, 600_000);
+    let alone = Fixture::new(&[FAST], "told", &[]).exchange(20, 600_000);
     eprintln!("{took:?} {alone:?}");
     assert!(took < alone.mul_f64(0.9), "{took:?} {alone:?}");
-    let sent: Vec<u64> = world.near.progress().iter().map(|path| path.sent).collect();
+    let sent: Vec<u64> = fixture.near.progress().iter().map(|path| path.sent).collect();
     assert!(sent.iter().all(|bytes| *bytes > 2_000_000), "{sent:?}");
-    assert!(matches!(world.news[..], [News::Came { id: ID, .. }]), "{:?}", world.news);
+    assert!(matches!(fixture.events[..], [PeerEvent::Connected { id: ID, .. }]), "{:?}", fixture.events);
 }
 
 /// The far end takes the first round-trip sample of a new path from its handshake. Without a
@@ -208,14 +208,14 @@ fn a_slow_path_that_joins_delays_no_reply() {
     for (megabits, delay) in [(0.024, 300), (1.0, 150), (5.0, 40)] {
         let slow = Path { megabits, delay: Duration::from_millis(delay), ..FAST };
         for paths in [[FAST, slow], [slow, FAST]] {
-            let mut world = World::new(&paths, "told", &[]);
-            assert!(world.run_until(5, |world| world.far.streams(&ID).is_some()), "it is open");
-            let stream = world.near.streams().open("host:1", Class::Interactive).expect("there is room");
+            let mut fixture = Fixture::new(&paths, "told", &[]);
+            assert!(fixture.run_until(5, |fixture| fixture.far.streams(&ID).is_some()), "it is open");
+            let stream = fixture.near.streams().open("host:1", Class::Interactive).expect("there is room");
             let (mut said, mut waits) = (Vec::new(), Vec::new());
-            world.run_until(8, |world| {
-                world.echo();
-                let now = world.now;
-                let streams = world.near.streams();
+            fixture.run_until(8, |fixture| {
+                fixture.echo();
+                let now = fixture.now;
+                let streams = fixture.near.streams();
                 if said.last().is_none_or(|last| now.duration_since(*last) >= OFTEN) {
                     assert_eq!(streams.write(stream, &[7; 100]), 100, "there is room");
                     said.push(now);
@@ -240,7 +240,7 @@ fn lossy_paths_lose_no_byte() {
         Path { lost: 20, jitter: Duration::from_millis(5), ..FAST },
         Path { lost: 50, jitter: Duration::from_millis(20), ..SLOW },
     ];
-    World::new(&paths, "told", &[]).exchange(20, 50_000);
+    Fixture::new(&paths, "told", &[]).exchange(20, 50_000);
 }
 
 #[test]
@@ -248,49 +248,53 @@ fn a_path_that_is_cut_breaks_no_stream() {
     for path in [0, 1] {
         let mut paths = [FAST, SLOW];
         paths[path].outage = DARK;
-        World::new(&paths, "told", &[]).exchange(20, 150_000);
+        Fixture::new(&paths, "told", &[]).exchange(20, 150_000);
     }
 }
 
 #[test]
 fn a_path_that_appears_carries_streams_both_ways() {
-    let mut world = World::with(&[FAST, SLOW], 1, "told", &[], settings());
-    let alone = world.exchange(3, 2_000_000);
-    world.near.reroute(world.now, &Reroute::Added(address(1).ip(), Terms::default()));
-    assert_eq!(world.near.progress()[1].sent, 0, "it is told of before it has joined");
-    let both = world.exchange(3, 2_000_000);
+    let mut fixture = Fixture::with(&[FAST, SLOW], 1, "told", &[], settings());
+    let alone = fixture.exchange(3, 2_000_000);
+    fixture.near.handle_address_change(fixture.now, &AddressChange::Added(address(1).ip(), Terms::default()));
+    assert_eq!(fixture.near.progress()[1].sent, 0, "it is told of before it has joined");
+    let both = fixture.exchange(3, 2_000_000);
     assert!(both < alone, "{both:?} and {alone:?}");
-    let progress = world.near.progress();
+    let progress = fixture.near.progress();
     assert_eq!((progress.len(), progress[1].opened), (2, 1));
-    let (back, there) = world.far.carried(&ID).expect("it is there");
+    let (back, there) = fixture.far.carried(&ID).expect("it is there");
     assert!(back[1] > 1_000_000 && there[1] > 1_000_000, "{back:?} {there:?}");
 }
 
 /// Paths stay open without traffic, and later data is answered at once.
 #[test]
 fn a_connection_without_streams_stays() {
-    let mut world = World::new(&[FAST, SLOW], "told", &[]);
-    world.exchange(1, 1_000);
-    assert!(!world.run_until(200, |_| false));
-    assert!(world.near.outcome().is_none(), "{:?}", world.near.outcome());
-    let took = world.exchange(1, 1_000);
+    let mut fixture = Fixture::new(&[FAST, SLOW], "told", &[]);
+    fixture.exchange(1, 1_000);
+    assert!(!fixture.run_until(200, |_| false));
+    assert!(fixture.near.outcome().is_none(), "{:?}", fixture.near.outcome());
+    let took = fixture.exchange(1, 1_000);
     assert!(took < Duration::from_millis(200), "{took:?}");
-    assert!(world.near.progress().iter().all(|path| path.opened == 1));
+    assert!(fixture.near.progress().iter().all(|path| path.opened == 1));
 }
 
 #[test]
 fn a_peer_that_is_gone_is_given_up_by_both() {
     let mut paths = [FAST, SLOW];
     paths.iter_mut().for_each(|path| path.outage = DARK);
-    let mut world = World::new(&paths, "told", &[]);
-    world.exchange(1, 1_000);
-    world.run_until(100, |_| false);
-    assert!(matches!(world.near.outcome(), Some(Error::Silent(30))), "{:?}", world.near.outcome());
-    let until = world.now + Duration::from_secs(30);
-    while world.now < until && world.news.len() < 2 {
-        world.step();
+    let mut fixture = Fixture::new(&paths, "told", &[]);
+    fixture.exchange(1, 1_000);
+    fixture.run_until(100, |_| false);
+    assert!(matches!(fixture.near.outcome(), Some(Error::Silent(30))), "{:?}", fixture.near.outcome());
+    let until = fixture.now + Duration::from_secs(30);
+    while fixture.now < until && fixture.events.len() < 2 {
+        fixture.step();
     }
-    assert!(matches!(world.news[1], News::Left { error: Error::Silent(30), .. }), "{:?}", world.news);
+    assert!(
+        matches!(fixture.events[1], PeerEvent::Disconnected { error: Error::Silent(30), .. }),
+        "{:?}",
+        fixture.events
+    );
 }
 
 /// The far end gives up first. When the paths recover, the near end's connection is over, and its
@@ -300,14 +304,18 @@ fn who_was_given_up_gives_up_too_and_is_not_refused() {
     let outage = Some([Duration::from_millis(700), Duration::from_secs(36)]);
     let paths = [FAST, SLOW].map(|path| Path { outage, ..path });
     let patience = Duration::from_secs(20);
-    let mut world = World::with(&paths, paths.len(), "told", &[], Settings { patience, ..settings() });
-    world.exchange(1, 1_000);
-    world.run_until(100, |_| false);
-    let [News::Came { .. }, News::Left { error: Error::Silent(20), .. }] = &world.news[..] else {
-        panic!("{:?}", world.news)
+    let mut fixture = Fixture::with(&paths, paths.len(), "told", &[], Settings { patience, ..settings() });
+    fixture.exchange(1, 1_000);
+    fixture.run_until(100, |_| false);
+    let [PeerEvent::Connected { .. }, PeerEvent::Disconnected { error: Error::Silent(20), .. }] =
+        &fixture.events[..]
+    else {
+        panic!("{:?}", fixture.events)
     };
-    let Some(Error::Away(heard)) = world.near.outcome() else { panic!("{:?}", world.near.outcome()) };
-    assert!(heard.contains("nothing was heard"), "{heard}");
+    let Some(Error::Unavailable(received)) = fixture.near.outcome() else {
+        panic!("{:?}", fixture.near.outcome())
+    };
+    assert!(received.contains("nothing was heard"), "{received}");
 }
 
 /// Both ends survive an outage of all paths, and their streams continue.
@@ -315,80 +323,86 @@ fn who_was_given_up_gives_up_too_and_is_not_refused() {
 fn streams_outlive_a_darkness_of_all_paths() {
     let outage = Some([Duration::from_millis(300), Duration::from_secs(15)]);
     let paths = [Path { outage, ..FAST }, Path { outage, ..SLOW }];
-    let mut world = World::new(&paths, "told", &[]);
-    let took = world.exchange(5, 500_000);
+    let mut fixture = Fixture::new(&paths, "told", &[]);
+    let took = fixture.exchange(5, 500_000);
     assert!(took > Duration::from_secs(15) && took < Duration::from_secs(25), "{took:?}");
 }
 
 #[test]
 fn who_does_not_know_the_secret_is_refused() {
-    let mut world = World::new(&[FAST], "guessed", &[]);
-    world.run_until(5, |_| false);
-    let text = world.near.outcome().map(ToString::to_string).expect("it has ended");
-    assert!(text.contains("secret") && matches!(world.news[..], [News::Rejected { .. }]), "{text}");
+    let mut fixture = Fixture::new(&[FAST], "guessed", &[]);
+    fixture.run_until(5, |_| false);
+    let text = fixture.near.outcome().map(ToString::to_string).expect("it has ended");
+    assert!(text.contains("secret") && matches!(fixture.events[..], [PeerEvent::Rejected { .. }]), "{text}");
 }
 
 #[test]
 fn what_a_stream_is_refused_for_is_told() {
-    let mut world = World::new(&[FAST], "told", &[]);
-    let stream = world.near.streams().open("host:1", Class::Bulk).expect("there is room");
-    let told = world.run_until(5, |world| {
-        let streams = world.far.streams(&ID);
+    let mut fixture = Fixture::new(&[FAST], "told", &[]);
+    let stream = fixture.near.streams().open("host:1", Class::Bulk).expect("there is room");
+    let told = fixture.run_until(5, |fixture| {
+        let streams = fixture.far.streams(&ID);
         if let Some(streams) = streams
             && streams.poll().is_some()
         {
             streams.reset(stream, Reason::Denied);
         }
-        world.near.streams().poll() == Some(Event::Reset { stream, reason: Reason::Denied })
+        fixture.near.streams().poll() == Some(Event::Reset { stream, reason: Reason::Denied })
     });
-    assert!(told && world.near.streams().is_empty());
+    assert!(told && fixture.near.streams().is_empty());
 }
 
 #[test]
 fn each_end_tells_the_other_that_it_stops() {
-    let mut world = World::new(&[FAST, SLOW], "told", &[]);
-    world.exchange(1, 1_000);
-    world.near.stop();
-    let until = world.now + Duration::from_secs(1);
-    while world.now < until {
-        world.step();
+    let mut fixture = Fixture::new(&[FAST, SLOW], "told", &[]);
+    fixture.exchange(1, 1_000);
+    fixture.near.stop();
+    let until = fixture.now + Duration::from_secs(1);
+    while fixture.now < until {
+        fixture.step();
     }
-    assert!(matches!(world.news[1], News::Left { error: Error::Stopped, .. }), "{:?}", world.news);
-    let mut world = World::new(&[FAST, SLOW], "told", &[]);
-    world.exchange(1, 1_000);
-    world.far.stop(world.now);
-    world.run_until(3, |_| false);
-    let text = world.near.outcome().map(ToString::to_string).expect("it has ended");
+    assert!(
+        matches!(fixture.events[1], PeerEvent::Disconnected { error: Error::Stopped, .. }),
+        "{:?}",
+        fixture.events
+    );
+    let mut fixture = Fixture::new(&[FAST, SLOW], "told", &[]);
+    fixture.exchange(1, 1_000);
+    fixture.far.stop(fixture.now);
+    fixture.run_until(3, |_| false);
+    let text = fixture.near.outcome().map(ToString::to_string).expect("it has ended");
     assert!(text.contains("the proxy was ended"), "{text}");
 }
 
 /// The second path greets after the near end has ended the connection over the first one.
 #[test]
 fn a_path_that_comes_when_all_is_over_is_nobody_new() {
-    let mut world = World::new(&[FAST, SLOW], "told", &[]);
-    assert!(world.run_until(1, |world| world.near.is_open()));
-    assert_eq!(world.near.progress()[1].opened, 0, "the second path is late");
-    world.near.stop();
-    let until = world.now + Duration::from_secs(1);
-    while world.now < until {
-        world.step();
+    let mut fixture = Fixture::new(&[FAST, SLOW], "told", &[]);
+    assert!(fixture.run_until(1, |fixture| fixture.near.is_open()));
+    assert_eq!(fixture.near.progress()[1].opened, 0, "the second path is late");
+    fixture.near.stop();
+    let until = fixture.now + Duration::from_secs(1);
+    while fixture.now < until {
+        fixture.step();
     }
-    let [News::Came { .. }, News::Left { error: Error::Stopped, .. }] = &world.news[..] else {
-        panic!("{:?}", world.news)
+    let [PeerEvent::Connected { .. }, PeerEvent::Disconnected { error: Error::Stopped, .. }] =
+        &fixture.events[..]
+    else {
+        panic!("{:?}", fixture.events)
     };
 }
 
 #[test]
 fn a_budget_that_is_spent_ends_it() {
-    let mut world = World::new(&[FAST], "told", &[Terms { budget: Some(100_000), ..Terms::default() }]);
-    let stream = world.near.streams().open("host:1", Class::Bulk).expect("there is room");
-    world.run_until(10, |world| {
-        world.echo();
-        world.near.streams().write(stream, &[1; 10_000]);
+    let mut fixture = Fixture::new(&[FAST], "told", &[Terms { budget: Some(100_000), ..Terms::default() }]);
+    let stream = fixture.near.streams().open("host:1", Class::Bulk).expect("there is room");
+    fixture.run_until(10, |fixture| {
+        fixture.echo();
+        fixture.near.streams().write(stream, &[1; 10_000]);
         false
     });
-    assert!(matches!(world.near.outcome(), Some(Error::Spent)), "{:?}", world.near.outcome());
-    let both = world.near.progress()[0].sent + world.far.carried(&ID).map_or(0, |(back, _)| back[0]);
+    assert!(matches!(fixture.near.outcome(), Some(Error::Spent)), "{:?}", fixture.near.outcome());
+    let both = fixture.near.progress()[0].sent + fixture.far.carried(&ID).map_or(0, |(back, _)| back[0]);
     // In flight when the budget was spent: 20 ms at 20 Mbit/s, and all data acknowledged meanwhile.
     assert!((100_000..200_000).contains(&both), "{both}");
 }
@@ -398,7 +412,7 @@ fn a_budget_that_is_spent_ends_it() {
 fn a_receiver_of_files_refuses_streams_by_name() {
     let (start, identity) = (start(), Identity::generate().expect("a key"));
     let mut receiver = Receiver::new(settings(), &identity, Secret::new("told")).expect("a receiver");
-    let order = Order {
+    let config = SessionConfig {
         remote: (SERVER, 4433).into(),
         locals: vec![address(0).ip()],
         terms: Vec::new(),
@@ -407,7 +421,8 @@ fn a_receiver_of_files_refuses_streams_by_name() {
         session: ID,
         offer: Offer::STREAMS,
     };
-    let mut near = Near::new(start, settings(), order, scheduler().expect("it is built in")).expect("an end");
+    let mut near =
+        Near::new(start, settings(), config, scheduler().expect("it is built in")).expect("an end");
     let mut out = Vec::new();
     for _ in 0..100 {
         near.handle_timeout(start);
@@ -432,22 +447,22 @@ fn a_receiver_of_files_refuses_streams_by_name() {
 /// Each end records the packets that it sends. The recording does not affect the run.
 #[test]
 fn what_each_end_sends_is_recorded() {
-    let plain = World::new(&[FAST, SLOW], "told", &[]).exchange(4, 300_000);
-    let mut world = World::new(&[FAST, SLOW], "told", &[]);
+    let plain = Fixture::new(&[FAST, SLOW], "told", &[]).exchange(4, 300_000);
+    let mut fixture = Fixture::new(&[FAST, SLOW], "told", &[]);
     let tapes = [Tape::default(), Tape::default()];
     let [near, far] = tapes.clone();
     let subject = Subject { paths: vec!["fast".to_owned(), "slow".to_owned()], ..Subject::default() };
-    world.near.record(Recording::new(near, subject));
-    world.far.record(Recording::new(far, Subject::default()));
-    assert_eq!(world.exchange(4, 300_000), plain);
+    fixture.near.record(Recording::new(near, subject));
+    fixture.far.record(Recording::new(far, Subject::default()));
+    assert_eq!(fixture.exchange(4, 300_000), plain);
     let sent = |carried: &[u64]| carried.iter().sum::<u64>();
     let carried = [
-        world.near.progress().iter().map(|path| path.sent).sum(),
-        sent(world.far.carried(&ID).expect("a peer").0),
+        fixture.near.progress().iter().map(|path| path.sent).sum(),
+        sent(fixture.far.carried(&ID).expect("a peer").0),
     ];
-    world.run_until(1, |_| false);
-    world.near.end_recording(world.now).expect("it is written");
-    world.far.stop(world.now);
+    fixture.run_until(1, |_| false);
+    fixture.near.end_recording(fixture.now).expect("it is written");
+    fixture.far.stop(fixture.now);
     for (end, (tape, carried)) in tapes.iter().zip(carried).enumerate() {
         let bytes = tape.0.lock().expect("nobody panicked").clone();
         let recorded = Recorded::read(&bytes).expect("it is one");
@@ -473,17 +488,17 @@ fn what_each_end_sends_is_recorded() {
 #[test]
 fn a_backup_path_stands_by_at_both_ends() {
     let terms = [Terms::default(), Terms { backup: true, ..Terms::default() }];
-    let mut world = World::new(&[FAST, SLOW], "told", &terms);
-    world.exchange(3, 500_000);
-    let far = world.far.carried(&ID).expect("a peer").0.to_vec();
+    let mut fixture = Fixture::new(&[FAST, SLOW], "told", &terms);
+    fixture.exchange(3, 500_000);
+    let far = fixture.far.carried(&ID).expect("a peer").0.to_vec();
     assert!(far[0] >= 1_500_000 && far[1] == 0, "{far:?}");
-    assert_eq!(world.near.progress()[1].sent, 0);
+    assert_eq!(fixture.near.progress()[1].sent, 0);
     // While no other path works, it is used in both directions.
     let paths =
         [Path { outage: Some([Duration::from_millis(300), Duration::from_secs(1_000)]), ..FAST }, SLOW];
-    let mut world = World::new(&paths, "told", &terms);
-    world.exchange(3, 1_000_000);
-    let far = world.far.carried(&ID).expect("a peer").0.to_vec();
+    let mut fixture = Fixture::new(&paths, "told", &terms);
+    fixture.exchange(3, 1_000_000);
+    let far = fixture.far.carried(&ID).expect("a peer").0.to_vec();
     assert!(far[1] > 1_000_000, "{far:?}");
 }
 
@@ -492,10 +507,10 @@ fn a_backup_path_stands_by_at_both_ends() {
 #[test]
 fn a_budget_is_of_both_ways() {
     let terms = [Terms::default(), Terms { budget: Some(400_000), ..Terms::default() }];
-    let mut world = World::new(&[FAST, SLOW], "told", &terms);
-    world.exchange(1, 4_000_000);
-    let there = world.near.progress()[1].sent;
-    let back = world.far.carried(&ID).expect("a peer").0[1];
+    let mut fixture = Fixture::new(&[FAST, SLOW], "told", &terms);
+    fixture.exchange(1, 4_000_000);
+    let there = fixture.near.progress()[1].sent;
+    let back = fixture.far.carried(&ID).expect("a peer").0[1];
     println!("{there} bytes there, {back} back");
     // In flight are 60 kB in the queue and 50 kB on the link. More leaves until the other end
     // knows: a round trip over both paths with their queues.

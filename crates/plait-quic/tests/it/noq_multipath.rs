@@ -38,7 +38,7 @@ struct End {
     connection: Option<(ConnectionHandle, Connection)>,
     connected: bool,
     abandoned: Vec<PathId>,
-    got: u64,
+    received: u64,
 }
 
 impl End {
@@ -46,7 +46,7 @@ impl End {
         let mut config = EndpointConfig::default();
         config.rng_seed(Some([u8::from(server.is_some()); 32]));
         let endpoint = Endpoint::new(Arc::new(config), server.map(Arc::new), true);
-        Self { endpoint, connection: None, connected: false, abandoned: Vec::new(), got: 0 }
+        Self { endpoint, connection: None, connected: false, abandoned: Vec::new(), received: 0 }
     }
 
     fn connection(&mut self) -> &mut Connection {
@@ -83,7 +83,7 @@ impl End {
                     let mut stream = connection.recv_stream(id);
                     let Ok(mut chunks) = stream.read(true) else { continue };
                     while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
-                        self.got += chunk.bytes.len() as u64;
+                        self.received += chunk.bytes.len() as u64;
                     }
                     let _ = chunks.finalize();
                 }
@@ -98,7 +98,7 @@ struct Pair {
     now: Instant,
     client: End,
     server: End,
-    under_way: BTreeMap<(Instant, u64), (bool, usize, Vec<u8>)>,
+    in_flight: BTreeMap<(Instant, u64), (bool, usize, Vec<u8>)>,
     count: u64,
     cut: [bool; 2],
     sends: bool,
@@ -124,7 +124,7 @@ impl Pair {
             now,
             client: end,
             server: End::new(Some(server)),
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             count: 0,
             cut: [false; 2],
             sends: false,
@@ -148,8 +148,8 @@ impl Pair {
     }
 
     fn step(&mut self) {
-        while self.under_way.first_key_value().is_some_and(|(key, _)| key.0 <= self.now) {
-            let (_, (up, path, bytes)) = self.under_way.pop_first().expect("it is there");
+        while self.in_flight.first_key_value().is_some_and(|(key, _)| key.0 <= self.now) {
+            let (_, (up, path, bytes)) = self.in_flight.pop_first().expect("it is there");
             if up {
                 self.server.handle(self.now, FourTuple::new(local(path), Some(remote().ip())), &bytes);
             } else {
@@ -182,7 +182,7 @@ impl Pair {
                 if !self.cut[path] {
                     self.count += 1;
                     let key = (self.now + DELAYS[path], self.count);
-                    self.under_way.insert(key, (up, path, bytes[..transmit.size].to_vec()));
+                    self.in_flight.insert(key, (up, path, bytes[..transmit.size].to_vec()));
                 }
                 bytes.clear();
             }
@@ -226,17 +226,17 @@ fn a_path_that_is_busy_in_one_direction_is_given_up() {
 /// Data stops until the idle timeout of the first path, although the second one works.
 #[test]
 fn a_dead_first_path_stops_everything() {
-    let got = |dead: usize| {
+    let received = |dead: usize| {
         let mut pair = Pair::new();
         pair.run(500 * MS);
         pair.cut[dead] = true;
         pair.run(300 * MS);
-        let before = pair.server.got;
+        let before = pair.server.received;
         pair.run(Duration::from_secs(1));
-        pair.server.got - before
+        pair.server.received - before
     };
-    assert_eq!(got(0), 0);
-    assert!(got(1) > 500_000, "the second path is none that anything waits for");
+    assert_eq!(received(0), 0);
+    assert!(received(1) > 500_000, "the second path is none that anything waits for");
 }
 
 #[test]

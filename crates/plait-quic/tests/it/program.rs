@@ -148,9 +148,9 @@ fn what_is_refused_says_why() {
     assert!(refused(&["--mtu", "100"]).contains("choose 1200 to"));
     assert!(receiver.send(&file, &[]).status.success());
     let again = receiver.send(&file, &[]);
-    let told = line(&mut &again.stdout[..]);
-    assert!(again.status.success(), "the same file is there: {told}");
-    assert_eq!(told["resumed_bytes"], 1_000);
+    let report = line(&mut &again.stdout[..]);
+    assert!(again.status.success(), "the same file is there: {report}");
+    assert_eq!(report["resumed_bytes"], 1_000);
     std::fs::write(&file, vec![7; 1_000]).expect("it is written");
     assert!(refused(&[]).contains("has another file a file.bin already"));
     std::fs::write(&file, vec![7; 999]).expect("it is written");
@@ -249,8 +249,8 @@ fn a_sender_that_is_ended_says_so() {
     assert_eq!(sending.wait().expect("it ends").code(), Some(143));
     assert_eq!(line(&mut receiver.lines)["event"], "failed", "the receiver was told");
     let sent = receiver.send(&file, &[]);
-    let told = line(&mut &sent.stdout[..]);
-    assert!(sent.status.success() && told["resumed_bytes"].as_u64() > Some(0), "{told}");
+    let report = line(&mut &sent.stdout[..]);
+    assert!(sent.status.success() && report["resumed_bytes"].as_u64() > Some(0), "{report}");
     let id = nix::unistd::Pid::from_raw(receiver.child.id() as i32);
     nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM).expect("it runs");
     assert_eq!(receiver.child.wait().expect("it ends").code(), Some(0), "a service is ended so");

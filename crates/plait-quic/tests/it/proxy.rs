@@ -101,17 +101,17 @@ fn content(seed: u32, bytes: u32) -> Vec<u8> {
 }
 
 /// Sends data, ends the sending direction, and expects the same data back.
-fn converse(mut socket: TcpStream, says: &[u8]) {
+fn converse(mut socket: TcpStream, payload: &[u8]) {
     let mut writer = socket.try_clone().expect("another handle");
-    let written = says.to_vec();
+    let written = payload.to_vec();
     let writing = thread::spawn(move || {
         writer.write_all(&written).expect("it is taken");
         writer.shutdown(Shutdown::Write).expect("it ends");
     });
-    let mut heard = Vec::new();
-    socket.read_to_end(&mut heard).expect("it ends in good order");
+    let mut received = Vec::new();
+    socket.read_to_end(&mut received).expect("it ends in good order");
     writing.join().expect("all was said");
-    assert!(heard == says, "{} of {} bytes", heard.len(), says.len());
+    assert!(received == payload, "{} of {} bytes", received.len(), payload.len());
 }
 
 /// A relay between a near end's addresses and a far end. It counts the bytes of each address, and
@@ -179,16 +179,16 @@ fn twenty_connections_outlive_a_path() {
             let (entrance, cut) = (entrance.clone(), relay.cut.clone());
             thread::spawn(move || {
                 let socket = connect(&entrance);
-                let says = content(seed, 1_000_000);
+                let payload = content(seed, 1_000_000);
                 if seed == 0 {
                     // Cuts the path while the other connections are in progress.
                     let (mut writer, mut reader) = (socket.try_clone().expect("another handle"), socket);
-                    writer.write_all(&says[..1_000]).expect("it is taken");
+                    writer.write_all(&payload[..1_000]).expect("it is taken");
                     reader.read_exact(&mut [0; 1_000]).expect("it comes back");
                     cut.store(true, Ordering::Relaxed);
-                    converse(reader, &says[1_000..]);
+                    converse(reader, &payload[1_000..]);
                 } else {
-                    converse(socket, &says);
+                    converse(socket, &payload);
                 }
             })
         })
@@ -297,9 +297,9 @@ fn what_is_broken_off_is_broken_off_at_the_other_end() {
     let seen = client.read(&mut [0; 1]).map_err(|error| error.kind());
     assert_eq!(seen, Err(std::io::ErrorKind::ConnectionReset));
     stays.write_all(b"still here").expect("it is taken");
-    let mut heard = [0; 10];
-    served.read_exact(&mut heard).expect("it comes");
-    assert_eq!(&heard, b"still here");
+    let mut received = [0; 10];
+    served.read_exact(&mut received).expect("it comes");
+    assert_eq!(&received, b"still here");
 }
 
 #[test]

@@ -194,7 +194,7 @@ mod values {
                 .map(|sent| sent.segment)
                 .collect();
             came.sort_unstable();
-            let in_order = came.iter().zip(0_u64..).take_while(|(segment, place)| *segment == place).count();
+            let in_order = came.iter().zip(0_u64..).take_while(|(segment, directory)| *segment == directory).count();
             let result = result_of(&bytes, (1_153 * in_order).max(1), paths.len());
             prop_assert!(result.paths.iter().all(|path| path.packets_lost <= path.packets_sent));
         }

@@ -51,7 +51,7 @@ fn run(net: &mut Net<'_>, class: Class, upload: bool, every: u64, seed: u64) -> 
     let bulk = upload.then(|| net.ends[0].streams.open("bulk:1", Class::Bulk).expect("there is room"));
     let stream = net.ends[0].streams.open("echo:1", class).expect("there is room");
     let piece = content(SAYS, seed);
-    let (mut said, mut heard, mut waits) = (0, 0, Vec::new());
+    let (mut sent, mut received, mut waits) = (0, 0, Vec::new());
     let (mut echo, mut before) = (Echo::default(), 0);
     while net.now < UNTIL + SECOND {
         while let Some(event) = net.ends[1].streams.poll() {
@@ -59,25 +59,25 @@ fn run(net: &mut Net<'_>, class: Class, upload: bool, every: u64, seed: u64) -> 
                 net.ends[1].streams.accept(stream);
             }
         }
-        let due = FROM + every * said as u64;
+        let due = FROM + every * sent as u64;
         if net.now >= due && due < UNTIL {
             assert_eq!(net.ends[0].streams.write(stream, &piece), SAYS, "there is room");
-            said += 1;
+            sent += 1;
         }
         let far = &mut net.ends[1].streams;
-        let came = far.peek(stream).to_vec();
-        far.consume(stream, came.len());
-        assert_eq!(far.write(stream, &came), came.len(), "there is room");
+        let delivered = far.peek(stream).to_vec();
+        far.consume(stream, delivered.len());
+        assert_eq!(far.write(stream, &delivered), delivered.len(), "there is room");
         if let Some(bulk) = bulk {
-            let came = far.peek(bulk).len();
-            far.consume(bulk, came);
-            echo.uploaded += if (FROM..UNTIL).contains(&net.now) { came as u64 } else { 0 };
+            let delivered = far.peek(bulk).len();
+            far.consume(bulk, delivered);
+            echo.uploaded += if (FROM..UNTIL).contains(&net.now) { delivered as u64 } else { 0 };
             net.ends[0].streams.write(bulk, &[7; 20_000]);
         }
         let near = &mut net.ends[0].streams;
-        heard += near.peek(stream).len();
+        received += near.peek(stream).len();
         near.consume(stream, near.peek(stream).len());
-        waits.extend((waits.len()..heard / SAYS).map(|at| net.now - FROM - every * at as u64));
+        waits.extend((waits.len()..received / SAYS).map(|at| net.now - FROM - every * at as u64));
         if net.now < FROM {
             before = left(net);
         }
@@ -87,7 +87,7 @@ fn run(net: &mut Net<'_>, class: Class, upload: bool, every: u64, seed: u64) -> 
         net.now = next.map_or(net.now, |next| if goes_on { net.now.min(next) } else { next });
     }
     assert!(net.ends.iter().all(|end| end.failed.is_none()));
-    assert_eq!(waits.len(), said, "all of it was said back");
+    assert_eq!(waits.len(), sent, "all of it was said back");
     waits.sort_unstable();
     Echo { waits, left: left(net) - before, ..echo }
 }
@@ -160,7 +160,7 @@ fn copies_keep_to_what_paths_are_for() {
     {
         let mut net = Net::over("lowest-rtt", &[FAST, SLOW], &[Terms::default(), terms], 1);
         let echo = run(&mut net, Class::Redundant, false, OFTEN, 1);
-        let carried = net.ends[0].session.spent()[1];
+        let carried = net.ends[0].session.budget_used()[1];
         println!("{terms:?}: {carried} bytes; {echo}");
         // The budget of both directions, and data in flight: four packets in a round trip of 80 ms.
         let least = terms.budget.unwrap_or(0);

@@ -291,18 +291,18 @@ fn limits_of_a_client_hold_for_datagrams() {
         socket
     };
     let (first, begun) = (client(), crate::allowance::now());
-    let (mut buffer, mut came) = ([0; 2_000], 0);
+    let (mut buffer, mut delivered) = ([0; 2_000], 0);
     // Ten datagrams in 20 ms are ten times the rate.
     while begun.elapsed() < Duration::from_secs(2) {
         (0..10).for_each(|_| drop(first.send(&[7; 1_000])));
         while let Ok(count) = first.recv(&mut buffer) {
-            came += count;
+            delivered += count;
         }
     }
     // Both directions share 50,000 bytes per second. The burst is half of that and one datagram.
     let most = 26_000.0 + 50_000.0 * begun.elapsed().as_secs_f64();
     // Replies may starve, because the flood uses their share.
-    assert!(came > 0 && 2.0 * came as f64 <= most, "{came} of {most}");
+    assert!(delivered > 0 && 2.0 * delivered as f64 <= most, "{delivered} of {most}");
     assert_eq!(far.event("connected")["client"], "lab");
     client().send(b"a second flow").expect("it is taken");
     let refused = far.event("refused");
@@ -376,8 +376,8 @@ fn connections_of_an_end_that_ends_are_reset() {
         let met = if ends_near { [client, server] } else { [server, client] };
         let count = if signal == Signal::SIGTERM { 2 } else { 1 };
         for mut socket in met.into_iter().take(count) {
-            let told = socket.read(&mut heard).expect_err("it is broken off").kind();
-            assert_eq!(told, std::io::ErrorKind::ConnectionReset, "near {ends_near}, {signal}");
+            let report = socket.read(&mut heard).expect_err("it is broken off").kind();
+            assert_eq!(report, std::io::ErrorKind::ConnectionReset, "near {ends_near}, {signal}");
         }
     }
 }
@@ -444,15 +444,15 @@ fn a_log_has_times_and_addresses_and_no_progress() {
     for line in &lines {
         assert!(line.split(' ').next().is_some_and(is_time), "{line}");
     }
-    let told = |words: &str| lines.iter().filter(|line| line.contains(words)).count();
-    assert_eq!(told("the secret is short and can be guessed"), 1, "{log}");
-    assert_eq!(told("127.0.0.1:"), lines.len() - 1, "every other line names an address: {log}");
+    let report = |words: &str| lines.iter().filter(|line| line.contains(words)).count();
+    assert_eq!(report("the secret is short and can be guessed"), 1, "{log}");
+    assert_eq!(report("127.0.0.1:"), lines.len() - 1, "every other line names an address: {log}");
     assert_eq!(
-        (told(" has connected"), told(": connected"), told(" is gone: it has ended")),
+        (report(" has connected"), report(": connected"), report(" is gone: it has ended")),
         (1, 1, 1),
         "{log}"
     );
-    assert_eq!(told("rejected: the secret is wrong"), 1, "{log}");
+    assert_eq!(report("rejected: the secret is wrong"), 1, "{log}");
     assert_eq!(lines.len(), 5, "{log}");
 }
 
@@ -509,8 +509,9 @@ fn the_units_of_systemd_start_the_program() {
         let config = config.replace("/srv/plait", &state.path().join("inbox").display().to_string());
         let config = config.replace("vps.example.org", "127.0.0.1");
         private(state.path(), credential, &config);
-        let place = state.path().to_str().expect("it is text");
-        let start = start.replace("${CREDENTIALS_DIRECTORY}", place).replace("${STATE_DIRECTORY}", place);
+        let directory = state.path().to_str().expect("it is text");
+        let start =
+            start.replace("${CREDENTIALS_DIRECTORY}", directory).replace("${STATE_DIRECTORY}", directory);
         let words: Vec<&str> = start.split(' ').collect();
         assert_eq!(words[0], "/usr/local/bin/plait-quic");
         let near = unit.file_name().is_some_and(|name| name == "plait-proxy-near.service");

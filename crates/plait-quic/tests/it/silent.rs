@@ -8,7 +8,7 @@ use noq_proto::{
 };
 use plait_quic::hello::Hello;
 use plait_quic::streams::Far;
-use plait_quic::streams::far::News;
+use plait_quic::streams::far::PeerEvent;
 use plait_quic::{
     Client as Known, Clients, Error, Fingerprint, Identity, Limits, Offer, Secret, Settings, identity,
 };
@@ -26,7 +26,7 @@ struct Client {
     handle: ConnectionHandle,
     connection: Connection,
     /// Bytes that it sends after connecting.
-    says: Option<Vec<u8>>,
+    payload: Option<Vec<u8>>,
     /// Number of datagrams sent.
     sent: usize,
     lost: bool,
@@ -35,31 +35,31 @@ struct Client {
 }
 
 /// A far end and its clients. Datagrams arrive at once.
-struct World {
+struct Fixture {
     now: Instant,
     far: Far,
     fingerprint: Fingerprint,
     clients: Vec<Client>,
-    news: Vec<News>,
+    events: Vec<PeerEvent>,
 }
 
-impl World {
+impl Fixture {
     #[expect(clippy::disallowed_methods, reason = "there is no other way to some moment")]
     fn new(clients: impl Into<Clients>) -> Self {
         let identity = Identity::generate().expect("a key");
         let scheduler = || Builtin::new("lowest-rtt", &[]).map_err(|error| Error::Setting(error.to_string()));
         let far = Far::new(Settings::default(), &identity, clients, scheduler).expect("an end");
         let (now, fingerprint) = (Instant::now(), identity.fingerprint());
-        Self { now, far, fingerprint, clients: Vec::new(), news: Vec::new() }
+        Self { now, far, fingerprint, clients: Vec::new(), events: Vec::new() }
     }
 
     /// Starts a client that sends the secret for a path of a session, or nothing.
-    fn begin(&mut self, address: [u8; 4], says: Option<(u8, u8)>) {
+    fn begin(&mut self, address: [u8; 4], payload: Option<(u8, u8)>) {
         let config = ClientConfig::new(Arc::new(identity::client(self.fingerprint).expect("it is TLS")));
         let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), None, false);
         let connected = endpoint.connect(self.now, config, SERVER, "plait");
         let (handle, connection) = connected.expect("it begins");
-        let says = says.map(|(session, path)| {
+        let payload = payload.map(|(session, path)| {
             let (secret, session, offer) = (Secret::new("told"), [session; 16], Offer::STREAMS);
             Hello { secret, session, path, continues: path > 0, paths: 8, segment: 1_000, offer }.encode()
         });
@@ -69,7 +69,7 @@ impl World {
             endpoint,
             handle,
             connection,
-            says,
+            payload,
             sent: 0,
             lost: false,
             answered: false,
@@ -111,8 +111,8 @@ impl World {
                 }
             }
             self.far.handle_timeout(self.now);
-            while let Some(news) = self.far.poll() {
-                self.news.push(news);
+            while let Some(event) = self.far.poll() {
+                self.events.push(event);
             }
             let mut out = Vec::new();
             self.far.transmit(self.now, &mut out);
@@ -161,11 +161,11 @@ impl Client {
             self.answered |= matches!(event, Event::Stream(StreamEvent::Readable { .. }));
         }
         if !self.connection.is_handshaking()
-            && let Some(says) = self.says.take()
+            && let Some(payload) = self.payload.take()
         {
             let stream = self.connection.streams().open(Dir::Bi).expect("one is allowed");
-            let written = self.connection.send_stream(stream).write(&says);
-            assert_eq!(written.ok(), Some(says.len()));
+            let written = self.connection.send_stream(stream).write(&payload);
+            assert_eq!(written.ok(), Some(payload.len()));
         }
         let (mut datagrams, mut bytes) = (Vec::new(), Vec::new());
         while self.connection.poll_transmit(now, NonZeroUsize::MIN, &mut bytes).is_some() {
@@ -180,20 +180,20 @@ impl Client {
 /// affected.
 #[test]
 fn an_address_has_few_handshakes_without_the_secret() {
-    let mut world = World::new(Secret::new("told"));
-    (0..100).for_each(|_| world.begin([10, 0, 0, 1], None));
-    world.wait(10);
-    let finished = |world: &World| {
+    let mut fixture = Fixture::new(Secret::new("told"));
+    (0..100).for_each(|_| fixture.begin([10, 0, 0, 1], None));
+    fixture.wait(10);
+    let finished = |fixture: &Fixture| {
         let is_finished = |client: &&Client| !client.connection.is_handshaking() && !client.lost;
-        world.clients.iter().filter(is_finished).count()
+        fixture.clients.iter().filter(is_finished).count()
     };
-    assert_eq!((finished(&world), world.far.connections()), (32, 32), "others are not answered");
-    world.connect([10, 0, 0, 2], Some(0));
-    assert!(matches!(world.news[..], [News::Came { .. }]), "{:?}", world.news);
+    assert_eq!((finished(&fixture), fixture.far.connections()), (32, 32), "others are not answered");
+    fixture.connect([10, 0, 0, 2], Some(0));
+    assert!(matches!(fixture.events[..], [PeerEvent::Connected { .. }]), "{:?}", fixture.events);
     // A client with the secret at the same address also connects, but later.
-    world.begin([10, 0, 0, 1], Some((7, 1)));
-    world.wait(3_200);
-    assert_eq!(world.paths(), 2);
+    fixture.begin([10, 0, 0, 1], Some((7, 1)));
+    fixture.wait(3_200);
+    assert_eq!(fixture.paths(), 2);
 }
 
 /// Twenty near ends behind one address, with eight paths each, reconnect at the same time.
@@ -201,16 +201,16 @@ fn an_address_has_few_handshakes_without_the_secret() {
 fn near_ends_of_one_address_come_back_together() {
     let limits = Limits { at_once: 20, ..Limits::default() };
     let client = Known { name: String::new(), secret: Secret::new("told"), limits };
-    let mut world = World::new(Clients::new(vec![client]).expect("it is one"));
-    (0..20).for_each(|session| world.begin([10, 0, 0, 1], Some((session, 0))));
-    world.wait(10);
-    assert_eq!(world.paths(), 20, "all at once");
+    let mut fixture = Fixture::new(Clients::new(vec![client]).expect("it is one"));
+    (0..20).for_each(|session| fixture.begin([10, 0, 0, 1], Some((session, 0))));
+    fixture.wait(10);
+    assert_eq!(fixture.paths(), 20, "all at once");
     for path in 1..8 {
-        (0..20).for_each(|session| world.begin([10, 0, 0, 1], Some((session, path))));
+        (0..20).for_each(|session| fixture.begin([10, 0, 0, 1], Some((session, path))));
     }
     // A client repeats an ignored handshake after 1, 3 and 7 seconds, each with some randomness.
-    world.wait(1_600);
-    assert_eq!(world.paths(), 160);
+    fixture.wait(1_600);
+    assert_eq!(fixture.paths(), 160);
 }
 
 /// A hundred addresses take all places for connections without the secret, so later ones must prove
@@ -218,26 +218,26 @@ fn near_ends_of_one_address_come_back_together() {
 /// paths.
 #[test]
 fn many_addresses_keep_nobody_out() {
-    let mut world = World::new(Secret::new("told"));
-    let sent: Vec<usize> = (0..100).map(|last| world.connect([10, 0, 1, last], None)).collect();
-    let open = world.clients.iter().filter(|client| !client.lost).count();
+    let mut fixture = Fixture::new(Secret::new("told"));
+    let sent: Vec<usize> = (0..100).map(|last| fixture.connect([10, 0, 1, last], None)).collect();
+    let open = fixture.clients.iter().filter(|client| !client.lost).count();
     assert_eq!(open, 64);
     // The first clients are accepted directly. Later ones must repeat their first packet with a
     // token (Retry).
     assert_eq!(sent[99], sent[0] + 1);
     for path in 0..8 {
-        world.connect([10, 0, 2, path], Some(path));
-        assert_eq!(world.paths(), usize::from(path) + 1);
+        fixture.connect([10, 0, 2, path], Some(path));
+        assert_eq!(fixture.paths(), usize::from(path) + 1);
     }
     // A later flood ends no path of connected clients.
     for last in 0..200 {
-        world.connect([10, 0, 3, last], None);
+        fixture.connect([10, 0, 3, last], None);
     }
-    assert_eq!(world.paths(), 8);
+    assert_eq!(fixture.paths(), 8);
     // Silent connections end after ten seconds.
-    world.now += Duration::from_secs(11);
-    world.settle();
-    world.settle();
-    let open = world.clients.iter().filter(|client| !client.lost).count();
+    fixture.now += Duration::from_secs(11);
+    fixture.settle();
+    fixture.settle();
+    let open = fixture.clients.iter().filter(|client| !client.lost).count();
     assert!(open <= 8, "{open}");
 }

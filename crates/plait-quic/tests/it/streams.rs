@@ -1,7 +1,7 @@
 //! Streams between two sessions in virtual time.
 
 use crate::sessions::{FAST, MILLISECOND, Net, Path, SECOND, SLOW, content};
-use plait_quic::streams::{BACKLOG, Class, Event, MOST_CREDIT, Reason, Streams};
+use plait_quic::streams::{BACKLOG, Class, Event, MAX_CREDIT, Reason, Streams};
 use plait_sched::SCHEDULERS;
 use std::collections::BTreeSet;
 
@@ -10,22 +10,22 @@ const LOSSY: [Path; 2] = [Path { lost: 20, jitter: 5, ..FAST }, Path { lost: 50,
 /// Data to send on one side of a stream, and the data received there.
 #[derive(Default)]
 struct Talk {
-    says: Vec<u8>,
-    said: usize,
-    heard: Vec<u8>,
+    payload: Vec<u8>,
+    sent: usize,
+    received: Vec<u8>,
     ended_at: Option<u64>,
     first_at: Option<u64>,
 }
 
 impl Talk {
     fn pump(&mut self, now: u64, streams: &mut Streams, stream: u32) {
-        self.said += streams.write(stream, &self.says[self.said..]);
-        if self.said == self.says.len() {
+        self.sent += streams.write(stream, &self.payload[self.sent..]);
+        if self.sent == self.payload.len() {
             streams.finish(stream);
         }
-        let came = streams.peek(stream);
-        self.heard.extend_from_slice(came);
-        let count = came.len();
+        let delivered = streams.peek(stream);
+        self.received.extend_from_slice(delivered);
+        let count = delivered.len();
         if count > 0 {
             self.first_at.get_or_insert(now);
         }
@@ -38,7 +38,7 @@ impl Talk {
 
 /// Opens streams at these milliseconds. Each carries this many bytes in each direction and ends.
 fn exchange(net: &mut Net<'_>, sizes: &[(u64, Class, usize, usize)]) -> Vec<[Talk; 2]> {
-    let talk = |bytes, seed| Talk { says: content(bytes, seed), ..Talk::default() };
+    let talk = |bytes, seed| Talk { payload: content(bytes, seed), ..Talk::default() };
     let mut talks: Vec<[Talk; 2]> = sizes
         .iter()
         .enumerate()
@@ -82,12 +82,12 @@ fn exchange(net: &mut Net<'_>, sizes: &[(u64, Class, usize, usize)]) -> Vec<[Tal
     }
     for (stream, [near, far]) in talks.iter().enumerate() {
         assert!(
-            near.heard == far.says && far.heard == near.says,
+            near.received == far.payload && far.received == near.payload,
             "stream {stream}: {} of {} and {} of {}",
-            near.heard.len(),
-            far.says.len(),
-            far.heard.len(),
-            near.says.len()
+            near.received.len(),
+            far.payload.len(),
+            far.received.len(),
+            near.payload.len()
         );
         assert!(near.ended_at.is_some() && far.ended_at.is_some(), "stream {stream}: both ends are heard");
     }
@@ -191,18 +191,18 @@ fn a_reader_that_stops_stops_its_stream_only() {
     let mut net = Net::new("lowest-rtt", &[FAST, SLOW], 1);
     let [stuck, other] = ["stuck:1", "other:1"]
         .map(|target| net.ends[0].streams.open(target, Class::Bulk).expect("there is room"));
-    let says = content(2_000_000, 5);
-    let mut talks = [Talk { says: says.clone(), ..Talk::default() }, Talk::default()];
-    while net.now < 20 * SECOND && talks[1].heard.len() < says.len() {
-        net.ends[0].streams.write(stuck, &says);
+    let payload = content(2_000_000, 5);
+    let mut talks = [Talk { payload: payload.clone(), ..Talk::default() }, Talk::default()];
+    while net.now < 20 * SECOND && talks[1].received.len() < payload.len() {
+        net.ends[0].streams.write(stuck, &payload);
         talks[0].pump(net.now, &mut net.ends[0].streams, other);
         talks[1].pump(net.now, &mut net.ends[1].streams, other);
         net.step();
     }
-    assert!(talks[1].heard == says, "{} bytes", talks[1].heard.len());
+    assert!(talks[1].received == payload, "{} bytes", talks[1].received.len());
     let waits = net.ends[1].streams.peek(stuck).len();
     assert_eq!(waits, 64 << 10);
-    assert!(net.most_memory < MOST_CREDIT + 3 * BACKLOG as u64, "{}", net.most_memory);
+    assert!(net.most_memory < MAX_CREDIT + 3 * BACKLOG as u64, "{}", net.most_memory);
 }
 
 #[test]
@@ -210,8 +210,9 @@ fn a_stream_that_is_reset_is_forgotten_by_both_and_the_others_go_on() {
     let mut net = Net::new("lowest-rtt", &LOSSY, 3);
     let [one, other] = ["one:1", "other:1"]
         .map(|target| net.ends[0].streams.open(target, Class::Bulk).expect("there is room"));
-    let says = content(500_000, 5);
-    let mut talks = [Talk { says: says.clone(), ..Talk::default() }, Talk { says, ..Talk::default() }];
+    let payload = content(500_000, 5);
+    let mut talks =
+        [Talk { payload: payload.clone(), ..Talk::default() }, Talk { payload, ..Talk::default() }];
     let mut told = None;
     while net.now < 20 * SECOND && !net.ends.iter().all(|end| end.streams.is_empty()) {
         net.ends[0].streams.write(one, &[7; 10_000]);
@@ -230,7 +231,7 @@ fn a_stream_that_is_reset_is_forgotten_by_both_and_the_others_go_on() {
     }
     assert_eq!(told, Some(Event::Reset { stream: one, reason: Reason::Broken }));
     assert!(net.ends.iter().all(|end| end.failed.is_none() && end.streams.is_empty()));
-    assert!(talks[0].heard == talks[1].says && talks[1].heard == talks[0].says);
+    assert!(talks[0].received == talks[1].payload && talks[1].received == talks[0].payload);
 }
 
 /// A loss in an upload delays the upload alone. Small exchanges beside it wait only for their own

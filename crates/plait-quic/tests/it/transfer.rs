@@ -1,7 +1,7 @@
 //! Whole transfers with real TLS, in virtual time.
 
 use crate::network::{Case, FAST, Path, Run, SLOW, address, content, run};
-use plait_quic::sender::Reroute;
+use plait_quic::sender::AddressChange;
 use plait_quic::{Error, Fingerprint, Terms};
 use plait_sched::SCHEDULERS;
 use std::time::Duration;
@@ -119,10 +119,15 @@ fn a_path_whose_interface_gets_another_address_goes_on_from_there() {
 
 #[test]
 fn a_path_that_appears_is_used_from_then_on() {
-    let appears = [(Duration::from_millis(700), Reroute::Added(address(1).ip(), Terms::default()))];
+    let appears = [(Duration::from_millis(700), AddressChange::Added(address(1).ip(), Terms::default()))];
     for interop in [false, true] {
-        let case =
-            |reroutes| Case { bytes: 8_000_000, begins_with: Some(1), reroutes, interop, ..Case::default() };
+        let case = |address_changes| Case {
+            bytes: 8_000_000,
+            begins_with: Some(1),
+            address_changes,
+            interop,
+            ..Case::default()
+        };
         let alone = run(&case(&[]));
         let run = run(&case(&appears));
         assert_whole(&case(&appears), &run);
@@ -137,7 +142,7 @@ fn more_paths_come_one_after_the_other_and_all_are_used() {
     let appear: Vec<_> = (1..8)
         .map(|path| {
             let at = Duration::from_millis(200 * path as u64);
-            (at, Reroute::Added(address(path).ip(), Terms { cost: path as u32, ..Terms::default() }))
+            (at, AddressChange::Added(address(path).ip(), Terms { cost: path as u32, ..Terms::default() }))
         })
         .collect();
     let path = Path { megabits: 4.0, ..FAST };
@@ -147,7 +152,7 @@ fn more_paths_come_one_after_the_other_and_all_are_used() {
         scheduler: "round-robin",
         paths: &paths,
         begins_with: Some(1),
-        reroutes: &appear,
+        address_changes: &appear,
         ..Case::default()
     };
     let run = run(&case);
@@ -164,8 +169,8 @@ fn a_path_that_is_known_to_be_gone_stops_nothing() {
             let at = Duration::from_millis(millis);
             let mut paths = [FAST, SLOW];
             paths[path].outage = Some([at, Duration::from_secs(100)]);
-            let gone = [(at, Reroute::Gone(path))];
-            let case = Case { bytes: 6_000_000, paths: &paths, reroutes: &gone, ..Case::default() };
+            let gone = [(at, AddressChange::Removed(path))];
+            let case = Case { bytes: 6_000_000, paths: &paths, address_changes: &gone, ..Case::default() };
             let run = run(&case);
             assert_whole(&case, &run);
             let gap = run.received.and_then(|received| received.1.ok()).map(|summary| summary.longest_gap);
@@ -181,21 +186,27 @@ fn a_path_that_is_known_to_be_gone_stops_nothing() {
 fn a_path_that_is_known_to_be_back_is_used_at_once() {
     let dark = [500, 3_000].map(Duration::from_millis);
     let paths = [Path { outage: Some(dark), ..FAST }, SLOW];
-    let known = [(dark[0], Reroute::Gone(0)), (dark[1], Reroute::Back(0))];
-    let case = |reroutes| Case { bytes: 6_000_000, paths: &paths, reroutes, ..Case::default() };
-    let [told, found_out] = [run(&case(&known)), run(&case(&[]))];
-    assert_whole(&case(&known), &told);
-    assert_eq!(told.opened, [1, 1], "without another handshake");
-    assert!(told.duration < found_out.duration, "{:?} and {:?}", told.duration, found_out.duration);
+    let known = [(dark[0], AddressChange::Removed(0)), (dark[1], AddressChange::Restored(0))];
+    let case = |address_changes| Case { bytes: 6_000_000, paths: &paths, address_changes, ..Case::default() };
+    let [report, found_out] = [run(&case(&known)), run(&case(&[]))];
+    assert_whole(&case(&known), &report);
+    assert_eq!(report.opened, [1, 1], "without another handshake");
+    assert!(report.duration < found_out.duration, "{:?} and {:?}", report.duration, found_out.duration);
 }
 
 #[test]
 fn a_path_whose_place_is_given_away_is_another_one_from_then_on() {
     let moved = Some(Duration::from_millis(700));
-    let gone = [(Duration::from_millis(600), Reroute::Gone(0))];
+    let gone = [(Duration::from_millis(600), AddressChange::Removed(0))];
     let terms = [Terms { budget: Some(500_000), ..Terms::default() }];
-    let case =
-        |terms| Case { bytes: 6_000_000, moved, replaced: true, reroutes: &gone, terms, ..Case::default() };
+    let case = |terms| Case {
+        bytes: 6_000_000,
+        moved,
+        replaced: true,
+        address_changes: &gone,
+        terms,
+        ..Case::default()
+    };
     for terms in [&[][..], &terms] {
         let run = run(&case(terms));
         assert_whole(&case(terms), &run);
@@ -372,8 +383,8 @@ fn a_transfer_goes_on_from_what_is_there() {
         let summary = run.received.and_then(|received| received.1.ok()).expect("it is whole");
         assert_eq!(run.resumed, there as u64);
         // Records take less than a segment each time.
-        let came = summary.paths.iter().sum::<u64>();
-        assert!(came < (2_000_000 - there) as u64 + 4_000, "{came}: no byte twice");
+        let delivered = summary.paths.iter().sum::<u64>();
+        assert!(delivered < (2_000_000 - there) as u64 + 4_000, "{delivered}: no byte twice");
     }
 }
 

@@ -15,8 +15,8 @@ fn a_sender_that_waits_finds_a_receiver_that_comes_later() {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let address = socket.local_addr().expect("it has one").to_string();
     drop(socket);
-    let (key, place) = (key.to_str().expect("text"), out.to_str().expect("text"));
-    let receive = ["recv", "--listen", &address, "--key", key, "--out", place];
+    let (key, directory) = (key.to_str().expect("text"), out.to_str().expect("text"));
+    let receive = ["recv", "--listen", &address, "--key", key, "--out", directory];
     let secret = Some("a long secret of both");
     // The first receiver makes the key and ends.
     let fingerprint = Service::start(&receive, secret).word("fingerprint");

@@ -1,6 +1,6 @@
 //! Run folders made from simulated runs.
 
-use plait_capture::write::{self, Capture, START_NS, Side};
+use plait_capture::write::{self, Capture, Role, START_NS};
 use plait_capture::{ObservationError, observe};
 use plait_sim::application::ConstantRate;
 use plait_sim::recorder::RecordOptions;
@@ -22,8 +22,8 @@ pub(crate) fn scenario(text: &str) -> Scenario {
 /// Simulates a run, and writes the captures of both hosts.
 pub(crate) fn simulate(scenario: &Scenario, options: &RecordOptions) -> (RunResult, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let place = |_path, side: Side| folder.path().join(format!("{}.pcap", side.name()));
-    let mut capture = Capture::create(scenario, "test", &place).expect("captures can be made");
+    let file_of = |_path, role: Role| folder.path().join(format!("{}.pcap", role.name()));
+    let mut capture = Capture::create(scenario, "test", &file_of).expect("captures can be made");
     let control = &mut |_share| Control::Continue;
     let scheduler = scenario.scheduler.build();
     let result = simulation::run_tapped(scenario, scheduler, options, &mut capture, control);

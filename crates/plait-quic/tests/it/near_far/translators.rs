@@ -1,6 +1,6 @@
 //! Network address translators between the near end and the far end.
 
-use super::{World, settings};
+use super::{Fixture, settings};
 use crate::network::links::{FAST, Path, SLOW};
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use std::time::Duration;
 fn a_translator_with_another_address_closes_no_path() {
     let narrow = Some(([Duration::ZERO, Duration::MAX], settings().mtu.into()));
     let paths = [FAST, SLOW].map(|path| Path { narrow, ..path });
-    let mut world = World::new(&paths, "told", &[]);
-    let before = world.exchange(4, 1_000_000);
-    world.network.public = 11;
-    let after = world.exchange(4, 1_000_000);
-    let opened: Vec<u32> = world.near.progress().iter().map(|path| path.opened).collect();
+    let mut fixture = Fixture::new(&paths, "told", &[]);
+    let before = fixture.exchange(4, 1_000_000);
+    fixture.network.public = 11;
+    let after = fixture.exchange(4, 1_000_000);
+    let opened: Vec<u32> = fixture.near.progress().iter().map(|path| path.opened).collect();
     assert_eq!(opened, [1, 1]);
     assert!(after < before.mul_f64(1.5), "{before:?} before, {after:?} after");
 }

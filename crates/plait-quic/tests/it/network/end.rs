@@ -1,10 +1,10 @@
 //! The sending end, in either mode.
 
+use plait_quic::connection::DatagramBatch;
 use plait_quic::files::Upload;
-use plait_quic::link::Outgoing;
-use plait_quic::pilot::{Change, Pilot};
+use plait_quic::pilot::{Pilot, SchedulerChange};
 use plait_quic::recording::Recording;
-use plait_quic::sender::{Order, Progress, Reroute};
+use plait_quic::sender::{AddressChange, Progress, SessionConfig};
 use plait_quic::source::Application;
 use plait_quic::{Error, Sender, Settings, interop};
 use plait_sched::Builtin;
@@ -30,19 +30,19 @@ impl<A: Application> End<A> {
         now: Instant,
         interop: bool,
         settings: Settings,
-        order: Order,
+        config: SessionConfig,
         scheduler: Builtin,
         application: A,
     ) -> Result<Self, Error> {
         Ok(if interop {
-            Self::Interop(Box::new(interop::Sender::new(now, settings, order, scheduler, application)?))
+            Self::Interop(Box::new(interop::Sender::new(now, settings, config, scheduler, application)?))
         } else {
-            Self::Full(Box::new(Sender::new(now, settings, order, scheduler, application)?))
+            Self::Full(Box::new(Sender::new(now, settings, config, scheduler, application)?))
         })
     }
 
-    pub(crate) fn reroute(&mut self, now: Instant, reroute: &Reroute) {
-        of_both!(self, sender => sender.reroute(now, reroute));
+    pub(crate) fn handle_address_change(&mut self, now: Instant, address_change: &AddressChange) {
+        of_both!(self, sender => sender.handle_address_change(now, address_change));
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
@@ -53,7 +53,7 @@ impl<A: Application> End<A> {
         of_both!(self, sender => sender.handle_datagrams(now, path, remote, bytes, bytes.len()));
     }
 
-    pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
+    pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<DatagramBatch>) {
         of_both!(self, sender => sender.transmit(now, out));
     }
 
@@ -99,7 +99,7 @@ impl<A: Application> End<A> {
         self.full().set_pilot(pilot);
     }
 
-    pub(crate) fn changes(&self) -> &[Change] {
+    pub(crate) fn changes(&self) -> &[SchedulerChange] {
         match self {
             Self::Full(sender) => sender.changes(),
             Self::Interop(_) => &[],

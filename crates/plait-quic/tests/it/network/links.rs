@@ -1,7 +1,7 @@
 //! A network in memory and in virtual time. Links between several addresses and one server have
 //! rates, delays, queues, random losses and reordering.
 
-use plait_quic::link::Outgoing;
+use plait_quic::connection::DatagramBatch;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sha2::{Digest, Sha256};
@@ -38,7 +38,7 @@ pub(crate) const FAST: Path = Path {
 
 pub(crate) const SLOW: Path = Path { megabits: 10.0, delay: Duration::from_millis(40), ..FAST };
 
-struct Lane {
+struct Direction {
     free_at: Instant,
     random: Xoshiro256PlusPlus,
 }
@@ -60,15 +60,15 @@ pub(crate) fn path_to(remote: SocketAddr) -> usize {
 }
 
 pub(crate) enum To {
-    Server(Outgoing),
-    Client(Outgoing),
+    Server(DatagramBatch),
+    Client(DatagramBatch),
 }
 
 pub(crate) struct Network<'a> {
     start: Instant,
     paths: &'a [Path],
-    lanes: Vec<Lane>,
-    pub(crate) under_way: BTreeMap<(Instant, u64), To>,
+    directions: Vec<Direction>,
+    pub(crate) in_flight: BTreeMap<(Instant, u64), To>,
     /// First byte of the client addresses that the server sees. It changes with the public address
     /// of a translator.
     pub(crate) public: u8,
@@ -78,12 +78,20 @@ pub(crate) struct Network<'a> {
 
 impl<'a> Network<'a> {
     pub(crate) fn new(start: Instant, paths: &'a [Path], seed: u64) -> Self {
-        let lane = |lane| Lane {
+        let direction = |direction| Direction {
             free_at: start,
-            random: Xoshiro256PlusPlus::seed_from_u64(seed * 1_000 + lane as u64),
+            random: Xoshiro256PlusPlus::seed_from_u64(seed * 1_000 + direction as u64),
         };
-        let lanes = (0..2 * paths.len()).map(lane).collect();
-        Self { start, paths, lanes, under_way: BTreeMap::new(), public: 10, count: 0, trace: Sha256::new() }
+        let directions = (0..2 * paths.len()).map(direction).collect();
+        Self {
+            start,
+            paths,
+            directions,
+            in_flight: BTreeMap::new(),
+            public: 10,
+            count: 0,
+            trace: Sha256::new(),
+        }
     }
 
     /// Returns the client address of a path that the server sees.
@@ -92,13 +100,13 @@ impl<'a> Network<'a> {
     }
 
     /// Sends on a lane: lane `2 * path` leads to the server, lane `2 * path + 1` back.
-    pub(crate) fn send(&mut self, now: Instant, lane: usize, outgoing: &Outgoing) {
-        let path = self.paths[lane / 2];
-        let step = outgoing.segment.unwrap_or(outgoing.bytes.len()).max(1);
-        for piece in outgoing.bytes.chunks(step) {
+    pub(crate) fn send(&mut self, now: Instant, direction: usize, batch: &DatagramBatch) {
+        let path = self.paths[direction / 2];
+        let step = batch.segment.unwrap_or(batch.bytes.len()).max(1);
+        for piece in batch.bytes.chunks(step) {
             let nanos = now.duration_since(self.start).as_nanos() as u64;
-            self.trace.update([nanos, lane as u64, piece.len() as u64].map(u64::to_be_bytes).concat());
-            let Lane { free_at, random } = &mut self.lanes[lane];
+            self.trace.update([nanos, direction as u64, piece.len() as u64].map(u64::to_be_bytes).concat());
+            let Direction { free_at, random } = &mut self.directions[direction];
             let [lost, jitter] = [random.next_u32() % 1_000 < path.lost, true];
             let spread = path.jitter.as_nanos() as u64;
             let extra = if jitter && spread > 0 { random.next_u64() % spread } else { 0 };
@@ -115,10 +123,10 @@ impl<'a> Network<'a> {
             *free_at =
                 begins + Duration::from_secs_f64((piece.len() + 28) as f64 / (path.megabits * 125_000.0));
             let arrives = *free_at + path.delay + Duration::from_nanos(extra);
-            let piece = Outgoing { bytes: piece.to_vec(), segment: None, ..outgoing.clone() };
-            let to = if lane.is_multiple_of(2) { To::Server(piece) } else { To::Client(piece) };
+            let piece = DatagramBatch { bytes: piece.to_vec(), segment: None, ..batch.clone() };
+            let to = if direction.is_multiple_of(2) { To::Server(piece) } else { To::Client(piece) };
             self.count += 1;
-            self.under_way.insert((arrives, self.count), to);
+            self.in_flight.insert((arrives, self.count), to);
         }
     }
 }

@@ -11,11 +11,11 @@ pub(crate) use links::{FAST, Path, SLOW};
 use links::{Network, SERVER, To, path_to};
 use plait_quic::auto::{self, Auto, InLine};
 use plait_quic::files::records::{Entry, Kind};
-use plait_quic::files::{Download, Place, Upload};
-use plait_quic::pilot::Change;
+use plait_quic::files::{Download, EntryContent, Upload};
+use plait_quic::pilot::SchedulerChange;
 use plait_quic::receiver::{Event, Summary};
 use plait_quic::recording::{Recording, Subject};
-use plait_quic::sender::{Order, Reroute};
+use plait_quic::sender::{AddressChange, SessionConfig};
 use plait_quic::source::Application;
 use plait_quic::{Error, Fingerprint, Identity, Offer, Receiver, Secret, Settings, Terms};
 use plait_sched::Builtin;
@@ -40,7 +40,7 @@ pub(crate) struct Run {
     /// Bytes that the receiver had before.
     pub(crate) resumed: u64,
     /// Changes of the scheduler.
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<SchedulerChange>,
 }
 
 /// A transfer.
@@ -61,12 +61,13 @@ pub(crate) struct Case<'a> {
     pub(crate) rebound: Option<Duration>,
     /// Time at which the first path's interface gets another address.
     pub(crate) moved: Option<Duration>,
-    /// Whether another path takes the first path's place at that time; see [`Reroute::Replaced`].
+    /// Whether another path takes the first path's place at that time; see
+    /// [`AddressChange::Replaced`].
     pub(crate) replaced: bool,
     /// Number of paths at the beginning, if not all.
     pub(crate) begins_with: Option<usize>,
     /// Changes of addresses that the machine notices, with their times.
-    pub(crate) reroutes: &'a [(Duration, Reroute)],
+    pub(crate) address_changes: &'a [(Duration, AddressChange)],
     /// Terms of the paths.
     pub(crate) terms: &'a [Terms],
     /// First bytes of the file that the receiver already has.
@@ -94,7 +95,7 @@ impl Default for Case<'_> {
             moved: None,
             replaced: false,
             begins_with: None,
-            reroutes: &[],
+            address_changes: &[],
             terms: &[],
             there: &[],
             damaged: None,
@@ -137,7 +138,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     if !case.there.is_empty() {
         std::fs::write(&part, case.there).expect("there is room");
     }
-    let order = Order {
+    let config = SessionConfig {
         remote: (SERVER, 4433).into(),
         locals: (0..case.begins_with.unwrap_or(case.paths.len())).map(|path| address(path).ip()).collect(),
         terms: case.terms.to_vec(),
@@ -157,13 +158,13 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         size: case.bytes as u64,
         path: b"file".to_vec(),
     };
-    let items = (!case.asks).then_some((entry, Place::Memory(content)));
+    let items = (!case.asks).then_some((entry, EntryContent::Memory(content)));
     let upload = Upload::new(items.into_iter().collect());
     let scheduler = match case.scheduler {
         "auto" => auto::first(),
         name => Builtin::new(name, &[]).expect("a scheduler"),
     };
-    let sender = End::new(start, case.interop, settings, order, scheduler, upload);
+    let sender = End::new(start, case.interop, settings, config, scheduler, upload);
     let mut sender = sender.expect("a sender");
     if case.scheduler == "auto" {
         sender.set_pilot(Box::new(Auto::new(settings, InLine::default())));
@@ -181,18 +182,18 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         let rebound = case.rebound.is_some_and(|at| now.duration_since(start) >= at);
         let moved = case.moved.is_some_and(|at| now.duration_since(start) >= at);
         if moved && !std::mem::replace(&mut has_moved, true) {
-            sender.reroute(
+            sender.handle_address_change(
                 now,
                 &match case.replaced {
-                    true => Reroute::Replaced(0, MOVED.ip(), Terms::default()),
-                    false => Reroute::Moved(0, MOVED.ip()),
+                    true => AddressChange::Replaced(0, MOVED.ip(), Terms::default()),
+                    false => AddressChange::Moved(0, MOVED.ip()),
                 },
             );
         }
-        while let Some((at, reroute)) = case.reroutes.get(rerouted)
+        while let Some((at, address_change)) = case.address_changes.get(rerouted)
             && now.duration_since(start) >= *at
         {
-            sender.reroute(now, reroute);
+            sender.handle_address_change(now, address_change);
             rerouted += 1;
         }
         let seen = |path: usize| match address(path) {
@@ -202,8 +203,8 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         };
         sender.handle_timeout(now);
         receiver.handle_timeout(now);
-        while network.under_way.first_key_value().is_some_and(|(key, _)| key.0 <= now) {
-            match network.under_way.pop_first().expect("it is there").1 {
+        while network.in_flight.first_key_value().is_some_and(|(key, _)| key.0 <= now) {
+            match network.in_flight.pop_first().expect("it is there").1 {
                 To::Server(piece) => {
                     receiver.handle_datagram(
                         now,
@@ -233,7 +234,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
                     heard += bytes.len();
                     download.take(now, &bytes).expect("the sender keeps to the protocol");
                     download.advance(now).expect("there is room");
-                    receiver.say(&id, &download.answers());
+                    receiver.write(&id, &download.answers());
                     if let Some(outcome) = download.outcome() {
                         receiver.conclude(now, &id, outcome);
                     }
@@ -262,11 +263,11 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
             }
             network.send(now, 2 * path + 1, &outgoing);
         }
-        let quiet = network.under_way.is_empty() && receiver.transfers() == 0;
+        let quiet = network.in_flight.is_empty() && receiver.transfers() == 0;
         if sent_at_end.is_some() && quiet || now.duration_since(start) > Duration::from_secs(300) {
             break;
         }
-        let arrival = network.under_way.first_key_value().map(|(key, _)| key.0);
+        let arrival = network.in_flight.first_key_value().map(|(key, _)| key.0);
         let sender_due = sender.next_wakeup().filter(|_| sent_at_end.is_none());
         let next = [arrival, sender_due, receiver.next_wakeup()].into_iter().flatten().min();
         now = next.expect("something happens").max(now);

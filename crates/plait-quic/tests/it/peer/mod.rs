@@ -7,8 +7,8 @@ use noq_proto::{
     Connection as Noq, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event as Told,
     FourTuple, PathEvent, PathId, PathStatus, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
 };
+use plait_quic::connection::DatagramBatch;
 use plait_quic::interop::{Connection, Event, Peer};
-use plait_quic::link::Outgoing;
 use plait_quic::sender::Progress;
 use plait_quic::{Error, Identity, Settings, Terms, identity};
 use plait_sched::{Builtin, Value};
@@ -25,7 +25,7 @@ const PROTOCOL: &[u8] = b"a peer's own/3";
 struct Server {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Noq)>,
-    got: BTreeMap<StreamId, Vec<u8>>,
+    received: BTreeMap<StreamId, Vec<u8>>,
     /// Received bytes that are not echoed yet.
     owed: Vec<u8>,
     echoes: bool,
@@ -33,8 +33,8 @@ struct Server {
     sets_back: Option<PathId>,
     /// The last status that the client sent for each path, by noq's path number, and the number of
     /// its changes.
-    told: BTreeMap<PathId, (PathStatus, u32)>,
-    came: Instant,
+    path_statuses: BTreeMap<PathId, (PathStatus, u32)>,
+    delivered: Instant,
     gap: Duration,
 }
 
@@ -53,12 +53,12 @@ impl Server {
         Self {
             endpoint: Endpoint::new(Arc::new(endpoint), Some(Arc::new(config)), true),
             connection: None,
-            got: BTreeMap::new(),
+            received: BTreeMap::new(),
             owed: Vec::new(),
             echoes: case.echoes,
             sets_back: case.sets_back,
-            told: BTreeMap::new(),
-            came: now,
+            path_statuses: BTreeMap::new(),
+            delivered: now,
             gap: Duration::ZERO,
         }
     }
@@ -96,12 +96,12 @@ impl Server {
             match event {
                 Told::Stream(StreamEvent::Opened { dir }) => {
                     while let Some(id) = connection.streams().accept(dir) {
-                        self.got.insert(id, Vec::new());
+                        self.received.insert(id, Vec::new());
                     }
                 }
                 Told::Path(PathEvent::RemoteStatus { id, status, .. }) => {
-                    let told = self.told.entry(id).or_insert((PathStatus::Available, 0));
-                    *told = (status, told.1 + u32::from(told.0 != status));
+                    let path_statuses = self.path_statuses.entry(id).or_insert((PathStatus::Available, 0));
+                    *path_statuses = (status, path_statuses.1 + u32::from(path_statuses.0 != status));
                 }
                 Told::Path(PathEvent::Established { id, .. }) if self.sets_back == Some(id) => {
                     connection.set_path_status(id, PathStatus::Backup).expect("it is open");
@@ -110,13 +110,13 @@ impl Server {
                 _ => {}
             }
         }
-        for (id, got) in &mut self.got {
+        for (id, received) in &mut self.received {
             let mut stream = connection.recv_stream(*id);
             let Ok(mut chunks) = stream.read(true) else { continue };
             while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
-                got.extend_from_slice(&chunk.bytes);
-                self.gap = self.gap.max(now.duration_since(self.came));
-                self.came = now;
+                received.extend_from_slice(&chunk.bytes);
+                self.gap = self.gap.max(now.duration_since(self.delivered));
+                self.delivered = now;
                 if self.echoes {
                     self.owed.extend_from_slice(&chunk.bytes);
                 }
@@ -169,7 +169,7 @@ impl Default for Case<'_> {
 
 /// Results of a run.
 pub(crate) struct Run {
-    pub(crate) got: Vec<u8>,
+    pub(crate) received: Vec<u8>,
     pub(crate) back: Vec<u8>,
     pub(crate) sent: Vec<u8>,
     pub(crate) duration: Duration,
@@ -181,7 +181,7 @@ pub(crate) struct Run {
     pub(crate) trace: [u8; 32],
     /// The last status that the peer received for each path, by noq's path number, and the number
     /// of its changes.
-    pub(crate) told: BTreeMap<PathId, (PathStatus, u32)>,
+    pub(crate) path_statuses: BTreeMap<PathId, (PathStatus, u32)>,
 }
 
 #[expect(
@@ -223,8 +223,8 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     let expected = if case.multipath { case.paths.len() - dark_first } else { 1 };
     loop {
         client.handle_timeout(now);
-        while network.under_way.first_key_value().is_some_and(|(key, _)| key.0 <= now) {
-            match network.under_way.pop_first().expect("it is there").1 {
+        while network.in_flight.first_key_value().is_some_and(|(key, _)| key.0 <= now) {
+            match network.in_flight.pop_first().expect("it is there").1 {
                 To::Server(piece) => server.handle(now, address(piece.path), &piece.bytes),
                 To::Client(piece) => {
                     client.handle_datagrams(
@@ -255,7 +255,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
             && now >= *ready.get_or_insert(now + Duration::from_millis(200))
         {
             stream = client.open(if case.echoes { Dir::Bi } else { Dir::Uni });
-            (server.came, begun) = (now, Some(now));
+            (server.delivered, begun) = (now, Some(now));
             order.clear();
         }
         if let Some(id) = stream {
@@ -272,15 +272,15 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
             client.announce((sent.len() - written) as u64);
         }
         client.transmit(now, &mut out);
-        for outgoing in out.drain(..) {
-            let each = outgoing.segment.unwrap_or(outgoing.bytes.len());
-            let full = outgoing.bytes.chunks(each).filter(|piece| piece.len() == 1_232).count();
-            order.extend(std::iter::repeat_n(outgoing.path, full));
-            network.send(now, 2 * outgoing.path, &outgoing);
+        for batch in out.drain(..) {
+            let each = batch.segment.unwrap_or(batch.bytes.len());
+            let full = batch.bytes.chunks(each).filter(|piece| piece.len() == 1_232).count();
+            order.extend(std::iter::repeat_n(batch.path, full));
+            network.send(now, 2 * batch.path, &batch);
         }
         answer(now, &mut server, &mut network);
-        let got = server.got.values().map(Vec::len).sum::<usize>();
-        let all = got == sent.len() && (!case.echoes || back.len() == got) && finished;
+        let received = server.received.values().map(Vec::len).sum::<usize>();
+        let all = received == sent.len() && (!case.echoes || back.len() == received) && finished;
         if all && done_at.is_none() {
             done_at = Some(now);
         }
@@ -288,7 +288,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         if over || now.duration_since(start) > Duration::from_secs(120) {
             break;
         }
-        let arrival = network.under_way.first_key_value().map(|(key, _)| key.0);
+        let arrival = network.in_flight.first_key_value().map(|(key, _)| key.0);
         let due = server.connection.as_ref().and_then(|(_, connection)| connection.poll_timeout());
         now = [arrival, client.next_wakeup(), due, ready.filter(|_| stream.is_none())]
             .into_iter()
@@ -298,14 +298,14 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
             .max(now);
     }
     Run {
-        got: server.got.into_values().next().unwrap_or_default(),
+        received: server.received.into_values().next().unwrap_or_default(),
         back,
         sent,
         duration: done_at.unwrap_or(now).duration_since(begun.unwrap_or(start)),
         gap: server.gap,
         progress: client.progress(),
         order,
-        told: server.told,
+        path_statuses: server.path_statuses,
         trace: sha2::Digest::finalize(network.trace).into(),
     }
 }
@@ -316,13 +316,13 @@ fn answer(now: Instant, server: &mut Server, network: &mut Network<'_>) {
     let mut bytes = Vec::new();
     while let Some(transmit) = connection.poll_transmit(now, NonZeroUsize::MIN, &mut bytes) {
         let path = path_to(transmit.destination);
-        let outgoing = Outgoing {
+        let batch = DatagramBatch {
             path,
             remote: transmit.destination,
             source: None,
             bytes: std::mem::take(&mut bytes),
             segment: transmit.segment_size,
         };
-        network.send(now, 2 * path + 1, &outgoing);
+        network.send(now, 2 * path + 1, &batch);
     }
 }

@@ -29,17 +29,17 @@ fn client(to: &str) -> UdpSocket {
 }
 
 /// Sends a datagram until its echo arrives, because datagrams may be lost.
-fn converse(socket: &UdpSocket, says: &[u8]) {
+fn converse(socket: &UdpSocket, payload: &[u8]) {
     let mut buffer = [0; 65_536];
     for _ in 0..PATIENCE.as_millis() / 500 {
-        socket.send(says).expect("it is taken");
+        socket.send(payload).expect("it is taken");
         while let Ok(count) = socket.recv(&mut buffer) {
-            if &buffer[..count] == says {
+            if &buffer[..count] == payload {
                 return;
             }
         }
     }
-    panic!("{} bytes do not come back", says.len());
+    panic!("{} bytes do not come back", payload.len());
 }
 
 fn port(near: &Program) -> String {
@@ -75,19 +75,19 @@ fn a_redundant_port_is_on_both_paths_and_no_answer_comes_twice() {
     let client = client(&port(&near));
     converse(&client, b"first");
     let before = [0, 1].map(|at| relay.carried[at].load(Ordering::Relaxed));
-    let (mut came, mut buffer) = (BTreeSet::new(), [0; 1_000]);
+    let (mut delivered, mut buffer) = (BTreeSet::new(), [0; 1_000]);
     for number in 0..100_u32 {
         client.send(&[&number.to_be_bytes()[..], &[7; 496]].concat()).expect("it is taken");
         if let Ok(500) = client.recv(&mut buffer) {
-            assert!(came.insert(buffer[..4].to_vec()), "{number} comes twice");
+            assert!(delivered.insert(buffer[..4].to_vec()), "{number} comes twice");
         }
     }
     while client.recv(&mut buffer).is_ok() {
-        assert!(came.insert(buffer[..4].to_vec()), "one comes twice");
+        assert!(delivered.insert(buffer[..4].to_vec()), "one comes twice");
     }
     let after = [0, 1].map(|at| relay.carried[at].load(Ordering::Relaxed));
     assert!((0..2).all(|at| after[at] - before[at] > 50 * 500), "{before:?} {after:?}");
-    assert!(came.len() > 50, "{} come", came.len());
+    assert!(delivered.len() > 50, "{} come", delivered.len());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Two sessions with streams in virtual time, over paths with rates, delays, losses, reordering and
 //! outages. No TLS: module `transfer` tests that.
 
-use plait_quic::session::{Agreed, Extent, Session};
+use plait_quic::session::{Agreed, Delivery, Session};
 use plait_quic::streams::Streams;
 use plait_quic::{Error, Settings, Terms};
 use plait_sched::{Builtin, PathId, Time};
@@ -46,7 +46,7 @@ pub(crate) struct Net<'a> {
     paths: &'a [Path],
     free_at: Vec<[u64; 2]>,
     random: Xoshiro256PlusPlus,
-    under_way: BTreeMap<(u64, u64), (usize, PathId, Vec<u8>)>,
+    in_flight: BTreeMap<(u64, u64), (usize, PathId, Vec<u8>)>,
     count: u64,
     /// Hash of every packet's time, path, direction and bytes.
     pub(crate) trace: u64,
@@ -65,12 +65,12 @@ impl<'a> Net<'a> {
             initial: 0,
             segment: 1_100,
             window: 4 << 20,
-            extent: Extent::Endless,
+            delivery: Delivery::Unordered,
         };
         let end = |side: Side| {
             let scheduler = Builtin::new(scheduler, &[]).expect("it is built in");
             let session =
-                Session::over(side, &Settings::default(), agreed, terms, scheduler).expect("a session");
+                Session::with_terms(side, &Settings::default(), agreed, terms, scheduler).expect("a session");
             End { session, streams: Streams::new(side == Side::Client, agreed.segment), failed: None }
         };
         Self {
@@ -79,7 +79,7 @@ impl<'a> Net<'a> {
             paths,
             free_at: vec![[0; 2]; paths.len()],
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             count: 0,
             trace: 0,
             most_memory: 0,
@@ -104,15 +104,15 @@ impl<'a> Net<'a> {
         }
         *free_at = begins + (packet.len() as u64 + 60) * 8_000_000 / kilobits;
         self.count += 1;
-        self.under_way.insert((*free_at + delay * MILLISECOND + extra, self.count), (1 - from, path, packet));
+        self.in_flight.insert((*free_at + delay * MILLISECOND + extra, self.count), (1 - from, path, packet));
     }
 
     /// Handles all events of this moment and moves on to the next event. Returns false if there is
     /// none.
     pub(crate) fn step(&mut self) -> bool {
         let time = Time::from_nanos(self.now);
-        while let Some((&key, _)) = self.under_way.first_key_value().filter(|(key, _)| key.0 <= self.now) {
-            let (to, path, packet) = self.under_way.remove(&key).expect("it is there");
+        while let Some((&key, _)) = self.in_flight.first_key_value().filter(|(key, _)| key.0 <= self.now) {
+            let (to, path, packet) = self.in_flight.remove(&key).expect("it is there");
             let End { session, streams, failed } = &mut self.ends[to];
             session.handle(time, path, &packet);
             *failed = failed.take().or(streams.take(session).err());
@@ -129,7 +129,7 @@ impl<'a> Net<'a> {
                 self.send(from, path, packet.to_vec());
             }
         }
-        let arrival = self.under_way.first_key_value().map(|(key, _)| key.0);
+        let arrival = self.in_flight.first_key_value().map(|(key, _)| key.0);
         let wakeups = self.ends.iter().filter_map(|end| end.session.next_wakeup()).map(Time::as_nanos);
         let Some(next) = wakeups.chain(arrival).min() else { return false };
         self.now = next.max(self.now);

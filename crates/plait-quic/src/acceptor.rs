@@ -1,0 +1,416 @@
+//! Paths of the accepting end: QUIC connections of any peer, until one presents the secret.
+//!
+//! A peer without the secret gets no further than a QUIC handshake and [`MAX_HELLO`] bytes. Its
+//! connections cannot exclude other peers: see [`Acceptor::make_room`].
+
+mod closed_sessions;
+mod handshakes;
+mod streamed;
+
+use crate::clients::{Clients, ConnectedClient, Limits};
+use crate::connection::{BROKEN, DONE, DatagramBatch, Egress, PathConnection, REFUSED};
+use crate::connector::endpoint_config;
+use crate::error::Error;
+use crate::hello::{Hello, MAX_HELLO, Reply};
+use crate::identity::Identity;
+use crate::settings::Settings;
+use bytes::{Bytes, BytesMut};
+use closed_sessions::ClosedSessions;
+use handshakes::{BURST, HandshakeLimits};
+use noq_proto::{
+    ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, FourTuple, Incoming, ServerConfig,
+};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Most concurrent connections that have not presented the secret.
+const MAX_UNAUTHENTICATED: usize = 64;
+
+/// Most connections without the secret from one address: as many as it may begin at once.
+const MAX_PER_ADDRESS: usize = BURST as usize;
+
+/// Number of connections without the secret from which on a client must validate its address before
+/// any state is kept for it (RFC 9000 §8.1.2).
+const MAX_UNVALIDATED: usize = 8;
+
+/// Time that a connection has to present the secret.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Identifier of a peer's session, which all its paths share.
+pub type Id = [u8; 16];
+
+#[derive(Debug)]
+struct AcceptedConnection {
+    connection: PathConnection,
+    remote: SocketAddr,
+    accepted_at: Instant,
+    /// True once the greeting was answered. After a question nothing more is expected.
+    answered: bool,
+    /// True if a file arrives on the connection's stream: mode interop.
+    streamed: bool,
+    /// Session and path, once the secret was presented.
+    joined: Option<(Id, usize)>,
+}
+
+impl AcceptedConnection {
+    /// True if the connection has not presented the secret, and still may.
+    fn is_unauthenticated(&self) -> bool {
+        self.joined.is_none()
+            && !self.answered
+            && !self.connection.is_closing()
+            && self.connection.lost().is_none()
+    }
+}
+
+/// Returns the address, or for IPv6 the /64 network that one host has for itself.
+fn network(remote: SocketAddr) -> IpAddr {
+    match remote.ip().to_canonical() {
+        IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from(u128::from(ip) >> 64 << 64)),
+        ip => ip,
+    }
+}
+
+/// Result of the work on a connection.
+#[derive(Debug)]
+pub(crate) enum AcceptorEvent {
+    Nothing,
+    /// A peer at this address presented a wrong secret.
+    Rejected(SocketAddr),
+    /// A client presented a secret: the caller [admits](Acceptor::admit),
+    /// [answers](Acceptor::answer) or refuses it.
+    Greeted(Hello, ConnectedClient),
+    /// The connection is a path, and packets may have arrived.
+    Packets(Id, usize),
+    /// The connection was a path and is lost; `done` if the peer closed it with the code `DONE`.
+    Disconnected {
+        id: Id,
+        path: usize,
+        done: bool,
+    },
+}
+
+/// All connections of the accepting end.
+#[derive(Debug)]
+pub(crate) struct Acceptor {
+    settings: Settings,
+    clients: Clients,
+    endpoint: Endpoint,
+    /// Configuration of connections that carry a file on a stream.
+    streamed: Option<Arc<ServerConfig>>,
+    connections: BTreeMap<ConnectionHandle, AcceptedConnection>,
+    handshakes: HandshakeLimits,
+    closed_sessions: ClosedSessions,
+    replies: Vec<DatagramBatch>,
+}
+
+impl Acceptor {
+    /// # Errors
+    /// [`Error::Setting`] if a setting is out of bounds; [`Error::Tls`].
+    pub(crate) fn new(settings: Settings, identity: &Identity, clients: Clients) -> Result<Self, Error> {
+        settings.check()?;
+        let mut server = ServerConfig::with_crypto(Arc::new(identity.server()?));
+        server
+            .transport_config(settings.acceptor_transport())
+            .max_incoming(MAX_UNAUTHENTICATED)
+            .incoming_buffer_size(64 << 10)
+            .incoming_buffer_size_total(1 << 20);
+        let mut config = endpoint_config(&settings, 0xff);
+        identity.mark(&mut config);
+        let endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(server)), true);
+        let (connections, handshakes, closed_sessions) =
+            (BTreeMap::new(), HandshakeLimits::default(), ClosedSessions::default());
+        let (streamed, replies) = (None, Vec::new());
+        Ok(Self { settings, clients, endpoint, streamed, connections, handshakes, closed_sessions, replies })
+    }
+
+    /// Returns the limits of a client.
+    pub(crate) fn limits(&self, client: &ConnectedClient) -> Limits {
+        self.clients.limits(client.number)
+    }
+
+    /// Handles a UDP datagram from `remote` to the local address `local`. Returns the connection to
+    /// work on.
+    pub(crate) fn handle_datagram(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        local: Option<IpAddr>,
+        datagram: BytesMut,
+    ) -> Option<ConnectionHandle> {
+        let mut bytes = Vec::new();
+        match self.endpoint.handle(now, FourTuple::new(remote, local), None, datagram, &mut bytes)? {
+            DatagramEvent::ConnectionEvent(handle, event) => {
+                self.connections.get_mut(&handle)?.connection.handle_event(event);
+                Some(handle)
+            }
+            DatagramEvent::NewConnection(incoming) => self.handle_incoming(now, incoming),
+            DatagramEvent::Response(transmit) => {
+                self.reply(&transmit, bytes);
+                None
+            }
+        }
+    }
+
+    /// Handles UDP datagrams that arrived together, of `each` bytes except the last. Returns the
+    /// connections to work on; a connection with successive datagrams appears once.
+    pub(crate) fn handle_datagrams(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        local: Option<IpAddr>,
+        datagrams: &[u8],
+        each: usize,
+    ) -> Vec<ConnectionHandle> {
+        let pieces = datagrams.chunks(each.max(1)).map(BytesMut::from);
+        let mut handles: Vec<_> =
+            pieces.filter_map(|datagram| self.handle_datagram(now, remote, local, datagram)).collect();
+        handles.dedup();
+        handles
+    }
+
+    fn reply(&mut self, transmit: &noq_proto::Transmit, mut bytes: Vec<u8>) {
+        bytes.truncate(transmit.size);
+        let (remote, source) = (transmit.destination, transmit.src_ip);
+        self.replies.push(DatagramBatch { path: 0, remote, source, bytes, segment: None });
+    }
+
+    /// Handles a new connection attempt.
+    fn handle_incoming(&mut self, now: Instant, incoming: Incoming) -> Option<ConnectionHandle> {
+        let mut bytes = Vec::new();
+        let remote = incoming.remote_address();
+        let remote = SocketAddr::new(remote.ip().to_canonical(), remote.port());
+        let address = network(remote);
+        if !self.handshakes.has_room(now, address) {
+            // An answer would cost time, and the client would retry at once. Without an answer it
+            // waits.
+            self.endpoint.ignore(incoming);
+            return None;
+        }
+        let unauthenticated =
+            self.connections.values().filter(|accepted| accepted.is_unauthenticated()).count();
+        if unauthenticated >= MAX_UNVALIDATED && !incoming.remote_address_validated() && incoming.may_retry()
+        {
+            if let Ok(transmit) = self.endpoint.retry(incoming, &mut bytes) {
+                self.reply(&transmit, bytes);
+            }
+        } else {
+            self.handshakes.begin(now, address);
+            self.make_room(now, address);
+            let config = self.streamed.clone().filter(|_| streamed::is_requested(&incoming));
+            let streamed = config.is_some();
+            match self.endpoint.accept(incoming, now, &mut bytes, config) {
+                Ok(accepted) => {
+                    let (handle, connection) = (accepted.0, PathConnection::new(accepted));
+                    let accepted = AcceptedConnection {
+                        connection,
+                        remote,
+                        accepted_at: now,
+                        answered: false,
+                        streamed,
+                        joined: None,
+                    };
+                    self.connections.insert(handle, accepted);
+                    return Some(handle);
+                }
+                Err(error) => {
+                    if let Some(transmit) = error.response {
+                        self.reply(&transmit, bytes);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Closes a connection without the secret if another one would exceed a limit. The oldest one
+    /// is closed: of this address if it has reached its limit, or else of the address with the most
+    /// such connections. So an address with few of them always gets in.
+    fn make_room(&mut self, now: Instant, address: IpAddr) {
+        let unauthenticated =
+            || self.connections.iter().filter(|(_, accepted)| accepted.is_unauthenticated());
+        let mut by_address: BTreeMap<IpAddr, usize> = BTreeMap::from([(address, 0)]);
+        for (_, accepted) in unauthenticated() {
+            *by_address.entry(network(accepted.remote)).or_default() += 1;
+        }
+        let crowded = if by_address[&address] >= MAX_PER_ADDRESS {
+            address
+        } else if by_address.values().sum::<usize>() >= MAX_UNAUTHENTICATED {
+            by_address.into_iter().max_by_key(|(_, count)| *count).map_or(address, |(most, _)| most)
+        } else {
+            return;
+        };
+        let own = unauthenticated().filter(|(_, accepted)| network(accepted.remote) == crowded);
+        if let Some(handle) = own.min_by_key(|(_, accepted)| accepted.accepted_at).map(|(handle, _)| *handle)
+        {
+            self.close(now, handle, BROKEN, "too many connections without the secret");
+        }
+    }
+
+    /// Returns all connections, to work on when time has passed.
+    pub(crate) fn handles(&self) -> Vec<ConnectionHandle> {
+        self.connections.keys().copied().collect()
+    }
+
+    /// Works on one connection: its timers, its greeting, its end.
+    pub(crate) fn work(&mut self, now: Instant, handle: ConnectionHandle) -> AcceptorEvent {
+        let Some(accepted) = self.connections.get_mut(&handle) else { return AcceptorEvent::Nothing };
+        let connection = &mut accepted.connection;
+        connection.work(now, &mut self.endpoint, MAX_HELLO + 1);
+        if let Some(reason) = connection.lost() {
+            let done = matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(DONE));
+            let joined = accepted.joined.take();
+            if connection.is_drained() {
+                self.connections.remove(&handle);
+            }
+            return joined.map_or(AcceptorEvent::Nothing, |(id, path)| AcceptorEvent::Disconnected {
+                id,
+                path,
+                done,
+            });
+        }
+        if connection.is_drained() {
+            self.connections.remove(&handle);
+            return AcceptorEvent::Nothing;
+        }
+        match accepted.joined {
+            _ if connection.is_closing() => {}
+            Some((id, path)) => return AcceptorEvent::Packets(id, path),
+            None => match Hello::decode(connection.received()) {
+                Ok(Some(hello)) if !accepted.answered => {
+                    let Some(index) = self.clients.find(&hello.secret) else {
+                        connection.close(now, REFUSED, "the secret is not the receiver's");
+                        return AcceptorEvent::Rejected(accepted.remote);
+                    };
+                    self.handshakes.refund(network(accepted.remote));
+                    if let Some((code, reason)) = self.closed_sessions.find(now, &hello.session) {
+                        connection.close(now, code, reason);
+                    } else {
+                        let client = self.clients.connected(index, accepted.remote);
+                        return AcceptorEvent::Greeted(hello, client);
+                    }
+                }
+                Ok(_) if now.saturating_duration_since(accepted.accepted_at) < GREETING_TIMEOUT => {}
+                Ok(_) => connection.close(now, BROKEN, "no greeting"),
+                Err(error) => connection.close(now, REFUSED, &error.to_string()),
+            },
+        }
+        AcceptorEvent::Nothing
+    }
+
+    /// Returns the next packet that arrived on a path.
+    pub(crate) fn receive(&mut self, handle: ConnectionHandle) -> Option<Bytes> {
+        self.connections.get_mut(&handle).and_then(|accepted| accepted.connection.receive())
+    }
+
+    /// Makes a connection a path of a session.
+    pub(crate) fn admit(&mut self, handle: ConnectionHandle, id: Id, path: usize) {
+        if let Some(accepted) = self.connections.get_mut(&handle) {
+            accepted.joined = Some((id, path));
+        }
+    }
+
+    /// Returns the path of session `id` that this connection is.
+    pub(crate) fn path_of(&self, handle: ConnectionHandle, id: &Id) -> Option<usize> {
+        let (of, path) = self.connections.get(&handle)?.joined?;
+        (of == *id).then_some(path)
+    }
+
+    /// Returns the round-trip time of a connection, as its handshake measured it.
+    pub(crate) fn round_trip(&self, handle: ConnectionHandle) -> Option<Duration> {
+        self.connections.get(&handle)?.connection.round_trip()
+    }
+
+    /// Sends the answer to a greeting. Returns false if the connection is gone, or its stream is
+    /// not open.
+    pub(crate) fn answer(&mut self, now: Instant, handle: ConnectionHandle) -> bool {
+        let Some(accepted) = self.connections.get_mut(&handle) else { return false };
+        let window = if accepted.streamed { self.settings.stream_window() } else { self.settings.window };
+        let written = accepted.connection.write_message(&Reply { window }.encode());
+        accepted.answered = true;
+        if written.is_err() {
+            accepted.joined = None;
+            accepted.connection.close(now, BROKEN, "the stream is not open");
+        }
+        written.is_ok()
+    }
+
+    /// Makes a connection the current one of a path, and closes the previous one, which the peer
+    /// considers dead.
+    pub(crate) fn replace(
+        &mut self,
+        now: Instant,
+        current: &mut Option<ConnectionHandle>,
+        handle: ConnectionHandle,
+    ) {
+        if let Some(old) = current.replace(handle).filter(|old| *old != handle) {
+            self.close(now, old, BROKEN, "replaced");
+        }
+    }
+
+    /// Closes a connection, and tells the peer the reason.
+    pub(crate) fn close(&mut self, now: Instant, handle: ConnectionHandle, code: u32, reason: &str) {
+        if let Some(accepted) = self.connections.get_mut(&handle) {
+            accepted.joined = None;
+            if !accepted.connection.is_closing() {
+                accepted.connection.close(now, code, reason);
+            }
+        }
+    }
+
+    /// Closes all connections of a session that is over. Paths that join later get the same code
+    /// and reason, until the peer must have given up.
+    pub(crate) fn end(&mut self, now: Instant, id: &Id, code: u32, reason: &str) {
+        self.closed_sessions.remember(now, now + self.settings.patience + GREETING_TIMEOUT, id, code, reason);
+        for handle in self.handles() {
+            if self.path_of(handle, id).is_some() {
+                self.close(now, handle, code, reason);
+            }
+        }
+    }
+
+    fn egress(&self) -> Egress {
+        Egress { path: 0, burst: NonZeroUsize::new(self.settings.burst()).unwrap_or(NonZeroUsize::MIN) }
+    }
+
+    /// Sends a packet on a path.
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        packet: Bytes,
+        out: &mut Vec<DatagramBatch>,
+    ) {
+        let egress = self.egress();
+        if let Some(accepted) = self.connections.get_mut(&handle) {
+            accepted.connection.send(now, packet, egress, out);
+        }
+    }
+
+    /// Appends all datagrams that leave now to `out`.
+    pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<DatagramBatch>) {
+        out.append(&mut self.replies);
+        let egress = self.egress();
+        for accepted in self.connections.values_mut() {
+            accepted.connection.transmit(now, egress, out);
+        }
+    }
+
+    /// Returns the time at which connections need work next.
+    pub(crate) fn next_wakeup(&self) -> Option<Instant> {
+        let connections = self.connections.values().flat_map(|accepted| {
+            let greeting = accepted.joined.is_none()
+                && accepted.connection.lost().is_none()
+                && !accepted.connection.is_closing();
+            [accepted.connection.next_wakeup(), greeting.then(|| accepted.accepted_at + GREETING_TIMEOUT)]
+        });
+        connections.flatten().min()
+    }
+
+    /// Number of connections, with or without the secret.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.len()
+    }
+}
