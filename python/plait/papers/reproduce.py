@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,18 +13,16 @@ from plait.engines.names import EngineName
 from plait.papers import figures
 from plait.papers.description import Paper, load_paper, restricted
 from plait.papers.headline import HeadlineTable, headline
-from plait.papers.kept import Kept
 from plait.papers.page import page
 from plait.papers.rows import Row, evaluate
 from plait.papers.runs import DERIVED, SERIES, Made, Results
-from plait.results.result import Recorded, Result
-from plait.runs.run import Task, refusal, run_tasks
+from plait.results.result import Result
+from plait.runs.experiment import run_each
+from plait.runs.kept import FILE, Kept
+from plait.runs.run import Task, refusal
 from plait.scenarios.scenario import Scenario, load
 from plait.support.files import make_folder, whole_file, write_text
 from plait.support.papers import names
-
-RUNS_PER_THREAD = 16
-"""Runs per thread that are made before they are kept."""
 
 
 @dataclass(frozen=True)
@@ -200,8 +197,11 @@ def reproduction(
     """
     made, absent = possible(paper, tasks(paper, with_figures=with_figures))
     flat = [task for group in made.values() for task in group]
-    kept = Kept(keep, paper.engine)
-    runs = iter(_runs(flat, kept, paper.engine, threads, progress))
+    kept = None if keep is None else Kept(keep / FILE, paper.engine)
+    made_runs = run_each(
+        flat, lambda result: result.run, engine=paper.engine, threads=threads, progress=progress, kept=kept
+    )
+    runs = iter(made_runs)
     results = {
         (scenario, label): [
             Made(cast("Scenario", task.scenario), member, Result(next(runs), label=label))
@@ -209,35 +209,9 @@ def reproduction(
         ]
         for (scenario, label), group in made.items()
     }
-    kept.remove()
+    if kept is not None:
+        kept.remove()
     return Reproduction(paper, results, evaluate(paper, results, absent))
-
-
-def _runs(
-    flat: Sequence[Task],
-    kept: Kept,
-    engine: EngineName,
-    threads: int,
-    progress: Callable[[float], None] | None,
-) -> list[Recorded]:
-    """Return the runs of all tasks: kept ones, and new ones, which are made and kept in batches."""
-    runs: dict[int, Recorded] = {
-        place: run for place, task in enumerate(flat) if (run := kept.find(task)) is not None
-    }
-    missing = [place for place in range(len(flat)) if place not in runs]
-    size = RUNS_PER_THREAD * (threads or os.cpu_count() or 1)
-    for start in range(0, len(missing), size):
-        places = missing[start : start + size]
-
-        def report(share: float, already: int = len(runs), count: int = len(places)) -> None:
-            if progress is not None:
-                progress((already + share * count) / len(flat))
-
-        made = run_tasks([flat[place] for place in places], threads=threads, progress=report, engine=engine)
-        for place, result in zip(places, made, strict=True):
-            runs[place] = result.run
-            kept.add(flat[place], result.run)
-    return [runs[place] for place in range(len(flat))]
 
 
 def possible(
