@@ -20,14 +20,14 @@ from scipy import stats
 import plait
 from plait import _core
 from plait.linux import kernel
-from plait.runs.run import run_tasks
+from plait.runs import experiment
+from plait.runs.run import key, run_tasks
 from plait.scenarios.repetition import network_of, perturbed
 from plait.support.pages import fill
 from plait.validate import Agreement, Measured, Validation, load_validation, measure, write
-from plait.validate import runs as validate_runs
 from plait.validate.agreement import Noise, Side, percentile, pooled
 from plait.validate.goals import goals
-from plait.validate.runs import SCHEMA, CaseRuns, Outcome
+from plait.validate.runs import SCHEMA, Outcome, task
 from plait.validate.standing import stands_out
 from plait.validate.tables import tables, values
 
@@ -150,11 +150,11 @@ def test_both_engines_have_the_same_transport(small: Validation, tmp_path: Path)
 
 def test_runs_that_were_measured_otherwise_are_not_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "identity", lambda: "")
-    order = CaseRuns(load_validation(draw="reported").cases[0], "lowest-rtt", 1)
-    before = order.kernel_key()
-    assert order.kernel_key() == before
+    run = task(load_validation(draw="reported").cases[0], "lowest-rtt", "linux", 1)
+    before = key(run, "linux")
+    assert key(run, "linux") == before
     monkeypatch.setattr(_core, "measurement", lambda: "another")
-    assert order.kernel_key() != before
+    assert key(run, "linux") != before
 
 
 def test_differences_are_of_means(small: Validation) -> None:
@@ -357,7 +357,7 @@ def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], t
             result.data["fallback"] = "the second segment came first"
         return [result]
 
-    monkeypatch.setattr(validate_runs, "run_tasks", pretend)
+    monkeypatch.setattr(experiment, "run_tasks", pretend)
     return lambda: (made, simulated)
 
 
