@@ -19,10 +19,12 @@ from scipy import stats
 
 import plait
 from plait import _core
+from plait.engines.names import EngineName
 from plait.linux import kernel
 from plait.runs import experiment
 from plait.runs.run import key, run_tasks
-from plait.scenarios.repetition import network_of, perturbed
+from plait.scenarios.repetition import perturbed
+from plait.scenarios.scenario import scenario_json
 from plait.support.pages import fill
 from plait.validate import Agreement, Measured, Validation, load_validation, measure, write
 from plait.validate.agreement import Noise, Side, percentile, pooled
@@ -211,14 +213,17 @@ def test_runs_are_repetitions_alike_for_both_engines(small: Validation, tmp_path
     case = load_validation(tmp_path / "small.toml").cases[2]
     assert case.group == small.cases[2].group
     assert case.has_chance is chance
-    own = case.simulated.seed or 0
-    assert case.run(own, simulated=True) == case.simulated
-    assert case.run(own, simulated=False) == case.scenario
-    other = case.run(own + 1, simulated=True)
-    assert network_of(other.json) == network_of(perturbed(case.simulated.json, own + 1))
-    assert other != case.run(own + 2, simulated=True)
+
+    def paths(engine: EngineName, seed: int) -> Any:
+        run = task(case, "lowest-rtt", engine, seed)
+        assert run.perturb
+        return json.loads(perturbed(scenario_json(run.scenario), seed))["path"]
+
+    own, written = case.simulated.seed or 0, json.loads(case.simulated.json)["path"]
+    assert paths("sim", own) == paths("linux", own) == written
+    assert paths("sim", own + 1) != paths("sim", own + 2)
     # A repetition changes both engines in the same way.
-    assert case.run(own + 1, simulated=False).paths == other.paths != case.simulated.paths
+    assert paths("linux", own + 1) == paths("sim", own + 1) != written
 
 
 def test_only_schedulers_that_are_apart_are_ranked(small: Validation) -> None:

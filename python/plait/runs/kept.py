@@ -22,24 +22,6 @@ class KeptRun:
 
     json: str
 
-    def packets(self) -> None:
-        """Return no table, like all methods of this class."""
-
-    def requests(self) -> None:
-        """Return no table."""
-
-    def path_series(self) -> None:
-        """Return no table."""
-
-    def connection_series(self) -> None:
-        """Return no table."""
-
-    def decisions(self) -> None:
-        """Return no table."""
-
-    def decision_paths(self) -> None:
-        """Return no table."""
-
 
 class Kept:
     """The runs in a file: a line per run, with its key. Runs that record tables are made again.

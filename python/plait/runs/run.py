@@ -232,16 +232,8 @@ def run(
     Raises:
         ScenarioError: bad input. RunError: the run failed. OutputError: captures cannot be written.
     """
-    task = Task(
-        scenario=scenario,
-        scheduler=scheduler,
-        seed=seed,
-        perturb=perturb,
-        packets=packets,
-        series=series,
-        decisions=decisions,
-        pcap=pcap,
-    )
+    recorded: dict[str, Any] = {"packets": packets, "series": series, "decisions": decisions, "pcap": pcap}
+    task = Task(scenario=scenario, scheduler=scheduler, seed=seed, perturb=perturb, **recorded)
     with Progress("running") as progress:
         (made,) = run_tasks([task], progress=progress.update, engine=engine)
     _warn([made])
@@ -281,19 +273,9 @@ def compare(
         ScenarioError: bad input. RunError: a run failed. OutputError: captures cannot be written.
     """
     check_several(schedulers)
-    tasks = [
-        Task(
-            scenario=scenario,
-            scheduler=choice,
-            seed=seed,
-            perturb=perturb,
-            packets=packets,
-            series=series,
-            decisions=decisions,
-            pcap=pcap,
-        )
-        for choice in schedulers
-    ]
+    recorded: dict[str, Any] = {"packets": packets, "series": series, "decisions": decisions, "pcap": pcap}
+    task = Task(scenario=scenario, seed=seed, perturb=perturb, **recorded)
+    tasks = [replace(task, scheduler=choice) for choice in schedulers]
     with Progress("comparing") as progress:
         results = run_tasks(tasks, threads=threads, progress=progress.update, engine=engine)
     _warn(results)

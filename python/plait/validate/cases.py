@@ -15,7 +15,6 @@ from typing import Any
 from plait import _core
 from plait._core import ScenarioError
 from plait.scenarios.changes import change
-from plait.scenarios.repetition import perturbed
 from plait.scenarios.scenario import Scenario, from_table, load
 from plait.scenarios.template import fill
 from plait.scenarios.units import rate_text
@@ -64,17 +63,6 @@ class Case:
     def has_chance(self) -> bool:
         """Whether an engine draws random numbers in it."""
         return has_chance(json.loads(self.scenario.json))
-
-    def run(self, seed: int, *, simulated: bool) -> Scenario:
-        """Return the repetition of a seed, from 1, for an engine (`plait.scenarios.repetition`).
-
-        Every case is perturbed, even if the network draws random numbers: losses may be so rare
-        that most runs have none, and these would be identical. The scenario's own seed is the
-        scenario as written.
-        """
-        scenario = self.simulated if simulated else self.scenario
-        text = perturbed(scenario.json, seed)
-        return scenario if text == scenario.json else from_table(json.loads(text), self.id, scenario.base)
 
     def _load(self, more: Table) -> Scenario:
         changes = {**self.changes, **more}
