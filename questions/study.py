@@ -74,7 +74,7 @@ def measure(
     tasks = []
     for family in question["family"]:
         first = [{key: [value]} for key, value in (given or {}).items()]
-        for case in expand({**family, "axes": first + family.get("axes", [])}, folder):
+        for case in expand({**family, "axis": first + family.get("axis", [])}, folder):
             for label in case["schedulers"]:
                 for member in case["members"]:
                     variables = {

@@ -54,9 +54,9 @@ apart = 5.0
 group = "sample"
 id = "{name}-{rate}"
 title = "{rate} Mbit/s, {cc}"
-file = "scenario.toml"
+scenario = "scenario.toml"
 schedulers = ["lowest-rtt", "round-robin", "daps"]
-axes = [{ name = ["a", "b"], rate = [5, 10] }]
+axis = [{ name = ["a", "b"], rate = [5, 10] }]
 cycle = { cc = ["cubic", "newreno"] }
 [family.set]
 "path.fast.rate" = "{rate}Mbit"
@@ -65,7 +65,7 @@ cycle = { cc = ["cubic", "newreno"] }
 group = "sample"
 id = "blocks"
 title = "blocks"
-file = "scenario.toml"
+scenario = "scenario.toml"
 schedulers = ["lowest-rtt"]
 set = { workload = { kind = "cbr", rate = "1Mbit", block = "2kB" } }
 [[explanation]]

@@ -43,7 +43,6 @@ from plait.scenarios.template import fill, fill_value
 from plait.statistics import axes
 from plait.support.kinds import otherwise
 from plait.support.machine import plait_version
-from plait.support.words import expected
 from plait.sweep.columns import Columns
 
 KEYS = ("name", "scenario", "schedulers", "seeds", "perturb", "set", "axis")
@@ -139,9 +138,7 @@ class Plan:
         if not isinstance(self.axes, list) or not all(isinstance(axis, dict) for axis in self.axes):
             message = f"{origin}: axis: expected tables, [[axis]]"
             raise ScenarioError(message)
-        self.steps = [
-            axes.steps(axis, f"{origin}: axis {number}") for number, axis in enumerate(self.axes, 1)
-        ]
+        self.steps = axes.all_steps(self.axes, origin)
         self.variables = tuple(self._variables())
         self.points = math.prod(len(steps) for steps in self.steps)
         if len(self) > MOST_RUNS:
@@ -311,10 +308,7 @@ class Plan:
 
 
 def _check_keys(table: Mapping[str, Any], origin: str) -> None:
-    for key in table:
-        if key not in KEYS:
-            message = f"{origin}: {key}: unknown key{expected(key, list(KEYS))}"
-            raise ScenarioError(message)
+    axes.check_keys(table, KEYS, origin)
     for key in ("scenario", "schedulers"):
         if key not in table:
             message = f"{origin}: {key}: missing"
