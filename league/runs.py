@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from plait.runs.experiment import frame
+from plait.runs.experiment import frame, grid
 from plait.runs.run import Task
 from plait.scenarios.scenario import from_table
 from plait.sweep.plan import Plan
@@ -74,18 +74,10 @@ def measured(
             for name, only in singly(table)
         ]
         # Each point has its own losses.
-        first = point * len(plan.seeds)
-        tasks += [
-            Task(
-                scenario=network,
-                scheduler=choice,
-                seed=first + seed,
-                perturb=plan.perturb,
-                labels={"point": point, "scheduler": label},
-            )
-            for label, network, choice in runs
-            for seed in plan.seeds
-        ]
+        seeds = [point * len(plan.seeds) + seed for seed in plan.seeds]
+        for label, network, choice in runs:
+            labels = {"point": point, "scheduler": label}
+            tasks += grid(network, [choice], seeds, labels, perturb=plan.perturb)
     found = frame(tasks, domain.metrics, threads=threads, progress=progress)
     grouped = found.group_by("point", "scheduler", maintain_order=True).agg(*domain.metrics)
     return grouped.with_columns(

@@ -93,7 +93,7 @@ def run(
         scenario, choices, seed = _of_dataset(files, index, names)
         scenarios.append(scenario)
     distinct(label_all(choices), "--scheduler")
-    runs = Runs(perturb=bool(perturb), **options)
+    runs = RunOptions(perturb=bool(perturb), **options)
     groups = runs.make("running", scenarios, choices, [seed])
     results = [result for group in groups for result in group]
     singly = [runs.alone(file, seed) for file in files] if alone else []
@@ -163,7 +163,7 @@ def compare(
 
         numbers = [*seeds_of(file, seeds, seed)]
     several = len(numbers) > 1
-    runs = Runs(perturb=several if perturb is None else perturb, **options)
+    runs = RunOptions(perturb=several if perturb is None else perturb, **options)
     groups = runs.make("comparing", [load(file)], choices, numbers)
     singly = [runs.alone(file, number) for number in numbers] if alone else []
     if several:
@@ -202,7 +202,7 @@ def choices_of(text: str) -> list[Choice | None]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Runs:
+class RunOptions:
     """How a command makes its runs, and what it writes of them; the fields are its options."""
 
     perturb: bool

@@ -91,7 +91,7 @@ class Contender:
 
 
 @dataclass(frozen=True)
-class Run:
+class PlannedRun:
     """A run of the plan: its number, and the corresponding point, seed and scheduler."""
 
     index: int
@@ -161,11 +161,11 @@ class Plan:
     def __len__(self) -> int:
         return self.points * len(self.seeds) * len(self.contenders)
 
-    def run(self, index: int) -> Run:
+    def run(self, index: int) -> PlannedRun:
         """Return the run with this number."""
         rest, contender = divmod(index, len(self.contenders))
         point, seed = divmod(rest, len(self.seeds))
-        return Run(index, point, self.seeds[seed], self.contenders[contender])
+        return PlannedRun(index, point, self.seeds[seed], self.contenders[contender])
 
     def values(self, point: int) -> axes.Step:
         """Return the variables at a point."""

@@ -37,7 +37,7 @@ class RequestCase:
 
 
 @dataclass(frozen=True)
-class Difference:
+class LatencyDifference:
     """A case's latencies in milliseconds, by measure, in the kernel and in the simulator."""
 
     case: RequestCase
@@ -110,7 +110,7 @@ def _case(generator: random.Random, name: str) -> RequestCase:
 
 def measure(
     cases: Sequence[RequestCase], seeds: int, progress: Callable[[float], None] = lambda _share: None
-) -> list[Difference]:
+) -> list[LatencyDifference]:
     """Run every case on both engines.
 
     Raises:
@@ -131,11 +131,11 @@ def measure(
             some = {name: runs[column].drop_nulls() for name, column in names.items()}
             means.append({name: fmean(values) for name, values in some.items() if len(values)})
         if all(set(one) == set(MEASURES) for one in means):
-            found.append(Difference(case, *means))
+            found.append(LatencyDifference(case, *means))
     return found
 
 
-def percentiles(found: Sequence[Difference], name: str) -> tuple[float, float]:
+def percentiles(found: Sequence[LatencyDifference], name: str) -> tuple[float, float]:
     """Return the median and the 90th percentile of the differences without sign, in percent."""
     sizes = [abs(one.percent(name)) for one in found]
     return float(np.percentile(sizes, 50)), float(np.percentile(sizes, 90))
