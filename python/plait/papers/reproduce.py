@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,6 +23,9 @@ from plait.runs.run import Task, refusal
 from plait.scenarios.scenario import Scenario, load
 from plait.support.files import make_folder, whole_file, write_text
 from plait.support.papers import names
+
+TABLES = ("packets", "series", "decisions")
+"""The tables that a run can record for a paper."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,8 @@ def tasks(paper: Paper, *, with_figures: bool = True) -> dict[tuple[str, str], l
     Figures of single runs show a scenario's first member, so only that one records for them. Runs
     that the paper's adaptation to its engine skips are left out.
     """
-    drawn, measured = _for_figures(paper) if with_figures else Tables(), _for_metrics(paper)
+    measured = {table: _for_metrics(paper, table) for table in TABLES}
+    drawn = {table: _for_figures(paper, table) if with_figures else set() for table in TABLES}
     made: dict[tuple[str, str], list[Task]] = {}
     for scenario in paper.scenarios.values():
         if scenario.file is None:
@@ -97,50 +101,40 @@ def tasks(paper: Paper, *, with_figures: bool = True) -> dict[tuple[str, str], l
                     )
                     for member in scenario.members
                 ]
-            made[key] = [
-                Task(
-                    scenario=loaded,
-                    scheduler=scheduler.choice,
-                    seed=member.seed,
-                    packets=key in measured.packets or (index == 0 and key in drawn.packets),
-                    series=SERIES if index == 0 and key in drawn.series else None,
-                    decisions=key in measured.decisions or (index == 0 and key in drawn.decisions),
+            made[key] = []
+            for member, loaded in zip(scenario.members, ways[way], strict=True):
+                packets, series, decisions = (
+                    key in measured[table] or (not made[key] and key in drawn[table]) for table in TABLES
                 )
-                for index, (member, loaded) in enumerate(zip(scenario.members, ways[way], strict=True))
-            ]
+                made[key].append(
+                    Task(
+                        scenario=loaded,
+                        scheduler=scheduler.choice,
+                        seed=member.seed,
+                        packets=packets,
+                        series=SERIES if series else None,
+                        decisions=decisions,
+                    )
+                )
     return made
 
 
-@dataclass(frozen=True)
-class Tables:
-    """The runs, by scenario and scheduler, that have to record each table."""
-
-    packets: set[tuple[str, str]] = field(default_factory=set)
-    series: set[tuple[str, str]] = field(default_factory=set)
-    decisions: set[tuple[str, str]] = field(default_factory=set)
-
-
-def _for_figures(paper: Paper) -> Tables:
-    tables = Tables()
-    for figure in paper.figures:
-        pairs = {(scenario, label) for scenario in figure.scenarios for label in figure.schedulers}
-        kind = figures.kind(figure)
-        tables.packets.update(pairs if kind.packets else ())
-        tables.series.update(pairs if kind.series else ())
-        tables.decisions.update(pairs if kind.decisions else ())
-    return tables
+def _for_figures(paper: Paper, table: str) -> set[tuple[str, str]]:
+    """Return the runs, by scenario and scheduler, that have to record a table for figures."""
+    return {
+        (scenario, label)
+        for figure in paper.figures
+        if getattr(figures.kind(figure), table)
+        for scenario in figure.scenarios
+        for label in figure.schedulers
+    }
 
 
-def _for_metrics(paper: Paper) -> Tables:
-    tables = Tables()
-    cells = [*((one.scenario, one.scheduler, one.metric) for one in paper.expected.values())]
-    cells += [(*pair, name) for measure in paper.measures for pair, name in measure.cells()]
-    for scenario, label, name in cells:
-        derived = DERIVED.get(name.rpartition(".")[2])
-        if derived is not None:
-            tables.packets.update({(scenario, label)} if derived.packets else ())
-            tables.decisions.update({(scenario, label)} if derived.decisions else ())
-    return tables
+def _for_metrics(paper: Paper, table: str) -> set[tuple[str, str]]:
+    """Return the runs that have to record a table for metrics."""
+    cells = [((one.scenario, one.scheduler), one.metric) for one in paper.expected.values()]
+    cells += [cell for measure in paper.measures for cell in measure.cells()]
+    return {pair for pair, name in cells if getattr(DERIVED.get(name.rpartition(".")[2]), table, False)}
 
 
 def reproduce(
