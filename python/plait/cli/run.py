@@ -203,7 +203,7 @@ def choices_of(text: str) -> list[Choice | None]:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a command makes its runs, and what it writes of them; the fields are its options."""
+    """Options of a command for its runs and its output files."""
 
     perturb: bool
     engine: EngineName

@@ -9,7 +9,7 @@ A plan is a list of `Task`. The labels of a task are its columns in the frame:
 |---|---|---|
 | `plait.runs.run.run_tasks` | the results, all in memory | end the experiment |
 | `frame` | a row per task: its labels and its metrics | end the experiment |
-| `run_each` | any value per run; runs are kept in a file and survive an interruption | are values, or end it |
+| `run_each` | a value per run; runs are kept in a file | are values, or end the experiment |
 
 Sweeps have a loop of their own (`plait.sweep.chunk`): their runs may be millions, on other machines.
 """
