@@ -39,7 +39,7 @@ from plait.scenarios.own import Own
 from plait.scenarios.parameters import plain_value
 from plait.scenarios.repetition import BOUNDS, perturbed
 from plait.scenarios.scheduler import ALL, built_in, distinct, label_all, parse_list
-from plait.scenarios.template import fill, fill_value
+from plait.scenarios.template import fill, fill_value, used
 from plait.statistics import axes
 from plait.support.kinds import otherwise
 from plait.support.machine import plait_version
@@ -240,7 +240,7 @@ class Plan:
         The columns of these points are those of all points.
         """
         setting = {key: value for key, value in self.set.items() if "discipline" in f"{key} {value}"}
-        names = _used(setting, self.values(0))
+        names = used(setting, self.values(0))
         points: dict[tuple[Any, ...], int] = {}
         for point in range(self.points) if names else (0,):
             values = self.values(point)
@@ -267,7 +267,7 @@ class Plan:
         parameters = {
             f"{one.label}:{key}": text for one in self.contenders for key, text in one.templates.items()
         }
-        unused = set(self.variables) - _used({**self.set, **parameters}, self.values(0))
+        unused = set(self.variables) - used({**self.set, **parameters}, self.values(0))
         if unused and not of_one:
             example = f"'{{{min(unused)}}}ms'"
             names = ", ".join(sorted(unused))
@@ -376,20 +376,6 @@ def _kind(values: Sequence[axes.Value]) -> Any:
     if isinstance(values[0], str):
         return pl.String
     return pl.Int64 if all(isinstance(value, int) for value in values) else pl.Float64
-
-
-def _used(templates: Mapping[str, Any], values: axes.Step) -> set[str]:
-    """Return the variables that at least one template needs."""
-    used = set()
-    for name in values:
-        rest = {key: value for key, value in values.items() if key != name}
-        for template in templates.values():
-            try:
-                fill(template, rest)
-            except ScenarioError:
-                used.add(name)
-                break
-    return used
 
 
 def _trace_names(value: Any) -> Iterator[str]:
