@@ -16,8 +16,8 @@ from typing import Any
 
 import polars as pl
 
-from plait.results.metrics import metric
-from plait.runs.run import Task, run_tasks
+from plait.runs.experiment import frame, grid
+from plait.runs.run import Task
 from plait.scenarios.scenario import from_table
 from plait.sweep.plan import Plan
 
@@ -66,7 +66,6 @@ def measured(
     """
     plan = domain.plan
     tasks: list[Task] = []
-    rows: list[dict[str, Any]] = []
     for point in range(min(points or plan.points, plan.points)):
         table = json.loads(plan.scenario(point))
         scenario = from_table(table, plan.where(point), plan.base)
@@ -75,18 +74,15 @@ def measured(
             for name, only in singly(table)
         ]
         # Each point has its own losses.
-        first = point * len(plan.seeds)
+        seeds = [point * len(plan.seeds) + seed for seed in plan.seeds]
         for label, network, choice in runs:
-            rows.append({"point": point, "scheduler": label})
-            tasks += [
-                Task(scenario=network, scheduler=choice, seed=first + seed, perturb=plan.perturb)
-                for seed in plan.seeds
-            ]
-    results = run_tasks(tasks, threads=threads, progress=progress)
-    for number, row in enumerate(rows):
-        own = results[number * len(plan.seeds) : (number + 1) * len(plan.seeds)]
-        row |= {name: _mean([metric(result, name) for result in own]) for name in domain.metrics}
-    return pl.DataFrame(rows, infer_schema_length=None)
+            labels = {"point": point, "scheduler": label}
+            tasks += grid(network, [choice], seeds, labels, perturb=plan.perturb)
+    found = frame(tasks, domain.metrics, threads=threads, progress=progress)
+    grouped = found.group_by("point", "scheduler", maintain_order=True).agg(*domain.metrics)
+    return grouped.with_columns(
+        pl.Series(name, [_mean(values) for values in grouped[name]], pl.Float64) for name in domain.metrics
+    )
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -28,9 +28,10 @@ from matplotlib.figure import Figure
 
 import plait
 from plait.papers.family import expand
-from plait.results.metrics import metric
+from plait.results.metrics import metric_if_known
 from plait.results.result import Result
-from plait.runs.run import Task, run_tasks
+from plait.runs.experiment import frame
+from plait.runs.run import Task
 from plait.scenarios.scheduler import parse_choice
 from plait.scenarios.template import fill
 from plait.statistics.estimate import Estimate
@@ -70,34 +71,29 @@ def measure(
         ScenarioError: the question or a scenario is not valid. RunError: a run failed.
     """
     question = tomllib.loads((folder / "question.toml").read_text(encoding="utf-8"))
-    tasks, rows = [], []
+    tasks = []
     for family in question["family"]:
         first = [{key: [value]} for key, value in (given or {}).items()]
-        for case in expand({**family, "axes": first + family.get("axes", [])}, folder):
+        for case in expand({**family, "axis": first + family.get("axis", [])}, folder):
             for label in case["schedulers"]:
                 for member in case["members"]:
                     variables = {
                         key: one for key, one in member.variables.items() if key not in (given or {})
                     }
-                    rows.append({"family": case["id"], **variables, "seed": member.seed})
-                    choice = parse_choice(fill(label, member.variables))
-                    scenario = plait.load(case["file"], member.changes)
-                    several = member.seed is not None
-                    task = Task(scenario=scenario, scheduler=choice, seed=member.seed, perturb=several)
+                    task = Task(
+                        scenario=plait.load(case["file"], member.changes),
+                        scheduler=parse_choice(fill(label, member.variables)),
+                        seed=member.seed,
+                        perturb=member.seed is not None,
+                        labels={"family": case["id"], **variables, "seed": member.seed},
+                    )
                     tasks.append(task)
-    results = run_tasks(tasks, threads=threads, progress=progress)
-    for row, result in zip(rows, results, strict=True):
-        row.update({name: _metric(result, name) for name in question["metrics"]})
-        row.update({f"flows.{flow['name']}.goodput_bps": flow["goodput_bps"] for flow in result.flows})
-    return pl.DataFrame(rows, infer_schema_length=None)
 
+    def read(result: Result) -> dict[str, float | None]:
+        flows = {f"flows.{flow['name']}.goodput_bps": flow["goodput_bps"] for flow in result.flows}
+        return {name: metric_if_known(result, name) for name in question["metrics"]} | flows
 
-def _metric(result: Result, name: str) -> float | None:
-    """Return a metric; None also if the workload has none of that name."""
-    try:
-        return metric(result, name)
-    except KeyError:
-        return None
+    return frame(tasks, read, threads=threads, progress=progress)
 
 
 def change(runs: pl.DataFrame, base: pl.DataFrame, pair: Sequence[str], name: str) -> pl.DataFrame:

@@ -19,12 +19,15 @@ from statistics import fmean, median
 
 import click
 
+from plait.engines.names import EngineName
 from plait.linux.refusals import STOCK
 from plait.results.result import Result
-from plait.runs.run import Task, run_tasks
+from plait.runs.experiment import frame
 from plait.support.progress import Progress
 from plait.validate.cases import Case, load_validation
+from plait.validate.runs import task
 
+ENGINES: tuple[EngineName, ...] = ("sim", "linux")
 NEAR = 3.0
 """Largest difference of shares that agree, in percentage points."""
 
@@ -40,10 +43,10 @@ def cases(draw: str, points: int) -> list[Case]:
     ]
 
 
-def share(result: Result) -> float:
-    """Return the first path's share of the throughput, in percent."""
+def read(result: Result) -> dict[str, float]:
+    """Return the first path's share of the throughput, in percent, and the goodput."""
     rates = [path["throughput_bps"] for path in result.paths]
-    return 100 * rates[0] / (sum(rates) or 1.0)
+    return {"share": 100 * rates[0] / (sum(rates) or 1.0), "goodput": result.metrics["goodput_bps"]}
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -55,22 +58,18 @@ def share(result: Result) -> float:
 def main(draw: str, points: int, runs: int) -> None:
     """Print a line per scenario, and the number of scenarios that agree."""
     chosen = cases(draw, points)
-    found: dict[str, list[Result]] = {}
-    for engine in ("sim", "linux"):
-        tasks = [
-            Task(scenario=case.run(number, simulated=engine == "sim"), scheduler=STOCK, seed=number)
-            for case in chosen
-            for number in range(1, runs + 1)
-        ]
+    found = []
+    for engine in ENGINES:
+        tasks = [task(case, STOCK, engine, number) for case in chosen for number in range(1, runs + 1)]
         with Progress(engine) as progress:
-            found[engine] = run_tasks(tasks, engine=engine, progress=progress.update)
+            found.append(frame(tasks, read, engine=engine, progress=progress.update))
     apart, halves, goodput = [], [], []
-    for number, case in enumerate(chosen):
-        ours, theirs = (found[engine][number * runs : (number + 1) * runs] for engine in ("sim", "linux"))
-        mine, kernel = [share(one) for one in ours], [share(one) for one in theirs]
+    for case in chosen:
+        both = [some.filter(case=case.id) for some in found]
+        mine, kernel = (some["share"].to_list() for some in both)
         apart.append(abs(fmean(mine) - fmean(kernel)))
         halves.append(abs(fmean(kernel[::2]) - fmean(kernel[1::2])))
-        rates = [fmean(one.metrics["goodput_bps"] for one in some) for some in (ours, theirs)]
+        rates = [fmean(some["goodput"]) for some in both]
         goodput.append(100 * abs(rates[0] / rates[1] - 1))
         print(
             f"{case.id}  share {fmean(mine):5.1f} %, kernel {fmean(kernel):5.1f} %  "

@@ -9,15 +9,13 @@ import itertools
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
 
-import polars as pl
 from playwright.sync_api import Page, sync_playwright
 
 import plait
 from plait.reports import Rows
-from plait.results.metrics import metric
-from plait.runs.run import Task, run_tasks
+from plait.runs.experiment import frame, grid
+from plait.runs.run import Task
 
 HERE = Path(__file__).resolve().parent
 SCHEDULERS = ["lowest-rtt", "round-robin", "redundant"]
@@ -68,19 +66,13 @@ def dataset(folder: Path) -> Rows:
     points = list(
         itertools.product(["25ms", "50ms", "100ms", "200ms", "400ms"], ["64kB", "128kB", "256kB", "1MB"])
     )
-    keys: list[dict[str, Any]] = []
-    tasks = []
-    for (point, (rtt, buffer)), seed, name in itertools.product(enumerate(points), range(1, 4), SCHEDULERS):
-        scenario = plait.load(file, {"path.lte.rtt": rtt, "transport.receive_buffer": buffer})
-        tasks.append(Task(scenario=scenario, scheduler=name, seed=seed, perturb=True))
-        keys.append({"point": point, "seed": seed, "scheduler": name, "error": None})
-        keys[-1] |= {"path.lte.rtt": rtt, "transport.receive_buffer": buffer}
-    rows = [
-        key | {name: metric(result, name) for name in METRICS}
-        for key, result in zip(keys, run_tasks(tasks), strict=True)
-    ]
-    variables = ["path.lte.rtt", "transport.receive_buffer"]
-    return Rows(pl.DataFrame(rows).with_row_index(), variables, SCHEDULERS, {"name": "DSL and LTE"})
+    tasks: list[Task] = []
+    for point, (rtt, buffer) in enumerate(points):
+        changes = {"path.lte.rtt": rtt, "transport.receive_buffer": buffer}
+        labels = {"point": point, "error": None, **changes}
+        tasks += grid(plait.load(file, changes), SCHEDULERS, range(1, 4), labels, perturb=True)
+    rows = frame(tasks, METRICS).with_row_index()
+    return Rows(rows, list(changes), SCHEDULERS, {"name": "DSL and LTE"})
 
 
 def picture(page: Page, top: str, bottom: str, file: Path) -> None:

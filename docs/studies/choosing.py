@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import polars as pl
 from matplotlib.figure import Figure
 from study import Answer, with_interval, written
 
 import plait
 from plait.plots.style import colour, label, legend, line, new_figure
-from plait.results.metrics import metric
-from plait.runs.run import Task, run_tasks
+from plait.runs.experiment import frame, grid
+from plait.runs.run import Task
 from plait.statistics.estimate import Estimate, change_of_mean, mean
 from plait.support.pages import markdown
 from studies.networks import FOLDER
@@ -27,6 +28,7 @@ BULK = ("lowest-rtt", "round-robin", "intelligent-delivery-delay", "lowest-rtt+r
 BLOCKS = ("lowest-rtt", "round-robin", "intelligent-delivery-delay", "redundant")
 ALONE = "first path alone"
 SECOND_RTT = "path.lte.rtt"
+METRICS = ("goodput_bps", "app_delay_ms.mean", "block_delay_ms.p95")
 
 
 def answer() -> Answer:
@@ -36,7 +38,7 @@ def answer() -> Answer:
         "blocks", SECOND_RTT, [f"{time}ms" for time in ROUND_TRIPS], BLOCKS, {"path.dsl.rtt": "30ms"}
     )
     loads = sweep("blocks", "workload.rate", [f"{rate}Mbit" for rate in LOADS], BLOCKS)
-    goodput, delay, block = "goodput_bps", "app_delay_ms.mean", "block_delay_ms.p95"
+    goodput, delay, block = METRICS
     figures = {
         "choosing-buffer": panels(
             BUFFERS,
@@ -67,7 +69,7 @@ def answer() -> Answer:
     return Answer(tables, {**values(buffers, ratios, loads), **models}, figures)
 
 
-Sweep = Mapping[str, Sequence[Sequence[plait.Result]]]
+Sweep = Mapping[str, Sequence[pl.DataFrame]]
 """The runs of all seeds, by scheduler, then by place."""
 
 
@@ -75,33 +77,22 @@ def sweep(
     name: str, key: str, places: Sequence[str], names: Sequence[str], fixed: Mapping[str, Any] | None = None
 ) -> Sweep:
     """Run a network with the values of one key, and its first path alone."""
-    keys, tasks = [], []
+    tasks: list[Task] = []
     for place in places:
-        scenario = plait.load(FOLDER / f"{name}.toml", {**(fixed or {}), key: place})
-        single = plait.load(FOLDER / f"{name}.toml", {**(fixed or {}), key: place}, ["dsl"])
-        for scheduler in (*names, ALONE):
-            for seed in SEEDS:
-                alone = scheduler == ALONE
-                keys.append((scheduler, place))
-                tasks.append(
-                    Task(
-                        scenario=single if alone else scenario,
-                        scheduler="lowest-rtt" if alone else scheduler,
-                        seed=seed,
-                        perturb=True,
-                    )
-                )
-    runs = list(zip(keys, run_tasks(tasks), strict=True))
+        file, changes, labels = FOLDER / f"{name}.toml", {**(fixed or {}), key: place}, {"place": place}
+        tasks += grid(plait.load(file, changes), names, SEEDS, labels, perturb=True)
+        alone = {**labels, "scheduler": ALONE}
+        tasks += grid(plait.load(file, changes, ["dsl"]), ["lowest-rtt"], SEEDS, alone, perturb=True)
+    runs = frame(tasks, METRICS)
     return {
-        scheduler: [[run for key, run in runs if key == (scheduler, place)] for place in places]
+        scheduler: [runs.filter(scheduler=scheduler, place=place) for place in places]
         for scheduler in (*names, ALONE)
     }
 
 
-def numbers(runs: Sequence[plait.Result], name: str, scale: float = 1.0) -> list[float]:
+def numbers(runs: pl.DataFrame, name: str, scale: float = 1.0) -> list[float]:
     """Return a metric of each run."""
-    found = [metric(run, name) for run in runs]
-    return [one * scale for one in found if one is not None]
+    return [one * scale for one in runs[name].drop_nulls()]
 
 
 def means(found: Sweep, name: str, scale: float = 1.0) -> dict[str, list[Estimate]]:

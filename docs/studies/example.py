@@ -14,7 +14,8 @@ from study import Answer, with_interval, written
 
 import plait
 from plait.results.metrics import direction
-from plait.runs.run import Task, run_tasks
+from plait.runs.experiment import frame, grid
+from plait.runs.run import Task
 from plait.scenarios.scheduler import parse_choice
 from plait.statistics.estimate import change_of_mean, mean
 from plait.support.pages import markdown
@@ -99,12 +100,12 @@ def answer() -> Answer:
 def measured(span: Range, choice: str) -> list[list[float]]:
     """Return the metric of each seed, place by place."""
     made = parse_choice(f"{EXAMPLES / 'soonest.py'}:{NAME}") if choice == NAME else choice
-    found = []
+    tasks: list[Task] = []
     for place in span.places:
         scenario = plait.load(FOLDER / "near-far.toml", span.changes(place))
-        runs = run_tasks([Task(scenario=scenario, scheduler=made, seed=seed, perturb=True) for seed in SEEDS])
-        found.append(numbers(runs, span.metric, span.scale))
-    return found
+        tasks += grid(scenario, [made], SEEDS, {"place": place}, perturb=True)
+    runs = frame(tasks, [span.metric])
+    return [numbers(runs.filter(place=place), span.metric, span.scale) for place in span.places]
 
 
 def listing(file: str, language: str) -> str:

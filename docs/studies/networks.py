@@ -17,8 +17,7 @@ import polars as pl
 from study import with_interval, written
 
 import plait
-from plait.results.metrics import metric
-from plait.runs.run import Task, run_tasks
+from plait.runs.experiment import frame, grid
 from plait.statistics.estimate import Estimate, change_of_mean, mean
 from plait.support.pages import markdown
 
@@ -89,21 +88,20 @@ class Networks:
     @classmethod
     def measured(cls, chosen: Sequence[Network] = NETWORKS) -> Networks:
         """Make the runs, or those of some networks."""
-        tasks, rows = [], []
-        for network in chosen:
-            for scheduler in (*schedulers(), *modes()):
-                for seed in range(1, network.seeds + 1):
-                    tasks.append(
-                        Task(scenario=network.scenario, scheduler=scheduler, seed=seed, perturb=True)
-                    )
-                    rows.append({"network": network.name, "scheduler": scheduler, "seed": seed})
-        scales = {network.name: (network.delay, network.scale) for network in NETWORKS}
-        for row, result in zip(rows, run_tasks(tasks), strict=True):
-            name, scale = scales[str(row["network"])]
-            delay = metric(result, name)
-            row["goodput"] = result.metrics["goodput_bps"] / 1e6
-            row["delay"] = None if delay is None else delay * scale
-        return cls(pl.DataFrame(rows))
+        names = (*schedulers(), *modes())
+        tasks = [
+            task
+            for one in chosen
+            for task in grid(
+                one.scenario, names, range(1, one.seeds + 1), {"network": one.name}, perturb=True
+            )
+        ]
+        found = frame(tasks, ["goodput_bps", *dict.fromkeys(one.delay for one in chosen)])
+        delay = pl.coalesce(
+            pl.when(pl.col("network") == one.name).then(pl.col(one.delay) * one.scale) for one in chosen
+        )
+        goodput = pl.Series([one / 1e6 for one in found["goodput_bps"]])
+        return cls(found.with_columns(goodput=goodput, delay=delay))
 
     def column(self, network: str, scheduler: str, name: str) -> list[float]:
         """Return a metric of each seed, in their order."""

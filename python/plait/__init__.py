@@ -23,7 +23,7 @@ Folders of the package:
 | folder | content |
 |---|---|
 | `scenarios` | scenarios, changes by key, repetitions, templates, units, choices of schedulers |
-| `engines`, `runs` | the interface of engines; `run` and `compare`, decisions of a run |
+| `engines`, `runs` | the interface of engines; `run` and `compare`, experiments, decisions of a run |
 | `results` | metrics and their meanings, tables, folders, qlog, words |
 | `statistics`, `analysis` | axes, designs, estimates with intervals; evaluation of datasets |
 | `sweep` | many runs in a dataset |

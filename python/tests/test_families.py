@@ -49,16 +49,16 @@ headline = { schedulers = ["daps"], columns = [{ scenario = "rtt80", metric = "m
 [[family]]
 id = "rtt{rtt}"
 title = "{rtt} ms"
-file = "two.toml"
+scenario = "two.toml"
 schedulers = ["round-robin", "daps", "single"]
-axes = [{ rtt = [80, 200] }]
+axis = [{ rtt = [80, 200] }]
 seeds = 3
 set = { "path.slow.rtt" = "{rtt}ms" }
 
 [[family]]
 id = "design"
 title = "design"
-file = "two.toml"
+scenario = "two.toml"
 schedulers = ["round-robin", "daps"]
 design = { design = "wsp", points = 5, ranges = { rate = [1, 4], rtt = [10, 90] } }
 set = { "path.slow.rtt" = "{rtt}ms", "path.slow.rate" = "{rate}Mbit" }
@@ -158,9 +158,9 @@ def test_axes_make_scenarios_and_seeds_make_members() -> None:
     table = {
         "id": "{case}-{rate}",
         "title": "{case}",
-        "file": "f.toml",
+        "scenario": "f.toml",
         "schedulers": ["daps"],
-        "axes": [{"case": ["A", "B"], "delay": [1, 2]}, {"rate": [10, 20, 30]}],
+        "axis": [{"case": ["A", "B"], "delay": [1, 2]}, {"rate": [10, 20, 30]}],
         "seeds": 4,
         "set": {"path.one.delay": "{delay}ms"},
     }
@@ -176,7 +176,7 @@ def test_a_design_makes_members() -> None:
     table = {
         "id": "d",
         "title": "d",
-        "file": "f.toml",
+        "scenario": "f.toml",
         "schedulers": [],
         "design": design,
         "set": {"x": "{c}Mbit"},
@@ -190,13 +190,13 @@ def test_a_design_makes_members() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"axis": []}, "axis: unknown key"),
-        ({"axes": [{"a": [1], "b": [1, 2]}]}, "lists of equal length"),
+        ({"axes": []}, "axes: unknown key"),
+        ({"axis": [{"a": [1], "b": [1, 2]}]}, "lists of equal length"),
         ({"design": {"design": "grid", "points": 2, "ranges": {"a": [0, 1]}}}, "'grid': unknown"),
     ],
 )
 def test_mistakes_are_named(change: dict[str, object], message: str) -> None:
-    table = {"id": "d", "title": "d", "file": "f.toml", "schedulers": []}
+    table = {"id": "d", "title": "d", "scenario": "f.toml", "schedulers": []}
     with pytest.raises(plait.ScenarioError, match=message):
         list(expand({**table, **change}, FOLDER))
 

@@ -13,6 +13,7 @@ from conftest import Command
 
 import plait
 from plait import _core
+from plait.engines import Order
 from plait.linux import engine, kernel, tools
 from plait.linux.guest.plan import NAMESPACES, RECEIVER, Batch, Plan
 
@@ -71,7 +72,7 @@ delay = "98.7ms"
 def altered(text: str, alter: Callable[[Plan], Plan]) -> plait.Result:
     """Runs a scenario with a changed plan."""
     job = _core.Job(_core.parse_scenario(text, "links", "."), packets=True)
-    (run,) = engine.run([engine.Request(job=job, alter=alter)])
+    (run,) = engine.run([Order(job=job)], alter=alter)
     return plait.Result(run)
 
 

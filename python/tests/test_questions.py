@@ -51,9 +51,9 @@ metrics = ["goodput_bps", "paths.fast.throughput_bps", "block_delay_ms.mean"]
 [[family]]
 id = "f"
 title = "f"
-file = "two.toml"
+scenario = "two.toml"
 schedulers = ["{scheduler}:rtt_error={error}"]
-axes = [{ error = [0.0, -0.5] }, { scheduler = ["lowest-rtt", "dqs"] }]
+axis = [{ error = [0.0, -0.5] }, { scheduler = ["lowest-rtt", "dqs"] }]
 seeds = 2
 [family.set]
 "path.slow.rtt" = "{extra}ms"

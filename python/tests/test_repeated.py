@@ -43,7 +43,7 @@ def made(**goodputs: Sequence[float]) -> Repeated:
     count = len(next(iter(goodputs.values())))
     return Repeated(
         [
-            Comparison([Result(Made(name, seed, values[seed])) for name, values in goodputs.items()])  # type: ignore[arg-type]
+            Comparison([Result(Made(name, seed, values[seed])) for name, values in goodputs.items()])
             for seed in range(count)
         ]
     )

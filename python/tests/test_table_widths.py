@@ -158,7 +158,7 @@ def test_advice_leaves_columns_out_and_cuts_none() -> None:
 def test_the_requests_of_both_engines_are_whole(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = requests.draw(3, 4)
     found = [
-        requests.Difference(
+        requests.LatencyDifference(
             case,
             dict.fromkeys(requests.MEASURES, 1234.5 + number),
             dict.fromkeys(requests.MEASURES, 4321.5 * number + 1),

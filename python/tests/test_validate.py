@@ -19,15 +19,17 @@ from scipy import stats
 
 import plait
 from plait import _core
+from plait.engines.names import EngineName
 from plait.linux import kernel
-from plait.runs.run import run_tasks
-from plait.scenarios.repetition import network_of, perturbed
+from plait.runs import experiment
+from plait.runs.run import key, run_tasks
+from plait.scenarios.repetition import perturbed
+from plait.scenarios.scenario import scenario_json
 from plait.support.pages import fill
 from plait.validate import Agreement, Measured, Validation, load_validation, measure, write
-from plait.validate import runs as validate_runs
 from plait.validate.agreement import Noise, Side, percentile, pooled
 from plait.validate.goals import goals
-from plait.validate.runs import SCHEMA, CaseRuns, Outcome
+from plait.validate.runs import SCHEMA, Outcome, task
 from plait.validate.standing import stands_out
 from plait.validate.tables import tables, values
 
@@ -52,9 +54,9 @@ apart = 5.0
 group = "sample"
 id = "{name}-{rate}"
 title = "{rate} Mbit/s, {cc}"
-file = "scenario.toml"
+scenario = "scenario.toml"
 schedulers = ["lowest-rtt", "round-robin", "daps"]
-axes = [{ name = ["a", "b"], rate = [5, 10] }]
+axis = [{ name = ["a", "b"], rate = [5, 10] }]
 cycle = { cc = ["cubic", "newreno"] }
 [family.set]
 "path.fast.rate" = "{rate}Mbit"
@@ -63,7 +65,7 @@ cycle = { cc = ["cubic", "newreno"] }
 group = "sample"
 id = "blocks"
 title = "blocks"
-file = "scenario.toml"
+scenario = "scenario.toml"
 schedulers = ["lowest-rtt"]
 set = { workload = { kind = "cbr", rate = "1Mbit", block = "2kB" } }
 [[explanation]]
@@ -150,11 +152,11 @@ def test_both_engines_have_the_same_transport(small: Validation, tmp_path: Path)
 
 def test_runs_that_were_measured_otherwise_are_not_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "identity", lambda: "")
-    order = CaseRuns(load_validation(draw="reported").cases[0], "lowest-rtt", 1)
-    before = order.kernel_key()
-    assert order.kernel_key() == before
+    run = task(load_validation(draw="reported").cases[0], "lowest-rtt", "linux", 1)
+    before = key(run, "linux")
+    assert key(run, "linux") == before
     monkeypatch.setattr(_core, "measurement", lambda: "another")
-    assert order.kernel_key() != before
+    assert key(run, "linux") != before
 
 
 def test_differences_are_of_means(small: Validation) -> None:
@@ -211,14 +213,17 @@ def test_runs_are_repetitions_alike_for_both_engines(small: Validation, tmp_path
     case = load_validation(tmp_path / "small.toml").cases[2]
     assert case.group == small.cases[2].group
     assert case.has_chance is chance
-    own = case.simulated.seed or 0
-    assert case.run(own, simulated=True) == case.simulated
-    assert case.run(own, simulated=False) == case.scenario
-    other = case.run(own + 1, simulated=True)
-    assert network_of(other.json) == network_of(perturbed(case.simulated.json, own + 1))
-    assert other != case.run(own + 2, simulated=True)
+
+    def paths(engine: EngineName, seed: int) -> Any:
+        run = task(case, "lowest-rtt", engine, seed)
+        assert run.perturb
+        return json.loads(perturbed(scenario_json(run.scenario), seed))["path"]
+
+    own, written = case.simulated.seed or 0, json.loads(case.simulated.json)["path"]
+    assert paths("sim", own) == paths("linux", own) == written
+    assert paths("sim", own + 1) != paths("sim", own + 2)
     # A repetition changes both engines in the same way.
-    assert case.run(own + 1, simulated=False).paths == other.paths != case.simulated.paths
+    assert paths("linux", own + 1) == paths("sim", own + 1) != written
 
 
 def test_only_schedulers_that_are_apart_are_ranked(small: Validation) -> None:
@@ -357,7 +362,7 @@ def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], t
             result.data["fallback"] = "the second segment came first"
         return [result]
 
-    monkeypatch.setattr(validate_runs, "run_tasks", pretend)
+    monkeypatch.setattr(experiment, "run_tasks", pretend)
     return lambda: (made, simulated)
 
 

@@ -12,9 +12,10 @@ import plait
 from plait.engines import Refused
 from plait.linux import kernel
 from plait.linux.refusals import KERNEL_NAMES
+from plait.runs.run import key
 from plait.validate import Agreement, load_validation, measure, space
 from plait.validate.agreement import percentile
-from plait.validate.runs import CaseRuns
+from plait.validate.runs import task
 
 
 def test_the_description_is_large_enough_and_both_engines_can_do_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,7 +32,7 @@ def test_the_description_is_large_enough_and_both_engines_can_do_it(monkeypatch:
         assert transport.protocol == "tcp" or len(case.schedulers) >= 3 or len(case.scenario.paths) == 1
         for scheduler in case.schedulers:
             try:
-                keys.add(CaseRuns(case, scheduler, 1).kernel_key())
+                keys.add(key(task(case, scheduler, "linux", 1), "linux"))
             except Refused:
                 refused.add(scheduler.partition("+")[0])
     assert refused <= {"redundant"} - set(KERNEL_NAMES)

@@ -282,11 +282,7 @@ def test_scenarios_whose_losses_rarely_strike_vary_from_run_to_run(tmp_path: Pat
 
     def goodputs(*, shaken: bool) -> set[float]:
         tasks = [
-            Task(
-                scenario=case.run(seed, simulated=True) if shaken else case.simulated,
-                scheduler=parse_choice("lowest-rtt"),
-                seed=seed,
-            )
+            Task(scenario=case.simulated, scheduler=parse_choice("lowest-rtt"), seed=seed, perturb=shaken)
             for seed in range(2, 8)
         ]
         results: list[plait.Result] = run_tasks(tasks, threads=1)

@@ -25,7 +25,8 @@ from plait.results.metrics import CLOSE, direction, meant, metric, names_of
 from plait.results.result import Comparison, Result
 from plait.results.summary import METRICS, PATH_METRICS, Row, heading, written, written_interval
 from plait.results.wording import Wording
-from plait.runs.run import Task, run_tasks
+from plait.runs.experiment import grid
+from plait.runs.run import run_tasks
 from plait.scenarios.repetition import identical_note
 from plait.scenarios.scenario import AnyScenario, scenario_json
 from plait.scenarios.scheduler import Choice, check_several, choice_of, distinct, label_all
@@ -371,11 +372,7 @@ def repeat(
     distinct(label_all([choice_of(one) for one in schedulers]), "schedulers")
     numbers = seeds_of(scenario, seeds, seed)
     changed = seeds > 1 if perturb is None else perturb
-    tasks = [
-        Task(scenario=scenario, scheduler=one, seed=number, perturb=changed)
-        for number in numbers
-        for one in schedulers
-    ]
+    tasks = grid(scenario, schedulers, numbers, perturb=changed)
     with Progress("comparing") as progress:
         results = run_tasks(tasks, threads=threads, progress=progress.update, engine=engine)
     width = len(schedulers)

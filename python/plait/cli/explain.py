@@ -102,6 +102,7 @@ def _recorded(folder: Path, name: str | None, seed: int | None) -> Result:
         ScenarioError: there is no such run, or more than one, or it has no decisions.
     """
     from plait.results.recorded import read_results
+    from plait.results.result import recorded_table
 
     results = [
         result
@@ -112,7 +113,7 @@ def _recorded(folder: Path, name: str | None, seed: int | None) -> Result:
         asked = " such runs; expected one: choose with --scheduler, --seed, or the run's own folder"
         message = f"{folder}: {len(results) or 'no'}{asked}"
         raise ScenarioError(message)
-    if results[0].run.decisions() is None:
+    if recorded_table(results[0].run, "decisions") is None:
         message = (
             f"{folder}: no decisions were recorded; plait run --out --decisions and plait send --record do"
         )

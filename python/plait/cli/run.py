@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -72,15 +74,9 @@ def run(
     names: tuple[str, ...],
     seed: int | None,
     perturb: bool | None,
-    engine: EngineName,
     alone: bool,
     as_json: bool,
-    out: Path | None,
-    series: str | None,
-    decisions: bool,
-    pcap: Path | None,
-    qlog: Path | None,
-    threads: int,
+    **options: Any,
 ) -> None:
     """Run scenario files and print their metrics.
 
@@ -97,12 +93,10 @@ def run(
         scenario, choices, seed = _of_dataset(files, index, names)
         scenarios.append(scenario)
     distinct(label_all(choices), "--scheduler")
-    changed = bool(perturb)
-    groups = _run(
-        scenarios, choices, seed, changed, out, series, decisions, pcap, qlog, threads, engine, "running"
-    )
+    runs = RunOptions(perturb=bool(perturb), **options)
+    groups = runs.make("running", scenarios, choices, [seed])
     results = [result for group in groups for result in group]
-    singly = [paths_alone(file, seed, changed, threads, engine) for file in files] if alone else []
+    singly = [runs.alone(file, seed) for file in files] if alone else []
     if as_json:
         held = [one for group, each in zip(groups, singly, strict=False) for one in [each] * len(group)]
         print_json(documents(results, held))
@@ -153,15 +147,9 @@ def compare(
     seed: int | None,
     seeds: int | None,
     perturb: bool | None,
-    engine: EngineName,
     alone: bool,
     as_json: bool,
-    out: Path | None,
-    series: str | None,
-    decisions: bool,
-    pcap: Path | None,
-    qlog: Path | None,
-    threads: int,
+    **options: Any,
 ) -> None:
     """Compare schedulers on one scenario.
 
@@ -169,31 +157,19 @@ def compare(
     intervals, and the best is bold if it is so beyond chance.
     """
     choices = choices_of(names)
-    several = seeds is not None and seeds > 1
-    changed = several if perturb is None else perturb
+    numbers: list[int | None] = [seed]
     if seeds is not None and seeds > 1:
-        _compare_seeds(
-            file,
-            choices,
-            seed,
-            seeds,
-            changed,
-            engine,
-            alone,
-            as_json,
-            out,
-            series,
-            decisions,
-            pcap,
-            qlog,
-            threads,
-        )
+        from plait.analysis.repeated import seeds_of
+
+        numbers = [*seeds_of(file, seeds, seed)]
+    several = len(numbers) > 1
+    runs = RunOptions(perturb=several if perturb is None else perturb, **options)
+    groups = runs.make("comparing", [load(file)], choices, numbers)
+    singly = [runs.alone(file, number) for number in numbers] if alone else []
+    if several:
+        _print_seeds(groups, dict(zip(map(str, numbers), singly, strict=False)), as_json)
         return
-    scenario = load(file)
-    (results,) = _run(
-        [scenario], choices, seed, changed, out, series, decisions, pcap, qlog, threads, engine, "comparing"
-    )
-    singly = [paths_alone(file, seed, changed, threads, engine)] if alone else []
+    (results,) = groups
     if as_json:
         whole = documents(results, singly * len(results))
         print_json(whole if len(results) > 1 else [whole])
@@ -201,74 +177,16 @@ def compare(
     print_tables([results], singly)
 
 
-def _compare_seeds(
-    file: Path,
-    choices: list[Choice | None],
-    seed: int | None,
-    seeds: int,
-    perturb: bool,
-    engine: EngineName,
-    alone: bool,
-    as_json: bool,
-    out: Path | None,
-    series: str | None,
-    decisions: bool,
-    pcap: Path | None,
-    qlog: Path | None,
-    threads: int,
-) -> None:
-    """Run `compare --seeds`."""
-    from plait.analysis.repeated import Repeated, seeds_of
+def _print_seeds(groups: list[list[Result]], alone: dict[str, dict[str, float]], as_json: bool) -> None:
+    """Print the output of `compare --seeds`; `alone` has the goodput of each path alone by seed."""
+    from plait.analysis.repeated import Repeated
     from plait.results.result import Comparison
 
-    numbers = seeds_of(file, seeds, seed)
-    scenario = load(file)
-    groups = _run(
-        [scenario],
-        choices,
-        numbers,
-        perturb,
-        out,
-        series,
-        decisions,
-        pcap,
-        qlog,
-        threads,
-        engine,
-        "comparing",
-    )
     found = Repeated([Comparison(group) for group in groups])
-    singly = [paths_alone(file, number, perturb, threads, engine) for number in numbers] if alone else []
-    if as_json:
-        document = found.document()
-        if alone:
-            document["alone_bps"] = dict(zip(map(str, numbers), singly, strict=True))
-        print_json(document)
-    else:
-        print_repeated(found, singly)
-
-
-def paths_alone(
-    file: Path, seed: int | None, perturb: bool, threads: int, engine: EngineName
-) -> dict[str, float]:
-    """Return the goodput of each path alone (bit/s), by name.
-
-    Transport, losses and delays are the same.
-
-    Raises:
-        ScenarioError: the scenario is not valid without the other paths.
-    """
-    from plait.runs.run import Task, run_tasks
-
-    names = [str(path.name) for path in load(file).paths]
-    try:
-        scenarios = [load(file, only=[name]) for name in names]
-    except ScenarioError as error:
-        message = f"--alone: {error}"
-        raise ScenarioError(message) from error
-    tasks = [Task(scenario=scenario, seed=seed, perturb=perturb) for scenario in scenarios]
-    results = run_tasks(tasks, threads=threads, engine=engine)
-    return {name: result.metrics["goodput_bps"] for name, result in zip(names, results, strict=True)}
+    if not as_json:
+        print_repeated(found, [*alone.values()])
+        return
+    print_json(found.document() | ({"alone_bps": alone} if alone else {}))
 
 
 def choices_of(text: str) -> list[Choice | None]:
@@ -283,82 +201,119 @@ def choices_of(text: str) -> list[Choice | None]:
     return [*choices]
 
 
-def _run(
-    scenarios: list[Scenario],
-    choices: list[Choice | None],
-    seed: int | list[int] | None,
-    perturb: bool,
-    out: Path | None,
-    series: str | None,
-    decisions: bool,
-    pcap: Path | None,
-    qlog: Path | None,
-    threads: int,
-    engine: EngineName,
-    title: str,
-) -> list[list[Result]]:
-    """Run every scenario and seed with every scheduler; one group of results per scenario and seed.
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Options of a command for its runs and its output files."""
 
-    If `out` is given, write the results there.
-    """
-    from plait.results.qlog import SUFFIXES
-    from plait.results.writing import is_file_name, write_qlogs, write_results
-    from plait.runs.run import Task, run_tasks
+    perturb: bool
+    engine: EngineName
+    out: Path | None
+    series: str | None
+    decisions: bool
+    pcap: Path | None
+    qlog: Path | None
+    threads: int
 
-    needs("--decisions", decisions, "--out", out)
-    needs("--series", series, "--out", out)
-    series = series or SERIES_DEFAULT
-    try:
-        interval = duration_ns(series)
-    except ScenarioError as error:
-        message = f"--series: {error}"
-        raise ScenarioError(message) from error
-    if interval == 0:
-        message = f"--series {series!r}: expected more than 0 ms"
-        raise ScenarioError(message)
-    seeds = seed if isinstance(seed, list) else [seed]
-    count = len(scenarios) * len(seeds) * len(choices)
-    if qlog is not None and is_file_name(qlog) and count > 1:
-        message = f"--qlog {str(qlog)!r}: one file for {count} runs; expected a folder"
-        raise ScenarioError(message)
-    if qlog is not None and qlog.suffix and not is_file_name(qlog) and not qlog.is_dir():
-        message = f"--qlog {str(qlog)!r}: expected a file that ends in {' or '.join(SUFFIXES)}, or a folder"
-        raise ScenarioError(message)
-    if out is not None:
-        make_folder(out)
-    if qlog is not None:
-        make_folder(qlog.parent if is_file_name(qlog) else qlog)
-    tasks = [
-        Task(
-            scenario=scenario,
-            scheduler=choice,
-            seed=number,
-            perturb=perturb,
-            packets=out is not None,
-            series=series if out is not None else None,
-            decisions=decisions or qlog is not None,
-            pcap=pcap,
-        )
-        for scenario in scenarios
-        for number in seeds
-        for choice in choices
-    ]
-    with Progress(title) as progress:
-        results = run_tasks(tasks, threads=threads, progress=progress.update, engine=engine)
-    for result in results:
-        for text in result.warnings:
-            say(f"warning: {result.scenario}: {text}")
-    if out is not None:
-        written = write_results(results, out)
-        say(f"wrote {len(written)} files for {_runs(results)} below {out}")
-    if pcap is not None:
-        captures = sum(2 * len(result.paths) for result in results)
-        say(f"wrote {captures} captures of {_runs(results)} below {pcap}")
-    if qlog is not None:
-        write_qlogs(results, qlog)
-        say(f"wrote the decisions of {_runs(results)} to {qlog}")
-    return [results[start : start + len(choices)] for start in range(0, len(results), len(choices))]
+    def make(
+        self,
+        title: str,
+        scenarios: list[Scenario],
+        choices: list[Choice | None],
+        seeds: Sequence[int | None],
+    ) -> list[list[Result]]:
+        """Run every scenario and seed with every scheduler; return a group per scenario and seed."""
+        from plait.runs.experiment import grid
+        from plait.runs.run import run_tasks
 
+        series, out = self._series(), self.out
+        self._prepare(len(scenarios) * len(seeds) * len(choices))
+        tasks = [
+            task
+            for scenario in scenarios
+            for task in grid(
+                scenario,
+                choices,
+                seeds,
+                perturb=self.perturb,
+                packets=out is not None,
+                series=series if out is not None else None,
+                decisions=self.decisions or self.qlog is not None,
+                pcap=self.pcap,
+            )
+        ]
+        with Progress(title) as progress:
+            results = run_tasks(tasks, threads=self.threads, progress=progress.update, engine=self.engine)
+        self._write(results)
+        return [results[start : start + len(choices)] for start in range(0, len(results), len(choices))]
 
-def _runs(results: list[Result]) -> str:
-    return f"{len(results)} run{'s' * (len(results) > 1)}"
+    def alone(self, file: Path, seed: int | None) -> dict[str, float]:
+        """Return the goodput of each path alone (bit/s), by name.
+
+        Transport, losses and delays are the same.
+
+        Raises:
+            ScenarioError: the scenario is not valid without the other paths.
+        """
+        from plait.runs.run import Task, run_tasks
+
+        names = [str(path.name) for path in load(file).paths]
+        try:
+            scenarios = [load(file, only=[name]) for name in names]
+        except ScenarioError as error:
+            message = f"--alone: {error}"
+            raise ScenarioError(message) from error
+        tasks = [Task(scenario=scenario, seed=seed, perturb=self.perturb) for scenario in scenarios]
+        results = run_tasks(tasks, threads=self.threads, engine=self.engine)
+        return {name: result.metrics["goodput_bps"] for name, result in zip(names, results, strict=True)}
+
+    def _series(self) -> str:
+        """Return the interval of time series, after a check of the options."""
+        needs("--decisions", self.decisions, "--out", self.out)
+        needs("--series", self.series, "--out", self.out)
+        series = self.series or SERIES_DEFAULT
+        try:
+            interval = duration_ns(series)
+        except ScenarioError as error:
+            message = f"--series: {error}"
+            raise ScenarioError(message) from error
+        if interval == 0:
+            message = f"--series {series!r}: expected more than 0 ms"
+            raise ScenarioError(message)
+        return series
+
+    def _prepare(self, count: int) -> None:
+        """Check --qlog for this number of runs, and make the folders."""
+        from plait.results.qlog import SUFFIXES
+        from plait.results.writing import is_file_name
+
+        qlog = self.qlog
+        if qlog is not None and is_file_name(qlog) and count > 1:
+            message = f"--qlog {str(qlog)!r}: one file for {count} runs; expected a folder"
+            raise ScenarioError(message)
+        if qlog is not None and qlog.suffix and not is_file_name(qlog) and not qlog.is_dir():
+            message = (
+                f"--qlog {str(qlog)!r}: expected a file that ends in {' or '.join(SUFFIXES)}, or a folder"
+            )
+            raise ScenarioError(message)
+        if self.out is not None:
+            make_folder(self.out)
+        if qlog is not None:
+            make_folder(qlog.parent if is_file_name(qlog) else qlog)
+
+    def _write(self, results: list[Result]) -> None:
+        """Write the results where the options ask for it, and the warnings."""
+        from plait.results.writing import write_qlogs, write_results
+
+        for result in results:
+            for text in result.warnings:
+                say(f"warning: {result.scenario}: {text}")
+        runs = f"{len(results)} run{'s' * (len(results) > 1)}"
+        if self.out is not None:
+            written = write_results(results, self.out)
+            say(f"wrote {len(written)} files for {runs} below {self.out}")
+        if self.pcap is not None:
+            captures = sum(2 * len(result.paths) for result in results)
+            say(f"wrote {captures} captures of {runs} below {self.pcap}")
+        if self.qlog is not None:
+            write_qlogs(results, self.qlog)
+            say(f"wrote the decisions of {runs} to {self.qlog}")

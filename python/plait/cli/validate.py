@@ -272,7 +272,7 @@ def _print_quic(found: Sequence[quic.Compared]) -> None:
     _table(title, ("", "simulator against QUIC", "against itself", "goal"), summary, (0,))
 
 
-def _print_requests(found: Sequence[requests.Difference]) -> None:
+def _print_requests(found: Sequence[requests.LatencyDifference]) -> None:
     from plait.validate import requests
 
     rows = []

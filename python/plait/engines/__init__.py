@@ -5,9 +5,12 @@ A new engine needs a module with a subclass of `Engine`, and a line and a name i
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from plait import _core
@@ -37,6 +40,12 @@ class Order:
     decisions: bool = False
 
 
+@cache
+def _core_hash() -> str:
+    """Return a hash of the extension: a local build changes results without a new version."""
+    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
+
+
 class Engine(ABC):
     """Makes runs.
 
@@ -49,6 +58,14 @@ class Engine(ABC):
     def refusal(self, order: Order) -> str | None:  # noqa: ARG002 - for those that refuse
         """Return the reason why the engine cannot make a run; None if it can."""
         return None
+
+    def key(self, order: Order) -> str:
+        """Return a text that changes with everything on which the result of a run depends.
+
+        Raises:
+            Refused: the engine cannot make the run.
+        """
+        return f"{_core_hash()} {order.job.scenario_json}"
 
     @abstractmethod
     def run(

@@ -8,6 +8,7 @@ from typing import ClassVar
 from plait import _core
 from plait.engines import Ability, Engine, Order, Refused
 from plait.linux import engine as lab
+from plait.linux import kernel
 from plait.linux.plan import make_plan
 
 
@@ -29,12 +30,12 @@ class Kernel(Engine):
             return refused.why
         return None
 
+    def key(self, order: Order) -> str:
+        """Return the run's plan, and hashes of the kernel and of the evaluation of captures."""
+        return make_plan(order.job).to_json() + kernel.identity() + _core.measurement()
+
     def run(
         self, orders: Sequence[Order], *, workers: int, progress: Callable[[float], None] | None
     ) -> list[_core.Run]:
         """See `Engine.run`."""
-        requests = [
-            lab.Request(job=order.job, series_ns=order.series_ns, decisions=order.decisions)
-            for order in orders
-        ]
-        return lab.run(requests, processes=workers, progress=progress)
+        return lab.run(orders, processes=workers, progress=progress)

@@ -24,7 +24,7 @@ result ◄── _core.observed ◄── run folder ◄────────
 The host decides and the guest obeys: every line for `ip` and `tc` is in the plan, so it can be read
 and tested without a kernel. The command line of the kernel is the same for all runs except for the
 seed, because the kernel mixes it into its random numbers. Tests change plans for networks that
-scenarios cannot describe (`engine.Request.alter`).
+scenarios cannot describe (`alter` of `engine.run`).
 
 Differences from the simulator:
 

@@ -2,87 +2,65 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import os
 import shutil
 import tempfile
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from plait import _core
+from plait.engines import Order
 from plait.linux import kernel, tools
-from plait.linux.boot import POLL_SECONDS, boot
+from plait.linux.boot import boot
 from plait.linux.guest.content import Content
 from plait.linux.guest.plan import Plan
 from plait.linux.plan import make_plan
+from plait.support.parallel import Watch, in_parallel
 
 KEEP = "PLAIT_LINUX_KEEP"
 """Environment variable with the folder that keeps the files of runs."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """One run to be made, and the data to record.
-
-    alter: transforms the plan before the run. Tests use it for network conditions that scenarios
-    cannot describe.
-    """
-
-    job: _core.Job
-    series_ns: int | None = None
-    decisions: bool = False
-    alter: Callable[[Plan], Plan] = lambda plan: plan
-
-
-class _Stopped(Exception):  # noqa: N818 - no error
-    """Raised to end a run that is not wanted any more."""
+_NUMBERS = itertools.count()
+"""Numbers of this process's runs, for their folders."""
 
 
 def run(
-    requests: Sequence[Request], *, processes: int = 0, progress: Callable[[float], None] | None = None
+    orders: Sequence[Order],
+    *,
+    processes: int = 0,
+    progress: Callable[[float], None] | None = None,
+    alter: Callable[[Plan], Plan] = lambda plan: plan,
 ) -> list[_core.Run]:
-    """Make the runs, `processes` at a time (0: one per core); return results in request order.
+    """Make the runs, `processes` at a time (0: one per core); return results in the given order.
+
+    `alter` transforms the plans before the runs. Tests use it for network conditions that scenarios
+    cannot describe.
 
     Raises:
         ScenarioError: the engine cannot simulate a scenario. RunError: a run failed, or a program
             or the kernel is missing. KeyboardInterrupt: interrupted; nothing is left running.
     """
     plans = [
-        request.alter(make_plan(request.job, series_ns=request.series_ns, decisions=request.decisions))
-        for request in requests
+        alter(make_plan(order.job, series_ns=order.series_ns, decisions=order.decisions)) for order in orders
     ]
     binary, programs = kernel.require(), tools.require(tools.TO_RUN)
-    done, stop = [0.0] * len(plans), threading.Event()
+    made: dict[int, _core.Run] = {}
+    numbers = [next(_NUMBERS) for _ in plans]
 
-    def make(index: int) -> _core.Run:
-        def watch(share: float) -> None:
-            done[index] = share
-            if stop.is_set():
-                raise _Stopped
+    def make(index: int, watch: Watch) -> _core.Run:
+        with _run_folder(numbers[index]) as folder:
+            return _make(plans[index], orders[index].job, binary, programs, folder, watch)
 
-        watch(0.0)
-        with _run_folder(index) as folder:
-            return _make(plans[index], requests[index].job, binary, programs, folder, watch)
+    def told(shares: Iterable[float]) -> None:
+        if progress is not None:
+            progress(math.fsum([len(made), *shares]) / len(plans))
 
-    workers = min(processes or os.cpu_count() or 1, len(plans)) or 1
-    with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(make, index) for index in range(len(plans))]
-        try:
-            pending = set(futures)
-            while pending:
-                finished, pending = wait(pending, POLL_SECONDS, FIRST_COMPLETED)
-                for future in finished:
-                    future.result()
-                if progress is not None:
-                    progress(sum(done) / len(done))
-        except BaseException:
-            stop.set()
-            raise
-    return [future.result() for future in futures]
+    made.update(in_parallel(range(len(plans)), make, workers=processes, progress=told))
+    return [made[index] for index in range(len(plans))]
 
 
 def _make(
@@ -133,11 +111,11 @@ def check_integrity(plan: Plan, folder: Path) -> None:
 
 
 @contextmanager
-def _run_folder(index: int) -> Iterator[Path]:
+def _run_folder(number: int) -> Iterator[Path]:
     """Create a folder for a run's files, which are many megabytes, and remove it after the run."""
     kept = os.environ.get(KEEP)
     if kept:
-        folder = Path(kept).absolute() / f"run-{index}"
+        folder = Path(kept).absolute() / f"run-{number}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         yield folder

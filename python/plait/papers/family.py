@@ -1,13 +1,14 @@
 """Families of scenarios: one file with variations.
 
-A `[[family]]` of a paper's description stands for many scenarios:
+A `[[family]]` of a paper's description stands for many scenarios. Its keys are those of a sweep's
+plan (`plait.sweep.plan`), with `id`, `title` and `design`:
 
     [[family]]
     id = "n{n}"                                  # of each scenario
     title = "n = {n}"
-    file = "scenarios/four-paths.toml"
+    scenario = "scenarios/four-paths.toml"
     schedulers = ["dqs", "round-robin"]
-    axes = [{ n = [0, 1, 2] }]                   # one scenario per combination of the axes' values
+    axis = [{ n = [0, 1, 2] }]                   # one scenario per combination of the axes' values
     seeds = 20                                   # each scenario is run with the seeds 1 to 20
     set = { "path.second.rtt" = "{20 + 5*n}ms" } # variations, by dotted key
 
@@ -25,12 +26,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plait._core import ScenarioError
 from plait.scenarios.template import Variables, fill
 from plait.statistics import axes
-from plait.support.words import expected
 
-KEYS = ("id", "title", "file", "schedulers", "axes", "seeds", "design", "set")
+KEYS = ("id", "title", "scenario", "schedulers", "axis", "seeds", "design", "set")
 
 
 @dataclass(frozen=True)
@@ -48,21 +47,15 @@ def expand(table: Mapping[str, Any], folder: Path) -> Iterator[dict[str, Any]]:
     Raises:
         ScenarioError: a key, a design or a template is not valid.
     """
-    for key in table:
-        if key not in KEYS:
-            message = f"{folder.name}: family: {key}: unknown key{expected(key, list(KEYS))}"
-            raise ScenarioError(message)
     place = f"{folder.name}: family"
+    axes.check_keys(table, KEYS, place)
     pool = list(_pool(table, place))
-    steps = [
-        axes.steps(axis, f"{place}: axis {number}") for number, axis in enumerate(table.get("axes", []), 1)
-    ]
-    for variables in axes.product(steps):
+    for variables in axes.product(axes.all_steps(table.get("axis", []), place)):
         members = [_member(table.get("set", {}), {**variables, **more}, seed) for more, seed in pool]
         yield {
             "id": fill(table["id"], variables),
             "title": fill(table["title"], variables),
-            "file": folder / table["file"],
+            "file": folder / table["scenario"],
             "schedulers": tuple(table["schedulers"]),
             "members": tuple(members),
             "variables": variables,

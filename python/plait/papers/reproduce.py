@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,18 +13,19 @@ from plait.engines.names import EngineName
 from plait.papers import figures
 from plait.papers.description import Paper, load_paper, restricted
 from plait.papers.headline import HeadlineTable, headline
-from plait.papers.kept import Kept
 from plait.papers.page import page
 from plait.papers.rows import Row, evaluate
 from plait.papers.runs import DERIVED, SERIES, Made, Results
-from plait.results.result import Recorded, Result
-from plait.runs.run import Task, refusal, run_tasks
+from plait.results.result import Result
+from plait.runs.experiment import run_each
+from plait.runs.kept import FILE, Kept
+from plait.runs.run import Task, refusal
 from plait.scenarios.scenario import Scenario, load
 from plait.support.files import make_folder, whole_file, write_text
 from plait.support.papers import names
 
-RUNS_PER_THREAD = 16
-"""Runs per thread that are made before they are kept."""
+TABLES = ("packets", "series", "decisions")
+"""The tables that a run can record for a paper."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,8 @@ def tasks(paper: Paper, *, with_figures: bool = True) -> dict[tuple[str, str], l
     Figures of single runs show a scenario's first member, so only that one records for them. Runs
     that the paper's adaptation to its engine skips are left out.
     """
-    drawn, measured = _for_figures(paper) if with_figures else Tables(), _for_metrics(paper)
+    measured = {table: _for_metrics(paper, table) for table in TABLES}
+    drawn = {table: _for_figures(paper, table) if with_figures else set() for table in TABLES}
     made: dict[tuple[str, str], list[Task]] = {}
     for scenario in paper.scenarios.values():
         if scenario.file is None:
@@ -100,50 +101,40 @@ def tasks(paper: Paper, *, with_figures: bool = True) -> dict[tuple[str, str], l
                     )
                     for member in scenario.members
                 ]
-            made[key] = [
-                Task(
-                    scenario=loaded,
-                    scheduler=scheduler.choice,
-                    seed=member.seed,
-                    packets=key in measured.packets or (index == 0 and key in drawn.packets),
-                    series=SERIES if index == 0 and key in drawn.series else None,
-                    decisions=key in measured.decisions or (index == 0 and key in drawn.decisions),
+            made[key] = []
+            for member, loaded in zip(scenario.members, ways[way], strict=True):
+                packets, series, decisions = (
+                    key in measured[table] or (not made[key] and key in drawn[table]) for table in TABLES
                 )
-                for index, (member, loaded) in enumerate(zip(scenario.members, ways[way], strict=True))
-            ]
+                made[key].append(
+                    Task(
+                        scenario=loaded,
+                        scheduler=scheduler.choice,
+                        seed=member.seed,
+                        packets=packets,
+                        series=SERIES if series else None,
+                        decisions=decisions,
+                    )
+                )
     return made
 
 
-@dataclass(frozen=True)
-class Tables:
-    """The runs, by scenario and scheduler, that have to record each table."""
-
-    packets: set[tuple[str, str]] = field(default_factory=set)
-    series: set[tuple[str, str]] = field(default_factory=set)
-    decisions: set[tuple[str, str]] = field(default_factory=set)
-
-
-def _for_figures(paper: Paper) -> Tables:
-    tables = Tables()
-    for figure in paper.figures:
-        pairs = {(scenario, label) for scenario in figure.scenarios for label in figure.schedulers}
-        kind = figures.kind(figure)
-        tables.packets.update(pairs if kind.packets else ())
-        tables.series.update(pairs if kind.series else ())
-        tables.decisions.update(pairs if kind.decisions else ())
-    return tables
+def _for_figures(paper: Paper, table: str) -> set[tuple[str, str]]:
+    """Return the runs, by scenario and scheduler, that have to record a table for figures."""
+    return {
+        (scenario, label)
+        for figure in paper.figures
+        if getattr(figures.kind(figure), table)
+        for scenario in figure.scenarios
+        for label in figure.schedulers
+    }
 
 
-def _for_metrics(paper: Paper) -> Tables:
-    tables = Tables()
-    cells = [*((one.scenario, one.scheduler, one.metric) for one in paper.expected.values())]
-    cells += [(*pair, name) for measure in paper.measures for pair, name in measure.cells()]
-    for scenario, label, name in cells:
-        derived = DERIVED.get(name.rpartition(".")[2])
-        if derived is not None:
-            tables.packets.update({(scenario, label)} if derived.packets else ())
-            tables.decisions.update({(scenario, label)} if derived.decisions else ())
-    return tables
+def _for_metrics(paper: Paper, table: str) -> set[tuple[str, str]]:
+    """Return the runs that have to record a table for metrics."""
+    cells = [((one.scenario, one.scheduler), one.metric) for one in paper.expected.values()]
+    cells += [cell for measure in paper.measures for cell in measure.cells()]
+    return {pair for pair, name in cells if getattr(DERIVED.get(name.rpartition(".")[2]), table, False)}
 
 
 def reproduce(
@@ -200,8 +191,11 @@ def reproduction(
     """
     made, absent = possible(paper, tasks(paper, with_figures=with_figures))
     flat = [task for group in made.values() for task in group]
-    kept = Kept(keep, paper.engine)
-    runs = iter(_runs(flat, kept, paper.engine, threads, progress))
+    kept = None if keep is None else Kept(keep / FILE, paper.engine)
+    made_runs = run_each(
+        flat, lambda result: result.run, engine=paper.engine, threads=threads, progress=progress, kept=kept
+    )
+    runs = iter(made_runs)
     results = {
         (scenario, label): [
             Made(cast("Scenario", task.scenario), member, Result(next(runs), label=label))
@@ -209,35 +203,9 @@ def reproduction(
         ]
         for (scenario, label), group in made.items()
     }
-    kept.remove()
+    if kept is not None:
+        kept.remove()
     return Reproduction(paper, results, evaluate(paper, results, absent))
-
-
-def _runs(
-    flat: Sequence[Task],
-    kept: Kept,
-    engine: EngineName,
-    threads: int,
-    progress: Callable[[float], None] | None,
-) -> list[Recorded]:
-    """Return the runs of all tasks: kept ones, and new ones, which are made and kept in batches."""
-    runs: dict[int, Recorded] = {
-        place: run for place, task in enumerate(flat) if (run := kept.find(task)) is not None
-    }
-    missing = [place for place in range(len(flat)) if place not in runs]
-    size = RUNS_PER_THREAD * (threads or os.cpu_count() or 1)
-    for start in range(0, len(missing), size):
-        places = missing[start : start + size]
-
-        def report(share: float, already: int = len(runs), count: int = len(places)) -> None:
-            if progress is not None:
-                progress((already + share * count) / len(flat))
-
-        made = run_tasks([flat[place] for place in places], threads=threads, progress=report, engine=engine)
-        for place, result in zip(places, made, strict=True):
-            runs[place] = result.run
-            kept.add(flat[place], result.run)
-    return [runs[place] for place in range(len(flat))]
 
 
 def possible(

@@ -13,7 +13,8 @@ from plait._core import ScenarioError
 from plait.engines.names import EngineName
 from plait.recordings.reading import named
 from plait.results.result import Comparison, Result
-from plait.runs.run import Task, run_tasks
+from plait.runs.experiment import grid
+from plait.runs.run import run_tasks
 from plait.scenarios.scenario import from_table
 from plait.scenarios.scheduler import Choice, label
 
@@ -87,10 +88,7 @@ def replay(
     choices = [*([] if first is None else [first]), *schedulers]
     scenario = from_table(json.loads(recorded.scenario_json), recorded.scenario)
     others = [one for place, one in enumerate(choices) if place == 0 or label(one) != label(choices[0])]
-    tasks = [
-        Task(scenario=scenario, scheduler=one, seed=seed, packets=True, series="10ms", decisions=True)
-        for one in others
-    ]
+    tasks = grid(scenario, others, [seed], packets=True, series="10ms", decisions=True)
     return Comparison(run_tasks(tasks, threads=threads, progress=progress, engine=engine))
 
 

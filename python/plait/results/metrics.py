@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypedDict
 
+from plait.results.catalogue import CATALOGUE
 from plait.support.words import UnknownNameError, expected
 
 CLOSE = 0.01
@@ -294,45 +295,12 @@ def metric(result: WithMetrics, name: str) -> float | None:
     return None if value is None else float(value)
 
 
-HIGHER = frozenset(
-    {
-        "goodput_bps",
-        "throughput_bps",
-        "aggregation_benefit",
-        "packets_delivered",
-        "delivered_bytes",
-        "requests_completed",
-        "in_time_share",
-        "messages_in_time",
-    }
-)
-"""Metrics of which more is better."""
-LOWER = frozenset(
-    {
-        "app_delay_ms",
-        "blocking_ms",
-        "receive_buffer_packets",
-        "receive_buffer_bytes",
-        "block_delay_ms",
-        "delay_variance_ms",
-        "request_latency_ms",
-        "messages_late",
-        "completion_time_s",
-        "undelivered_bytes",
-        "delay_ms",
-        "retransmissions",
-        "spurious_retransmissions",
-        "reinjections",
-        "timeouts",
-        "tail_probes",
-        "spurious_timeouts",
-        "packets_lost",
-        "packets_dropped",
-        "packets_over_limit",
-        "sojourn_ms",
-    }
-)
-"""Metrics of which less is better."""
+def metric_if_known(result: WithMetrics, name: str) -> float | None:
+    """Return a metric by its dotted name; None also where the run has no metric of that name."""
+    try:
+        return metric(result, name)
+    except KeyError:
+        return None
 
 
 def least(name: str) -> float:
@@ -345,4 +313,4 @@ def direction(name: str) -> int:
     parts = name.split(".")
     place = {"paths": 2, "flows": 2, "queues": 3}.get(parts[0], 0)
     key = parts[place] if len(parts) > place else parts[0]
-    return 1 if key in HIGHER else -1 if key in LOWER else 0
+    return CATALOGUE[key].better if key in CATALOGUE else 0

@@ -16,7 +16,8 @@ All files in a run's folder are the same for the same scenario and seed; `run.js
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ import polars as pl
 from plait._core import ScenarioError
 from plait.recordings import RECORDING
 from plait.recordings.reading import read_recording
-from plait.results.result import Result
+from plait.results.result import TABLES, Result
 from plait.support.kinds import otherwise
 
 ORIGIN = "run.json"
@@ -40,29 +41,11 @@ class RecordedRun:
         self.folder = folder
         self.json = _text(folder / RESULT)
 
-    def packets(self) -> pl.DataFrame | None:
-        """Return the table, None without its file; ScenarioError if the file is unreadable."""
-        return self._table("packets")
-
-    def requests(self) -> pl.DataFrame | None:
-        """Return the table, None without its file; ScenarioError if the file is unreadable."""
-        return self._table("requests")
-
-    def path_series(self) -> pl.DataFrame | None:
-        """Return the table, None without its file; ScenarioError if the file is unreadable."""
-        return self._table("path_series")
-
-    def connection_series(self) -> pl.DataFrame | None:
-        """Return the table, None without its file; ScenarioError if the file is unreadable."""
-        return self._table("connection_series")
-
-    def decisions(self) -> pl.DataFrame | None:
-        """Return the table, None without its file; ScenarioError if the file is unreadable."""
-        return self._table("decisions")
-
-    def decision_paths(self) -> pl.DataFrame | None:
-        """Return the table, None without its file; ScenarioError if the file is unreadable."""
-        return self._table("decision_paths")
+    def __getattr__(self, name: str) -> Callable[[], pl.DataFrame | None]:
+        """Return the method of a table: None without its file; ScenarioError if it is unreadable."""
+        if name not in TABLES:
+            raise AttributeError(name)
+        return partial(self._table, name)
 
     def _table(self, name: str) -> pl.DataFrame | None:
         file = self.folder / f"{name}.parquet"

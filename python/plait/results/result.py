@@ -48,36 +48,22 @@ class NotRecordedError(LookupError):
 
 
 class Recorded(Protocol):
-    """The source of a result's JSON and tables: a run just made, or the folder that holds it."""
+    """The source of a result's JSON and tables: a run just made, or the folder that holds it.
+
+    For each of its tables, it has a method of the table's name in `TABLES`. The method returns the
+    table for `polars.DataFrame`, or None if the table was not recorded.
+    """
 
     @property
     def json(self) -> str:
         """The run's JSON document."""
         ...
 
-    def packets(self) -> Any:
-        """Return the table for `polars.DataFrame`; None if it was not recorded."""
-        ...
 
-    def requests(self) -> Any:
-        """Return the table for `polars.DataFrame`; None if the workload has no requests."""
-        ...
-
-    def path_series(self) -> Any:
-        """Return the table for `polars.DataFrame`; None if it was not recorded."""
-        ...
-
-    def connection_series(self) -> Any:
-        """Return the table for `polars.DataFrame`; None if it was not recorded."""
-        ...
-
-    def decisions(self) -> Any:
-        """Return the table for `polars.DataFrame`; None if it was not recorded."""
-        ...
-
-    def decision_paths(self) -> Any:
-        """Return the table for `polars.DataFrame`; None if it was not recorded."""
-        ...
+def recorded_table(run: Recorded, name: str) -> Any:
+    """Return a table for `polars.DataFrame`; None if it was not recorded."""
+    read = getattr(run, name, None)
+    return None if read is None else read()
 
 
 class Result:
@@ -122,7 +108,7 @@ class Result:
         self._label = label
 
     def __repr__(self) -> str:
-        tables = ", ".join(name for name in TABLES if getattr(self.run, name)() is not None) or "none"
+        tables = ", ".join(name for name in TABLES if recorded_table(self.run, name) is not None) or "none"
         return f"<Result {self.scenario!r}, {self.scheduler}: {self._summary()}; tables: {tables}>"
 
     def _summary(self) -> str:
@@ -319,7 +305,7 @@ class Result:
         return frames
 
     def _frame(self, name: str, how: str) -> pl.DataFrame:
-        table = getattr(self.run, name)()
+        table = recorded_table(self.run, name)
         if table is None:
             message = f"{name} was not recorded; run with {how}"
             raise NotRecordedError(message)

@@ -6,37 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plait.results.metrics import CLOSE, direction, least, metric
+from plait.results.catalogue import shown
+from plait.results.metrics import CLOSE, direction, least, metric_if_known
 from plait.results.wording import wording
 from plait.support.tables import NONE
 
 if TYPE_CHECKING:
     from plait.results.result import Result
 
-METRICS = (
-    "goodput_bps",
-    "app_delay_ms.mean",
-    "app_delay_ms.p95",
-    "app_delay_ms.max",
-    "blocking_ms.mean",
-    "blocking_ms.max",
-    "receive_buffer_packets.mean",
-    "receive_buffer_packets.max",
-    "block_delay_ms.mean",
-    "block_delay_ms.p95",
-    "request_latency_ms.mean",
-    "request_latency_ms.p50",
-    "request_latency_ms.p90",
-    "request_latency_ms.p99",
-    "requests_completed",
-    "in_time_share",
-    "messages_late",
-    "completion_time_s",
-    "aggregation_benefit",
-    "retransmissions",
-    "spurious_retransmissions",
-    "reinjections",
-)
+METRICS = tuple(shown())
 PATH_METRICS = {
     "throughput_bps": "throughput (kbit/s)",
     "srtt_ms": "srtt (ms)",
@@ -69,7 +47,7 @@ def heading(name: str) -> str:
 
 def number(result: Result, name: str) -> str:
     """Format a metric of a run for people; a dash where the run has none."""
-    return written(name, _value(result, name))
+    return written(name, metric_if_known(result, name))
 
 
 def scale(name: str) -> float:
@@ -112,7 +90,7 @@ def metric_rows(results: Sequence[Result]) -> list[Row]:
     for name in METRICS:
         cells = [number(result, name) for result in results]
         if any(text != NONE for text in cells):
-            values = [_value(result, name) for result in results]
+            values = [metric_if_known(result, name) for result in results]
             rows.append(Row(heading(name), cells, best(values, cells, direction(name) if once else 0)))
     return rows
 
@@ -140,13 +118,6 @@ def _parts(runs: Sequence[Sequence[Any]], titles: Mapping[str, str]) -> list[tup
         )
         for index, part in enumerate(runs[0])
     ]
-
-
-def _value(result: Result, name: str) -> float | None:
-    try:
-        return metric(result, name)
-    except KeyError:
-        return None
 
 
 def best(values: Sequence[float | None], cells: Sequence[str], way: int) -> frozenset[int]:

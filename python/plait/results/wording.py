@@ -6,39 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-LABELS = {
-    "app_delay_ms": "application delay",
-    "blocking_ms": "blocking time",
-    "receive_buffer_packets": "receive buffer",
-    "throughput_bps": "throughput",
-    "goodput_bps": "goodput",
-    "asymmetry": "asymmetry",
-    "aggregation_benefit": "aggregation benefit",
-    "block_delay_ms": "delay of a block",
-    "delay_variance_ms": "difference of consecutive block delays",
-    "request_latency_ms": "latency of a request",
-    "requests_begun": "requests begun",
-    "requests_completed": "requests completed",
-    "in_time_share": "messages in time",
-    "messages_in_time": "number of messages in time",
-    "messages_late": "number of messages late",
-    "utilization": "utilization of the paths",
-    "forward_difference_ms": "estimated forward delay, second path less first",
-    "forward_difference_error_ms": "error of the estimated difference of forward delays",
-    "backward_difference_ms": "estimated backward delay, second path less first",
-    "backward_difference_error_ms": "error of the estimated difference of backward delays",
-    "first_path_share": "share of the first path",
-    "receive_buffer_bytes": "receive buffer",
-    "delivered_bytes": "delivered payload",
-    "undelivered_bytes": "undelivered payload",
-    "completion_time_s": "completion time",
-    "srtt_ms": "smoothed round-trip time",
-    "forward_delay_ms": "forward delay",
-    "backward_delay_ms": "backward delay",
-    "cwnd_packets": "congestion window",
-    "delay_ms": "delay",
-    "printed_order_packets": "arrivals in the printed order",
-}
+from plait.results.catalogue import label_of
+
 SUMMARIES = {"mean": "mean", "max": "maximum", "p50": "median", "p90": "90 %", "p95": "95 %", "p99": "99 %"}
 
 
@@ -151,12 +120,11 @@ def wording(name: str, paper: Terms | None = None) -> Wording:
     rates = "kbit/s" if paper is None else paper.rates
     parts = name.split(".")
     if parts[0] == "model":
-        label = LABELS[parts[1]]
-        return Wording(f"model: {label}", *_unit(parts[1], rates, model=True))
+        return Wording(f"model: {label_of(parts[1])}", *_unit(parts[1], rates, model=True))
     if parts[0] == "paths":
         whose = "all paths" if parts[1] == "sum" else f"{parts[1]} path"
-        return Wording(f"{whose}, {LABELS.get(parts[2], parts[2])}", *_unit(parts[2], rates))
-    label = LABELS.get(parts[0], parts[0])
+        return Wording(f"{whose}, {label_of(parts[2])}", *_unit(parts[2], rates))
+    label = label_of(parts[0])
     if len(parts) > 1:
         label = f"{SUMMARIES.get(parts[1], parts[1])} {label}"
     return Wording(label, *_unit(parts[0], rates))

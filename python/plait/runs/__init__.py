@@ -1,1 +1,1 @@
-"""Running scenarios, and looking up the decisions of a run."""
+"""Running scenarios: one, several, or a plan (`experiment`); looking up decisions of a run."""

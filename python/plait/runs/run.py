@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from plait import _core
@@ -43,6 +44,8 @@ class Task:
     """Record only the last one of the decisions before this moment."""
     pcap: Folder | None = None
     """Capture the connection's packets, in a folder for this run below this one."""
+    labels: Mapping[str, Any] = field(default_factory=dict)
+    """Columns of the run in a frame; see `plait.runs.experiment`."""
 
 
 def run_tasks(
@@ -97,10 +100,24 @@ def refusal(task: Task, engine: EngineName) -> str | None:
         ScenarioError: the input is bad for any engine.
     """
     chosen = engine_called(engine)
+    return chosen.refusal(_single(task, chosen))
+
+
+def key(task: Task, engine: EngineName) -> str:
+    """Return a key that changes with everything on which the result of a run depends.
+
+    Raises:
+        Refused: the engine cannot make the run.
+    """
+    chosen = engine_called(engine)
+    return hashlib.sha256(f"{engine} {chosen.key(_single(task, chosen))}".encode()).hexdigest()
+
+
+def _single(task: Task, engine: Engine) -> Order:
+    """Prepare one run without captures."""
     task = replace(task, scheduler=choice_of(task.scheduler), pcap=None)
     (label,) = label_all([task.scheduler])
-    order, _, _ = _order(task, label, chosen, set())
-    return chosen.refusal(order)
+    return _order(task, label, engine, set())[0]
 
 
 def _order(
@@ -215,16 +232,8 @@ def run(
     Raises:
         ScenarioError: bad input. RunError: the run failed. OutputError: captures cannot be written.
     """
-    task = Task(
-        scenario=scenario,
-        scheduler=scheduler,
-        seed=seed,
-        perturb=perturb,
-        packets=packets,
-        series=series,
-        decisions=decisions,
-        pcap=pcap,
-    )
+    recorded: dict[str, Any] = {"packets": packets, "series": series, "decisions": decisions, "pcap": pcap}
+    task = Task(scenario=scenario, scheduler=scheduler, seed=seed, perturb=perturb, **recorded)
     with Progress("running") as progress:
         (made,) = run_tasks([task], progress=progress.update, engine=engine)
     _warn([made])
@@ -264,19 +273,9 @@ def compare(
         ScenarioError: bad input. RunError: a run failed. OutputError: captures cannot be written.
     """
     check_several(schedulers)
-    tasks = [
-        Task(
-            scenario=scenario,
-            scheduler=choice,
-            seed=seed,
-            perturb=perturb,
-            packets=packets,
-            series=series,
-            decisions=decisions,
-            pcap=pcap,
-        )
-        for choice in schedulers
-    ]
+    recorded: dict[str, Any] = {"packets": packets, "series": series, "decisions": decisions, "pcap": pcap}
+    task = Task(scenario=scenario, seed=seed, perturb=perturb, **recorded)
+    tasks = [replace(task, scheduler=choice) for choice in schedulers]
     with Progress("comparing") as progress:
         results = run_tasks(tasks, threads=threads, progress=progress.update, engine=engine)
     _warn(results)

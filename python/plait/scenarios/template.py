@@ -65,6 +65,20 @@ def fill_value(template: Any, variables: Variables) -> Any:
     return fill(template, variables) if formula is None else _evaluate(formula[1], variables)
 
 
+def used(templates: Mapping[str, Any], values: Variables) -> set[str]:
+    """Return the variables that at least one template needs."""
+    found = set()
+    for name in values:
+        rest = {key: value for key, value in values.items() if key != name}
+        for template in templates.values():
+            try:
+                fill(template, rest)
+            except ScenarioError:
+                found.add(name)
+                break
+    return found
+
+
 def _evaluate(text: str, variables: Variables) -> float | int | str:
     try:
         value: float | int | str = _value(_parsed(text), variables)

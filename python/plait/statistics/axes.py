@@ -65,6 +65,11 @@ def steps(axis: Mapping[str, Any], place: str) -> list[Step]:
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
+def all_steps(axes: Sequence[Mapping[str, Any]], place: str) -> list[list[Step]]:
+    """Return the steps of each axis; `place` names the list in messages."""
+    return [steps(axis, f"{place}: axis {number}") for number, axis in enumerate(axes, 1)]
+
+
 def product(axes: Sequence[Sequence[Step]]) -> Iterator[Step]:
     """Yield every combination of the axes' steps; the last axis varies fastest."""
     for combination in itertools.product(*axes):
@@ -89,7 +94,7 @@ def _values(given: Any, place: str) -> list[Value]:
 
 def _spread(given: Mapping[str, Any], place: str) -> list[Value]:
     """Return the values of a range."""
-    _known(given, RANGE_KEYS, place)
+    check_keys(given, RANGE_KEYS, place)
     low, high, logarithmic = _ends(given, place)
     if "step" in given:
         if logarithmic or "points" in given:
@@ -113,7 +118,7 @@ def _spread(given: Mapping[str, Any], place: str) -> list[Value]:
 def _design(axis: Mapping[str, Any], place: str) -> list[Step]:
     from plait.statistics import designs  # noqa: PLC0415 - SciPy takes longest to load
 
-    _known(axis, DESIGN_KEYS, place)
+    check_keys(axis, DESIGN_KEYS, place)
     kind, ranges = axis["design"], axis.get("ranges")
     if kind not in designs.DESIGNS:
         message = f"{place}: design {kind!r}: unknown{expected(str(kind), list(designs.DESIGNS))}"
@@ -147,7 +152,7 @@ def _points(kind: str, points: int, factors: int, seed: int) -> Design:
 def _range(given: Any, place: str) -> tuple[float, float, bool]:
     """Read a range of a design: two numbers, or a table with range or log-range."""
     table = given if isinstance(given, Mapping) else {"range": given}
-    _known(table, ("range", "log-range"), place)
+    check_keys(table, ("range", "log-range"), place)
     return _ends(table, place)
 
 
@@ -204,7 +209,8 @@ def _check_count(count: int, place: str) -> None:
         raise ScenarioError(message)
 
 
-def _known(table: Mapping[str, Any], keys: Sequence[str], place: str) -> None:
+def check_keys(table: Mapping[str, Any], keys: Sequence[str], place: str) -> None:
+    """Raise ScenarioError if a table has another key; `place` names the table."""
     for key in table:
         if key not in keys:
             message = f"{place}: {key}: unknown key{expected(key, keys)}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,16 @@ def span(seconds: float) -> str:
     if seconds < 90:
         return f"{max(round(seconds), 1)} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def part(progress: Callable[[float], None] | None, begin: float, end: float) -> Callable[[float], None]:
+    """Return the callback for a part of the work, which goes from one share of it to another."""
+
+    def tell(share: float) -> None:
+        if progress is not None:
+            progress(begin + share * (end - begin))
+
+    return tell
 
 
 class Progress:

@@ -13,7 +13,7 @@ from plait.scenarios.python_class import place
 from plait.statistics import axes
 from plait.support.machine import plait_version
 from plait.sweep.journal import Row
-from plait.sweep.plan import Contender, Plan, Run
+from plait.sweep.plan import Contender, Plan, PlannedRun
 
 POLL_SECONDS = 0.1
 """Seconds between two checks for Ctrl-C."""
@@ -22,7 +22,7 @@ AHEAD = 3
 
 
 @dataclass(frozen=True)
-class Order:
+class SweepRun:
     """One run to be made: its number, the JSON of its scenario's table, its name in messages."""
 
     index: int
@@ -33,7 +33,7 @@ class Order:
     base: str
 
 
-def orders(plan: Plan, runs: Iterable[Run]) -> Iterator[Order]:
+def orders(plan: Plan, runs: Iterable[PlannedRun]) -> Iterator[SweepRun]:
     """Yield the orders for runs of a plan."""
     place, scenario, where, values = (-1, -1), "", "", dict[str, axes.Value]()
     for run in runs:
@@ -41,10 +41,10 @@ def orders(plan: Plan, runs: Iterable[Run]) -> Iterator[Order]:
             where, values = plan.where(run.point), plan.values(run.point)
         if (run.point, run.seed) != place:
             place, scenario = (run.point, run.seed), plan.repetition(run.point, run.seed)
-        yield Order(run.index, scenario, run.seed, run.contender.at(values), where, str(plan.base))
+        yield SweepRun(run.index, scenario, run.seed, run.contender.at(values), where, str(plan.base))
 
 
-def make(given: Iterable[Order], places: Sequence[str], threads: int) -> Iterator[tuple[int, Row]]:
+def make(given: Iterable[SweepRun], places: Sequence[str], threads: int) -> Iterator[tuple[int, Row]]:
     """Make runs on threads of the core; rows in the order in which runs end.
 
     A scheduler written in Python runs on the calling thread.
@@ -83,7 +83,7 @@ def make(given: Iterable[Order], places: Sequence[str], threads: int) -> Iterato
         pool.close()
 
 
-def _submit(pool: _core.Pool, order: Order, foreign: _core.Foreign | None) -> None:
+def _submit(pool: _core.Pool, order: SweepRun, foreign: _core.Foreign | None) -> None:
     pool.submit(
         order.index,
         order.scenario,
@@ -103,7 +103,7 @@ def _take(pool: _core.Pool) -> tuple[int, Row]:
             return index, Row(error, values)
 
 
-def _python(order: Order, scheduler: _core.Scheduler, places: Sequence[str]) -> Row:
+def _python(order: SweepRun, scheduler: _core.Scheduler, places: Sequence[str]) -> Row:
     """Make a run with a Python scheduler; an exception of the class makes the run a failed one."""
     scenario = _core.parse_scenario(order.scenario, order.where, order.base, format="json")
     try:
@@ -126,7 +126,7 @@ class Chunk:
     """Some runs for another process or machine."""
 
     version: str
-    orders: Sequence[Order]
+    orders: Sequence[SweepRun]
     places: Sequence[str]
 
     def __call__(self) -> tuple[list[tuple[int, Row]], float]:

@@ -39,11 +39,10 @@ from plait.scenarios.own import Own
 from plait.scenarios.parameters import plain_value
 from plait.scenarios.repetition import BOUNDS, perturbed
 from plait.scenarios.scheduler import ALL, built_in, distinct, label_all, parse_list
-from plait.scenarios.template import fill, fill_value
+from plait.scenarios.template import fill, fill_value, used
 from plait.statistics import axes
 from plait.support.kinds import otherwise
 from plait.support.machine import plait_version
-from plait.support.words import expected
 from plait.sweep.columns import Columns
 
 KEYS = ("name", "scenario", "schedulers", "seeds", "perturb", "set", "axis")
@@ -92,7 +91,7 @@ class Contender:
 
 
 @dataclass(frozen=True)
-class Run:
+class PlannedRun:
     """A run of the plan: its number, and the corresponding point, seed and scheduler."""
 
     index: int
@@ -139,9 +138,7 @@ class Plan:
         if not isinstance(self.axes, list) or not all(isinstance(axis, dict) for axis in self.axes):
             message = f"{origin}: axis: expected tables, [[axis]]"
             raise ScenarioError(message)
-        self.steps = [
-            axes.steps(axis, f"{origin}: axis {number}") for number, axis in enumerate(self.axes, 1)
-        ]
+        self.steps = axes.all_steps(self.axes, origin)
         self.variables = tuple(self._variables())
         self.points = math.prod(len(steps) for steps in self.steps)
         if len(self) > MOST_RUNS:
@@ -164,11 +161,11 @@ class Plan:
     def __len__(self) -> int:
         return self.points * len(self.seeds) * len(self.contenders)
 
-    def run(self, index: int) -> Run:
+    def run(self, index: int) -> PlannedRun:
         """Return the run with this number."""
         rest, contender = divmod(index, len(self.contenders))
         point, seed = divmod(rest, len(self.seeds))
-        return Run(index, point, self.seeds[seed], self.contenders[contender])
+        return PlannedRun(index, point, self.seeds[seed], self.contenders[contender])
 
     def values(self, point: int) -> axes.Step:
         """Return the variables at a point."""
@@ -243,7 +240,7 @@ class Plan:
         The columns of these points are those of all points.
         """
         setting = {key: value for key, value in self.set.items() if "discipline" in f"{key} {value}"}
-        names = _used(setting, self.values(0))
+        names = used(setting, self.values(0))
         points: dict[tuple[Any, ...], int] = {}
         for point in range(self.points) if names else (0,):
             values = self.values(point)
@@ -270,7 +267,7 @@ class Plan:
         parameters = {
             f"{one.label}:{key}": text for one in self.contenders for key, text in one.templates.items()
         }
-        unused = set(self.variables) - _used({**self.set, **parameters}, self.values(0))
+        unused = set(self.variables) - used({**self.set, **parameters}, self.values(0))
         if unused and not of_one:
             example = f"'{{{min(unused)}}}ms'"
             names = ", ".join(sorted(unused))
@@ -311,10 +308,7 @@ class Plan:
 
 
 def _check_keys(table: Mapping[str, Any], origin: str) -> None:
-    for key in table:
-        if key not in KEYS:
-            message = f"{origin}: {key}: unknown key{expected(key, list(KEYS))}"
-            raise ScenarioError(message)
+    axes.check_keys(table, KEYS, origin)
     for key in ("scenario", "schedulers"):
         if key not in table:
             message = f"{origin}: {key}: missing"
@@ -382,20 +376,6 @@ def _kind(values: Sequence[axes.Value]) -> Any:
     if isinstance(values[0], str):
         return pl.String
     return pl.Int64 if all(isinstance(value, int) for value in values) else pl.Float64
-
-
-def _used(templates: Mapping[str, Any], values: axes.Step) -> set[str]:
-    """Return the variables that at least one template needs."""
-    used = set()
-    for name in values:
-        rest = {key: value for key, value in values.items() if key != name}
-        for template in templates.values():
-            try:
-                fill(template, rest)
-            except ScenarioError:
-                used.add(name)
-                break
-    return used
 
 
 def _trace_names(value: Any) -> Iterator[str]:

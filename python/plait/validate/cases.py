@@ -15,7 +15,6 @@ from typing import Any
 from plait import _core
 from plait._core import ScenarioError
 from plait.scenarios.changes import change
-from plait.scenarios.repetition import perturbed
 from plait.scenarios.scenario import Scenario, from_table, load
 from plait.scenarios.template import fill
 from plait.scenarios.units import rate_text
@@ -27,7 +26,7 @@ from plait.validate import space
 from plait.validate.regions import facets, has_chance
 
 HERE = Path(__file__).parent
-KEYS = ("group", "id", "title", "file", "schedulers", "axes", "design", "cycle", "set", "draw")
+KEYS = ("group", "id", "title", "scenario", "schedulers", "axis", "design", "cycle", "set", "draw")
 DIGITS = 3
 """Significant digits of a design's values."""
 
@@ -64,17 +63,6 @@ class Case:
     def has_chance(self) -> bool:
         """Whether an engine draws random numbers in it."""
         return has_chance(json.loads(self.scenario.json))
-
-    def run(self, seed: int, *, simulated: bool) -> Scenario:
-        """Return the repetition of a seed, from 1, for an engine (`plait.scenarios.repetition`).
-
-        Every case is perturbed, even if the network draws random numbers: losses may be so rare
-        that most runs have none, and these would be identical. The scenario's own seed is the
-        scenario as written.
-        """
-        scenario = self.simulated if simulated else self.scenario
-        text = perturbed(scenario.json, seed)
-        return scenario if text == scenario.json else from_table(json.loads(text), self.id, scenario.base)
 
     def _load(self, more: Table) -> Scenario:
         changes = {**self.changes, **more}
@@ -257,17 +245,14 @@ def _any(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _expand(family: Table, file: Path, both: Table, simulator: Table) -> Iterator[Case]:
-    for key in family:
-        if key not in KEYS:
-            message = f"{file.name}: family: {key}: unknown key{expected(key, list(KEYS))}"
-            raise ScenarioError(message)
-    kind, _, rest = family["file"].partition("/")
+    axes.check_keys(family, KEYS, f"{file.name}: family")
+    kind, _, rest = family["scenario"].partition("/")
     for variables in _variables(family):
         yield Case(
             id=fill(family["id"], variables),
             group=family["group"],
             title=fill(family["title"], variables),
-            source=PAPERS / rest if kind == "papers" else file.parent / family["file"],
+            source=PAPERS / rest if kind == "papers" else file.parent / family["scenario"],
             schedulers=tuple(family["schedulers"]),
             changes={
                 **both,
@@ -288,10 +273,9 @@ def _filled(template: Any, variables: Table) -> Any:
 
 def _variables(family: Table) -> Iterator[dict[str, Any]]:
     """Yield the variables of each case: axes' values combined with every point of the design."""
-    grid = [axes.steps(axis, "family: axis") for axis in family.get("axes", ())]
     points = _points(family["design"]) if "design" in family else [{}]
     number = itertools.count()
-    for steps in axes.product(grid):
+    for steps in axes.product(axes.all_steps(family.get("axis", ()), "family")):
         for point in points:
             index = next(number)
             cycle = {key: values[index % len(values)] for key, values in family.get("cycle", {}).items()}

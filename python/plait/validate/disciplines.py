@@ -45,7 +45,7 @@ SPARSE = "sparse"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class QueueCase:
     """One bottleneck with its flows."""
 
     rate_mbit: int
@@ -104,24 +104,26 @@ class Case:
         )
 
 
-def cases(only: str = "") -> Iterator[Case]:
+def cases(only: str = "") -> Iterator[QueueCase]:
     """Yield all cases, or those whose name has all words of `only`."""
     for rate, round_trip, flows, discipline, ecn in product(
         RATES_MBIT, ROUND_TRIPS_MS, FLOWS, DISCIPLINES, (False, True)
     ):
-        case = Case(rate_mbit=rate, round_trip_ms=round_trip, flows=flows, discipline=discipline, ecn=ecn)
+        case = QueueCase(
+            rate_mbit=rate, round_trip_ms=round_trip, flows=flows, discipline=discipline, ecn=ecn
+        )
         if all(word in case.name.split() for word in only.split()):
             yield case
 
 
-def nearby() -> list[Case]:
+def nearby() -> list[QueueCase]:
     """Return one flow of FQ-CoDel with ECN at round-trip times around 150 ms.
 
     The flow settles in one of two rhythms of window cuts. A single packet decides, the one that
     reports a cut: if it is marked itself, another cut follows at once. So at a given round-trip
     time neither engine's rhythm is the true one, and many times are compared.
     """
-    one = Case(rate_mbit=2, round_trip_ms=150, flows=1, discipline="fq-codel", ecn=True)
+    one = QueueCase(rate_mbit=2, round_trip_ms=150, flows=1, discipline="fq-codel", ecn=True)
     return [replace(one, round_trip_ms=round_trip) for round_trip in range(120, 192, 4)]
 
 
@@ -147,7 +149,7 @@ def measured(result: Result) -> dict[str, float]:
     return values
 
 
-def compare(chosen: Sequence[Case], draw: int, repetitions: int) -> list[dict[str, Any]]:
+def compare(chosen: Sequence[QueueCase], draw: int, repetitions: int) -> list[dict[str, Any]]:
     """Return a row per case: both engines' means over the repetitions, and their difference."""
     tasks = [
         Task(scenario=case.scenario(draw, repetition), seed=1 + repetition + 1000 * draw, perturb=True)

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from plait.engines.names import EngineName
-from plait.results.metrics import metric
-from plait.runs.run import Task, run_tasks
+from plait.runs.experiment import frame, grid
 from plait.scenarios.scenario import Scenario, from_table
+from plait.support.progress import part
 from plait.validate import space
 
 SCHEDULERS = ("lowest-rtt", "round-robin", "blest", "ecf", "delivery-delay", "redundant")
@@ -109,25 +109,24 @@ def measure(
     Raises:
         RunError: a run failed.
     """
-    found = []
-    for done, case in enumerate(cases):
-        first, second = range(1, seeds + 1), range(seeds + 1, 2 * seeds + 1)
-        quic = _means(case, first, "quic", threads)
-        simulator, again = _means(case, first, "sim", threads), _means(case, second, "sim", threads)
-        found += [Compared(case, *row) for row in zip(case.schedulers, quic, simulator, again, strict=True)]
-        progress((done + 1) / len(cases))
-    return found
 
+    def means(engine: EngineName, first: int, told: Callable[[float], None]) -> list[float]:
+        numbers = range(first, first + seeds)
+        tasks = [
+            task
+            for case in cases
+            for one in case.schedulers
+            for task in grid(case.scenario, [one], numbers, perturb=True)
+        ]
+        runs = frame(tasks, [METRIC], engine=engine, threads=threads, progress=told)
+        values = runs[METRIC].fill_null(0.0).to_list()
+        return [float(np.mean(values[start : start + seeds])) for start in range(0, len(values), seeds)]
 
-def _means(case: QuicCase, seeds: Sequence[int], engine: EngineName, threads: int) -> list[float]:
-    tasks = [
-        Task(scenario=case.scenario, scheduler=scheduler, seed=seed, perturb=True)
-        for scheduler in case.schedulers
-        for seed in seeds
-    ]
-    runs = run_tasks(tasks, threads=threads, progress=lambda _share: None, engine=engine)
-    values = [metric(run, METRIC) or 0.0 for run in runs]
-    return [float(np.mean(values[start : start + len(seeds)])) for start in range(0, len(values), len(seeds))]
+    pairs = [(case, scheduler) for case in cases for scheduler in case.schedulers]
+    quic = means("quic", 1, part(progress, 0.0, 0.8))
+    simulator = means("sim", 1, part(progress, 0.8, 0.9))
+    again = means("sim", 1 + seeds, part(progress, 0.9, 1.0))
+    return [Compared(*pair, *row) for pair, *row in zip(pairs, quic, simulator, again, strict=True)]
 
 
 def percentiles(differences: Sequence[float]) -> tuple[float, float]:

@@ -14,10 +14,10 @@ from statistics import fmean
 
 import numpy as np
 
-from plait.results.metrics import metric
-from plait.runs.run import run
+from plait.runs.experiment import frame, grid
 from plait.scenarios.scenario import Path, Scenario, Transport
 from plait.scenarios.workloads import RequestResponse
+from plait.support.progress import part
 
 SCHEDULERS = ("lowest-rtt", "round-robin", "delivery-delay", "redundant")
 MEASURES = ("mean", "p50", "p90")
@@ -37,7 +37,7 @@ class RequestCase:
 
 
 @dataclass(frozen=True)
-class Difference:
+class LatencyDifference:
     """A case's latencies in milliseconds, by measure, in the kernel and in the simulator."""
 
     case: RequestCase
@@ -110,34 +110,32 @@ def _case(generator: random.Random, name: str) -> RequestCase:
 
 def measure(
     cases: Sequence[RequestCase], seeds: int, progress: Callable[[float], None] = lambda _share: None
-) -> list[Difference]:
+) -> list[LatencyDifference]:
     """Run every case on both engines.
 
     Raises:
         RunError: a run failed.
     """
+    tasks = [
+        task
+        for number, case in enumerate(cases)
+        for task in grid(case.scenario, [case.scheduler], range(1, seeds + 1), {"case": number}, perturb=True)
+    ]
+    names = {name: f"request_latency_ms.{name}" for name in MEASURES}
+    kernel = frame(tasks, [*names.values()], engine="linux", progress=part(progress, 0.0, 0.9))
+    simulator = frame(tasks, [*names.values()], progress=part(progress, 0.9, 1.0))
     found = []
-    for done, case in enumerate(cases):
-        means: list[dict[str, float]] = []
-        for engine in ("linux", "sim"):
-            runs = [
-                run(case.scenario, case.scheduler, seed=seed, perturb=True, engine=engine)
-                for seed in range(1, seeds + 1)
-            ]
-            some = {
-                name: [
-                    value for one in runs if (value := metric(one, f"request_latency_ms.{name}")) is not None
-                ]
-                for name in MEASURES
-            }
-            means.append({name: fmean(values) for name, values in some.items() if values})
+    for number, case in enumerate(cases):
+        means = []
+        for runs in (kernel.filter(case=number), simulator.filter(case=number)):
+            some = {name: runs[column].drop_nulls() for name, column in names.items()}
+            means.append({name: fmean(values) for name, values in some.items() if len(values)})
         if all(set(one) == set(MEASURES) for one in means):
-            found.append(Difference(case, *means))
-        progress((done + 1) / len(cases))
+            found.append(LatencyDifference(case, *means))
     return found
 
 
-def percentiles(found: Sequence[Difference], name: str) -> tuple[float, float]:
+def percentiles(found: Sequence[LatencyDifference], name: str) -> tuple[float, float]:
     """Return the median and the 90th percentile of the differences without sign, in percent."""
     sizes = [abs(one.percent(name)) for one in found]
     return float(np.percentile(sizes, 50)), float(np.percentile(sizes, 90))
