@@ -181,7 +181,10 @@ impl CongestionController for Cubic {
                 self.epoch = None;
                 self.reno.on_event(now, event);
             }
-            CongestionEvent::Collapse { .. } | CongestionEvent::Resumed { .. } | CongestionEvent::Drained => {
+            CongestionEvent::Collapse { .. }
+            | CongestionEvent::Resumed { .. }
+            | CongestionEvent::Drained
+            | CongestionEvent::Measured { .. } => {
                 self.reno.on_event(now, event);
             }
         }

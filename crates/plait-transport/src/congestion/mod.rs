@@ -217,6 +217,11 @@ pub enum CongestionEvent {
     },
     /// All data in flight was acknowledged.
     Drained,
+    /// A handshake measured the path's round trip, before any data left.
+    Measured {
+        /// The round trip.
+        round_trip: Duration,
+    },
 }
 
 /// Decides how many bytes may be in flight on one path.

@@ -88,7 +88,8 @@ impl CongestionController for NewReno {
             // SCTP takes no reduction back.
             CongestionEvent::Collapse { .. }
             | CongestionEvent::Undone { .. }
-            | CongestionEvent::Resumed { .. } => {}
+            | CongestionEvent::Resumed { .. }
+            | CongestionEvent::Measured { .. } => {}
         }
     }
 

@@ -188,7 +188,8 @@ impl CongestionController for Reno {
             }
             CongestionEvent::Penalty => self.penalize(),
             CongestionEvent::Idle => self.window = self.window.min(self.initial_window),
-            CongestionEvent::Resumed { .. } | CongestionEvent::Drained => {}
+            CongestionEvent::Resumed { .. } | CongestionEvent::Drained | CongestionEvent::Measured { .. } => {
+            }
         }
     }
 

@@ -16,7 +16,8 @@ use super::path::PathSender;
 use super::segment::StreamSegment;
 use super::stream::Stream;
 use super::{Core, Counters, PathNews, SegmentState, SendWindow, full_fragment_end};
-use plait_sched::{Event, PathId, PathSet, Scheduler, Time};
+use crate::congestion::{CongestionController, CongestionEvent};
+use plait_sched::{Duration, Event, PathId, PathSet, Scheduler, Time};
 
 impl<S: Scheduler, R> Core<S, R> {
     /// All paths, by their indices.
@@ -232,6 +233,12 @@ impl<R> PathSender<R> {
     #[inline]
     pub(crate) fn restart_timer(&mut self, now: Time) {
         self.retransmission_timer = Some(now.saturating_add(self.rtt.rto()));
+    }
+
+    /// Records the round trip of a handshake.
+    pub(crate) fn note_handshake(&mut self, now: Time, round_trip: Duration) {
+        self.rtt.sample(round_trip);
+        self.control.on_event(now, CongestionEvent::Measured { round_trip });
     }
 
     /// From now on, the window is halved for idleness after a timeout without data.

@@ -18,7 +18,7 @@ impl<S: Scheduler> Sender<S> {
             PathChange::Gone(path) => self.lose_path(now, path.index(), observer),
             PathChange::Back(path) => self.ask_path(now, path.index()),
             PathChange::Renewed(path, config) => self.renew_path(now, path.index(), &config, observer),
-            PathChange::Measured(path, round_trip) => self.note_measured(path.index(), round_trip),
+            PathChange::Measured(path, round_trip) => self.note_measured(now, path.index(), round_trip),
             PathChange::Spent(path, from) => self.spend(now, path.index(), from, observer),
         }
     }
@@ -125,10 +125,10 @@ impl<S: Scheduler> Sender<S> {
         self.open_closed(now);
     }
 
-    fn note_measured(&mut self, index: usize, round_trip: Duration) {
+    fn note_measured(&mut self, now: Time, index: usize, round_trip: Duration) {
         let path = self.core.path_mut(index);
         if path.rtt.smoothed().is_zero() {
-            path.rtt.sample(round_trip);
+            path.note_handshake(now, round_trip);
             path.touch();
         }
     }

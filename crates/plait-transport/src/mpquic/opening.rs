@@ -91,7 +91,7 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn opened(&mut self, now: Time, path: PathId, sent_at: Time, observer: &mut impl Observer) {
         let Some(index) = self.known(path) else { return };
         if matches!(self.core.path(index).recovery.phase, Phase::Opening { .. }) {
-            self.core.path_mut(index).rtt.sample(now.since(sent_at));
+            self.core.path_mut(index).note_handshake(now, now.since(sent_at));
             self.begin(now, index, observer);
             self.open_paths(now);
         }

@@ -47,7 +47,7 @@ impl<S: Scheduler> Sender<S> {
             self.core.set_open(true);
             let path = self.core.path_mut(index);
             if let Some(at) = at {
-                path.rtt.sample(now.since(at));
+                path.note_handshake(now, now.since(at));
             }
             path.note_opened(now);
             let state = path.working_state();
@@ -111,7 +111,7 @@ impl<S: Scheduler> Sender<S> {
         self.core.set_open(true);
         let path = self.core.path_mut(index);
         if first && !confirming {
-            path.rtt.sample(now.since(sent_at));
+            path.note_handshake(now, now.since(sent_at));
             self.config.clock.sample(&mut path.delays, now, timestamp, echo);
         }
         if !confirmed {

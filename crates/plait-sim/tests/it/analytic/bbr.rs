@@ -48,3 +48,24 @@ fn random_loss_does_not_matter() {
         assert!(goodput > 15.5, "{transport}: {goodput}");
     }
 }
+
+/// Linux' default scheduler divides a path's queued data by its pacing rate. Until the first
+/// acknowledgement of data, that rate follows from the round trip of the handshake. With the rate
+/// of a nominal round trip, the slow path here would get a send buffer full of data at first.
+#[test]
+fn a_path_that_was_not_used_yet_is_not_taken_for_a_fast_one() {
+    let path = |rate: &str, delay: &str, queue: &str| {
+        let way = format!("{{ rate = \"{rate}\", delay = \"{delay}\", queue = \"{queue}\" }}");
+        format!("[[path]]\nforward = {way}\nbackward = {way}\n")
+    };
+    let scenario = format!(
+        "seed = 1\nduration = \"8s\"\nwarmup = \"2s\"\n\
+         scheduler = {{ name = \"linux-default\", buffer = 16777216 }}\n\
+         [transport]\nprotocol = \"mptcp\"\nprofile = \"linux\"\ncongestion_control = \"bbr\"\n\
+         receive_buffer = \"15600kB\"\n[workload]\nkind = \"bulk\"\n{}{}",
+        path("80Mbit", "4ms", "186p"),
+        path("3500kbit", "70ms", "75p")
+    );
+    let goodput = run(&scenario).metrics.goodput_bps / 1e6;
+    assert!(goodput > 60.0, "{goodput} of 80 + 3.5 Mbit/s");
+}

@@ -478,7 +478,15 @@ impl CongestionController for Bbr {
                     Mode::Startup | Mode::Drain => {}
                 }
             }
-            CongestionEvent::Resumed { .. } | CongestionEvent::Idle | CongestionEvent::Drained => {}
+            // `bbr_init` comes after the sample of the handshake.
+            CongestionEvent::Measured { round_trip } if !self.measured => {
+                self.begin_pacing(round_trip);
+                (self.shortest, self.shortest_at) = (Some(round_trip), now);
+            }
+            CongestionEvent::Measured { .. }
+            | CongestionEvent::Resumed { .. }
+            | CongestionEvent::Idle
+            | CongestionEvent::Drained => {}
         }
     }
 
