@@ -8,12 +8,14 @@
 //! | file | content |
 //! |---|---|
 //! | `mod.rs` | the modes, the pacing rate and the window |
+//! | `parameters.rs` | gains, times and limits |
 //! | `filter.rs` | the largest value of the last rounds |
 //! | `aggregation.rs` | acknowledgements that report more than the rate explains |
 //! | `policer.rs` | the rate of a token bucket that drops packets |
 
 mod aggregation;
 mod filter;
+mod parameters;
 mod policer;
 
 use super::{
@@ -22,45 +24,12 @@ use super::{
 };
 use aggregation::Aggregation;
 use filter::WindowedMax;
+use parameters::{
+    CYCLE, DRAIN_GAIN, FULL_ROUNDS, HIGH_GAIN, INITIAL_WINDOW, LEAST_WINDOW, NOMINAL_ROUND_TRIP,
+    PROBE_RTT_TIME, RATE_ROUNDS, SHORTEST_WINDOW, UNIT, WINDOW_GAIN,
+};
 use plait_sched::{Duration, Time};
 use policer::Policer;
-
-/// Gains are fractions of this.
-const UNIT: u64 = 256;
-
-/// 2/ln 2: the smallest gain that doubles the rate in each round (`bbr_high_gain`).
-const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
-
-/// Drains the queue of one round of [`HIGH_GAIN`].
-const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
-
-/// The window in bandwidth-delay products once the rate is known (`bbr_cwnd_gain`).
-const WINDOW_GAIN: u64 = UNIT * 2;
-
-/// Gains of PROBE_BW's phases: one probes for bandwidth, one drains its queue, six cruise.
-const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
-
-/// Rounds over which the largest delivery rate is taken (`bbr_bw_rtts`).
-const RATE_ROUNDS: u64 = CYCLE.len() as u64 + 2;
-
-/// Time after which the shortest round trip is measured again (`bbr_min_rtt_win_sec`).
-const SHORTEST_WINDOW: Duration = Duration::from_secs(10);
-
-/// How long the window is at its smallest in PROBE_RTT (`bbr_probe_rtt_mode_ms`).
-const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
-
-/// Packets in flight at least (`bbr_cwnd_min_target`).
-const LEAST_WINDOW: u64 = 4;
-
-/// Linux' initial window; a window grows up to it with any target (`TCP_INIT_CWND`).
-const INITIAL_WINDOW: u64 = 10;
-
-/// Rounds without a quarter more bandwidth in a full pipe (`bbr_full_bw_cnt`,
-/// `bbr_full_bw_thresh`).
-const FULL_ROUNDS: u32 = 3;
-
-/// The round trip before the first sample.
-const NOMINAL_ROUND_TRIP: Duration = Duration::from_millis(1);
 
 /// Modes of the sender (`enum bbr_mode`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
