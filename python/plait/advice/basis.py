@@ -83,6 +83,10 @@ def limits(advice: Findings) -> list[str]:
 def _validated(advice: Findings) -> str:
     """Tell how closely the judged metric agrees with the real kernel, where it was compared."""
     said = advice.setting.traffic
+    if advice.setting.congestion == "bbr":
+        return (
+            "With BBR less is known of the simulator's error; delays are the least certain (docs/advise.md)."
+        )
     if said.kind == "flows" and len(advice.setting.paths) > 1:
         return (
             "Many connections at once over several paths were not compared with the real kernel; for one at a time see "
