@@ -131,16 +131,17 @@ impl<P: Copy + Default> Flight<P> {
                 packets.push(packet);
                 packets.len() == 1
             }
-            Self::Sorted(packets) => insert(packets, packet),
+            // Only this copy has an address: the other arm writes its fields straight into a slot.
+            Self::Sorted(packets) => insert(packets, &Inside { ..packet }),
         }
     }
 }
 
 /// Returns true if the packet is the first one now.
 #[inline(never)]
-fn insert<P>(packets: &mut BinaryHeap<Reverse<Inside<P>>>, packet: Inside<P>) -> bool {
-    let first = packets.peek().is_none_or(|other| packet < other.0);
-    packets.push(Reverse(packet));
+fn insert<P: Copy>(packets: &mut BinaryHeap<Reverse<Inside<P>>>, packet: &Inside<P>) -> bool {
+    let first = packets.peek().is_none_or(|other| *packet < other.0);
+    packets.push(Reverse(*packet));
     first
 }
 

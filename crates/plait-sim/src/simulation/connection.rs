@@ -150,7 +150,7 @@ macro_rules! wire {
         Wire {
             network: $network,
             routes: &$connection.routes,
-            overhead: $connection.overhead,
+            overhead: &$connection.overhead,
             tap: &mut $connection.tap,
             carrier: &mut $connection.carrier,
             others: &mut $connection.others,
@@ -448,7 +448,7 @@ impl<S: Scheduler, O: Record> Ends for Both<'_, S, O> {
 struct Wire<'a, T, C> {
     network: &'a mut Network,
     routes: &'a [[RouteId; 2]],
-    overhead: Overhead,
+    overhead: &'a Overhead,
     tap: &'a mut T,
     carrier: &'a mut C,
     others: &'a mut u64,

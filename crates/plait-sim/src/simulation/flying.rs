@@ -297,25 +297,27 @@ impl Kept {
         }
     }
 
-    /// Rebuilds the data packet that `launch` packed, when it arrives. Returns `None` for packets
-    /// stored whole and for datagrams.
+    /// Rebuilds the data packet that `launch` packed, when it arrives.
+    ///
+    /// # Panics
+    /// For packets stored whole and for datagrams.
     #[inline]
-    pub(super) fn land(&mut self, flying: &Flying) -> Option<Packet> {
-        let (kind, bytes) = (flying.kind(), u32::from((flying.what >> COUNTER) as u16));
-        if kind == Kind::Data {
-            return Some(Packet::Data(Data { segment: flying.what & MOST, bytes }));
+    pub(super) fn land(&mut self, flying: &Flying) -> Packet {
+        let bytes = u32::from((flying.what >> COUNTER) as u16);
+        if flying.kind() == Kind::Data {
+            return Packet::Data(Data { segment: flying.what & MOST, bytes });
         }
-        let place = self.numbers_of(flying)?;
+        let place = self.numbers_of(flying).expect("other data packets have their numbers in a store");
         let numbers = self.numbers.take(place);
         let Numbers { timestamp, echo, segment, number } = numbers;
         let (number, offset) = (number & MOST, numbers.offset());
         let (data, ecn) = (Data { segment: segment & MOST, bytes }, flying.ecn());
-        Some(if kind == Kind::Segment {
+        if flying.kind() == Kind::Segment {
             let push = flying.has(marks::PUSH);
             Packet::Segment(TcpSegment { data, number, offset, timestamp, echo, push, ack: None, ecn })
         } else {
             Packet::OneRtt(OneRtt { stream: Some(Stream { data, offset }), ecn, ..OneRtt::new(number) })
-        })
+        }
     }
 
     #[inline]
@@ -468,7 +470,7 @@ mod tests {
                         prop_assert_eq!((*packet, ecn), (expected, SegmentEcn::default()), "round {}", round);
                         kept.put_back(place, packet);
                     } else {
-                        prop_assert_eq!(kept.land(flying), Some(expected), "round {}", round);
+                        prop_assert_eq!(kept.land(flying), expected, "round {}", round);
                     }
                 }
             }

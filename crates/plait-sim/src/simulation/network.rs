@@ -332,7 +332,7 @@ impl Network {
             self.kept.put_back(place, packet);
             return Some(taken);
         }
-        let packet = self.kept.land(flying)?;
+        let packet = self.kept.land(flying);
         Some(take(self, &packet, number))
     }
 

@@ -8,6 +8,9 @@
 use crate::core::OneWayDelays;
 use plait_sched::{Duration, Time};
 
+/// The tick of most clocks, in nanoseconds.
+const MILLISECOND: i64 = 1_000_000;
+
 /// The clocks of the timestamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClockConfig {
@@ -22,8 +25,11 @@ pub struct ClockConfig {
 impl ClockConfig {
     fn ticks(&self, nanos: i64) -> u32 {
         let tick = i64::try_from(self.granularity.as_nanos().max(1)).unwrap_or(i64::MAX);
-        // Timestamps wrap; only differences are used.
-        nanos.div_euclid(tick) as u32
+        // Division by a constant is a multiplication. Timestamps wrap; only differences are used.
+        match u64::try_from(nanos) {
+            Ok(nanos) if tick == MILLISECOND => (nanos / MILLISECOND as u64) as u32,
+            _ => nanos.div_euclid(tick) as u32,
+        }
     }
 
     /// Returns the TSval of the sender.
@@ -81,8 +87,6 @@ impl ClockConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MILLISECOND: i64 = 1_000_000;
 
     fn clock(receiver_offset: i64) -> ClockConfig {
         ClockConfig { granularity: Duration::from_millis(1), sender_offset: 0, receiver_offset }

@@ -14,7 +14,6 @@ use crate::reassembly::{Arrival, Reassembly};
 use crate::run_set::RunSet;
 use crate::sink::{Origin, Sink, Transmit};
 use plait_sched::{PathId, Time};
-use std::collections::VecDeque;
 
 /// The receiving half of an endpoint.
 #[derive(Clone, Debug)]
@@ -29,20 +28,13 @@ pub struct Receiver {
     /// Segments of the stream that have arrived on any subflow and were reported to the observer.
     announced: RunSet,
     /// Packets that leave next.
-    pub(super) outgoing: VecDeque<(PathId, Answer)>,
+    pub(super) outgoing: Vec<(PathId, Packet)>,
     /// True until a packet after the SYN proves that the peer uses MPTCP.
     pub(super) unproved: bool,
     /// The advertised window without [`Receiver::grants`].
     window: u64,
     /// True if data has arrived, so that there is something to acknowledge.
     pub(super) heard: bool,
-}
-
-/// A packet of the receiver.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Answer {
-    Ack(Ack),
-    SynAck { timestamp: u32, echo: u32, window: u64 },
 }
 
 impl Receiver {
@@ -74,7 +66,7 @@ impl Receiver {
             grants,
             waiting: Merging::new(longest),
             announced: RunSet::new(),
-            outgoing: VecDeque::new(),
+            outgoing: Vec::new(),
             unproved: config.multipath && config.handshake && config.rules.falls_back,
             window: config.tellable(connection.receive_window),
             heard: false,
@@ -126,7 +118,7 @@ impl Receiver {
         };
         let timestamp = self.config.clock.at_receiver(now);
         self.subflows[path.index()].delay.note_answer(now);
-        self.outgoing.push_back((path, Answer::SynAck { timestamp, echo, window }));
+        self.outgoing.push((path, Packet::SynAck { timestamp, echo, window }));
     }
 
     /// Processes the third packet of a handshake. That of a join is answered by a regular
@@ -361,7 +353,7 @@ impl Receiver {
     /// application.
     fn acknowledge(&mut self, now: Time, index: usize, unread: u64) {
         let ack = self.compose(now, index, unread, self.config.ack_blocks());
-        self.outgoing.push_back((PathId(index as u8), Answer::Ack(ack)));
+        self.outgoing.push((PathId(index as u8), Packet::Ack(ack)));
     }
 
     /// True if data has arrived.
@@ -425,14 +417,11 @@ impl Receiver {
     /// Sends pending packets. Call after every input.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn transmit(&mut self, sink: &mut impl Sink) {
-        while let Some((path, answer)) = self.outgoing.pop_front() {
-            let packet = match answer {
-                Answer::Ack(ack) => Packet::Ack(ack),
-                Answer::SynAck { timestamp, echo, window } => Packet::SynAck { timestamp, echo, window },
-            };
+        for &(path, ref packet) in &self.outgoing {
             let origin = Origin::Receiver(&self.reassembly);
-            sink.send(&Transmit { path, packet: &packet, transmission: 0, origin });
+            sink.send(&Transmit { path, packet, transmission: 0, origin });
         }
+        self.outgoing.clear();
     }
 
     /// Returns the time of the next call of [`Receiver::handle_timeout`].

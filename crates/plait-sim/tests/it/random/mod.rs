@@ -167,7 +167,10 @@ fn torture_of(kind: u64) -> Result<(), String> {
         }
         check(&text)
     });
-    result.map_err(|error| format!("seed {seed}, kind {kind}: {error}"))
+    // The other kinds go on for long.
+    result
+        .map_err(|error| format!("seed {seed}, kind {kind}: {error}"))
+        .inspect_err(|error| println!("{error}"))
 }
 
 /// Writes hashes of runs into the file `PLAIT_FINGERPRINTS`: of all records of `PLAIT_CASES`
