@@ -74,18 +74,8 @@ fn value(value: &Value<'_>) -> serde_json::Value {
 }
 
 fn needs(needs: Capabilities) -> Vec<&'static str> {
-    let needs = [
-        ("assign-ahead", needs.assign_ahead),
-        ("recall", needs.recall),
-        ("reinject", needs.reinject),
-        ("limit", needs.limit),
-        ("penalize", needs.penalize),
-        ("messages", needs.messages),
-        ("shortest-first", needs.shortest_first),
-        ("uncarried", needs.uncarried),
-        ("repair", needs.repair),
-    ];
-    needs.iter().filter(|(_, needed)| *needed).map(|(name, _)| *name).collect()
+    let needed = Capabilities::EACH.iter().filter(|(_, one)| needs.contains(*one));
+    needed.map(|(name, _)| *name).collect()
 }
 
 fn parameter(info: &ParameterInfo) -> serde_json::Value {

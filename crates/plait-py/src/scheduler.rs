@@ -11,7 +11,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Adds this file's class and function.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scheduler>()?;
+    let scheduler = module.py().get_type::<Scheduler>();
+    for (name, _) in Capabilities::EACH {
+        scheduler.setattr(attribute(name), false)?;
+    }
     module.add_function(wrap_pyfunction!(check_scheduler, module)?)
+}
+
+/// The class attribute by which a scheduler declares that it needs a capability.
+fn attribute(capability: &str) -> String {
+    capability.replace('-', "_")
 }
 
 /// The base class of schedulers written in Python.
@@ -20,34 +29,6 @@ pub(crate) struct Scheduler;
 
 #[pymethods]
 impl Scheduler {
-    #[classattr]
-    #[pyo3(name = "assign_ahead")]
-    const ASSIGN_AHEAD: bool = false;
-    #[classattr]
-    #[pyo3(name = "recall")]
-    const RECALL: bool = false;
-    #[classattr]
-    #[pyo3(name = "reinject")]
-    const REINJECT: bool = false;
-    #[classattr]
-    #[pyo3(name = "limit")]
-    const LIMIT: bool = false;
-    #[classattr]
-    #[pyo3(name = "penalize")]
-    const PENALIZE: bool = false;
-    #[classattr]
-    #[pyo3(name = "messages")]
-    const MESSAGES: bool = false;
-    #[classattr]
-    #[pyo3(name = "shortest_first")]
-    const SHORTEST_FIRST: bool = false;
-    #[classattr]
-    #[pyo3(name = "uncarried")]
-    const UNCARRIED: bool = false;
-    #[classattr]
-    #[pyo3(name = "repair")]
-    const REPAIR: bool = false;
-
     #[new]
     #[pyo3(signature = (*_arguments, **_keywords), text_signature = "(*arguments, **keywords)")]
     fn new(_arguments: &Bound<'_, PyAny>, _keywords: Option<&Bound<'_, PyAny>>) -> Self {
@@ -101,17 +82,12 @@ impl PythonScheduler {
             return Err(PyTypeError::new_err(format!("expected a plait.Scheduler, got {kind}")));
         }
         let flag = |name: &str| object.getattr(name)?.is_truthy();
-        let needs = Capabilities {
-            assign_ahead: flag("assign_ahead")?,
-            recall: flag("recall")?,
-            reinject: flag("reinject")?,
-            limit: flag("limit")?,
-            penalize: flag("penalize")?,
-            messages: flag("messages")?,
-            shortest_first: flag("shortest_first")?,
-            uncarried: flag("uncarried")?,
-            repair: flag("repair")?,
-        };
+        let mut needs = Capabilities::NONE;
+        for &(name, one) in Capabilities::EACH {
+            if flag(&attribute(name))? {
+                needs = needs.and(one);
+            }
+        }
         let listens = !object.get_type().getattr("on_event")?.is(&base.getattr("on_event")?);
         Ok(Self { object: object.clone().unbind(), names, needs, listens, raised })
     }

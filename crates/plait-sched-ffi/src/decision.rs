@@ -222,34 +222,17 @@ impl CEvent {
     }
 }
 
-/// The needs of a scheduler, as bits.
+/// The needs of a scheduler, as bits. They have the order of [`Capabilities::EACH`].
 pub(crate) fn needs_bits(needs: Capabilities) -> u32 {
-    let bit = |needed: bool, bit: u32| if needed { bit } else { 0 };
-    bit(needs.assign_ahead, PLAIT_NEEDS_ASSIGN_AHEAD)
-        | bit(needs.recall, PLAIT_NEEDS_RECALL)
-        | bit(needs.reinject, PLAIT_NEEDS_REINJECT)
-        | bit(needs.limit, PLAIT_NEEDS_LIMIT)
-        | bit(needs.penalize, PLAIT_NEEDS_PENALIZE)
-        | bit(needs.messages, PLAIT_NEEDS_MESSAGES)
-        | bit(needs.shortest_first, PLAIT_NEEDS_SHORTEST_FIRST)
-        | bit(needs.uncarried, PLAIT_NEEDS_UNCARRIED)
-        | bit(needs.repair, PLAIT_NEEDS_REPAIR)
+    let each = Capabilities::EACH.iter().enumerate();
+    each.map(|(bit, &(_, one))| u32::from(needs.contains(one)) << bit).sum()
 }
 
 /// The needs from bits. `None` if a bit is unknown to this version, which so cannot offer the
 /// capability.
 pub(crate) fn needs_of(bits: u32) -> Option<Capabilities> {
-    let needs = Capabilities {
-        assign_ahead: bits & PLAIT_NEEDS_ASSIGN_AHEAD != 0,
-        recall: bits & PLAIT_NEEDS_RECALL != 0,
-        reinject: bits & PLAIT_NEEDS_REINJECT != 0,
-        limit: bits & PLAIT_NEEDS_LIMIT != 0,
-        penalize: bits & PLAIT_NEEDS_PENALIZE != 0,
-        messages: bits & PLAIT_NEEDS_MESSAGES != 0,
-        shortest_first: bits & PLAIT_NEEDS_SHORTEST_FIRST != 0,
-        uncarried: bits & PLAIT_NEEDS_UNCARRIED != 0,
-        repair: bits & PLAIT_NEEDS_REPAIR != 0,
-    };
+    let needed = Capabilities::EACH.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
+    let needs = needed.fold(Capabilities::NONE, |needs, (_, &(_, one))| needs.and(one));
     (needs_bits(needs) == bits).then_some(needs)
 }
 

@@ -147,101 +147,73 @@ impl Event {
     }
 }
 
-/// Capabilities beyond assignments within the window that a scheduler needs, or that an engine
-/// offers.
-///
-/// Later versions may add some: write `Capabilities { recall: true, ..Capabilities::NONE }`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Capabilities {
+/// Defines [`Capabilities`] from a list: documentation, field, and name in messages.
+macro_rules! capabilities {
+    ($($(#[doc = $doc:literal])+ $field:ident = $name:literal,)+) => {
+        /// Capabilities beyond assignments within the window that a scheduler needs, or that an
+        /// engine offers.
+        ///
+        /// Later versions may add some: write `Capabilities { recall: true, ..Capabilities::NONE }`.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        pub struct Capabilities {
+            $($(#[doc = $doc])+ pub $field: bool,)+
+        }
+
+        impl Capabilities {
+            /// All capabilities.
+            pub const ALL: Self = Self { $($field: true),+ };
+            /// No capabilities: assignments within the window only.
+            pub const NONE: Self = Self { $($field: false),+ };
+            /// Each capability alone, with its name. The order is that of the bits in C, so a later
+            /// version adds at the end.
+            pub const EACH: &[(&'static str, Self)] = &[$(($name, Self { $field: true, ..Self::NONE })),+];
+
+            /// Returns the capabilities of `self` and of `other` together.
+            #[must_use]
+            pub const fn and(self, other: Self) -> Self {
+                Self { $($field: self.$field | other.$field),+ }
+            }
+
+            /// Returns the name of the first capability that `self` needs and `offered` lacks.
+            pub const fn missing_from(self, offered: Self) -> Option<&'static str> {
+                $(if self.$field && !offered.$field {
+                    return Some($name);
+                })+
+                None
+            }
+        }
+    };
+}
+
+capabilities! {
     /// Path queues exist: assignments may exceed the congestion window.
-    pub assign_ahead: bool,
+    assign_ahead = "assign-ahead",
     /// Unsent segments can be taken back from a path's queue.
-    pub recall: bool,
+    recall = "recall",
     /// Copies of segments in flight can be sent on other paths.
-    pub reinject: bool,
+    reinject = "reinject",
     /// The data in flight on a path can be limited below its congestion window.
-    pub limit: bool,
+    limit = "limit",
     /// A path's congestion window can be halved.
-    pub penalize: bool,
+    penalize = "penalize",
     /// The engine knows where messages end ([`crate::Connection::message`]), and can defer streams.
-    pub messages: bool,
+    messages = "messages",
     /// Among streams of equal priority, the one whose message has the least data left goes first.
     /// This is a declaration, not a decision: the engine keeps its data queue in that order.
-    pub shortest_first: bool,
+    shortest_first = "shortest-first",
     /// The engine knows for each path the oldest segment in flight that the path lacks
     /// ([`crate::Path::uncarried`]).
-    pub uncarried: bool,
+    uncarried = "uncarried",
     /// Each path retransmits its own losses, as TCP subflows do, instead of any path that the
     /// transport would choose. This is a declaration, not a decision: with copies of everything,
     /// each path delivers as if it were alone.
-    pub repair: bool,
+    repair = "repair",
 }
 
 impl Capabilities {
-    /// All capabilities.
-    pub const ALL: Self = Self {
-        assign_ahead: true,
-        recall: true,
-        reinject: true,
-        limit: true,
-        penalize: true,
-        messages: true,
-        shortest_first: true,
-        uncarried: true,
-        repair: true,
-    };
-    /// No capabilities: assignments within the window only.
-    pub const NONE: Self = Self {
-        assign_ahead: false,
-        recall: false,
-        reinject: false,
-        limit: false,
-        penalize: false,
-        messages: false,
-        shortest_first: false,
-        uncarried: false,
-        repair: false,
-    };
-
-    /// Returns the capabilities of `self` and of `other` together.
-    #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        Self {
-            assign_ahead: self.assign_ahead | other.assign_ahead,
-            recall: self.recall | other.recall,
-            reinject: self.reinject | other.reinject,
-            limit: self.limit | other.limit,
-            penalize: self.penalize | other.penalize,
-            messages: self.messages | other.messages,
-            shortest_first: self.shortest_first | other.shortest_first,
-            uncarried: self.uncarried | other.uncarried,
-            repair: self.repair | other.repair,
-        }
-    }
-
-    /// Returns the name of the first capability that `self` needs and `offered` lacks.
-    pub const fn missing_from(self, offered: Self) -> Option<&'static str> {
-        if self.assign_ahead && !offered.assign_ahead {
-            Some("assign-ahead")
-        } else if self.recall && !offered.recall {
-            Some("recall")
-        } else if self.reinject && !offered.reinject {
-            Some("reinject")
-        } else if self.limit && !offered.limit {
-            Some("limit")
-        } else if self.penalize && !offered.penalize {
-            Some("penalize")
-        } else if self.messages && !offered.messages {
-            Some("messages")
-        } else if self.shortest_first && !offered.shortest_first {
-            Some("shortest-first")
-        } else if self.uncarried && !offered.uncarried {
-            Some("uncarried")
-        } else if self.repair && !offered.repair {
-            Some("repair")
-        } else {
-            None
-        }
+    /// True if `self` has all capabilities of `other`.
+    pub const fn contains(self, other: Self) -> bool {
+        other.missing_from(self).is_none()
     }
 }
 
