@@ -90,7 +90,6 @@ fn path(records: &Records, fields: &Fields<PATH>) -> Result<Path, ObservationErr
     let span = |at: usize| Duration::from_nanos(fields.u64(at));
     let (forward_delay, uncarried) = (fields.i64(72), fields.i64(104));
     Ok(Path {
-        id: PathId(fields.u8(0)),
         state: match fields.u8(1) {
             0 => PathState::Active,
             1 => PathState::Backup,
@@ -102,17 +101,10 @@ fn path(records: &Records, fields: &Fields<PATH>) -> Result<Path, ObservationErr
         },
         in_recovery: fields.u8(2) != 0,
         repairing: fields.u8(3) != 0,
-        mss: fields.u32(4),
         cwnd: fields.u32(8),
         ssthresh: fields.u32(12),
         in_flight: fields.u32(16),
-        // The kernel sends lost data before newly assigned data, and does not report how much is
-        // lost.
-        lost: 0,
         queued: fields.u32(20),
-        memory: None,
-        outstanding: None,
-        pacing_rate: None,
         limit: fields.u32(24),
         loss_ppm: fields.u32(28),
         cost: fields.u32(32),
@@ -126,5 +118,7 @@ fn path(records: &Records, fields: &Fields<PATH>) -> Result<Path, ObservationErr
         forward_delay: (forward_delay != i64::MIN).then_some(forward_delay),
         rto: span(80),
         delivery_rate: fields.u64(88),
+        // The kernel does not report the others. It sends lost data before newly assigned data.
+        ..Path::new(PathId(fields.u8(0)), fields.u32(4))
     })
 }

@@ -423,13 +423,22 @@ extern "C" {
 // rule, the seed and the facts; PLAIT_ERROR_CALLBACK if a callback failed; PLAIT_ERROR_ARGUMENT or
 // _SIZE.
 //
-// What is handed over:
+// The caller ensures:
 // `scheduler_class` is null or as its documentation says; texts end in zeros; the structs begin
 // with their true sizes.
 int32_t plait_conformance_check(const struct plait_scheduler_class *scheduler_class,
                                 const char *parameters,
                                 const struct plait_conformance_options *options,
                                 struct plait_conformance_report *report);
+
+// Fills in `connection` without data and without window. `size` is `sizeof(plait_connection)`.
+//
+// Returns PLAIT_OK. On an error it returns PLAIT_ERROR_ARGUMENT or _SIZE and does not change
+// `connection`.
+//
+// The caller ensures:
+// `connection` is null or points to `size` writable bytes.
+int32_t plait_connection_init(struct plait_connection *connection, uint32_t size);
 
 // The message of this thread's last error: usually one line, in UTF-8. Empty before the first
 // error. Valid until the thread's next error; must not be freed.
@@ -440,18 +449,9 @@ const char *plait_error_message(void);
 // `size` is `sizeof(plait_path)`, `mss` the largest segment in payload bytes. Returns PLAIT_OK. On
 // an error it returns PLAIT_ERROR_ARGUMENT or _SIZE and does not change `path`.
 //
-// What is handed over:
+// The caller ensures:
 // `path` is null or points to `size` writable bytes.
 int32_t plait_path_init(struct plait_path *path, uint32_t size, uint32_t mss);
-
-// Fills in `connection` without data and without window. `size` is `sizeof(plait_connection)`.
-//
-// Returns PLAIT_OK. On an error it returns PLAIT_ERROR_ARGUMENT or _SIZE and does not change
-// `connection`.
-//
-// What is handed over:
-// `connection` is null or points to `size` writable bytes.
-int32_t plait_connection_init(struct plait_connection *connection, uint32_t size);
 
 // The version of the interface that the library has. It is at least that of the header, unless
 // header and library do not match.
@@ -466,13 +466,13 @@ const char *plait_scheduler_name(uint32_t index);
 // Returns PLAIT_OK and stores the scheduler in `*scheduler`; free it with plait_scheduler_free().
 // On an error it returns PLAIT_ERROR_ARGUMENT or PLAIT_ERROR_SCHEDULER, and stores NULL.
 //
-// What is handed over:
+// The caller ensures:
 // `text` is null or ends in a zero; `scheduler` is null or writable.
 int32_t plait_scheduler_new(const char *text, struct plait_scheduler **scheduler);
 
 // Frees a scheduler. NULL has no effect.
 //
-// What is handed over:
+// The caller ensures:
 // `scheduler` is null or came from plait_scheduler_new() and was not freed.
 void plait_scheduler_free(struct plait_scheduler *scheduler);
 
@@ -480,21 +480,21 @@ void plait_scheduler_free(struct plait_scheduler *scheduler);
 // bits PLAIT_NEEDS_… An engine that lacks or does not know one of them refuses the scheduler. 0 if
 // the handle is NULL.
 //
-// What is handed over:
+// The caller ensures:
 // `scheduler` is null or a handle that nothing else uses meanwhile.
 uint32_t plait_scheduler_needs(struct plait_scheduler *scheduler);
 
 // The frequent events, caused by every packet, that the scheduler wants to receive: bits
 // PLAIT_INTEREST_… It always receives the other events. 0 if the handle is NULL.
 //
-// What is handed over:
+// The caller ensures:
 // `scheduler` is null or a handle that nothing else uses meanwhile.
 uint32_t plait_scheduler_interest(struct plait_scheduler *scheduler);
 
 // 1 if the scheduler waits and keeps its state whenever no path has room: it need not be asked
 // then. Otherwise, and if the handle is NULL, 0.
 //
-// What is handed over:
+// The caller ensures:
 // `scheduler` is null or a handle that nothing else uses meanwhile.
 uint32_t plait_scheduler_waits_without_room(struct plait_scheduler *scheduler);
 
@@ -505,7 +505,7 @@ uint32_t plait_scheduler_waits_without_room(struct plait_scheduler *scheduler);
 // The caller sets `decision->size`. Returns PLAIT_OK. On an error it returns PLAIT_ERROR_ARGUMENT,
 // _SIZE or _PANIC, and does not change the decision.
 //
-// What is handed over:
+// The caller ensures:
 // `scheduler` is null or a handle that nothing else uses meanwhile. `connection`, `paths` and
 // `decision` are null or point to structs that begin with their true size, `paths` to `count` of
 // them.
@@ -519,7 +519,7 @@ int32_t plait_scheduler_decide(struct plait_scheduler *scheduler,
 // Reports an event, after the facts contain it. Returns PLAIT_OK, or PLAIT_ERROR_ARGUMENT, _SIZE
 // or _PANIC.
 //
-// What is handed over:
+// The caller ensures:
 // `scheduler` is null or a handle that nothing else uses meanwhile. `event`, `connection` and
 // `paths` are null or point to structs that begin with their true size, `paths` to `count` of
 // them.

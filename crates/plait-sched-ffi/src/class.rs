@@ -6,9 +6,10 @@ use std::sync::{Arc, OnceLock};
 
 use plait_sched::{Capabilities, Connection, Decision, Event, Interest, Path, Scheduler, Time};
 
+use crate::connection::CConnection;
 use crate::decision::{CDecision, CEvent, interest_of, needs_of};
 use crate::error::{Error, PLAIT_ERROR_CALLBACK, PLAIT_OK, Result};
-use crate::facts::{CConnection, CPath, PLAIT_MAX_PATHS};
+use crate::path::{CPath, PLAIT_MAX_PATHS};
 use crate::sized::{self, Sized32};
 
 /// The declarations of a scheduler when it is created.

@@ -3,7 +3,7 @@
 use plait_sched::{Capabilities, Decision, Duration, Event, Interest, PathId, Time};
 
 use crate::error::{Error, Result};
-use crate::facts::PLAIT_MAX_PATHS;
+use crate::path::PLAIT_MAX_PATHS;
 use crate::sized::{self, Sized32};
 
 /// Make no further decision now: ask again after the next event, and at `until` at the latest

@@ -50,9 +50,10 @@ use std::ptr;
 use plait_sched::{Scheduler, Time};
 
 use crate::class::{Class, Traits, declare, failed};
+use crate::connection::CConnection;
 use crate::decision::{CDecision, CEvent, interest_bits, needs_bits};
 use crate::error::{PLAIT_OK, guard};
-use crate::facts::{CConnection, CPath, Paths};
+use crate::path::{CPath, Paths};
 use crate::sized::{self, Sized32};
 use crate::text::{self, Given};
 

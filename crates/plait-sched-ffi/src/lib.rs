@@ -10,7 +10,7 @@
 //! | [`scheduler`] | a built-in scheduler as a handle: built from a text, asked for decisions, told of events, freed. The handle holds the facts of the paths, so a decision allocates nothing |
 //! | [`class`] | a scheduler as a table of callbacks; [`Foreign`] makes a [`plait_sched::Scheduler`] of one |
 //! | [`conformance`] | the suite of [`plait_sched::conformance`] for such a table |
-//! | [`facts`], [`decision`] | the structs, and their conversion to Rust's and back |
+//! | [`path`], [`connection`], [`decision`] | the structs, and their conversion to Rust's and back |
 //! | `sized` | reads and writes structs of another version |
 //! | [`text`] | schedulers and their parameters as text |
 //! | [`export`] | a scheduler in Rust, outside this repository, as a shared library that provides such tables |
@@ -18,8 +18,8 @@
 //! | [`error`] | error codes, the message of the thread, and the guard that stops panics |
 //!
 //! # Changes of the interface
-//! A new fact is a field at the end of its struct, with its default, in both directions of
-//! `facts.rs`. `FIRST` stays, because it is the size of the first version (`sized.rs`).
+//! A new fact is a field at the end of its struct, with its default, in both directions
+//! ([`path`], [`connection`]). `FIRST` stays: it is the size of the first version (`sized.rs`).
 //! `PLAIT_RENEW_HEADER=1 cargo test -p plait-sched-ffi --test it header` writes the header, and
 //! `make test-ffi` runs C against it.
 //!
@@ -38,12 +38,13 @@
 
 pub mod class;
 pub mod conformance;
+pub mod connection;
 pub mod decision;
 pub mod error;
 pub mod export;
-pub mod facts;
 #[cfg(all(unix, feature = "load"))]
 pub mod library;
+pub mod path;
 pub mod scheduler;
 mod sized;
 pub mod text;

@@ -6,9 +6,10 @@ use std::ptr;
 
 use plait_sched::{Builtin, SCHEDULERS, Scheduler, Time};
 
+use crate::connection::CConnection;
 use crate::decision::{CDecision, CEvent, interest_bits, needs_bits};
 use crate::error::{Error, PLAIT_ERROR_PANIC, Result, guard};
-use crate::facts::{CConnection, CPath, Paths};
+use crate::path::{CPath, Paths};
 use crate::{sized, text};
 
 /// The version of this interface. A new version only adds: struct sizes and new functions show the

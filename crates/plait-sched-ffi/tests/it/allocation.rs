@@ -3,9 +3,10 @@
 
 #![allow(unsafe_code, reason = "it calls what C calls")]
 
+use plait_sched_ffi::connection::{CConnection, plait_connection_init};
 use plait_sched_ffi::decision::{CDecision, CEvent, PLAIT_EVENT_ACKED, PLAIT_NEVER};
 use plait_sched_ffi::error::{PLAIT_ERROR_ARGUMENT, PLAIT_OK};
-use plait_sched_ffi::facts::{CConnection, CPath, plait_connection_init, plait_path_init};
+use plait_sched_ffi::path::{CPath, plait_path_init};
 use plait_sched_ffi::scheduler::{
     name_of, plait_scheduler_decide, plait_scheduler_free, plait_scheduler_new, plait_scheduler_on_event,
 };

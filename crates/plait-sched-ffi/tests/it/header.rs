@@ -12,7 +12,7 @@ fn the_header_is_current() {
     cbindgen::generate_with_config(folder, config).unwrap().write(&mut written);
     let written = String::from_utf8(written).unwrap();
     // Rust's section on the caller's obligations has another title in C.
-    let written = written.replace("# Safety\n", "What is handed over:\n");
+    let written = written.replace("# Safety\n", "The caller ensures:\n");
     let file = folder.join("include/plait_sched.h");
     if std::env::var_os("PLAIT_RENEW_HEADER").is_some() {
         std::fs::write(&file, &written).unwrap();
