@@ -220,53 +220,73 @@ class Wait:
 
 _Decision: TypeAlias = Assign | Reinject | Recall | Limit | Penalize | Defer | Wait
 
+# The next four classes are generated from crates/plait-py/src/facts.rs by `make reference`.
+
 @final
 class Path:
-    """The state of one path at the moment of a decision; times in seconds, amounts in segments."""
+    """The facts of one path at the time of a decision."""
 
     index: int
+    """The path's number, from 0 in the scenario's order; no unit."""
     name: str
+    """The path's name in the scenario."""
     state: str
+    """`active`, `backup`, `potentially-failed` or `failed`."""
     usable: bool
+    """Whether the path may take new data now, the rule for backups included."""
     open: bool
-    """True if a segment assigned now would leave at once: the path is usable and both windows have
+    """Whether a segment assigned now would leave at once: the path is usable, and both windows have
     room."""
     room: int
     """Number of segments that would leave at once; 0 unless `open`."""
     srtt: float | None
+    """Smoothed round-trip time in seconds; None before the first sample."""
     rttvar: float | None
+    """Mean deviation of the round-trip time in seconds; None before the first sample."""
     latest_rtt: float | None
+    """The latest sample of the round-trip time in seconds; None before the first."""
     own_rtt: float | None
-    """Smoothed round-trip time of packets whose acknowledgement also returned on this path. Over
-    MPTCP it equals `srtt`. Over CMT-SCTP, `srtt` is smaller, because acknowledgements of packets of
-    a long path arrive over a short path first."""
+    """Smoothed round-trip time in seconds of packets whose acknowledgement also came back on this
+    path; None before the first sample. Over MPTCP it equals `srtt`. Over CMT-SCTP, `srtt` is
+    smaller, because acknowledgements of packets of a long path arrive over a short path first."""
     min_rtt: float | None
-    """The smallest sample of `own_rtt`."""
+    """The smallest sample of `own_rtt`, in seconds; None before the first."""
     rto: float
+    """Retransmission timeout in seconds, back-off included."""
     mss: int
+    """Payload bytes of a full segment."""
     cwnd: int
+    """Congestion window in segments."""
     ssthresh: int | None
+    """Slow-start threshold in segments; None while there is none."""
     in_flight: int
+    """Segments in flight."""
     lost: int
-    """Lost segments that wait for retransmission on this path; they leave before new data."""
+    """Segments considered lost that wait for retransmission on this path; they leave before new
+    data."""
     queued: int
+    """Segments assigned and not yet sent."""
     limit: int | None
+    """Limit of the scheduler for segments in flight (`Limit`); None without a limit."""
     forward_delay: float | None
-    """Estimated one-way delay towards the receiver, with one clock offset common to all paths; None
-    if not measured."""
+    """Estimated one-way delay towards the receiver in seconds, with one clock offset common to all
+    paths; None if not measured."""
     in_recovery: bool
     """True after a timeout, until its losses are repaired: the path takes no new data."""
     repairing: bool
     """True while losses are being repaired, after a timeout or not."""
     delivery_rate: int
+    """Recent delivery rate: acknowledged payload in bit/s; 0 until measured."""
     loss_rate: float
+    """Share of segments lost, from 0 to 1."""
     cost: int
+    """Cost of using the path, in units of the scenario's choice."""
     weight: int
     """The path's share of the data, relative to the weights of the other paths; 1 unless the
     scenario sets it."""
     uncarried: int | None
-    """The oldest segment in flight on other paths that this path does not carry; None unless the
-    scheduler needs `uncarried`."""
+    """Number of the oldest segment in flight on other paths that this path does not carry; None
+    unless the scheduler needs `uncarried`."""
     memory: int | None
     """Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a socket;
     None if the engine does not count it."""
@@ -284,45 +304,58 @@ class Message:
     number: int
     """Number of the message, counted from 0 in the order of writing."""
     stream: int
+    """The number of its stream; no unit."""
     segments_left: int
     """Segments of the message that are still in the data queue."""
     priority: int
-    """Priority between streams; a higher one goes first."""
+    """Priority between streams: a higher one goes first; no unit."""
     deadline: float | None
-    """Time by which the whole message should have arrived, in seconds."""
+    """Time by which the whole message should have arrived, in seconds from the start; None without
+    a deadline."""
 
 @final
 class Connection:
-    """The state of the connection at the moment of a decision; amounts in segments."""
+    """The facts of the connection at the time of a decision."""
 
     unassigned: int
+    """Segments in the data queue, which no path has been assigned yet."""
     next_segment: int
+    """Number of the next segment to be assigned, from 0."""
     fragment_left: int | None
-    """Bytes from the next segment to the end of the fragment in which Linux' MPTCP keeps them;
-    None without fragments."""
+    """Bytes from the next segment to the end of the fragment in which Linux' MPTCP keeps them; None
+    without fragments."""
     window_left: int
+    """Segments that the receiver's window still admits."""
     window: int
     """Segments that the receiver's window admits, counted from the oldest unacknowledged segment,
     sent or not."""
     send_buffer_left: int
+    """Segments that the application can still write."""
     oldest_unacked: int | None
+    """Number of the oldest segment in flight; None without data in flight."""
     finished: bool
+    """Whether the application has written everything."""
     message: Message | None
-    """The message that contains the next segment. This and the following attributes have values
-    only for schedulers that need `messages`."""
+    """The message that contains the next segment. This field, `streams` and `due` have values only
+    for schedulers that need `messages`."""
     streams: int
-    """Streams of the same priority with data in the data queue: `Defer` chooses between them."""
+    """Number of streams of the same priority with data in the data queue: `Defer` chooses between
+    them."""
     due: float | None
-    """The earliest deadline of the messages that are not fully acknowledged, in seconds."""
+    """The earliest deadline of the messages that are not fully acknowledged, in seconds from the
+    start; None without a deadline."""
     writer_waits: bool
-    """True while the application waits because it has more data to write than there is room for."""
+    """True while the application waits because it has more data to write than there is room for;
+    False if the engine does not know."""
 
 @final
 class Event:
     """An event on a path."""
 
     kind: str
+    """Kind of the event: `sent`, `acked`, `lost`, `timeout`, `path-down` or `path-up`."""
     path: int
+    """Number of the path, from 0."""
 
 @disjoint_base
 class Scheduler:

@@ -34,6 +34,9 @@ ADDITIONS = {
 }
 """The names of one member of each kind, and the files that name it for another reason."""
 
+FACTS = ("plait-sched/src/view.rs", "plait-py/src/facts.rs")
+"""The structs that schedulers see, in Rust and for Python."""
+
 
 def modules(folder: Path) -> dict[str, Path]:
     """Returns the modules of the package in a folder, by name."""
@@ -231,6 +234,20 @@ def test_additions_touch_as_many_files_as_the_table_says() -> None:
     numbers = dict(re.findall(r"^\| (an? [a-z ]+) \| (\d+) \|", table, re.M))
     files = {kind: touched(*sample) for kind, sample in ADDITIONS.items()}
     assert {kind: str(len(found)) for kind, found in files.items()} == numbers, files
+
+
+def test_every_fact_is_in_python() -> None:
+    """Fails for a fact of Rust that the struct for Python lacks; C's structs would not compile."""
+    names = {"id": "index", "loss_ppm": "loss_rate"}
+    for struct, last in (("Path", "pacing_rate"), ("Connection", "writer_waits"), ("Message", "deadline")):
+        rust, python = (
+            re.findall(
+                r"^    (?:pub )?(\w+): ", re.split(rf"\bstruct {struct} ", text)[1].split("\n}")[0], re.M
+            )
+            for text in ((CRATES / name).read_text("utf-8") for name in FACTS)
+        )
+        assert last in rust
+        assert {names.get(fact, fact) for fact in rust} <= set(python)
 
 
 def test_every_public_name_is_there_and_listed() -> None:

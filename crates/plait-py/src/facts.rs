@@ -1,23 +1,16 @@
-//! The facts that a scheduler written in Python sees, and the decisions that it returns.
+//! The facts and events that a scheduler written in Python sees.
+//!
+//! `make reference` writes the same classes, with this documentation, into `_core.pyi`.
 
 use plait_sched as sched;
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyInt;
 
 /// Adds this file's classes.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Path>()?;
     module.add_class::<Connection>()?;
-    module.add_class::<Event>()?;
-    module.add_class::<Assign>()?;
-    module.add_class::<Reinject>()?;
-    module.add_class::<Recall>()?;
-    module.add_class::<Limit>()?;
-    module.add_class::<Penalize>()?;
-    module.add_class::<Defer>()?;
     module.add_class::<Message>()?;
-    module.add_class::<Wait>()
+    module.add_class::<Event>()
 }
 
 /// Returns the name of a path's state in Python and in tables.
@@ -30,7 +23,7 @@ pub(crate) fn state_name(state: sched::PathState) -> &'static str {
     }
 }
 
-/// The facts of one path at the time of a decision; times in seconds, amounts in segments.
+/// The facts of one path at the time of a decision.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Path {
     /// The path's number, from 0 in the scenario's order; no unit.
@@ -44,7 +37,7 @@ pub(crate) struct Path {
     /// Whether a segment assigned now would leave at once: the path is usable, and both windows
     /// have room.
     open: bool,
-    /// Number of segments that would leave at once; 0 unless open.
+    /// Number of segments that would leave at once; 0 unless `open`.
     room: u32,
     /// Smoothed round-trip time in seconds; None before the first sample.
     srtt: Option<f64>,
@@ -53,7 +46,8 @@ pub(crate) struct Path {
     /// The latest sample of the round-trip time in seconds; None before the first.
     latest_rtt: Option<f64>,
     /// Smoothed round-trip time in seconds of packets whose acknowledgement also came back on this
-    /// path; None before the first sample.
+    /// path; None before the first sample. Over MPTCP it equals `srtt`. Over CMT-SCTP, `srtt` is
+    /// smaller, because acknowledgements of packets of a long path arrive over a short path first.
     own_rtt: Option<f64>,
     /// The smallest sample of `own_rtt`, in seconds; None before the first.
     min_rtt: Option<f64>,
@@ -79,24 +73,24 @@ pub(crate) struct Path {
     forward_delay: Option<f64>,
     /// True after a timeout, until its losses are repaired: the path takes no new data.
     in_recovery: bool,
-    /// True while losses are being repaired, by any mechanism.
+    /// True while losses are being repaired, after a timeout or not.
     repairing: bool,
-    /// Payload acknowledged recently, in bit/s; 0 until measured.
+    /// Recent delivery rate: acknowledged payload in bit/s; 0 until measured.
     delivery_rate: u64,
     /// Share of segments lost, from 0 to 1.
     loss_rate: f64,
     /// Cost of using the path, in units of the scenario's choice.
     cost: u32,
-    /// The path's share of the traffic, relative to the weights of the other paths; no unit, 1
-    /// unless the scenario sets another.
+    /// The path's share of the data, relative to the weights of the other paths; 1 unless the
+    /// scenario sets it.
     weight: u32,
-    /// Number of the oldest segment in flight on other paths that this path lacks; for schedulers
-    /// that need `uncarried`.
+    /// Number of the oldest segment in flight on other paths that this path does not carry; None
+    /// unless the scheduler needs `uncarried`.
     uncarried: Option<u64>,
-    /// Memory of the packets in flight, lost and queued, in bytes, as Linux accounts it to a
+    /// Memory of the packets in flight, lost and queued, in bytes, as Linux counts it for a
     /// socket; None if the engine does not count it.
     memory: Option<u64>,
-    /// Packets sent and not yet acknowledged without a gap; None if the engine does not count
+    /// Packets sent and not yet cumulatively acknowledged; None if the engine does not count
     /// `memory`.
     outstanding: Option<u32>,
     /// Rate at which congestion control lets packets leave, in bits per second; None if they leave
@@ -157,17 +151,17 @@ impl Path {
     }
 }
 
-/// Properties of the message to which the next segment belongs.
+/// The application message that contains the next segment.
 #[pyclass(frozen, get_all, module = "plait._core")]
 #[derive(Clone)]
 pub(crate) struct Message {
-    /// Messages are numbered from 0 in the order of writing; no unit.
+    /// Number of the message, counted from 0 in the order of writing.
     number: u64,
     /// The number of its stream; no unit.
     stream: u32,
-    /// Segments of the message in the data queue.
+    /// Segments of the message that are still in the data queue.
     segments_left: u64,
-    /// A higher priority goes first, between streams; no unit.
+    /// Priority between streams: a higher one goes first; no unit.
     priority: u8,
     /// Time by which the whole message should have arrived, in seconds from the start; None without
     /// a deadline.
@@ -197,20 +191,20 @@ impl Message {
     }
 }
 
-/// The facts of the connection at the time of a decision; times in seconds, amounts in segments.
+/// The facts of the connection at the time of a decision.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Connection {
-    /// Segments in the data queue, not assigned to any path yet.
+    /// Segments in the data queue, which no path has been assigned yet.
     unassigned: u64,
     /// Number of the next segment to be assigned, from 0.
     next_segment: u64,
-    /// Bytes from that segment to the end of the fragment in which Linux' MPTCP keeps it; None
-    /// without fragments.
+    /// Bytes from the next segment to the end of the fragment in which Linux' MPTCP keeps them;
+    /// None without fragments.
     fragment_left: Option<u64>,
     /// Segments that the receiver's window still admits.
     window_left: u64,
-    /// Segments that the receiver's window admits from the oldest unacknowledged one on, sent or
-    /// not.
+    /// Segments that the receiver's window admits, counted from the oldest unacknowledged segment,
+    /// sent or not.
     window: u64,
     /// Segments that the application can still write.
     send_buffer_left: u64,
@@ -218,17 +212,17 @@ pub(crate) struct Connection {
     oldest_unacked: Option<u64>,
     /// Whether the application has written everything.
     finished: bool,
-    /// The message to which the next segment belongs. This field and the following ones are
+    /// The message that contains the next segment. This field, `streams` and `due` have values only
     /// for schedulers that need `messages`.
     message: Option<Message>,
-    /// Number of streams of this priority with data in the data queue: `Defer` chooses between
-    /// these.
+    /// Number of streams of the same priority with data in the data queue: `Defer` chooses between
+    /// them.
     streams: u32,
-    /// The earliest deadline of messages that are not wholly acknowledged, in seconds from the
+    /// The earliest deadline of the messages that are not fully acknowledged, in seconds from the
     /// start; None without a deadline.
     due: Option<f64>,
-    /// True while the application has more to write than there is space for; false if the engine
-    /// does not know.
+    /// True while the application waits because it has more data to write than there is room for;
+    /// False if the engine does not know.
     writer_waits: bool,
 }
 
@@ -264,7 +258,7 @@ impl Connection {
 /// An event on a path.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Event {
-    /// Kind of the event, in a word.
+    /// Kind of the event: `sent`, `acked`, `lost`, `timeout`, `path-down` or `path-up`.
     kind: &'static str,
     /// Number of the path, from 0.
     path: u8,
@@ -280,182 +274,5 @@ impl From<&sched::Event> for Event {
 impl Event {
     fn __repr__(&self) -> String {
         format!("Event(kind='{}', path={})", self.kind, self.path)
-    }
-}
-
-/// Assigns the next segments to a path.
-#[pyclass(frozen, get_all, module = "plait._core")]
-pub(crate) struct Assign {
-    /// Number of the path, from 0.
-    pub(crate) path: u8,
-    /// Number of segments.
-    pub(crate) segments: u32,
-}
-
-#[pymethods]
-impl Assign {
-    #[new]
-    #[pyo3(signature = (path, segments = None), text_signature = "(path, segments=1)")]
-    fn new(path: &Bound<'_, PyAny>, segments: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let place = "plait.Assign: segments";
-        let segments = segments.map_or(Ok(1), |segments| whole(segments, place, u32::MAX))?;
-        Ok(Self { path: number(path, "Assign")?, segments })
-    }
-
-    fn __repr__(&self) -> String {
-        format!("Assign(path={}, segments={})", self.path, self.segments)
-    }
-}
-
-/// Converts a whole number of Python. `place` names the argument, and `most` is its largest value.
-fn whole<T>(value: &Bound<'_, PyAny>, place: &str, most: T) -> PyResult<T>
-where
-    T: Copy + for<'a, 'py> FromPyObject<'a, 'py> + PartialOrd + std::fmt::Display,
-{
-    match value.extract::<T>() {
-        Ok(number) if number <= most => Ok(number),
-        Err(_) if !value.is_instance_of::<PyInt>() => {
-            Err(PyTypeError::new_err(format!("{place}: expected a whole number, got {}", value.repr()?)))
-        }
-        _ => {
-            let got = value.repr()?;
-            Err(PyValueError::new_err(format!("{place}: expected a number from 0 to {most}, got {got}")))
-        }
-    }
-}
-
-/// Returns the number of the path in a decision.
-fn number(path: &Bound<'_, PyAny>, decision: &str) -> PyResult<u8> {
-    // The message is built only in case of an error, because this function is called for every
-    // decision.
-    let most = sched::MAX_PATHS as u8 - 1;
-    path.extract::<u8>().or_else(|_| whole(path, &format!("plait.{decision}: path"), most))
-}
-
-/// Sends a copy of a segment in flight on another path.
-#[pyclass(frozen, get_all, module = "plait._core")]
-pub(crate) struct Reinject {
-    /// Number of the path, from 0.
-    pub(crate) path: u8,
-    /// Number of the segment, from 0.
-    pub(crate) segment: u64,
-}
-
-#[pymethods]
-impl Reinject {
-    #[new]
-    fn new(path: &Bound<'_, PyAny>, segment: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let segment = whole(segment, "plait.Reinject: segment", u64::MAX)?;
-        Ok(Self { path: number(path, "Reinject")?, segment })
-    }
-
-    fn __repr__(&self) -> String {
-        format!("Reinject(path={}, segment={})", self.path, self.segment)
-    }
-}
-
-/// Takes back the unsent segments of a path.
-#[pyclass(frozen, get_all, module = "plait._core")]
-pub(crate) struct Recall {
-    /// Number of the path, from 0.
-    pub(crate) path: u8,
-}
-
-#[pymethods]
-impl Recall {
-    #[new]
-    fn new(path: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { path: number(path, "Recall")? })
-    }
-
-    fn __repr__(&self) -> String {
-        format!("Recall(path={})", self.path)
-    }
-}
-
-/// Limits the segments in flight of a path below its congestion window.
-#[pyclass(frozen, get_all, module = "plait._core")]
-pub(crate) struct Limit {
-    /// Number of the path, from 0.
-    pub(crate) path: u8,
-    /// Fewer segments than this may be in flight; None lifts the limit.
-    pub(crate) in_flight: Option<u32>,
-}
-
-#[pymethods]
-impl Limit {
-    #[new]
-    fn new(path: &Bound<'_, PyAny>, in_flight: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let place = "plait.Limit: in_flight";
-        let in_flight = in_flight.map(|segments| whole(segments, place, u32::MAX)).transpose()?;
-        Ok(Self { path: number(path, "Limit")?, in_flight })
-    }
-
-    fn __repr__(&self) -> String {
-        let in_flight = self.in_flight.map_or("None".to_owned(), |segments| segments.to_string());
-        format!("Limit(path={}, in_flight={in_flight})", self.path)
-    }
-}
-
-/// Halves the congestion window of a path that holds up the others.
-#[pyclass(frozen, get_all, module = "plait._core")]
-pub(crate) struct Penalize {
-    /// Number of the path, from 0.
-    pub(crate) path: u8,
-}
-
-#[pymethods]
-impl Penalize {
-    #[new]
-    fn new(path: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { path: number(path, "Penalize")? })
-    }
-
-    fn __repr__(&self) -> String {
-        format!("Penalize(path={})", self.path)
-    }
-}
-
-/// Lets the other streams go first.
-#[pyclass(frozen, module = "plait._core")]
-pub(crate) struct Defer;
-
-#[pymethods]
-impl Defer {
-    #[new]
-    fn new() -> Self {
-        Self
-    }
-
-    fn __repr__(&self) -> &'static str {
-        "Defer()"
-    }
-}
-
-/// Sends nothing now.
-#[pyclass(frozen, get_all, module = "plait._core")]
-pub(crate) struct Wait {
-    /// Latest time of the next call, in seconds from the start; None: at the next event.
-    pub(crate) until: Option<f64>,
-}
-
-#[pymethods]
-impl Wait {
-    #[new]
-    #[pyo3(signature = (until = None))]
-    fn new(until: Option<f64>) -> PyResult<Self> {
-        match until {
-            Some(seconds) if seconds.is_nan() => Err(PyValueError::new_err(
-                "plait.Wait: until: expected seconds from the start of the run, or None, got nan",
-            )),
-            _ => Ok(Self { until }),
-        }
-    }
-
-    fn __repr__(&self) -> String {
-        match self.until {
-            Some(until) => format!("Wait(until={until})"),
-            None => "Wait()".to_owned(),
-        }
     }
 }

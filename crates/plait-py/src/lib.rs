@@ -5,6 +5,7 @@
 
 mod captured;
 mod command;
+mod decisions;
 mod describe;
 mod facts;
 mod foreign;
@@ -58,6 +59,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ConformanceError", py.get_type::<ConformanceError>())?;
     describe::register(module)?;
     facts::register(module)?;
+    decisions::register(module)?;
     scheduler::register(module)?;
     tables::register(module)?;
     jobs::register(module)?;

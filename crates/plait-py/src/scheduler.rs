@@ -1,6 +1,7 @@
 //! Adapts schedulers written in Python to Rust, and the conformance suite to Python.
 
-use crate::facts::{Assign, Connection, Defer, Event, Limit, Path, Penalize, Recall, Reinject, Wait};
+use crate::decisions::{Assign, Defer, Limit, Penalize, Recall, Reinject, Wait};
+use crate::facts::{Connection, Event, Path};
 use crate::{ConformanceError, RunError};
 use plait_sched::conformance::{self, Options};
 use plait_sched::{self as sched, Capabilities, Decision, Interest, PathId, Time};
