@@ -26,6 +26,9 @@ ADDITIONS = {
         r'\bBulk\b|\bmod bulk\b|"bulk"',
         r"plait-quic|simulation/flow\.rs|scenarios/(start|scenario)\.py",
     ),
+    # Beside the code that computes or uses them, and the stub, whose facts are generated.
+    "a fact": (r"\bpacing_rate\b", r"plait-transport|/(algorithms|conformance)/|_core\.pyi"),
+    "a capability": (r"\bshortest_first\b|_SHORTEST_FIRST\b", r"plait-transport|/(algorithms|conformance)/"),
     "a transport option": (r"\bfast_retransmit_threshold\b", r"$^"),
     "a protocol": (
         r"\bmpquic\b|\bMpquic\b|\bmod quic\b",
@@ -223,7 +226,7 @@ def is_test(file: Path) -> bool:
 def touched(names: str, others: str) -> list[str]:
     """Returns the files that name a member, by path from the root."""
     rust = (file for file in CRATES.glob("*/src/**/*.rs") if not is_test(file))
-    files = [*rust, *PACKAGE.glob("scenarios/*.py")]
+    files = [*rust, *PACKAGE.glob("scenarios/*.py"), PACKAGE / "_core.pyi"]
     found = (str(file.relative_to(ROOT)) for file in files if re.search(names, code(file)))
     return sorted(file for file in found if not re.search(others, file))
 
