@@ -59,6 +59,9 @@
 //! It waits for data, for the receiver's window, or because the buffer of the chosen path is full:
 //! then data is in flight or queued there.
 
+mod buffer_size;
+
+use self::buffer_size::BufferSize;
 use super::{clip, room};
 use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
@@ -70,14 +73,8 @@ const BURST: u64 = 65_428;
 /// Bytes of a fragment: the connection keeps written data in pages of 32 KiB, each with a `struct
 /// mptcp_data_frag`.
 const FRAGMENT: u64 = 32_768 - 40;
-/// The buffer of a smaller window is that of a window of this many segments: TCP_INIT_CWND.
-const LEAST_WINDOW: u64 = 10;
 /// Memory of a connection besides its subflows' buffers: the first number of net.ipv4.tcp_wmem.
 const LEAST_BUFFER: u64 = 4096;
-/// The send buffer of a subflow that is not open: the second number of net.ipv4.tcp_wmem.
-const FIRST_BUFFER: u64 = 16_384;
-/// The limit of a growing buffer: the default third number of net.ipv4.tcp_wmem.
-const MOST_BUFFER: u64 = 4 << 20;
 /// Bytes of memory that a packet takes besides its payload.
 const PACKET_MEMORY: u64 = 832;
 /// Bounds of rates and amounts for 64-bit arithmetic: 4 GB/s, 2 GiB, 2²⁰ segments.
@@ -125,8 +122,7 @@ struct Growing {
 /// The state of Linux' default.
 #[derive(Clone, Debug)]
 pub struct LinuxDefault {
-    segment_memory: u64,
-    buffer: u64,
+    size: BufferSize,
     subflows: [Subflow; MAX_PATHS],
     growing: Option<Growing>,
     /// Number of subflows that were ever opened.
@@ -207,7 +203,8 @@ impl LinuxDefault {
     /// buffer grows).
     pub const fn new(segment_memory: u64, buffer: u64) -> Self {
         let none = Subflow { rate: 0, buffer: 0, counted: 0, waits: false, place: 0 };
-        Self { segment_memory, buffer, subflows: [none; MAX_PATHS], growing: None, count: 0, paths: 0 }
+        let size = BufferSize::new(segment_memory, buffer);
+        Self { size, subflows: [none; MAX_PATHS], growing: None, count: 0, paths: 0 }
     }
 
     /// Builds the scheduler from checked parameters.
@@ -224,18 +221,9 @@ impl LinuxDefault {
         (held << 32) / subflow.rate
     }
 
-    /// The largest send buffer of a subflow with this window.
-    fn most(&self, path: &Path) -> u64 {
-        if self.buffer > 0 { self.buffer } else { self.grown(path.cwnd) }
-    }
-
-    fn grown(&self, window: u32) -> u64 {
-        (u64::from(window).max(LEAST_WINDOW) * 2 * self.segment_memory).min(MOST_BUFFER)
-    }
-
     /// The send buffer of the subflow.
     fn buffer(&mut self, path: &Path) -> u64 {
-        let first = self.most(path);
+        let first = self.size.most(path.cwnd);
         let subflow = &mut self.subflows[path.id.index()];
         if subflow.buffer == 0 {
             subflow.buffer = first;
@@ -255,22 +243,11 @@ impl LinuxDefault {
         }
     }
 
-    /// The send buffer of a subflow before it is open.
-    const fn first_buffer(&self) -> u64 {
-        if self.buffer > 0 { self.buffer } else { FIRST_BUFFER }
-    }
-
-    /// The send buffer of an open subflow.
-    fn open_buffer(&self, subflow: &Subflow) -> u64 {
-        let least = if self.buffer > 0 { self.buffer } else { self.grown(LEAST_WINDOW as u32) };
-        subflow.buffer.max(least)
-    }
-
     /// Updates the connection's send buffer from those of its subflows (`__mptcp_sync_sndbuf`).
     fn count_buffers(&mut self) {
         for index in 0..self.paths {
             let one = self.subflows[index];
-            let counted = if one.is_open() { self.open_buffer(&one) } else { self.first_buffer() };
+            let counted = if one.is_open() { self.size.open(one.buffer) } else { self.size.first() };
             self.subflows[index].counted = counted;
         }
     }
@@ -287,7 +264,7 @@ impl LinuxDefault {
 
     /// Makes the buffer of the path larger after an acknowledgement.
     fn grow(&mut self, path: &Path, written: u64) {
-        let most = self.most(path);
+        let most = self.size.most(path.cwnd);
         let buffer = &mut self.subflows[path.id.index()].buffer;
         let before = core::mem::replace(buffer, most.max(*buffer));
         let known = self.growing.is_some_and(|growing| growing.path == path.id && growing.at.is_none());
@@ -374,7 +351,7 @@ impl Scheduler for LinuxDefault {
                     self.grow(path, written(connection));
                 }
                 let subflow = self.subflows[path.id.index()];
-                if subflow.counted != self.open_buffer(&subflow) {
+                if subflow.counted != self.size.open(subflow.buffer) {
                     self.count_buffers();
                 }
             }
@@ -388,7 +365,7 @@ impl Scheduler for LinuxDefault {
 
     fn send_memory(&self) -> Option<u64> {
         let sum: u64 = self.subflows[..self.paths].iter().map(|one| one.counted).sum();
-        Some(LEAST_BUFFER + sum.max(self.first_buffer()))
+        Some(LEAST_BUFFER + sum.max(self.size.first()))
     }
 
     fn needs(&self) -> Capabilities {

@@ -23,6 +23,7 @@ mod model;
 mod random;
 mod record;
 mod run;
+mod sender;
 
 pub use record::{Call, Record, record, record_extremes};
 

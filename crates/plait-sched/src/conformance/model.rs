@@ -4,27 +4,13 @@
 //! it always admits one segment when nothing is in flight. The engine retransmits lost segments on
 //! any path with room.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::vec::Vec;
 
 use super::messages::Messages;
 use super::random::Random;
+use super::sender::{self, CopyInFlight, Sender};
 use crate::{Capabilities, Connection, Duration, Event, Outstanding, Path, PathId, PathSet, PathState, Time};
-
-/// A copy of a segment in flight.
-struct CopyInFlight {
-    segment: u64,
-    sent: Time,
-    /// The arrival time of its acknowledgement, or of the report of its loss.
-    news: Time,
-    lost: bool,
-}
-
-struct Lane {
-    queue: VecDeque<u64>,
-    flight: Vec<CopyInFlight>,
-    rtt: Duration,
-}
 
 /// Segments of a case at most, by default.
 pub(super) const FEW: u64 = 200;
@@ -34,7 +20,7 @@ pub(super) struct Model {
     pub(super) paths: Vec<Path>,
     /// Events not yet reported to the scheduler.
     pub(super) events: Vec<Event>,
-    lanes: Vec<Lane>,
+    senders: Vec<Sender>,
     random: Random,
     /// Segments are numbered from 0: `total` will be written, `written` have been.
     total: u64,
@@ -70,30 +56,7 @@ impl Model {
     pub(super) fn new(seed: u64, most: u64, needs: Capabilities) -> Self {
         let mut random = Random::new(seed);
         let total = random.between(if most > FEW { most / 2 } else { 1 }, most);
-        let count = random.between(1, 8) as usize;
-        let mut paths = Vec::new();
-        let mut lanes = Vec::new();
-        for id in 0..count {
-            let mut path = Path::new(PathId(id as u8), 1460);
-            path.cwnd = random.between(1, 10) as u32;
-            path.cost = random.between(0, 9) as u32;
-            path.state = match random.between(0, 7) {
-                0 => PathState::Backup,
-                1 => PathState::Failed,
-                _ => PathState::Active,
-            };
-            // Equal and very unequal delays are both common.
-            let rtt = Duration::from_millis([10, 10, 20, 37, 100, 200, 950][random.between(0, 6) as usize]);
-            if random.one_in(2) {
-                measure(&mut path, rtt);
-            }
-            paths.push(path);
-            lanes.push(Lane { queue: VecDeque::new(), flight: Vec::new(), rtt });
-        }
-        let mut later = Random::new(!seed);
-        for path in &mut paths {
-            path.weight = later.between(1, 9) as u32;
-        }
+        let (mut paths, senders) = sender::draw(&mut random, seed);
         let window = if random.one_in(3) { random.between(1, 4) } else { random.between(5, 100) };
         let many = most > FEW;
         for path in paths.iter_mut().filter(|_| many) {
@@ -103,7 +66,7 @@ impl Model {
             now: Time::ZERO,
             paths,
             events: Vec::new(),
-            lanes,
+            senders,
             random,
             total,
             written: 0,
@@ -136,7 +99,8 @@ impl Model {
 
     /// True if the sender has nothing in flight and nothing that it will send by itself.
     pub(super) fn is_idle(&self) -> bool {
-        self.lost.is_empty() && self.lanes.iter().all(|lane| lane.flight.is_empty() && lane.queue.is_empty())
+        self.lost.is_empty()
+            && self.senders.iter().all(|sender| sender.flight.is_empty() && sender.queue.is_empty())
     }
 
     pub(super) fn connection(&self) -> Connection {
@@ -148,7 +112,6 @@ impl Model {
         Connection {
             unassigned: self.recalled.len() as u64 + self.messages.uncut(),
             next_segment: self.recalled.first().copied().unwrap_or(self.messages.cut_end()),
-            fragment_left: None,
             window_left: self.window_left(),
             window: self.window,
             send_buffer_left: self.total - self.written,
@@ -158,6 +121,7 @@ impl Model {
             streams,
             due,
             writer_waits: self.written < self.total,
+            ..Connection::default()
         }
     }
 
@@ -179,13 +143,13 @@ impl Model {
     pub(super) fn assign(&mut self, path: PathId, segments: u32) {
         for _ in 0..segments {
             let segment = self.recalled.pop_first().unwrap_or_else(|| self.messages.cut());
-            self.lanes[path.index()].queue.push_back(segment);
+            self.senders[path.index()].queue.push_back(segment);
         }
         self.transmit();
     }
 
     pub(super) fn recall(&mut self, path: PathId) {
-        self.recalled.extend(self.lanes[path.index()].queue.drain(..));
+        self.recalled.extend(self.senders[path.index()].queue.drain(..));
         self.update();
     }
 
@@ -230,7 +194,7 @@ impl Model {
 
     /// Lets time pass until the next event, or until `until`. False if no event will ever happen.
     pub(super) fn step(&mut self, until: Option<Time>) -> bool {
-        let news = self.lanes.iter().flat_map(|lane| &lane.flight).map(|packet| packet.news).min();
+        let news = self.senders.iter().flat_map(|sender| &sender.flight).map(|packet| packet.news).min();
         let next = news.into_iter().chain(until).min();
         let nudge = self.now + Duration::from_millis(self.random.between(1, 20));
         self.now = match next {
@@ -239,7 +203,7 @@ impl Model {
             None if self.calm => return false,
             None => nudge,
         };
-        for i in 0..self.lanes.len() {
+        for i in 0..self.senders.len() {
             self.hear(i);
         }
         if !self.calm {
@@ -251,7 +215,7 @@ impl Model {
 
     fn window_left(&self) -> u64 {
         let outstanding = self.ever_sent - self.delivered;
-        let in_flight = self.lanes.iter().any(|lane| !lane.flight.is_empty());
+        let in_flight = self.senders.iter().any(|sender| !sender.flight.is_empty());
         self.window.saturating_sub(outstanding).max(u64::from(!in_flight))
     }
 
@@ -267,8 +231,8 @@ impl Model {
     fn hear(&mut self, i: usize) {
         let now = self.now;
         let (heard, flight): (Vec<_>, Vec<_>) =
-            core::mem::take(&mut self.lanes[i].flight).into_iter().partition(|packet| packet.news <= now);
-        self.lanes[i].flight = flight;
+            core::mem::take(&mut self.senders[i].flight).into_iter().partition(|packet| packet.news <= now);
+        self.senders[i].flight = flight;
         heard.iter().for_each(|packet| self.carriers[packet.segment as usize].remove(PathId(i as u8)));
         let lost: Vec<u64> = heard.iter().filter(|packet| packet.lost).map(|packet| packet.segment).collect();
         let arrived = (heard.len() - lost.len()) as u32;
@@ -288,15 +252,15 @@ impl Model {
                 if path.in_slow_start() { path.cwnd + arrived } else { path.cwnd + 1 }.min(self.largest);
             let measured = self.random.one_in(2);
             if measured {
-                measure(path, sample);
+                sender::measure(path, sample);
             }
             self.events.push(Event::Acked { path: id, segments: arrived, rtt: measured.then_some(sample) });
         }
-        self.paths[i].in_recovery &= self.random.one_in(2) && !self.lanes[i].flight.is_empty();
+        self.paths[i].in_recovery &= self.random.one_in(2) && !self.senders[i].flight.is_empty();
         if !lost.is_empty() {
             self.paths[i].cwnd = (self.paths[i].cwnd / 2).max(1);
             self.paths[i].ssthresh = self.paths[i].cwnd;
-            self.paths[i].in_recovery = self.random.one_in(2) && !self.lanes[i].flight.is_empty();
+            self.paths[i].in_recovery = self.random.one_in(2) && !self.senders[i].flight.is_empty();
             let segments = lost.len() as u32;
             self.paths[i].loss_ppm = (self.paths[i].loss_ppm + 50_000).min(1_000_000);
             self.lose(lost);
@@ -316,14 +280,14 @@ impl Model {
 
     /// Causes a disturbance now and then.
     fn disturb(&mut self) {
-        let i = self.random.between(0, self.lanes.len() as u64 - 1) as usize;
+        let i = self.random.between(0, self.senders.len() as u64 - 1) as usize;
         let id = self.paths[i].id;
         match self.random.between(0, 15) {
             0 if self.paths[i].is_usable() => {
                 let failed = self.random.one_in(2);
                 self.paths[i].state = if failed { PathState::Failed } else { PathState::PotentiallyFailed };
                 self.abandon(i);
-                let stranded = core::mem::take(&mut self.lanes[i].queue);
+                let stranded = core::mem::take(&mut self.senders[i].queue);
                 self.recalled.extend(stranded);
                 self.events.push(Event::PathDown { path: id });
             }
@@ -332,14 +296,14 @@ impl Model {
                 self.paths[i].state = if backup { PathState::Backup } else { PathState::Active };
                 self.events.push(Event::PathUp { path: id });
             }
-            1 if !self.lanes[i].flight.is_empty() => {
+            1 if !self.senders[i].flight.is_empty() => {
                 self.paths[i].cwnd = 1;
                 self.abandon(i);
                 self.events.push(Event::Timeout { path: id });
             }
             2 => self.paths[i].cwnd = self.random.between(1, 20) as u32,
             3 => self.window = self.random.between(1, 60),
-            4 => self.lanes[i].rtt = Duration::from_millis(self.random.between(1, 300)),
+            4 => self.senders[i].rtt = Duration::from_millis(self.random.between(1, 300)),
             5 | 6 => {
                 let segments = self.random.between(0, (self.total - self.written).min(20));
                 self.write(segments);
@@ -350,7 +314,7 @@ impl Model {
 
     /// Gives up all segments in flight on a path.
     fn abandon(&mut self, i: usize) {
-        let flight = core::mem::take(&mut self.lanes[i].flight);
+        let flight = core::mem::take(&mut self.senders[i].flight);
         flight.iter().for_each(|packet| self.carriers[packet.segment as usize].remove(PathId(i as u8)));
         self.paths[i].in_recovery = false;
         self.lose(flight.into_iter().map(|packet| packet.segment).collect());
@@ -358,16 +322,16 @@ impl Model {
 
     /// Sends as many segments as the windows admit: lost ones first, then the queues.
     fn transmit(&mut self) {
-        for i in 0..self.lanes.len() {
+        for i in 0..self.senders.len() {
             if !self.paths[i].is_usable() {
                 continue;
             }
-            while self.lanes[i].flight.len() < self.paths[i].cwnd as usize {
+            while self.senders[i].flight.len() < self.paths[i].cwnd as usize {
                 if let Some(segment) = self.lost.pop_first() {
                     self.send(i, segment);
                 } else if self.window_left() > 0
-                    && self.lanes[i].flight.len() < self.paths[i].limit as usize
-                    && let Some(segment) = self.lanes[i].queue.pop_front()
+                    && self.senders[i].flight.len() < self.paths[i].limit as usize
+                    && let Some(segment) = self.senders[i].queue.pop_front()
                 {
                     self.send(i, segment);
                 } else {
@@ -380,7 +344,7 @@ impl Model {
 
     fn send(&mut self, i: usize, segment: u64) {
         let lost = !self.calm && self.random.one_in(10);
-        let news = self.now + self.lanes[i].rtt + Duration::from_micros(self.random.between(0, 2_000));
+        let news = self.now + self.senders[i].rtt + Duration::from_micros(self.random.between(0, 2_000));
         // With many segments in flight, reports arrive together, because each moment costs a walk
         // over all of them.
         let news = if self.largest > 64 {
@@ -388,7 +352,7 @@ impl Model {
         } else {
             news
         };
-        self.lanes[i].flight.push(CopyInFlight { segment, sent: self.now, news, lost });
+        self.senders[i].flight.push(CopyInFlight { segment, sent: self.now, news, lost });
         let retransmission = core::mem::replace(&mut self.sent[segment as usize], true);
         self.ever_sent += u64::from(!retransmission);
         self.sent_end = self.sent_end.max(segment + 1);
@@ -406,25 +370,12 @@ impl Model {
     }
 
     fn update(&mut self) {
-        for (path, lane) in self.paths.iter_mut().zip(&self.lanes) {
-            path.in_flight = lane.flight.len() as u32;
-            path.queued = lane.queue.len() as u32;
+        for (path, sender) in self.paths.iter_mut().zip(&self.senders) {
+            path.in_flight = sender.flight.len() as u32;
+            path.queued = sender.queue.len() as u32;
         }
         for i in 0..self.paths.len() {
             self.paths[i].uncarried = self.tells_uncarried.then(|| self.uncarried(i)).flatten();
         }
     }
-}
-
-fn measure(path: &mut Path, sample: Duration) {
-    path.srtt = if path.has_rtt() { (path.srtt * 7 + sample) / 8 } else { sample };
-    path.rttvar = path.srtt / 4;
-    path.latest_rtt = sample;
-    // On every other path the acknowledgements came back over another path, up to twice as fast.
-    let own = if path.id.0 % 2 == 1 { sample * 2 } else { sample };
-    path.own_rtt = if path.own_rtt.is_zero() { own } else { (path.own_rtt * 7 + own) / 8 };
-    path.min_rtt = if path.min_rtt.is_zero() { own } else { path.min_rtt.min(own) };
-    path.delivery_rate = u64::from(path.cwnd * path.mss) * 8 * 1_000_000_000 / path.srtt.as_nanos().max(1);
-    // Not every path measures one-way delays, and the clocks differ.
-    path.forward_delay = (path.cost > 2).then(|| (path.srtt.as_nanos() / 2) as i64 - 3_000_000_000);
 }
