@@ -91,19 +91,19 @@ impl Blest {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "blest",
         title: "BLEST",
-        summary: "Lowest RTT, but a slower path is left alone where it would block the fastest one by the receiver's window.",
+        summary: "Lowest RTT, but a slower path stays unused where its segments would block the fastest one by the receiver's window.",
         source: "Ferlin et al., BLEST, IFIP Networking 2016",
         needs: crate::Capabilities::NONE,
         parameters: &[
             ParameterInfo {
                 name: "reading",
-                doc: "What the fastest path could send meanwhile: \"kernel\" as the authors' code reckons it, \"paper\" by the paper's formula.",
+                doc: "The estimate of the segments that the fastest path could send meanwhile: that of the authors' code (kernel), or the paper's formula (paper).",
                 default: Value::Text("kernel"),
                 domain: Domain::Choice(&["kernel", "paper"]),
             },
             ParameterInfo {
                 name: "correction",
-                doc: "Of the reading \"paper\": how much more, or less, it reckons with after a round trip with, or without, blocking, in steps of 0.001. The paper tries 0.001 to 0.02.",
+                doc: "With reading = \"paper\": the factor of that estimate grows by this after a round trip with blocking, and shrinks by this after one without, in steps of 0.001. The paper tries 0.001 to 0.02.",
                 default: Value::Number(0.01),
                 domain: Domain::Number { min: 0.0, max: 1.0 },
             },

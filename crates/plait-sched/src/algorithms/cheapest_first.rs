@@ -30,7 +30,7 @@ impl CheapestFirst {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "cheapest-first",
         title: "Cheapest first",
-        summary: "The open path that costs least takes what its window lets out; dearer ones carry what is left.",
+        summary: "The open path with the lowest cost takes as many segments as its window admits; more expensive ones carry the rest.",
         source: "CPF of MP-DCCP; 3GPP TS 23.501, priority-based steering",
         needs: crate::Capabilities::NONE,
         parameters: &[],

@@ -95,21 +95,19 @@ impl Daps {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "daps",
         title: "DAPS",
-        summary: "The next ⌊r_s/r_f⌋ segments on the fast path, those after them on the slow one; meant for windows of \
-                  few segments, a faster path it leaves idle.",
+        summary: "The next ⌊r_s/r_f⌋ segments go on the fast path, those after them on the slow path; meant for windows of few segments, since it leaves a fast path with a larger window idle.",
         source: "Kuhn et al., DAPS, IEEE ICC 2014: Algorithms 2 and 3",
         needs: Capabilities { limit: true, ..Capabilities::NONE },
         parameters: &[
             ParameterInfo {
                 name: "fast_limit",
-                doc: "What r_s/r_f limits on the fast path: the segments outstanding, those of one schedule, or both \
-                      while the others keep their place (reserved).",
+                doc: "The segments on the fast path that r_s/r_f limits: those in flight (outstanding), those of one schedule (literal), or both, while the others keep their place (reserved).",
                 default: Value::Text("reserved"),
                 domain: Domain::Choice(&["reserved", "outstanding", "literal"]),
             },
             ParameterInfo {
                 name: "schedule",
-                doc: "A new schedule at each opportunity to send, or only when the last one has been sent.",
+                doc: "A new schedule at each opportunity to send (anew), or only when all segments of the last one were sent (to-end).",
                 default: Value::Text("anew"),
                 domain: Domain::Choice(&["anew", "to-end"]),
             },

@@ -97,25 +97,25 @@ impl DapsRounds {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "daps-rounds",
         title: "DAPS in rounds",
-        summary: "Each path is assigned a window of segments per round trip, ahead of its window and in stream order.",
+        summary: "Each path is assigned a window of segments per round trip, in stream order, ahead of its congestion window.",
         source: "Sarwar et al., IEEE WAINA 2013 (Ferlin's port to n paths)",
         needs: Capabilities { assign_ahead: true, recall: true, ..Capabilities::NONE },
         parameters: &[
             ParameterInfo {
                 name: "replan",
-                doc: "Recall and plan again at every opportunity, or only when the period is exhausted (cheaper).",
+                doc: "Recalls all queued segments and plans again at every opportunity (always), or only when the period is over (exhausted), which is cheaper.",
                 default: Value::Text("exhausted"),
                 domain: Domain::Choice(&["exhausted", "always"]),
             },
             ParameterInfo {
                 name: "spacing",
-                doc: "A window of segments per forward delay (one-way), as printed, or per round trip.",
+                doc: "A window of segments per forward delay (one-way), as printed, or per round trip (round-trip).",
                 default: Value::Text("round-trip"),
                 domain: Domain::Choice(&["round-trip", "one-way"]),
             },
             ParameterInfo {
                 name: "max_period",
-                doc: "The longest period, and the largest ratio of delays told apart, in smallest forward delays.",
+                doc: "The longest period, and the largest ratio of delays that is distinguished, in units of the smallest forward delay.",
                 default: Value::Integer(64),
                 domain: Domain::Integer { min: 1, max: 65_536 },
             },

@@ -37,7 +37,7 @@ impl DeliveryDelay {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "delivery-delay",
         title: "Delivery delay",
-        summary: "The open path with the smallest one-way delay towards the receiver takes what its window lets out.",
+        summary: "The open path with the smallest one-way delay towards the receiver takes as many segments as its window admits.",
         source: "Alam, Minimum Delivery Delay Multipath TCP Scheduler, University of Bremen, 2016",
         needs: crate::Capabilities::NONE,
         parameters: &[],

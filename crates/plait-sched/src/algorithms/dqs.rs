@@ -62,13 +62,12 @@ impl Dqs {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "dqs",
         title: "DQS",
-        summary: "Each path is filled to its send window, by ascending average time of a successful transmission, losses \
-                  included.",
+        summary: "Each path is filled up to its send window, by ascending average time of a successful transmission, losses included.",
         source: "Huang and Zhang, A Data Scheduling Scheme Based on Double Queue and Send-window",
         needs: Capabilities { recall: true, ..Capabilities::NONE },
         parameters: &[ParameterInfo {
             name: "window",
-            doc: "What a path is given: the free part of its send window, or a whole window when its queue is empty.",
+            doc: "The segments for a path: the free part of its send window (free), or a whole window when its queue is empty (whole).",
             default: Value::Text("free"),
             domain: Domain::Choice(&["free", "whole"]),
         }],

@@ -72,19 +72,19 @@ impl Ecf {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "ecf",
         title: "Earliest completion first",
-        summary: "Lowest RTT, but a slower path is left alone while the fastest one, though full, would be done earlier.",
+        summary: "Lowest RTT, but a slower path stays unused while the fastest one, although full, would deliver all data earlier.",
         source: "Lim et al., ECF, ACM CoNEXT 2017: Algorithm 1",
         needs: crate::Capabilities::NONE,
         parameters: &[
             ParameterInfo {
                 name: "beta",
-                doc: "How much longer it goes on waiting than it would begin to, as a share, in steps of 0.001. Less changes its mind more often.",
+                doc: "How much longer the scheduler continues to wait than it would begin to wait, as a share, in steps of 0.001. A smaller share changes the decision more often.",
                 default: Value::Number(0.25),
                 domain: Domain::Number { min: 0.0, max: 100.0 },
             },
             ParameterInfo {
                 name: "rounds",
-                doc: "\"clamped\": what is left takes a round trip at least (the authors' code). \"fraction\": less than a window takes a part of one (the paper's formula).",
+                doc: "\"clamped\": the remaining data takes a round trip at least (the authors' code). \"fraction\": less than a window takes a fraction of a round trip (the paper's formula).",
                 default: Value::Text("clamped"),
                 domain: Domain::Choice(&["clamped", "fraction"]),
             },

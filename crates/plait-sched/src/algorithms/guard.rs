@@ -24,7 +24,7 @@ use crate::view::{MAX_PATHS, Path, usable};
 /// Whether to use the guard; shared by the schedulers that have one.
 pub(crate) const ENABLED: ParameterInfo = ParameterInfo {
     name: "guard",
-    doc: "True: only while the paths are unequal and steady (§III.C of the paper), else round-robin. False: always.",
+    doc: "True: the rule applies only while the paths are unequal and steady (§III.C of the paper), otherwise round-robin. False: it always applies.",
     default: Value::Boolean(false),
     domain: Domain::Boolean,
 };
@@ -32,7 +32,7 @@ pub(crate) const ENABLED: ParameterInfo = ParameterInfo {
 /// The meaning of r_s ≫ r_f; shared by the schedulers that have a guard.
 pub(crate) const ASYMMETRY: ParameterInfo = ParameterInfo {
     name: "guard_asymmetry",
-    doc: "With guard: how many times the fastest path's round-trip time the slowest path's must be at least.",
+    doc: "With guard: the smallest ratio of the slowest path's round-trip time to the fastest path's.",
     default: Value::Number(2.0),
     domain: Domain::Number { min: 1.0, max: 1_000_000.0 },
 };

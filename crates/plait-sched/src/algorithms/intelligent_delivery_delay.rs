@@ -71,12 +71,12 @@ impl IntelligentDeliveryDelay {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "intelligent-delivery-delay",
         title: "Intelligent delivery delay",
-        summary: "Each segment is assigned, ahead of the windows, to the path over which it is predicted to arrive first.",
+        summary: "Each segment is assigned, ahead of the windows, to the path where its predicted arrival is earliest.",
         source: "Alam, Minimum Delivery Delay Multipath TCP Scheduler, University of Bremen, 2016: outlook",
         needs: Capabilities { assign_ahead: true, recall: true, ..Capabilities::NONE },
         parameters: &[ParameterInfo {
             name: "ahead",
-            doc: "Congestion windows that may wait in a path's queue. Fewer follow changes sooner; more use slower paths.",
+            doc: "Congestion windows of segments that may wait in a path's queue. Fewer follow changes sooner; more use slower paths.",
             default: Value::Integer(64),
             domain: Domain::Integer { min: 1, max: 65_536 },
         }],

@@ -80,12 +80,12 @@ impl Lamps {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "lamps",
         title: "LAMPS",
-        summary: "The open path where a segment arrives first if losses are reckoned with; a path that loses more than one in twenty only copies.",
+        summary: "The open path where a segment arrives first if losses are taken into account; a path that loses more than one segment in twenty carries only copies.",
         source: "Dong et al., LAMPS, IEEE LCN 2017",
         needs: Capabilities { reinject: true, ..Capabilities::NONE },
         parameters: &[ParameterInfo {
             name: "smoothing",
-            doc: "How slowly the interval between losses is learned: each one moves it 2 to the power of minus this of the way. At 0 the last one counts alone.",
+            doc: "How slowly the interval between losses follows new samples: each sample moves it 2 to the power of minus this of the way. With 0 only the last sample counts.",
             default: Value::Integer(0),
             domain: Domain::Integer { min: 0, max: 8 },
         }],

@@ -180,19 +180,19 @@ impl LinuxDefault {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "linux-default",
         title: "Linux' default",
-        summary: "A burst of 64 KB goes to the subflow whose buffer empties first; nothing is sent while that buffer is full.",
+        summary: "A burst of 64 KB goes to the subflow whose send buffer empties first; nothing is sent while that buffer is full.",
         source: "Linux 6.12, net/mptcp/protocol.c, mptcp_subflow_get_send",
         needs: Capabilities { assign_ahead: true, ..Capabilities::NONE },
         parameters: &[
             ParameterInfo {
                 name: "segment_memory",
-                doc: "Half of what a subflow's send buffer has for each segment of the largest window so far, in bytes: 2304 in the lab's kernel, 4352 in kernels of distributions.",
+                doc: "Half of the send buffer's memory per segment of the largest window so far, in bytes: 2304 in the lab's kernel, 4352 in kernels of distributions.",
                 default: Value::Integer(2304),
                 domain: Domain::Integer { min: 1, max: 1 << 20 },
             },
             ParameterInfo {
                 name: "buffer",
-                doc: "The send buffer of a subflow, in bytes, if net.ipv4.tcp_wmem gives it that from the start; 0 lets it grow with the window up to 4 MiB, as Linux does.",
+                doc: "The fixed send buffer of a subflow, in bytes, as net.ipv4.tcp_wmem can set it. With 0 the buffer grows with the window up to 4 MiB, as in Linux.",
                 default: Value::Integer(0),
                 domain: Domain::Integer { min: 0, max: 1 << 30 },
             },

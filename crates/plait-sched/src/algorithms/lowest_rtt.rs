@@ -27,7 +27,7 @@ impl LowestRtt {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "lowest-rtt",
         title: "Lowest RTT",
-        summary: "The open path with the smallest smoothed round-trip time takes what its window lets out.",
+        summary: "The open path with the smallest smoothed round-trip time takes as many segments as its window admits.",
         source: "Raiciu et al., How Hard Can It Be?, USENIX NSDI 2012",
         needs: crate::Capabilities::NONE,
         parameters: &[],

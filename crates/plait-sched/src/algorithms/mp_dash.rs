@@ -105,12 +105,12 @@ impl MpDash {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "mp-dash",
         title: "MP-DASH's deadline rule",
-        summary: "The paths that cost least carry what they can; dearer ones help while the message would miss its deadline without them.",
+        summary: "The cheapest paths carry as much as they can; more expensive ones help only while the message would miss its deadline without them.",
         source: "Han et al., MP-DASH, ACM CoNEXT 2016",
         needs: Capabilities { messages: true, ..Capabilities::NONE },
         parameters: &[ParameterInfo {
             name: "alpha",
-            doc: "The share of the time until the deadline that is planned with, in steps of 0.001. Less misses fewer deadlines and costs more.",
+            doc: "The share of the time until the deadline that the rule plans with, in steps of 0.001. A smaller share misses fewer deadlines and costs more.",
             default: Value::Number(1.0),
             domain: Domain::Number { min: 0.0, max: 1.0 },
         }],

@@ -102,25 +102,25 @@ impl Musher {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "musher",
         title: "MuSher",
-        summary: "Two paths share every hundred segments in a ratio, which is searched anew when throughput changes.",
+        summary: "Two paths share every hundred segments in a ratio; a new ratio is searched when the throughput changes.",
         source: "Sahni et al., MuSher, ACM MobiCom 2019",
         needs: Capabilities::NONE,
         parameters: &[
             ParameterInfo {
                 name: "share",
-                doc: "Of a hundred segments, those of the first path before anything was searched.",
+                doc: "The segments of the first path in each hundred, before the first search.",
                 default: Value::Integer(50),
                 domain: Domain::Integer { min: 5, max: 95 },
             },
             ParameterInfo {
                 name: "change",
-                doc: "By how much throughput has to move away, in Mbit/s summed over intervals of 100 ms, before a better share is searched. Less searches more often.",
+                doc: "The change of throughput, in Mbit/s summed over intervals of 100 ms, that starts a search for a better share. A smaller value searches more often.",
                 default: Value::Number(200.0),
                 domain: Domain::Number { min: 0.001, max: 1_000_000.0 },
             },
             ParameterInfo {
                 name: "gain",
-                doc: "How much more a step of the search has to bring to be kept, in Mbit/s.",
+                doc: "The least additional throughput for which a step of the search is kept, in Mbit/s.",
                 default: Value::Number(5.0),
                 domain: Domain::Number { min: 0.0, max: 1_000_000.0 },
             },

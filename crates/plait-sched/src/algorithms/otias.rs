@@ -78,12 +78,12 @@ impl Otias {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "otias",
         title: "OTIAS",
-        summary: "Each segment goes, ahead of the windows, where it would arrive first if a window left per round trip.",
+        summary: "Each segment is assigned, ahead of the windows, to the path where it would arrive first if a window left per round trip.",
         source: "Yang, Wang, Amer, OTIAS, IEEE WAINA 2014",
         needs: Capabilities { assign_ahead: true, ..Capabilities::NONE },
         parameters: &[ParameterInfo {
             name: "reading",
-            doc: "How the round trips are counted until a segment leaves: \"ceiling\" counts it itself, \"floor\" does not, \"real\" does not round and counts what the whole connection has waiting.",
+            doc: "How the round trips until a segment leaves are counted: \"ceiling\" counts the segment itself, \"floor\" does not, \"real\" does not round and counts all unassigned segments of the connection.",
             default: Value::Text("ceiling"),
             domain: Domain::Choice(&["ceiling", "floor", "real"]),
         }],

@@ -158,25 +158,25 @@ impl Peekaboo {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "peekaboo",
         title: "Peekaboo",
-        summary: "Lowest RTT, but whether a slower path is used or the fastest one waited for is learned from what it brought.",
+        summary: "Lowest RTT, but the choice between a slower path and waiting for the fastest one is learned from the rewards of earlier choices.",
         source: "Wu et al., Peekaboo, IEEE JSAC 2020",
         needs: crate::Capabilities::NONE,
         parameters: &[
             ParameterInfo {
                 name: "alpha",
-                doc: "How much what is not well known is tried: α of LinUCB.",
+                doc: "α of LinUCB: the weight of the uncertainty. A larger value tries less known actions more often.",
                 default: Value::Number(0.75),
                 domain: Domain::Number { min: 0.0, max: 100.0 },
             },
             ParameterInfo {
                 name: "learn",
-                doc: "After how many MB it is deployed; from then on it draws, but learns no more.",
+                doc: "The data in MB after which the scheduler is deployed: from then on it draws its actions and does not learn.",
                 default: Value::Number(4.0),
                 domain: Domain::Number { min: 0.0, max: 1_000_000.0 },
             },
             ParameterInfo {
                 name: "seed",
-                doc: "What it draws follows from this number.",
+                doc: "The seed of its random draws.",
                 default: Value::Integer(1),
                 domain: Domain::Integer { min: 0, max: 1_000_000_000 },
             },

@@ -82,25 +82,25 @@ impl Raven {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "raven",
         title: "RAVEN",
-        summary: "A segment leaves on every path that may be the fastest, as far as the spread and the age of round trips tell.",
+        summary: "A segment is sent on every path that may be the fastest, judging by the spread of its round trips and the age of the last one.",
         source: "Lee et al., RAVEN, ACM MobiCom 2018",
         needs: Capabilities { reinject: true, ..Capabilities::NONE },
         parameters: &[
             ParameterInfo {
                 name: "lower",
-                doc: "How far below their mean the next round trip may be, as a share of it, while the last one is fresh. More leaves more copies.",
+                doc: "How far below its mean the next round trip may be, as a share of the mean, while the last one is fresh. A larger share sends more copies.",
                 default: Value::Number(0.35),
                 domain: Domain::Number { min: 0.0, max: 1.0 },
             },
             ParameterInfo {
                 name: "upper",
-                doc: "How far above their mean it may be, likewise.",
+                doc: "How far above its mean the next round trip may be, as a share of the mean, while the last one is fresh. A larger share sends more copies.",
                 default: Value::Number(0.58),
                 domain: Domain::Number { min: 0.0, max: 100.0 },
             },
             ParameterInfo {
                 name: "stripe",
-                doc: "Sends without copies, by lowest RTT, from where all paths but one are full until the data queue is empty.",
+                doc: "Lowest RTT without copies, from the moment at which all paths but one are full until the data queue is empty.",
                 default: Value::Boolean(false),
                 domain: Domain::Boolean,
             },

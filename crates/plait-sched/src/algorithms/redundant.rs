@@ -66,20 +66,20 @@ impl Redundant {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "redundant",
         title: "Redundant",
-        summary: "Every path carries every segment: the delay of the fastest path, and no more than its capacity. Or, by mode, some of them.",
+        summary: "Every path carries every segment, with the delay of the fastest path and at most its capacity; other modes copy fewer segments.",
         source: "Frömmgen et al., ReMP TCP, IEEE ICC 2016; ProgMP, ACM Middleware 2017",
         needs: Capabilities { reinject: true, repair: true, ..Capabilities::NONE },
         parameters: &[
             ParameterInfo {
                 name: "mode",
-                doc: "What is copied: every segment on every path (full), each new segment on the paths that are open at that moment (opportunistic), \
-                      what is in flight while there is nothing new (when-idle, which needs `uncarried` too), or a segment now and then on paths that are not used (probing).",
+                doc: "The copies: every segment on every path (full), each new segment on the paths that are open at that moment (opportunistic), \
+                      segments in flight while there is no new data (when-idle, which needs `uncarried` too), or a segment now and then on unused paths (probing).",
                 default: Value::Text("full"),
                 domain: Domain::Choice(&["full", "opportunistic", "when-idle", "probing"]),
             },
             ParameterInfo {
                 name: "probe_after",
-                doc: "With mode = \"probing\": after how many of its round-trip times without use a path is probed.",
+                doc: "With mode = \"probing\": the round-trip times that a path is unused before it is probed.",
                 default: Value::Integer(5),
                 domain: Domain::Integer { min: 1, max: 1000 },
             },

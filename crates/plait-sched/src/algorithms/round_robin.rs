@@ -44,13 +44,13 @@ impl RoundRobin {
         parameters: &[
             ParameterInfo {
                 name: "segments",
-                doc: "Segments per turn; counts only if cwnd_limited is false. Fewer reorder less in bursts.",
+                doc: "Segments per turn; used only if cwnd_limited is false. Shorter turns reorder fewer segments at a time.",
                 default: Value::Integer(1),
                 domain: Domain::Integer { min: 1, max: 1_000_000 },
             },
             ParameterInfo {
                 name: "cwnd_limited",
-                doc: "True: a turn fills the path's congestion window. False: it is `segments` long.",
+                doc: "True: a turn fills the path's congestion window. False: it has `segments` segments.",
                 default: Value::Boolean(true),
                 domain: Domain::Boolean,
             },

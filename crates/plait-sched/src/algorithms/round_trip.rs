@@ -27,8 +27,7 @@ pub enum RoundTrip {
 /// The parameter of the schedulers that offer this choice.
 pub(crate) const ROUND_TRIP: ParameterInfo = ParameterInfo {
     name: "round_trip",
-    doc: "Which round-trip times count: of packets acknowledged on their own path (own), the smallest of these (shortest), \
-          or the transport's estimate (smoothed).",
+    doc: "The round-trip times in use: of packets acknowledged on their own path (own), the smallest of these (shortest), or the transport's estimate (smoothed).",
     default: Value::Text("own"),
     domain: Domain::Choice(&["own", "shortest", "smoothed"]),
 };

@@ -88,12 +88,12 @@ impl SEdpf {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "s-edpf",
         title: "S-EDPF",
-        summary: "Each segment goes where it is expected to be handed up first, with delays that are uncertain.",
+        summary: "Each segment goes to the path with the earliest expected in-order delivery, where delays are uncertain.",
         source: "Garcia-Saavedra, Karzand, Leith, IEEE TMC 2017",
         needs: Capabilities { assign_ahead: true, ..Capabilities::NONE },
         parameters: &[ParameterInfo {
             name: "samples",
-            doc: "How many round trips mean and variance are of: the newest one counts 2/(samples + 1). More follow changes more slowly.",
+            doc: "The number of round trips in mean and variance: the newest one has the weight 2/(samples + 1). More samples follow changes more slowly.",
             default: Value::Integer(5),
             domain: Domain::Integer { min: 5, max: 100 },
         }],

@@ -75,12 +75,12 @@ impl SaEcf {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "sa-ecf",
         title: "Stream-aware earliest completion first",
-        summary: "ECF for each stream by itself: a slower path that one stream leaves alone serves the next that does not.",
+        summary: "ECF for each stream separately: where one stream leaves a slower path unused, the next stream may use it.",
         source: "Rabitsch et al., ACM EPIQ 2018",
         needs: Capabilities { messages: true, ..Capabilities::NONE },
         parameters: &[ParameterInfo {
             name: "beta",
-            doc: "How much longer a stream goes on waiting than it would begin to, as a share, in steps of 0.001.",
+            doc: "How much longer a stream continues to wait than it would begin to wait, as a share, in steps of 0.001.",
             default: Value::Number(0.25),
             domain: Domain::Number { min: 0.0, max: 100.0 },
         }],

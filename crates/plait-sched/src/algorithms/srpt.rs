@@ -56,13 +56,13 @@ impl Srpt {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "srpt",
         title: "Shortest remaining first",
-        summary: "The stream whose message has the least left goes first, over the open path with the smallest round-trip time.",
+        summary: "The stream whose message has the least data left goes first, over the open path with the smallest round-trip time.",
         source: "Schrage, Operations Research 16(3), 1968; SRPT-ECF (hal-02570686)",
         needs: Capabilities { messages: true, shortest_first: true, ..Capabilities::NONE },
         parameters: &[ParameterInfo {
             name: "waits",
-            doc: "\"never\": a path with room is used. \"all\": a slower one is left alone while the fastest one, though full, would have all done earlier, \
-                  as in ECF. \"message\": likewise this message.",
+            doc: "\"never\": a path with room is used. \"all\": a slower path stays unused while the fastest one, although full, would deliver all data earlier, \
+                  as in ECF. \"message\": the same rule with the data of this message.",
             default: Value::Text("never"),
             domain: Domain::Choice(&["never", "message", "all"]),
         }],

@@ -70,12 +70,12 @@ impl Stms {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "stms",
         title: "STMS's gap",
-        summary: "A slower path gets segments so far behind what waits for the fastest one that they arrive when it is their turn.",
+        summary: "A slower path gets segments from so far behind the fastest path's queue that they arrive in order.",
         source: "Shi et al., STMS, USENIX ATC 2018",
         needs: Capabilities { assign_ahead: true, recall: true, ..Capabilities::NONE },
         parameters: &[ParameterInfo {
             name: "most",
-            doc: "How many times as large as at first a gap may become. At 1 it only shrinks, at 0 there is none.",
+            doc: "The largest gap, as a multiple of the first one. With 1 a gap only shrinks; with 0 there is none.",
             default: Value::Integer(4),
             domain: Domain::Integer { min: 0, max: 1000 },
         }],

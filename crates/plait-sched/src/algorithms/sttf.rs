@@ -115,12 +115,12 @@ impl Sttf {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "sttf",
         title: "Shortest transfer time first",
-        summary: "Each segment goes, ahead of the windows, where it would arrive first as windows grow; what waits is planned anew when that changes.",
+        summary: "Each segment is assigned, ahead of the windows, to the path where it would arrive first as windows grow; queued segments are planned again when that changes their paths.",
         source: "Hurtig et al., Low-Latency Scheduling in MPTCP, IEEE/ACM ToN 2019",
         needs: Capabilities { assign_ahead: true, recall: true, ..Capabilities::NONE },
         parameters: &[ParameterInfo {
             name: "alike",
-            doc: "First round trips that differ by less than this share make it lowest RTT, in steps of 0.001; 0: never.",
+            doc: "Lowest RTT schedules the connection if the first round trips differ by less than this share, in steps of 0.001; 0: never.",
             default: Value::Number(0.1),
             domain: Domain::Number { min: 0.0, max: 100.0 },
         }],

@@ -62,13 +62,12 @@ impl Weighted {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "weighted",
         title: "Weighted round-robin",
-        summary: "The open paths take turns of one segment, as often as their weights say.",
+        summary: "The open paths take turns of one segment, in proportion to their weights.",
         source: "MLVPN; the weighted balancing of SD-WAN devices",
         needs: crate::Capabilities::NONE,
         parameters: &[ParameterInfo {
             name: "reading",
-            doc: "What becomes of the rest of a turn where 100 % by the weight is not whole: it is kept, so that shares are those of the \
-                  weights (shares), or forgotten as in MLVPN's code (mlvpn).",
+            doc: "Where 100 % by the weight is not whole: the fraction of a turn is kept, so that the shares equal the weights (shares), or it is dropped as in MLVPN's code (mlvpn).",
             default: Value::Text("shares"),
             domain: Domain::Choice(&["shares", "mlvpn"]),
         }],

@@ -84,26 +84,26 @@ impl Xlink {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "xlink",
         title: "XLINK",
-        summary: "Lowest RTT, and copies of what is in flight: at the end of the data, of what is overdue, or while little is left to play.",
+        summary: "Lowest RTT, with copies of segments in flight: at the end of the data, when they are overdue, or while little is left to play.",
         source: "Zheng et al., XLINK, ACM SIGCOMM 2021",
         needs: Capabilities { reinject: true, uncarried: true, ..Capabilities::NONE },
         parameters: &[
             ParameterInfo {
                 name: "mode",
-                doc: "When copies are sent: while there is nothing new (idle), so but only while little is left to play (play-time, which needs `messages` too), \
-                      or of what is not acknowledged in about a round-trip time (deadline).",
+                doc: "When copies are sent: while there is no new data (idle), in that case only while little is left to play (play-time, which needs `messages` too), \
+                      or of segments that were not acknowledged in about a round-trip time (deadline).",
                 default: Value::Text("idle"),
                 domain: Domain::Choice(&["idle", "deadline", "play-time"]),
             },
             ParameterInfo {
                 name: "short_ms",
-                doc: "With mode = \"play-time\", T₁ in milliseconds: with less to play there are always copies.",
+                doc: "With mode = \"play-time\", T₁ in milliseconds: with less left to play, copies are always sent.",
                 default: Value::Integer(250),
                 domain: Domain::Integer { min: 0, max: 3_600_000 },
             },
             ParameterInfo {
                 name: "long_ms",
-                doc: "With mode = \"play-time\", T₂ in milliseconds: with more to play there are none.",
+                doc: "With mode = \"play-time\", T₂ in milliseconds: with more left to play, no copies are sent.",
                 default: Value::Integer(1_000),
                 domain: Domain::Integer { min: 0, max: 3_600_000 },
             },

@@ -26,8 +26,7 @@ use crate::view::{Connection, MAX_PATHS, Path, PathId};
 const PENALIZATION: OptionInfo = OptionInfo {
     parameter: ParameterInfo {
         name: "retransmission_penalization",
-        doc: "When the receiver's window is full: send the blocking segment on a faster path too, halve the slower one's \
-              window.",
+        doc: "When the receiver's window is full: sends the blocking segment on a faster path too, and halves the congestion window of the slower path.",
         default: Value::Boolean(false),
         domain: Domain::Boolean,
     },
@@ -39,8 +38,7 @@ const PENALIZATION: OptionInfo = OptionInfo {
 const INTERVAL: OptionInfo = OptionInfo {
     parameter: ParameterInfo {
         name: "penalization_interval",
-        doc: "With retransmission_penalization: a path is penalized once in a round trip of the path that could send (fast, \
-              as Linux) or of its own (slow, as NSDI 2012; gentler, and a long queue holds up the fast path longer).",
+        doc: "With retransmission_penalization: a path is penalized at most once per round trip of the path that could send (fast, as in Linux), or of its own (slow, as in the paper of NSDI 2012). The slow one penalizes less often, and a long queue blocks the fast path longer.",
         default: Value::Text("fast"),
         domain: Domain::Choice(&["fast", "slow"]),
     },
@@ -52,7 +50,7 @@ const INTERVAL: OptionInfo = OptionInfo {
 const MITIGATION: OptionInfo = OptionInfo {
     parameter: ParameterInfo {
         name: "bufferbloat_mitigation",
-        doc: "Cap a path's window when its round-trip time has grown beyond bufferbloat_lambda times the smallest.",
+        doc: "Limits a path's window when its round-trip time exceeds bufferbloat_lambda times the smallest one.",
         default: Value::Boolean(false),
         domain: Domain::Boolean,
     },
@@ -64,7 +62,7 @@ const MITIGATION: OptionInfo = OptionInfo {
 const LAMBDA: OptionInfo = OptionInfo {
     parameter: ParameterInfo {
         name: "bufferbloat_lambda",
-        doc: "With bufferbloat_mitigation: how much the round-trip time may grow. Less queues less, and may starve a path.",
+        doc: "With bufferbloat_mitigation: the largest ratio of the round-trip time to the smallest one. A smaller value makes shorter queues, and may leave a path without enough data.",
         default: Value::Number(3.0),
         domain: Domain::Number { min: 1.0, max: 1_000.0 },
     },
@@ -76,14 +74,13 @@ const LAMBDA: OptionInfo = OptionInfo {
 const RTT_ERROR: OptionInfo = OptionInfo {
     parameter: ParameterInfo {
         name: "rtt_error",
-        doc: "An experiment's instrument: show the scheduler round-trip times that are wrong by this share, too long on the \
-              first, third … path and too short on the others.",
+        doc: "An instrument for experiments: the scheduler sees round-trip times with this relative error, too long on the first, third … path and too short on the others.",
         default: Value::Number(0.0),
         domain: Domain::Number { min: -RttError::MAX, max: RttError::MAX },
     },
     suffix: None,
     needs: Capabilities::NONE,
-    source: "none: what it costs not to know exactly",
+    source: "none: it measures the cost of inexact round-trip times",
 };
 
 /// The parameters that every built-in scheduler takes.
