@@ -96,11 +96,13 @@ def winners(table: Table) -> str:
         ahead = "; ".join(
             f"`{one.scheduler}` {with_interval(one.gains[first], 0, signed=True)}" for one in better[:3]
         )
+        count = f"{len(better)} of {len(found)} schedulers" if better else "no scheduler"
         lines.append(
-            f"- **{domain.title}** ({NAMES[first]}): better than `{BASE}` beyond chance"
-            f" {'is nobody' if not better else f'are {len(better)} of {len(found)}'}"
-            + (f", ahead of all {ahead}" if better else "")
-            + f"; worse are {len(worse)}. Never harmful in these points: {_few(harmless)}."
+            f"- **{domain.title}** ({NAMES[first]}): {count} {'are' if len(better) > 1 else 'is'} better"
+            f" than `{BASE}` beyond chance"
+            + (f", most of all {ahead}" if better else "")
+            + f"; {len(worse)} {'is' if len(worse) == 1 else 'are'} worse."
+            + f" Never harmful in these points: {_few(harmless)}."
         )
     return "\n".join(lines)
 
@@ -169,7 +171,7 @@ def _marked(gain: Estimate) -> str:
 
 
 def _few(names: Sequence[str]) -> str:
-    return ", ".join(f"`{one}`" for one in names) or "nobody"
+    return ", ".join(f"`{one}`" for one in names) or "none"
 
 
 @click.command()
