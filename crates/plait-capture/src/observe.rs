@@ -20,7 +20,7 @@ use crate::translation::Translations;
 use plait_sched::{Decision, Duration, Time};
 use plait_sim::application::Place as Side;
 use plait_sim::recorder::{RecordOptions, Recorder};
-use plait_sim::result::{Ending, Engine, FlowEnding, PathEnding, QueueMetrics, RunResult};
+use plait_sim::result::{Ending, Engine, FlowEnding, PathEnding, QueueMetrics, RunResult, SenderCounters};
 use plait_sim::scenario::{FlowKind, FlowRoute, Protocol, Scenario, Way, Workload};
 use plait_transport::Observer as _;
 use std::path::Path;
@@ -119,14 +119,13 @@ fn finish(
         end: replay.end,
         written_bytes: observed.written_bytes,
         spurious_retransmissions: replay.main.recorder.duplicates(),
-        tail_probes: total(|counts| counts.tail_probes)?,
-        timeouts: total(|counts| counts.timeouts)?,
-        spurious_timeouts: None,
-        duplicate_reports: None,
-        reorderings: None,
-        undone_reductions: None,
-        decisions: counted.map(|(decisions, _)| decisions),
-        waits: counted.map(|(_, waits)| waits),
+        counters: SenderCounters {
+            tail_probes: total(|counts| counts.tail_probes)?,
+            timeouts: total(|counts| counts.timeouts)?,
+            decisions: counted.map(|(decisions, _)| decisions),
+            waits: counted.map(|(_, waits)| waits),
+            ..SenderCounters::default()
+        },
         events: replay.packets,
         paths: observed.paths.iter().map(path_ending).collect::<Result<_, _>>()?,
         flows,

@@ -416,7 +416,7 @@ fn samples_and_decisions_become_tables() {
     }
     hosts.file("decisions.bin", &log);
     let result = hosts.observe().unwrap();
-    assert_eq!((result.metrics.decisions, result.metrics.waits), (Some(0), Some(1)));
+    assert_eq!((result.metrics.counters.decisions, result.metrics.counters.waits), (Some(0), Some(1)));
     let (decisions, paths) = (result.decisions.unwrap(), result.decision_paths.unwrap());
     assert_eq!((decisions.time, decisions.wait_until), (vec![5 * MILLI], vec![Some(9 * MILLI)]));
     assert_eq!((decisions.unassigned, decisions.oldest_unacked), (vec![100], vec![Some(3)]));

@@ -209,8 +209,8 @@ fn check_spurious(scenario: &Scenario, result: &RunResult) -> Result<(), String>
     let metrics = &result.metrics;
     ensure(
         !links(scenario).all(orderly)
-            || metrics.timeouts > Some(0)
-            || Some(metrics.retransmissions) <= metrics.tail_probes,
+            || metrics.counters.timeouts > Some(0)
+            || Some(metrics.retransmissions) <= metrics.counters.tail_probes,
         || format!("{} retransmissions although nothing was lost", metrics.retransmissions),
     )
 }
