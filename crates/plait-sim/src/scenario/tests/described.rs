@@ -1,6 +1,7 @@
 //! The descriptions of keys, and randomly changed texts.
 
 use super::*;
+use crate::application;
 
 #[test]
 fn every_choice_is_named_in_the_description_of_its_key() {
