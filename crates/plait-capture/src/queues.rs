@@ -5,12 +5,12 @@
 //! has fallen by one, and it may have been marked. The packets of a flow keep their order. A packet
 //! was dropped if it does not leave although a later packet of its flow does.
 
-use crate::capture::Capture;
+use crate::capture::CaptureReader;
 use crate::error::ObservationError;
 use crate::folder::{OBSERVED, ObservedQueue, grown};
 use plait_sched::Duration;
 use plait_sim::result::QueueMetrics;
-use plait_sim::scenario::{Scenario, Way};
+use plait_sim::scenario::{Direction, Scenario};
 use plait_sim::statistics::Spans;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -63,17 +63,17 @@ pub(crate) fn metrics(
 fn sojourns(
     folder: &Path,
     queue: &ObservedQueue,
-    way: Way,
+    way: Direction,
     span: std::ops::Range<i64>,
 ) -> Result<Spans, ObservationError> {
     let mut spans = Spans::new();
     let mut flows: BTreeMap<FlowKey, VecDeque<Queued>> = BTreeMap::new();
-    let mut capture = Capture::open(folder, &queue.capture)?;
+    let mut capture = CaptureReader::open(folder, &queue.capture)?;
     let receiver = queue.receiver.octets();
     while let Some(record) = capture.next()? {
         let Some((flow, lifetime, identity)) = identified(record.ip) else { continue };
         let forward = record.ip[16..20] == receiver;
-        if forward != (way == Way::Forward) {
+        if forward != (way == Direction::Forward) {
             continue;
         }
         let waiting = flows.entry(flow).or_default();

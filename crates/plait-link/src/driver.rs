@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 use std::time::Instant;
 
 use plait_sched::{Duration, Time};
-use plait_sim::scenario::Way;
+use plait_sim::scenario::Direction;
 
 use crate::error::Error;
 use crate::relay::{Arrival, Relay};
@@ -36,7 +36,7 @@ pub struct Received<'a> {
     /// The path.
     pub path: usize,
     /// The direction.
-    pub way: Way,
+    pub way: Direction,
     /// Size of the packet on the links.
     pub bytes: u32,
     /// The packet.

@@ -15,7 +15,7 @@ use plait_sched::Time;
 use plait_sim::agenda::MAX_ORDER;
 use plait_sim::link::discipline::Payload;
 use plait_sim::link::{Admission, Exit, Link};
-use plait_sim::scenario::{Hop, Scenario, Way};
+use plait_sim::scenario::{Direction, Hop, Scenario};
 
 use crate::packet;
 
@@ -53,7 +53,7 @@ struct Leg {
 
 /// Counters of the packets of one direction of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
+pub struct PathCounters {
     /// Packets given to the relay.
     pub sent: u64,
     /// Copies made by links that duplicate packets.
@@ -76,7 +76,7 @@ pub struct Arrival<'a> {
     /// The path's number.
     pub path: usize,
     /// The direction; forward is from the near end to the far end.
-    pub way: Way,
+    pub way: Direction,
     /// The packet.
     pub content: &'a [u8],
 }
@@ -88,7 +88,7 @@ pub struct Relay {
     legs: Vec<Leg>,
     /// The first leg of each path's directions, forward first.
     first_legs: Vec<usize>,
-    counters: Vec<Counters>,
+    counters: Vec<PathCounters>,
     contents: Vec<Vec<u8>>,
     free: Vec<u32>,
     ready: VecDeque<InFlight>,
@@ -98,8 +98,8 @@ pub struct Relay {
 }
 
 /// Returns the number of a direction of a path.
-const fn route(path: usize, way: Way) -> usize {
-    path * 2 + matches!(way, Way::Backward) as usize
+const fn route(path: usize, way: Direction) -> usize {
+    path * 2 + matches!(way, Direction::Backward) as usize
 }
 
 impl Relay {
@@ -109,16 +109,16 @@ impl Relay {
             links: Vec::new(),
             legs: Vec::new(),
             first_legs: Vec::new(),
-            counters: vec![Counters::default(); scenario.paths.len() * 2],
+            counters: vec![PathCounters::default(); scenario.paths.len() * 2],
             contents: Vec::new(),
             free: Vec::new(),
             ready: VecDeque::new(),
             lent: None,
             order: 0,
         };
-        let mut known: Vec<((Hop, Way), usize)> = Vec::new();
+        let mut known: Vec<((Hop, Direction), usize)> = Vec::new();
         for path in 0..scenario.paths.len() {
-            for way in [Way::Forward, Way::Backward] {
+            for way in [Direction::Forward, Direction::Backward] {
                 relay.first_legs.push(relay.legs.len());
                 for hop in scenario.directed(scenario.hops(path), way) {
                     let link = known.iter().find(|(one, _)| *one == (hop, way)).map(|(_, link)| *link);
@@ -140,7 +140,7 @@ impl Relay {
 
     /// Sends a packet into a path. It takes `bytes` on the links, which may exceed the length of
     /// `content` by headers that a driver never sees. `now` never goes back.
-    pub fn send(&mut self, now: Time, path: usize, way: Way, bytes: u32, content: &[u8]) {
+    pub fn send(&mut self, now: Time, path: usize, way: Direction, bytes: u32, content: &[u8]) {
         self.advance(now);
         let slot = self.store(content);
         self.counters[route(path, way)].sent += 1;
@@ -176,12 +176,12 @@ impl Relay {
         }
         counters.arrived += 1;
         counters.arrived_bytes += u64::from(in_flight.bytes);
-        let way = if number.is_multiple_of(2) { Way::Forward } else { Way::Backward };
+        let way = if number.is_multiple_of(2) { Direction::Forward } else { Direction::Backward };
         Some(Arrival { path: number / 2, way, content })
     }
 
     /// Returns the counters of a path's direction so far.
-    pub fn counters(&self, path: usize, way: Way) -> Counters {
+    pub fn counters(&self, path: usize, way: Direction) -> PathCounters {
         self.counters[route(path, way)]
     }
 
@@ -237,7 +237,7 @@ impl Relay {
         slot
     }
 
-    fn counters_of(&mut self, in_flight: InFlight) -> &mut Counters {
+    fn counters_of(&mut self, in_flight: InFlight) -> &mut PathCounters {
         &mut self.counters[self.legs[in_flight.leg as usize].route]
     }
 
@@ -257,7 +257,7 @@ impl Relay {
 }
 
 /// Returns the simulator's name of the link, on which its random numbers depend.
-fn name(scenario: &Scenario, hop: Hop, way: Way) -> String {
+fn name(scenario: &Scenario, hop: Hop, way: Direction) -> String {
     match hop {
         Hop::Wire(path) => format!("path {path} {}", way.name()),
         Hop::Shared(link) => format!("link {} {}", scenario.links[link].name, way.name()),

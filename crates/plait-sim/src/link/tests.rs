@@ -43,7 +43,7 @@ fn an_idle_link_delivers_after_serialization_and_delay() {
     ] {
         let mut link = with(rate, |_| {});
         assert_ne!(link.send(time(5), bytes, 9, 77), Admission::DroppedFull);
-        let head = Key { time: time(5 + expected + 10_000_000), since: time(5), order: 9 };
+        let head = EventKey { time: time(5 + expected + 10_000_000), since: time(5), order: 9 };
         assert_eq!(link.head(), Some(head), "{bytes} bytes at {rate} bit/s");
         assert_eq!(link.pop(), Exit::Delivered(77));
         assert_eq!(link.head(), None);
@@ -234,7 +234,7 @@ fn any_config() -> impl Strategy<Value = LinkConfig> {
             }
         ),
     ];
-    use Distribution::{Normal, Pareto, ParetoNormal, Uniform};
+    use JitterDistribution::{Normal, Pareto, ParetoNormal, Uniform};
     let distribution = prop::sample::select(vec![Uniform, Normal, Pareto, ParetoNormal]);
     let correlation = prop_oneof![Just(0), 0_u32..1_000_000_000];
     let jitter =
@@ -252,8 +252,8 @@ fn any_config() -> impl Strategy<Value = LinkConfig> {
     let delay = varying(0_u64..200_000_000).prop_map(|delay| delay.map(Duration::from_nanos));
     let special = (duplicate, any::<bool>());
     let outages = prop_oneof![
-        Just(Outages::Windows(Vec::new())),
-        Just(Outages::Windows(vec![Window { from: millis(100), to: millis(300) }])),
+        Just(Outages::List(Vec::new())),
+        Just(Outages::List(vec![Outage { from: millis(100), to: millis(300) }])),
         Just(Outages::Periodic {
             every: Duration::from_millis(70),
             length: Duration::from_millis(20),

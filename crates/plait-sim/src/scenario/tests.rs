@@ -18,7 +18,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::application::ConstantRate;
-use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit, Step, Steps, Window};
+use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outage, Outages, QueueLimit, Step, Steps};
 
 /// The example of the format, with every kind of table.
 const FULL: &str = r#"
@@ -156,9 +156,9 @@ fn the_full_example_is_read_as_written() {
     });
     assert_eq!((fast_config.links.len(), slow_config.links.len()), (0, 0));
     let second = |s| Time::ZERO + Duration::from_secs(s);
-    let outages = Outages::Windows(vec![
-        Window { from: second(10), to: second(12) },
-        Window { from: second(20), to: second(21) },
+    let outages = Outages::List(vec![
+        Outage { from: second(10), to: second(12) },
+        Outage { from: second(20), to: second(21) },
     ]);
     let wire = LinkConfig {
         queue: QueueLimit::Packets(50).into(),
@@ -200,8 +200,12 @@ fn links_and_flows_are_read_as_written() {
     assert_eq!((&shared.wire, &shared.links[..]), (&None, &[0, 1][..]));
     let trip = Duration::from_millis(15 + 6 + 15);
     assert_eq!(scenario.round_trip(2), trip);
-    assert_eq!(scenario.directed(scenario.hops(2), Way::Forward), [Hop::Shared(0), Hop::Shared(1)]);
-    assert_eq!(scenario.directed(scenario.hops(2), Way::Backward), [Hop::Shared(0)], "core is forward only");
+    assert_eq!(scenario.directed(scenario.hops(2), Direction::Forward), [Hop::Shared(0), Hop::Shared(1)]);
+    assert_eq!(
+        scenario.directed(scenario.hops(2), Direction::Backward),
+        [Hop::Shared(0)],
+        "core is forward only"
+    );
 
     let [radio, core] = &scenario.links[..] else { panic!("two links") };
     let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
@@ -231,18 +235,18 @@ fn links_and_flows_are_read_as_written() {
         )
     );
     assert_eq!((download.start, download.stop), (Duration::from_secs(2), Some(Duration::from_secs(50))));
-    assert_eq!((second.direction, &second.route), (Way::Backward, &FlowRoute::Paths(vec![1, 2])));
+    assert_eq!((second.direction, &second.route), (Direction::Backward, &FlowRoute::Paths(vec![1, 2])));
     assert!(
         matches!(&second.kind, FlowKind::Multipath { scheduler: Some(scheduler), size: None, control: None } if scheduler.name() == "round-robin")
     );
     assert_eq!(
         (&voice.kind, voice.direction),
-        (&FlowKind::ConstantRate { rate: 64_000, packet: 200 }, Way::Forward)
+        (&FlowKind::ConstantRate { rate: 64_000, packet: 200 }, Direction::Forward)
     );
-    let times = OnOff {
+    let times = OnOffTimes {
         on: Duration::from_millis(300),
         off: Duration::from_millis(600),
-        distribution: Distribution::Pareto { shape: 1.9 },
+        distribution: OnOffDistribution::Pareto { shape: 1.9 },
     };
     assert_eq!(bursts.kind, FlowKind::OnOff { rate: 2_000_000, packet: 1500, times });
 }

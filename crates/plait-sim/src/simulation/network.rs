@@ -3,9 +3,9 @@
 use super::events::{At, Events};
 use super::flying::{Flying, Kept, MOST_LEGS};
 use super::tap::PacketId;
-use crate::agenda::Key;
+use crate::agenda::EventKey;
 use crate::link::{Admission, Exit, Link, LinkConfig, QueueReport};
-use crate::scenario::{FlowRoute, Hop, Scenario, Way};
+use crate::scenario::{Direction, FlowRoute, Hop, Scenario};
 use plait_sched::{Duration, PathId, Time};
 use plait_transport::packet::Packet;
 
@@ -17,7 +17,7 @@ pub(super) struct End {
     /// The connection's path.
     pub(super) path: u8,
     /// Forward with the connection's data, or backward with its acknowledgements.
-    pub(super) way: Way,
+    pub(super) way: Direction,
 }
 
 /// One link of a route. The legs of a route are consecutive.
@@ -133,12 +133,12 @@ impl Layout {
         self.links.len()
     }
 
-    fn link(&self, hop: Hop, way: Way) -> Option<u32> {
+    fn link(&self, hop: Hop, way: Direction) -> Option<u32> {
         let ways = match hop {
             Hop::Wire(path) => self.wires[path],
             Hop::Shared(link) => self.shared[link],
         };
-        ways[usize::from(way == Way::Backward)]
+        ways[usize::from(way == Direction::Backward)]
     }
 }
 
@@ -214,7 +214,7 @@ impl Network {
     }
 
     /// Adds a route over `hops`, taken in the scenario's direction `way`.
-    pub(super) fn add_route(&mut self, layout: &Layout, hops: &[Hop], way: Way, end: End) -> RouteId {
+    pub(super) fn add_route(&mut self, layout: &Layout, hops: &[Hop], way: Direction, end: End) -> RouteId {
         let (first, route) = (self.legs.len() as u32, self.routes.len() as u32);
         let links = hops.iter().filter_map(|&hop| layout.link(hop, way));
         self.legs.extend(links.map(|link| Leg { link, route, last: false }));
@@ -349,7 +349,7 @@ impl Network {
         let Some(at) = at else { return };
         if self.events.get(source).is_none_or(|pending| at < pending.time) {
             let order = self.events.next_order();
-            self.events.set(source, Some(Key { time: at.max(self.now), since: self.now, order }));
+            self.events.set(source, Some(EventKey { time: at.max(self.now), since: self.now, order }));
         }
     }
 

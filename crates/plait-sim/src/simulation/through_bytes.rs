@@ -3,7 +3,7 @@
 
 use super::images::Images;
 use super::tap::{Origin, PacketId, Sighting, Tap};
-use crate::scenario::{Scenario, Way};
+use crate::scenario::{Direction, Scenario};
 use plait_transport::Transmit;
 use plait_transport::image::Arriving;
 use plait_transport::packet::Packet;
@@ -54,7 +54,7 @@ impl ThroughBytes {
 }
 
 const fn key(id: PacketId) -> (bool, bool, u64) {
-    (matches!(id.way, Way::Backward), id.data, id.number)
+    (matches!(id.way, Direction::Backward), id.data, id.number)
 }
 
 impl Tap for ThroughBytes {

@@ -5,7 +5,7 @@ mod kernel;
 use proptest::prelude::*;
 
 use super::*;
-use crate::link::{Capacity, Exit, Link, LinkConfig, Outages, Trace, Window};
+use crate::link::{Capacity, Exit, Link, LinkConfig, Outage, Outages, Trace};
 
 /// A packet with a number and a flow, and with the state of its mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -297,7 +297,7 @@ proptest! {
         let mut config = config(if fair { "fq-codel" } else { "codel" }, given);
         config.queue = limit.into();
         if cut {
-            config.outages = Outages::Windows(vec![Window { from: millis(100), to: millis(200) }]);
+            config.outages = Outages::List(vec![Outage { from: millis(100), to: millis(200) }]);
         }
         let mut link = link(&config);
         let (mut now, mut out, mut next) = (Time::ZERO, vec![0_u32; arrivals.len()], vec![0; 6]);

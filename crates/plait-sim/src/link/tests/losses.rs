@@ -77,12 +77,12 @@ fn cut(outages: Outages, sends: &[u64]) -> Vec<bool> {
 
 #[test]
 fn a_packet_that_leaves_during_an_outage_is_lost() {
-    let windows = vec![
-        Window { from: millis(10), to: millis(12) },
-        Window { from: millis(12), to: millis(13) },
-        Window { from: millis(20), to: millis(21) },
+    let outages = vec![
+        Outage { from: millis(10), to: millis(12) },
+        Outage { from: millis(12), to: millis(13) },
+        Outage { from: millis(20), to: millis(21) },
     ];
-    let lost = cut(Outages::Windows(windows), &[8, 9, 10, 11, 12, 18, 19, 20, 90]);
+    let lost = cut(Outages::List(outages), &[8, 9, 10, 11, 12, 18, 19, 20, 90]);
     assert_eq!(lost, [false, true, true, true, false, false, true, false, false]);
     let periodic = Outages::Periodic {
         every: Duration::from_millis(10),
@@ -106,8 +106,8 @@ fn an_outage_does_not_shift_the_random_losses() {
         drain(&mut link)
     };
     let (without, with) = (
-        lost(Outages::Windows(Vec::new())),
-        lost(Outages::Windows(vec![Window { from: millis(50), to: millis(60) }])),
+        lost(Outages::List(Vec::new())),
+        lost(Outages::List(vec![Outage { from: millis(50), to: millis(60) }])),
     );
     assert_eq!(without[60..], with[60..]);
     assert!(with[49..59].iter().all(|(_, exit)| matches!(exit, Exit::Lost(_))));

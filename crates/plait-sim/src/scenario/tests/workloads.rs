@@ -1,7 +1,7 @@
 //! Workloads: reading, writing, errors.
 
 use super::*;
-use crate::application::{self, Bulk, ConstantRate, RequestResponse, Spread};
+use crate::application::{self, Bulk, ConstantRate, RequestDistribution, RequestResponse};
 
 #[test]
 fn workloads_have_a_start_and_a_stop() {
@@ -10,7 +10,7 @@ fn workloads_have_a_start_and_a_stop() {
     assert_eq!(workload("kind = \"bulk\", start = \"2s\""), Bulk { start: second(2) }.into());
     let text = "kind = \"on-off\", rate = \"1Mbit\", block = \"1kB\", on = \"1s\", off = \"3s\", stop = \"9s\", \
          deadline = \"150ms\"";
-    let times = OnOff { on: second(1), off: second(3), distribution: Distribution::Exponential };
+    let times = OnOffTimes { on: second(1), off: second(3), distribution: OnOffDistribution::Exponential };
     let deadline = Some(Duration::from_millis(150));
     let blocks =
         ConstantRate { rate: 1_000_000, block: 1000, start: Duration::ZERO, stop: Some(second(9)), deadline };
@@ -29,9 +29,9 @@ fn requests_have_sizes_think_times_and_clients() {
     let least = RequestResponse {
         request: 200,
         response: 10_000,
-        sizes: Spread::Fixed,
+        sizes: RequestDistribution::Fixed,
         think: Duration::ZERO,
-        think_times: Spread::Fixed,
+        think_times: RequestDistribution::Fixed,
         parallel: 1,
         count: None,
         start: Duration::ZERO,
@@ -46,9 +46,9 @@ fn requests_have_sizes_think_times_and_clients() {
                 deadline = \"1.5s\", urgent = 2";
     let all = RequestResponse {
         request: 1000,
-        sizes: Spread::Exponential,
+        sizes: RequestDistribution::Exponential,
         think: Duration::from_millis(20),
-        think_times: Spread::Exponential,
+        think_times: RequestDistribution::Exponential,
         parallel: 4,
         count: Some(100),
         start: Duration::from_secs(1),

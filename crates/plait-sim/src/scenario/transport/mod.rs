@@ -1,10 +1,10 @@
 //! `[transport]`: the behaviour of the endpoints.
 //!
 //! A protocol is a file here and an entry of the table below. The file has the protocol's options
-//! in a scenario, and builds the configuration of its ends from them (`Own`). An option is an entry
-//! of its protocol's file, or of `common` if several protocols have it, and a field beside it. The
-//! entry has key, default, meaning, and the place that it sets. Unit, reader and writer follow from
-//! the place's type.
+//! in a scenario, and builds the configuration of its ends from them (`ProtocolOptions`). An option
+//! is an entry of its protocol's file, or of `common` if several protocols have it, and a field
+//! beside it. The entry has key, default, meaning, and the field that it sets. Unit, reader and
+//! writer follow from the field's type.
 
 mod cmt_sctp;
 mod common;
@@ -32,7 +32,7 @@ use super::reader::Word;
 use option::TransportOption;
 
 /// A protocol's own options. The default methods are those of most protocols.
-trait Own: Sized {
+trait ProtocolOptions: Sized {
     /// Its table `[transport]`: name, meaning, options.
     const INFO: ProtocolInfo;
     /// Its own options before anything is read.
@@ -42,7 +42,7 @@ trait Own: Sized {
     fn overhead(&self, protocol: Protocol) -> Overhead;
 
     /// The configuration of both ends, from its own and the common options.
-    fn config(&self, options: &TransportOptions, ends: &Ends) -> endpoint::Config;
+    fn config(&self, options: &TransportOptions, setup: &ConnectionSetup) -> endpoint::Config;
 
     /// Bytes of `overhead` that count in congestion windows with each data packet.
     fn counted(&self, overhead: &Overhead) -> u32;
@@ -94,7 +94,7 @@ struct ProtocolInfo {
 
 /// The endpoints' configuration beside the options.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ends {
+pub(crate) struct ConnectionSetup {
     /// The path that is opened first.
     pub(crate) initial_path: PathId,
     /// True if both ends have data to send.
@@ -126,10 +126,10 @@ macro_rules! protocols {
 
         /// In the order of the documentation, each with the first of its protocols.
         const FILES: &[(Protocol, ProtocolInfo)] =
-            &[$((first(&[$(Protocol::$protocol),+]), <$module::$options as Own>::INFO),)*];
+            &[$((first(&[$(Protocol::$protocol),+]), <$module::$options as ProtocolOptions>::INFO),)*];
 
         /// The index of a file among them.
-        enum File {
+        enum ProtocolFile {
             $($own,)*
         }
 
@@ -137,29 +137,29 @@ macro_rules! protocols {
             /// The protocols' titles, in the order of the words.
             const TITLES: &'static [&'static str] = &[$($($title,)+)*];
 
-            const fn place(self) -> usize {
+            const fn index(self) -> usize {
                 match self {
-                    $($(Self::$protocol => File::$own as usize,)+)*
+                    $($(Self::$protocol => ProtocolFile::$own as usize,)+)*
                 }
             }
 
             const fn unread(self) -> OwnOptions {
                 match self {
-                    $($(Self::$protocol => OwnOptions::$own(<$module::$options as Own>::UNREAD),)+)*
+                    $($(Self::$protocol => OwnOptions::$own(<$module::$options as ProtocolOptions>::UNREAD),)+)*
                 }
             }
 
             /// The default behaviour of its TCP.
             fn preset_profile(self) -> Profile {
                 match self {
-                    $($(Self::$protocol => <$module::$options as Own>::preset_profile(),)+)*
+                    $($(Self::$protocol => <$module::$options as ProtocolOptions>::preset_profile(),)+)*
                 }
             }
 
             /// The reason why it does not support this number of paths, if there is one.
             pub(super) fn refuses_paths(self, paths: usize) -> Option<String> {
                 match self {
-                    $($(Self::$protocol => <$module::$options as Own>::refuses_paths(self, paths),)+)*
+                    $($(Self::$protocol => <$module::$options as ProtocolOptions>::refuses_paths(self, paths),)+)*
                 }
             }
         }
@@ -226,11 +226,11 @@ impl Protocol {
 
     /// The table of its keys.
     pub(super) fn table(self) -> &'static TableInfo {
-        &TABLES[self.place()]
+        &TABLES[self.index()]
     }
 
     const fn options(self) -> &'static [TransportOption] {
-        FILES[self.place()].1.options
+        FILES[self.index()].1.options
     }
 
     /// The words of the protocols whose default controllers are (`has`) or are not those of
@@ -282,8 +282,8 @@ impl TransportOptions {
     }
 
     /// The configuration of both ends of a connection.
-    pub(crate) fn config(&self, ends: &Ends) -> endpoint::Config {
-        ask!(&self.own, own => own.config(self, ends))
+    pub(crate) fn config(&self, setup: &ConnectionSetup) -> endpoint::Config {
+        ask!(&self.own, own => own.config(self, setup))
     }
 
     /// The options of a competing flow of TCP: the scenario's, but never limited by its receiver.

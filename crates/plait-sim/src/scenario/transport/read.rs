@@ -29,7 +29,7 @@ impl TransportOptions {
                 _ => Some(reader.need(option.key)?),
             };
             let Some(item) = item else { continue };
-            (option.place)(&mut options).read(&item)?;
+            (option.field)(&mut options).read(&item)?;
             if is_packet(&option) {
                 options.initial_window = initial_window(options.counted_packet() as u64);
             }
@@ -58,7 +58,7 @@ impl TransportOptions {
         let mut options = self.clone();
         let mut table = Map::new();
         for option in self.protocol.options() {
-            if let Some(value) = (option.place)(&mut options).write() {
+            if let Some(value) = (option.field)(&mut options).write() {
                 table.insert(option.key.to_owned(), value);
             }
         }
