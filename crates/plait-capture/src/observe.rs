@@ -224,7 +224,7 @@ fn survey(
         let mut feed = Feed::open(folder, name)?;
         while let Some((_, record, packet)) = feed.head.take() {
             if let (Some(route), Content::Tcp(tcp)) = (routes.find(&packet), packet.content)
-                && route.direction == PacketRole::Data
+                && route.role == PacketRole::Data
                 && route.from == side
             {
                 translations[side].leaves(&packet);

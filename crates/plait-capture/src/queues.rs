@@ -34,20 +34,20 @@ pub(crate) fn metrics(
     (start_ns, end_ns): (i64, i64),
 ) -> Result<Vec<QueueMetrics>, ObservationError> {
     let mut made = Vec::new();
-    for (name, way, config) in scenario.directions() {
+    for (name, direction, config) in scenario.directions() {
         let Some(settings) = &config.discipline else { continue };
-        let of = |queue: &&ObservedQueue| queue.name == name && queue.direction == way.name();
+        let of = |queue: &&ObservedQueue| queue.name == name && queue.direction == direction.name();
         let Some(queue) = observed.iter().find(of) else {
-            let reason = format!("the queue of {name:?} {} is missing", way.name());
+            let reason = format!("the queue of {name:?} {} is missing", direction.name());
             return Err(ObservationError::whole(OBSERVED, reason));
         };
         let from = start_ns + scenario.warmup.as_nanos() as i64;
-        let spans = sojourns(folder, queue, way, from..end_ns)?;
+        let spans = sojourns(folder, queue, direction, from..end_ns)?;
         let (before, after) = (queue.warmup, queue.end);
         let over_limit = grown(before.over_limit, after.over_limit)?;
         made.push(QueueMetrics {
             name: name.to_owned(),
-            direction: way.name(),
+            direction: direction.name(),
             discipline: settings.info().name,
             packets_sent: spans.count(),
             packets_marked: grown(before.marked, after.marked)?,
@@ -63,7 +63,7 @@ pub(crate) fn metrics(
 fn sojourns(
     folder: &Path,
     queue: &ObservedQueue,
-    way: Direction,
+    direction: Direction,
     span: std::ops::Range<i64>,
 ) -> Result<Spans, ObservationError> {
     let mut spans = Spans::new();
@@ -73,7 +73,7 @@ fn sojourns(
     while let Some(record) = capture.next()? {
         let Some((flow, lifetime, identity)) = identified(record.ip) else { continue };
         let forward = record.ip[16..20] == receiver;
-        if forward != (way == Direction::Forward) {
+        if forward != (direction == Direction::Forward) {
             continue;
         }
         let waiting = flows.entry(flow).or_default();

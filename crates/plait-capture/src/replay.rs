@@ -197,7 +197,7 @@ impl<'a> Replay<'a> {
                 }
             };
             if let (Some(connection), Content::Tcp(tcp)) = (connection, &packet.content) {
-                match (route.direction, leaves) {
+                match (route.role, leaves) {
                     (PacketRole::Data, true) => {
                         connection.transmit(self.now, position, route.path, packet.id, tcp)?;
                     }

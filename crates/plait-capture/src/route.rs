@@ -16,14 +16,14 @@ pub(crate) enum TrafficKind {
     Datagrams,
 }
 
-/// Direction of a packet within its connection.
+/// Whether a packet belongs to the data of its connection or to the acknowledgements of that data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum PacketRole {
     Data,
     Acknowledgements,
 }
 
-/// The connection or flow of a packet, and its path and direction.
+/// The connection or flow of a packet, and its path and role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Route {
     /// 0 is the scenario's connection, the others are its flows.
@@ -32,7 +32,7 @@ pub(crate) struct Route {
     pub(crate) path: usize,
     /// Index of the capture in which the party's data leaves: 0 is the sender's.
     pub(crate) from: usize,
-    pub(crate) direction: PacketRole,
+    pub(crate) role: PacketRole,
 }
 
 /// Kind, the data's source and destination address, and the port. The port is the destination's, or
@@ -60,7 +60,7 @@ impl Routes {
             let reason = format!("{source} to {destination}, port {port}, is there twice");
             return Err(ObservationError::whole(OBSERVED, reason));
         }
-        self.routes.push((key, Route { party, path, from, direction: PacketRole::Data }));
+        self.routes.push((key, Route { party, path, from, role: PacketRole::Data }));
         Ok(())
     }
 
@@ -93,7 +93,7 @@ impl Routes {
                 data.or_else(|| {
                     let route = self.get((TrafficKind::Connection, destination, source, from));
                     let route = route.or_else(|| self.get((TrafficKind::Served, destination, source, to)))?;
-                    Some(Route { direction: PacketRole::Acknowledgements, ..route })
+                    Some(Route { role: PacketRole::Acknowledgements, ..route })
                 })
             }
         }

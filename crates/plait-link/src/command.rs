@@ -103,7 +103,11 @@ pub(crate) fn await_child(
 /// Returns the packet counters of all paths.
 pub fn counters(scenario: &Scenario, relay: &Relay) -> Vec<[PathCounters; 2]> {
     let paths = 0..scenario.paths.len();
-    paths.map(|path| [Direction::Forward, Direction::Backward].map(|way| relay.counters(path, way))).collect()
+    paths
+        .map(|path| {
+            [Direction::Forward, Direction::Backward].map(|direction| relay.counters(path, direction))
+        })
+        .collect()
 }
 
 /// Returns the exit code in the convention of shells.

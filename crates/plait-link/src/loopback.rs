@@ -149,7 +149,7 @@ impl Ports for Sockets {
     }
 
     fn receive(&mut self, index: usize) -> io::Result<Option<Received<'_>>> {
-        let (length, number, way) = if let Some(listener) = self.listeners.get(index) {
+        let (length, number, direction) = if let Some(listener) = self.listeners.get(index) {
             let Ok((length, address)) = listener.recv_from(&mut self.buffer[NUMBER..]) else {
                 return Ok(None);
             };
@@ -166,14 +166,14 @@ impl Ports for Sockets {
         self.buffer[..NUMBER].copy_from_slice(&number.to_be_bytes());
         let path = self.clients[number as usize].path;
         let content = &self.buffer[..NUMBER + length];
-        Ok(Some(Received { path, way, bytes: length as u32 + HEADERS, content }))
+        Ok(Some(Received { path, direction, bytes: length as u32 + HEADERS, content }))
     }
 
     fn deliver(&mut self, arrival: &Arrival<'_>) {
         let Some((number, datagram)) = arrival.content.split_first_chunk::<NUMBER>() else { return };
         let client = &self.clients[u32::from_be_bytes(*number) as usize];
         // A datagram that the socket does not accept is lost, as UDP allows.
-        let _ = match arrival.way {
+        let _ = match arrival.direction {
             Direction::Forward => client.target_socket.send(datagram),
             Direction::Backward => self.listeners[client.listener].send_to(datagram, client.address),
         };

@@ -72,12 +72,17 @@ impl Ports for Tunnels {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
             Err(error) => return Err(error),
         };
-        let way = if index.is_multiple_of(2) { Direction::Forward } else { Direction::Backward };
-        Ok(Some(Received { path: index / 2, way, bytes: length as u32, content: &self.buffer[..length] }))
+        let direction = if index.is_multiple_of(2) { Direction::Forward } else { Direction::Backward };
+        Ok(Some(Received {
+            path: index / 2,
+            direction,
+            bytes: length as u32,
+            content: &self.buffer[..length],
+        }))
     }
 
     fn deliver(&mut self, arrival: &Arrival<'_>) {
-        let end = arrival.path * 2 + usize::from(arrival.way == Direction::Forward);
+        let end = arrival.path * 2 + usize::from(arrival.direction == Direction::Forward);
         // An interface that is down accepts nothing.
         let _ = self.ends[end].0.write(arrival.content);
     }

@@ -20,7 +20,7 @@ fn drain(relay: &mut Relay) -> Vec<(Time, usize, Direction, Vec<u8>)> {
     let mut arrivals = Vec::new();
     while let Some(now) = relay.next() {
         while let Some(one) = relay.poll(now) {
-            arrivals.push((now, one.path, one.way, one.content.to_vec()));
+            arrivals.push((now, one.path, one.direction, one.content.to_vec()));
         }
     }
     arrivals
@@ -34,7 +34,8 @@ fn packets_arrive_after_serialization_and_delay() {
     relay.send(at(0), 0, Direction::Forward, 1500, b"one");
     relay.send(at(0), 0, Direction::Forward, 1500, b"two");
     relay.send(at(0), 1, Direction::Backward, 500, b"back");
-    let times: Vec<_> = drain(&mut relay).into_iter().map(|(time, path, way, _)| (time, path, way)).collect();
+    let times: Vec<_> =
+        drain(&mut relay).into_iter().map(|(time, path, direction, _)| (time, path, direction)).collect();
     let expected = [
         (at(400 + 2_000), 1, Direction::Backward),
         (at(12_000 + 10_000), 0, Direction::Forward),

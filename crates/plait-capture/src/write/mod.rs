@@ -85,8 +85,8 @@ impl Role {
         }
     }
 
-    const fn of_departure(way: Direction) -> Self {
-        match way {
+    const fn of_departure(direction: Direction) -> Self {
+        match direction {
             Direction::Forward => Self::Sender,
             Direction::Backward => Self::Receiver,
         }
@@ -231,7 +231,7 @@ impl Capture {
         for (index, packet) in (0..).zip(packets) {
             let time = START_NS - (count - index) * PRELUDE_STEP;
             for role in Role::BOTH {
-                self.write(time, packet.path, packet.way, role, &packet.headers, Some(SYNTHETIC));
+                self.write(time, packet.path, packet.direction, role, &packet.headers, Some(SYNTHETIC));
             }
         }
     }
@@ -241,7 +241,7 @@ impl Capture {
         &mut self,
         time: i64,
         path: PathId,
-        way: Direction,
+        direction: Direction,
         role: Role,
         packet: &[u8],
         comment: Option<&'static str>,
@@ -250,7 +250,7 @@ impl Capture {
             return;
         }
         let (file, interface) = self.ports[path.index()][usize::from(role == Role::Receiver)];
-        let inbound = role != Role::of_departure(way);
+        let inbound = role != Role::of_departure(direction);
         if let Err(error) = self.files[file].write(interface, time, packet, inbound, comment) {
             self.error = Some(error);
         }
@@ -261,7 +261,7 @@ impl Capture {
     fn answer(&mut self, seen: &Sighting<'_>) {
         let Encoder::Tcp(encoder) = &mut self.encoder else { return };
         let (path, time) = (seen.id.path, clock(seen.time));
-        if seen.id.way == Direction::Forward {
+        if seen.id.direction == Direction::Forward {
             if let Some(headers) = encoder.pending(path) {
                 self.write(time, path, Direction::Forward, Role::Receiver, &headers, Some(SYNTHETIC));
             }
@@ -283,26 +283,26 @@ impl Tap for Capture {
         self.encoder.leave(seen, origin, &mut headers);
         self.in_flight.put(seen.id, &headers);
         self.encoder.fill(&mut headers);
-        let PacketId { path, way, .. } = seen.id;
-        self.write(clock(seen.time), path, way, Role::of_departure(way), &headers, None);
+        let PacketId { path, direction, .. } = seen.id;
+        self.write(clock(seen.time), path, direction, Role::of_departure(direction), &headers, None);
         self.headers = headers;
     }
 
     fn arrived(&mut self, seen: &Sighting<'_>) {
-        let PacketId { path, way, .. } = seen.id;
+        let PacketId { path, direction, .. } = seen.id;
         let mut headers = std::mem::take(&mut self.headers);
         headers.clear();
         self.in_flight.take(seen.id, &mut headers);
         self.encoder.fill(&mut headers);
-        if way == Direction::Forward {
+        if direction == Direction::Forward {
             self.answer(seen);
         }
-        let role = if way == Direction::Forward { Role::Receiver } else { Role::Sender };
-        self.write(clock(seen.time), path, way, role, &headers, None);
+        let role = if direction == Direction::Forward { Role::Receiver } else { Role::Sender };
+        self.write(clock(seen.time), path, direction, role, &headers, None);
         if let Encoder::Tcp(encoder) = &mut self.encoder {
             encoder.arrive(seen, &headers);
         }
-        if way == Direction::Backward {
+        if direction == Direction::Backward {
             self.answer(seen);
         }
         self.headers = headers;
@@ -325,6 +325,6 @@ impl Tap for Capture {
 #[derive(Clone, Debug)]
 struct SyntheticPacket {
     path: PathId,
-    way: Direction,
+    direction: Direction,
     headers: Vec<u8>,
 }

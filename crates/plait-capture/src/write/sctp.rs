@@ -49,14 +49,14 @@ impl Encoder {
 
     /// Appends the headers of a packet that leaves.
     pub(super) fn leave(&mut self, seen: &Sighting<'_>, origin: Origin<'_>, headers: &mut Vec<u8>) {
-        let &Sighting { id: PacketId { path, way, .. }, packet, .. } = seen;
+        let &Sighting { id: PacketId { path, direction, .. }, packet, .. } = seen;
         let payload = match packet {
             Packet::Data(data) | Packet::Bundle(data, _) => &ZEROS[..data.bytes as usize],
             _ => &[],
         };
         let transmit = Transmit { path, packet, transmission: 0, origin };
-        let (addresses, id) = self.addresses(path, way);
-        let image = &self.images[usize::from(way == Direction::Backward)];
+        let (addresses, id) = self.addresses(path, direction);
+        let image = &self.images[usize::from(direction == Direction::Backward)];
         ip::put(addresses, sctp::PROTOCOL, id, 0, headers, |out| image.encode(&transmit, payload, out));
         // The payload is added when the packet is stored.
         headers.truncate(headers.len() - payload.len().next_multiple_of(4));
@@ -73,20 +73,20 @@ impl Encoder {
             (Chunk::CookieEcho(&COOKIE), Direction::Forward, CHOSEN[1].tag),
             (Chunk::CookieAck, Direction::Backward, CHOSEN[0].tag),
         ];
-        let packets = steps.map(|(chunk, way, tag)| {
+        let packets = steps.map(|(chunk, direction, tag)| {
             let mut headers = Vec::new();
-            self.wrap(path, way, tag, &chunk, &mut headers);
-            SyntheticPacket { path, way, headers }
+            self.wrap(path, direction, tag, &chunk, &mut headers);
+            SyntheticPacket { path, direction, headers }
         });
         packets.into()
     }
 
-    fn init(&self, way: Direction) -> Init<'static> {
+    fn init(&self, direction: Direction) -> Init<'static> {
         let own = |path| {
             let (sender, receiver) = addresses(path);
-            Parameter::Ipv4Address(if way == Direction::Forward { sender } else { receiver })
+            Parameter::Ipv4Address(if direction == Direction::Forward { sender } else { receiver })
         };
-        let chosen = CHOSEN[usize::from(way == Direction::Backward)];
+        let chosen = CHOSEN[usize::from(direction == Direction::Backward)];
         Init {
             tag: chosen.tag,
             window: u32::try_from(self.window).unwrap_or(u32::MAX),
@@ -98,18 +98,25 @@ impl Encoder {
     }
 
     /// Puts headers around a chunk of the handshake, for which an image has no tag yet.
-    fn wrap(&mut self, path: PathId, way: Direction, tag: u32, chunk: &Chunk<'_>, headers: &mut Vec<u8>) {
-        let (addresses, id) = self.addresses(path, way);
-        let header = self.images[usize::from(way == Direction::Backward)].header();
+    fn wrap(
+        &mut self,
+        path: PathId,
+        direction: Direction,
+        tag: u32,
+        chunk: &Chunk<'_>,
+        headers: &mut Vec<u8>,
+    ) {
+        let (addresses, id) = self.addresses(path, direction);
+        let header = self.images[usize::from(direction == Direction::Backward)].header();
         let header = Header { verification_tag: tag, ..header };
         let chunks = std::slice::from_ref(chunk);
         ip::put(addresses, sctp::PROTOCOL, id, 0, headers, |out| header.encode(chunks, out));
     }
 
     /// Returns the addresses and the identification of the next packet.
-    fn addresses(&mut self, path: PathId, way: Direction) -> (Ipv4Addresses, u16) {
+    fn addresses(&mut self, path: PathId, direction: Direction) -> (Ipv4Addresses, u16) {
         let (sender, receiver) = addresses(path.index());
-        let backward = way == Direction::Backward;
+        let backward = direction == Direction::Backward;
         let (from, to) = if backward { (receiver, sender) } else { (sender, receiver) };
         let next = &mut self.ids[path.index()][usize::from(backward)];
         let id = *next;
@@ -145,7 +152,7 @@ mod tests {
         sack.gap_blocks = reassembly.waiting().runs().min(363) as u16;
         duplicate.into_iter().for_each(|segment| sack.push_duplicate(segment));
         let packet = Packet::Sack(sack);
-        let id = PacketId { path: PathId(0), way: Direction::Backward, data: false, number: 1 };
+        let id = PacketId { path: PathId(0), direction: Direction::Backward, data: false, number: 1 };
         let seen = Sighting { time: Time::ZERO, id, packet: &packet, bytes: 0 };
         let mut headers = Vec::new();
         wire.leave(&seen, Origin::Receiver(&reassembly), &mut headers);

@@ -57,7 +57,7 @@ impl Encoder {
 
     /// Appends the headers of a packet that leaves.
     pub(super) fn leave(&mut self, seen: &Sighting<'_>, origin: Origin<'_>, headers: &mut Vec<u8>) {
-        self.put(seen.id.path, seen.id.way, seen.packet, origin, headers);
+        self.put(seen.id.path, seen.id.direction, seen.packet, origin, headers);
     }
 
     /// Updates the receiving image with a packet that arrives with `headers`.
@@ -67,7 +67,7 @@ impl Encoder {
         let ecn = seen.packet.ecn().unwrap_or_default();
         let arriving = Arriving { path: seen.id.path, ecn, bytes: &bytes };
         let [sender, receiver] = &mut self.images;
-        let (own, peer) = match seen.id.way {
+        let (own, peer) = match seen.id.direction {
             Direction::Forward => (receiver, sender),
             Direction::Backward => (sender, receiver),
         };
@@ -112,20 +112,20 @@ impl Encoder {
                 (Direction::Backward, Packet::SynAck { timestamp: back, echo: sent, window }),
                 (Direction::Forward, Packet::Confirm { timestamp: sent }),
             ];
-            for (way, packet) in steps {
-                let headers = self.synthetic(path, way, &packet);
-                let id = simulation::PacketId { path, way, data: false, number: 0 };
+            for (direction, packet) in steps {
+                let headers = self.synthetic(path, direction, &packet);
+                let id = simulation::PacketId { path, direction, data: false, number: 0 };
                 self.arrive(&Sighting { time: Time::ZERO, id, packet: &packet, bytes: 0 }, &headers);
-                packets.push(SyntheticPacket { path, way, headers });
+                packets.push(SyntheticPacket { path, direction, headers });
             }
         }
         packets
     }
 
     /// Builds a packet that is not simulated.
-    fn synthetic(&mut self, path: PathId, way: Direction, packet: &Packet) -> Vec<u8> {
+    fn synthetic(&mut self, path: PathId, direction: Direction, packet: &Packet) -> Vec<u8> {
         let mut headers = Vec::new();
-        self.put(path, way, packet, Origin::Sender { offset: None }, &mut headers);
+        self.put(path, direction, packet, Origin::Sender { offset: None }, &mut headers);
         headers
     }
 
@@ -133,18 +133,18 @@ impl Encoder {
     fn put(
         &mut self,
         path: PathId,
-        way: Direction,
+        direction: Direction,
         packet: &Packet,
         origin: Origin<'_>,
         headers: &mut Vec<u8>,
     ) {
         let [client, server] = self.agreed.paths[path.index()].addresses.map(v4);
         let [sender, receiver] = &mut self.images;
-        let (addresses, own, peer) = match way {
+        let (addresses, own, peer) = match direction {
             Direction::Forward => (Ipv4Addresses { from: client, to: server }, sender, receiver),
             Direction::Backward => (Ipv4Addresses { from: server, to: client }, receiver, sender),
         };
-        let id = &mut self.subflows[path.index()].ids[usize::from(way == Direction::Backward)];
+        let id = &mut self.subflows[path.index()].ids[usize::from(direction == Direction::Backward)];
         let payload = &ZEROS[..packet.payload_bytes() as usize];
         let transmit = Transmit { path, packet, transmission: 0, origin };
         ip::put(addresses, tcp::PROTOCOL, *id, payload.len(), headers, |out| {

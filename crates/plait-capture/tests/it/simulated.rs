@@ -246,7 +246,7 @@ struct Count {
 
 impl Count {
     fn key(id: PacketId) -> (u8, bool, bool, u64) {
-        (id.path.0, id.way == Direction::Forward, id.data, id.number)
+        (id.path.0, id.direction == Direction::Forward, id.data, id.number)
     }
 }
 

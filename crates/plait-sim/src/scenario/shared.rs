@@ -26,8 +26,8 @@ pub struct SharedLink {
 
 impl SharedLink {
     /// One of its directions, if the link has it.
-    pub const fn way(&self, way: Direction) -> Option<&LinkConfig> {
-        match way {
+    pub const fn direction(&self, direction: Direction) -> Option<&LinkConfig> {
+        match direction {
             Direction::Forward => self.forward.as_ref(),
             Direction::Backward => self.backward.as_ref(),
         }
@@ -67,10 +67,10 @@ impl LinkDraft {
         reader.finish();
         // Without a rate for both, only the directions with a table exist.
         let both = shared.rate.is_some();
-        let draft = |own: Option<LinkKeys>, way, place: &str| {
-            let exists = both || own.is_some() || (way == Direction::Forward && shared.trace.is_some());
+        let draft = |own: Option<LinkKeys>, direction, place: &str| {
+            let exists = both || own.is_some() || (direction == Direction::Forward && shared.trace.is_some());
             exists
-                .then(|| DirectionDraft::new(own, &shared, way, Some(delay.clone()), source, place))
+                .then(|| DirectionDraft::new(own, &shared, direction, Some(delay.clone()), source, place))
                 .transpose()
         };
         let forward = draft(own.forward, Direction::Forward, &places.0)?;
@@ -81,8 +81,8 @@ impl LinkDraft {
         Ok(Self { name, forward, backward, place })
     }
 
-    fn way(&self, way: Direction) -> Option<&DirectionDraft> {
-        match way {
+    fn direction(&self, direction: Direction) -> Option<&DirectionDraft> {
+        match direction {
             Direction::Forward => self.forward.as_ref(),
             Direction::Backward => self.backward.as_ref(),
         }
@@ -146,7 +146,7 @@ pub(super) fn member(item: &Item<'_>, known: &[&str], what: &str) -> Result<usiz
 pub(super) fn round_trip(links: &[usize], known: &[LinkDraft]) -> Duration {
     let delay = |draft: Option<&DirectionDraft>| draft.map_or(Duration::ZERO, DirectionDraft::delay);
     let both = |&link: &usize| {
-        delay(known[link].way(Direction::Forward)) + delay(known[link].way(Direction::Backward))
+        delay(known[link].direction(Direction::Forward)) + delay(known[link].direction(Direction::Backward))
     };
     links.iter().map(both).fold(Duration::ZERO, |sum, delay| sum + delay)
 }
@@ -155,14 +155,14 @@ pub(super) fn round_trip(links: &[usize], known: &[LinkDraft]) -> Duration {
 pub(super) fn check_direction(
     links: &[usize],
     known: &[LinkDraft],
-    way: Direction,
+    direction: Direction,
     source: Source<'_>,
     place: &str,
 ) -> Result<(), ScenarioError> {
-    if links.iter().any(|&link| known[link].way(way).is_some()) {
+    if links.iter().any(|&link| known[link].direction(direction).is_some()) {
         return Ok(());
     }
-    let direction = if way == Direction::Forward { "forward" } else { "backward" };
+    let direction = direction.name();
     Err(source
         .rule(place, format!("none of its links has a {direction} direction, and it has no wire of its own")))
 }

@@ -102,24 +102,24 @@ impl Scenario {
 
     /// The links on a packet's way over `hops` in one direction, in order. Backward reverses the
     /// order. Links without this direction are left out.
-    pub fn directed(&self, mut hops: Vec<Hop>, way: Direction) -> Vec<Hop> {
-        hops.retain(|&hop| self.hop(hop, way).is_some());
-        if way == Direction::Backward {
+    pub fn directed(&self, mut hops: Vec<Hop>, direction: Direction) -> Vec<Hop> {
+        hops.retain(|&hop| self.hop(hop, direction).is_some());
+        if direction == Direction::Backward {
             hops.reverse();
         }
         hops
     }
 
     /// The links on a packet's way over a path in one direction.
-    pub fn route(&self, path: usize, way: Direction) -> impl Iterator<Item = &LinkConfig> {
-        self.directed(self.hops(path), way).into_iter().filter_map(move |hop| self.hop(hop, way))
+    pub fn route(&self, path: usize, direction: Direction) -> impl Iterator<Item = &LinkConfig> {
+        self.directed(self.hops(path), direction).into_iter().filter_map(move |hop| self.hop(hop, direction))
     }
 
     /// One direction of a link; `None` if the link lacks it.
-    pub fn hop(&self, hop: Hop, way: Direction) -> Option<&LinkConfig> {
+    pub fn hop(&self, hop: Hop, direction: Direction) -> Option<&LinkConfig> {
         match hop {
-            Hop::Wire(path) => self.paths[path].wire.as_ref().map(|wire| wire.way(way)),
-            Hop::Shared(link) => self.links[link].way(way),
+            Hop::Wire(path) => self.paths[path].wire.as_ref().map(|wire| wire.direction(direction)),
+            Hop::Shared(link) => self.links[link].direction(direction),
         }
     }
 
@@ -131,15 +131,19 @@ impl Scenario {
             [(name, Direction::Forward, &wire.forward), (name, Direction::Backward, &wire.backward)]
         });
         let shared = self.links.iter().flat_map(|link| {
-            let ways = [(Direction::Forward, &link.forward), (Direction::Backward, &link.backward)];
-            ways.into_iter().filter_map(|(way, config)| Some((link.name.as_str(), way, config.as_ref()?)))
+            let directions = [(Direction::Forward, &link.forward), (Direction::Backward, &link.backward)];
+            directions
+                .into_iter()
+                .filter_map(|(direction, config)| Some((link.name.as_str(), direction, config.as_ref()?)))
         });
         wires.chain(shared)
     }
 
     /// The delay of a path in one direction at the start, without serialization and queues.
-    pub fn delay(&self, path: usize, way: Direction) -> Duration {
-        self.route(path, way).map(|link| link.delay.first()).fold(Duration::ZERO, |sum, delay| sum + delay)
+    pub fn delay(&self, path: usize, direction: Direction) -> Duration {
+        self.route(path, direction)
+            .map(|link| link.delay.first())
+            .fold(Duration::ZERO, |sum, delay| sum + delay)
     }
 
     /// The round-trip time of an empty path at the start, without serialization.

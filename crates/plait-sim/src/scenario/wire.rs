@@ -45,8 +45,8 @@ pub struct Wire {
 
 impl Wire {
     /// One of its directions.
-    pub const fn way(&self, way: Direction) -> &LinkConfig {
-        match way {
+    pub const fn direction(&self, direction: Direction) -> &LinkConfig {
+        match direction {
             Direction::Forward => &self.forward,
             Direction::Backward => &self.backward,
         }
@@ -103,13 +103,13 @@ impl DirectionDraft {
     pub(super) fn new(
         own: Option<LinkKeys>,
         shared: &LinkKeys,
-        way: Direction,
+        direction: Direction,
         delay: Option<Varying<Duration>>,
         source: Source<'_>,
         place: &str,
     ) -> Result<Self, ScenarioError> {
         let own = own.unwrap_or_default();
-        let forward = way == Direction::Forward;
+        let forward = direction == Direction::Forward;
         let shared_trace = shared.trace.clone().filter(|_| forward);
         let capacity = match (own.rate, own.trace) {
             (Some(capacity), _) => Some(capacity),

@@ -13,7 +13,7 @@ pub struct Datagram {
     /// Its path.
     pub path: PathId,
     /// Its direction.
-    pub way: Direction,
+    pub direction: Direction,
     /// The carrier's identifier of the datagram.
     pub number: u64,
     /// Its size on the wire, including headers.
@@ -26,7 +26,7 @@ pub struct Carried {
     /// Its path.
     pub path: PathId,
     /// Its direction.
-    pub way: Direction,
+    pub direction: Direction,
     /// Its content.
     pub packet: Packet,
     /// For data, the number of its transmission from [`Transmit`]; otherwise without meaning.
@@ -90,8 +90,8 @@ impl<C: Carrier> Carrier for &mut C {
     const ENGINE: Engine = C::ENGINE;
     const CARRIES: bool = C::CARRIES;
 
-    fn carry(&mut self, now: Time, way: Direction, transmit: &Transmit<'_>) {
-        (**self).carry(now, way, transmit);
+    fn carry(&mut self, now: Time, direction: Direction, transmit: &Transmit<'_>) {
+        (**self).carry(now, direction, transmit);
     }
 
     fn arrived(&mut self, now: Time, number: u64) {

@@ -148,7 +148,7 @@ pub(crate) struct ConnectionRun<S, O, T = (), C = ()> {
 /// Builds the `Wire` of a connection from single fields, so that its ends can be borrowed
 /// separately.
 macro_rules! wire {
-    ($connection:ident, $network:ident, $way:expr) => {
+    ($connection:ident, $network:ident, $direction:expr) => {
         Wire {
             network: $network,
             routes: &$connection.routes,
@@ -156,7 +156,7 @@ macro_rules! wire {
             tap: &mut $connection.tap,
             carrier: &mut $connection.carrier,
             others: &mut $connection.others,
-            way: $way,
+            direction: $direction,
         }
     };
 }
@@ -279,14 +279,14 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
         let path = PathId(end.path);
         let mut instead = None;
         if T::LOOKS {
-            let id = PacketId { path, way: end.way, data: packet.carries_data(), number };
+            let id = PacketId { path, direction: end.direction, data: packet.carries_data(), number };
             let bytes = self.overhead.wire_bytes(packet);
             let seen = Sighting { time: network.now, id, packet, bytes };
             self.tap.arrived(&seen);
             instead = self.tap.instead(&seen);
         }
         let packet = instead.as_ref().unwrap_or(packet);
-        match end.way {
+        match end.direction {
             Direction::Forward => {
                 self.observer.arriving(number);
                 self.far.handle_packet(network.now, path, packet, &mut Receiving(&mut self.observer));
@@ -315,8 +315,8 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
 
     /// Hands the carrier's packets to the ends and its datagrams to the links.
     fn deliver_carried(&mut self, network: &mut Network) -> Result<(), Error> {
-        while let Some(Carried { path, way, packet, transmission }) = self.carrier.next_packet() {
-            self.arrive(network, End { connection: 0, path: path.0, way }, &packet, transmission)?;
+        while let Some(Carried { path, direction, packet, transmission }) = self.carrier.next_packet() {
+            self.arrive(network, End { connection: 0, path: path.0, direction }, &packet, transmission)?;
         }
         self.launch_carried(network);
         Ok(())
@@ -328,8 +328,8 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
         if !C::CARRIES {
             return;
         }
-        while let Some(Datagram { path, way, number, bytes }) = self.carrier.next_datagram() {
-            let route = self.routes[path.index()][usize::from(way == Direction::Backward)];
+        while let Some(Datagram { path, direction, number, bytes }) = self.carrier.next_datagram() {
+            let route = self.routes[path.index()][usize::from(direction == Direction::Backward)];
             network.send_carried(route, number, bytes);
         }
         let wakeup = self.carrier.next_wakeup();
@@ -454,14 +454,14 @@ struct Wire<'a, T, C> {
     tap: &'a mut T,
     carrier: &'a mut C,
     others: &'a mut u64,
-    way: Direction,
+    direction: Direction,
 }
 
 impl<T: Tap, C: Carrier> Sink for Wire<'_, T, C> {
     #[inline]
     fn send(&mut self, transmit: &Transmit<'_>) {
         if C::CARRIES {
-            self.carrier.carry(self.network.now, self.way, transmit);
+            self.carrier.carry(self.network.now, self.direction, transmit);
             return;
         }
         let &Transmit { path, packet, transmission, origin } = transmit;
@@ -469,10 +469,10 @@ impl<T: Tap, C: Carrier> Sink for Wire<'_, T, C> {
         *self.others += u64::from(!data);
         let number = if data { transmission } else { *self.others };
         if T::LOOKS {
-            let id = PacketId { path, way: self.way, data, number };
+            let id = PacketId { path, direction: self.direction, data, number };
             self.tap.sent(&Sighting { time: self.network.now, id, packet, bytes }, origin);
         }
-        let route = self.routes[path.index()][usize::from(self.way == Direction::Backward)];
+        let route = self.routes[path.index()][usize::from(self.direction == Direction::Backward)];
         self.network.send(route, packet, number, bytes);
     }
 }

@@ -72,11 +72,11 @@ impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
     /// scenario's.
     fn queue_metrics(&self) -> Vec<QueueMetrics> {
         let directions = self.scenario.directions().zip(self.network.reports());
-        let queues = directions.filter_map(|((name, way, config), report)| {
+        let queues = directions.filter_map(|((name, direction, config), report)| {
             let (settings, report) = (config.discipline.as_ref()?, report?);
             Some(QueueMetrics {
                 name: name.to_owned(),
-                direction: way.name(),
+                direction: direction.name(),
                 discipline: settings.info().name,
                 packets_sent: report.sojourn.count(),
                 packets_marked: report.counts.marked,

@@ -79,12 +79,12 @@ impl Flow {
         layout: &Layout,
         network: &mut Network,
     ) -> Result<Self, Error> {
-        let mut add = |hops: &[scenario::Hop], path: usize, way: Direction| {
-            let direction =
-                if way == Direction::Forward { flow.direction } else { flow.direction.reversed() };
-            let end = End { connection: number as u32, path: path as u8, way };
-            let hops = scenario.directed(hops.to_vec(), direction);
-            network.add_route(layout, &hops, direction, end)
+        let mut add = |hops: &[scenario::Hop], path: usize, direction: Direction| {
+            let of_scenario =
+                if direction == Direction::Forward { flow.direction } else { flow.direction.reversed() };
+            let end = End { connection: number as u32, path: path as u8, direction };
+            let hops = scenario.directed(hops.to_vec(), of_scenario);
+            network.add_route(layout, &hops, of_scenario, end)
         };
         let hops = network::hops(scenario, &flow.route);
         let until = flow.stop.map_or(Time::MAX, |stop| Time::ZERO + stop);

@@ -173,9 +173,14 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
         let timers = [&connection::TIMERS.repeat(connections)[..], &CLOCKS].concat();
         let mut network = Network::new(&mut layout, &timers);
         let routes = (0..paths).map(|path| {
-            [Direction::Forward, Direction::Backward].map(|way| {
-                let hops = scenario.directed(scenario.hops(path), way);
-                network.add_route(&layout, &hops, way, End { connection: 0, path: path as u8, way })
+            [Direction::Forward, Direction::Backward].map(|direction| {
+                let hops = scenario.directed(scenario.hops(path), direction);
+                network.add_route(
+                    &layout,
+                    &hops,
+                    direction,
+                    End { connection: 0, path: path as u8, direction },
+                )
             })
         });
         let client = scenario.workload.client();

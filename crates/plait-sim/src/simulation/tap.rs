@@ -13,7 +13,7 @@ pub struct PacketId {
     /// Its path.
     pub path: PathId,
     /// Its direction.
-    pub way: Direction,
+    pub direction: Direction,
     /// Whether it carries data. Data packets have their own series of numbers.
     pub data: bool,
     /// For data, the number of its transmission in the connection; otherwise the number among all

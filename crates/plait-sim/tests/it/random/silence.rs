@@ -14,7 +14,7 @@ pub(crate) struct Silences([Silence; 2]);
 
 impl Silences {
     pub(crate) fn new(scenario: &Scenario) -> Self {
-        Self([Direction::Forward, Direction::Backward].map(|way| Silence::new(scenario, way)))
+        Self([Direction::Forward, Direction::Backward].map(|direction| Silence::new(scenario, direction)))
     }
 
     /// Checks that one of the ends that send data had reason to give the other up.
@@ -82,7 +82,7 @@ impl Timer {
 /// The events of each path since the sender last received an answer there.
 struct Silence {
     /// The direction of the sender's packets.
-    way: Direction,
+    direction: Direction,
     heard: Time,
     /// Packets sent on each path since the last answer there.
     since: Vec<u64>,
@@ -111,10 +111,10 @@ struct Silence {
 }
 
 impl Silence {
-    fn new(scenario: &Scenario, way: Direction) -> Self {
+    fn new(scenario: &Scenario, direction: Direction) -> Self {
         let paths = scenario.paths.len();
         Self {
-            way,
+            direction,
             heard: Time::ZERO,
             since: vec![0; paths],
             heard_on: vec![Time::ZERO; paths],
@@ -224,7 +224,7 @@ impl Silence {
 
 impl Tap for Silence {
     fn sent(&mut self, seen: &Sighting<'_>, origin: Origin<'_>) {
-        match seen.id.way == self.way {
+        match seen.id.direction == self.direction {
             true => {
                 self.since[seen.id.path.index()] += 1;
                 self.begun[seen.id.path.index()] = true;
@@ -239,7 +239,7 @@ impl Tap for Silence {
 
     fn arrived(&mut self, seen: &Sighting<'_>) {
         let path = seen.id.path.index();
-        if seen.id.way == self.way {
+        if seen.id.direction == self.direction {
             if let Some(sent) = self.under_way.remove(&key(seen.id)) {
                 let unanswered = if sent.heartbeat { &mut self.heartbeats } else { &mut self.arrived };
                 unanswered[path].push_back((sent.at, seen.time));
@@ -259,7 +259,7 @@ impl Tap for Silence {
     }
 
     fn gone(&mut self, id: PacketId) {
-        if id.way == self.way {
+        if id.direction == self.direction {
             if let Some(sent) = self.under_way.remove(&key(id)) {
                 self.lost[id.path.index()].push_back(sent);
             }
