@@ -19,7 +19,7 @@ const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 /// One captured packet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Record<'a> {
+pub(crate) struct CaptureRecord<'a> {
     /// Nanoseconds of the clock that made the capture.
     pub(crate) time: i64,
     /// Number of the packet in the file, from 1, packets of all kinds included.
@@ -37,22 +37,22 @@ struct Interface {
     unit: i64,
 }
 
-enum Reader {
+enum FormatReader {
     Pcap(PcapReader<File>, Interface),
     /// The reader, and the interfaces that have been described so far.
     PcapNg(PcapNgReader<File>, Vec<Interface>),
 }
 
 /// A capture file that is being read.
-pub(crate) struct Capture {
+pub(crate) struct CaptureReader {
     name: String,
-    reader: Reader,
+    reader: FormatReader,
     number: u64,
     /// The current packet.
     packet: Vec<u8>,
 }
 
-impl Capture {
+impl CaptureReader {
     /// Opens the capture `name` in `folder`.
     pub(crate) fn open(folder: &Path, name: &str) -> Result<Self, ObservationError> {
         let unreadable = |error: &std::io::Error| ObservationError::File {
@@ -72,13 +72,13 @@ impl Capture {
             },
         };
         let reader = if magic == SECTION {
-            Reader::PcapNg(PcapNgReader::new(file).map_err(refused)?, Vec::new())
+            FormatReader::PcapNg(PcapNgReader::new(file).map_err(refused)?, Vec::new())
         } else {
             let reader = PcapReader::new(file).map_err(refused)?;
             let header = reader.header();
             let unit = if header.ts_resolution == TsResolution::NanoSecond { 1 } else { 1_000 };
             let interface = Interface { link: known(header.datalink, name, None)?, unit };
-            Reader::Pcap(reader, interface)
+            FormatReader::Pcap(reader, interface)
         };
         Ok(Self { name: name.to_owned(), reader, number: 0, packet: Vec::new() })
     }
@@ -89,13 +89,13 @@ impl Capture {
     }
 
     /// Reads the next packet.
-    pub(crate) fn next(&mut self) -> Result<Option<Record<'_>>, ObservationError> {
+    pub(crate) fn next(&mut self) -> Result<Option<CaptureRecord<'_>>, ObservationError> {
         self.number += 1;
         let (name, number) = (&self.name, self.number);
         let format = |reason: &str| ObservationError::format(name, number, reason);
         self.packet.clear();
         let (time, interface) = match &mut self.reader {
-            Reader::Pcap(reader, interface) => {
+            FormatReader::Pcap(reader, interface) => {
                 let record = match reader.next_raw_packet() {
                     None => return Ok(None),
                     Some(record) => record.map_err(|error| broken(name, number, &error))?,
@@ -105,7 +105,7 @@ impl Capture {
                 self.packet.extend_from_slice(&record.data);
                 (time, *interface)
             }
-            Reader::PcapNg(reader, interfaces) => {
+            FormatReader::PcapNg(reader, interfaces) => {
                 let (id, time) = loop {
                     let block = match reader.next_block() {
                         None => return Ok(None),
@@ -135,7 +135,7 @@ impl Capture {
         };
         let data = &self.packet[..];
         let (header, protocol) = match interface.link {
-            DataLink::RAW => return Ok(Some(Record { time, number, ip: raw(data) })),
+            DataLink::RAW => return Ok(Some(CaptureRecord { time, number, ip: raw(data) })),
             DataLink::LINUX_SLL2 => (20, 0),
             DataLink::LINUX_SLL => (16, 14),
             _ => (14, 12),
@@ -144,7 +144,7 @@ impl Capture {
             return Err(format("its link header was cut off"));
         }
         let ip = if data[protocol..protocol + 2] == IPV4 { &data[header..] } else { &[] };
-        Ok(Some(Record { time, number, ip }))
+        Ok(Some(CaptureRecord { time, number, ip }))
     }
 }
 

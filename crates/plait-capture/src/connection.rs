@@ -1,11 +1,11 @@
 //! One connection, replayed from both captures into a recorder.
 
 use crate::error::ObservationError;
-use crate::packet::Tcp;
+use crate::packet::TcpSegment;
 use crate::ranges::Ranges;
-use crate::receiving::Inbound;
+use crate::receiving::SubflowReceiver;
 use crate::segments::Segments;
-use crate::sending::{Payload, RecordPosition, Sending};
+use crate::sending::{CapturedSender, Payload, RecordPosition};
 use plait_sched::{PathId, Time};
 use plait_sim::recorder::Recorder;
 use plait_transport::{Observer as _, SendReason, Sent};
@@ -15,7 +15,7 @@ const IDENTIFICATIONS: usize = 1 << 16;
 
 /// A transmission that may still arrive.
 #[derive(Clone, Copy, Debug)]
-struct Transit {
+struct InFlight {
     payload: Payload,
     /// Number of the transmission in the connection.
     transmission: u64,
@@ -27,17 +27,17 @@ struct Transit {
 /// Transmissions and arrivals on one subflow.
 #[derive(Clone, Debug)]
 struct SubflowArrivals {
-    inbound: Inbound,
+    receiver: SubflowReceiver,
     /// Transmissions by IPv4 identification, which the sender increments. An arriving packet thus
     /// matches its own transmission, and not another transmission of the same bytes.
-    transits: Vec<Option<Transit>>,
+    in_flight: Vec<Option<InFlight>>,
     /// End of the data sent so far.
     sent: u64,
 }
 
 impl SubflowArrivals {
     fn new() -> Self {
-        Self { inbound: Inbound::default(), transits: vec![None; IDENTIFICATIONS], sent: 0 }
+        Self { receiver: SubflowReceiver::default(), in_flight: vec![None; IDENTIFICATIONS], sent: 0 }
     }
 }
 
@@ -74,7 +74,7 @@ impl Losses {
 /// A connection in progress.
 pub(crate) struct CapturedConnection {
     pub(crate) recorder: Recorder,
-    sending: Sending,
+    sender: CapturedSender,
     segments: Segments,
     subflows: Vec<Vec<SubflowArrivals>>,
     sent: Ranges,
@@ -105,11 +105,11 @@ pub(crate) struct CapturedConnection {
 
 impl CapturedConnection {
     /// Creates a connection that has sent nothing yet and whose stream will consist of `segments`.
-    pub(crate) fn new(sending: Sending, segments: Segments, recorder: Recorder) -> Self {
-        let paths = sending.paths();
+    pub(crate) fn new(sender: CapturedSender, segments: Segments, recorder: Recorder) -> Self {
+        let paths = sender.paths();
         Self {
             recorder,
-            sending,
+            sender,
             segments,
             subflows: vec![Vec::new(); paths],
             sent: Ranges::default(),
@@ -143,7 +143,7 @@ impl CapturedConnection {
 
     /// Whether the connection fell back to TCP.
     pub(crate) fn fell_back(&self) -> bool {
-        self.sending.fell_back
+        self.sender.fell_back
     }
 
     /// Returns the number of bytes that the receiver's window still admits.
@@ -158,9 +158,9 @@ impl CapturedConnection {
         position: RecordPosition<'_>,
         path: usize,
         id: u16,
-        tcp: &Tcp,
+        tcp: &TcpSegment,
     ) -> Result<(), ObservationError> {
-        let Some(payload) = self.sending.read(position, path, tcp)? else { return Ok(()) };
+        let Some(payload) = self.sender.read(position, path, tcp)? else { return Ok(()) };
         let subflows = &mut self.subflows[path];
         while subflows.len() <= payload.subflow {
             subflows.push(SubflowArrivals::new());
@@ -194,7 +194,7 @@ impl CapturedConnection {
             },
         );
         subflow.sent = subflow.sent.max(payload.start + u64::from(payload.length));
-        subflow.transits[usize::from(id)] = Some(Transit { payload, transmission, number, arrived: false });
+        subflow.in_flight[usize::from(id)] = Some(InFlight { payload, transmission, number, arrived: false });
         self.transmissions += 1;
         self.on_path[path] += 1;
         Ok(())
@@ -207,7 +207,7 @@ impl CapturedConnection {
         position: RecordPosition<'_>,
         path: usize,
         id: u16,
-        tcp: &Tcp,
+        tcp: &TcpSegment,
     ) -> Result<(), ObservationError> {
         if tcp.payload == 0 || tcp.syn {
             return Ok(());
@@ -218,20 +218,20 @@ impl CapturedConnection {
                 id, tcp.sequence
             ))
         };
-        let index = self.sending.subflow(path, tcp.source_port).ok_or_else(unknown)?;
-        let start = self.sending.start(path, index, tcp.sequence);
+        let index = self.sender.subflow(path, tcp.source_port).ok_or_else(unknown)?;
+        let start = self.sender.start(path, index, tcp.sequence);
         let subflow = self.subflows[path].get_mut(index).ok_or_else(unknown)?;
-        let transit = subflow.transits[usize::from(id)].as_mut().ok_or_else(unknown)?;
-        let Payload { offset, length, .. } = transit.payload;
-        if transit.payload.start != start || length != tcp.payload {
+        let in_flight = subflow.in_flight[usize::from(id)].as_mut().ok_or_else(unknown)?;
+        let Payload { offset, length, .. } = in_flight.payload;
+        if in_flight.payload.start != start || length != tcp.payload {
             return Err(unknown());
         }
-        self.recorder.arriving(transit.transmission);
-        if !transit.arrived {
-            transit.arrived = true;
-            self.losses[path].arrived(transit.number);
+        self.recorder.arriving(in_flight.transmission);
+        if !in_flight.arrived {
+            in_flight.arrived = true;
+            self.losses[path].arrived(in_flight.number);
         }
-        if subflow.inbound.rejects(start, u64::from(length), tcp.options.timestamp) {
+        if subflow.receiver.rejects(start, u64::from(length), tcp.options.timestamp) {
             let segment = self.segments.find(offset) as u64;
             self.recorder.refused(now, PathId(path as u8), segment);
             self.recorder.settle(now);
@@ -239,7 +239,7 @@ impl CapturedConnection {
         }
         let (ready, (dropped_at, dropped)) = (&mut self.ready, &self.dropped);
         let dropped = if *dropped_at == now { dropped.as_slice() } else { &[] };
-        subflow.inbound.accept(start, offset, u64::from(length), |from, to| {
+        subflow.receiver.accept(start, offset, u64::from(length), |from, to| {
             each_rest(dropped, from, to, |from, to| ready.insert(from, to, |_, _| {}));
         });
         self.note_arrival(now, PathId(path as u8), offset, offset + u64::from(length));
@@ -254,7 +254,7 @@ impl CapturedConnection {
     /// accepts them. They lie beyond the window that all subflows share, or memory is short. The
     /// sender will retransmit them.
     pub(crate) fn drop(&mut self, now: Time, start: u64, end: u64) {
-        let Some(offset) = self.sending.offset(start) else { return };
+        let Some(offset) = self.sender.offset(start) else { return };
         let (at, dropped) = &mut self.dropped;
         if *at != now {
             *at = now;
@@ -320,10 +320,10 @@ impl CapturedConnection {
     }
 
     /// Records that a packet from the receiver reaches the sender.
-    pub(crate) fn acknowledge(&mut self, path: usize, tcp: &Tcp) {
+    pub(crate) fn acknowledge(&mut self, path: usize, tcp: &TcpSegment) {
         if tcp.syn {
             self.scales[path] = tcp.options.window_scale.unwrap_or(0);
-        } else if let Some(acknowledged) = self.sending.acknowledged(path, tcp) {
+        } else if let Some(acknowledged) = self.sender.acknowledged(path, tcp) {
             let window = u64::from(tcp.window) << self.scales[path].min(14);
             self.window_end = self.window_end.max(acknowledged.saturating_add(window));
         }

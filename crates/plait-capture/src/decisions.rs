@@ -15,7 +15,7 @@ const PATH: usize = 112;
 
 /// A decision, and the state of the connection and its paths when it was made.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Logged {
+pub(crate) struct LoggedDecision {
     pub(crate) time: Time,
     pub(crate) decision: Decision,
     pub(crate) connection: Connection,
@@ -26,7 +26,7 @@ pub(crate) struct Logged {
 pub(crate) fn next(
     records: &mut Records,
     moment: impl Fn(i64) -> Time,
-) -> Result<Option<Logged>, ObservationError> {
+) -> Result<Option<LoggedDecision>, ObservationError> {
     let Some(header) = records.next::<HEADER>()? else { return Ok(None) };
     let count = header.u32(8) as usize;
     if count == 0 || count > MAX_PATHS {
@@ -42,7 +42,7 @@ pub(crate) fn next(
     }
     let connection = connection(&header);
     let decision = decision(records, &header, count, moment_of(&moment))?;
-    Ok(Some(Logged { time: moment(header.i64(0)), decision, connection, paths }))
+    Ok(Some(LoggedDecision { time: moment(header.i64(0)), decision, connection, paths }))
 }
 
 fn moment_of(moment: &impl Fn(i64) -> Time) -> impl Fn(u64) -> Time + '_ {

@@ -1,6 +1,6 @@
 //! Files that are read one record ahead, so that they can be merged by time.
 
-use crate::capture::Capture;
+use crate::capture::CaptureReader;
 use crate::error::ObservationError;
 use crate::packet::{self, CapturedPacket};
 use crate::records::Records;
@@ -8,14 +8,14 @@ use std::path::Path;
 
 /// One of the two captures, read one packet ahead.
 pub(crate) struct Feed {
-    capture: Capture,
+    capture: CaptureReader,
     /// Time, record number, and packet.
     pub(crate) head: Option<(i64, u64, CapturedPacket)>,
 }
 
 impl Feed {
     pub(crate) fn open(folder: &Path, name: &str) -> Result<Self, ObservationError> {
-        let mut feed = Self { capture: Capture::open(folder, name)?, head: None };
+        let mut feed = Self { capture: CaptureReader::open(folder, name)?, head: None };
         feed.advance()?;
         Ok(feed)
     }

@@ -10,21 +10,21 @@ pub(crate) const HEADER: usize = 20;
 
 /// Source and destination of a packet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ends {
+pub(crate) struct Ipv4Addresses {
     pub(crate) from: Ipv4Addr,
     pub(crate) to: Ipv4Addr,
 }
 
-impl From<Ends> for Addresses {
-    fn from(ends: Ends) -> Self {
-        Self { source: ends.from.into(), destination: ends.to.into() }
+impl From<Ipv4Addresses> for Addresses {
+    fn from(addresses: Ipv4Addresses) -> Self {
+        Self { source: addresses.from.into(), destination: addresses.to.into() }
     }
 }
 
 /// Appends a packet with the don't-fragment flag: its header, and the body that `body` appends. The
 /// packet has `beyond` more bytes on the wire.
 pub(crate) fn put(
-    ends: Ends,
+    addresses: Ipv4Addresses,
     protocol: u8,
     id: u16,
     beyond: usize,
@@ -40,8 +40,8 @@ pub(crate) fn put(
         dont_fragment: true,
         time_to_live: 64,
         protocol: IpNumber(protocol),
-        source: ends.from.octets(),
-        destination: ends.to.octets(),
+        source: addresses.from.octets(),
+        destination: addresses.to.octets(),
         ..Ipv4Header::default()
     };
     header.header_checksum = header.calc_header_checksum();
@@ -68,14 +68,14 @@ mod tests {
 
     #[test]
     fn a_header_sums_up_to_zero_and_is_read_again() {
-        let ends = Ends { from: Ipv4Addr::new(10, 0, 0, 1), to: Ipv4Addr::new(10, 0, 0, 2) };
+        let addresses = Ipv4Addresses { from: Ipv4Addr::new(10, 0, 0, 1), to: Ipv4Addr::new(10, 0, 0, 2) };
         let mut packet = Vec::new();
-        put(ends, 6, 7, 1, &mut packet, |out| out.push(1));
+        put(addresses, 6, 7, 1, &mut packet, |out| out.push(1));
         assert_eq!((packet.len(), Sum::default().with(&packet[..HEADER]).checksum()), (HEADER + 1, 0));
         assert_eq!(total(&packet), 22);
         packet.extend_from_slice(&[2, 3]);
         let (header, body) = split(&packet).unwrap();
-        assert_eq!((header.source_addr(), header.destination_addr()), (ends.from, ends.to));
+        assert_eq!((header.source_addr(), header.destination_addr()), (addresses.from, addresses.to));
         assert_eq!((header.identification(), body), (7, &[1, 2][..]));
     }
 }

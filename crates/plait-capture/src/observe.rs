@@ -12,16 +12,16 @@ use crate::folder::{
 use crate::packet::Content;
 use crate::queues;
 use crate::records::Records;
-use crate::replay::{Flow, Replay, at};
-use crate::route::{Direction, Kind, Routes};
+use crate::replay::{Replay, ReplayedFlow, at};
+use crate::route::{PacketRole, Routes, TrafficKind};
 use crate::segments::Segments;
-use crate::sending::{RecordPosition, Sending};
+use crate::sending::{CapturedSender, RecordPosition};
 use crate::translation::Translations;
 use plait_sched::{Decision, Duration, Time};
-use plait_sim::application::Place as Side;
+use plait_sim::application::ConnectionEnd;
 use plait_sim::recorder::{RecordOptions, Recorder};
-use plait_sim::result::{Ending, Engine, FlowEnding, PathEnding, QueueMetrics, RunResult};
-use plait_sim::scenario::{FlowKind, FlowRoute, Protocol, Scenario, Way, Workload};
+use plait_sim::result::{Ending, Engine, FlowEnding, PathEnding, QueueMetrics, RunResult, SenderCounters};
+use plait_sim::scenario::{Direction, FlowKind, FlowRoute, Protocol, Scenario, Workload};
 use plait_transport::Observer as _;
 use std::path::Path;
 
@@ -56,14 +56,14 @@ pub fn observe(
     };
     let main = CapturedConnection::new(senders[0].clone(), std::mem::take(&mut streams[0]), recorder);
     let parties = senders.drain(1..).zip(streams.drain(1..));
-    let flows = scenario.flows.iter().zip(parties).map(|(flow, (sending, stream))| match &flow.kind {
+    let flows = scenario.flows.iter().zip(parties).map(|(flow, (sender, stream))| match &flow.kind {
         FlowKind::Tcp { .. } | FlowKind::Multipath { .. } => {
             let plain = RecordOptions::default();
-            let recorder = Recorder::new(sending.paths(), scenario.warmup, &Workload::DEFAULT, &plain);
-            Flow::Connection(CapturedConnection::new(sending, stream, recorder))
+            let recorder = Recorder::new(sender.paths(), scenario.warmup, &Workload::DEFAULT, &plain);
+            ReplayedFlow::Connection(CapturedConnection::new(sender, stream, recorder))
         }
         FlowKind::ConstantRate { .. } | FlowKind::OnOff { .. } => {
-            Flow::Datagrams(Datagrams::new(scenario.warmup.is_zero()))
+            ReplayedFlow::Datagrams(Datagrams::new(scenario.warmup.is_zero()))
         }
     });
     let span = (observed.start_ns, observed.end_ns);
@@ -101,11 +101,11 @@ fn finish(
         None => logged,
     };
     let flows = scenario.flows.iter().zip(&replay.flows).map(|(flow, replayed)| match replayed {
-        Flow::Connection(connection) => FlowEnding {
+        ReplayedFlow::Connection(connection) => FlowEnding {
             packets_lost: connection.lost(),
             ..FlowEnding::of_connection(&connection.recorder, flow.kind.size())
         },
-        Flow::Datagrams(datagrams) => datagrams.ending(),
+        ReplayedFlow::Datagrams(datagrams) => datagrams.ending(),
     });
     let flows = flows.collect();
     let (path_series, connection_series) = replay.take_series();
@@ -119,14 +119,13 @@ fn finish(
         end: replay.end,
         written_bytes: observed.written_bytes,
         spurious_retransmissions: replay.main.recorder.duplicates(),
-        tail_probes: total(|counts| counts.tail_probes)?,
-        timeouts: total(|counts| counts.timeouts)?,
-        spurious_timeouts: None,
-        duplicate_reports: None,
-        reorderings: None,
-        undone_reductions: None,
-        decisions: counted.map(|(decisions, _)| decisions),
-        waits: counted.map(|(_, waits)| waits),
+        counters: SenderCounters {
+            tail_probes: total(|counts| counts.tail_probes)?,
+            timeouts: total(|counts| counts.timeouts)?,
+            decisions: counted.map(|(decisions, _)| decisions),
+            waits: counted.map(|(_, waits)| waits),
+            ..SenderCounters::default()
+        },
         events: replay.packets,
         paths: observed.paths.iter().map(path_ending).collect::<Result<_, _>>()?,
         flows,
@@ -160,14 +159,14 @@ fn subflows(route: &FlowRoute) -> usize {
 fn routes(scenario: &Scenario, observed: &Observed) -> Result<Routes, ObservationError> {
     let mut routes = Routes::default();
     let kind = match scenario.workload.client() {
-        Side::Near => Kind::Connection,
-        Side::Far => Kind::Served,
+        ConnectionEnd::Near => TrafficKind::Connection,
+        ConnectionEnd::Far => TrafficKind::Served,
     };
     for (path, ends) in observed.paths.iter().enumerate() {
         routes.add(kind, (ends.sender, ends.receiver, observed.port), 0, path, 0)?;
     }
     for (index, (flow, ends)) in scenario.flows.iter().zip(&observed.flows).enumerate() {
-        let from = usize::from(flow.direction == Way::Backward);
+        let from = usize::from(flow.direction == Direction::Backward);
         let party = index + 1;
         if let (FlowKind::Multipath { .. }, FlowRoute::Paths(paths)) = (&flow.kind, &flow.route) {
             for (flow_path, &path) in paths.iter().enumerate() {
@@ -175,7 +174,7 @@ fn routes(scenario: &Scenario, observed: &Observed) -> Result<Routes, Observatio
                 let ends =
                     if from == 0 { (ends.sender, ends.receiver) } else { (ends.receiver, ends.sender) };
                 routes.add(
-                    Kind::Connection,
+                    TrafficKind::Connection,
                     (ends.0, ends.1, observed.flows[index].port),
                     party,
                     flow_path,
@@ -185,8 +184,8 @@ fn routes(scenario: &Scenario, observed: &Observed) -> Result<Routes, Observatio
             continue;
         }
         let kind = match flow.kind {
-            FlowKind::Tcp { .. } | FlowKind::Multipath { .. } => Kind::Connection,
-            FlowKind::ConstantRate { .. } | FlowKind::OnOff { .. } => Kind::Datagrams,
+            FlowKind::Tcp { .. } | FlowKind::Multipath { .. } => TrafficKind::Connection,
+            FlowKind::ConstantRate { .. } | FlowKind::OnOff { .. } => TrafficKind::Datagrams,
         };
         let (Some(sender), Some(receiver)) = (ends.sender, ends.receiver) else {
             let reason = format!("flow {:?} has no addresses", flow.name);
@@ -200,11 +199,11 @@ fn routes(scenario: &Scenario, observed: &Observed) -> Result<Routes, Observatio
 
 /// Returns the sender of every party before it has sent anything: the scenario's connection, then
 /// its flows.
-fn senders(scenario: &Scenario, observed: &Observed) -> Vec<Sending> {
+fn senders(scenario: &Scenario, observed: &Observed) -> Vec<CapturedSender> {
     let multipath = scenario.transport.protocol == Protocol::Mptcp;
-    let mut senders = vec![Sending::new(multipath, observed.fallback.is_some(), scenario.paths.len())];
+    let mut senders = vec![CapturedSender::new(multipath, observed.fallback.is_some(), scenario.paths.len())];
     senders.extend(scenario.flows.iter().map(|flow| {
-        Sending::new(matches!(flow.kind, FlowKind::Multipath { .. }), false, subflows(&flow.route))
+        CapturedSender::new(matches!(flow.kind, FlowKind::Multipath { .. }), false, subflows(&flow.route))
     }));
     senders
 }
@@ -213,10 +212,10 @@ fn senders(scenario: &Scenario, observed: &Observed) -> Vec<Sending> {
 /// identities of the subflows of either host.
 fn survey(
     folder: &Path,
-    mut sending: Vec<Sending>,
+    mut senders: Vec<CapturedSender>,
     routes: &Routes,
 ) -> Result<(Vec<Segments>, [Translations; 2]), ObservationError> {
-    let mut segments = vec![Segments::default(); sending.len()];
+    let mut segments = vec![Segments::default(); senders.len()];
     let mut translations = [Translations::default(), Translations::default()];
     for (side, name) in [SENDER, RECEIVER].into_iter().enumerate() {
         if !routes.sends_from(side) {
@@ -225,12 +224,12 @@ fn survey(
         let mut feed = Feed::open(folder, name)?;
         while let Some((_, record, packet)) = feed.head.take() {
             if let (Some(route), Content::Tcp(tcp)) = (routes.find(&packet), packet.content)
-                && route.direction == Direction::Data
+                && route.role == PacketRole::Data
                 && route.from == side
             {
                 translations[side].leaves(&packet);
                 let position = RecordPosition { file: feed.name(), record };
-                if let Some(payload) = sending[route.party].read(position, route.path, &tcp)? {
+                if let Some(payload) = senders[route.party].read(position, route.path, &tcp)? {
                     let end = payload.offset + u64::from(payload.length);
                     segments[route.party].collect(payload.offset, end);
                 }

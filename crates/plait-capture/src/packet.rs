@@ -25,7 +25,7 @@ pub(crate) struct CapturedPacket {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Content {
-    Tcp(Tcp),
+    Tcp(TcpSegment),
     Udp {
         destination_port: u16,
         /// The first eight bytes of the payload, if it is long enough: the sequence number of a
@@ -36,7 +36,7 @@ pub(crate) enum Content {
 
 /// A TCP segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Tcp {
+pub(crate) struct TcpSegment {
     pub(crate) source_port: u16,
     pub(crate) destination_port: u16,
     pub(crate) sequence: u32,
@@ -46,12 +46,12 @@ pub(crate) struct Tcp {
     pub(crate) window: u16,
     /// Payload bytes on the wire.
     pub(crate) payload: u32,
-    pub(crate) options: Options,
+    pub(crate) options: TcpOptions,
 }
 
 /// The TCP options that the replay needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Options {
+pub(crate) struct TcpOptions {
     pub(crate) window_scale: Option<u8>,
     /// TSval (RFC 7323 §3.2).
     pub(crate) timestamp: Option<u32>,
@@ -124,18 +124,18 @@ fn udp(body: &[u8]) -> Result<Content, Malformed> {
 }
 
 /// Reads a TCP segment. `length` is the number of bytes of header and payload on the wire.
-fn segment(body: &[u8], length: u16) -> Result<Tcp, Malformed> {
+fn segment(body: &[u8], length: u16) -> Result<TcpSegment, Malformed> {
     let segment = tcp::Segment::decode(body).map_err(|error| {
         // A short header was cut by the capture if the packet was longer on the wire.
         let cut = error.is_short() && body.len() < length.into();
         if cut { Malformed::Cut } else { Malformed::Transport(error) }
     })?;
-    let mut options = Options::default();
+    let mut options = TcpOptions::default();
     for option in segment.options {
         options.note(&option.map_err(Malformed::Transport)?);
     }
     let header = segment.header;
-    Ok(Tcp {
+    Ok(TcpSegment {
         source_port: header.source_port,
         destination_port: header.destination_port,
         sequence: header.sequence,
@@ -148,7 +148,7 @@ fn segment(body: &[u8], length: u16) -> Result<Tcp, Malformed> {
     })
 }
 
-impl Options {
+impl TcpOptions {
     #[inline]
     fn note(&mut self, option: &TcpOption<'_>) {
         match option {

@@ -5,12 +5,12 @@
 //! has fallen by one, and it may have been marked. The packets of a flow keep their order. A packet
 //! was dropped if it does not leave although a later packet of its flow does.
 
-use crate::capture::Capture;
+use crate::capture::CaptureReader;
 use crate::error::ObservationError;
 use crate::folder::{OBSERVED, ObservedQueue, grown};
 use plait_sched::Duration;
 use plait_sim::result::QueueMetrics;
-use plait_sim::scenario::{Scenario, Way};
+use plait_sim::scenario::{Direction, Scenario};
 use plait_sim::statistics::Spans;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -34,20 +34,20 @@ pub(crate) fn metrics(
     (start_ns, end_ns): (i64, i64),
 ) -> Result<Vec<QueueMetrics>, ObservationError> {
     let mut made = Vec::new();
-    for (name, way, config) in scenario.directions() {
+    for (name, direction, config) in scenario.directions() {
         let Some(settings) = &config.discipline else { continue };
-        let of = |queue: &&ObservedQueue| queue.name == name && queue.direction == way.name();
+        let of = |queue: &&ObservedQueue| queue.name == name && queue.direction == direction.name();
         let Some(queue) = observed.iter().find(of) else {
-            let reason = format!("the queue of {name:?} {} is missing", way.name());
+            let reason = format!("the queue of {name:?} {} is missing", direction.name());
             return Err(ObservationError::whole(OBSERVED, reason));
         };
         let from = start_ns + scenario.warmup.as_nanos() as i64;
-        let spans = sojourns(folder, queue, way, from..end_ns)?;
+        let spans = sojourns(folder, queue, direction, from..end_ns)?;
         let (before, after) = (queue.warmup, queue.end);
         let over_limit = grown(before.over_limit, after.over_limit)?;
         made.push(QueueMetrics {
             name: name.to_owned(),
-            direction: way.name(),
+            direction: direction.name(),
             discipline: settings.info().name,
             packets_sent: spans.count(),
             packets_marked: grown(before.marked, after.marked)?,
@@ -63,17 +63,17 @@ pub(crate) fn metrics(
 fn sojourns(
     folder: &Path,
     queue: &ObservedQueue,
-    way: Way,
+    direction: Direction,
     span: std::ops::Range<i64>,
 ) -> Result<Spans, ObservationError> {
     let mut spans = Spans::new();
     let mut flows: BTreeMap<FlowKey, VecDeque<Queued>> = BTreeMap::new();
-    let mut capture = Capture::open(folder, &queue.capture)?;
+    let mut capture = CaptureReader::open(folder, &queue.capture)?;
     let receiver = queue.receiver.octets();
     while let Some(record) = capture.next()? {
         let Some((flow, lifetime, identity)) = identified(record.ip) else { continue };
         let forward = record.ip[16..20] == receiver;
-        if forward != (way == Way::Forward) {
+        if forward != (direction == Direction::Forward) {
             continue;
         }
         let waiting = flows.entry(flow).or_default();

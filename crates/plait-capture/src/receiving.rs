@@ -10,7 +10,7 @@ const TOLERANCE: i32 = 1;
 /// Data received on a subflow. TCP delivers data in the subflow's order, so a gap in the subflow
 /// holds back the data behind it, even if the connection could accept that data.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Inbound {
+pub(crate) struct SubflowReceiver {
     /// The first byte that was not delivered to the connection.
     next: u64,
     /// First byte on the subflow → first byte in the stream, length.
@@ -19,7 +19,7 @@ pub(crate) struct Inbound {
     recent: Option<u32>,
 }
 
-impl Inbound {
+impl SubflowReceiver {
     /// True if the receiver rejects `length` bytes from `start` on although they reached its host.
     /// Their timestamp is older than that of a segment that arrived in order (PAWS, RFC 7323 §5;
     /// tcp_paws_discard). Data that a retransmission overtakes therefore has to be retransmitted.
@@ -69,13 +69,13 @@ impl Inbound {
 
 #[cfg(test)]
 mod tests {
-    use super::Inbound;
+    use super::SubflowReceiver;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
     #[test]
     fn a_hole_holds_back_what_follows() {
-        let mut subflow = Inbound::default();
+        let mut subflow = SubflowReceiver::default();
         let mut up = Vec::new();
         subflow.accept(10, 110, 5, |from, to| up.push((from, to)));
         subflow.accept(0, 50, 8, |from, to| up.push((from, to)));
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn what_is_older_than_what_came_in_order_is_rejected() {
-        let mut subflow = Inbound::default();
+        let mut subflow = SubflowReceiver::default();
         let mut rejects = |start, timestamp| {
             let rejects = subflow.rejects(start, 10, Some(timestamp));
             if !rejects {
@@ -109,7 +109,7 @@ mod tests {
     proptest! {
         #[test]
         fn hands_up_every_byte_once_and_in_order(pieces in prop::collection::vec((0u64..50, 1u64..12), 1..60)) {
-            let (mut subflow, mut arrived, mut next) = (Inbound::default(), BTreeSet::new(), 0);
+            let (mut subflow, mut arrived, mut next) = (SubflowReceiver::default(), BTreeSet::new(), 0);
             // Offset in the stream of a number on the subflow.
             let stream = |start: u64| 1_000 + start;
             for (start, length) in pieces {

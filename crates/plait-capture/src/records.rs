@@ -108,9 +108,9 @@ impl Records {
     }
 
     /// `requests.bin`: one request.
-    pub(crate) fn request(&mut self) -> Result<Option<Request>, ObservationError> {
+    pub(crate) fn request(&mut self) -> Result<Option<RequestTimes>, ObservationError> {
         let fields = self.next::<40>()?;
-        Ok(fields.map(|fields| Request {
+        Ok(fields.map(|fields| RequestTimes {
             written: fields.i64(0),
             answered: fields.i64(8),
             delivered: fields.i64(16),
@@ -120,9 +120,13 @@ impl Records {
     }
 
     /// `drops.bin`: reads data that the receiver dropped after it had arrived.
-    pub(crate) fn drop(&mut self) -> Result<Option<Drop>, ObservationError> {
+    pub(crate) fn drop(&mut self) -> Result<Option<ReceiverDrop>, ObservationError> {
         let fields = self.next::<24>()?;
-        Ok(fields.map(|fields| Drop { time: fields.i64(0), start: fields.u64(8), end: fields.u64(16) }))
+        Ok(fields.map(|fields| ReceiverDrop {
+            time: fields.i64(0),
+            start: fields.u64(8),
+            end: fields.u64(16),
+        }))
     }
 
     /// `series.bin`: reads a sample of one path at one time.
@@ -143,7 +147,7 @@ impl Records {
 
 /// A request and its response. Times of events that did not happen are negative.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Request {
+pub(crate) struct RequestTimes {
     /// Time at which the client wrote the request.
     pub(crate) written: i64,
     /// Time at which the server wrote the response, after the whole request had arrived.
@@ -156,7 +160,7 @@ pub(crate) struct Request {
 
 /// Data that MPTCP dropped after its subflow had accepted it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Drop {
+pub(crate) struct ReceiverDrop {
     pub(crate) time: i64,
     /// The first data sequence number, and the one after the last.
     pub(crate) start: u64,

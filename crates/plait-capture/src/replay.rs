@@ -6,8 +6,8 @@ use crate::error::ObservationError;
 use crate::feed::{Feed, ReadAhead};
 use crate::folder::{DROPS, READS, RECEIVER, SENDER, SERIES, WRITES};
 use crate::packet::{CapturedPacket, Content};
-use crate::records::{Drop, Progress, Records, Sample};
-use crate::route::{Direction, Routes};
+use crate::records::{Progress, ReceiverDrop, Records, Sample};
+use crate::route::{PacketRole, Routes};
 use crate::sending::RecordPosition;
 use crate::translation::Translations;
 use plait_sched::{Duration, PathId, Time};
@@ -17,21 +17,21 @@ use std::path::Path;
 
 /// A competing flow.
 #[expect(clippy::large_enum_variant, reason = "there are few")]
-pub(crate) enum Flow {
+pub(crate) enum ReplayedFlow {
     Connection(CapturedConnection),
     Datagrams(Datagrams),
 }
 
 /// Source of the next event. Of simultaneous events, the first in this order comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Source {
+enum EventSource {
     Write,
     Warmup,
     Clock,
     Series,
     Sender,
     // A drop comes before the packet that it is about.
-    Drop,
+    ReceiverDrop,
     Receiver,
     Read,
 }
@@ -48,12 +48,12 @@ pub(crate) struct Replay<'a> {
     /// Translations of the packets that leave either host.
     translations: [Translations; 2],
     pub(crate) main: CapturedConnection,
-    pub(crate) flows: Vec<Flow>,
+    pub(crate) flows: Vec<ReplayedFlow>,
     /// The captures of the sender and of the receiver.
     captures: [Feed; 2],
     writes: Option<ReadAhead<Progress>>,
     reads: Option<ReadAhead<Progress>>,
-    drops: Option<ReadAhead<Drop>>,
+    drops: Option<ReadAhead<ReceiverDrop>>,
     samples: Option<ReadAhead<Sample>>,
     /// End of the warm-up, until it has come.
     warmup: Option<Time>,
@@ -75,7 +75,7 @@ impl<'a> Replay<'a> {
         (start, end): (i64, i64),
         (routes, translations): (&'a Routes, [Translations; 2]),
         mut main: CapturedConnection,
-        flows: Vec<Flow>,
+        flows: Vec<ReplayedFlow>,
         series: Option<Duration>,
     ) -> Result<Self, ObservationError> {
         let reads = ReadAhead::open(folder, READS, Records::progress)?;
@@ -115,7 +115,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Returns the time and the source of the next event.
-    fn next(&self) -> Option<(Time, Source)> {
+    fn next(&self) -> Option<(Time, EventSource)> {
         let moment = |time: i64| at(self.start, time);
         let progress = |ahead: &Option<ReadAhead<Progress>>| {
             ahead.as_ref().and_then(|ahead| ahead.head).map(|head| moment(head.time))
@@ -124,14 +124,14 @@ impl<'a> Replay<'a> {
         let sample = self.samples.as_ref().and_then(|ahead| ahead.head);
         let drop = self.drops.as_ref().and_then(|ahead| ahead.head);
         let candidates = [
-            (progress(&self.writes), Source::Write),
-            (self.warmup, Source::Warmup),
-            (self.clock.map(|(at, _)| at), Source::Clock),
-            (sample.map(|sample| moment(sample.time)), Source::Series),
-            (captured(&self.captures[0]), Source::Sender),
-            (drop.map(|drop| moment(drop.time)), Source::Drop),
-            (captured(&self.captures[1]), Source::Receiver),
-            (progress(&self.reads), Source::Read),
+            (progress(&self.writes), EventSource::Write),
+            (self.warmup, EventSource::Warmup),
+            (self.clock.map(|(at, _)| at), EventSource::Clock),
+            (sample.map(|sample| moment(sample.time)), EventSource::Series),
+            (captured(&self.captures[0]), EventSource::Sender),
+            (drop.map(|drop| moment(drop.time)), EventSource::ReceiverDrop),
+            (captured(&self.captures[1]), EventSource::Receiver),
+            (progress(&self.reads), EventSource::Read),
         ];
         candidates.into_iter().filter_map(|(time, source)| time.map(|time| (time, source))).min()
     }
@@ -141,14 +141,14 @@ impl<'a> Replay<'a> {
         while let Some((time, source)) = self.next().filter(|(time, _)| *time < self.end) {
             self.now = self.now.max(time);
             match source {
-                Source::Write => self.write()?,
-                Source::Warmup => self.end_warmup(),
-                Source::Clock => self.sample_connection(),
-                Source::Series => self.sample_path()?,
-                Source::Sender => self.packet(0)?,
-                Source::Drop => self.drop()?,
-                Source::Receiver => self.packet(1)?,
-                Source::Read => self.read()?,
+                EventSource::Write => self.write()?,
+                EventSource::Warmup => self.end_warmup(),
+                EventSource::Clock => self.sample_connection(),
+                EventSource::Series => self.sample_path()?,
+                EventSource::Sender => self.packet(0)?,
+                EventSource::ReceiverDrop => self.drop()?,
+                EventSource::Receiver => self.packet(1)?,
+                EventSource::Read => self.read()?,
             }
             if self.main.recorder.completed(&self.scenario.workload).is_some() {
                 self.end = self.now;
@@ -171,8 +171,8 @@ impl<'a> Replay<'a> {
         self.main.end_warmup();
         for flow in &mut self.flows {
             match flow {
-                Flow::Connection(connection) => connection.end_warmup(),
-                Flow::Datagrams(datagrams) => datagrams.end_warmup(),
+                ReplayedFlow::Connection(connection) => connection.end_warmup(),
+                ReplayedFlow::Datagrams(datagrams) => datagrams.end_warmup(),
             }
         }
     }
@@ -190,22 +190,22 @@ impl<'a> Replay<'a> {
             let leaves = route.from == side;
             let connection = match route.party.checked_sub(1).map(|flow| &mut self.flows[flow]) {
                 None => Some(&mut self.main),
-                Some(Flow::Connection(connection)) => Some(connection),
-                Some(Flow::Datagrams(datagrams)) => {
+                Some(ReplayedFlow::Connection(connection)) => Some(connection),
+                Some(ReplayedFlow::Datagrams(datagrams)) => {
                     handle_datagram(datagrams, self.now, position, leaves, &packet)?;
                     None
                 }
             };
             if let (Some(connection), Content::Tcp(tcp)) = (connection, &packet.content) {
-                match (route.direction, leaves) {
-                    (Direction::Data, true) => {
+                match (route.role, leaves) {
+                    (PacketRole::Data, true) => {
                         connection.transmit(self.now, position, route.path, packet.id, tcp)?;
                     }
-                    (Direction::Data, false) => {
+                    (PacketRole::Data, false) => {
                         connection.arrive(self.now, position, route.path, packet.id, tcp)?;
                     }
-                    (Direction::Acknowledgements, true) => connection.acknowledge(route.path, tcp),
-                    (Direction::Acknowledgements, false) => {}
+                    (PacketRole::Acknowledgements, true) => connection.acknowledge(route.path, tcp),
+                    (PacketRole::Acknowledgements, false) => {}
                 }
             }
         } else if self.routes.strays(&packet) {

@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 
 /// Kind of the traffic between two addresses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum TrafficKind {
     /// A TCP connection or a subflow.
     Connection,
     /// A connection or subflow whose data comes from the end that accepted the connection.
@@ -16,14 +16,14 @@ pub(crate) enum Kind {
     Datagrams,
 }
 
-/// Direction of a packet within its connection.
+/// Whether a packet belongs to the data of its connection or to the acknowledgements of that data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Direction {
+pub(crate) enum PacketRole {
     Data,
     Acknowledgements,
 }
 
-/// The connection or flow of a packet, and its path and direction.
+/// The connection or flow of a packet, and its path and role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Route {
     /// 0 is the scenario's connection, the others are its flows.
@@ -32,24 +32,24 @@ pub(crate) struct Route {
     pub(crate) path: usize,
     /// Index of the capture in which the party's data leaves: 0 is the sender's.
     pub(crate) from: usize,
-    pub(crate) direction: Direction,
+    pub(crate) role: PacketRole,
 }
 
 /// Kind, the data's source and destination address, and the port. The port is the destination's, or
 /// the source's if the server sends the data.
-type Key = (Kind, Ipv4Addr, Ipv4Addr, u16);
+type RouteKey = (TrafficKind, Ipv4Addr, Ipv4Addr, u16);
 
 /// All routes of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Routes {
-    routes: Vec<(Key, Route)>,
+    routes: Vec<(RouteKey, Route)>,
 }
 
 impl Routes {
     /// Adds a route for the data of `party` on its `path`.
     pub(crate) fn add(
         &mut self,
-        kind: Kind,
+        kind: TrafficKind,
         (source, destination, port): (Ipv4Addr, Ipv4Addr, u16),
         party: usize,
         path: usize,
@@ -60,7 +60,7 @@ impl Routes {
             let reason = format!("{source} to {destination}, port {port}, is there twice");
             return Err(ObservationError::whole(OBSERVED, reason));
         }
-        self.routes.push((key, Route { party, path, from, direction: Direction::Data }));
+        self.routes.push((key, Route { party, path, from, role: PacketRole::Data }));
         Ok(())
     }
 
@@ -71,10 +71,10 @@ impl Routes {
 
     /// Whether the data of any connection leaves in the capture of `side`.
     pub(crate) fn sends_from(&self, side: usize) -> bool {
-        self.routes.iter().any(|((kind, ..), route)| *kind != Kind::Datagrams && route.from == side)
+        self.routes.iter().any(|((kind, ..), route)| *kind != TrafficKind::Datagrams && route.from == side)
     }
 
-    fn get(&self, key: Key) -> Option<Route> {
+    fn get(&self, key: RouteKey) -> Option<Route> {
         let index = self.routes.binary_search_by_key(&key, |&(key, _)| key).ok()?;
         Some(self.routes[index].1)
     }
@@ -84,16 +84,16 @@ impl Routes {
         let CapturedPacket { source, destination, .. } = *packet;
         match packet.content {
             Content::Udp { destination_port, .. } => {
-                self.get((Kind::Datagrams, source, destination, destination_port))
+                self.get((TrafficKind::Datagrams, source, destination, destination_port))
             }
             Content::Tcp(tcp) => {
                 let (from, to) = (tcp.source_port, tcp.destination_port);
-                let data = self.get((Kind::Connection, source, destination, to));
-                let data = data.or_else(|| self.get((Kind::Served, source, destination, from)));
+                let data = self.get((TrafficKind::Connection, source, destination, to));
+                let data = data.or_else(|| self.get((TrafficKind::Served, source, destination, from)));
                 data.or_else(|| {
-                    let route = self.get((Kind::Connection, destination, source, from));
-                    let route = route.or_else(|| self.get((Kind::Served, destination, source, to)))?;
-                    Some(Route { direction: Direction::Acknowledgements, ..route })
+                    let route = self.get((TrafficKind::Connection, destination, source, from));
+                    let route = route.or_else(|| self.get((TrafficKind::Served, destination, source, to)))?;
+                    Some(Route { role: PacketRole::Acknowledgements, ..route })
                 })
             }
         }
@@ -107,7 +107,7 @@ impl Routes {
         tcp.payload > 0
             && own().any(|&(_, source, ..)| source == packet.source)
             && own().any(|&(kind, _, to, port)| {
-                let known = if kind == Kind::Served { tcp.source_port } else { tcp.destination_port };
+                let known = if kind == TrafficKind::Served { tcp.source_port } else { tcp.destination_port };
                 to == packet.destination && port == known
             })
     }

@@ -1,7 +1,7 @@
 //! The sending side of a connection, as its capture shows it: maps payloads to bytes of the stream.
 
 use crate::error::ObservationError;
-use crate::packet::Tcp;
+use crate::packet::TcpSegment;
 use plait_transport::wire::mptcp::key::initial_data_number;
 use plait_transport::wire::number::{Sequence, nearest};
 use std::collections::BTreeMap;
@@ -56,7 +56,7 @@ struct SubflowMappings {
 
 /// A connection's sender.
 #[derive(Clone, Debug)]
-pub(crate) struct Sending {
+pub(crate) struct CapturedSender {
     multipath: bool,
     /// True if an MPTCP connection may continue without mappings, because the hosts report a
     /// fall-back.
@@ -72,7 +72,7 @@ pub(crate) struct Sending {
     subflows: Vec<Vec<SubflowMappings>>,
 }
 
-impl Sending {
+impl CapturedSender {
     pub(crate) fn new(multipath: bool, may_fall_back: bool, paths: usize) -> Self {
         let subflows = vec![Vec::new(); paths];
         Self { multipath, may_fall_back, fell_back: false, origin: None, end: 0, subflows }
@@ -96,7 +96,7 @@ impl Sending {
 
     /// Returns the stream offset of a data acknowledgement. For a connection with one path, or
     /// after a fall-back, returns that of a TCP acknowledgement.
-    pub(crate) fn acknowledged(&self, path: usize, tcp: &Tcp) -> Option<u64> {
+    pub(crate) fn acknowledged(&self, path: usize, tcp: &TcpSegment) -> Option<u64> {
         if self.multipath && !self.fell_back {
             let origin = self.origin?;
             return Some(tcp.options.data_ack?.expand(self.end).wrapping_sub(origin));
@@ -117,7 +117,7 @@ impl Sending {
         &mut self,
         position: RecordPosition<'_>,
         path: usize,
-        tcp: &Tcp,
+        tcp: &TcpSegment,
     ) -> Result<Option<Payload>, ObservationError> {
         if tcp.syn {
             self.open(path, tcp);
@@ -147,7 +147,7 @@ impl Sending {
         Ok(Some(Payload { subflow, start, offset, length: tcp.payload }))
     }
 
-    fn open(&mut self, path: usize, tcp: &Tcp) {
+    fn open(&mut self, path: usize, tcp: &TcpSegment) {
         let subflows = &mut self.subflows[path];
         let again =
             |subflow: &SubflowMappings| subflow.port == tcp.source_port && subflow.initial == tcp.sequence;
@@ -164,7 +164,7 @@ impl Sending {
         path: usize,
         subflow: usize,
         start: u64,
-        tcp: &Tcp,
+        tcp: &TcpSegment,
     ) -> Result<u64, ObservationError> {
         let Some(origin) = self.origin else {
             self.fell_back = true;

@@ -5,7 +5,7 @@
 //! key in its `MP_CAPABLE` (RFC 8684 §3.1), or the token and random number in the SYN of its
 //! `MP_JOIN` (§3.2). The translator must leave sequence numbers and identifications unchanged.
 
-use crate::packet::{CapturedPacket, Content, Tcp};
+use crate::packet::{CapturedPacket, Content, TcpSegment};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -22,7 +22,7 @@ enum SubflowIdentity {
 }
 
 impl SubflowIdentity {
-    fn of(tcp: &Tcp) -> Option<Self> {
+    fn of(tcp: &TcpSegment) -> Option<Self> {
         let join = tcp.options.join.filter(|_| tcp.syn && !tcp.ack);
         let join = join.map(|(token, nonce)| Self::Join { token, nonce });
         join.or(tcp.options.key.map(|key| Self::First { key }).filter(|_| !tcp.syn))

@@ -8,13 +8,13 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use plait_sched::Duration;
-use plait_sim::scenario::{Scenario, Way};
+use plait_sim::scenario::{Direction, Scenario};
 
 use crate::driver::{self, Clock, Ports};
 use crate::error::Error;
 use crate::namespace::Namespaces;
-use crate::plan::{self, Ends};
-use crate::relay::{Counters, Relay};
+use crate::plan::{self, PathAddresses};
+use crate::relay::{PathCounters, Relay};
 use crate::system::{self, Signals};
 
 /// The programs to run, and their settings.
@@ -40,7 +40,7 @@ pub struct Outcome {
     /// The command's exit status, or 128 and the signal that ended it.
     pub status: i32,
     /// Packet counters of every path, forward and backward.
-    pub counters: Vec<[Counters; 2]>,
+    pub counters: Vec<[PathCounters; 2]>,
 }
 
 /// Interval at which the loop checks whether a server listens.
@@ -53,7 +53,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// If the links cannot be set up, the command does not start, or the server ends or does not listen
 /// in time.
 pub fn run(scenario: &Scenario, options: &Options) -> Result<Outcome, Error> {
-    let ends = plan::ends(scenario);
+    let ends = plan::path_addresses(scenario);
     let signals = Signals::new().map_err(|error| Error::system("waiting for signals", error))?;
     let (namespaces, mut tunnels) = Namespaces::new(&ends, options.mtu)?;
     let launcher = Launcher { namespaces: &namespaces, variables: plan::environment(&ends, plan::PEER) };
@@ -101,9 +101,13 @@ pub(crate) fn await_child(
 }
 
 /// Returns the packet counters of all paths.
-pub fn counters(scenario: &Scenario, relay: &Relay) -> Vec<[Counters; 2]> {
+pub fn counters(scenario: &Scenario, relay: &Relay) -> Vec<[PathCounters; 2]> {
     let paths = 0..scenario.paths.len();
-    paths.map(|path| [Way::Forward, Way::Backward].map(|way| relay.counters(path, way))).collect()
+    paths
+        .map(|path| {
+            [Direction::Forward, Direction::Backward].map(|direction| relay.counters(path, direction))
+        })
+        .collect()
 }
 
 /// Returns the exit code in the convention of shells.
@@ -127,7 +131,7 @@ impl Launcher<'_> {
 }
 
 /// Sets limits at both ends, and the near end's addresses for further subflows.
-fn configure_mptcp(launcher: &Launcher<'_>, ends: &[Ends]) -> Result<(), Error> {
+fn configure_mptcp(launcher: &Launcher<'_>, ends: &[PathAddresses]) -> Result<(), Error> {
     let mut lines = Vec::new();
     for far in [false, true] {
         lines.push((far, "mptcp limits set subflow 8 add_addr_accepted 8".to_owned()));

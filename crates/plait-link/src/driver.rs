@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 use std::time::Instant;
 
 use plait_sched::{Duration, Time};
-use plait_sim::scenario::Way;
+use plait_sim::scenario::Direction;
 
 use crate::error::Error;
 use crate::relay::{Arrival, Relay};
@@ -36,7 +36,7 @@ pub struct Received<'a> {
     /// The path.
     pub path: usize,
     /// The direction.
-    pub way: Way,
+    pub direction: Direction,
     /// Size of the packet on the links.
     pub bytes: u32,
     /// The packet.
@@ -105,7 +105,7 @@ pub(crate) fn run<P: Ports, T>(
                 let received = ports.receive(index);
                 let received = received.map_err(|error| Error::system("reading packets", error))?;
                 let Some(one) = received else { break };
-                relay.send(clock.now(), one.path, one.way, one.bytes, one.content);
+                relay.send(clock.now(), one.path, one.direction, one.bytes, one.content);
             }
         }
     }

@@ -23,13 +23,13 @@
 //! ```
 //! use plait_link::relay::Relay;
 //! use plait_sched::{Duration, Time};
-//! use plait_sim::scenario::{Scenario, Way};
+//! use plait_sim::scenario::{Scenario, Direction};
 //! use std::path::Path;
 //!
 //! let text = "[[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\"";
 //! let scenario = Scenario::from_toml(text, "example.toml", Path::new("."))?;
 //! let mut relay = Relay::new(&scenario);
-//! relay.send(Time::ZERO, 0, Way::Forward, 1500, &[0; 1500]);
+//! relay.send(Time::ZERO, 0, Direction::Forward, 1500, &[0; 1500]);
 //! // 12 ms for 1500 bytes, 10 ms on the way.
 //! assert_eq!(relay.next(), Some(Time::ZERO + Duration::from_millis(22)));
 //! # Ok::<(), plait_sim::error::ScenarioError>(())

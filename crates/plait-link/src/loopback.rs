@@ -11,12 +11,12 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::process::Command;
 
 use plait_sched::Duration;
-use plait_sim::scenario::{Scenario, Way};
+use plait_sim::scenario::{Direction, Scenario};
 
 use crate::command::{Outcome, await_child, counters};
 use crate::driver::{Clock, Ports, Received};
 use crate::error::Error;
-use crate::plan::Ends;
+use crate::plan::PathAddresses;
 use crate::relay::{Arrival, Relay};
 use crate::system::{self, Signals};
 
@@ -33,9 +33,9 @@ const NUMBER: usize = 4;
 const MAX_CLIENTS: usize = 1024;
 
 /// Returns the ends of a scenario's paths on loopback.
-pub fn ends(scenario: &Scenario) -> Vec<Ends> {
+pub fn path_addresses(scenario: &Scenario) -> Vec<PathAddresses> {
     let paths = scenario.paths.iter().enumerate();
-    let ends = paths.map(|(index, path)| Ends {
+    let ends = paths.map(|(index, path)| PathAddresses {
         path: path.name.clone(),
         interface: "lo".to_owned(),
         near: Ipv4Addr::new(127, 77, index as u8, 2),
@@ -149,33 +149,33 @@ impl Ports for Sockets {
     }
 
     fn receive(&mut self, index: usize) -> io::Result<Option<Received<'_>>> {
-        let (length, number, way) = if let Some(listener) = self.listeners.get(index) {
+        let (length, number, direction) = if let Some(listener) = self.listeners.get(index) {
             let Ok((length, address)) = listener.recv_from(&mut self.buffer[NUMBER..]) else {
                 return Ok(None);
             };
             let Some(number) = self.client(index, address) else { return Ok(None) };
-            (length, number, Way::Forward)
+            (length, number, Direction::Forward)
         } else {
             let number = index - self.listeners.len();
             // The target may not listen yet, and causes this error.
             let Ok(length) = self.clients[number].target_socket.recv(&mut self.buffer[NUMBER..]) else {
                 return Ok(None);
             };
-            (length, number as u32, Way::Backward)
+            (length, number as u32, Direction::Backward)
         };
         self.buffer[..NUMBER].copy_from_slice(&number.to_be_bytes());
         let path = self.clients[number as usize].path;
         let content = &self.buffer[..NUMBER + length];
-        Ok(Some(Received { path, way, bytes: length as u32 + HEADERS, content }))
+        Ok(Some(Received { path, direction, bytes: length as u32 + HEADERS, content }))
     }
 
     fn deliver(&mut self, arrival: &Arrival<'_>) {
         let Some((number, datagram)) = arrival.content.split_first_chunk::<NUMBER>() else { return };
         let client = &self.clients[u32::from_be_bytes(*number) as usize];
         // A datagram that the socket does not accept is lost, as UDP allows.
-        let _ = match arrival.way {
-            Way::Forward => client.target_socket.send(datagram),
-            Way::Backward => self.listeners[client.listener].send_to(datagram, client.address),
+        let _ = match arrival.direction {
+            Direction::Forward => client.target_socket.send(datagram),
+            Direction::Backward => self.listeners[client.listener].send_to(datagram, client.address),
         };
     }
 }

@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd as _, RawFd};
 
 use crate::error::Error;
 use crate::netlink::{MAIN, Netlink, Route};
-use crate::plan::{Ends, PEER, PREFIX};
+use crate::plan::{PEER, PREFIX, PathAddresses};
 use crate::system;
 use crate::tunnel::{Tunnel, Tunnels};
 
@@ -46,7 +46,7 @@ impl Namespaces {
     ///
     /// # Errors
     /// If the system forbids a namespace. The error names a remedy.
-    pub fn new(ends: &[Ends], mtu: u32) -> Result<(Self, Tunnels), Error> {
+    pub fn new(ends: &[PathAddresses], mtu: u32) -> Result<(Self, Tunnels), Error> {
         let user = system::user();
         // Root of a container may lack the right to one kind of namespace and have it for the
         // other.
@@ -82,7 +82,7 @@ fn unshare_user((user, group): (u32, u32)) -> Result<(), Error> {
 }
 
 /// Sets up one end in this thread's namespace.
-fn set_up_end(ends: &[Ends], end: End, mtu: u32) -> Result<Vec<Tunnel>, Error> {
+fn set_up_end(ends: &[PathAddresses], end: End, mtu: u32) -> Result<Vec<Tunnel>, Error> {
     // Disables IPv6, so that the links carry only packets of programs, no router discovery. If the
     // system denies access to these files, router discovery stays.
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");

@@ -19,7 +19,7 @@ const LONGEST: usize = 15;
 
 /// Both ends of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ends {
+pub struct PathAddresses {
     /// The path's name in the scenario.
     pub path: String,
     /// Name of the path's interface, at both ends.
@@ -32,13 +32,13 @@ pub struct Ends {
 
 /// Returns the ends of a scenario's paths, in its order. Interfaces have the paths' names if all of
 /// these are valid, else p0, p1, ….
-pub fn ends(scenario: &Scenario) -> Vec<Ends> {
+pub fn path_addresses(scenario: &Scenario) -> Vec<PathAddresses> {
     let names: Vec<_> = scenario.paths.iter().map(|path| path.name.clone()).collect();
     let usable = names.iter().all(|name| is_interface(name));
     let ends = names.into_iter().enumerate().map(|(index, path)| {
         let number = index as u8;
         let interface = if usable { path.clone() } else { format!("p{index}") };
-        Ends {
+        PathAddresses {
             path,
             interface,
             near: Ipv4Addr::new(10, 77, number, 1),
@@ -57,7 +57,7 @@ fn is_interface(name: &str) -> bool {
 
 /// Returns the environment variables of programs on the links. `peer` is the far end's address over
 /// every path.
-pub fn environment(ends: &[Ends], peer: Ipv4Addr) -> Vec<(String, String)> {
+pub fn environment(ends: &[PathAddresses], peer: Ipv4Addr) -> Vec<(String, String)> {
     let mut variables =
         vec![("PLAIT_PEER".to_owned(), peer.to_string()), ("PLAIT_PATHS".to_owned(), ends.len().to_string())];
     for (index, one) in ends.iter().enumerate() {
@@ -77,7 +77,7 @@ mod tests {
         let paths =
             names.iter().map(|name| format!("[[path]]\nname = {name:?}\nrate = \"1Mbit\"\nrtt = \"1ms\"\n"));
         let scenario = Scenario::from_toml(&paths.collect::<String>(), "x.toml", Path::new(".")).unwrap();
-        ends(&scenario).into_iter().map(|one| one.interface).collect()
+        path_addresses(&scenario).into_iter().map(|one| one.interface).collect()
     }
 
     #[test]

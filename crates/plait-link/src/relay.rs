@@ -15,7 +15,7 @@ use plait_sched::Time;
 use plait_sim::agenda::MAX_ORDER;
 use plait_sim::link::discipline::Payload;
 use plait_sim::link::{Admission, Exit, Link};
-use plait_sim::scenario::{Hop, Scenario, Way};
+use plait_sim::scenario::{Direction, Hop, Scenario};
 
 use crate::packet;
 
@@ -53,7 +53,7 @@ struct Leg {
 
 /// Counters of the packets of one direction of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
+pub struct PathCounters {
     /// Packets given to the relay.
     pub sent: u64,
     /// Copies made by links that duplicate packets.
@@ -76,7 +76,7 @@ pub struct Arrival<'a> {
     /// The path's number.
     pub path: usize,
     /// The direction; forward is from the near end to the far end.
-    pub way: Way,
+    pub direction: Direction,
     /// The packet.
     pub content: &'a [u8],
 }
@@ -88,7 +88,7 @@ pub struct Relay {
     legs: Vec<Leg>,
     /// The first leg of each path's directions, forward first.
     first_legs: Vec<usize>,
-    counters: Vec<Counters>,
+    counters: Vec<PathCounters>,
     contents: Vec<Vec<u8>>,
     free: Vec<u32>,
     ready: VecDeque<InFlight>,
@@ -98,8 +98,8 @@ pub struct Relay {
 }
 
 /// Returns the number of a direction of a path.
-const fn route(path: usize, way: Way) -> usize {
-    path * 2 + matches!(way, Way::Backward) as usize
+const fn route(path: usize, direction: Direction) -> usize {
+    path * 2 + matches!(direction, Direction::Backward) as usize
 }
 
 impl Relay {
@@ -109,26 +109,26 @@ impl Relay {
             links: Vec::new(),
             legs: Vec::new(),
             first_legs: Vec::new(),
-            counters: vec![Counters::default(); scenario.paths.len() * 2],
+            counters: vec![PathCounters::default(); scenario.paths.len() * 2],
             contents: Vec::new(),
             free: Vec::new(),
             ready: VecDeque::new(),
             lent: None,
             order: 0,
         };
-        let mut known: Vec<((Hop, Way), usize)> = Vec::new();
+        let mut known: Vec<((Hop, Direction), usize)> = Vec::new();
         for path in 0..scenario.paths.len() {
-            for way in [Way::Forward, Way::Backward] {
+            for direction in [Direction::Forward, Direction::Backward] {
                 relay.first_legs.push(relay.legs.len());
-                for hop in scenario.directed(scenario.hops(path), way) {
-                    let link = known.iter().find(|(one, _)| *one == (hop, way)).map(|(_, link)| *link);
+                for hop in scenario.directed(scenario.hops(path), direction) {
+                    let link = known.iter().find(|(one, _)| *one == (hop, direction)).map(|(_, link)| *link);
                     let link = link.unwrap_or_else(|| {
-                        let config = scenario.hop(hop, way).expect("a directed route has its links");
-                        relay.links.push(Link::new(config, scenario.seed, &name(scenario, hop, way)));
-                        known.push(((hop, way), relay.links.len() - 1));
+                        let config = scenario.hop(hop, direction).expect("a directed route has its links");
+                        relay.links.push(Link::new(config, scenario.seed, &name(scenario, hop, direction)));
+                        known.push(((hop, direction), relay.links.len() - 1));
                         relay.links.len() - 1
                     });
-                    relay.legs.push(Leg { link, route: route(path, way), last: false });
+                    relay.legs.push(Leg { link, route: route(path, direction), last: false });
                 }
                 if let Some(leg) = relay.legs.last_mut() {
                     leg.last = true;
@@ -140,13 +140,13 @@ impl Relay {
 
     /// Sends a packet into a path. It takes `bytes` on the links, which may exceed the length of
     /// `content` by headers that a driver never sees. `now` never goes back.
-    pub fn send(&mut self, now: Time, path: usize, way: Way, bytes: u32, content: &[u8]) {
+    pub fn send(&mut self, now: Time, path: usize, direction: Direction, bytes: u32, content: &[u8]) {
         self.advance(now);
         let slot = self.store(content);
-        self.counters[route(path, way)].sent += 1;
+        self.counters[route(path, direction)].sent += 1;
         let in_flight = InFlight {
             slot,
-            leg: self.first_legs[route(path, way)] as u32,
+            leg: self.first_legs[route(path, direction)] as u32,
             bytes,
             flow: packet::flow(content),
             understands_marks: packet::understands_marks(content),
@@ -176,13 +176,13 @@ impl Relay {
         }
         counters.arrived += 1;
         counters.arrived_bytes += u64::from(in_flight.bytes);
-        let way = if number.is_multiple_of(2) { Way::Forward } else { Way::Backward };
-        Some(Arrival { path: number / 2, way, content })
+        let direction = if number.is_multiple_of(2) { Direction::Forward } else { Direction::Backward };
+        Some(Arrival { path: number / 2, direction, content })
     }
 
     /// Returns the counters of a path's direction so far.
-    pub fn counters(&self, path: usize, way: Way) -> Counters {
-        self.counters[route(path, way)]
+    pub fn counters(&self, path: usize, direction: Direction) -> PathCounters {
+        self.counters[route(path, direction)]
     }
 
     /// Processes all events until `now`, in order.
@@ -237,7 +237,7 @@ impl Relay {
         slot
     }
 
-    fn counters_of(&mut self, in_flight: InFlight) -> &mut Counters {
+    fn counters_of(&mut self, in_flight: InFlight) -> &mut PathCounters {
         &mut self.counters[self.legs[in_flight.leg as usize].route]
     }
 
@@ -257,9 +257,9 @@ impl Relay {
 }
 
 /// Returns the simulator's name of the link, on which its random numbers depend.
-fn name(scenario: &Scenario, hop: Hop, way: Way) -> String {
+fn name(scenario: &Scenario, hop: Hop, direction: Direction) -> String {
     match hop {
-        Hop::Wire(path) => format!("path {path} {}", way.name()),
-        Hop::Shared(link) => format!("link {} {}", scenario.links[link].name, way.name()),
+        Hop::Wire(path) => format!("path {path} {}", direction.name()),
+        Hop::Shared(link) => format!("link {} {}", scenario.links[link].name, direction.name()),
     }
 }

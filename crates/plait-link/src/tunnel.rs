@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, RawFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 
-use plait_sim::scenario::Way;
+use plait_sim::scenario::Direction;
 
 use crate::driver::{Ports, Received};
 use crate::error::Error;
@@ -72,12 +72,17 @@ impl Ports for Tunnels {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
             Err(error) => return Err(error),
         };
-        let way = if index.is_multiple_of(2) { Way::Forward } else { Way::Backward };
-        Ok(Some(Received { path: index / 2, way, bytes: length as u32, content: &self.buffer[..length] }))
+        let direction = if index.is_multiple_of(2) { Direction::Forward } else { Direction::Backward };
+        Ok(Some(Received {
+            path: index / 2,
+            direction,
+            bytes: length as u32,
+            content: &self.buffer[..length],
+        }))
     }
 
     fn deliver(&mut self, arrival: &Arrival<'_>) {
-        let end = arrival.path * 2 + usize::from(arrival.way == Way::Forward);
+        let end = arrival.path * 2 + usize::from(arrival.direction == Direction::Forward);
         // An interface that is down accepts nothing.
         let _ = self.ends[end].0.write(arrival.content);
     }

@@ -4,7 +4,7 @@ use crate::{RunError, bad_input};
 use plait_link::command::{self, Options, Outcome};
 use plait_link::error::Error;
 use plait_link::loopback::{self, Sockets};
-use plait_link::plan::{self, Ends};
+use plait_link::plan::{self, PathAddresses};
 use plait_sched::Duration;
 use plait_sim::scenario::Scenario;
 use pyo3::prelude::*;
@@ -32,8 +32,8 @@ fn exception(error: &Error) -> PyErr {
     }
 }
 
-fn ends_json(ends: &[Ends], peer: &str) -> Value {
-    let one = |end: &Ends| json!({"path": end.path, "interface": end.interface, "near": end.near.to_string(), "far": end.far.to_string()});
+fn ends_json(ends: &[PathAddresses], peer: &str) -> Value {
+    let one = |end: &PathAddresses| json!({"path": end.path, "interface": end.interface, "near": end.near.to_string(), "far": end.far.to_string()});
     json!({"peer": peer, "ends": ends.iter().map(one).collect::<Vec<_>>()})
 }
 
@@ -53,7 +53,7 @@ fn outcome_json(scenario: &Scenario, outcome: &Outcome) -> String {
 /// Returns the addresses and interfaces that `link_run` creates, as JSON.
 #[pyfunction]
 fn link_plan(file: &str) -> PyResult<String> {
-    Ok(ends_json(&plan::ends(&read(file, None)?), &plan::PEER.to_string()).to_string())
+    Ok(ends_json(&plan::path_addresses(&read(file, None)?), &plan::PEER.to_string()).to_string())
 }
 
 #[pyfunction]
@@ -81,7 +81,7 @@ fn link_run(
 #[pyclass(module = "plait._core")]
 struct LinkSockets {
     scenario: Scenario,
-    ends: Vec<Ends>,
+    ends: Vec<PathAddresses>,
     sockets: Sockets,
 }
 
@@ -94,7 +94,7 @@ impl LinkSockets {
         let address: SocketAddr = target.parse().map_err(|_| {
             bad_input(format!("target {target:?}: expected ADDRESS:PORT such as 127.0.0.1:4433"))
         })?;
-        let ends = loopback::ends(&scenario);
+        let ends = loopback::path_addresses(&scenario);
         let sockets = Sockets::new(ends.len(), address, port);
         let sockets = sockets.map_err(|error| bad_input(format!("port {port} on loopback: {error}")))?;
         Ok(Self { scenario, ends, sockets })

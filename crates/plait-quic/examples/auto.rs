@@ -15,13 +15,13 @@ mod network;
 use network::{Case, Path, run};
 use plait_quic::Settings;
 use plait_quic::auto::CANDIDATES;
-use plait_sim::random::Stream;
+use plait_sim::random::RandomStream;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Draws file size, window, links and queues from a wide range.
 fn draw(seed: u64) -> ([Path; 2], usize, u64) {
-    let mut random = Stream::new(seed, "links");
+    let mut random = RandomStream::new(seed, "links");
     let mut between = |low: f64, high: f64| low * (high / low).powf(random.uniform());
     let mut link = || {
         let (megabits, delay) = (between(2.0, 100.0), between(0.0025, 0.15));

@@ -28,7 +28,7 @@ use noq_proto::{
 };
 use plait_sched::{PathId, Time};
 use plait_sim::result::Engine;
-use plait_sim::scenario::{Scenario, Way};
+use plait_sim::scenario::{Direction, Scenario};
 use plait_sim::simulation::{self, Carried, Carrier, Datagram, Images};
 use plait_transport::Transmit;
 use plait_transport::endpoint::Config;
@@ -198,7 +198,7 @@ pub struct Tunnels {
     tunnels: Vec<Tunnel>,
     images: Images,
     /// Datagrams in flight by number: path, direction, content, and number of additional copies.
-    in_flight: BTreeMap<u64, (PathId, Way, Vec<u8>, u32)>,
+    in_flight: BTreeMap<u64, (PathId, Direction, Vec<u8>, u32)>,
     /// Numbers of transmissions by path, direction and packet number.
     transmissions: BTreeMap<(u8, bool, u64), u64>,
     datagrams: VecDeque<Datagram>,
@@ -223,7 +223,8 @@ impl Tunnels {
             Arc::new(transport)
         };
         let tunnels = (0..scenario.paths.len()).map(|path| {
-            let delays = [Way::Forward, Way::Backward].map(|way| scenario.delay(path, way).as_nanos());
+            let delays = [Direction::Forward, Direction::Backward]
+                .map(|direction| scenario.delay(path, direction).as_nanos());
             let seed = scenario.seed.to_be_bytes();
             let mut tunnel = tunnel(path, &seed, &identity, &transport)?;
             tunnel.open(path, delays.map(Duration::from_nanos))?;
@@ -243,15 +244,15 @@ impl Tunnels {
     }
 
     /// Puts all queued datagrams of an end on a path's link.
-    fn flush(&mut self, now: Time, path: PathId, way: Way) {
+    fn flush(&mut self, now: Time, path: PathId, direction: Direction) {
         let tunnel = &mut self.tunnels[path.index()];
         let instant = tunnel.instant(now);
-        tunnel.ends[usize::from(way == Way::Backward)].transmit(instant, &mut self.out);
+        tunnel.ends[usize::from(direction == Direction::Backward)].transmit(instant, &mut self.out);
         for DatagramBatch { bytes: datagram, .. } in self.out.drain(..) {
             let (number, bytes) = (self.count, datagram.len() as u32 + UDP);
             self.count += 1;
-            self.datagrams.push_back(Datagram { path, way, number, bytes });
-            self.in_flight.insert(number, (path, way, datagram, 0));
+            self.datagrams.push_back(Datagram { path, direction, number, bytes });
+            self.in_flight.insert(number, (path, direction, datagram, 0));
         }
         if let Some(reason) = tunnel.lost() {
             self.failure.get_or_insert(format!("path {}: the QUIC connection is lost: {reason}", path.0));
@@ -259,32 +260,36 @@ impl Tunnels {
     }
 
     /// Takes a datagram, or one of its copies, that arrived or was lost.
-    fn take(&mut self, number: u64) -> Option<(PathId, Way, Vec<u8>)> {
+    fn take(&mut self, number: u64) -> Option<(PathId, Direction, Vec<u8>)> {
         match self.in_flight.get_mut(&number)? {
-            (.., 0) => self.in_flight.remove(&number).map(|(path, way, datagram, _)| (path, way, datagram)),
-            (path, way, datagram, copies) => {
+            (.., 0) => self
+                .in_flight
+                .remove(&number)
+                .map(|(path, direction, datagram, _)| (path, direction, datagram)),
+            (path, direction, datagram, copies) => {
                 *copies -= 1;
-                Some((*path, *way, datagram.clone()))
+                Some((*path, *direction, datagram.clone()))
             }
         }
     }
 
     /// Reads the packets that arrived at the end of a path.
-    fn read(&mut self, path: PathId, way: Way) {
-        let far = usize::from(way == Way::Forward);
+    fn read(&mut self, path: PathId, direction: Direction) {
+        let far = usize::from(direction == Direction::Forward);
         let Some(connection) = &mut self.tunnels[path.index()].ends[far].connection else { return };
         while let Some(datagram) = connection.receive() {
             // The image has room for the tag, though nothing is protected here.
             let bytes = &[&datagram[..], &[0; TAG_BYTES]].concat();
             let arriving = Arriving { path, ecn: SegmentEcn::default(), bytes };
             let (packets, transmissions) = (&mut self.packets, &mut self.transmissions);
-            let read = self.images.decode(way, &arriving, |packet| {
+            let read = self.images.decode(direction, &arriving, |packet| {
                 let number = stream_number(packet);
-                let transmission =
-                    number.and_then(|number| transmissions.remove(&(path.0, way == Way::Forward, number)));
+                let transmission = number.and_then(|number| {
+                    transmissions.remove(&(path.0, direction == Direction::Forward, number))
+                });
                 packets.push_back(Carried {
                     path,
-                    way,
+                    direction,
                     packet: *packet,
                     transmission: transmission.unwrap_or(0),
                 });
@@ -307,34 +312,41 @@ fn stream_number(packet: &Packet) -> Option<u64> {
 impl Carrier for Tunnels {
     const ENGINE: Engine = Engine::Quic;
 
-    fn carry(&mut self, now: Time, way: Way, transmit: &Transmit<'_>) {
+    fn carry(&mut self, now: Time, direction: Direction, transmit: &Transmit<'_>) {
         let path = transmit.path;
         if let Some(number) = stream_number(transmit.packet) {
-            self.transmissions.insert((path.0, way == Way::Forward, number), transmit.transmission);
+            self.transmissions
+                .insert((path.0, direction == Direction::Forward, number), transmit.transmission);
         }
         let mut bytes = Vec::new();
-        self.images.encode(way, transmit, &mut bytes);
+        self.images.encode(direction, transmit, &mut bytes);
         bytes.truncate(bytes.len() - TAG_BYTES);
         let tunnel = &mut self.tunnels[path.index()];
         let instant = tunnel.instant(now);
-        if let Some(connection) = &mut tunnel.ends[usize::from(way == Way::Backward)].connection {
+        if let Some(connection) = &mut tunnel.ends[usize::from(direction == Direction::Backward)].connection {
             connection.send(instant, bytes.into(), SINGLE, &mut self.out);
             if connection.oversized() > 0 {
                 self.failure.get_or_insert(format!("path {}: a packet is too large for a datagram", path.0));
             }
         }
-        self.flush(now, path, way);
+        self.flush(now, path, direction);
     }
 
     fn arrived(&mut self, now: Time, number: u64) {
-        let Some((path, way, datagram)) = self.take(number) else { return };
+        let Some((path, direction, datagram)) = self.take(number) else { return };
         let tunnel = &mut self.tunnels[path.index()];
         let instant = tunnel.instant(now);
-        if let Err(error) = tunnel.ends[usize::from(way == Way::Forward)].handle(instant, &datagram) {
+        if let Err(error) =
+            tunnel.ends[usize::from(direction == Direction::Forward)].handle(instant, &datagram)
+        {
             self.failure.get_or_insert(error.to_string());
         }
-        self.read(path, way);
-        self.flush(now, path, if way == Way::Forward { Way::Backward } else { Way::Forward });
+        self.read(path, direction);
+        self.flush(
+            now,
+            path,
+            if direction == Direction::Forward { Direction::Backward } else { Direction::Forward },
+        );
     }
 
     fn copied(&mut self, number: u64) {
@@ -352,8 +364,8 @@ impl Carrier for Tunnels {
             let tunnel = &mut self.tunnels[path];
             let instant = tunnel.instant(now);
             tunnel.ends.iter_mut().for_each(|end| end.work(instant));
-            for way in [Way::Forward, Way::Backward] {
-                self.flush(now, PathId(path as u8), way);
+            for direction in [Direction::Forward, Direction::Backward] {
+                self.flush(now, PathId(path as u8), direction);
             }
         }
     }

@@ -11,7 +11,7 @@ use plait_sched::Time;
 
 /// The time of an event, and its order among events at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Key {
+pub struct EventKey {
     /// The moment. [`Time::MAX`] is "never".
     pub time: Time,
     /// The time at which the event was scheduled: the one scheduled earlier goes first.
@@ -20,7 +20,7 @@ pub struct Key {
     pub order: u64,
 }
 
-impl Key {
+impl EventKey {
     /// The key of an idle source, which loses every match.
     const NEVER: Self = Self { time: Time::MAX, since: Time::MAX, order: u64::MAX };
 }
@@ -35,10 +35,10 @@ pub const MAX_ORDER: u64 = 1 << 39;
 ///
 /// ```
 /// use plait_sched::Time;
-/// use plait_sim::agenda::{Agenda, Key};
+/// use plait_sim::agenda::{Agenda, EventKey};
 ///
 /// let mut agenda = Agenda::new(3);
-/// let key = |order| Key { time: Time::from_nanos(5), since: Time::ZERO, order };
+/// let key = |order| EventKey { time: Time::from_nanos(5), since: Time::ZERO, order };
 /// agenda.set(0, key(1));
 /// agenda.set(2, key(0));
 /// assert_eq!(agenda.peek().map(|(_, source)| source), Some(2)); // equal times: first in, first out
@@ -48,7 +48,7 @@ pub const MAX_ORDER: u64 = 1 << 39;
 #[derive(Clone, Debug)]
 pub struct Agenda {
     /// A key for every source, and idle ones up to a power of two.
-    keys: Box<[Key]>,
+    keys: Box<[EventKey]>,
     /// The winner of each match. Match 1 is the final. The winners of matches `2 * n` and
     /// `2 * n + 1` play in match `n`.
     winners: Box<[u32]>,
@@ -68,7 +68,7 @@ impl Agenda {
             let first = 2 * played;
             winners[played] = if first < slots { winners[first] } else { (first - slots) as u32 };
         }
-        Self { keys: vec![Key::NEVER; slots].into_boxed_slice(), winners, sources }
+        Self { keys: vec![EventKey::NEVER; slots].into_boxed_slice(), winners, sources }
     }
 
     /// Number of sources.
@@ -82,7 +82,7 @@ impl Agenda {
     /// # Panics
     /// If there is no such source.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn set(&mut self, source: usize, key: Key) {
+    pub fn set(&mut self, source: usize, key: EventKey) {
         assert!(source < self.sources, "source {source} of {}", self.sources);
         self.keys[source] = key;
         // The match of a source and its neighbour, then the matches above it.
@@ -102,7 +102,7 @@ impl Agenda {
     /// If there is no such source.
     #[inline]
     pub fn cancel(&mut self, source: usize) {
-        self.set(source, Key::NEVER);
+        self.set(source, EventKey::NEVER);
     }
 
     /// Returns the pending moment of `source`.
@@ -110,14 +110,14 @@ impl Agenda {
     /// # Panics
     /// If there is no such source.
     #[inline]
-    pub fn get(&self, source: usize) -> Option<Key> {
+    pub fn get(&self, source: usize) -> Option<EventKey> {
         assert!(source < self.sources, "source {source} of {}", self.sources);
         Some(self.keys[source]).filter(|key| key.time < Time::MAX)
     }
 
     /// Returns the earliest pending moment and its source, or `None` if all sources are idle.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn peek(&self) -> Option<(Key, usize)> {
+    pub fn peek(&self) -> Option<(EventKey, usize)> {
         let source = self.winners[1] as usize;
         Some((self.keys[source], source)).filter(|(key, _)| key.time < Time::MAX)
     }
@@ -133,8 +133,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn key(time: u64, order: u64) -> Key {
-        Key { time: Time::from_nanos(time), since: Time::ZERO, order }
+    fn key(time: u64, order: u64) -> EventKey {
+        EventKey { time: Time::from_nanos(time), since: Time::ZERO, order }
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn never_is_no_moment() {
         let mut agenda = Agenda::new(1);
-        agenda.set(0, Key { time: Time::MAX, ..Key::default() });
+        agenda.set(0, EventKey { time: Time::MAX, ..EventKey::default() });
         assert_eq!((agenda.peek(), agenda.get(0)), (None, None));
     }
 

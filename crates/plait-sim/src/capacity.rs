@@ -7,7 +7,7 @@
 //! is a feasible start. Competing flows are not deducted: the remaining capacity depends on how the
 //! flows share links.
 
-use crate::scenario::{Hop, Scenario, Way};
+use crate::scenario::{Direction, Hop, Scenario};
 use plait_sched::Time;
 
 /// Capacities in bits per second between two moments.
@@ -24,10 +24,10 @@ impl Capacities {
     /// on the wire to the rate that counts, such as that of payload.
     pub fn new(scenario: &Scenario, from: Time, to: Time, counted: impl Fn(f64) -> f64) -> Self {
         let routes: Vec<Vec<Hop>> = (0..scenario.paths.len())
-            .map(|path| scenario.directed(scenario.hops(path), Way::Forward))
+            .map(|path| scenario.directed(scenario.hops(path), Direction::Forward))
             .collect();
         let rate = |hop: Hop| {
-            let link = scenario.hop(hop, Way::Forward);
+            let link = scenario.hop(hop, Direction::Forward);
             link.map_or(f64::INFINITY, |link| counted(link.capacity.mean_rate(from, to) as f64))
         };
         let paths: Vec<f64> = routes

@@ -21,11 +21,11 @@ pub const PARTS_PER_BILLION: u32 = 1_000_000_000;
 /// The random stream of one component. Every method takes exactly one number from the generator for
 /// any arguments: two runs that differ in a probability stay in step.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Stream {
+pub struct RandomStream {
     generator: Xoshiro256PlusPlus,
 }
 
-impl Stream {
+impl RandomStream {
     /// Creates the stream of `component` in a run with `seed`.
     pub fn new(seed: u64, component: &str) -> Self {
         let mut mixer = SplitMix64(seed);
@@ -101,16 +101,16 @@ impl Stream {
 /// it is a new one. The distribution is therefore that of uncorrelated numbers. Numbers that are n
 /// apart correlate by the n-th power of the probability.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Correlated {
-    stream: Stream,
+pub struct CorrelatedStream {
+    stream: RandomStream,
     /// The probability of a repetition, in parts per billion.
     correlation: u32,
     last: u64,
 }
 
-impl Correlated {
+impl CorrelatedStream {
     /// Draws from `stream`. Without correlation, the numbers are those of the stream.
-    pub fn new(mut stream: Stream, correlation: u32) -> Self {
+    pub fn new(mut stream: RandomStream, correlation: u32) -> Self {
         let last = if correlation == 0 { 0 } else { stream.bits() };
         Self { stream, correlation, last }
     }
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn the_first_numbers_are_the_same_for_ever() {
         let first = |seed, name| {
-            let mut stream = Stream::new(seed, name);
+            let mut stream = RandomStream::new(seed, name);
             [stream.bits(), stream.bits(), stream.bits()]
         };
         assert_eq!(
@@ -180,14 +180,14 @@ mod tests {
         let mut seen = std::collections::BTreeSet::new();
         for seed in 0..100 {
             for name in ["a", "b", "ab", "ba", ""] {
-                assert!(seen.insert(Stream::new(seed, name).bits()));
+                assert!(seen.insert(RandomStream::new(seed, name).bits()));
             }
         }
     }
 
     #[test]
     fn draws_have_their_mean() {
-        let mut stream = Stream::new(7, "mean");
+        let mut stream = RandomStream::new(7, "mean");
         let count = 200_000;
         let mean = (0..count).map(|_| stream.uniform()).sum::<f64>() / f64::from(count);
         assert!((mean - 0.5).abs() < 0.003, "{mean}");
@@ -210,7 +210,7 @@ mod tests {
         let average = |spans: &[f64]| spans.iter().sum::<f64>() / f64::from(count);
         let beyond =
             |spans: &[f64], x: f64| spans.iter().filter(|span| **span > x).count() as f64 / f64::from(count);
-        let mut stream = Stream::new(7, "spans");
+        let mut stream = RandomStream::new(7, "spans");
         let exponential = draws(&mut || stream.exponential(mean));
         assert!((average(&exponential) - 1.0).abs() < 0.01, "{}", average(&exponential));
         assert!((beyond(&exponential, 2.0) - (-2.0_f64).exp()).abs() < 0.003);
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn certainties_are_certain_and_bounds_are_reached() {
-        let mut stream = Stream::new(7, "bounds");
+        let mut stream = RandomStream::new(7, "bounds");
         assert!((0..1000).all(|_| stream.chance(PARTS_PER_BILLION) && !stream.chance(0)));
         assert_eq!(stream.between(5, 5), 5);
         stream.between(0, u64::MAX);

@@ -2,7 +2,7 @@
 //! sent.
 
 use plait_sched::PathId;
-use plait_sim::scenario::Way;
+use plait_sim::scenario::Direction;
 use plait_sim::simulation::PacketId;
 use std::collections::VecDeque;
 
@@ -66,7 +66,7 @@ impl InFlightHeaders {
     }
 
     fn queue(&mut self, id: PacketId) -> &mut HeaderQueue {
-        let queue = 2 * usize::from(id.way == Way::Backward) + usize::from(id.data);
+        let queue = 2 * usize::from(id.direction == Direction::Backward) + usize::from(id.data);
         let PathId(path) = id.path;
         &mut self.queues[usize::from(path)][queue]
     }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     fn id(number: u64) -> PacketId {
-        PacketId { path: PathId(0), way: Way::Forward, data: true, number }
+        PacketId { path: PathId(0), direction: Direction::Forward, data: true, number }
     }
 
     #[test]

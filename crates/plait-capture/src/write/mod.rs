@@ -40,7 +40,7 @@ use crate::ip;
 use crate::write::file::{CaptureFile, Interface};
 use crate::write::in_flight::InFlightHeaders;
 use plait_sched::{PathId, Time};
-use plait_sim::scenario::{OwnOptions, Scenario, Way};
+use plait_sim::scenario::{Direction, OwnOptions, Scenario};
 use plait_sim::simulation::{Origin, PacketId, Sighting, Tap};
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -85,10 +85,10 @@ impl Role {
         }
     }
 
-    const fn of_departure(way: Way) -> Self {
-        match way {
-            Way::Forward => Self::Sender,
-            Way::Backward => Self::Receiver,
+    const fn of_departure(direction: Direction) -> Self {
+        match direction {
+            Direction::Forward => Self::Sender,
+            Direction::Backward => Self::Receiver,
         }
     }
 }
@@ -110,17 +110,17 @@ impl std::error::Error for WriteError {}
 
 /// Encoder of the protocol's headers.
 #[derive(Debug)]
-enum Wire {
-    Tcp(Box<tcp::Wire>),
-    Sctp(sctp::Wire),
+enum Encoder {
+    Tcp(Box<tcp::Encoder>),
+    Sctp(sctp::Encoder),
 }
 
-impl Wire {
+impl Encoder {
     /// Creates the encoder, or returns `None` for a protocol that is not written.
     fn new(scenario: &Scenario) -> Option<Self> {
         match &scenario.transport.own {
-            OwnOptions::CmtSctp(_) => Some(Self::Sctp(sctp::Wire::new(scenario))),
-            OwnOptions::Mptcp(_) => Some(Self::Tcp(Box::new(tcp::Wire::new(scenario)))),
+            OwnOptions::CmtSctp(_) => Some(Self::Sctp(sctp::Encoder::new(scenario))),
+            OwnOptions::Mptcp(_) => Some(Self::Tcp(Box::new(tcp::Encoder::new(scenario)))),
             _ => None,
         }
     }
@@ -135,8 +135,8 @@ impl Wire {
     /// Appends the headers of a packet that leaves to `headers`, which is empty.
     fn leave(&mut self, seen: &Sighting<'_>, origin: Origin<'_>, headers: &mut Vec<u8>) {
         match self {
-            Self::Tcp(wire) => wire.leave(seen, origin, headers),
-            Self::Sctp(wire) => wire.leave(seen, origin, headers),
+            Self::Tcp(encoder) => encoder.leave(seen, origin, headers),
+            Self::Sctp(encoder) => encoder.leave(seen, origin, headers),
         }
     }
 }
@@ -149,7 +149,7 @@ type Port = (usize, u32);
 /// that call no file remains.
 #[derive(Debug)]
 pub struct Capture {
-    wire: Wire,
+    encoder: Encoder,
     files: Vec<CaptureFile>,
     /// Per path, the ports of the sender and of the receiver.
     ports: Vec<[Port; 2]>,
@@ -170,7 +170,7 @@ impl Capture {
         scheduler: &str,
         file_of: &dyn Fn(usize, Role) -> PathBuf,
     ) -> Result<Self, WriteError> {
-        let Some(wire) = Wire::new(scenario) else {
+        let Some(encoder) = Encoder::new(scenario) else {
             let protocol = scenario.transport.protocol.name();
             let reason =
                 format!("packets of {protocol} are not written to captures (cmt-sctp, mptcp and tcp are)");
@@ -198,7 +198,7 @@ impl Capture {
             ports.push(both);
         }
         let in_flight = InFlightHeaders::new(scenario.paths.len());
-        let mut capture = Self { wire, files, ports, in_flight, headers: Vec::new(), error: None };
+        let mut capture = Self { encoder, files, ports, in_flight, headers: Vec::new(), error: None };
         capture.write_prelude();
         Ok(capture)
     }
@@ -223,15 +223,15 @@ impl Capture {
 
     /// Writes handshakes that the scenario does not simulate.
     fn write_prelude(&mut self) {
-        let packets = match &mut self.wire {
-            Wire::Tcp(wire) => wire.prelude(),
-            Wire::Sctp(wire) => wire.prelude(),
+        let packets = match &mut self.encoder {
+            Encoder::Tcp(encoder) => encoder.prelude(),
+            Encoder::Sctp(encoder) => encoder.prelude(),
         };
         let count = packets.len() as i64;
         for (index, packet) in (0..).zip(packets) {
             let time = START_NS - (count - index) * PRELUDE_STEP;
             for role in Role::BOTH {
-                self.write(time, packet.path, packet.way, role, &packet.headers, Some(SYNTHETIC));
+                self.write(time, packet.path, packet.direction, role, &packet.headers, Some(SYNTHETIC));
             }
         }
     }
@@ -241,7 +241,7 @@ impl Capture {
         &mut self,
         time: i64,
         path: PathId,
-        way: Way,
+        direction: Direction,
         role: Role,
         packet: &[u8],
         comment: Option<&'static str>,
@@ -250,7 +250,7 @@ impl Capture {
             return;
         }
         let (file, interface) = self.ports[path.index()][usize::from(role == Role::Receiver)];
-        let inbound = role != Role::of_departure(way);
+        let inbound = role != Role::of_departure(direction);
         if let Err(error) = self.files[file].write(interface, time, packet, inbound, comment) {
             self.error = Some(error);
         }
@@ -259,14 +259,14 @@ impl Capture {
     /// Writes packets of the handshake that are not simulated and that follow from a packet's
     /// arrival.
     fn answer(&mut self, seen: &Sighting<'_>) {
-        let Wire::Tcp(wire) = &mut self.wire else { return };
+        let Encoder::Tcp(encoder) = &mut self.encoder else { return };
         let (path, time) = (seen.id.path, clock(seen.time));
-        if seen.id.way == Way::Forward {
-            if let Some(headers) = wire.pending(path) {
-                self.write(time, path, Way::Forward, Role::Receiver, &headers, Some(SYNTHETIC));
+        if seen.id.direction == Direction::Forward {
+            if let Some(headers) = encoder.pending(path) {
+                self.write(time, path, Direction::Forward, Role::Receiver, &headers, Some(SYNTHETIC));
             }
-        } else if let Some(headers) = wire.confirm(seen) {
-            self.write(time, path, Way::Forward, Role::Sender, &headers, Some(SYNTHETIC));
+        } else if let Some(headers) = encoder.confirm(seen) {
+            self.write(time, path, Direction::Forward, Role::Sender, &headers, Some(SYNTHETIC));
         }
     }
 }
@@ -280,29 +280,29 @@ impl Tap for Capture {
     fn sent(&mut self, seen: &Sighting<'_>, origin: Origin<'_>) {
         let mut headers = std::mem::take(&mut self.headers);
         headers.clear();
-        self.wire.leave(seen, origin, &mut headers);
+        self.encoder.leave(seen, origin, &mut headers);
         self.in_flight.put(seen.id, &headers);
-        self.wire.fill(&mut headers);
-        let PacketId { path, way, .. } = seen.id;
-        self.write(clock(seen.time), path, way, Role::of_departure(way), &headers, None);
+        self.encoder.fill(&mut headers);
+        let PacketId { path, direction, .. } = seen.id;
+        self.write(clock(seen.time), path, direction, Role::of_departure(direction), &headers, None);
         self.headers = headers;
     }
 
     fn arrived(&mut self, seen: &Sighting<'_>) {
-        let PacketId { path, way, .. } = seen.id;
+        let PacketId { path, direction, .. } = seen.id;
         let mut headers = std::mem::take(&mut self.headers);
         headers.clear();
         self.in_flight.take(seen.id, &mut headers);
-        self.wire.fill(&mut headers);
-        if way == Way::Forward {
+        self.encoder.fill(&mut headers);
+        if direction == Direction::Forward {
             self.answer(seen);
         }
-        let role = if way == Way::Forward { Role::Receiver } else { Role::Sender };
-        self.write(clock(seen.time), path, way, role, &headers, None);
-        if let Wire::Tcp(wire) = &mut self.wire {
-            wire.arrive(seen, &headers);
+        let role = if direction == Direction::Forward { Role::Receiver } else { Role::Sender };
+        self.write(clock(seen.time), path, direction, role, &headers, None);
+        if let Encoder::Tcp(encoder) = &mut self.encoder {
+            encoder.arrive(seen, &headers);
         }
-        if way == Way::Backward {
+        if direction == Direction::Backward {
             self.answer(seen);
         }
         self.headers = headers;
@@ -325,6 +325,6 @@ impl Tap for Capture {
 #[derive(Clone, Debug)]
 struct SyntheticPacket {
     path: PathId,
-    way: Way,
+    direction: Direction,
     headers: Vec<u8>,
 }

@@ -2,9 +2,9 @@
 //! its TSN is its number.
 
 use super::{PORT, SENDER_PORT, SyntheticPacket, ZEROS, addresses};
-use crate::ip::{self, Ends};
+use crate::ip::{self, Ipv4Addresses};
 use plait_sched::PathId;
-use plait_sim::scenario::{OwnOptions, Scenario, Way};
+use plait_sim::scenario::{Direction, OwnOptions, Scenario};
 use plait_sim::simulation::{Origin, PacketId, Sighting};
 use plait_transport::Transmit;
 use plait_transport::cmt_sctp::{Chosen, Image, Telling};
@@ -22,7 +22,7 @@ const COOKIE: [u8; 16] = *b"plait simulation";
 
 /// Builds the packets of an association.
 #[derive(Clone, Debug)]
-pub(super) struct Wire {
+pub(super) struct Encoder {
     paths: usize,
     window: u64,
     /// Images of the data's sender and of its receiver.
@@ -31,7 +31,7 @@ pub(super) struct Wire {
     ids: Vec<[u16; 2]>,
 }
 
-impl Wire {
+impl Encoder {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let paths = scenario.paths.len();
         let own = &scenario.transport.own;
@@ -49,15 +49,15 @@ impl Wire {
 
     /// Appends the headers of a packet that leaves.
     pub(super) fn leave(&mut self, seen: &Sighting<'_>, origin: Origin<'_>, headers: &mut Vec<u8>) {
-        let &Sighting { id: PacketId { path, way, .. }, packet, .. } = seen;
+        let &Sighting { id: PacketId { path, direction, .. }, packet, .. } = seen;
         let payload = match packet {
             Packet::Data(data) | Packet::Bundle(data, _) => &ZEROS[..data.bytes as usize],
             _ => &[],
         };
         let transmit = Transmit { path, packet, transmission: 0, origin };
-        let (ends, id) = self.ends(path, way);
-        let image = &self.images[usize::from(way == Way::Backward)];
-        ip::put(ends, sctp::PROTOCOL, id, 0, headers, |out| image.encode(&transmit, payload, out));
+        let (addresses, id) = self.addresses(path, direction);
+        let image = &self.images[usize::from(direction == Direction::Backward)];
+        ip::put(addresses, sctp::PROTOCOL, id, 0, headers, |out| image.encode(&transmit, payload, out));
         // The payload is added when the packet is stored.
         headers.truncate(headers.len() - payload.len().next_multiple_of(4));
     }
@@ -65,28 +65,28 @@ impl Wire {
     /// Builds the handshake, on the first path; each end lists its addresses.
     pub(super) fn prelude(&mut self) -> Vec<SyntheticPacket> {
         let path = PathId(0);
-        let mut answer = self.init(Way::Backward);
+        let mut answer = self.init(Direction::Backward);
         answer.parameters.push(Parameter::StateCookie(&COOKIE));
         let steps = [
-            (Chunk::Init(self.init(Way::Forward)), Way::Forward, 0),
-            (Chunk::InitAck(answer), Way::Backward, CHOSEN[0].tag),
-            (Chunk::CookieEcho(&COOKIE), Way::Forward, CHOSEN[1].tag),
-            (Chunk::CookieAck, Way::Backward, CHOSEN[0].tag),
+            (Chunk::Init(self.init(Direction::Forward)), Direction::Forward, 0),
+            (Chunk::InitAck(answer), Direction::Backward, CHOSEN[0].tag),
+            (Chunk::CookieEcho(&COOKIE), Direction::Forward, CHOSEN[1].tag),
+            (Chunk::CookieAck, Direction::Backward, CHOSEN[0].tag),
         ];
-        let packets = steps.map(|(chunk, way, tag)| {
+        let packets = steps.map(|(chunk, direction, tag)| {
             let mut headers = Vec::new();
-            self.wrap(path, way, tag, &chunk, &mut headers);
-            SyntheticPacket { path, way, headers }
+            self.wrap(path, direction, tag, &chunk, &mut headers);
+            SyntheticPacket { path, direction, headers }
         });
         packets.into()
     }
 
-    fn init(&self, way: Way) -> Init<'static> {
+    fn init(&self, direction: Direction) -> Init<'static> {
         let own = |path| {
             let (sender, receiver) = addresses(path);
-            Parameter::Ipv4Address(if way == Way::Forward { sender } else { receiver })
+            Parameter::Ipv4Address(if direction == Direction::Forward { sender } else { receiver })
         };
-        let chosen = CHOSEN[usize::from(way == Way::Backward)];
+        let chosen = CHOSEN[usize::from(direction == Direction::Backward)];
         Init {
             tag: chosen.tag,
             window: u32::try_from(self.window).unwrap_or(u32::MAX),
@@ -98,23 +98,30 @@ impl Wire {
     }
 
     /// Puts headers around a chunk of the handshake, for which an image has no tag yet.
-    fn wrap(&mut self, path: PathId, way: Way, tag: u32, chunk: &Chunk<'_>, headers: &mut Vec<u8>) {
-        let (ends, id) = self.ends(path, way);
-        let header = self.images[usize::from(way == Way::Backward)].header();
+    fn wrap(
+        &mut self,
+        path: PathId,
+        direction: Direction,
+        tag: u32,
+        chunk: &Chunk<'_>,
+        headers: &mut Vec<u8>,
+    ) {
+        let (addresses, id) = self.addresses(path, direction);
+        let header = self.images[usize::from(direction == Direction::Backward)].header();
         let header = Header { verification_tag: tag, ..header };
         let chunks = std::slice::from_ref(chunk);
-        ip::put(ends, sctp::PROTOCOL, id, 0, headers, |out| header.encode(chunks, out));
+        ip::put(addresses, sctp::PROTOCOL, id, 0, headers, |out| header.encode(chunks, out));
     }
 
     /// Returns the addresses and the identification of the next packet.
-    fn ends(&mut self, path: PathId, way: Way) -> (Ends, u16) {
+    fn addresses(&mut self, path: PathId, direction: Direction) -> (Ipv4Addresses, u16) {
         let (sender, receiver) = addresses(path.index());
-        let backward = way == Way::Backward;
+        let backward = direction == Direction::Backward;
         let (from, to) = if backward { (receiver, sender) } else { (sender, receiver) };
         let next = &mut self.ids[path.index()][usize::from(backward)];
         let id = *next;
         *next = id.wrapping_add(1);
-        (Ends { from, to }, id)
+        (Ipv4Addresses { from, to }, id)
     }
 }
 
@@ -126,15 +133,17 @@ mod tests {
     use plait_transport::reassembly::Reassembly;
     use std::path::Path;
 
-    fn wire(packet: u32) -> Wire {
+    fn wire(packet: u32) -> Encoder {
         let text = format!(
             "duration = \"1s\"\ntransport = {{ protocol = \"cmt-sctp\", packet = \"{packet}B\" }}\n[[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\"\nqueue = \"50p\""
         );
-        Wire::new(&Scenario::from_toml(&text, "test.toml", Path::new(".")).unwrap_or_else(|e| panic!("{e}")))
+        Encoder::new(
+            &Scenario::from_toml(&text, "test.toml", Path::new(".")).unwrap_or_else(|e| panic!("{e}")),
+        )
     }
 
     /// Encodes a SACK of a receiver that has received these segments.
-    fn sack(wire: &mut Wire, arrived: impl IntoIterator<Item = u64>, duplicate: Option<u64>) -> Vec<u8> {
+    fn sack(wire: &mut Encoder, arrived: impl IntoIterator<Item = u64>, duplicate: Option<u64>) -> Vec<u8> {
         let mut reassembly = Reassembly::new(1 << 30, 0, false);
         for segment in arrived {
             reassembly.accept(Time::ZERO, PathId(0), &packet::Data { segment, bytes: 1 }, &mut ());
@@ -143,7 +152,7 @@ mod tests {
         sack.gap_blocks = reassembly.waiting().runs().min(363) as u16;
         duplicate.into_iter().for_each(|segment| sack.push_duplicate(segment));
         let packet = Packet::Sack(sack);
-        let id = PacketId { path: PathId(0), way: Way::Backward, data: false, number: 1 };
+        let id = PacketId { path: PathId(0), direction: Direction::Backward, data: false, number: 1 };
         let seen = Sighting { time: Time::ZERO, id, packet: &packet, bytes: 0 };
         let mut headers = Vec::new();
         wire.leave(&seen, Origin::Receiver(&reassembly), &mut headers);

@@ -2,9 +2,9 @@
 //! synthetic handshakes.
 
 use super::{SyntheticPacket, ZEROS};
-use crate::ip::{self, Ends};
+use crate::ip::{self, Ipv4Addresses};
 use plait_sched::{PathId, Time};
-use plait_sim::scenario::{Scenario, Way};
+use plait_sim::scenario::{Direction, Scenario};
 use plait_sim::simulation::{self, Origin, Sighting};
 use plait_transport::Transmit;
 use plait_transport::endpoint::{self, Side};
@@ -30,7 +30,7 @@ struct WrittenSubflow {
 
 /// Builds the packets of a connection.
 #[derive(Clone, Debug)]
-pub(super) struct Wire {
+pub(super) struct Encoder {
     config: Config,
     agreed: Agreed,
     /// Images of the data's sender and of its receiver.
@@ -38,7 +38,7 @@ pub(super) struct Wire {
     subflows: Vec<WrittenSubflow>,
 }
 
-impl Wire {
+impl Encoder {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let endpoint::Config::Mptcp(config) = simulation::transport(scenario) else {
             unreachable!("the scenario's transport is TCP or MPTCP")
@@ -57,7 +57,7 @@ impl Wire {
 
     /// Appends the headers of a packet that leaves.
     pub(super) fn leave(&mut self, seen: &Sighting<'_>, origin: Origin<'_>, headers: &mut Vec<u8>) {
-        self.put(seen.id.path, seen.id.way, seen.packet, origin, headers);
+        self.put(seen.id.path, seen.id.direction, seen.packet, origin, headers);
     }
 
     /// Updates the receiving image with a packet that arrives with `headers`.
@@ -67,9 +67,9 @@ impl Wire {
         let ecn = seen.packet.ecn().unwrap_or_default();
         let arriving = Arriving { path: seen.id.path, ecn, bytes: &bytes };
         let [sender, receiver] = &mut self.images;
-        let (own, peer) = match seen.id.way {
-            Way::Forward => (receiver, sender),
-            Way::Backward => (sender, receiver),
+        let (own, peer) = match seen.id.direction {
+            Direction::Forward => (receiver, sender),
+            Direction::Backward => (sender, receiver),
         };
         let read = own.decode(&arriving, peer.boundaries(), |_, _| {});
         debug_assert!(read.is_ok(), "our own packet: {read:?}");
@@ -84,7 +84,7 @@ impl Wire {
             return None;
         }
         let timestamp = self.config.clock.at_sender(seen.time);
-        let headers = self.synthetic(path, Way::Forward, &Packet::Confirm { timestamp });
+        let headers = self.synthetic(path, Direction::Forward, &Packet::Confirm { timestamp });
         self.subflows[path.index()].pending = Some(headers.clone());
         Some(headers)
     }
@@ -108,39 +108,46 @@ impl Wire {
         let others = (0..self.subflows.len() as u8).map(PathId).filter(|&path| path != initial);
         for path in std::iter::once(initial).chain(others) {
             let steps = [
-                (Way::Forward, Packet::Syn { timestamp: sent }),
-                (Way::Backward, Packet::SynAck { timestamp: back, echo: sent, window }),
-                (Way::Forward, Packet::Confirm { timestamp: sent }),
+                (Direction::Forward, Packet::Syn { timestamp: sent }),
+                (Direction::Backward, Packet::SynAck { timestamp: back, echo: sent, window }),
+                (Direction::Forward, Packet::Confirm { timestamp: sent }),
             ];
-            for (way, packet) in steps {
-                let headers = self.synthetic(path, way, &packet);
-                let id = simulation::PacketId { path, way, data: false, number: 0 };
+            for (direction, packet) in steps {
+                let headers = self.synthetic(path, direction, &packet);
+                let id = simulation::PacketId { path, direction, data: false, number: 0 };
                 self.arrive(&Sighting { time: Time::ZERO, id, packet: &packet, bytes: 0 }, &headers);
-                packets.push(SyntheticPacket { path, way, headers });
+                packets.push(SyntheticPacket { path, direction, headers });
             }
         }
         packets
     }
 
     /// Builds a packet that is not simulated.
-    fn synthetic(&mut self, path: PathId, way: Way, packet: &Packet) -> Vec<u8> {
+    fn synthetic(&mut self, path: PathId, direction: Direction, packet: &Packet) -> Vec<u8> {
         let mut headers = Vec::new();
-        self.put(path, way, packet, Origin::Sender { offset: None }, &mut headers);
+        self.put(path, direction, packet, Origin::Sender { offset: None }, &mut headers);
         headers
     }
 
     /// Appends a packet without its payload.
-    fn put(&mut self, path: PathId, way: Way, packet: &Packet, origin: Origin<'_>, headers: &mut Vec<u8>) {
+    fn put(
+        &mut self,
+        path: PathId,
+        direction: Direction,
+        packet: &Packet,
+        origin: Origin<'_>,
+        headers: &mut Vec<u8>,
+    ) {
         let [client, server] = self.agreed.paths[path.index()].addresses.map(v4);
         let [sender, receiver] = &mut self.images;
-        let (ends, own, peer) = match way {
-            Way::Forward => (Ends { from: client, to: server }, sender, receiver),
-            Way::Backward => (Ends { from: server, to: client }, receiver, sender),
+        let (addresses, own, peer) = match direction {
+            Direction::Forward => (Ipv4Addresses { from: client, to: server }, sender, receiver),
+            Direction::Backward => (Ipv4Addresses { from: server, to: client }, receiver, sender),
         };
-        let id = &mut self.subflows[path.index()].ids[usize::from(way == Way::Backward)];
+        let id = &mut self.subflows[path.index()].ids[usize::from(direction == Direction::Backward)];
         let payload = &ZEROS[..packet.payload_bytes() as usize];
         let transmit = Transmit { path, packet, transmission: 0, origin };
-        ip::put(ends, tcp::PROTOCOL, *id, payload.len(), headers, |out| {
+        ip::put(addresses, tcp::PROTOCOL, *id, payload.len(), headers, |out| {
             own.encode(&transmit, payload, peer.boundaries(), out);
             out.truncate(out.len() - payload.len());
         });

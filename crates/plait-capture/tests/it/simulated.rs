@@ -4,7 +4,7 @@ use crate::common::{PACKETS, comparable, complete, read, scenario, simulate};
 use plait_capture::write::{Capture, Role};
 use plait_sim::recorder::RecordOptions;
 use plait_sim::recorder::frames::PacketFrame;
-use plait_sim::scenario::Way;
+use plait_sim::scenario::Direction;
 use plait_sim::simulation::{self, Control, Origin, PacketId, Sighting, Tap};
 use std::collections::BTreeSet;
 
@@ -246,7 +246,7 @@ struct Count {
 
 impl Count {
     fn key(id: PacketId) -> (u8, bool, bool, u64) {
-        (id.path.0, id.way == Way::Forward, id.data, id.number)
+        (id.path.0, id.direction == Direction::Forward, id.data, id.number)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::measured::Measured;
 use crate::pilot::Gain;
 use crate::settings::wire_of;
 use plait_sched::Builtin;
-use plait_sim::random::Stream;
+use plait_sim::random::RandomStream;
 use plait_sim::recorder::RecordOptions;
 use plait_sim::scenario::Scenario;
 use plait_sim::simulation::{self, Control};
@@ -172,7 +172,7 @@ fn scenario(question: &Question, number: u64, most_packets: u64) -> String {
          rto_initial = \"300ms\"\nrto_max = \"1s\"\npotentially_failed = true\n\
          association_max_retransmissions = 100000\ninitial_path = \"path{first}\"\n"
     );
-    let mut random = Stream::new(number, "measurement");
+    let mut random = RandomStream::new(number, "measurement");
     for path in paths {
         let mut about = |share: f64| 1.0 + share * (2.0 * random.uniform() - 1.0);
         let rate = (path.rate_bps * about(0.1)).max(10_000.0);

@@ -11,7 +11,7 @@ use super::{ENDLESS, INTERVAL, MAX_TRANSMISSIONS};
 use plait_sched::{Decision, Duration, Path, PathId, PathState, Time};
 use plait_sim::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
 use plait_sim::recorder::{RecordOptions, Recorder};
-use plait_sim::result::{Ending, Engine, PathEnding, RunResult};
+use plait_sim::result::{Ending, Engine, PathEnding, RunResult, SenderCounters};
 use plait_sim::scenario::Scenario;
 use plait_transport::{Observer as _, Sent};
 use std::collections::{BTreeMap, BTreeSet};
@@ -278,10 +278,13 @@ pub fn result(scenario: &Scenario, bytes: &[u8]) -> Result<RunResult, ReadError>
         end: recorder.completed(&scenario.workload).unwrap_or(recorded.end).max(recorded.last_arrival()),
         written_bytes: recorded.written(),
         spurious_retransmissions: recorder.duplicates(),
-        tail_probes: totals.tail_probes,
-        timeouts: totals.timeouts,
-        decisions: Some(totals.decisions),
-        waits: Some(totals.waits),
+        counters: SenderCounters {
+            tail_probes: totals.tail_probes,
+            timeouts: totals.timeouts,
+            decisions: Some(totals.decisions),
+            waits: Some(totals.waits),
+            ..SenderCounters::default()
+        },
         events: totals.rows,
         paths: (0..paths).map(path_ending).collect(),
         path_series: Some(series.paths),

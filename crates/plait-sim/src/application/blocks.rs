@@ -2,14 +2,16 @@
 
 use super::pace::{self, Pace};
 use super::times::stop;
-use super::times::{DISTRIBUTION, OFF, ON, OnOff as Times, OnTimes, SHAPE};
-use super::{Application, Description, Ends, Event, Input, KIND, Place};
+use super::times::{DISTRIBUTION, OFF, ON, OnOffTimes, OnTimes, SHAPE};
+use super::{
+    Application, ApplicationEvent, ApplicationInput, ConnectionEnd, ConnectionWriter, Description, KIND,
+};
 use super::{deadline, deadline_key, size_key, start_key, within, write_deadline};
 use crate::error::ScenarioError;
 use crate::format::keys::{DURATION, KeyInfo, Preset, RATE, TableInfo, key};
 use crate::format::reader::{MAX_BYTES, MAX_DURATION, Reader};
 use crate::format::text;
-use crate::random::Stream;
+use crate::random::RandomStream;
 use plait_sched::{Duration, Time};
 use serde_json::Value;
 
@@ -35,7 +37,7 @@ pub struct OnOff {
     /// start.
     pub blocks: ConstantRate,
     /// The on and off times.
-    pub times: Times,
+    pub times: OnOffTimes,
 }
 
 const BLOCK: KeyInfo = size_key("block", "The size of a block, in payload bytes.");
@@ -135,7 +137,7 @@ impl Description for OnOff {
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ScenarioError> {
         let blocks = ConstantRate::read(reader)?;
-        Ok(Self { blocks, times: Times::read(reader)? })
+        Ok(Self { blocks, times: OnOffTimes::read(reader)? })
     }
 
     fn write(&self, table: &mut Value) {
@@ -167,8 +169,8 @@ impl Description for OnOff {
 }
 
 /// The random stream of on and off times.
-fn stream(seed: u64) -> Stream {
-    Stream::new(seed, "workload/on-off")
+fn stream(seed: u64) -> RandomStream {
+    RandomStream::new(seed, "workload/on-off")
 }
 
 /// Writes blocks.
@@ -184,10 +186,10 @@ impl Application for Blocks {
         self.pace.next()
     }
 
-    fn handle(&mut self, now: Time, _input: Input, ends: &mut impl Ends) {
+    fn handle(&mut self, now: Time, _input: ApplicationInput, ends: &mut impl ConnectionWriter) {
         if self.pace.fire() {
-            ends.write(Place::Near, self.block, &within(now, self.deadline));
-            ends.note(Event::BlockWritten);
+            ends.write(ConnectionEnd::Near, self.block, &within(now, self.deadline));
+            ends.note(ApplicationEvent::BlockWritten);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Bulk data: the application has data to send at all times.
 
-use super::{Application, Description, Ends, Input, KIND, Place, start_key};
+use super::{Application, ApplicationInput, ConnectionEnd, ConnectionWriter, Description, KIND, start_key};
 use crate::error::ScenarioError;
 use crate::format::keys::TableInfo;
 use crate::format::reader::{MAX_DURATION, Reader};
@@ -16,7 +16,7 @@ pub struct Bulk {
 }
 
 impl Description for Bulk {
-    type Application = Endless;
+    type Application = BulkWriter;
 
     const KEYS: TableInfo = TableInfo {
         name: "[workload] kind = \"bulk\"",
@@ -33,8 +33,8 @@ impl Description for Bulk {
         table["start"] = text::duration(self.start).into();
     }
 
-    fn start(&self, _seed: u64) -> Endless {
-        Endless { start: Some(Time::ZERO + self.start) }
+    fn start(&self, _seed: u64) -> BulkWriter {
+        BulkWriter { start: Some(Time::ZERO + self.start) }
     }
 
     fn begin(&self) -> Duration {
@@ -48,12 +48,12 @@ impl Description for Bulk {
 
 /// Writes without end.
 #[derive(Clone, Debug)]
-pub(crate) struct Endless {
+pub(crate) struct BulkWriter {
     /// The start, until it has come.
     start: Option<Time>,
 }
 
-impl Application for Endless {
+impl Application for BulkWriter {
     fn begins_at_once(&self) -> bool {
         self.start == Some(Time::ZERO)
     }
@@ -62,9 +62,9 @@ impl Application for Endless {
         self.start
     }
 
-    fn handle(&mut self, _now: Time, _input: Input, ends: &mut impl Ends) {
+    fn handle(&mut self, _now: Time, _input: ApplicationInput, ends: &mut impl ConnectionWriter) {
         if self.start.take().is_some() {
-            ends.write_endlessly(Place::Near);
+            ends.write_endlessly(ConnectionEnd::Near);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A file, written at once.
 
-use super::{Application, Description, Ends, Input, KIND, Place};
+use super::{Application, ApplicationInput, ConnectionEnd, ConnectionWriter, Description, KIND};
 use super::{deadline, deadline_key, size_key, start_key, within, write_deadline};
 use crate::error::ScenarioError;
 use crate::format::keys::TableInfo;
@@ -21,7 +21,7 @@ pub struct File {
 }
 
 impl Description for File {
-    type Application = Once;
+    type Application = FileWriter;
 
     const KEYS: TableInfo = TableInfo {
         name: "[workload] kind = \"file\"",
@@ -48,8 +48,8 @@ impl Description for File {
         write_deadline(table, self.deadline);
     }
 
-    fn start(&self, _seed: u64) -> Once {
-        Once { size: self.size, start: Some(Time::ZERO + self.start), deadline: self.deadline }
+    fn start(&self, _seed: u64) -> FileWriter {
+        FileWriter { size: self.size, start: Some(Time::ZERO + self.start), deadline: self.deadline }
     }
 
     fn begin(&self) -> Duration {
@@ -67,14 +67,14 @@ impl Description for File {
 
 /// Writes the file once.
 #[derive(Clone, Debug)]
-pub(crate) struct Once {
+pub(crate) struct FileWriter {
     size: u64,
     /// The start, until it has come.
     start: Option<Time>,
     deadline: Option<Duration>,
 }
 
-impl Application for Once {
+impl Application for FileWriter {
     fn begins_at_once(&self) -> bool {
         self.start == Some(Time::ZERO)
     }
@@ -83,10 +83,10 @@ impl Application for Once {
         self.start
     }
 
-    fn handle(&mut self, now: Time, _input: Input, ends: &mut impl Ends) {
+    fn handle(&mut self, now: Time, _input: ApplicationInput, ends: &mut impl ConnectionWriter) {
         if self.start.take().is_some() {
-            ends.write(Place::Near, self.size, &within(now, self.deadline));
-            ends.finish(Place::Near);
+            ends.write(ConnectionEnd::Near, self.size, &within(now, self.deadline));
+            ends.finish(ConnectionEnd::Near);
         }
     }
 }

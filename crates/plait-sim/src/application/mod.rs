@@ -19,7 +19,7 @@ pub(crate) mod times;
 pub use blocks::{ConstantRate, OnOff};
 pub use bulk::Bulk;
 pub use file::File;
-pub use request_response::{Demand, RequestResponse, Spread};
+pub use request_response::{Demand, RequestDistribution, RequestResponse};
 
 use crate::error::ScenarioError;
 use crate::format::keys::{DURATION, KeyInfo, Preset, SIZE, TableInfo, key};
@@ -32,7 +32,7 @@ use times::OnTimes;
 
 /// One of the two ends of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum ConnectionEnd {
     /// The end that sends in the forward direction. It is the end that is observed.
     Near,
     /// The other end.
@@ -41,13 +41,13 @@ pub enum Place {
 
 /// An event for an application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Input {
+pub(crate) enum ApplicationInput {
     /// The moment of [`Application::next_wakeup`] has come.
     Timer,
     /// The total of payload bytes that were delivered at this end since the start.
     Delivered {
         /// The end.
-        at: Place,
+        at: ConnectionEnd,
         /// The total.
         bytes: u64,
     },
@@ -58,7 +58,7 @@ pub(crate) enum Input {
 
 /// An event in an application, for the recorder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Event {
+pub(crate) enum ApplicationEvent {
     /// A block was written.
     BlockWritten,
     /// A request was written, and will have a response.
@@ -75,15 +75,15 @@ pub(crate) enum Event {
 }
 
 /// The two ends of the connection, for an application.
-pub(crate) trait Ends {
+pub(crate) trait ConnectionWriter {
     /// Writes a message at an end.
-    fn write(&mut self, end: Place, bytes: u64, options: &WriteOptions);
+    fn write(&mut self, end: ConnectionEnd, bytes: u64, options: &WriteOptions);
     /// The end has data to send at all times from now on.
-    fn write_endlessly(&mut self, end: Place);
+    fn write_endlessly(&mut self, end: ConnectionEnd);
     /// The end writes no further data.
-    fn finish(&mut self, end: Place);
+    fn finish(&mut self, end: ConnectionEnd);
     /// Reports an event that is measured.
-    fn note(&mut self, event: Event);
+    fn note(&mut self, event: ApplicationEvent);
 }
 
 /// An application in a run.
@@ -98,11 +98,11 @@ pub(crate) trait Application {
         false
     }
 
-    /// The time of its next `Input::Timer`.
+    /// The time of its next `ApplicationInput::Timer`.
     fn next_wakeup(&self) -> Option<Time>;
 
     /// Handles an event; the application may write.
-    fn handle(&mut self, now: Time, input: Input, ends: &mut impl Ends);
+    fn handle(&mut self, now: Time, input: ApplicationInput, ends: &mut impl ConnectionWriter);
 }
 
 /// An application in a scenario.
@@ -141,8 +141,8 @@ pub(crate) trait Description: Sized {
     }
 
     /// The end that opens the connection.
-    fn client(&self) -> Place {
-        Place::Near
+    fn client(&self) -> ConnectionEnd {
+        ConnectionEnd::Near
     }
 
     /// Whether the application is complete, by the bytes that were delivered at the far end and the
@@ -172,17 +172,17 @@ macro_rules! applications {
 
         /// The kind of application, before its keys are read.
         #[derive(Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Kind {
+        pub(crate) enum WorkloadKind {
             $($name,)*
         }
 
-        impl Word for Kind {
+        impl Word for WorkloadKind {
             const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$name)),*];
         }
 
         /// The application of a run.
         #[derive(Clone, Debug)]
-        pub(crate) enum Running {
+        pub(crate) enum RunningApplication {
             $($name(<$module::$name as Description>::Application),)*
         }
 
@@ -195,7 +195,7 @@ macro_rules! applications {
         impl Workload {
             pub(crate) fn read(item: Item<'_>) -> Result<Self, ScenarioError> {
                 Ok(match item.variant(&TABLES[0], "kind")? {
-                    $(Kind::$name => Self::$name(read(item, &const { $module::$name::KEYS })?),)*
+                    $(WorkloadKind::$name => Self::$name(read(item, &const { $module::$name::KEYS })?),)*
                 })
             }
 
@@ -209,9 +209,9 @@ macro_rules! applications {
                 }
             }
 
-            pub(crate) fn start(&self, seed: u64) -> Running {
+            pub(crate) fn start(&self, seed: u64) -> RunningApplication {
                 match self {
-                    $(Self::$name(description) => Running::$name(description.start(seed)),)*
+                    $(Self::$name(description) => RunningApplication::$name(description.start(seed)),)*
                 }
             }
         }
@@ -225,7 +225,7 @@ macro_rules! applications {
             };
         }
 
-        impl Application for Running {
+        impl Application for RunningApplication {
             fn begins_at_once(&self) -> bool {
                 match self {
                     $(Self::$name(application) => application.begins_at_once(),)*
@@ -244,7 +244,7 @@ macro_rules! applications {
                 }
             }
 
-            fn handle(&mut self, now: Time, input: Input, ends: &mut impl Ends) {
+            fn handle(&mut self, now: Time, input: ApplicationInput, ends: &mut impl ConnectionWriter) {
                 match self {
                     $(Self::$name(application) => application.handle(now, input, ends),)*
                 }
@@ -309,7 +309,7 @@ impl Workload {
     }
 
     /// The end that opens the connection.
-    pub fn client(&self) -> Place {
+    pub fn client(&self) -> ConnectionEnd {
         describe!(self, it => it.client())
     }
 
@@ -353,7 +353,7 @@ fn within(now: Time, deadline: Option<Duration>) -> WriteOptions {
 /// Reads the table of one kind of application.
 fn read<T: Description>(item: Item<'_>, keys: &'static TableInfo) -> Result<T, ScenarioError> {
     let mut reader = item.reader(keys)?;
-    let _: Kind = reader.need("kind")?.word()?;
+    let _: WorkloadKind = reader.need("kind")?.word()?;
     let description = T::read(&mut reader)?;
     reader.finish();
     Ok(description)

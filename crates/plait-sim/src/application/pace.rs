@@ -1,7 +1,7 @@
 //! The times of blocks or datagrams: equal intervals, always or during random on times.
 
-use super::times::{Distribution, OnOff, OnTimes};
-use crate::random::Stream;
+use super::times::{OnOffDistribution, OnOffTimes, OnTimes};
+use crate::random::RandomStream;
 use plait_sched::{Duration, Time};
 
 /// Units of equal size at a constant rate. Times are computed from the start, not from the last
@@ -25,8 +25,8 @@ pub(crate) struct Pace {
 /// The current on time.
 #[derive(Clone, Debug)]
 struct Periods {
-    times: OnOff,
-    stream: Stream,
+    times: OnOffTimes,
+    stream: RandomStream,
     began: Time,
     length: Duration,
     /// Nanoseconds of all on times before this one.
@@ -35,7 +35,7 @@ struct Periods {
 
 impl Periods {
     /// Draws the first on time, which begins at `began`.
-    fn new(times: OnOff, stream: Stream, began: Time) -> Self {
+    fn new(times: OnOffTimes, stream: RandomStream, began: Time) -> Self {
         let mut periods = Self { times, stream, began, length: Duration::ZERO, before: 0 };
         periods.length = periods.draw(times.on);
         periods
@@ -43,8 +43,8 @@ impl Periods {
 
     fn draw(&mut self, mean: Duration) -> Duration {
         match self.times.distribution {
-            Distribution::Exponential => self.stream.exponential(mean),
-            Distribution::Pareto { shape } => self.stream.pareto(mean, shape),
+            OnOffDistribution::Exponential => self.stream.exponential(mean),
+            OnOffDistribution::Pareto { shape } => self.stream.pareto(mean, shape),
         }
     }
 
@@ -58,7 +58,7 @@ impl Periods {
 
 /// Returns the on times that begin before `until`, each with its length, of a source with this
 /// `start` and this random stream. Other engines use them to send at the times of a simulation.
-pub(crate) fn on_times(times: OnOff, stream: Stream, start: Duration, until: Duration) -> OnTimes {
+pub(crate) fn on_times(times: OnOffTimes, stream: RandomStream, start: Duration, until: Duration) -> OnTimes {
     let mut periods = Periods::new(times, stream, Time::ZERO + start);
     let mut found = Vec::new();
     while periods.began < Time::ZERO + until {
@@ -84,7 +84,7 @@ impl Pace {
     }
 
     /// Restricts the units to on times. The first on time begins at the start.
-    pub(crate) fn on_off(self, times: OnOff, stream: Stream) -> Self {
+    pub(crate) fn on_off(self, times: OnOffTimes, stream: RandomStream) -> Self {
         Self { periods: Some(Periods::new(times, stream, self.start)), ..self }
     }
 
@@ -154,14 +154,14 @@ mod tests {
 
     #[test]
     fn the_on_times_are_those_that_a_source_sends_in() {
-        let times = OnOff {
+        let times = OnOffTimes {
             on: Duration::from_millis(30),
             off: Duration::from_millis(70),
-            distribution: Distribution::Exponential,
+            distribution: OnOffDistribution::Exponential,
         };
         let (start, end) = (Duration::from_secs(1), Duration::from_secs(20));
-        let pace = Pace::constant(800_000, 1_000, start, None).on_off(times, Stream::new(3, "test"));
-        let periods = on_times(times, Stream::new(3, "test"), start, end);
+        let pace = Pace::constant(800_000, 1_000, start, None).on_off(times, RandomStream::new(3, "test"));
+        let periods = on_times(times, RandomStream::new(3, "test"), start, end);
         assert_eq!(periods[0].0, Time::ZERO + start);
         for moment in moments(pace, Time::ZERO + end) {
             let moment = Time::from_nanos(moment);
@@ -171,13 +171,13 @@ mod tests {
 
     #[test]
     fn on_times_laid_end_to_end_carry_the_rate() {
-        for distribution in [Distribution::Exponential, Distribution::Pareto { shape: 1.9 }] {
+        for distribution in [OnOffDistribution::Exponential, OnOffDistribution::Pareto { shape: 1.9 }] {
             // On times far shorter than the interval of 10 ms, and far longer.
             for (on, off) in [(1, 3), (500, 500)] {
                 let (on, off) = (Duration::from_millis(on), Duration::from_millis(off));
-                let times = OnOff { on, off, distribution };
+                let times = OnOffTimes { on, off, distribution };
                 let pace = Pace::constant(800_000, 1_000, Duration::ZERO, None);
-                let pace = pace.on_off(times, Stream::new(1, "test"));
+                let pace = pace.on_off(times, RandomStream::new(1, "test"));
                 let end = 20_000;
                 let moments = moments(pace, Time::ZERO + Duration::from_secs(end));
                 assert!(moments.is_sorted());

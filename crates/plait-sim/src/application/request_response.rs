@@ -5,13 +5,15 @@
 //! next request.
 
 use super::times::stop;
-use super::{Application, Description, Ends, Event, Input, KIND, Place};
+use super::{
+    Application, ApplicationEvent, ApplicationInput, ConnectionEnd, ConnectionWriter, Description, KIND,
+};
 use super::{deadline, deadline_key, size_key, start_key, write_deadline};
 use crate::error::ScenarioError;
 use crate::format::keys::{DURATION, Preset, SIZE, TableInfo, WHOLE, key};
 use crate::format::reader::{MAX_BYTES, MAX_DURATION, Reader, Word};
 use crate::format::text;
-use crate::random::Stream;
+use crate::random::RandomStream;
 use plait_sched::{Duration, Time};
 use plait_transport::WriteOptions;
 use serde_json::Value;
@@ -25,11 +27,11 @@ pub struct RequestResponse {
     /// The size of a response, or the mean of the sizes.
     pub response: u64,
     /// The distribution of both sizes.
-    pub sizes: Spread,
+    pub sizes: RequestDistribution,
     /// The time from the end of a response to the client's next request, or the mean of that time.
     pub think: Duration,
     /// The distribution of think times.
-    pub think_times: Spread,
+    pub think_times: RequestDistribution,
     /// Number of clients.
     pub parallel: u32,
     /// Number of requests of all clients together, if limited.
@@ -46,14 +48,14 @@ pub struct RequestResponse {
 
 /// The distribution of amounts around their mean.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Spread {
+pub enum RequestDistribution {
     /// Every amount is the mean.
     Fixed,
     /// The exponential distribution, which has no memory.
     Exponential,
 }
 
-impl Word for Spread {
+impl Word for RequestDistribution {
     const WORDS: &'static [(&'static str, Self)] =
         &[("fixed", Self::Fixed), ("exponential", Self::Exponential)];
 }
@@ -191,8 +193,8 @@ impl Description for RequestResponse {
         self.deadline
     }
 
-    fn client(&self) -> Place {
-        Place::Far
+    fn client(&self) -> ConnectionEnd {
+        ConnectionEnd::Far
     }
 
     fn is_complete(&self, _delivered: u64, answered: u64) -> bool {
@@ -215,7 +217,7 @@ impl RequestResponse {
     /// The requests of client `number`, from 0, in order. They do not depend on when the client
     /// sends them.
     pub fn demands(&self, seed: u64, number: u32) -> Demands {
-        Demands { of: *self, stream: Stream::new(seed, &format!("workload/client {number}")) }
+        Demands { of: *self, stream: RandomStream::new(seed, &format!("workload/client {number}")) }
     }
 }
 
@@ -223,7 +225,7 @@ impl RequestResponse {
 #[derive(Clone, Debug)]
 pub struct Demands {
     of: RequestResponse,
-    stream: Stream,
+    stream: RandomStream,
 }
 
 impl Iterator for Demands {
@@ -234,12 +236,12 @@ impl Iterator for Demands {
     fn next(&mut self) -> Option<Demand> {
         let RequestResponse { request, response, sizes, think, think_times, .. } = self.of;
         let mut size = |mean: u64| match (sizes, self.stream.exponential_amount(mean)) {
-            (Spread::Fixed, _) => mean,
-            (Spread::Exponential, amount) => amount,
+            (RequestDistribution::Fixed, _) => mean,
+            (RequestDistribution::Exponential, amount) => amount,
         };
         let (request, response) = (size(request), size(response));
         let think = match (think_times, self.stream.exponential(think)) {
-            (Spread::Exponential, random) if !think.is_zero() => random,
+            (RequestDistribution::Exponential, random) if !think.is_zero() => random,
             _ => think,
         };
         Some(Demand { request, response, think })
@@ -290,7 +292,7 @@ pub(crate) struct Clients {
 
 impl Clients {
     /// Writes the next request of every client whose time has come.
-    fn ask(&mut self, now: Time, ends: &mut impl Ends) {
+    fn ask(&mut self, now: Time, ends: &mut impl ConnectionWriter) {
         for (index, client) in self.clients.iter_mut().enumerate() {
             let due = client.next.is_some_and(|next| next <= now);
             if !due || now >= self.stop || self.left == 0 {
@@ -302,8 +304,8 @@ impl Clients {
             self.requested += request;
             let deadline = self.deadline.map(|deadline| now.saturating_add(deadline));
             self.requests.push_back(Request { end: self.requested, client: index, response, deadline });
-            ends.write(Place::Far, request, &WriteOptions::default());
-            ends.note(Event::Requested { request, response });
+            ends.write(ConnectionEnd::Far, request, &WriteOptions::default());
+            ends.note(ApplicationEvent::Requested { request, response });
         }
     }
 }
@@ -318,10 +320,10 @@ impl Application for Clients {
         next.filter(|next| *next < self.stop && self.left > 0)
     }
 
-    fn handle(&mut self, now: Time, input: Input, ends: &mut impl Ends) {
+    fn handle(&mut self, now: Time, input: ApplicationInput, ends: &mut impl ConnectionWriter) {
         match input {
-            Input::Timer => {}
-            Input::Delivered { at: Place::Near, bytes } => {
+            ApplicationInput::Timer => {}
+            ApplicationInput::Delivered { at: ConnectionEnd::Near, bytes } => {
                 while let Some(request) = self.requests.front().filter(|request| request.end <= bytes) {
                     let Request { client, response, deadline, .. } = *request;
                     self.requests.pop_front();
@@ -329,19 +331,19 @@ impl Application for Clients {
                     let options = WriteOptions { stream: client as u32, priority, deadline };
                     self.answering.push_back((self.responses, client));
                     self.responses += 1;
-                    ends.write(Place::Near, response, &options);
-                    ends.note(Event::Answered);
+                    ends.write(ConnectionEnd::Near, response, &options);
+                    ends.note(ApplicationEvent::Answered);
                 }
                 return;
             }
-            // `Input::Arrived` has already reported every complete response.
-            Input::Delivered { at: Place::Far, .. } => {}
-            Input::Arrived(number) => {
+            // `ApplicationInput::Arrived` has already reported every complete response.
+            ApplicationInput::Delivered { at: ConnectionEnd::Far, .. } => {}
+            ApplicationInput::Arrived(number) => {
                 let found = self.answering.iter().position(|(answering, _)| *answering == number);
                 if let Some((_, client)) = found.and_then(|found| self.answering.remove(found)) {
                     let client = &mut self.clients[client];
                     client.next = Some(now.saturating_add(client.think));
-                    ends.note(Event::Responded(number));
+                    ends.note(ApplicationEvent::Responded(number));
                 }
                 return;
             }

@@ -30,18 +30,18 @@ pub type OnTimes = Vec<(Time, Duration)>;
 
 /// On times, during which a source sends, and off times, both random.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct OnOff {
+pub struct OnOffTimes {
     /// The mean on time.
     pub on: Duration,
     /// The mean off time.
     pub off: Duration,
     /// The distribution of both.
-    pub distribution: Distribution,
+    pub distribution: OnOffDistribution,
 }
 
 /// The distribution of random times around their mean.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Distribution {
+pub enum OnOffDistribution {
     /// The exponential distribution, which has no memory.
     Exponential,
     /// The Pareto distribution, which has a heavy tail: P(X > x) = (least / x)^shape. Many such
@@ -54,12 +54,12 @@ pub enum Distribution {
 
 /// The distributions, before their parameter is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum DistributionName {
     Exponential,
     Pareto,
 }
 
-impl Word for Shape {
+impl Word for DistributionName {
     const WORDS: &'static [(&'static str, Self)] =
         &[("exponential", Self::Exponential), ("pareto", Self::Pareto)];
 }
@@ -70,7 +70,7 @@ const MAX_SHAPE: f64 = 1000.0;
 /// The default of `shape`, which only the Pareto distribution has.
 pub(crate) const DEFAULT_SHAPE: f64 = 1.5;
 
-impl OnOff {
+impl OnOffTimes {
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, ScenarioError> {
         // Shorter times would only cost events.
         let range = Duration::from_micros(1)..=MAX_DURATION;
@@ -78,18 +78,18 @@ impl OnOff {
         let off = reader.need("off")?.duration(range)?;
         let shape = reader.take("shape");
         let distribution = match (reader.need("distribution")?.word()?, shape) {
-            (Shape::Exponential, None) => Distribution::Exponential,
-            (Shape::Exponential, Some(item)) => {
+            (DistributionName::Exponential, None) => OnOffDistribution::Exponential,
+            (DistributionName::Exponential, Some(item)) => {
                 return Err(item.wrong("only distribution = \"pareto\" has a shape"));
             }
-            (Shape::Pareto, None) => Distribution::Pareto { shape: DEFAULT_SHAPE },
-            (Shape::Pareto, Some(item)) => {
+            (DistributionName::Pareto, None) => OnOffDistribution::Pareto { shape: DEFAULT_SHAPE },
+            (DistributionName::Pareto, Some(item)) => {
                 let shape = item.number()?;
                 if !(shape > 1.0 && shape <= MAX_SHAPE) {
                     let reason = format!("must be more than 1, or there is no mean, and at most {MAX_SHAPE}");
                     return Err(item.wrong(reason));
                 }
-                Distribution::Pareto { shape }
+                OnOffDistribution::Pareto { shape }
             }
         };
         Ok(Self { on, off, distribution })
@@ -100,8 +100,8 @@ impl OnOff {
         table["on"] = text::duration(self.on).into();
         table["off"] = text::duration(self.off).into();
         match self.distribution {
-            Distribution::Exponential => table["distribution"] = "exponential".into(),
-            Distribution::Pareto { shape } => {
+            OnOffDistribution::Exponential => table["distribution"] = "exponential".into(),
+            OnOffDistribution::Pareto { shape } => {
                 table["distribution"] = "pareto".into();
                 table["shape"] = shape.into();
             }

@@ -15,8 +15,8 @@ use plait_sched::Time;
 
 use super::discipline::{Counts, Discipline, Ledger, Parts, Payload, Queue, Settings, Waiting};
 use super::{Admission, Exit, Link, QueueLimit};
-use crate::agenda::Key;
-use crate::random::Stream;
+use crate::agenda::EventKey;
+use crate::random::RandomStream;
 use crate::statistics::Spans;
 
 /// The queue before the transmitter of a link, and the transmitter's next turn.
@@ -25,7 +25,7 @@ pub(super) struct Active<P> {
     queue: Queue<P>,
     ledger: Ledger<P>,
     /// The time at which the transmitter becomes free, while it is busy.
-    free: Option<Key>,
+    free: Option<EventKey>,
     /// The time at which a packet last entered or left the queue.
     now: Time,
     report: QueueReport,
@@ -42,7 +42,7 @@ pub struct QueueReport {
 
 impl<P: Payload> Active<P> {
     pub(super) fn new(settings: &Settings, limit: QueueLimit, seed: u64, name: &str) -> Self {
-        let perturbation = Stream::new(seed, &format!("{name}/flows")).bits();
+        let perturbation = RandomStream::new(seed, &format!("{name}/flows")).bits();
         Self {
             queue: Queue::new(&Parts { settings, limit, perturbation }),
             ledger: Ledger::new(),
@@ -53,9 +53,9 @@ impl<P: Payload> Active<P> {
     }
 
     /// The link's next moment, given the next `arrival`.
-    pub(super) fn head(&self, arrival: Option<Key>) -> Option<Key> {
+    pub(super) fn head(&self, arrival: Option<EventKey>) -> Option<EventKey> {
         if let Some(gone) = self.ledger.gone.front() {
-            return Some(Key { time: self.now, since: gone.since, order: gone.order });
+            return Some(EventKey { time: self.now, since: gone.since, order: gone.order });
         }
         match (self.free, arrival) {
             (Some(free), Some(arrival)) => Some(free.min(arrival)),
@@ -92,7 +92,7 @@ impl<P: Payload> Link<P> {
         self.counters.accepted += 1;
         self.counters.accepted_bytes += u64::from(bytes);
         if active.free.is_none() {
-            self.transmit(Key { time: now, since: now, order });
+            self.transmit(EventKey { time: now, since: now, order });
         }
         if let Some(active) = &self.active {
             self.counters.max_queue_packets = self.counters.max_queue_packets.max(active.queue.packets());
@@ -102,21 +102,21 @@ impl<P: Payload> Link<P> {
     }
 
     /// Starts the transmission of the next packet, if there is one. The transmitter is free.
-    fn transmit(&mut self, moment: Key) {
+    fn transmit(&mut self, moment: EventKey) {
         let Some(active) = &mut self.active else { return };
         active.free = None;
         let now = moment.time;
         // With a trace, the transmitter is free only at the next delivery opportunity.
         let start = self.service.start(now);
         if start > now && active.queue.packets() > 0 {
-            active.free = Some(Key { time: start, ..moment });
+            active.free = Some(EventKey { time: start, ..moment });
             return;
         }
         let Some(packet) = active.queue.dequeue(now, &mut active.ledger) else { return };
         active.report.sojourn.add(now.since(packet.since));
         let departure = self.service.serve(packet.bytes);
         let (since, order) = (packet.since, packet.order);
-        active.free = Some(Key { time: departure, since, order });
+        active.free = Some(EventKey { time: departure, since, order });
         let _ = self.put_on_wire(departure, packet.bytes, (since, order), packet.payload);
     }
 

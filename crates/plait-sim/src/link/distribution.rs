@@ -9,7 +9,7 @@ use crate::logarithm::{exp, ln};
 
 /// The distribution of an extra delay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Distribution {
+pub enum JitterDistribution {
     /// Uniform, from zero to the amount.
     #[default]
     Uniform,
@@ -25,7 +25,7 @@ pub enum Distribution {
 /// The end of the tables, which hold numbers of 16 bits in units of 1/8192.
 const END: f64 = 4.0;
 
-impl Distribution {
+impl JitterDistribution {
     /// The smallest and the largest quantile, in units of the amount.
     pub(super) fn range(self) -> (f64, f64) {
         match self {
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     /// The quantiles of 2²⁰ equidistant random numbers.
-    fn quantiles(distribution: Distribution) -> Vec<f64> {
+    fn quantiles(distribution: JitterDistribution) -> Vec<f64> {
         (0..1_u64 << 20).map(|n| distribution.quantile((n << 44) + (1 << 43))).collect()
     }
 
@@ -151,21 +151,21 @@ mod tests {
         let near = |found: f64, expected: f64| {
             assert!((found - expected).abs() < 1e-4, "{found}, expected {expected}");
         };
-        let (mean, deviation) = moments(&quantiles(Distribution::Normal));
+        let (mean, deviation) = moments(&quantiles(JitterDistribution::Normal));
         near(mean, 0.0);
         near(deviation, 1.0);
         // X = u^(−1/3), at most c = 4.5: E X = 3/2 − c⁻²/2 and E X² = 3 − 2/c.
-        let (c, (mean, deviation)) = (4.5_f64, moments(&quantiles(Distribution::Pareto)));
+        let (c, (mean, deviation)) = (4.5_f64, moments(&quantiles(JitterDistribution::Pareto)));
         let (first, second) = (1.5 - 0.5 / (c * c), 3.0 - 2.0 / c);
         near(mean, 4.0 / 3.0 * (first - 1.5));
         near(deviation, 4.0 / 3.0 * (second - first * first).sqrt());
-        let (mixed, _) = moments(&quantiles(Distribution::ParetoNormal));
+        let (mixed, _) = moments(&quantiles(JitterDistribution::ParetoNormal));
         near(mixed, 0.75 * mean);
     }
 
     #[test]
     fn quantiles_ascend_and_keep_their_range() {
-        use Distribution::{Normal, Pareto, ParetoNormal};
+        use JitterDistribution::{Normal, Pareto, ParetoNormal};
         for distribution in [Normal, Pareto, ParetoNormal] {
             let found = quantiles(distribution);
             assert!(found.is_sorted(), "{distribution:?}");

@@ -1,7 +1,7 @@
 //! Copies that the wire makes, drawn once per accepted packet, in order, from the link's own
 //! stream.
 
-use crate::random::{Correlated, PARTS_PER_BILLION, Stream};
+use crate::random::{CorrelatedStream, PARTS_PER_BILLION, RandomStream};
 
 /// The packets that the wire delivers twice. Probabilities are in parts per billion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -16,13 +16,13 @@ pub struct Duplicate {
 #[derive(Clone, Debug)]
 pub(super) struct Copies {
     share: u32,
-    numbers: Correlated,
+    numbers: CorrelatedStream,
 }
 
 impl Copies {
     pub(super) fn new(duplicate: Duplicate, seed: u64, link: &str) -> Self {
-        let stream = Stream::new(seed, &format!("{link}/duplicate"));
-        Self { share: duplicate.share, numbers: Correlated::new(stream, duplicate.correlation) }
+        let stream = RandomStream::new(seed, &format!("{link}/duplicate"));
+        Self { share: duplicate.share, numbers: CorrelatedStream::new(stream, duplicate.correlation) }
     }
 
     /// Whether the next packet is copied.

@@ -7,7 +7,7 @@ use plait_sched::Time;
 use plait_transport::ring::Ring;
 
 use super::MAX_PACKET_BYTES;
-use crate::agenda::{Key, MAX_ORDER};
+use crate::agenda::{EventKey, MAX_ORDER};
 
 /// A packet between its acceptance and its exit. It is small because long links have many of them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,7 +27,7 @@ const _: () = assert!(MAX_ORDER.ilog2() + ORDER_BITS <= u64::BITS, "an order has
 
 impl<P> Inside<P> {
     #[inline]
-    pub(super) fn new(Key { time, since, order }: Key, bytes: u32, lost: bool, payload: P) -> Self {
+    pub(super) fn new(EventKey { time, since, order }: EventKey, bytes: u32, lost: bool, payload: P) -> Self {
         Self {
             time,
             since,
@@ -37,8 +37,8 @@ impl<P> Inside<P> {
     }
 
     #[inline]
-    pub(super) fn key(&self) -> Key {
-        Key { time: self.time, since: self.since, order: self.rest >> ORDER_BITS }
+    pub(super) fn key(&self) -> EventKey {
+        EventKey { time: self.time, since: self.since, order: self.rest >> ORDER_BITS }
     }
 
     #[inline]
@@ -72,7 +72,7 @@ impl<P: Copy> Flight<P> {
     }
 
     #[inline]
-    pub(super) fn head(&self) -> Option<Key> {
+    pub(super) fn head(&self) -> Option<EventKey> {
         match self {
             Self::Fifo(packets) => packets.front().map(Inside::key),
             Self::Sorted(packets) => packets.peek().map(|packet| packet.0.key()),

@@ -3,8 +3,8 @@
 
 use plait_sched::Duration;
 
-use super::distribution::Distribution;
-use crate::random::{Correlated, Stream};
+use super::distribution::JitterDistribution;
+use crate::random::{CorrelatedStream, RandomStream};
 
 /// Random extra delay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -13,7 +13,7 @@ pub struct Jitter {
     /// about a standard deviation.
     pub amount: Duration,
     /// Its distribution.
-    pub distribution: Distribution,
+    pub distribution: JitterDistribution,
     /// The probability that a packet repeats the extra delay of its predecessor, in parts per
     /// billion; less than 10⁹.
     pub correlation: u32,
@@ -28,7 +28,7 @@ impl Jitter {
         let amount = i64::try_from(self.amount.as_nanos()).unwrap_or(i64::MAX);
         let of = |factor: f64| (amount as f64 * factor).round() as i64;
         match self.distribution {
-            Distribution::Uniform => (0, amount),
+            JitterDistribution::Uniform => (0, amount),
             other => {
                 let (least, most) = other.range();
                 (of(least), of(most))
@@ -41,13 +41,13 @@ impl Jitter {
 #[derive(Clone, Debug)]
 pub(super) struct Delays {
     jitter: Jitter,
-    numbers: Correlated,
+    numbers: CorrelatedStream,
 }
 
 impl Delays {
     pub(super) fn new(jitter: Jitter, seed: u64, link: &str) -> Self {
-        let stream = Stream::new(seed, &format!("{link}/jitter"));
-        Self { jitter, numbers: Correlated::new(stream, jitter.correlation) }
+        let stream = RandomStream::new(seed, &format!("{link}/jitter"));
+        Self { jitter, numbers: CorrelatedStream::new(stream, jitter.correlation) }
     }
 
     /// The next extra delay in nanoseconds; it may be negative unless the distribution is uniform.
@@ -56,7 +56,7 @@ impl Delays {
         let amount = self.jitter.amount.as_nanos();
         match self.jitter.distribution {
             // From 0 to the amount, both included (Lemire's multiplication).
-            Distribution::Uniform => ((u128::from(bits) * (u128::from(amount) + 1)) >> 64) as i64,
+            JitterDistribution::Uniform => ((u128::from(bits) * (u128::from(amount) + 1)) >> 64) as i64,
             other => (amount as f64 * other.quantile(bits)).round() as i64,
         }
     }

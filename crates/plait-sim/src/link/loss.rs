@@ -1,6 +1,6 @@
 //! Losses on the wire, drawn once per accepted packet, in order, from the link's own stream.
 
-use crate::random::{PARTS_PER_BILLION, Stream};
+use crate::random::{PARTS_PER_BILLION, RandomStream};
 
 /// The losses of a link. Probabilities are in parts per billion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -48,13 +48,13 @@ impl Loss {
 #[derive(Clone, Debug)]
 pub(super) struct Losses {
     loss: Loss,
-    stream: Stream,
+    stream: RandomStream,
     bad: bool,
 }
 
 impl Losses {
     pub(super) fn new(loss: Loss, seed: u64, link: &str) -> Self {
-        Self { loss, stream: Stream::new(seed, &format!("{link}/loss")), bad: false }
+        Self { loss, stream: RandomStream::new(seed, &format!("{link}/loss")), bad: false }
     }
 
     /// Replaces the model. A link with changing losses draws a number in every state, also in one

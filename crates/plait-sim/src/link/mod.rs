@@ -46,16 +46,16 @@ mod tests;
 
 use plait_sched::{Duration, Time};
 
-use crate::agenda::{Key, MAX_ORDER};
+use crate::agenda::{EventKey, MAX_ORDER};
 use flight::{Flight, Inside};
 
 pub use active::QueueReport;
 pub use discipline::Payload;
-pub use distribution::Distribution;
+pub use distribution::JitterDistribution;
 pub use duplicate::Duplicate;
 pub use jitter::Jitter;
 pub use loss::Loss;
-pub use outage::{Outages, Window};
+pub use outage::{Outage, Outages};
 pub use queue::QueueLimit;
 pub use service::Capacity;
 pub use steps::{Step, Steps, Varying};
@@ -101,7 +101,7 @@ impl LinkConfig {
             duplicate: None,
             jitter: None,
             reorder: false,
-            outages: Outages::Windows(Vec::new()),
+            outages: Outages::List(Vec::new()),
         }
     }
 
@@ -295,14 +295,15 @@ impl<P: Payload> Link<P> {
                 self.last_arrival = arrival;
             }
         }
-        let first = self.flight.push(Inside::new(Key { time: arrival, since, order }, bytes, lost, payload));
+        let first =
+            self.flight.push(Inside::new(EventKey { time: arrival, since, order }, bytes, lost, payload));
         if first { Admission::First } else { Admission::Queued }
     }
 
     /// The time of the next exit, or of the transmitter's next turn with a discipline; `None` while
     /// the link is empty.
     #[inline]
-    pub fn head(&self) -> Option<Key> {
+    pub fn head(&self) -> Option<EventKey> {
         match &self.active {
             None => self.flight.head(),
             Some(active) => active.head(self.flight.head()),

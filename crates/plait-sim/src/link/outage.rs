@@ -4,7 +4,7 @@ use plait_sched::{Duration, Time};
 
 /// One outage, from `from` (inclusive) to `to` (exclusive).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Window {
+pub struct Outage {
     /// The time at which the wire is cut.
     pub from: Time,
     /// The time at which the wire works again.
@@ -14,8 +14,8 @@ pub struct Window {
 /// The times at which the wire is cut.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outages {
-    /// During these windows, which are in order and do not overlap.
-    Windows(Vec<Window>),
+    /// During these outages, which are in order and do not overlap.
+    List(Vec<Outage>),
     /// Periodically.
     Periodic {
         /// The time from the beginning of one outage to the beginning of the next, more than zero.
@@ -31,7 +31,7 @@ pub enum Outages {
 #[derive(Clone, Debug)]
 pub(super) struct Cuts {
     outages: Outages,
-    /// The first window that is not over.
+    /// The first outage that is not over.
     current: usize,
 }
 
@@ -43,11 +43,11 @@ impl Cuts {
     /// Whether the wire is cut at `moment`.
     pub(super) fn covers(&mut self, moment: Time) -> bool {
         match &self.outages {
-            Outages::Windows(windows) => {
-                while windows.get(self.current).is_some_and(|window| window.to <= moment) {
+            Outages::List(outages) => {
+                while outages.get(self.current).is_some_and(|outage| outage.to <= moment) {
                     self.current += 1;
                 }
-                windows.get(self.current).is_some_and(|window| window.from <= moment)
+                outages.get(self.current).is_some_and(|outage| outage.from <= moment)
             }
             Outages::Periodic { every, length, first } => {
                 moment >= *first && moment.since(*first).as_nanos() % every.as_nanos() < length.as_nanos()

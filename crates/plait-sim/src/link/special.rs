@@ -13,7 +13,7 @@ use super::loss::Loss;
 use super::queue::QueueLimit;
 use super::steps::{Position, Varying};
 use super::{Admission, Link, LinkConfig};
-use crate::agenda::Key;
+use crate::agenda::EventKey;
 
 /// The rare features of a link.
 #[derive(Clone, Debug)]
@@ -88,7 +88,8 @@ impl<P: Payload> Link<P> {
         let twice = copied && !lost && !self.losses.next();
         let cut = self.outages.covers(departure);
         let arrival = self.arrival(departure);
-        let whole = Inside::new(Key { time: arrival, since, order }, bytes, cut || lost && !copied, payload);
+        let whole =
+            Inside::new(EventKey { time: arrival, since, order }, bytes, cut || lost && !copied, payload);
         let mut first = self.flight.push(whole);
         // The copy's delay is drawn also in an outage, so that outages do not shift the random
         // numbers.
@@ -97,8 +98,12 @@ impl<P: Payload> Link<P> {
             if !cut && let Some(special) = &mut self.special {
                 special.twice.insert(order);
                 self.counters.duplicated += 1;
-                first |=
-                    self.flight.push(Inside::new(Key { time: arrival, since, order }, bytes, false, payload));
+                first |= self.flight.push(Inside::new(
+                    EventKey { time: arrival, since, order },
+                    bytes,
+                    false,
+                    payload,
+                ));
             }
         }
         if first { Admission::First } else { Admission::Queued }

@@ -7,6 +7,7 @@
 //! `verdict` judges as a pure function why a decision chose a path or did not. `plait explain` puts
 //! its reasons into words.
 
+pub(crate) mod blocks;
 pub(crate) mod deadlines;
 pub(crate) mod decisions;
 pub mod frames;
@@ -15,6 +16,7 @@ pub mod verdict;
 
 use crate::application::Workload;
 use crate::statistics::{Level, Spans};
+use blocks::BlockRecord;
 use deadlines::Deadlines;
 use decisions::DecisionLog;
 use frames::{PacketFrame, nanos};
@@ -22,7 +24,6 @@ use plait_sched::{Connection, Decision, Duration, Path, PathId, Time};
 use plait_transport::ring::Ring;
 use plait_transport::{Observer, SendReason, Sent};
 use requests::Requests;
-use std::collections::VecDeque;
 
 /// Requests for records beyond the metrics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -49,45 +50,6 @@ pub(crate) struct PathRecord {
     pub(crate) arrived_bytes_since_start: u64,
 }
 
-/// Blocks of a writer at a constant rate, or with on and off times: their writing times and
-/// delivery delays.
-#[derive(Clone, Debug)]
-pub(crate) struct Blocks {
-    bytes: u64,
-    written: VecDeque<Time>,
-    delivered: u64,
-    last_delay: Option<Duration>,
-    pub(crate) delay: Spans,
-    /// Differences of the delays of consecutive blocks.
-    pub(crate) variance: Spans,
-}
-
-impl Blocks {
-    fn delivered_up_to(
-        &mut self,
-        now: Time,
-        delivered_bytes: u64,
-        measured: bool,
-        mut deadlines: Option<&mut Deadlines>,
-    ) {
-        while (self.delivered + 1) * self.bytes <= delivered_bytes {
-            let Some(written) = self.written.pop_front() else { return };
-            self.delivered += 1;
-            if let Some(deadlines) = &mut deadlines {
-                deadlines.delivered(written, now);
-            }
-            let delay = now.since(written);
-            if measured {
-                self.delay.add(delay);
-                if let Some(last) = self.last_delay {
-                    self.variance.add(delay.abs_diff(last));
-                }
-            }
-            self.last_delay = Some(delay);
-        }
-    }
-}
-
 /// The record of a run so far.
 #[derive(Clone, Debug)]
 pub struct Recorder {
@@ -106,7 +68,7 @@ pub struct Recorder {
     pub(crate) paths: Vec<PathRecord>,
     pub(crate) app_delay: Spans,
     pub(crate) blocking: Spans,
-    pub(crate) blocks: Option<Blocks>,
+    pub(crate) blocks: Option<BlockRecord>,
     pub(crate) requests: Option<Requests>,
     /// A file's size and writing time.
     file: Option<(u64, Time)>,
@@ -130,14 +92,6 @@ pub struct Recorder {
 impl Recorder {
     /// Creates an empty record for this number of `paths`.
     pub fn new(paths: usize, warmup: Duration, workload: &Workload, options: &RecordOptions) -> Self {
-        let blocks = workload.block().map(|bytes| Blocks {
-            bytes,
-            written: VecDeque::new(),
-            delivered: 0,
-            last_delay: None,
-            delay: Spans::new(),
-            variance: Spans::new(),
-        });
         let asks = matches!(workload, Workload::RequestResponse(_));
         Self {
             warmup_end: Time::ZERO + warmup,
@@ -148,7 +102,7 @@ impl Recorder {
             paths: vec![PathRecord::default(); paths],
             app_delay: Spans::new(),
             blocking: Spans::new(),
-            blocks,
+            blocks: workload.block().map(BlockRecord::new),
             requests: asks.then(|| Requests::new(Time::ZERO + warmup)),
             file: if let Workload::File(file) = workload {
                 Some((file.size, Time::ZERO + file.start))
@@ -184,7 +138,7 @@ impl Recorder {
     /// Records that the application wrote a block.
     pub fn block_written(&mut self, now: Time) {
         if let Some(blocks) = &mut self.blocks {
-            blocks.written.push_back(now);
+            blocks.written(now);
         }
     }
 
@@ -219,7 +173,7 @@ impl Recorder {
     /// Returns the judged messages of a run that ends at `end`, if they have deadlines.
     pub(crate) fn deadlines(&self, end: Time) -> Option<Deadlines> {
         let mut deadlines = self.deadlines?;
-        let blocks = self.blocks.iter().flat_map(|blocks| blocks.written.iter().copied());
+        let blocks = self.blocks.iter().flat_map(BlockRecord::undelivered);
         let requests = self.requests.iter().flat_map(Requests::unanswered);
         let file = self.file.filter(|&(size, written)| self.delivered_bytes < size && written <= end);
         let abandoned = blocks.chain(requests).chain(file.map(|(_, written)| written));

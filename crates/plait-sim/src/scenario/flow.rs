@@ -6,9 +6,9 @@ use super::keys::{FLOW_CBR, FLOW_MULTIPATH, FLOW_ON_OFF, FLOW_TCP};
 use super::path::PathDraft;
 use super::reader::{Item, MAX_BYTES, MAX_DURATION, Reader, Source, Word, unique};
 use super::shared::{self, LinkDraft};
-use super::wire::Way;
+use super::wire::Direction;
 use super::{CongestionControl, SchedulerChoice, TransportOptions, text};
-use crate::application::times::{OnOff, stop};
+use crate::application::times::{OnOffTimes, stop};
 use crate::error::ScenarioError;
 use crate::link::MAX_PACKET_BYTES;
 
@@ -22,7 +22,7 @@ pub struct Flow {
     /// The route of its packets.
     pub route: FlowRoute,
     /// The direction of its data. Backward data comes from the side of the connection's receiver.
-    pub direction: Way,
+    pub direction: Direction,
     /// The time of its beginning.
     pub start: Duration,
     /// The time of its end; `None` is the end of the run.
@@ -62,7 +62,7 @@ pub enum FlowKind {
         /// Bytes of a datagram on the wire.
         packet: u32,
         /// The on and off times.
-        times: OnOff,
+        times: OnOffTimes,
     },
 }
 
@@ -86,10 +86,10 @@ impl FlowKind {
     /// The word for the kind.
     pub fn word(&self) -> &'static str {
         match self {
-            Self::Tcp { .. } => Kind::Tcp,
-            Self::Multipath { .. } => Kind::Multipath,
-            Self::ConstantRate { .. } => Kind::ConstantRate,
-            Self::OnOff { .. } => Kind::OnOff,
+            Self::Tcp { .. } => FlowKindName::Tcp,
+            Self::Multipath { .. } => FlowKindName::Multipath,
+            Self::ConstantRate { .. } => FlowKindName::ConstantRate,
+            Self::OnOff { .. } => FlowKindName::OnOff,
         }
         .word()
     }
@@ -106,14 +106,14 @@ pub enum FlowRoute {
 
 /// The kinds, before their keys are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FlowKindName {
     Tcp,
     Multipath,
     ConstantRate,
     OnOff,
 }
 
-impl Word for Kind {
+impl Word for FlowKindName {
     const WORDS: &'static [(&'static str, Self)] = &[
         ("tcp", Self::Tcp),
         ("multipath", Self::Multipath),
@@ -122,7 +122,7 @@ impl Word for Kind {
     ];
 }
 
-impl Word for Way {
+impl Word for Direction {
     const WORDS: &'static [(&'static str, Self)] =
         &[("forward", Self::Forward), ("backward", Self::Backward)];
 }
@@ -131,7 +131,7 @@ impl Word for Way {
 const MAX_FLOWS: usize = 1_000;
 
 /// The links and paths that a flow may name, and the source of its defaults.
-pub(super) struct Surroundings<'a> {
+pub(super) struct FlowContext<'a> {
     pub(super) links: &'a [LinkDraft],
     pub(super) paths: &'a [PathDraft],
     pub(super) transport: &'a TransportOptions,
@@ -140,7 +140,7 @@ pub(super) struct Surroundings<'a> {
 
 impl Flow {
     /// Reads all flows of the list.
-    pub(super) fn read_all(item: Item<'_>, around: &Surroundings<'_>) -> Result<Vec<Self>, ScenarioError> {
+    pub(super) fn read_all(item: Item<'_>, around: &FlowContext<'_>) -> Result<Vec<Self>, ScenarioError> {
         let (source, place) = (item.source, item.place.clone());
         let items = item.list("a table such as { kind = \"tcp\", path = \"path1\" }")?;
         if items.len() > MAX_FLOWS {
@@ -165,15 +165,15 @@ impl Flow {
     }
 
     /// Reads flow `number`, from 1.
-    fn read(item: Item<'_>, number: usize, around: &Surroundings<'_>) -> Result<Self, ScenarioError> {
-        let kind: Kind = item.variant(&FLOW_TCP, "kind")?;
+    fn read(item: Item<'_>, number: usize, around: &FlowContext<'_>) -> Result<Self, ScenarioError> {
+        let kind: FlowKindName = item.variant(&FLOW_TCP, "kind")?;
         let mut reader = item.reader(match kind {
-            Kind::Tcp => &FLOW_TCP,
-            Kind::Multipath => &FLOW_MULTIPATH,
-            Kind::ConstantRate => &FLOW_CBR,
-            Kind::OnOff => &FLOW_ON_OFF,
+            FlowKindName::Tcp => &FLOW_TCP,
+            FlowKindName::Multipath => &FLOW_MULTIPATH,
+            FlowKindName::ConstantRate => &FLOW_CBR,
+            FlowKindName::OnOff => &FLOW_ON_OFF,
         })?;
-        let _: Kind = reader.need("kind")?.word()?;
+        let _: FlowKindName = reader.need("kind")?.word()?;
         let name = match reader.take("name") {
             Some(item) => item.name()?,
             None => format!("flow{number}"),
@@ -187,27 +187,29 @@ impl Flow {
         }
         let stop = stop(&mut reader, start)?;
         let route = match kind {
-            Kind::Multipath => paths(&mut reader, around)?,
-            Kind::Tcp | Kind::ConstantRate | Kind::OnOff => route(&mut reader, around)?,
+            FlowKindName::Multipath => paths(&mut reader, around)?,
+            FlowKindName::Tcp | FlowKindName::ConstantRate | FlowKindName::OnOff => {
+                route(&mut reader, around)?
+            }
         };
         check_route(&route, kind, direction, around.links, reader.source, &reader.place)?;
         let kind = match kind {
-            Kind::Tcp => FlowKind::Tcp {
+            FlowKindName::Tcp => FlowKind::Tcp {
                 control: control(&mut reader, CongestionControl::of_one_path, around)?,
                 size: size(&mut reader)?,
             },
-            Kind::Multipath => FlowKind::Multipath {
+            FlowKindName::Multipath => FlowKind::Multipath {
                 scheduler: reader.take("scheduler").map(|item| SchedulerChoice::read(&item)).transpose()?,
                 control: control(&mut reader, CongestionControl::of_connection, around)?,
                 size: size(&mut reader)?,
             },
-            Kind::ConstantRate => {
+            FlowKindName::ConstantRate => {
                 let (rate, packet) = datagrams(&mut reader, around.transport.packet)?;
                 FlowKind::ConstantRate { rate, packet }
             }
-            Kind::OnOff => {
+            FlowKindName::OnOff => {
                 let (rate, packet) = datagrams(&mut reader, around.transport.packet)?;
-                FlowKind::OnOff { rate, packet, times: OnOff::read(&mut reader)? }
+                FlowKind::OnOff { rate, packet, times: OnOffTimes::read(&mut reader)? }
             }
         };
         reader.finish();
@@ -219,7 +221,7 @@ fn names(paths: &[PathDraft]) -> Vec<&str> {
     paths.iter().map(|path| path.name.as_str()).collect()
 }
 
-fn paths(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Result<FlowRoute, ScenarioError> {
+fn paths(reader: &mut Reader<'_>, around: &FlowContext<'_>) -> Result<FlowRoute, ScenarioError> {
     let paths = match reader.take("paths") {
         Some(item) => shared::members(item, &names(around.paths), "path", "a path's name")?,
         None => (0..around.paths.len()).collect(),
@@ -228,7 +230,7 @@ fn paths(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Result<FlowRoute
     Ok(FlowRoute::Paths(paths))
 }
 
-fn route(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Result<FlowRoute, ScenarioError> {
+fn route(reader: &mut Reader<'_>, around: &FlowContext<'_>) -> Result<FlowRoute, ScenarioError> {
     match (reader.take("path"), reader.take("links")) {
         (Some(item), None) => {
             Ok(FlowRoute::Paths(vec![shared::member(&item, &names(around.paths), "path")?]))
@@ -243,16 +245,16 @@ fn route(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Result<FlowRoute
 /// time.
 fn check_route(
     route: &FlowRoute,
-    kind: Kind,
-    direction: Way,
+    kind: FlowKindName,
+    direction: Direction,
     known: &[LinkDraft],
     source: Source<'_>,
     place: &str,
 ) -> Result<(), ScenarioError> {
     let FlowRoute::Links(links) = route else { return Ok(()) };
-    shared::check_way(links, known, direction, source, place)?;
-    if matches!(kind, Kind::Tcp | Kind::Multipath) {
-        shared::check_way(links, known, direction.reversed(), source, place)?;
+    shared::check_direction(links, known, direction, source, place)?;
+    if matches!(kind, FlowKindName::Tcp | FlowKindName::Multipath) {
+        shared::check_direction(links, known, direction.reversed(), source, place)?;
         if shared::round_trip(links, known).is_zero() {
             return Err(source.rule(place, "the delays of its links are zero; one must be more"));
         }
@@ -264,7 +266,7 @@ fn check_route(
 fn control(
     reader: &mut Reader<'_>,
     read: fn(&Item<'_>, &TransportOptions) -> Result<CongestionControl, ScenarioError>,
-    around: &Surroundings<'_>,
+    around: &FlowContext<'_>,
 ) -> Result<Option<CongestionControl>, ScenarioError> {
     reader.take("congestion_control").map(|item| read(&item, around.transport)).transpose()
 }

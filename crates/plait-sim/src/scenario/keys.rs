@@ -3,15 +3,22 @@
 //! [applications](crate::application). The keys of `[transport]` and of disciplines follow from the
 //! descriptions of options and disciplines.
 
+mod effects;
 mod flow;
+mod steps;
 
+pub use effects::{
+    DUPLICATE_TABLE, JITTER_TABLE, LOSS_BERNOULLI, LOSS_GILBERT_ELLIOTT, OUTAGE, OUTAGES_PERIODIC,
+};
 pub use flow::{FLOW_CBR, FLOW_MULTIPATH, FLOW_ON_OFF, FLOW_TCP};
+pub use steps::{DELAY_STEP, LOSS_STEP, QUEUE_STEP, RATE_STEP};
 
 use crate::application;
 
 pub(crate) use crate::format::keys::{DURATION, RATE, SIZE, SIZE_OR_UNLIMITED, TRUTH, WHOLE, key};
 pub use crate::format::keys::{KeyInfo, Preset, TableInfo};
 use Preset::{Boolean, Integer, Otherwise, Required, Text};
+use steps::{DELAY_STEPS, LOSS_STEPS, QUEUE_STEPS, RATE_STEPS, REPEAT};
 
 const SHARE: &str = "a share such as \"0.2%\"";
 const QUEUE: &str = "packets such as \"50p\", a size such as \"64kB\", a longest wait such as \"100ms\", \"bdp\" or \
@@ -179,79 +186,10 @@ pub const PATH: TableInfo = TableInfo {
     ],
     later: &[],
 };
-
-const RATE_STEPS: KeyInfo = key(
-    "rate_steps",
-    "a list such as [{ at = \"10s\", rate = \"2Mbit\" }], or a file's name",
-    Otherwise("none"),
-    "When the rate changes, and to what; a packet that is being sent then leaves partly at either rate. A file has a step per line, \
-     when and what, such as 10s 2Mbit, and comments behind #; it is relative to the scenario's folder.",
-);
-const DELAY_STEPS: KeyInfo = key(
-    "delay_steps",
-    "a list such as [{ at = \"10s\", delay = \"50ms\" }], or a file's name",
-    Otherwise("none"),
-    "When the one-way delay changes, and to what, for packets whose last bit leaves from then on. When it falls, packets keep their order \
-     unless reorder is true. A file has lines such as 10s 50ms.",
-);
-const LOSS_STEPS: KeyInfo = key(
-    "loss_steps",
-    "a list such as [{ at = \"10s\", loss = \"2%\" }], or a file's name",
-    Otherwise("none"),
-    "When the loss changes, and to what, for packets whose last bit leaves from then on; on a path or link for the forward direction only, as \
-     loss. A file has lines such as 10s 2%.",
-);
-const QUEUE_STEPS: KeyInfo = key(
-    "queue_steps",
-    "a list such as [{ at = \"10s\", queue = \"20p\" }], or a file's name",
-    Otherwise("none"),
-    "When the queue's limit changes, and to what, for packets that arrive from then on; what waits already stays. With drop-tail only. A \
-     file has lines such as 10s 20p.",
-);
 const DUPLICATE: &str = "a share such as \"1%\", or a table with a share";
 const REORDER_DOC: &str = "Whether packets may overtake each other when the delay falls, or by jitter; otherwise a packet arrives no earlier than \
                            the one before it.";
 const REORDER: KeyInfo = key("reorder", TRUTH, Otherwise("false"), REORDER_DOC);
-const REPEAT: KeyInfo = key(
-    "repeat",
-    DURATION,
-    Otherwise("they do not"),
-    "After how long all that has steps in this table begins anew, again and again; later than the last step.",
-);
-
-/// One of the `rate_steps`.
-pub const RATE_STEP: TableInfo = TableInfo {
-    name: "rate_steps[…]",
-    doc: "A change of the rate. They are listed in order.",
-    keys: &[AT, key("rate", RATE, Required, "The rate from then on.")],
-    later: &[],
-};
-
-const AT: KeyInfo = key("at", DURATION, Required, "When: from the start of the run, or of each repetition.");
-
-/// One of the `delay_steps`.
-pub const DELAY_STEP: TableInfo = TableInfo {
-    name: "delay_steps[…]",
-    doc: "A change of the delay. They are listed in order.",
-    keys: &[AT, key("delay", DURATION, Required, "The one-way delay from then on.")],
-    later: &[],
-};
-
-/// One of the `loss_steps`.
-pub const LOSS_STEP: TableInfo = TableInfo {
-    name: "loss_steps[…]",
-    doc: "A change of the loss. They are listed in order.",
-    keys: &[AT, key("loss", LOSS, Required, "Which packets the wire loses from then on.")],
-    later: &[],
-};
-
-/// One of the `queue_steps`.
-pub const QUEUE_STEP: TableInfo = TableInfo {
-    name: "queue_steps[…]",
-    doc: "A change of the queue's limit. They are listed in order.",
-    keys: &[AT, key("queue", QUEUE, Required, "When an arriving packet is dropped from then on.")],
-    later: &[],
-};
 
 /// `[[link]]`.
 pub const LINK: TableInfo = TableInfo {
@@ -362,114 +300,6 @@ pub const FORWARD_OR_BACKWARD: TableInfo = TableInfo {
             Otherwise("the path's trace forward, none backward"),
             "Recorded capacity in Mahimahi's format, instead of a rate; relative to the scenario's folder.",
         ),
-    ],
-    later: &[],
-};
-
-/// `loss` as a table, model `bernoulli`.
-pub const LOSS_BERNOULLI: TableInfo = TableInfo {
-    name: "loss = { model = \"bernoulli\" }",
-    doc: "Each packet is lost with the same probability, independently; loss = \"0.2%\" is short for it.",
-    keys: &[
-        MODEL,
-        key("share", SHARE, Required, "The probability of a loss."),
-        key("correlation", SHARE, Text("0%"), CORRELATION_DOC),
-    ],
-    later: &[],
-};
-
-/// `loss` as a table, model `gilbert-elliott`.
-pub const LOSS_GILBERT_ELLIOTT: TableInfo = TableInfo {
-    name: "loss = { model = \"gilbert-elliott\" }",
-    doc: "Bursts of losses: a good and a bad state; the chain starts in the good one and may change after each packet.",
-    keys: &[
-        MODEL,
-        key("to_bad", SHARE, Required, "The probability of good → bad after a packet (p)."),
-        key(
-            "to_good",
-            SHARE,
-            Required,
-            "The probability of bad → good after a packet (r), more than 0; bursts last 1/r packets.",
-        ),
-        key("good_loss", SHARE, Text("0%"), "The probability of a loss in the good state."),
-        key("bad_loss", SHARE, Text("100%"), "The probability of a loss in the bad state."),
-    ],
-    later: &[],
-};
-
-const MODEL: KeyInfo =
-    key("model", "\"bernoulli\" or \"gilbert-elliott\"", Required, "How losses are distributed.");
-
-const CORRELATION_DOC: &str = "The probability that a packet meets the fate of the packet before it; less than 100%. The share stays what it is, \
-                               unlike with netem's correlation, which makes what is rare rarer.";
-
-/// `duplicate` as a table.
-pub const DUPLICATE_TABLE: TableInfo = TableInfo {
-    name: "duplicate",
-    doc: "Copies of packets; duplicate = \"1%\" is short for { share = \"1%\" }. A copy takes no capacity. It has its own jitter, and losses take it \
-          by themselves; of a packet that is copied and lost, one arrives, as with netem.",
-    keys: &[
-        key("share", SHARE, Required, "The probability of a copy."),
-        key("correlation", SHARE, Text("0%"), CORRELATION_DOC),
-    ],
-    later: &[],
-};
-
-/// `jitter` as a table.
-pub const JITTER_TABLE: TableInfo = TableInfo {
-    name: "jitter",
-    doc: "Random extra delay; jitter = \"5ms\" is short for { amount = \"5ms\" }.",
-    keys: &[
-        key(
-            "amount",
-            DURATION,
-            Required,
-            "Of uniform jitter the largest extra delay, so the mean delay grows by half of it; of the others netem's jitter, about a standard \
-             deviation.",
-        ),
-        key(
-            "distribution",
-            "\"uniform\", \"normal\", \"pareto\" or \"paretonormal\"",
-            Text("uniform"),
-            "How it is distributed: uniformly from 0, or as netem's tables of these names say, around 0. These end at four times the amount; a \
-             packet never takes less than no time.",
-        ),
-        key(
-            "correlation",
-            SHARE,
-            Text("0%"),
-            "The probability that a packet has the extra delay of the packet before it; less than 100%. The distribution stays what it is.",
-        ),
-        key(
-            "reorder",
-            TRUTH,
-            Boolean(false),
-            "Whether packets may overtake each other; if not, a packet arrives no earlier than the one \
-             before it.",
-        ),
-    ],
-    later: &[],
-};
-
-/// One of the `outages`.
-pub const OUTAGE: TableInfo = TableInfo {
-    name: "outages[…]",
-    doc: "One outage. They are listed in order and do not overlap.",
-    keys: &[
-        key("from", DURATION, Required, "When the wire is cut, from the start of the run."),
-        key("to", DURATION, Required, "When it works again."),
-    ],
-    later: &[],
-};
-
-/// `outages` as a table: periodic.
-pub const OUTAGES_PERIODIC: TableInfo = TableInfo {
-    name: "outages",
-    doc: "The same outage again and again.",
-    keys: &[
-        key("every", DURATION, Required, "From the beginning of one to the beginning of the next."),
-        key("length", DURATION, Required, "How long each lasts; less than every."),
-        key("first", DURATION, Otherwise("every"), "When the first one begins."),
     ],
     later: &[],
 };

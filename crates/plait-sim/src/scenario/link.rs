@@ -10,24 +10,24 @@ use super::keys::{
     DUPLICATE_TABLE, JITTER_TABLE, LOSS_BERNOULLI, LOSS_GILBERT_ELLIOTT, ONE_BDP, OUTAGE, OUTAGES_PERIODIC,
 };
 use super::reader::{Item, MAX_BYTES, MAX_DURATION, Reader, Word, reason};
-use super::steps::{Changes, varying};
+use super::steps::{LinkSteps, varying};
 use super::{discipline, text};
 use crate::error::ScenarioError;
 use crate::link::discipline::Settings;
 use crate::link::{
-    Capacity, Distribution, Duplicate, Jitter, Loss, Outages, QueueLimit, Trace, Varying, Window,
+    Capacity, Duplicate, Jitter, JitterDistribution, Loss, Outage, Outages, QueueLimit, Trace, Varying,
 };
 use crate::random::PARTS_PER_BILLION;
 
 /// A table's description of a link; `None` for keys that it does not have.
 #[derive(Default)]
-pub(super) struct Given {
+pub(super) struct LinkKeys {
     /// A rate, with its steps.
     pub(super) rate: Option<Capacity>,
     pub(super) trace: Option<Arc<Trace>>,
     pub(super) delay: Option<Duration>,
-    pub(super) delay_steps: Option<super::steps::Later<Duration>>,
-    pub(super) queue: Option<Varying<QueueGiven>>,
+    pub(super) delay_steps: Option<super::steps::LaterSteps<Duration>>,
+    pub(super) queue: Option<Varying<QueueChoice>>,
     /// Whether the queue is the default.
     pub(super) queue_is_preset: bool,
     /// Drop-tail is `Some(None)`.
@@ -41,7 +41,7 @@ pub(super) struct Given {
 
 /// A queue's limit before the path is known.
 #[derive(Clone, Copy)]
-pub(super) enum QueueGiven {
+pub(super) enum QueueChoice {
     Limit(QueueLimit),
     BandwidthDelayProduct,
 }
@@ -52,7 +52,7 @@ const MAX_PACKETS: u64 = 1_000_000_000_000;
 /// Largest number of outages in a list.
 const MAX_OUTAGES: usize = 100_000;
 
-impl Given {
+impl LinkKeys {
     /// Reads the keys of a direction's table, which have no defaults.
     pub(super) fn direction(mut reader: Reader<'_>, packet: u32) -> Result<Self, ScenarioError> {
         fn begins(reader: &Reader<'_>, key: &str) -> bool {
@@ -79,7 +79,7 @@ impl Given {
         mut common: impl FnMut(&mut Reader<'a>, &'static str) -> Option<Item<'a>>,
         begins: fn(&Reader<'_>, &str) -> bool,
     ) -> Result<Self, ScenarioError> {
-        let changes = Changes::read(reader, packet, begins)?;
+        let changes = LinkSteps::read(reader, packet, begins)?;
         let rate = reader.take("rate").map(|item| item.rate()).transpose()?;
         let capacity =
             |rate| changes.rate.map_or(Capacity::Rate(rate), |later| Capacity::Steps(later.after(rate)));
@@ -117,11 +117,11 @@ fn trace(item: &Item<'_>) -> Result<Arc<Trace>, ScenarioError> {
     })
 }
 
-pub(super) fn queue(item: &Item<'_>, packet: u32) -> Result<QueueGiven, ScenarioError> {
+pub(super) fn queue(item: &Item<'_>, packet: u32) -> Result<QueueChoice, ScenarioError> {
     let text = item.text()?;
     let limit = match text {
-        ONE_BDP => return Ok(QueueGiven::BandwidthDelayProduct),
-        "infinite" => return Ok(QueueGiven::Limit(QueueLimit::Infinite)),
+        ONE_BDP => return Ok(QueueChoice::BandwidthDelayProduct),
+        "infinite" => return Ok(QueueChoice::Limit(QueueLimit::Infinite)),
         text => {
             // The unit selects the kind of limit. If the number is wrong in its unit, the parser
             // that knows the unit reports it.
@@ -162,22 +162,22 @@ pub(super) fn queue(item: &Item<'_>, packet: u32) -> Result<QueueGiven, Scenario
             format!("must be from 1ns to {}", text::duration(MAX_DURATION)),
         ),
     };
-    if fits { Ok(QueueGiven::Limit(limit)) } else { Err(item.wrong(range)) }
+    if fits { Ok(QueueChoice::Limit(limit)) } else { Err(item.wrong(range)) }
 }
 
 /// The models of loss, before their keys are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Model {
+pub(super) enum LossModel {
     Bernoulli,
     GilbertElliott,
 }
 
-impl Word for Model {
+impl Word for LossModel {
     const WORDS: &'static [(&'static str, Self)] =
         &[("bernoulli", Self::Bernoulli), ("gilbert-elliott", Self::GilbertElliott)];
 }
 
-impl Word for Distribution {
+impl Word for JitterDistribution {
     const WORDS: &'static [(&'static str, Self)] = &[
         ("uniform", Self::Uniform),
         ("normal", Self::Normal),
@@ -236,12 +236,12 @@ pub(super) fn loss(item: Item<'_>) -> Result<Loss, ScenarioError> {
     }
     let model = item.variant(&LOSS_BERNOULLI, "model")?;
     let mut reader = item.reader(match model {
-        Model::Bernoulli => &LOSS_BERNOULLI,
-        Model::GilbertElliott => &LOSS_GILBERT_ELLIOTT,
+        LossModel::Bernoulli => &LOSS_BERNOULLI,
+        LossModel::GilbertElliott => &LOSS_GILBERT_ELLIOTT,
     })?;
-    let _: Model = reader.need("model")?.word()?;
+    let _: LossModel = reader.need("model")?.word()?;
     let loss = match model {
-        Model::Bernoulli => {
+        LossModel::Bernoulli => {
             let share_item = reader.need("share")?;
             match (share_item.share()?, correlation(&mut reader)?) {
                 (share, 0) => bernoulli(share),
@@ -252,7 +252,7 @@ pub(super) fn loss(item: Item<'_>) -> Result<Loss, ScenarioError> {
                 (share, correlation) => correlated(share, correlation),
             }
         }
-        Model::GilbertElliott => {
+        LossModel::GilbertElliott => {
             let to_good_item = reader.need("to_good")?;
             let to_good = to_good_item.share()?;
             if to_good == 0 {
@@ -297,7 +297,7 @@ fn outages(item: Item<'_>) -> Result<Outages, ScenarioError> {
     if item.value.as_array().is_some_and(|list| list.len() > MAX_OUTAGES) {
         return Err(item.wrong(format!("at most {MAX_OUTAGES} outages can be listed")));
     }
-    let mut windows: Vec<Window> = Vec::new();
+    let mut outages: Vec<Outage> = Vec::new();
     for item in item.list("a table such as { from = \"10s\", to = \"12s\" }")? {
         let mut reader = item.reader(&OUTAGE)?;
         let from_item = reader.need("from")?;
@@ -307,13 +307,13 @@ fn outages(item: Item<'_>) -> Result<Outages, ScenarioError> {
         if to <= from {
             return Err(to_item.wrong("must be later than from"));
         }
-        if windows.last().is_some_and(|previous| from < previous.to) {
+        if outages.last().is_some_and(|previous| from < previous.to) {
             return Err(from_item.wrong("begins before the previous outage ends: list them in order, apart"));
         }
         reader.finish();
-        windows.push(Window { from, to });
+        outages.push(Outage { from, to });
     }
-    Ok(Outages::Windows(windows))
+    Ok(Outages::List(outages))
 }
 
 fn periodic(mut reader: Reader<'_>) -> Result<Outages, ScenarioError> {

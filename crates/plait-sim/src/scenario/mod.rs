@@ -47,14 +47,14 @@ use reader::{MAX_DURATION, Reader, Source};
 use topology::Topology;
 
 pub use crate::application::Workload;
-pub use crate::application::times::{Distribution, OnOff};
+pub use crate::application::times::{OnOffDistribution, OnOffTimes};
 pub use flow::{Flow, FlowKind, FlowRoute};
 pub use path::PathOptions;
 pub use scheduler::{Parameter, SchedulerChoice};
 pub use shared::SharedLink;
 pub use topology::Hop;
 pub use transport::*;
-pub use wire::{Way, Wire};
+pub use wire::{Direction, Wire};
 
 /// A whole experiment, checked: the result of [`Scenario::from_toml`] can be run.
 #[derive(Clone, PartialEq, Debug)]

@@ -3,11 +3,11 @@
 use plait_sched::Duration;
 
 use super::keys::PATH;
-use super::link::Given;
+use super::link::LinkKeys;
 use super::reader::{Item, MAX_DURATION, Reader};
 use super::shared::{self, LinkDraft};
 use super::steps::varying;
-use super::wire::{Directions, Draft, WIRE_KEYS, Way, Wire};
+use super::wire::{Direction, DirectionDraft, DirectionKeys, WIRE_KEYS, Wire};
 use crate::error::ScenarioError;
 
 /// The largest weight of a path, up to which schedulers distinguish weights.
@@ -35,7 +35,7 @@ pub struct PathOptions {
 pub(super) struct PathDraft {
     pub(super) name: String,
     /// The wire's directions, forward first.
-    wire: Option<(Draft, Draft)>,
+    wire: Option<(DirectionDraft, DirectionDraft)>,
     pub(super) links: Vec<usize>,
     pub(super) rtt: Duration,
     backup: bool,
@@ -74,8 +74,8 @@ impl PathDraft {
             wire.as_ref().map_or(Duration::ZERO, |(forward, backward)| forward.delay() + backward.delay());
         let rtt = own + shared::round_trip(&links, known);
         if wire.is_none() {
-            shared::check_way(&links, known, Way::Forward, source, &place)?;
-            shared::check_way(&links, known, Way::Backward, source, &place)?;
+            shared::check_direction(&links, known, Direction::Forward, source, &place)?;
+            shared::check_direction(&links, known, Direction::Backward, source, &place)?;
         }
         if rtt.is_zero() {
             let what = if links.is_empty() { "" } else { ", those of its links included," };
@@ -96,15 +96,15 @@ impl PathDraft {
     }
 }
 
-fn wire(mut reader: Reader<'_>, packet: u32) -> Result<(Draft, Draft), ScenarioError> {
+fn wire(mut reader: Reader<'_>, packet: u32) -> Result<(DirectionDraft, DirectionDraft), ScenarioError> {
     let rtt_item = reader.take("rtt");
     let rtt = rtt_item.as_ref().map(|item| item.duration(Duration::ZERO..=MAX_DURATION)).transpose()?;
-    let mut shared = Given::path(&mut reader, packet)?;
-    let Directions { forward, backward } = Directions::read(&mut reader, packet)?;
+    let mut shared = LinkKeys::path(&mut reader, packet)?;
+    let DirectionKeys { forward, backward } = DirectionKeys::read(&mut reader, packet)?;
 
     let (source, place) = (reader.source, reader.place.clone());
     if let Some(item) = &rtt_item {
-        let own = |given: &Option<Given>| given.as_ref().is_some_and(|given| given.delay.is_some());
+        let own = |given: &Option<LinkKeys>| given.as_ref().is_some_and(|given| given.delay.is_some());
         let other = match () {
             () if shared.delay.is_some() => Some("delay"),
             () if own(&forward) => Some("forward.delay"),
@@ -135,7 +135,7 @@ fn wire(mut reader: Reader<'_>, packet: u32) -> Result<(Draft, Draft), ScenarioE
     if no_delay && forward.is_none() && backward.is_none() {
         return Err(source.missing(place, "rtt or delay"));
     }
-    let forward = Draft::new(forward, &shared, Way::Forward, delays.0, source, &places.0)?;
-    let backward = Draft::new(backward, &shared, Way::Backward, delays.1, source, &places.1)?;
+    let forward = DirectionDraft::new(forward, &shared, Direction::Forward, delays.0, source, &places.0)?;
+    let backward = DirectionDraft::new(backward, &shared, Direction::Backward, delays.1, source, &places.1)?;
     Ok((forward, backward))
 }

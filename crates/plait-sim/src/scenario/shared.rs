@@ -3,10 +3,10 @@
 use plait_sched::Duration;
 
 use super::keys::LINK;
-use super::link::Given;
+use super::link::LinkKeys;
 use super::reader::{Item, Source, nearest, unique};
 use super::steps::varying;
-use super::wire::{Directions, Draft, Way};
+use super::wire::{Direction, DirectionDraft, DirectionKeys};
 use crate::error::ScenarioError;
 use crate::link::LinkConfig;
 
@@ -26,10 +26,10 @@ pub struct SharedLink {
 
 impl SharedLink {
     /// One of its directions, if the link has it.
-    pub const fn way(&self, way: Way) -> Option<&LinkConfig> {
-        match way {
-            Way::Forward => self.forward.as_ref(),
-            Way::Backward => self.backward.as_ref(),
+    pub const fn direction(&self, direction: Direction) -> Option<&LinkConfig> {
+        match direction {
+            Direction::Forward => self.forward.as_ref(),
+            Direction::Backward => self.backward.as_ref(),
         }
     }
 }
@@ -37,8 +37,8 @@ impl SharedLink {
 /// A link whose queues may still depend on the round-trip times of its paths and flows.
 pub(super) struct LinkDraft {
     pub(super) name: String,
-    forward: Option<Draft>,
-    backward: Option<Draft>,
+    forward: Option<DirectionDraft>,
+    backward: Option<DirectionDraft>,
     /// Its place in the file.
     pub(super) place: String,
 }
@@ -59,30 +59,32 @@ impl LinkDraft {
     fn read(item: Item<'_>, packet: u32) -> Result<Self, ScenarioError> {
         let mut reader = item.reader(&LINK)?;
         let name = reader.need("name")?.name()?;
-        let mut shared = Given::path(&mut reader, packet)?;
+        let mut shared = LinkKeys::path(&mut reader, packet)?;
         let delay = varying(shared.delay.unwrap_or(Duration::ZERO), shared.delay_steps.take());
-        let own = Directions::read(&mut reader, packet)?;
+        let own = DirectionKeys::read(&mut reader, packet)?;
         let (source, place) = (reader.source, reader.place.clone());
         let places = (reader.place_of("forward"), reader.place_of("backward"));
         reader.finish();
         // Without a rate for both, only the directions with a table exist.
         let both = shared.rate.is_some();
-        let draft = |own: Option<Given>, way, place: &str| {
-            let exists = both || own.is_some() || (way == Way::Forward && shared.trace.is_some());
-            exists.then(|| Draft::new(own, &shared, way, Some(delay.clone()), source, place)).transpose()
+        let draft = |own: Option<LinkKeys>, direction, place: &str| {
+            let exists = both || own.is_some() || (direction == Direction::Forward && shared.trace.is_some());
+            exists
+                .then(|| DirectionDraft::new(own, &shared, direction, Some(delay.clone()), source, place))
+                .transpose()
         };
-        let forward = draft(own.forward, Way::Forward, &places.0)?;
-        let backward = draft(own.backward, Way::Backward, &places.1)?;
+        let forward = draft(own.forward, Direction::Forward, &places.0)?;
+        let backward = draft(own.backward, Direction::Backward, &places.1)?;
         if forward.is_none() && backward.is_none() {
             return Err(source.missing(place, "rate, trace, or a table forward or backward"));
         }
         Ok(Self { name, forward, backward, place })
     }
 
-    fn way(&self, way: Way) -> Option<&Draft> {
-        match way {
-            Way::Forward => self.forward.as_ref(),
-            Way::Backward => self.backward.as_ref(),
+    fn direction(&self, direction: Direction) -> Option<&DirectionDraft> {
+        match direction {
+            Direction::Forward => self.forward.as_ref(),
+            Direction::Backward => self.backward.as_ref(),
         }
     }
 
@@ -142,23 +144,25 @@ pub(super) fn member(item: &Item<'_>, known: &[&str], what: &str) -> Result<usiz
 
 /// The sum of the delays of `links` in both directions.
 pub(super) fn round_trip(links: &[usize], known: &[LinkDraft]) -> Duration {
-    let delay = |draft: Option<&Draft>| draft.map_or(Duration::ZERO, Draft::delay);
-    let both = |&link: &usize| delay(known[link].way(Way::Forward)) + delay(known[link].way(Way::Backward));
+    let delay = |draft: Option<&DirectionDraft>| draft.map_or(Duration::ZERO, DirectionDraft::delay);
+    let both = |&link: &usize| {
+        delay(known[link].direction(Direction::Forward)) + delay(known[link].direction(Direction::Backward))
+    };
     links.iter().map(both).fold(Duration::ZERO, |sum, delay| sum + delay)
 }
 
 /// Checks that a route has a link in a direction that it uses: its packets must take time.
-pub(super) fn check_way(
+pub(super) fn check_direction(
     links: &[usize],
     known: &[LinkDraft],
-    way: Way,
+    direction: Direction,
     source: Source<'_>,
     place: &str,
 ) -> Result<(), ScenarioError> {
-    if links.iter().any(|&link| known[link].way(way).is_some()) {
+    if links.iter().any(|&link| known[link].direction(direction).is_some()) {
         return Ok(());
     }
-    let direction = if way == Way::Forward { "forward" } else { "backward" };
+    let direction = direction.name();
     Err(source
         .rule(place, format!("none of its links has a {direction} direction, and it has no wire of its own")))
 }

@@ -7,7 +7,7 @@ use plait_sched::{Duration, Time};
 use toml::Value;
 
 use super::keys::{DELAY_STEP, LOSS_STEP, QUEUE_STEP, RATE_STEP, TableInfo};
-use super::link::{QueueGiven, loss, queue};
+use super::link::{QueueChoice, loss, queue};
 use super::reader::{Item, MAX_DURATION, Reader};
 use super::text;
 use crate::error::ScenarioError;
@@ -18,43 +18,43 @@ const MAX_STEPS: usize = 100_000;
 
 /// Steps without their first value.
 #[derive(Clone)]
-pub(super) struct Later<T> {
+pub(super) struct LaterSteps<T> {
     steps: Vec<Step<T>>,
     repeat: Option<Duration>,
 }
 
-impl<T: Copy> Later<T> {
+impl<T: Copy> LaterSteps<T> {
     pub(super) fn after(self, first: T) -> Arc<Steps<T>> {
         Arc::new(Steps::new(first, self.steps, self.repeat))
     }
 }
 
 /// A value from the start on, with its steps.
-pub(super) fn varying<T: Copy>(first: T, later: Option<Later<T>>) -> Varying<T> {
+pub(super) fn varying<T: Copy>(first: T, later: Option<LaterSteps<T>>) -> Varying<T> {
     later.map_or(Varying::Constant(first), |later| Varying::Steps(later.after(first)))
 }
 
 /// All steps of a table.
-pub(super) struct Changes {
-    pub(super) rate: Option<Later<u64>>,
-    pub(super) delay: Option<Later<Duration>>,
-    pub(super) loss: Option<Later<Loss>>,
-    pub(super) queue: Option<Later<QueueGiven>>,
+pub(super) struct LinkSteps {
+    pub(super) rate: Option<LaterSteps<u64>>,
+    pub(super) delay: Option<LaterSteps<Duration>>,
+    pub(super) loss: Option<LaterSteps<Loss>>,
+    pub(super) queue: Option<LaterSteps<QueueChoice>>,
 }
 
 /// A kind of steps: their key, and the table of one step. The second key of the table is the value.
-struct Kind {
+struct StepKind {
     key: &'static str,
     info: &'static TableInfo,
 }
 
-impl Kind {
+impl StepKind {
     fn what(&self) -> &'static str {
         self.info.keys[1].key
     }
 }
 
-impl Changes {
+impl LinkSteps {
     /// Reads a table. `begins` returns whether a key has a value before its steps.
     pub(super) fn read(
         reader: &mut Reader<'_>,
@@ -62,10 +62,10 @@ impl Changes {
         begins: fn(&Reader<'_>, &str) -> bool,
     ) -> Result<Self, ScenarioError> {
         let [rate, delay, loss_kind, queue_kind] = [
-            Kind { key: "rate_steps", info: &RATE_STEP },
-            Kind { key: "delay_steps", info: &DELAY_STEP },
-            Kind { key: "loss_steps", info: &LOSS_STEP },
-            Kind { key: "queue_steps", info: &QUEUE_STEP },
+            StepKind { key: "rate_steps", info: &RATE_STEP },
+            StepKind { key: "delay_steps", info: &DELAY_STEP },
+            StepKind { key: "loss_steps", info: &LOSS_STEP },
+            StepKind { key: "queue_steps", info: &QUEUE_STEP },
         ];
         let delays = |item: Item<'_>| item.duration(Duration::ZERO..=MAX_DURATION);
         let mut changes = Self {
@@ -81,7 +81,7 @@ impl Changes {
     }
 
     fn repeat(&mut self, item: &Item<'_>) -> Result<(), ScenarioError> {
-        fn last<T>(later: Option<&Later<T>>) -> Option<Time> {
+        fn last<T>(later: Option<&LaterSteps<T>>) -> Option<Time> {
             later.and_then(|later| later.steps.last()).map(|step| step.at)
         }
         let Self { rate, delay, loss, queue } = self;
@@ -104,10 +104,10 @@ impl Changes {
 
 fn steps<T>(
     reader: &mut Reader<'_>,
-    kind: &Kind,
+    kind: &StepKind,
     begins: fn(&Reader<'_>, &str) -> bool,
     read: impl Fn(Item<'_>) -> Result<T, ScenarioError>,
-) -> Result<Option<Later<T>>, ScenarioError> {
+) -> Result<Option<LaterSteps<T>>, ScenarioError> {
     let begins = begins(reader, kind.what());
     let Some(item) = reader.take(kind.key) else { return Ok(None) };
     if !begins {
@@ -116,12 +116,12 @@ fn steps<T>(
             .wrong(format!("there is no {what} to begin with: give the {what} before the first step too")));
     }
     let steps = if item.value.is_str() { file(&item, kind, read)? } else { list(item, kind, read)? };
-    Ok(Some(Later { steps, repeat: None }))
+    Ok(Some(LaterSteps { steps, repeat: None }))
 }
 
 fn list<T>(
     item: Item<'_>,
-    kind: &Kind,
+    kind: &StepKind,
     read: impl Fn(Item<'_>) -> Result<T, ScenarioError>,
 ) -> Result<Vec<Step<T>>, ScenarioError> {
     let count = item.value.as_array().map(Vec::len);
@@ -141,7 +141,7 @@ fn list<T>(
 /// Reads a file with a line per step: its time, then its value.
 fn file<T>(
     item: &Item<'_>,
-    kind: &Kind,
+    kind: &StepKind,
     read: impl Fn(Item<'_>) -> Result<T, ScenarioError>,
 ) -> Result<Vec<Step<T>>, ScenarioError> {
     let name = item.name()?;
@@ -176,7 +176,7 @@ fn file<T>(
 }
 
 /// An example of a line in a file of steps.
-fn example(kind: &Kind) -> &'static str {
+fn example(kind: &StepKind) -> &'static str {
     match kind.what() {
         "rate" => "10s 2Mbit",
         "delay" => "10s 50ms",

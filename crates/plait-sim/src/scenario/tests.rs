@@ -5,6 +5,10 @@ mod defaults;
 mod described;
 mod discipline;
 mod errors;
+mod link_errors;
+mod scheduler;
+mod transport;
+mod workloads;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,8 +17,8 @@ use plait_sched::{Duration, Time};
 use proptest::prelude::*;
 
 use super::*;
-use crate::application::{self, Bulk, ConstantRate, RequestResponse, Spread};
-use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit, Step, Steps, Window};
+use crate::application::ConstantRate;
+use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outage, Outages, QueueLimit, Step, Steps};
 
 /// The example of the format, with every kind of table.
 const FULL: &str = r#"
@@ -152,9 +156,9 @@ fn the_full_example_is_read_as_written() {
     });
     assert_eq!((fast_config.links.len(), slow_config.links.len()), (0, 0));
     let second = |s| Time::ZERO + Duration::from_secs(s);
-    let outages = Outages::Windows(vec![
-        Window { from: second(10), to: second(12) },
-        Window { from: second(20), to: second(21) },
+    let outages = Outages::List(vec![
+        Outage { from: second(10), to: second(12) },
+        Outage { from: second(20), to: second(21) },
     ]);
     let wire = LinkConfig {
         queue: QueueLimit::Packets(50).into(),
@@ -196,8 +200,12 @@ fn links_and_flows_are_read_as_written() {
     assert_eq!((&shared.wire, &shared.links[..]), (&None, &[0, 1][..]));
     let trip = Duration::from_millis(15 + 6 + 15);
     assert_eq!(scenario.round_trip(2), trip);
-    assert_eq!(scenario.directed(scenario.hops(2), Way::Forward), [Hop::Shared(0), Hop::Shared(1)]);
-    assert_eq!(scenario.directed(scenario.hops(2), Way::Backward), [Hop::Shared(0)], "core is forward only");
+    assert_eq!(scenario.directed(scenario.hops(2), Direction::Forward), [Hop::Shared(0), Hop::Shared(1)]);
+    assert_eq!(
+        scenario.directed(scenario.hops(2), Direction::Backward),
+        [Hop::Shared(0)],
+        "core is forward only"
+    );
 
     let [radio, core] = &scenario.links[..] else { panic!("two links") };
     let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
@@ -227,90 +235,20 @@ fn links_and_flows_are_read_as_written() {
         )
     );
     assert_eq!((download.start, download.stop), (Duration::from_secs(2), Some(Duration::from_secs(50))));
-    assert_eq!((second.direction, &second.route), (Way::Backward, &FlowRoute::Paths(vec![1, 2])));
+    assert_eq!((second.direction, &second.route), (Direction::Backward, &FlowRoute::Paths(vec![1, 2])));
     assert!(
         matches!(&second.kind, FlowKind::Multipath { scheduler: Some(scheduler), size: None, control: None } if scheduler.name() == "round-robin")
     );
     assert_eq!(
         (&voice.kind, voice.direction),
-        (&FlowKind::ConstantRate { rate: 64_000, packet: 200 }, Way::Forward)
+        (&FlowKind::ConstantRate { rate: 64_000, packet: 200 }, Direction::Forward)
     );
-    let times = OnOff {
+    let times = OnOffTimes {
         on: Duration::from_millis(300),
         off: Duration::from_millis(600),
-        distribution: Distribution::Pareto { shape: 1.9 },
+        distribution: OnOffDistribution::Pareto { shape: 1.9 },
     };
     assert_eq!(bursts.kind, FlowKind::OnOff { rate: 2_000_000, packet: 1500, times });
-}
-
-#[test]
-fn workloads_have_a_start_and_a_stop() {
-    let workload = |text: &str| read(&format!("workload = {{ {text} }}\n{SMALL}")).expect(text).workload;
-    let second = Duration::from_secs;
-    assert_eq!(workload("kind = \"bulk\", start = \"2s\""), Bulk { start: second(2) }.into());
-    let text = "kind = \"on-off\", rate = \"1Mbit\", block = \"1kB\", on = \"1s\", off = \"3s\", stop = \"9s\", \
-         deadline = \"150ms\"";
-    let times = OnOff { on: second(1), off: second(3), distribution: Distribution::Exponential };
-    let deadline = Some(Duration::from_millis(150));
-    let blocks =
-        ConstantRate { rate: 1_000_000, block: 1000, start: Duration::ZERO, stop: Some(second(9)), deadline };
-    assert_eq!(workload(text), application::OnOff { blocks, times }.into());
-    let scenario = read(&format!("workload = {{ {text} }}\n{SMALL}")).expect(text);
-    let json = scenario.to_json().to_string();
-    assert_eq!(
-        Scenario::from_json(&json, "s.json", Path::new(".")),
-        Ok(Scenario { name: "s".into(), ..scenario })
-    );
-}
-
-#[test]
-fn requests_have_sizes_think_times_and_clients() {
-    let read = |text: &str| read(&format!("workload = {{ kind = \"request-response\", {text} }}\n{SMALL}"));
-    let least = RequestResponse {
-        request: 200,
-        response: 10_000,
-        sizes: Spread::Fixed,
-        think: Duration::ZERO,
-        think_times: Spread::Fixed,
-        parallel: 1,
-        count: None,
-        start: Duration::ZERO,
-        stop: None,
-        deadline: None,
-        urgent: 0,
-    };
-    let text = "response = \"10kB\"";
-    assert_eq!(read(text).expect(text).workload, least.into());
-    let text = "request = \"1kB\", response = \"10kB\", sizes = \"exponential\", think = \"20ms\", \
-                think_times = \"exponential\", parallel = 4, count = 100, start = \"1s\", stop = \"3s\", \
-                deadline = \"1.5s\", urgent = 2";
-    let all = RequestResponse {
-        request: 1000,
-        sizes: Spread::Exponential,
-        think: Duration::from_millis(20),
-        think_times: Spread::Exponential,
-        parallel: 4,
-        count: Some(100),
-        start: Duration::from_secs(1),
-        stop: Some(Duration::from_secs(3)),
-        deadline: Some(Duration::from_millis(1500)),
-        urgent: 2,
-        ..least
-    };
-    let scenario = read(text).expect(text);
-    assert_eq!(scenario.workload, all.into());
-    let json = scenario.to_json().to_string();
-    assert_eq!(
-        Scenario::from_json(&json, "s.json", Path::new(".")),
-        Ok(Scenario { name: "s".into(), ..scenario })
-    );
-    let error = |text: &str| read(text).expect_err(text).to_string();
-    assert!(error("request = \"1kB\"").contains("response"));
-    let typo = error("response = \"1kB\", paralel = 2");
-    assert!(typo.contains("workload.paralel: unknown key") && typo.contains("parallel"), "{typo}");
-    assert!(error("response = \"1kB\", parallel = 0").contains("must be from 1 to 1000"));
-    let near = error("response = \"1kB\", sizes = \"exponentially\"");
-    assert!(near.contains("did you mean exponential?"), "{near}");
 }
 
 #[test]
@@ -321,45 +259,6 @@ fn json_says_the_same_as_toml_and_is_read_back() {
         let again = Scenario::from_json(&json, "s.json", Path::new(".")).expect(&json);
         assert_eq!(again, scenario);
         assert_eq!(again.to_json().to_string(), json);
-    }
-}
-
-#[test]
-fn options_of_a_scheduler_are_written_in_its_name() {
-    for (scheduler, name, others) in [
-        ("\"lowest-rtt\"", "lowest-rtt", ""),
-        ("\"lowest-rtt+rp\"", "lowest-rtt+rp", ""),
-        ("{ name = \"lowest-rtt\", retransmission_penalization = true }", "lowest-rtt+rp", ""),
-        ("{ name = \"lowest-rtt\", retransmission_penalization = false }", "lowest-rtt", ""),
-        (
-            "{ name = \"lowest-rtt+bm+rp\", bufferbloat_lambda = 2 }",
-            "lowest-rtt+rp+bm",
-            "\"bufferbloat_lambda\":2.0,",
-        ),
-    ] {
-        let scenario = read(&format!("scheduler = {scheduler}\n{SMALL}")).expect(scheduler);
-        assert_eq!(scenario.scheduler.name(), name);
-        assert_eq!(scenario.scheduler.build().to_string(), name);
-        let json = scenario.to_json();
-        assert_eq!(json["scheduler"].to_string(), format!("{{{others}\"name\":\"{name}\"}}"));
-        let again = Scenario::from_json(&json.to_string(), "again", Path::new("")).expect("its own words");
-        assert_eq!(again.scheduler, scenario.scheduler);
-    }
-}
-
-#[test]
-fn the_registry_explains_what_is_wrong_with_a_scheduler() {
-    for scheduler in [
-        "\"lowest-rtt+rb\"",
-        "{ name = \"lowest-rtt+rp\", retransmission_penalization = true }",
-        "\"daqs\"",
-        "\"a\\nb\"",
-        "{ name = \"round-robin\", segmnts = 1 }",
-        "{ name = \"round-robin\", segments = 0 }",
-        "{ name = \"round-robin\", segments = nan }",
-    ] {
-        let error = refused(&format!("scheduler = {scheduler}\n{SMALL}"));
-        assert!(error.starts_with("s.toml: scheduler: "), "{error}");
     }
 }
 
@@ -433,57 +332,4 @@ fn trace_files_are_found_beside_the_scenario() {
         with("rtt = \"20ms\"\nrate = \"1Mbit\"\ntrace = \"none\"").expect_err("no file").to_string();
     assert!(missing.starts_with("s.toml: path[0].trace = \"none\": cannot be read: "), "{missing}");
     std::fs::remove_dir_all(&folder).expect("the temporary folder is ours");
-}
-
-#[test]
-fn each_protocol_has_options_of_its_own() {
-    let with = |transport: &str| read(&format!("[transport]\n{transport}\n{SMALL}"));
-    let scenario = with(
-        "protocol = \"mptcp\"\nprofile = \"standard\"\nclock_offset = \"-20ms\"\ninitial_path = \"path1\"",
-    )
-    .expect("valid");
-    let OwnOptions::Mptcp(MptcpOptions { clock_offset, handshake: true, initial_path, .. }) =
-        &scenario.transport.own
-    else {
-        panic!("MPTCP's options")
-    };
-    assert_eq!((*clock_offset, initial_path.as_deref()), (-20_000_000, Some("path1")));
-    // Ten packets' payload: 1500 - 52 - 20 bytes each.
-    assert_eq!(scenario.transport.initial_window, 14_280);
-    assert_eq!(
-        with("protocol = \"tcp\"\nprofile = \"standard\"").expect("valid").transport.initial_window,
-        14_480
-    );
-    assert_eq!(
-        with("protocol = \"cmt-sctp\"\ninitial_window = \"3p\"").expect("valid").transport.initial_window,
-        3 * 1468
-    );
-    let again =
-        Scenario::from_json(&scenario.to_json().to_string(), "s.json", Path::new(".")).expect("valid");
-    assert_eq!(again, Scenario { name: again.name.clone(), ..scenario });
-
-    for (transport, expected) in [
-        (
-            "protocol = \"mptcp\"\nretransmission_policy = \"same\"",
-            "transport.retransmission_policy: mptcp has no such key; protocol = \"cmt-sctp\" has it",
-        ),
-        (
-            "retransmission_policy = \"same\"",
-            "transport.retransmission_policy: mptcp, which is what holds if protocol is not given, has no such key; \
-             protocol = \"cmt-sctp\" has it",
-        ),
-        (
-            "protocol = \"cmt-sctp\"\nhandshake = true",
-            "transport.handshake: cmt-sctp has no such key; protocol = \"mptcp\", \"tcp\" or \"mpquic\" has it",
-        ),
-        ("protocol = \"cmt-sctp\"\nhandshakes = true", "transport.handshakes: unknown key"),
-        ("protocol = \"mptcp\"\ninitial_path = \"x\"", "no path is called \"x\" (valid: path1)"),
-        ("protocol = \"mptcp\"\nclock_offset = \"-1y\"", "transport.clock_offset = \"-1y\""),
-        ("protocol = \"tcp\"\ninitial_window = \"0p\"", "must be from 1p to 1000000p"),
-    ] {
-        let error = with(transport).expect_err(transport).to_string();
-        assert!(error.contains(expected), "{error}");
-    }
-    let two = format!("[transport]\nprotocol = \"tcp\"\n{SMALL}{SMALL}");
-    assert!(refused(&two).contains("tcp has one path, not 2; mptcp has several"));
 }

@@ -2,11 +2,11 @@
 
 use plait_sched::{Duration, MAX_PATHS};
 
-use super::flow::{Flow, FlowRoute, Surroundings};
+use super::flow::{Flow, FlowContext, FlowRoute};
 use super::path::{PathDraft, PathOptions};
 use super::reader::{Item, Reader, Source, unique};
 use super::shared::{self, LinkDraft, SharedLink};
-use super::wire::Way;
+use super::wire::Direction;
 use super::{Scenario, TransportOptions};
 use crate::error::ScenarioError;
 use crate::link::LinkConfig;
@@ -28,7 +28,7 @@ impl Topology {
         let links = reader.take("link").map(|item| LinkDraft::read_all(item, packet)).transpose()?;
         let links = links.unwrap_or_default();
         let paths = paths(reader.need("path")?, packet, &links)?;
-        let around = Surroundings { links: &links, paths: &paths, transport, duration };
+        let around = FlowContext { links: &links, paths: &paths, transport, duration };
         let flows = reader.take("flow").map(|item| Flow::read_all(item, &around)).transpose()?;
         let flows = flows.unwrap_or_default();
         let trips = round_trips(&links, &paths, &flows, reader.source)?;
@@ -102,48 +102,52 @@ impl Scenario {
 
     /// The links on a packet's way over `hops` in one direction, in order. Backward reverses the
     /// order. Links without this direction are left out.
-    pub fn directed(&self, mut hops: Vec<Hop>, way: Way) -> Vec<Hop> {
-        hops.retain(|&hop| self.hop(hop, way).is_some());
-        if way == Way::Backward {
+    pub fn directed(&self, mut hops: Vec<Hop>, direction: Direction) -> Vec<Hop> {
+        hops.retain(|&hop| self.hop(hop, direction).is_some());
+        if direction == Direction::Backward {
             hops.reverse();
         }
         hops
     }
 
     /// The links on a packet's way over a path in one direction.
-    pub fn route(&self, path: usize, way: Way) -> impl Iterator<Item = &LinkConfig> {
-        self.directed(self.hops(path), way).into_iter().filter_map(move |hop| self.hop(hop, way))
+    pub fn route(&self, path: usize, direction: Direction) -> impl Iterator<Item = &LinkConfig> {
+        self.directed(self.hops(path), direction).into_iter().filter_map(move |hop| self.hop(hop, direction))
     }
 
     /// One direction of a link; `None` if the link lacks it.
-    pub fn hop(&self, hop: Hop, way: Way) -> Option<&LinkConfig> {
+    pub fn hop(&self, hop: Hop, direction: Direction) -> Option<&LinkConfig> {
         match hop {
-            Hop::Wire(path) => self.paths[path].wire.as_ref().map(|wire| wire.way(way)),
-            Hop::Shared(link) => self.links[link].way(way),
+            Hop::Wire(path) => self.paths[path].wire.as_ref().map(|wire| wire.direction(direction)),
+            Hop::Shared(link) => self.links[link].direction(direction),
         }
     }
 
     /// All directions of all links, with names: the wires of the paths, then the shared links, each
     /// forward and backward.
-    pub fn directions(&self) -> impl Iterator<Item = (&str, Way, &LinkConfig)> {
+    pub fn directions(&self) -> impl Iterator<Item = (&str, Direction, &LinkConfig)> {
         let wires = self.paths.iter().filter_map(|path| Some((path.name.as_str(), path.wire.as_ref()?)));
         let wires = wires.flat_map(|(name, wire)| {
-            [(name, Way::Forward, &wire.forward), (name, Way::Backward, &wire.backward)]
+            [(name, Direction::Forward, &wire.forward), (name, Direction::Backward, &wire.backward)]
         });
         let shared = self.links.iter().flat_map(|link| {
-            let ways = [(Way::Forward, &link.forward), (Way::Backward, &link.backward)];
-            ways.into_iter().filter_map(|(way, config)| Some((link.name.as_str(), way, config.as_ref()?)))
+            let directions = [(Direction::Forward, &link.forward), (Direction::Backward, &link.backward)];
+            directions
+                .into_iter()
+                .filter_map(|(direction, config)| Some((link.name.as_str(), direction, config.as_ref()?)))
         });
         wires.chain(shared)
     }
 
     /// The delay of a path in one direction at the start, without serialization and queues.
-    pub fn delay(&self, path: usize, way: Way) -> Duration {
-        self.route(path, way).map(|link| link.delay.first()).fold(Duration::ZERO, |sum, delay| sum + delay)
+    pub fn delay(&self, path: usize, direction: Direction) -> Duration {
+        self.route(path, direction)
+            .map(|link| link.delay.first())
+            .fold(Duration::ZERO, |sum, delay| sum + delay)
     }
 
     /// The round-trip time of an empty path at the start, without serialization.
     pub fn round_trip(&self, path: usize) -> Duration {
-        self.delay(path, Way::Forward) + self.delay(path, Way::Backward)
+        self.delay(path, Direction::Forward) + self.delay(path, Direction::Backward)
     }
 }

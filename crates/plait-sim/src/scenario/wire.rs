@@ -3,7 +3,7 @@
 use plait_sched::Duration;
 
 use super::keys::FORWARD_OR_BACKWARD;
-use super::link::{Given, QueueGiven, bandwidth_delay_product};
+use super::link::{LinkKeys, QueueChoice, bandwidth_delay_product};
 use super::reader::{Reader, Source, Word as _};
 use super::steps::varying;
 use super::text;
@@ -12,14 +12,14 @@ use crate::link::{Capacity, LinkConfig, Loss, Outages, QueueLimit, Varying};
 
 /// A direction of a path, relative to the scenario's own data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum Direction {
     /// From the sender of the data to its receiver.
     Forward,
     /// From the receiver of the data to its sender.
     Backward,
 }
 
-impl Way {
+impl Direction {
     /// The direction's name in scenarios and results.
     pub fn name(self) -> &'static str {
         self.word()
@@ -45,10 +45,10 @@ pub struct Wire {
 
 impl Wire {
     /// One of its directions.
-    pub const fn way(&self, way: Way) -> &LinkConfig {
-        match way {
-            Way::Forward => &self.forward,
-            Way::Backward => &self.backward,
+    pub const fn direction(&self, direction: Direction) -> &LinkConfig {
+        match direction {
+            Direction::Forward => &self.forward,
+            Direction::Backward => &self.backward,
         }
     }
 }
@@ -76,15 +76,15 @@ pub(super) const WIRE_KEYS: &[&str] = &[
 ];
 
 /// The tables `forward` and `backward`, if given.
-pub(super) struct Directions {
-    pub(super) forward: Option<Given>,
-    pub(super) backward: Option<Given>,
+pub(super) struct DirectionKeys {
+    pub(super) forward: Option<LinkKeys>,
+    pub(super) backward: Option<LinkKeys>,
 }
 
-impl Directions {
+impl DirectionKeys {
     pub(super) fn read(reader: &mut Reader<'_>, packet: u32) -> Result<Self, ScenarioError> {
         let mut direction = |key| match reader.take(key) {
-            Some(item) => Given::direction(item.reader(&FORWARD_OR_BACKWARD)?, packet).map(Some),
+            Some(item) => LinkKeys::direction(item.reader(&FORWARD_OR_BACKWARD)?, packet).map(Some),
             None => Ok(None),
         };
         Ok(Self { forward: direction("forward")?, backward: direction("backward")? })
@@ -92,24 +92,24 @@ impl Directions {
 }
 
 /// A direction whose queue may still depend on the round-trip time.
-pub(super) struct Draft {
+pub(super) struct DirectionDraft {
     link: LinkConfig,
-    queue: Varying<QueueGiven>,
+    queue: Varying<QueueChoice>,
 }
 
-impl Draft {
+impl DirectionDraft {
     /// Builds a direction from its own table and, for missing keys, from the table around it. Loss,
     /// copies, jitter and trace of the table around it apply to the forward direction only.
     pub(super) fn new(
-        own: Option<Given>,
-        shared: &Given,
-        way: Way,
+        own: Option<LinkKeys>,
+        shared: &LinkKeys,
+        direction: Direction,
         delay: Option<Varying<Duration>>,
         source: Source<'_>,
         place: &str,
     ) -> Result<Self, ScenarioError> {
         let own = own.unwrap_or_default();
-        let forward = way == Way::Forward;
+        let forward = direction == Direction::Forward;
         let shared_trace = shared.trace.clone().filter(|_| forward);
         let capacity = match (own.rate, own.trace) {
             (Some(capacity), _) => Some(capacity),
@@ -136,19 +136,19 @@ impl Draft {
             duplicate: own.duplicate.or(shared.duplicate.filter(|_| forward)).flatten(),
             jitter: own.jitter.or(shared.jitter.filter(|_| forward)).flatten(),
             reorder: own.reorder.or(shared.reorder).unwrap_or(false),
-            outages: own.outages.or(shared.outages.clone()).unwrap_or(Outages::Windows(Vec::new())),
+            outages: own.outages.or(shared.outages.clone()).unwrap_or(Outages::List(Vec::new())),
         };
         // A discipline has its own default limit.
         let own_limit =
-            discipline.map(|discipline| QueueGiven::Limit(QueueLimit::Packets(discipline.info().limit)));
+            discipline.map(|discipline| QueueChoice::Limit(QueueLimit::Packets(discipline.info().limit)));
         let own_limit = own_limit.map(Varying::Constant).filter(|_| shared.queue_is_preset);
         let around = own_limit.or(shared.queue.clone());
-        let queue = own.queue.or(around).unwrap_or(QueueGiven::Limit(QueueLimit::Infinite).into());
+        let queue = own.queue.or(around).unwrap_or(QueueChoice::Limit(QueueLimit::Infinite).into());
         if let (Some(discipline), Varying::Steps(_)) = (discipline, &queue) {
             let reason = format!("{} has one limit: leave queue_steps out", discipline.info().name);
             return Err(source.rule(format!("{place}.queue"), reason));
         }
-        if let (Some(discipline), QueueGiven::Limit(QueueLimit::Wait(_))) = (discipline, queue.first()) {
+        if let (Some(discipline), QueueChoice::Limit(QueueLimit::Wait(_))) = (discipline, queue.first()) {
             let reason =
                 format!("a longest wait limits no {}: give packets or a size", discipline.info().name);
             return Err(source.rule(format!("{place}.queue"), reason));
@@ -190,8 +190,8 @@ impl Draft {
     pub(super) fn finish(mut self, rtt: Duration, packet: u32) -> LinkConfig {
         let rate = self.link.capacity.nominal_rate();
         self.link.queue = self.queue.map(|given| match given {
-            QueueGiven::Limit(limit) => limit,
-            QueueGiven::BandwidthDelayProduct => {
+            QueueChoice::Limit(limit) => limit,
+            QueueChoice::BandwidthDelayProduct => {
                 QueueLimit::Packets(bandwidth_delay_product(rate, rtt, packet))
             }
         });

@@ -11,7 +11,7 @@ use super::{
     text,
 };
 use crate::link::{
-    Capacity, Distribution, Duplicate, Jitter, LinkConfig, Loss, Outages, QueueLimit, Step, Steps,
+    Capacity, Duplicate, Jitter, JitterDistribution, LinkConfig, Loss, Outages, QueueLimit, Step, Steps,
 };
 
 pub(super) fn scenario(scenario: &Scenario) -> Value {
@@ -208,7 +208,7 @@ fn jitter(jitter: Option<Jitter>) -> Value {
         }
         Some(Jitter { amount, distribution, correlation, reorder }) => {
             let mut value = json!({ "amount": text::duration(amount), "reorder": reorder });
-            if distribution != Distribution::Uniform {
+            if distribution != JitterDistribution::Uniform {
                 value["distribution"] = distribution.word().into();
             }
             if correlation > 0 {
@@ -221,9 +221,9 @@ fn jitter(jitter: Option<Jitter>) -> Value {
 
 fn outages(outages: &Outages) -> Value {
     match outages {
-        Outages::Windows(windows) => windows
+        Outages::List(outages) => outages
             .iter()
-            .map(|window| json!({ "from": moment(window.from), "to": moment(window.to) }))
+            .map(|outage| json!({ "from": moment(outage.from), "to": moment(outage.to) }))
             .collect(),
         Outages::Periodic { every, length, first } => json!({
             "every": text::duration(*every),

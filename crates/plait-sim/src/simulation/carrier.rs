@@ -2,7 +2,7 @@
 //! its own datagrams on the paths.
 
 use crate::result::Engine;
-use crate::scenario::Way;
+use crate::scenario::Direction;
 use plait_sched::{PathId, Time};
 use plait_transport::Transmit;
 use plait_transport::packet::Packet;
@@ -13,7 +13,7 @@ pub struct Datagram {
     /// Its path.
     pub path: PathId,
     /// Its direction.
-    pub way: Way,
+    pub direction: Direction,
     /// The carrier's identifier of the datagram.
     pub number: u64,
     /// Its size on the wire, including headers.
@@ -26,7 +26,7 @@ pub struct Carried {
     /// Its path.
     pub path: PathId,
     /// Its direction.
-    pub way: Way,
+    pub direction: Direction,
     /// Its content.
     pub packet: Packet,
     /// For data, the number of its transmission from [`Transmit`]; otherwise without meaning.
@@ -45,7 +45,7 @@ pub trait Carrier {
     const CARRIES: bool = true;
 
     /// Takes a packet that an end sends.
-    fn carry(&mut self, _now: Time, _way: Way, _transmit: &Transmit<'_>) {}
+    fn carry(&mut self, _now: Time, _way: Direction, _transmit: &Transmit<'_>) {}
 
     /// A datagram has reached the end of its path.
     fn arrived(&mut self, _now: Time, _number: u64) {}
@@ -90,8 +90,8 @@ impl<C: Carrier> Carrier for &mut C {
     const ENGINE: Engine = C::ENGINE;
     const CARRIES: bool = C::CARRIES;
 
-    fn carry(&mut self, now: Time, way: Way, transmit: &Transmit<'_>) {
-        (**self).carry(now, way, transmit);
+    fn carry(&mut self, now: Time, direction: Direction, transmit: &Transmit<'_>) {
+        (**self).carry(now, direction, transmit);
     }
 
     fn arrived(&mut self, now: Time, number: u64) {

@@ -4,9 +4,11 @@ use super::carrier::{Carried, Carrier, Datagram};
 use super::events::At;
 use super::network::{End, Network, RouteId};
 use super::tap::{PacketId, Sighting, Tap};
-use crate::application::{Application as _, Ends, Event, Input, Place, Running};
+use crate::application::{
+    Application as _, ApplicationEvent, ApplicationInput, ConnectionEnd, ConnectionWriter, RunningApplication,
+};
 use crate::recorder::Recorder;
-use crate::scenario::Way;
+use crate::scenario::Direction;
 use plait_sched::{Builtin, Connection as Facts, Decision, Path, PathId, PathState, Scheduler, Time};
 use plait_transport::endpoint::Endpoint;
 use plait_transport::packet::{Overhead, Packet};
@@ -18,9 +20,9 @@ pub(super) struct Parts<S, O> {
     pub(super) far: Endpoint<Builtin>,
     pub(super) overhead: Overhead,
     pub(super) observer: O,
-    pub(super) application: Running,
+    pub(super) application: RunningApplication,
     /// The end that opens the connection.
-    pub(super) client: Place,
+    pub(super) client: ConnectionEnd,
     /// The routes of each path: from the near end to the far one, and back.
     pub(super) routes: Vec<[RouteId; 2]>,
     /// The time from which on the near end sends nothing.
@@ -34,7 +36,7 @@ pub(crate) trait Record: Observer {
     /// Called when the receiver has processed the packet that arrived.
     fn settle(&mut self, _now: Time) {}
     /// Called on an event in the application.
-    fn note(&mut self, _now: Time, _event: Event) {}
+    fn note(&mut self, _now: Time, _event: ApplicationEvent) {}
 }
 
 impl Record for Recorder {
@@ -46,12 +48,12 @@ impl Record for Recorder {
         self.settle(now);
     }
 
-    fn note(&mut self, now: Time, event: Event) {
+    fn note(&mut self, now: Time, event: ApplicationEvent) {
         match event {
-            Event::BlockWritten => self.block_written(now),
-            Event::Requested { request, response } => self.requested(now, request, response),
-            Event::Answered => self.answered(now),
-            Event::Responded(request) => self.responded_to(now, request),
+            ApplicationEvent::BlockWritten => self.block_written(now),
+            ApplicationEvent::Requested { request, response } => self.requested(now, request, response),
+            ApplicationEvent::Answered => self.answered(now),
+            ApplicationEvent::Responded(request) => self.responded_to(now, request),
         }
     }
 }
@@ -121,14 +123,14 @@ pub(crate) struct ConnectionRun<S, O, T = (), C = ()> {
     far: Endpoint<Builtin>,
     overhead: Overhead,
     pub(crate) observer: O,
-    application: Running,
+    application: RunningApplication,
     /// Whether the application receives deliveries. `heard` counts the payload bytes that it knows
     /// of, at the near end and at the far end.
     hears: bool,
     heard: [u64; 2],
     /// Messages that have just arrived.
     arrived: Vec<u64>,
-    client: Place,
+    client: ConnectionEnd,
     /// Payload bytes written at the near end; `u64::MAX` for an endless stream.
     written_bytes: u64,
     routes: Vec<[RouteId; 2]>,
@@ -146,7 +148,7 @@ pub(crate) struct ConnectionRun<S, O, T = (), C = ()> {
 /// Builds the `Wire` of a connection from single fields, so that its ends can be borrowed
 /// separately.
 macro_rules! wire {
-    ($connection:ident, $network:ident, $way:expr) => {
+    ($connection:ident, $network:ident, $direction:expr) => {
         Wire {
             network: $network,
             routes: &$connection.routes,
@@ -154,7 +156,7 @@ macro_rules! wire {
             tap: &mut $connection.tap,
             carrier: &mut $connection.carrier,
             others: &mut $connection.others,
-            way: $way,
+            direction: $direction,
         }
     };
 }
@@ -188,7 +190,7 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
     pub(super) fn begin(&mut self, network: &mut Network, open: bool) -> Result<(), Error> {
         let at_once = self.application.begins_at_once();
         if at_once {
-            let _ = self.tell(network.now, Input::Timer);
+            let _ = self.tell(network.now, ApplicationInput::Timer);
         }
         let next = self.application.next_wakeup();
         self.set_timer(network, Timer::Application, next);
@@ -215,7 +217,7 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
                 self.deliver_carried(network)
             }
             _ => {
-                let _ = self.tell(network.now, Input::Timer);
+                let _ = self.tell(network.now, ApplicationInput::Timer);
                 let next = self.application.next_wakeup();
                 self.set_timer(network, Timer::Application, next);
                 self.drain(network, self.client)
@@ -225,7 +227,7 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
 
     /// Passes an event to the application. Returns whether the application wrote at the near end
     /// and at the far end.
-    fn tell(&mut self, now: Time, input: Input) -> [bool; 2] {
+    fn tell(&mut self, now: Time, input: ApplicationInput) -> [bool; 2] {
         let mut ends = Both {
             now,
             near: &mut self.near,
@@ -241,27 +243,27 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
     /// Reports new deliveries at an end to the application. The caller sends the data that the
     /// application writes at that end.
     #[inline(never)]
-    fn hear(&mut self, network: &mut Network, at: Place) -> Result<(), Error> {
+    fn hear(&mut self, network: &mut Network, at: ConnectionEnd) -> Result<(), Error> {
         let bytes = match at {
-            Place::Near => self.near.reassembly().delivered_bytes(),
-            Place::Far => self.far.reassembly().delivered_bytes(),
+            ConnectionEnd::Near => self.near.reassembly().delivered_bytes(),
+            ConnectionEnd::Far => self.far.reassembly().delivered_bytes(),
         };
         let before = std::mem::replace(&mut self.heard[at as usize], bytes);
         if before == bytes {
             return Ok(());
         }
-        if at == Place::Far {
+        if at == ConnectionEnd::Far {
             let mut arrived = std::mem::take(&mut self.arrived);
             arrived.extend(self.near.messages_ended(before, bytes));
             for number in arrived.drain(..) {
-                let _ = self.tell(network.now, Input::Arrived(number));
+                let _ = self.tell(network.now, ApplicationInput::Arrived(number));
             }
             self.arrived = arrived;
         }
-        let wrote = self.tell(network.now, Input::Delivered { at, bytes });
+        let wrote = self.tell(network.now, ApplicationInput::Delivered { at, bytes });
         let next = self.application.next_wakeup();
         self.set_timer(network, Timer::Application, next);
-        let other = if at == Place::Near { Place::Far } else { Place::Near };
+        let other = if at == ConnectionEnd::Near { ConnectionEnd::Far } else { ConnectionEnd::Near };
         if wrote[other as usize] { self.drain(network, other) } else { Ok(()) }
     }
 
@@ -277,27 +279,27 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
         let path = PathId(end.path);
         let mut instead = None;
         if T::LOOKS {
-            let id = PacketId { path, way: end.way, data: packet.carries_data(), number };
+            let id = PacketId { path, direction: end.direction, data: packet.carries_data(), number };
             let bytes = self.overhead.wire_bytes(packet);
             let seen = Sighting { time: network.now, id, packet, bytes };
             self.tap.arrived(&seen);
             instead = self.tap.instead(&seen);
         }
         let packet = instead.as_ref().unwrap_or(packet);
-        match end.way {
-            Way::Forward => {
+        match end.direction {
+            Direction::Forward => {
                 self.observer.arriving(number);
                 self.far.handle_packet(network.now, path, packet, &mut Receiving(&mut self.observer));
                 self.observer.settle(network.now);
                 if self.hears {
-                    self.hear(network, Place::Far)?;
+                    self.hear(network, ConnectionEnd::Far)?;
                 }
                 self.drain_far(network)
             }
-            Way::Backward => {
+            Direction::Backward => {
                 self.near.handle_packet(network.now, path, packet, &mut Sending(&mut self.observer));
                 if self.hears {
-                    self.hear(network, Place::Near)?;
+                    self.hear(network, ConnectionEnd::Near)?;
                 }
                 self.drain_near(network)
             }
@@ -313,8 +315,8 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
 
     /// Hands the carrier's packets to the ends and its datagrams to the links.
     fn deliver_carried(&mut self, network: &mut Network) -> Result<(), Error> {
-        while let Some(Carried { path, way, packet, transmission }) = self.carrier.next_packet() {
-            self.arrive(network, End { connection: 0, path: path.0, way }, &packet, transmission)?;
+        while let Some(Carried { path, direction, packet, transmission }) = self.carrier.next_packet() {
+            self.arrive(network, End { connection: 0, path: path.0, direction }, &packet, transmission)?;
         }
         self.launch_carried(network);
         Ok(())
@@ -326,8 +328,8 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
         if !C::CARRIES {
             return;
         }
-        while let Some(Datagram { path, way, number, bytes }) = self.carrier.next_datagram() {
-            let route = self.routes[path.index()][usize::from(way == Way::Backward)];
+        while let Some(Datagram { path, direction, number, bytes }) = self.carrier.next_datagram() {
+            let route = self.routes[path.index()][usize::from(direction == Direction::Backward)];
             network.send_carried(route, number, bytes);
         }
         let wakeup = self.carrier.next_wakeup();
@@ -335,17 +337,17 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
     }
 
     #[inline]
-    fn drain(&mut self, network: &mut Network, end: Place) -> Result<(), Error> {
+    fn drain(&mut self, network: &mut Network, end: ConnectionEnd) -> Result<(), Error> {
         match end {
-            Place::Near => self.drain_near(network),
-            Place::Far => self.drain_far(network),
+            ConnectionEnd::Near => self.drain_near(network),
+            ConnectionEnd::Far => self.drain_far(network),
         }
     }
 
     #[inline]
     fn drain_far(&mut self, network: &mut Network) -> Result<(), Error> {
         let now = network.now;
-        let mut wire = wire!(self, network, Way::Backward);
+        let mut wire = wire!(self, network, Direction::Backward);
         self.far.transmit(now, &mut wire, &mut ())?;
         self.launch_carried(network);
         let timer = self.far.next_wakeup();
@@ -359,7 +361,7 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
             return Ok(());
         }
         let now = network.now;
-        let mut wire = wire!(self, network, Way::Forward);
+        let mut wire = wire!(self, network, Direction::Forward);
         self.near.transmit(now, &mut wire, &mut self.observer)?;
         self.launch_carried(network);
         let timer = self.near.next_wakeup();
@@ -373,7 +375,7 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
 
     /// True if the ends meet only by the packets of the links, so each may be ahead of the other.
     pub(super) fn meets_by_packets(&self) -> bool {
-        !(T::LOOKS || C::CARRIES || self.hears) && self.client == Place::Near
+        !(T::LOOKS || C::CARRIES || self.hears) && self.client == ConnectionEnd::Near
     }
 
     /// The route of a path's data.
@@ -383,7 +385,7 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
 
     /// Whether all written data is acknowledged. The far end writes only if it is the client.
     pub(super) fn is_drained(&self) -> bool {
-        self.near.is_drained() && (self.client == Place::Near || self.far.is_drained())
+        self.near.is_drained() && (self.client == ConnectionEnd::Near || self.far.is_drained())
     }
 
     /// Number of paths.
@@ -407,39 +409,39 @@ struct Both<'a, S, O> {
     wrote: [bool; 2],
 }
 
-impl<S: Scheduler, O: Record> Ends for Both<'_, S, O> {
-    fn write(&mut self, end: Place, bytes: u64, options: &WriteOptions) {
+impl<S: Scheduler, O: Record> ConnectionWriter for Both<'_, S, O> {
+    fn write(&mut self, end: ConnectionEnd, bytes: u64, options: &WriteOptions) {
         self.wrote[end as usize] = true;
         match end {
-            Place::Near => {
+            ConnectionEnd::Near => {
                 *self.written_bytes = self.written_bytes.saturating_add(bytes);
                 self.near.write_message(bytes, options);
             }
-            Place::Far => {
+            ConnectionEnd::Far => {
                 self.far.write_message(bytes, options);
             }
         }
     }
 
-    fn write_endlessly(&mut self, end: Place) {
+    fn write_endlessly(&mut self, end: ConnectionEnd) {
         self.wrote[end as usize] = true;
         match end {
-            Place::Near => {
+            ConnectionEnd::Near => {
                 *self.written_bytes = u64::MAX;
                 self.near.write_endlessly();
             }
-            Place::Far => self.far.write_endlessly(),
+            ConnectionEnd::Far => self.far.write_endlessly(),
         }
     }
 
-    fn finish(&mut self, end: Place) {
+    fn finish(&mut self, end: ConnectionEnd) {
         match end {
-            Place::Near => self.near.finish(),
-            Place::Far => self.far.finish(),
+            ConnectionEnd::Near => self.near.finish(),
+            ConnectionEnd::Far => self.far.finish(),
         }
     }
 
-    fn note(&mut self, event: Event) {
+    fn note(&mut self, event: ApplicationEvent) {
         self.observer.note(self.now, event);
     }
 }
@@ -452,14 +454,14 @@ struct Wire<'a, T, C> {
     tap: &'a mut T,
     carrier: &'a mut C,
     others: &'a mut u64,
-    way: Way,
+    direction: Direction,
 }
 
 impl<T: Tap, C: Carrier> Sink for Wire<'_, T, C> {
     #[inline]
     fn send(&mut self, transmit: &Transmit<'_>) {
         if C::CARRIES {
-            self.carrier.carry(self.network.now, self.way, transmit);
+            self.carrier.carry(self.network.now, self.direction, transmit);
             return;
         }
         let &Transmit { path, packet, transmission, origin } = transmit;
@@ -467,10 +469,10 @@ impl<T: Tap, C: Carrier> Sink for Wire<'_, T, C> {
         *self.others += u64::from(!data);
         let number = if data { transmission } else { *self.others };
         if T::LOOKS {
-            let id = PacketId { path, way: self.way, data, number };
+            let id = PacketId { path, direction: self.direction, data, number };
             self.tap.sent(&Sighting { time: self.network.now, id, packet, bytes }, origin);
         }
-        let route = self.routes[path.index()][usize::from(self.way == Way::Backward)];
+        let route = self.routes[path.index()][usize::from(self.direction == Direction::Backward)];
         self.network.send(route, packet, number, bytes);
     }
 }

@@ -14,8 +14,7 @@ impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
     /// Computes the result of a finished run.
     pub(super) fn finish(self) -> RunResult {
         let sender = &self.main.near;
-        let counters = sender.counters();
-        let before = &self.baseline.sender;
+        let counters = sender.counters() - self.baseline.sender;
         let counted = self.scenario.transport.counted_packet();
         let facts = sender.paths();
         let paths = facts.iter().enumerate().map(|(index, facts)| {
@@ -37,15 +36,8 @@ impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
             kernel: None,
             end: self.network.now,
             written_bytes: self.main.written_bytes(),
-            spurious_retransmissions: counters.spurious_retransmissions - before.spurious_retransmissions,
-            tail_probes: Some(counters.tail_probes - before.tail_probes),
-            timeouts: Some(counters.timeouts - before.timeouts),
-            spurious_timeouts: Some(counters.spurious_timeouts - before.spurious_timeouts),
-            duplicate_reports: Some(counters.duplicate_reports - before.duplicate_reports),
-            reorderings: Some(counters.reorderings - before.reorderings),
-            undone_reductions: Some(counters.undone_reductions - before.undone_reductions),
-            decisions: Some(counters.decisions - before.decisions),
-            waits: Some(counters.waits - before.waits),
+            spurious_retransmissions: counters.spurious_retransmissions,
+            counters: counters.into(),
             events: self.events,
             paths: paths.collect(),
             flows: self.flow_endings(),
@@ -80,11 +72,11 @@ impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
     /// scenario's.
     fn queue_metrics(&self) -> Vec<QueueMetrics> {
         let directions = self.scenario.directions().zip(self.network.reports());
-        let queues = directions.filter_map(|((name, way, config), report)| {
+        let queues = directions.filter_map(|((name, direction, config), report)| {
             let (settings, report) = (config.discipline.as_ref()?, report?);
             Some(QueueMetrics {
                 name: name.to_owned(),
-                direction: way.name(),
+                direction: direction.name(),
                 discipline: settings.info().name,
                 packets_sent: report.sojourn.count(),
                 packets_marked: report.counts.marked,

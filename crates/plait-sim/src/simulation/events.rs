@@ -4,7 +4,7 @@
 //! *lookahead*. So each end may handle its events of that time in a row, before the other end
 //! handles its own. Its code and its data then stay in the processor's caches.
 
-use crate::agenda::{Agenda, Key};
+use crate::agenda::{Agenda, EventKey};
 use plait_sched::Time;
 
 /// The agenda of an event.
@@ -50,7 +50,7 @@ impl Events {
 
     /// Sets the pending moment of a source, or makes it idle.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn set(&mut self, source: usize, key: Option<Key>) {
+    pub(super) fn set(&mut self, source: usize, key: Option<EventKey>) {
         let (side, slot) = self.slots[source];
         let agenda = &mut self.agendas[side as usize];
         match key {
@@ -61,21 +61,21 @@ impl Events {
 
     /// The pending moment of a source.
     #[inline]
-    pub(super) fn get(&self, source: usize) -> Option<Key> {
+    pub(super) fn get(&self, source: usize) -> Option<EventKey> {
         let (side, slot) = self.slots[source];
         self.agendas[side as usize].get(slot as usize)
     }
 
     /// The earliest event of one side, and its source.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn peek_at(&self, side: At) -> Option<(Key, usize)> {
+    pub(super) fn peek_at(&self, side: At) -> Option<(EventKey, usize)> {
         let (key, slot) = self.agendas[side as usize].peek()?;
         Some((key, self.sources[side as usize][slot] as usize))
     }
 
     /// The earliest event of all, and its source.
     #[inline]
-    pub(super) fn peek(&self) -> Option<(Key, usize)> {
+    pub(super) fn peek(&self) -> Option<(EventKey, usize)> {
         [At::Near, At::Far, At::Clocks].into_iter().filter_map(|side| self.peek_at(side)).min()
     }
 

@@ -5,9 +5,9 @@ use super::datagrams::Datagrams;
 use super::network::{self, End, Layout, Network, RouteCounters, RouteId};
 use super::setup;
 use crate::application::pace::Pace;
-use crate::application::{Bulk, File, Place, Workload};
-use crate::random::Stream;
-use crate::scenario::{self, FlowKind, Scenario, Way};
+use crate::application::{Bulk, ConnectionEnd, File, Workload};
+use crate::random::RandomStream;
+use crate::scenario::{self, Direction, FlowKind, Scenario};
 use plait_sched::{Builtin, Duration, Time};
 use plait_transport::endpoint::{Endpoint, Side};
 use plait_transport::{Error, Observer, SendReason, Sent};
@@ -38,8 +38,8 @@ impl Observer for Tally {
 impl Record for Tally {}
 
 /// The random stream of the on and off times of the flow `name`.
-pub(super) fn stream(seed: u64, name: &str) -> Stream {
-    Stream::new(seed, &format!("flow {name}/on-off"))
+pub(super) fn stream(seed: u64, name: &str) -> RandomStream {
+    RandomStream::new(seed, &format!("flow {name}/on-off"))
 }
 
 /// The workload of a flow that is a connection.
@@ -79,20 +79,20 @@ impl Flow {
         layout: &Layout,
         network: &mut Network,
     ) -> Result<Self, Error> {
-        let mut add = |hops: &[scenario::Hop], path: usize, way: Way| {
-            let direction = if way == Way::Forward { flow.direction } else { flow.direction.reversed() };
-            let end = End { connection: number as u32, path: path as u8, way };
-            let hops = scenario.directed(hops.to_vec(), direction);
-            network.add_route(layout, &hops, direction, end)
+        let mut add = |hops: &[scenario::Hop], path: usize, direction: Direction| {
+            let of_scenario =
+                if direction == Direction::Forward { flow.direction } else { flow.direction.reversed() };
+            let end = End { connection: number as u32, path: path as u8, direction };
+            let hops = scenario.directed(hops.to_vec(), of_scenario);
+            network.add_route(layout, &hops, of_scenario, end)
         };
         let hops = network::hops(scenario, &flow.route);
         let until = flow.stop.map_or(Time::MAX, |stop| Time::ZERO + stop);
         let (pace, packet) = match &flow.kind {
             FlowKind::Tcp { .. } | FlowKind::Multipath { .. } => {
-                let routes = hops
-                    .iter()
-                    .enumerate()
-                    .map(|(path, hops)| [add(hops, path, Way::Forward), add(hops, path, Way::Backward)]);
+                let routes = hops.iter().enumerate().map(|(path, hops)| {
+                    [add(hops, path, Direction::Forward), add(hops, path, Direction::Backward)]
+                });
                 let routes: Vec<[RouteId; 2]> = routes.collect();
                 let control = flow.kind.control();
                 let (setup, scheduler) = match &flow.kind {
@@ -111,7 +111,7 @@ impl Flow {
                     overhead: setup.overhead(),
                     observer: Tally::default(),
                     application: stream_of(&flow.kind, flow.start).start(scenario.seed),
-                    client: Place::Near,
+                    client: ConnectionEnd::Near,
                     routes,
                     until,
                 };
@@ -125,7 +125,7 @@ impl Flow {
                 (pace.on_off(*times, stream(scenario.seed, &flow.name)), *packet)
             }
         };
-        let route = add(&hops[0], 0, Way::Forward);
+        let route = add(&hops[0], 0, Direction::Forward);
         Ok(Self::Datagrams(Datagrams::new(pace, packet, route, source, scenario.warmup)))
     }
 

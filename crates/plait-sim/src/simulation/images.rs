@@ -2,7 +2,7 @@
 //! segment boundaries.
 
 use super::setup;
-use crate::scenario::{Scenario, Way};
+use crate::scenario::{Direction, Scenario};
 use plait_transport::Transmit;
 use plait_transport::image::{Arriving, Boundaries, Image};
 use plait_transport::packet::Packet;
@@ -27,9 +27,9 @@ impl Images {
     }
 
     /// Appends the bytes of a packet that leaves an end in this direction.
-    pub fn encode(&mut self, way: Way, transmit: &Transmit<'_>, out: &mut Vec<u8>) {
+    pub fn encode(&mut self, direction: Direction, transmit: &Transmit<'_>, out: &mut Vec<u8>) {
         let payload = &ZEROS[..transmit.packet.payload_bytes() as usize];
-        let (own, peer) = self.end(way == Way::Backward);
+        let (own, peer) = self.end(direction == Direction::Backward);
         own.encode(transmit, payload, peer, out);
     }
 
@@ -39,11 +39,11 @@ impl Images {
     /// If the bytes are not a packet of the peer.
     pub fn decode(
         &mut self,
-        way: Way,
+        direction: Direction,
         arriving: &Arriving<'_>,
         mut take: impl FnMut(&Packet),
     ) -> Result<(), DecodeError> {
-        let (own, peer) = self.end(way == Way::Forward);
+        let (own, peer) = self.end(direction == Direction::Forward);
         own.decode(arriving, peer, |packet, _payload| take(packet))
     }
 

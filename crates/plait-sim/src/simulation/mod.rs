@@ -60,13 +60,13 @@ use events::At;
 use flow::{Flow, Totals};
 use network::{End, Fate, Layout, Network, RouteCounters, Whose};
 
-use crate::agenda::Key;
-use crate::application::Place;
+use crate::agenda::EventKey;
+use crate::application::ConnectionEnd;
 pub use crate::application::times::OnTimes;
 use crate::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
 use crate::recorder::{RecordOptions, Recorder};
 use crate::result::RunResult;
-use crate::scenario::{Scenario, Way};
+use crate::scenario::{Direction, Scenario};
 use plait_sched::{Duration, PathId, Scheduler, Time};
 use plait_transport::Counters;
 use plait_transport::endpoint::{Endpoint, Side};
@@ -173,16 +173,21 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
         let timers = [&connection::TIMERS.repeat(connections)[..], &CLOCKS].concat();
         let mut network = Network::new(&mut layout, &timers);
         let routes = (0..paths).map(|path| {
-            [Way::Forward, Way::Backward].map(|way| {
-                let hops = scenario.directed(scenario.hops(path), way);
-                network.add_route(&layout, &hops, way, End { connection: 0, path: path as u8, way })
+            [Direction::Forward, Direction::Backward].map(|direction| {
+                let hops = scenario.directed(scenario.hops(path), direction);
+                network.add_route(
+                    &layout,
+                    &hops,
+                    direction,
+                    End { connection: 0, path: path as u8, direction },
+                )
             })
         });
         let client = scenario.workload.client();
         let (near, far, other) = match client {
-            Place::Near => (Side::Client, Side::Server, setup::only_path()),
+            ConnectionEnd::Near => (Side::Client, Side::Server, setup::only_path()),
             // The far end's data is scheduled, too.
-            Place::Far => (Side::Server, Side::Client, scenario.scheduler.build()),
+            ConnectionEnd::Far => (Side::Server, Side::Client, scenario.scheduler.build()),
         };
         let parts = Parts {
             routes: routes.collect(),
@@ -283,7 +288,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
     /// Handles all events of both ends before `until`, up to the one that completes the run or
     /// fails. The far end goes first: only deliveries complete a run.
     fn handle_ends(&mut self, until: Time) -> Result<(), RunError> {
-        let mut before = Key { time: until, ..Key::default() };
+        let mut before = EventKey { time: until, ..EventKey::default() };
         let mut result = Ok(());
         while let Some((key, source)) = self.network.events.peek_at(At::Far)
             && key < before
@@ -333,7 +338,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
 
     /// Handles the event of a source.
     #[inline]
-    fn handle(&mut self, key: Key, source: usize) -> Result<(), RunError> {
+    fn handle(&mut self, key: EventKey, source: usize) -> Result<(), RunError> {
         self.network.now = key.time;
         self.events += 1;
         self.happen(source)?;

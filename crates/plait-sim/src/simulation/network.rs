@@ -3,9 +3,9 @@
 use super::events::{At, Events};
 use super::flying::{Flying, Kept, MOST_LEGS};
 use super::tap::PacketId;
-use crate::agenda::Key;
+use crate::agenda::EventKey;
 use crate::link::{Admission, Exit, Link, LinkConfig, QueueReport};
-use crate::scenario::{FlowRoute, Hop, Scenario, Way};
+use crate::scenario::{Direction, FlowRoute, Hop, Scenario};
 use plait_sched::{Duration, PathId, Time};
 use plait_transport::packet::Packet;
 
@@ -17,7 +17,7 @@ pub(super) struct End {
     /// The connection's path.
     pub(super) path: u8,
     /// Forward with the connection's data, or backward with its acknowledgements.
-    pub(super) way: Way,
+    pub(super) direction: Direction,
 }
 
 /// One link of a route. The legs of a route are consecutive.
@@ -123,7 +123,7 @@ impl Layout {
     /// The end at which the packets of each link arrive.
     fn sides(&self) -> Vec<At> {
         let mut sides = vec![At::Far; self.links.len()];
-        let backward = self.wires.iter().chain(&self.shared).filter_map(|ways| ways[1]);
+        let backward = self.wires.iter().chain(&self.shared).filter_map(|directions| directions[1]);
         backward.for_each(|link| sides[link as usize] = At::Near);
         sides
     }
@@ -133,12 +133,12 @@ impl Layout {
         self.links.len()
     }
 
-    fn link(&self, hop: Hop, way: Way) -> Option<u32> {
-        let ways = match hop {
+    fn link(&self, hop: Hop, direction: Direction) -> Option<u32> {
+        let directions = match hop {
             Hop::Wire(path) => self.wires[path],
             Hop::Shared(link) => self.shared[link],
         };
-        ways[usize::from(way == Way::Backward)]
+        directions[usize::from(direction == Direction::Backward)]
     }
 }
 
@@ -187,12 +187,12 @@ impl Network {
     }
 
     fn note(&mut self, fate: Fate, flying: &Flying) {
-        let End { connection, path, way } = self.end(flying);
+        let End { connection, path, direction } = self.end(flying);
         let Some(fates) = &mut self.fates else { return };
         if let Some(number) = flying.carried_number() {
             fates.push((fate, Whose::Carried(number)));
         } else if let (0, Some((number, data))) = (connection, flying.number()) {
-            fates.push((fate, Whose::Packet(PacketId { path: PathId(path), way, data, number })));
+            fates.push((fate, Whose::Packet(PacketId { path: PathId(path), direction, data, number })));
         }
     }
 
@@ -213,10 +213,16 @@ impl Network {
         least.filter(|_| single).unwrap_or_default()
     }
 
-    /// Adds a route over `hops`, taken in the scenario's direction `way`.
-    pub(super) fn add_route(&mut self, layout: &Layout, hops: &[Hop], way: Way, end: End) -> RouteId {
+    /// Adds a route over `hops`, taken in this direction of the scenario.
+    pub(super) fn add_route(
+        &mut self,
+        layout: &Layout,
+        hops: &[Hop],
+        direction: Direction,
+        end: End,
+    ) -> RouteId {
         let (first, route) = (self.legs.len() as u32, self.routes.len() as u32);
-        let links = hops.iter().filter_map(|&hop| layout.link(hop, way));
+        let links = hops.iter().filter_map(|&hop| layout.link(hop, direction));
         self.legs.extend(links.map(|link| Leg { link, route, last: false }));
         assert!(self.legs.len() > first as usize, "a route has at least one link");
         assert!(self.legs.len() <= MOST_LEGS, "{} legs", self.legs.len());
@@ -349,7 +355,7 @@ impl Network {
         let Some(at) = at else { return };
         if self.events.get(source).is_none_or(|pending| at < pending.time) {
             let order = self.events.next_order();
-            self.events.set(source, Some(Key { time: at.max(self.now), since: self.now, order }));
+            self.events.set(source, Some(EventKey { time: at.max(self.now), since: self.now, order }));
         }
     }
 

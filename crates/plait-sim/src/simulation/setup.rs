@@ -1,14 +1,17 @@
 //! Builds the simulated parts from a scenario.
 
-use crate::application::Place;
-use crate::scenario::{CongestionControl, Ends, FlowRoute, PathOptions, Scenario};
+use crate::application::ConnectionEnd;
+use crate::scenario::{CongestionControl, ConnectionSetup, FlowRoute, PathOptions, Scenario};
 use plait_sched::{Builtin, PathId};
 use plait_transport::{PathConfig, endpoint};
 
 /// The configuration of a scenario's transport, for both ends of its connection.
 pub fn transport(scenario: &Scenario) -> endpoint::Config {
-    let two_way = scenario.workload.client() == Place::Far;
-    scenario.transport.config(&Ends { initial_path: initial_path(scenario), two_way }).seeded(scenario.seed)
+    let two_way = scenario.workload.client() == ConnectionEnd::Far;
+    scenario
+        .transport
+        .config(&ConnectionSetup { initial_path: initial_path(scenario), two_way })
+        .seeded(scenario.seed)
 }
 
 /// The path of the first subflow.
@@ -29,7 +32,10 @@ fn path_config(path: &PathOptions) -> PathConfig {
 
 /// The transport of a competing TCP flow, for both ends.
 pub(super) fn tcp(scenario: &Scenario, control: Option<CongestionControl>) -> endpoint::Config {
-    scenario.transport.of_tcp_flow(control).config(&Ends { initial_path: PathId(0), two_way: false })
+    scenario
+        .transport
+        .of_tcp_flow(control)
+        .config(&ConnectionSetup { initial_path: PathId(0), two_way: false })
 }
 
 /// The transport of a second connection like the scenario's own, over `route`.
@@ -43,7 +49,7 @@ pub(super) fn multipath(
         FlowRoute::Paths(paths) => paths.iter().position(|&path| path == first.index()).unwrap_or(0),
         FlowRoute::Links(_) => 0,
     };
-    let ends = Ends { initial_path: PathId(place as u8), two_way: false };
+    let ends = ConnectionSetup { initial_path: PathId(place as u8), two_way: false };
     scenario.transport.of_multipath_flow(control).config(&ends)
 }
 

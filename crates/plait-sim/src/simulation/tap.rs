@@ -1,7 +1,7 @@
 //! Observation of the wire: every packet of the scenario's own connection, at both ends of its
 //! paths.
 
-use crate::scenario::Way;
+use crate::scenario::Direction;
 use plait_sched::{PathId, Time};
 use plait_transport::packet::Packet;
 
@@ -13,7 +13,7 @@ pub struct PacketId {
     /// Its path.
     pub path: PathId,
     /// Its direction.
-    pub way: Way,
+    pub direction: Direction,
     /// Whether it carries data. Data packets have their own series of numbers.
     pub data: bool,
     /// For data, the number of its transmission in the connection; otherwise the number among all

@@ -3,7 +3,7 @@
 
 use super::images::Images;
 use super::tap::{Origin, PacketId, Sighting, Tap};
-use crate::scenario::{Scenario, Way};
+use crate::scenario::{Direction, Scenario};
 use plait_transport::Transmit;
 use plait_transport::image::Arriving;
 use plait_transport::packet::Packet;
@@ -54,7 +54,7 @@ impl ThroughBytes {
 }
 
 const fn key(id: PacketId) -> (bool, bool, u64) {
-    (matches!(id.way, Way::Backward), id.data, id.number)
+    (matches!(id.direction, Direction::Backward), id.data, id.number)
 }
 
 impl Tap for ThroughBytes {
@@ -62,7 +62,7 @@ impl Tap for ThroughBytes {
         let &Sighting { id, packet, .. } = seen;
         let transmit = Transmit { path: id.path, packet, transmission: id.number, origin };
         let mut bytes = Vec::new();
-        self.images.encode(id.way, &transmit, &mut bytes);
+        self.images.encode(id.direction, &transmit, &mut bytes);
         let before = self.under_way.insert(key(id), (bytes, 0));
         debug_assert!(before.is_none(), "a packet is sent once: {id:?}");
     }
@@ -72,7 +72,7 @@ impl Tap for ThroughBytes {
         let arriving =
             Arriving { path: seen.id.path, ecn: seen.packet.ecn().unwrap_or_default(), bytes: &bytes };
         let mut read = None;
-        let decoded = self.images.decode(seen.id.way, &arriving, |packet| read = Some(*packet));
+        let decoded = self.images.decode(seen.id.direction, &arriving, |packet| read = Some(*packet));
         self.failure = self.failure.or(decoded.err());
         self.packets += 1;
         assert!(read.is_some() || self.failure.is_some(), "bytes that hold a packet: {:?}", seen.packet);

@@ -36,8 +36,8 @@ pub(crate) fn observed(scenario: &Scenario, result: &RunResult) -> Value {
     let micros = |millis: Option<f64>| millis.map(|millis| millis * 1e3);
     let paths = result.paths.iter().enumerate().map(|(index, path)| {
         let (sender, receiver) = write::addresses(index);
-        let probes = if index == 0 { result.metrics.tail_probes } else { Some(0) };
-        let timeouts = if index == 0 { result.metrics.timeouts } else { Some(0) };
+        let probes = if index == 0 { result.metrics.counters.tail_probes } else { Some(0) };
+        let timeouts = if index == 0 { result.metrics.counters.timeouts } else { Some(0) };
         json!({
             "name": path.name, "sender": sender, "receiver": receiver,
             "warmup": { "lost": 3, "dropped": 5, "timeouts": 1, "tail_probes": 2 },
@@ -55,7 +55,7 @@ pub(crate) fn observed(scenario: &Scenario, result: &RunResult) -> Value {
         "port": write::PORT, "paths": paths.collect::<Vec<_>>(),
         "scheduler": {
             "warmup": { "decisions": 10, "waits": 20 },
-            "end": { "decisions": metrics.decisions.map(|n| n + 10), "waits": metrics.waits.map(|n| n + 20) },
+            "end": { "decisions": metrics.counters.decisions.map(|n| n + 10), "waits": metrics.counters.waits.map(|n| n + 20) },
         },
         "written_bytes": metrics.delivered_bytes + metrics.undelivered_bytes.unwrap_or(0),
         "flows": [], "complete": metrics.completion_time_s.is_some(),

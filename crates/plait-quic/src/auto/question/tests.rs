@@ -63,8 +63,8 @@ fn variations_are_about_what_was_measured_and_always_the_same() {
     assert_ne!(read(0), read(1));
 }
 
-fn simulation_way(forward: bool) -> plait_sim::scenario::Way {
-    if forward { plait_sim::scenario::Way::Forward } else { plait_sim::scenario::Way::Backward }
+fn simulation_way(forward: bool) -> plait_sim::scenario::Direction {
+    if forward { plait_sim::scenario::Direction::Forward } else { plait_sim::scenario::Direction::Backward }
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn losses_take_copies_as_netem_has_it() {
 
 #[test]
 fn nothing_comes_of_a_copy_in_an_outage() {
-    let outage = Outages::Windows(vec![Window { from: Time::ZERO, to: millis(20) }]);
+    let outage = Outages::List(vec![Outage { from: Time::ZERO, to: millis(20) }]);
     let mut link = copying(CERTAIN, 0, |config| config.outages = outage);
     let _ = link.send(Time::ZERO, 1500, 0, 7);
     let _ = link.send(Time::ZERO, 1500, 1, 8);
@@ -191,7 +191,7 @@ fn autocorrelation(values: &[f64], lag: usize) -> f64 {
 /// The correlation changes no distribution, and falls with the distance as a geometric series.
 #[test]
 fn correlated_jitter_is_distributed_as_without_and_correlates_as_it_says() {
-    use Distribution::{Normal, Pareto, ParetoNormal, Uniform};
+    use JitterDistribution::{Normal, Pareto, ParetoNormal, Uniform};
     let amount = Duration::from_millis(50);
     // Means and standard deviations in units of the amount: of a uniform number, and see
     // `distribution`.
@@ -227,7 +227,7 @@ fn correlated_jitter_is_distributed_as_without_and_correlates_as_it_says() {
 fn no_packet_takes_less_than_no_time() {
     let jitter = Jitter {
         amount: Duration::from_millis(100),
-        distribution: Distribution::Normal,
+        distribution: JitterDistribution::Normal,
         reorder: true,
         ..Jitter::default()
     };

@@ -1,7 +1,7 @@
 //! Steps of delay, loss and queue, copies, distributions of jitter: reading, writing, errors.
 
 use super::*;
-use crate::link::{Distribution, Duplicate, Varying};
+use crate::link::{Duplicate, JitterDistribution, Varying};
 
 fn path(rest: &str) -> String {
     format!("[[path]]\nrate = \"12Mbit\"\n{rest}\n")
@@ -93,7 +93,7 @@ fn copies_and_jitter_are_read_as_written() {
     let wire = wire(&scenario, 0);
     let jitter = Jitter {
         amount: Duration::from_millis(5),
-        distribution: Distribution::ParetoNormal,
+        distribution: JitterDistribution::ParetoNormal,
         correlation: 250_000_000,
         reorder: false,
     };

@@ -1,6 +1,7 @@
 //! The descriptions of keys, and randomly changed texts.
 
 use super::*;
+use crate::application;
 
 #[test]
 fn every_choice_is_named_in_the_description_of_its_key() {
@@ -20,12 +21,12 @@ fn every_choice_is_named_in_the_description_of_its_key() {
     let kind = |table: &keys::TableInfo| table.key("congestion_control").expect("there").kind;
     assert_eq!(kind(sctp), "\"newreno\"");
     assert_eq!(kind(mptcp), "\"newreno\", \"cubic\", \"lia\", \"olia\", \"balia\" or \"bbr\"");
-    check::<application::Kind>(&application::TABLES[0], "kind");
-    check::<flow::Kind>(&keys::FLOW_TCP, "kind");
-    check::<Way>(&keys::FLOW_TCP, "direction");
-    check::<crate::application::times::Shape>(&keys::FLOW_ON_OFF, "distribution");
-    check::<link::Model>(&keys::LOSS_BERNOULLI, "model");
-    check::<crate::link::Distribution>(&keys::JITTER_TABLE, "distribution");
+    check::<application::WorkloadKind>(&application::TABLES[0], "kind");
+    check::<flow::FlowKindName>(&keys::FLOW_TCP, "kind");
+    check::<Direction>(&keys::FLOW_TCP, "direction");
+    check::<crate::application::times::DistributionName>(&keys::FLOW_ON_OFF, "distribution");
+    check::<link::LossModel>(&keys::LOSS_BERNOULLI, "model");
+    check::<crate::link::JitterDistribution>(&keys::JITTER_TABLE, "distribution");
 }
 
 #[test]

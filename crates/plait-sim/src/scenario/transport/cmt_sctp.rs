@@ -7,8 +7,8 @@ use plait_transport::packet::Overhead;
 use plait_transport::{cmt_sctp, endpoint};
 
 use super::common::{self, MAX_EVERY, TICK};
-use super::option::{Place, TransportOption, option};
-use super::{Ends, Own, OwnOptions, Protocol, ProtocolInfo, TransportOptions};
+use super::option::{OptionField, TransportOption, option};
+use super::{ConnectionSetup, OwnOptions, Protocol, ProtocolInfo, ProtocolOptions, TransportOptions};
 use crate::scenario::keys::Preset::{Boolean, Integer, Otherwise, Text};
 use crate::scenario::reader::{MAX_DURATION, Word};
 
@@ -35,7 +35,7 @@ fn own(options: &mut TransportOptions) -> &mut CmtSctpOptions {
     }
 }
 
-impl Own for CmtSctpOptions {
+impl ProtocolOptions for CmtSctpOptions {
     const INFO: ProtocolInfo = ProtocolInfo {
         name: "[transport] protocol = \"cmt-sctp\"",
         doc: "How the endpoints behave: SCTP with concurrent multipath transfer. Timers and thresholds are those of RFC 9260 \
@@ -66,33 +66,33 @@ impl Own for CmtSctpOptions {
                 Boolean(true),
                 "Whether data that arrives out of order is acknowledged as lazily as other data, instead of at \
                  once: reordering is normal over several paths.",
-                |options| Place::Truth(&mut own(options).delayed_ack_for_cmt),
+                |options| OptionField::Truth(&mut own(options).delayed_ack_for_cmt),
             ),
             option(
                 "receive_window_accounting",
                 Text("buffer"),
                 "What the receiver's window is charged with: outstanding data and what is buffered out of \
                  order (RFC 9260), or outstanding data only (Eq. 1 of the DAPS paper).",
-                |options| Place::Word(&mut own(options).receive_window_accounting),
+                |options| OptionField::Word(&mut own(options).receive_window_accounting),
             ),
             option(
                 "retransmission_policy",
                 Text("cwnd"),
                 "Which path carries a retransmission: the original one, the one with the largest threshold, \
                  the largest window, the lowest loss rate, or whichever can send first.",
-                |options| Place::Word(&mut own(options).retransmission_policy),
+                |options| OptionField::Word(&mut own(options).retransmission_policy),
             ),
             option(
                 "fast_retransmit_threshold",
                 Integer(3),
                 "After how many missing reports a packet is retransmitted.",
-                |options| Place::Count(&mut own(options).fast_retransmit_threshold, 1..=MAX_EVERY),
+                |options| OptionField::Count(&mut own(options).fast_retransmit_threshold, 1..=MAX_EVERY),
             ),
             option(
                 "heartbeat_interval",
                 Text("30s"),
                 "How long an idle path goes without a heartbeat.",
-                |options| Place::Span(&mut own(options).heartbeat_interval, TICK..=MAX_DURATION),
+                |options| OptionField::Span(&mut own(options).heartbeat_interval, TICK..=MAX_DURATION),
             ),
         ],
         later: &["ecn"],
@@ -119,7 +119,7 @@ impl Own for CmtSctpOptions {
         Family::Sctp
     }
 
-    fn config(&self, options: &TransportOptions, _ends: &Ends) -> endpoint::Config {
+    fn config(&self, options: &TransportOptions, _setup: &ConnectionSetup) -> endpoint::Config {
         let config = cmt_sctp::Config {
             connection: options.connection(),
             accounting: self.receive_window_accounting,

@@ -3,7 +3,7 @@
 use plait_sched::Duration;
 use plait_transport::packet::Overhead;
 
-use super::option::{MAX_COUNT, Place, TransportOption, option};
+use super::option::{MAX_COUNT, OptionField, TransportOption, option};
 use super::{CongestionControl, OwnOptions, Protocol};
 use crate::scenario::keys::Preset::{Boolean, Integer, Text};
 use crate::scenario::reader::{MAX_BYTES, MAX_DURATION};
@@ -84,7 +84,7 @@ impl TransportOptions {
 
 pub(super) const PROTOCOL: TransportOption =
     option("protocol", Text(Protocol::PRESET_NAME), "The protocol: {protocols}.", |options| {
-        Place::Protocol(&mut options.protocol)
+        OptionField::Protocol(&mut options.protocol)
     });
 
 pub(super) const CONGESTION_CONTROL: TransportOption = option(
@@ -93,7 +93,7 @@ pub(super) const CONGESTION_CONTROL: TransportOption = option(
     "How congestion windows grow and shrink: each path by itself ({alone}), or coupled ({coupled}).",
     |options| {
         let family = options.controllers();
-        Place::Controller(&mut options.congestion_control, family)
+        OptionField::Controller(&mut options.congestion_control, family)
     },
 );
 
@@ -103,7 +103,7 @@ pub(super) const INITIAL_WINDOW: TransportOption = option(
     "Each path's congestion window at the start; at least one packet.",
     |options| {
         let counted = options.counted_packet() as u64;
-        Place::Window(&mut options.initial_window, counted)
+        OptionField::Window(&mut options.initial_window, counted)
     },
 );
 
@@ -112,7 +112,7 @@ pub(super) const RECEIVE_BUFFER: TransportOption = option(
     Text("500kB"),
     "The receiver's buffer, in payload bytes; at least one packet. Too small a buffer is what \
              blocks the fast path.",
-    |options| Place::Bytes(&mut options.receive_buffer, u64::from(options.packet)..=MAX_BYTES),
+    |options| OptionField::Bytes(&mut options.receive_buffer, u64::from(options.packet)..=MAX_BYTES),
 );
 
 pub(super) const SEND_BUFFER: TransportOption = option(
@@ -120,7 +120,7 @@ pub(super) const SEND_BUFFER: TransportOption = option(
     Text("unlimited"),
     "How much the application may have written that is not acknowledged; at least one packet. Payload, except with the profile \
      \"linux\": there it is memory, which packets take more of, of the connection and as much again of each subflow.",
-    |options| Place::BytesOrUnlimited(&mut options.send_buffer, u64::from(options.packet)..=MAX_BYTES),
+    |options| OptionField::BytesOrUnlimited(&mut options.send_buffer, u64::from(options.packet)..=MAX_BYTES),
 );
 
 pub(super) const PACKET: TransportOption = option(
@@ -129,7 +129,7 @@ pub(super) const PACKET: TransportOption = option(
     "The largest packet on the wire, headers included: at least one byte of payload beside them, also in a flow of TCP.",
     |options| {
         let headers = options.overhead().of_data().max(Overhead::TCP.of_data());
-        Place::Packet(&mut options.packet, u64::from(headers) + 1..=u64::from(u16::MAX))
+        OptionField::Packet(&mut options.packet, u64::from(headers) + 1..=u64::from(u16::MAX))
     },
 );
 
@@ -137,7 +137,7 @@ pub(super) const ACK_EVERY: TransportOption = option(
     "ack_every",
     Integer(1),
     "Packets per acknowledgement; 2 = delayed acknowledgements.",
-    |options| Place::Count(&mut options.ack_every, 1..=MAX_EVERY),
+    |options| OptionField::Count(&mut options.ack_every, 1..=MAX_EVERY),
 )
 .linux(Integer(2));
 
@@ -145,7 +145,7 @@ pub(super) const ACK_DELAY: TransportOption = option(
     "ack_delay",
     Text("200ms"),
     "The longest that a delayed acknowledgement is held back.",
-    |options| Place::Span(&mut options.ack_delay, TICK..=MAX_DURATION),
+    |options| OptionField::Span(&mut options.ack_delay, TICK..=MAX_DURATION),
 )
 .linux(Text("40ms"));
 
@@ -153,39 +153,39 @@ pub(super) const INITIAL_SSTHRESH: TransportOption = option(
     "initial_ssthresh",
     Text("unlimited"),
     "Each path's slow-start threshold at the start.",
-    |options| Place::BytesOrUnlimited(&mut options.initial_ssthresh, 1..=MAX_BYTES),
+    |options| OptionField::BytesOrUnlimited(&mut options.initial_ssthresh, 1..=MAX_BYTES),
 );
 
 pub(super) const GROW_IN_RECOVERY: TransportOption = option(
     "grow_in_recovery",
     Boolean(false),
     "Whether a window grows while losses are repaired, as ns-2's does; RFC 9260 section 7.2.1 and RFC 6675 forbid it.",
-    |options| Place::Truth(&mut options.grow_in_recovery),
+    |options| OptionField::Truth(&mut options.grow_in_recovery),
 );
 
 pub(super) const MAX_BURST: TransportOption = option(
     "max_burst",
     Integer(0),
     "How many packets one event may send on a path; 0 = no limit.",
-    |options| Place::Limit(&mut options.max_burst),
+    |options| OptionField::Limit(&mut options.max_burst),
 );
 
 pub(super) const RTO_INITIAL: TransportOption = option(
     "rto_initial",
     Text("1s"),
     "The retransmission timeout before the first round-trip sample.",
-    |options| Place::Span(&mut options.rto_initial, TICK..=MAX_DURATION),
+    |options| OptionField::Span(&mut options.rto_initial, TICK..=MAX_DURATION),
 );
 
 pub(super) const RTO_MIN: TransportOption =
     option("rto_min", Text("1s"), "The shortest retransmission timeout.", |options| {
-        Place::Span(&mut options.rto_min, TICK..=MAX_DURATION)
+        OptionField::Span(&mut options.rto_min, TICK..=MAX_DURATION)
     })
     .linux(Text("200ms"));
 
 pub(super) const RTO_MAX: TransportOption =
     option("rto_max", Text("60s"), "The longest retransmission timeout.", |options| {
-        Place::Span(&mut options.rto_max, TICK..=MAX_DURATION)
+        OptionField::Span(&mut options.rto_max, TICK..=MAX_DURATION)
     })
     .linux(Text("120s"));
 
@@ -193,19 +193,19 @@ pub(super) const PATH_MAX_RETRANSMISSIONS: TransportOption = option(
     "path_max_retransmissions",
     Integer(5),
     "Consecutive timeouts beyond which a path has failed.",
-    |options| Place::Count(&mut options.path_max_retransmissions, 0..=MAX_COUNT),
+    |options| OptionField::Count(&mut options.path_max_retransmissions, 0..=MAX_COUNT),
 );
 
 pub(super) const ASSOCIATION_MAX_RETRANSMISSIONS: TransportOption = option(
     "association_max_retransmissions",
     Integer(10),
     "Consecutive timeouts over all paths beyond which the association has failed.",
-    |options| Place::Count(&mut options.association_max_retransmissions, 0..=MAX_COUNT),
+    |options| OptionField::Count(&mut options.association_max_retransmissions, 0..=MAX_COUNT),
 );
 
 pub(super) const POTENTIALLY_FAILED: TransportOption = option(
     "potentially_failed",
     Boolean(false),
     "Whether a path with a timeout takes no new data until it answers (RFC 7829).",
-    |options| Place::Truth(&mut options.potentially_failed),
+    |options| OptionField::Truth(&mut options.potentially_failed),
 );

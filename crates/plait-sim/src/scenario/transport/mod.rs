@@ -1,10 +1,10 @@
 //! `[transport]`: the behaviour of the endpoints.
 //!
 //! A protocol is a file here and an entry of the table below. The file has the protocol's options
-//! in a scenario, and builds the configuration of its ends from them (`Own`). An option is an entry
-//! of its protocol's file, or of `common` if several protocols have it, and a field beside it. The
-//! entry has key, default, meaning, and the place that it sets. Unit, reader and writer follow from
-//! the place's type.
+//! in a scenario, and builds the configuration of its ends from them (`ProtocolOptions`). An option
+//! is an entry of its protocol's file, or of `common` if several protocols have it, and a field
+//! beside it. The entry has key, default, meaning, and the field that it sets. Unit, reader and
+//! writer follow from the field's type.
 
 mod cmt_sctp;
 mod common;
@@ -13,6 +13,7 @@ mod control;
 mod mpquic;
 mod mptcp;
 mod option;
+mod read;
 
 pub use cmt_sctp::{RetransmissionPolicy, WindowAccounting};
 pub use common::TransportOptions;
@@ -25,16 +26,13 @@ use plait_sched::PathId;
 use plait_transport::congestion::Family;
 use plait_transport::endpoint;
 use plait_transport::packet::Overhead;
-use serde_json::{Map, Value};
 
-use super::keys::{Preset, TableInfo};
-use super::reader::{Item, Reader, Source, Word};
-use super::text;
-use crate::error::ScenarioError;
-use option::{TransportOption, listed};
+use super::keys::TableInfo;
+use super::reader::Word;
+use option::TransportOption;
 
 /// A protocol's own options. The default methods are those of most protocols.
-trait Own: Sized {
+trait ProtocolOptions: Sized {
     /// Its table `[transport]`: name, meaning, options.
     const INFO: ProtocolInfo;
     /// Its own options before anything is read.
@@ -44,7 +42,7 @@ trait Own: Sized {
     fn overhead(&self, protocol: Protocol) -> Overhead;
 
     /// The configuration of both ends, from its own and the common options.
-    fn config(&self, options: &TransportOptions, ends: &Ends) -> endpoint::Config;
+    fn config(&self, options: &TransportOptions, setup: &ConnectionSetup) -> endpoint::Config;
 
     /// Bytes of `overhead` that count in congestion windows with each data packet.
     fn counted(&self, overhead: &Overhead) -> u32;
@@ -96,7 +94,7 @@ struct ProtocolInfo {
 
 /// The endpoints' configuration beside the options.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ends {
+pub(crate) struct ConnectionSetup {
     /// The path that is opened first.
     pub(crate) initial_path: PathId,
     /// True if both ends have data to send.
@@ -128,10 +126,10 @@ macro_rules! protocols {
 
         /// In the order of the documentation, each with the first of its protocols.
         const FILES: &[(Protocol, ProtocolInfo)] =
-            &[$((first(&[$(Protocol::$protocol),+]), <$module::$options as Own>::INFO),)*];
+            &[$((first(&[$(Protocol::$protocol),+]), <$module::$options as ProtocolOptions>::INFO),)*];
 
         /// The index of a file among them.
-        enum File {
+        enum ProtocolFile {
             $($own,)*
         }
 
@@ -139,29 +137,29 @@ macro_rules! protocols {
             /// The protocols' titles, in the order of the words.
             const TITLES: &'static [&'static str] = &[$($($title,)+)*];
 
-            const fn place(self) -> usize {
+            const fn index(self) -> usize {
                 match self {
-                    $($(Self::$protocol => File::$own as usize,)+)*
+                    $($(Self::$protocol => ProtocolFile::$own as usize,)+)*
                 }
             }
 
             const fn unread(self) -> OwnOptions {
                 match self {
-                    $($(Self::$protocol => OwnOptions::$own(<$module::$options as Own>::UNREAD),)+)*
+                    $($(Self::$protocol => OwnOptions::$own(<$module::$options as ProtocolOptions>::UNREAD),)+)*
                 }
             }
 
             /// The default behaviour of its TCP.
             fn preset_profile(self) -> Profile {
                 match self {
-                    $($(Self::$protocol => <$module::$options as Own>::preset_profile(),)+)*
+                    $($(Self::$protocol => <$module::$options as ProtocolOptions>::preset_profile(),)+)*
                 }
             }
 
             /// The reason why it does not support this number of paths, if there is one.
             pub(super) fn refuses_paths(self, paths: usize) -> Option<String> {
                 match self {
-                    $($(Self::$protocol => <$module::$options as Own>::refuses_paths(self, paths),)+)*
+                    $($(Self::$protocol => <$module::$options as ProtocolOptions>::refuses_paths(self, paths),)+)*
                 }
             }
         }
@@ -228,11 +226,11 @@ impl Protocol {
 
     /// The table of its keys.
     pub(super) fn table(self) -> &'static TableInfo {
-        &TABLES[self.place()]
+        &TABLES[self.index()]
     }
 
     const fn options(self) -> &'static [TransportOption] {
-        FILES[self.place()].1.options
+        FILES[self.index()].1.options
     }
 
     /// The words of the protocols whose default controllers are (`has`) or are not those of
@@ -263,6 +261,11 @@ impl TransportOptions {
         ask!(&self.own, own => own.profile())
     }
 
+    /// Sets the behaviour of its TCP, before all other options are read.
+    fn set_profile(&mut self, profile: Profile) {
+        ask!(&mut self.own, own => own.set_profile(profile));
+    }
+
     /// The family of its congestion controllers.
     pub fn controllers(&self) -> Family {
         ask!(&self.own, own => own.controllers())
@@ -279,8 +282,8 @@ impl TransportOptions {
     }
 
     /// The configuration of both ends of a connection.
-    pub(crate) fn config(&self, ends: &Ends) -> endpoint::Config {
-        ask!(&self.own, own => own.config(self, ends))
+    pub(crate) fn config(&self, setup: &ConnectionSetup) -> endpoint::Config {
+        ask!(&self.own, own => own.config(self, setup))
     }
 
     /// The options of a competing flow of TCP: the scenario's, but never limited by its receiver.
@@ -314,131 +317,4 @@ impl TransportOptions {
     pub fn counted_packet(&self) -> f64 {
         f64::from(self.packet - self.overhead().of_data() + self.counted_overhead())
     }
-
-    /// Reads the options. `item` is the table `[transport]`, if there is one.
-    pub(super) fn read(
-        item: Option<Item<'_>>,
-        source: Source<'_>,
-        place: String,
-    ) -> Result<Self, ScenarioError> {
-        let (protocol, profile, mut reader) = open(item, source, place)?;
-        let mut options = Self::unread(protocol, protocol.unread());
-        ask!(&mut options.own, own => own.set_profile(profile));
-        // Valid values of other options depend on the packet.
-        let is_packet = |option: &&TransportOption| option.key == common::PACKET.key;
-        let all = protocol.options();
-        let mut rto_initial = None;
-        for option in all.iter().filter(is_packet).chain(all.iter().filter(|option| !is_packet(option))) {
-            let item = match option.default {
-                Preset::Otherwise(_) => reader.take(option.key),
-                _ => Some(reader.need(option.key)?),
-            };
-            let Some(item) = item else { continue };
-            (option.place)(&mut options).read(&item)?;
-            if is_packet(&option) {
-                options.initial_window = initial_window(options.counted_packet() as u64);
-            }
-            if option.key == common::RTO_INITIAL.key {
-                rto_initial = Some(item);
-            }
-        }
-        if let Some(item) = rto_initial
-            && !(options.rto_min..=options.rto_max).contains(&options.rto_initial)
-        {
-            let range = format!(
-                "rto_min {} to rto_max {}",
-                text::duration(options.rto_min),
-                text::duration(options.rto_max)
-            );
-            return Err(item.wrong(format!("must be from {range}")));
-        }
-        // A window without room for a packet would never open.
-        options.initial_window = options.initial_window.max(options.counted_packet() as u64);
-        reader.finish();
-        Ok(options)
-    }
-
-    /// Writes all options of the protocol.
-    pub(super) fn write(&self) -> Value {
-        let mut options = self.clone();
-        let mut table = Map::new();
-        for option in self.protocol.options() {
-            if let Some(value) = (option.place)(&mut options).write() {
-                table.insert(option.key.to_owned(), value);
-            }
-        }
-        Value::Object(table)
-    }
-}
-
-/// The default initial window of each path, in bytes, if a packet counts `packet` bytes: RFC 9260
-/// §7.2.1.
-fn initial_window(packet: u64) -> u64 {
-    (4 * packet).min(4404.max(2 * packet))
-}
-
-/// Opens the table with the keys of its protocol, which is read first.
-fn open<'a>(
-    item: Option<Item<'a>>,
-    source: Source<'a>,
-    place: String,
-) -> Result<(Protocol, Profile, Reader<'a>), ScenarioError> {
-    let preset = Protocol::PRESET;
-    let Some(item) = item else {
-        let reader = Reader::new(source, place, toml::Table::new(), preset.table())?;
-        return Ok((preset, preset.preset_profile(), reader));
-    };
-    let given = |key: &str| item.value.as_table().is_some_and(|table| table.contains_key(key));
-    let protocol = if given("protocol") { item.variant(preset.table(), "protocol")? } else { preset };
-    let table = protocol.table();
-    let profile = if given("profile") && table.key("profile").is_some() {
-        item.variant(table, "profile")?
-    } else {
-        protocol.preset_profile()
-    };
-    check_keys(&item, protocol)?;
-    let mut reader = item.reader(table)?;
-    if profile != protocol.preset_profile() {
-        let options = protocol.options().iter();
-        let presets: Vec<_> = options
-            .filter(|option| option.linux.is_some())
-            .map(|option| (option.key, option.preset(profile)))
-            .collect();
-        reader.prefer(&presets);
-    }
-    Ok((protocol, profile, reader))
-}
-
-/// Refuses a key that only other protocols have, and names these protocols. A user who does not
-/// give `protocol` may mean one of them.
-fn check_keys(item: &Item<'_>, protocol: Protocol) -> Result<(), ScenarioError> {
-    let Some(table) = item.value.as_table() else { return Ok(()) };
-    let known = |key: &String| {
-        FILES
-            .iter()
-            .any(|(other, info)| other.table().key(key).is_some() || info.later.contains(&key.as_str()))
-    };
-    if let Some(key) = table.keys().find(|key| !known(key)) {
-        let place = format!("{}.{key}", item.place);
-        return Err(item.source.unknown_key(place, key, protocol.table()));
-    }
-    for key in table.keys().filter(|key| protocol.table().key(key).is_none()) {
-        let has = |&&(_, other): &&(&str, Protocol)| other.table().key(key).is_some();
-        let others: Vec<_> = Protocol::WORDS.iter().filter(has).map(|(word, _)| *word).collect();
-        if others.is_empty() || protocol.table().later.contains(&key.as_str()) {
-            continue;
-        }
-        let unsaid = if table.contains_key("protocol") {
-            ""
-        } else {
-            ", which is what holds if protocol is not given,"
-        };
-        let reason = format!(
-            "{}{unsaid} has no such key; protocol = {} has it",
-            protocol.name(),
-            listed(&others.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>(), " or ")
-        );
-        return Err(item.source.rule(format!("{}.{key}", item.place), reason));
-    }
-    Ok(())
 }

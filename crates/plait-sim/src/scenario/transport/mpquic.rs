@@ -5,8 +5,10 @@ use plait_transport::rtt::RtoRule;
 use plait_transport::{endpoint, mpquic};
 
 use super::common;
-use super::option::{Place, TransportOption, option};
-use super::{Ends, MptcpOptions, Own, OwnOptions, Protocol, ProtocolInfo, TransportOptions};
+use super::option::{OptionField, TransportOption, option};
+use super::{
+    ConnectionSetup, MptcpOptions, OwnOptions, Protocol, ProtocolInfo, ProtocolOptions, TransportOptions,
+};
 use crate::scenario::keys::Preset::{Boolean, Integer, Otherwise, Text};
 
 /// Options of Multipath QUIC.
@@ -32,7 +34,7 @@ fn own(options: &mut TransportOptions) -> &mut MpquicOptions {
     }
 }
 
-impl Own for MpquicOptions {
+impl ProtocolOptions for MpquicOptions {
     const INFO: ProtocolInfo = ProtocolInfo {
         name: "[transport] protocol = \"mpquic\"",
         doc: "How the endpoints behave: Multipath QUIC (draft-ietf-quic-multipath-21), one stream over several paths. Losses and probe \
@@ -68,23 +70,23 @@ impl Own for MpquicOptions {
                 "hystart",
                 Boolean(false),
                 "Whether slow start ends when delays grow (HyStart++, RFC 9406).",
-                |options| Place::Truth(&mut own(options).hystart),
+                |options| OptionField::Truth(&mut own(options).hystart),
             ),
             option(
                 "handshake",
                 Boolean(true),
                 "Whether the connection is opened by a handshake, and then its other paths by validating them. Otherwise all are \
                  open from the start, and unmeasured.",
-                |options| Place::Truth(&mut own(options).handshake),
+                |options| OptionField::Truth(&mut own(options).handshake),
             ),
             option("initial_path", Otherwise("the first path"), "The path of the handshake.", |options| {
-                Place::Path(&mut own(options).initial_path)
+                OptionField::Path(&mut own(options).initial_path)
             }),
             option(
                 "ecn",
                 Boolean(false),
                 "Whether packets may be marked instead of dropped, by queues whose discipline does so (RFC 9000 section 13.4).",
-                |options| Place::Truth(&mut own(options).ecn),
+                |options| OptionField::Truth(&mut own(options).ecn),
             ),
         ],
         later: &[],
@@ -109,7 +111,7 @@ impl Own for MpquicOptions {
         MptcpOptions { ecn: self.ecn, ..MptcpOptions::DEFAULT }
     }
 
-    fn config(&self, options: &TransportOptions, ends: &Ends) -> endpoint::Config {
+    fn config(&self, options: &TransportOptions, setup: &ConnectionSetup) -> endpoint::Config {
         let mut connection = options.connection();
         connection.congestion.hystart = self.hystart;
         connection.rto.rule = RtoRule::Probe { ack_delay: options.ack_delay };
@@ -119,7 +121,7 @@ impl Own for MpquicOptions {
             ack_every: options.ack_every(),
             ack_delay: options.ack_delay,
             handshake: self.handshake,
-            initial_path: ends.initial_path,
+            initial_path: setup.initial_path,
             ecn: self.ecn,
         };
         config.into()

@@ -7,8 +7,8 @@ use plait_transport::rtt::RtoRule;
 use plait_transport::{ConnectionConfig, endpoint, mptcp};
 
 use super::common::{self, TICK};
-use super::option::{Place, option};
-use super::{Ends, Own, OwnOptions, Protocol, ProtocolInfo, TransportOptions};
+use super::option::{OptionField, option};
+use super::{ConnectionSetup, OwnOptions, Protocol, ProtocolInfo, ProtocolOptions, TransportOptions};
 use crate::scenario::keys::Preset::{Boolean, Otherwise, Text};
 use crate::scenario::reader::{MAX_DURATION, Word};
 
@@ -70,7 +70,7 @@ fn own(options: &mut TransportOptions) -> &mut MptcpOptions {
     }
 }
 
-impl Own for MptcpOptions {
+impl ProtocolOptions for MptcpOptions {
     const INFO: ProtocolInfo = ProtocolInfo {
         name: "[transport] protocol = \"mptcp\" or \"tcp\"",
         doc: "How the endpoints behave: MPTCP, which is what a scenario without [transport] has, or TCP over the scenario's only \
@@ -87,7 +87,7 @@ impl Own for MptcpOptions {
                  rto_min at least, further subflows are opened after the first acknowledged data and carry data once \
                  confirmed. With standard, other keys have other defaults: congestion_control \"newreno\", receive_buffer \"500kB\", \
                  hystart false, ack_every 1, ack_delay \"200ms\", rto_min \"1s\", rto_max \"60s\".",
-                |options| Place::Word(&mut own(options).profile),
+                |options| OptionField::Word(&mut own(options).profile),
             ),
             common::CONGESTION_CONTROL.linux(Text("cubic")),
             common::INITIAL_WINDOW,
@@ -109,7 +109,7 @@ impl Own for MptcpOptions {
                 "hystart",
                 Boolean(false),
                 "Whether slow start ends when delays grow (HyStart++, RFC 9406).",
-                |options| Place::Truth(&mut own(options).hystart),
+                |options| OptionField::Truth(&mut own(options).hystart),
             )
             .linux(Boolean(true)),
             option(
@@ -117,31 +117,31 @@ impl Own for MptcpOptions {
                 Boolean(true),
                 "Whether subflows are opened by handshakes: the first one, then the others. Otherwise all are open from the \
                  start, and unmeasured.",
-                |options| Place::Truth(&mut own(options).handshake),
+                |options| OptionField::Truth(&mut own(options).handshake),
             ),
             option(
                 "initial_path",
                 Otherwise("the first path"),
                 "Which path's subflow is opened first.",
-                |options| Place::Path(&mut own(options).initial_path),
+                |options| OptionField::Path(&mut own(options).initial_path),
             ),
             option(
                 "timestamp_granularity",
                 Text("1ms"),
                 "The tick of the timestamps' clocks, from which one-way delays are estimated.",
-                |options| Place::Span(&mut own(options).timestamp_granularity, TICK..=MAX_TICK),
+                |options| OptionField::Span(&mut own(options).timestamp_granularity, TICK..=MAX_TICK),
             ),
             option(
                 "clock_offset",
                 Text("0ms"),
                 "How much the receiver's clock is ahead of the sender's: it is contained in every one-way delay.",
-                |options| Place::Offset(&mut own(options).clock_offset, MAX_DURATION),
+                |options| OptionField::Offset(&mut own(options).clock_offset, MAX_DURATION),
             ),
             option(
                 "ecn",
                 Boolean(false),
                 "Whether packets may be marked instead of dropped, by queues whose discipline does so (RFC 3168).",
-                |options| Place::Truth(&mut own(options).ecn),
+                |options| OptionField::Truth(&mut own(options).ecn),
             ),
         ],
         later: &[],
@@ -194,7 +194,7 @@ impl Own for MptcpOptions {
         self.clone()
     }
 
-    fn config(&self, options: &TransportOptions, ends: &Ends) -> endpoint::Config {
+    fn config(&self, options: &TransportOptions, setup: &ConnectionSetup) -> endpoint::Config {
         let linux = self.profile == Profile::Linux;
         let multipath = options.protocol == Protocol::Mptcp;
         let mut connection = ConnectionConfig {
@@ -211,14 +211,14 @@ impl Own for MptcpOptions {
             ack_every: options.ack_every(),
             ack_delay: options.ack_delay,
             handshake: self.handshake,
-            initial_path: ends.initial_path,
+            initial_path: setup.initial_path,
             clock: mptcp::ClockConfig {
                 granularity: self.timestamp_granularity,
                 sender_offset: 0,
                 receiver_offset: self.clock_offset,
             },
             multipath,
-            two_way: ends.two_way,
+            two_way: setup.two_way,
             ecn: self.ecn,
             rules: if linux { mptcp::Rules::LINUX } else { mptcp::Rules::STANDARD },
         };

@@ -1,5 +1,5 @@
-//! An option of `[transport]`: its key, and the place that it sets. Unit, reader and writer follow
-//! from the place.
+//! An option of `[transport]`: its key, and the field that it sets. Unit, reader and writer follow
+//! from the field.
 
 use std::ops::RangeInclusive;
 
@@ -25,17 +25,17 @@ pub(super) struct TransportOption {
     /// The default with profile `linux`, if it differs from `default`.
     pub(super) linux: Option<Preset>,
     pub(super) doc: &'static str,
-    /// Returns the place that it sets. Only the profile and the packet's size are read before it.
-    pub(super) place: for<'a> fn(&'a mut TransportOptions) -> Place<'a>,
+    /// Returns the field that it sets. Only the profile and the packet's size are read before it.
+    pub(super) field: for<'a> fn(&'a mut TransportOptions) -> OptionField<'a>,
 }
 
 pub(super) const fn option(
     key: &'static str,
     default: Preset,
     doc: &'static str,
-    place: for<'a> fn(&'a mut TransportOptions) -> Place<'a>,
+    field: for<'a> fn(&'a mut TransportOptions) -> OptionField<'a>,
 ) -> TransportOption {
-    TransportOption { key, default, linux: None, doc, place }
+    TransportOption { key, default, linux: None, doc, field }
 }
 
 impl TransportOption {
@@ -59,18 +59,18 @@ impl TransportOption {
 
     /// The key for the tables, with its default in `profile`. `options` are any of the protocol's.
     pub(super) fn info(&self, options: &mut TransportOptions, profile: Profile) -> KeyInfo {
-        let place = (self.place)(options);
+        let field = (self.field)(options);
         KeyInfo {
             key: self.key,
-            kind: place.kind(),
+            kind: field.kind(),
             default: self.preset(profile),
-            doc: place.words(self.doc),
+            doc: field.words(self.doc),
         }
     }
 }
 
-/// The place of an option's value, with its smallest and its largest valid value.
-pub(super) enum Place<'a> {
+/// The field of an option, with its smallest and its largest valid value.
+pub(super) enum OptionField<'a> {
     Span(&'a mut Duration, RangeInclusive<Duration>),
     /// Nanoseconds, possibly negative, up to this magnitude.
     Offset(&'a mut i64, Duration),
@@ -113,7 +113,7 @@ impl<T: Word> Choice for T {
     }
 }
 
-impl Place<'_> {
+impl OptionField<'_> {
     /// The kind of value of the key.
     fn kind(&self) -> &'static str {
         match self {
@@ -143,19 +143,19 @@ impl Place<'_> {
     /// Reads the option.
     pub(super) fn read(self, item: &Item<'_>) -> Result<(), ScenarioError> {
         match self {
-            Self::Span(place, range) => *place = item.duration(range)?,
-            Self::Offset(place, most) => *place = item.signed_duration(most)?,
-            Self::Bytes(place, range) => *place = item.bytes(&range)?,
-            Self::Packet(place, range) => *place = item.bytes(&range)? as u32,
-            Self::BytesOrUnlimited(place, range) => *place = item.bytes_or_unlimited(&range)?,
-            Self::Window(place, counted) => *place = window(item, counted)?,
-            Self::Count(place, range) => *place = item.integer(range)?,
-            Self::Limit(place) => *place = Some(item.integer(0..=MAX_COUNT)?).filter(|&limit| limit > 0),
-            Self::Truth(place) => *place = item.boolean()?,
+            Self::Span(field, range) => *field = item.duration(range)?,
+            Self::Offset(field, most) => *field = item.signed_duration(most)?,
+            Self::Bytes(field, range) => *field = item.bytes(&range)?,
+            Self::Packet(field, range) => *field = item.bytes(&range)? as u32,
+            Self::BytesOrUnlimited(field, range) => *field = item.bytes_or_unlimited(&range)?,
+            Self::Window(field, counted) => *field = window(item, counted)?,
+            Self::Count(field, range) => *field = item.integer(range)?,
+            Self::Limit(field) => *field = Some(item.integer(0..=MAX_COUNT)?).filter(|&limit| limit > 0),
+            Self::Truth(field) => *field = item.boolean()?,
             Self::Word(choice) => choice.read(item)?,
             Self::Protocol(protocol) => protocol.read(item)?,
-            Self::Controller(place, family) => *place = CongestionControl::read(item, family)?,
-            Self::Path(place) => *place = Some(item.name()?),
+            Self::Controller(field, family) => *field = CongestionControl::read(item, family)?,
+            Self::Path(field) => *field = Some(item.name()?),
         }
         Ok(())
     }
@@ -202,10 +202,10 @@ fn alternatives(words: &[&'static str]) -> &'static str {
 /// A list in a sentence, with `last` before its last item.
 pub(super) fn listed<T: AsRef<str>>(items: &[T], last: &str) -> String {
     let mut list = String::new();
-    for (place, item) in items.iter().enumerate() {
-        list.push_str(match place {
+    for (index, item) in items.iter().enumerate() {
+        list.push_str(match index {
             0 => "",
-            _ if place + 1 == items.len() => last,
+            _ if index + 1 == items.len() => last,
             _ => ", ",
         });
         list.push_str(item.as_ref());

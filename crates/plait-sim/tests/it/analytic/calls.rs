@@ -36,7 +36,7 @@ fn as_through_linux(rest: &str, left_over: u64, percentile: impl Fn(&Metrics) ->
         let metrics = metrics(transport, rest);
         let p95 = percentile(&metrics);
         let linux = *linux.get_or_insert(p95);
-        println!("{transport}: {p95:.1} ms, {} timeouts", metrics.timeouts.unwrap_or_default());
+        println!("{transport}: {p95:.1} ms, {} timeouts", metrics.counters.timeouts.unwrap_or_default());
         assert!(p95 <= most * linux, "{transport}: {p95} ms, through Linux' {linux} ms\n{rest}");
         let left = metrics.undelivered_bytes.unwrap_or_default();
         assert!(left <= left_over, "{transport}: {left} bytes left over\n{rest}");

@@ -37,7 +37,7 @@ fn a_bound_of_probe_timeouts_below_the_round_trip_makes_no_storm() {
          [[path]]\nrate = \"10Mbit\"\nrtt = \"50ms\"\nqueue = \"infinite\"\n\
          [[path]]\nrate = \"10Mbit\"\nrtt = \"200ms\"\nqueue = \"infinite\"");
     assert!(
-        result.metrics.timeouts < Some(500) && result.metrics.retransmissions < 500,
+        result.metrics.counters.timeouts < Some(500) && result.metrics.retransmissions < 500,
         "{:?}",
         result.metrics
     );

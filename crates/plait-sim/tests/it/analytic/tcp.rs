@@ -63,7 +63,7 @@ fn segments_per_round_trip(control: &str, rtt: f64, loss: f64, seconds: u64, see
                 rtt * 1000.0,
                 loss * 100.0
             ));
-            waited += result.metrics.timeouts.unwrap_or(0) as f64 / seconds as f64 / seeds as f64;
+            waited += result.metrics.counters.timeouts.unwrap_or(0) as f64 / seconds as f64 / seeds as f64;
             result.metrics.goodput_bps
         })
         .sum();

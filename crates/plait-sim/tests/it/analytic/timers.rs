@@ -30,7 +30,7 @@ fn an_outage_costs_the_timeouts_that_it_must() {
                  outages = {{ every = \"20s\", length = \"{length}\", first = \"5s\" }}"
             ))
             .metrics;
-            let (timeouts, least) = (metrics.timeouts.unwrap(), least_timeouts(seconds, timeout));
+            let (timeouts, least) = (metrics.counters.timeouts.unwrap(), least_timeouts(seconds, timeout));
             println!(
                 "{transport}, {length}: {timeouts} timeouts, {least} for each cut; {} bit/s",
                 metrics.goodput_bps
@@ -78,7 +78,11 @@ fn a_steady_path_has_no_timeouts() {
             ))
             .metrics;
             // Before the first sample, a round trip of more than a second may cost a timeout.
-            assert!(metrics.timeouts <= Some(1), "{transport}, {rtt}: {:?} timeouts", metrics.timeouts);
+            assert!(
+                metrics.counters.timeouts <= Some(1),
+                "{transport}, {rtt}: {:?} timeouts",
+                metrics.counters.timeouts
+            );
         }
     }
 }
@@ -107,7 +111,7 @@ fn without_losses_there_is_no_timeout_and_no_window_of_one_packet() {
                     ),
                     &SERIES,
                 );
-                let timeouts = result.metrics.timeouts.unwrap_or_default();
+                let timeouts = result.metrics.counters.timeouts.unwrap_or_default();
                 // QUIC's probe timeout has no minimum: a queue may grow faster than round trips are
                 // measured.
                 let most = if transport.contains("mpquic") { 2 } else { 0 };
@@ -142,7 +146,7 @@ fn penalties_and_copies_silence_no_path_of_cmt_sctp() {
         ));
         let share = result.metrics.goodput_bps / (12e6 * 1452.0 / 1500.0);
         println!("{scheduler}, {every}: {share:.3} of both paths");
-        assert_eq!(result.metrics.timeouts, Some(0), "{scheduler}, {every}");
+        assert_eq!(result.metrics.counters.timeouts, Some(0), "{scheduler}, {every}");
         assert!(share > 0.75, "{scheduler}, {every}: {share}");
     }
 }

@@ -8,7 +8,7 @@ use plait_sim::application::{Bulk, ConstantRate, File, OnOff, RequestResponse};
 use plait_sim::link::{Capacity, LinkConfig, Loss, Outages, QueueLimit};
 use plait_sim::recorder::frames::{NEVER, PacketFrame};
 use plait_sim::result::{Metrics, RunResult};
-use plait_sim::scenario::{Scenario, Way, Workload};
+use plait_sim::scenario::{Direction, Scenario, Workload};
 use plait_sim::simulation::{self, Control, RunError};
 use plait_transport::Error;
 
@@ -74,7 +74,7 @@ fn check_packets(scenario: &Scenario, result: &RunResult, packets: &PacketFrame)
         let (start, arrival, delivery) = (packets.sent[row], packets.arrived[row], packets.delivered[row]);
         if arrival != NEVER {
             arrived[path] += 1;
-            let least = scenario.route(path, Way::Forward).map(|link| link.delays().0);
+            let least = scenario.route(path, Direction::Forward).map(|link| link.delays().0);
             let delay = least.fold(Duration::ZERO, |sum, one| sum + one).as_nanos() as i64;
             ensure(arrival >= start + delay, || format!("row {row} arrived before its delay was over"))?;
         }
@@ -202,15 +202,15 @@ fn check_spurious(scenario: &Scenario, result: &RunResult) -> Result<(), String>
         link.loss == Loss::None.into()
             && link.queue == QueueLimit::Infinite.into()
             && link.discipline.is_none()
-            && link.outages == Outages::Windows(Vec::new())
+            && link.outages == Outages::List(Vec::new())
             && link.duplicate.is_none()
             && !link.reorders()
     };
     let metrics = &result.metrics;
     ensure(
         !links(scenario).all(orderly)
-            || metrics.timeouts > Some(0)
-            || Some(metrics.retransmissions) <= metrics.tail_probes,
+            || metrics.counters.timeouts > Some(0)
+            || Some(metrics.retransmissions) <= metrics.counters.tail_probes,
         || format!("{} retransmissions although nothing was lost", metrics.retransmissions),
     )
 }
@@ -249,7 +249,7 @@ fn check_progress(scenario: &Scenario, result: &RunResult, packets: &PacketFrame
 /// Whether every path works from [`HEALTHY_FROM`] on.
 fn recovers(scenario: &Scenario) -> bool {
     let repaired = links(scenario).all(|link| match &link.outages {
-        Outages::Windows(windows) => windows.iter().all(|window| window.to <= HEALTHY_FROM),
+        Outages::List(outages) => outages.iter().all(|outage| outage.to <= HEALTHY_FROM),
         Outages::Periodic { .. } => false,
     });
     repaired
@@ -267,7 +267,7 @@ pub(crate) fn round_trip(scenario: &Scenario, path: usize) -> Duration {
         let packet = u64::from(scenario.transport.packet) * 8_000_000_000 / slowest;
         Duration::from_nanos(packet) + link.delays().1
     };
-    let links = scenario.route(path, Way::Forward).chain(scenario.route(path, Way::Backward));
+    let links = scenario.route(path, Direction::Forward).chain(scenario.route(path, Direction::Backward));
     links.map(one_way).fold(scenario.transport.ack_delay, |sum, one| sum + one)
 }
 

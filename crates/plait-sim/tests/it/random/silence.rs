@@ -3,8 +3,8 @@
 
 use super::account::round_trip;
 use plait_sched::{Duration, Time};
-use plait_sim::application::Place;
-use plait_sim::scenario::{Scenario, Way};
+use plait_sim::application::ConnectionEnd;
+use plait_sim::scenario::{Direction, Scenario};
 use plait_sim::simulation::{Origin, PacketId, Sighting, Tap};
 use plait_transport::packet::Packet;
 use std::collections::{BTreeMap, VecDeque};
@@ -14,15 +14,15 @@ pub(crate) struct Silences([Silence; 2]);
 
 impl Silences {
     pub(crate) fn new(scenario: &Scenario) -> Self {
-        Self([Way::Forward, Way::Backward].map(|way| Silence::new(scenario, way)))
+        Self([Direction::Forward, Direction::Backward].map(|direction| Silence::new(scenario, direction)))
     }
 
     /// Checks that one of the ends that send data had reason to give the other up.
     pub(crate) fn check_given_up(&self, scenario: &Scenario, at: Time) -> Result<(), String> {
         let near = self.0[0].check_given_up(scenario, at);
         match scenario.workload.client() {
-            Place::Near => near,
-            Place::Far => near.or_else(|_| self.0[1].check_given_up(scenario, at)),
+            ConnectionEnd::Near => near,
+            ConnectionEnd::Far => near.or_else(|_| self.0[1].check_given_up(scenario, at)),
         }
     }
 }
@@ -43,7 +43,7 @@ impl Tap for Silences {
 
 /// A packet of the sender.
 #[derive(Clone, Copy)]
-struct Sent {
+struct SentPacket {
     at: Time,
     /// Whether it is a heartbeat, which only its own acknowledgement answers.
     heartbeat: bool,
@@ -82,16 +82,16 @@ impl Timer {
 /// The events of each path since the sender last received an answer there.
 struct Silence {
     /// The direction of the sender's packets.
-    way: Way,
+    direction: Direction,
     heard: Time,
     /// Packets sent on each path since the last answer there.
     since: Vec<u64>,
     /// The time of the last answer on each path.
     heard_on: Vec<Time>,
     /// Packets in flight, by path, kind and number.
-    under_way: BTreeMap<(u8, bool, u64), Sent>,
+    under_way: BTreeMap<(u8, bool, u64), SentPacket>,
     /// Lost packets of each path.
-    lost: Vec<VecDeque<Sent>>,
+    lost: Vec<VecDeque<SentPacket>>,
     /// Packets of each path that arrived and are not answered yet: sending time and arrival time.
     /// The answer may wait in a queue.
     arrived: Vec<VecDeque<(Time, Time)>>,
@@ -111,10 +111,10 @@ struct Silence {
 }
 
 impl Silence {
-    fn new(scenario: &Scenario, way: Way) -> Self {
+    fn new(scenario: &Scenario, direction: Direction) -> Self {
         let paths = scenario.paths.len();
         Self {
-            way,
+            direction,
             heard: Time::ZERO,
             since: vec![0; paths],
             heard_on: vec![Time::ZERO; paths],
@@ -191,7 +191,7 @@ impl Silence {
             self.timers[path.index()].start(earlier, seen.time);
         }
         let heartbeat = matches!(seen.packet, Packet::Heartbeat { .. });
-        self.under_way.insert(key(seen.id), Sent { at: seen.time, heartbeat });
+        self.under_way.insert(key(seen.id), SentPacket { at: seen.time, heartbeat });
     }
 
     /// Handles an answer that left at `left`. It answers the packets that had arrived by then. A
@@ -213,7 +213,7 @@ impl Silence {
             if let Some(first) = first {
                 timer.start(first, seen.time);
             }
-            let old = |sent: &Sent| timer.of(sent.at) + self.longest_timeout < seen.time;
+            let old = |sent: &SentPacket| timer.of(sent.at) + self.longest_timeout < seen.time;
             while self.lost[path].front().is_some_and(old) {
                 self.lost[path].pop_front();
             }
@@ -224,7 +224,7 @@ impl Silence {
 
 impl Tap for Silence {
     fn sent(&mut self, seen: &Sighting<'_>, origin: Origin<'_>) {
-        match seen.id.way == self.way {
+        match seen.id.direction == self.direction {
             true => {
                 self.since[seen.id.path.index()] += 1;
                 self.begun[seen.id.path.index()] = true;
@@ -239,7 +239,7 @@ impl Tap for Silence {
 
     fn arrived(&mut self, seen: &Sighting<'_>) {
         let path = seen.id.path.index();
-        if seen.id.way == self.way {
+        if seen.id.direction == self.direction {
             if let Some(sent) = self.under_way.remove(&key(seen.id)) {
                 let unanswered = if sent.heartbeat { &mut self.heartbeats } else { &mut self.arrived };
                 unanswered[path].push_back((sent.at, seen.time));
@@ -259,7 +259,7 @@ impl Tap for Silence {
     }
 
     fn gone(&mut self, id: PacketId) {
-        if id.way == self.way {
+        if id.direction == self.direction {
             if let Some(sent) = self.under_way.remove(&key(id)) {
                 self.lost[id.path.index()].push_back(sent);
             }

@@ -1,6 +1,7 @@
 //! Failures of random scenarios, in reduced form.
 
 mod given_up;
+mod heartbeats;
 mod short_segments;
 mod stalls;
 

@@ -321,7 +321,7 @@ fn a_timeout_below_the_round_trip_grows_to_it() {
             let case = format!("{initial} ms, {path_max_retransmissions} retransmissions");
             assert!(run.paths.iter().all(|path| path.srtt_ms > Some(2_000.0)), "{case}: {:?}", run.paths);
             let doublings = (3_000.0 / f64::from(initial)).log2().ceil() as u64;
-            let timeouts = run.metrics.timeouts;
+            let timeouts = run.metrics.counters.timeouts;
             assert!(timeouts <= Some(2 * doublings), "{case}: {timeouts:?} timeouts, {doublings} doublings");
             assert_eq!(run.metrics.undelivered_bytes, Some(0), "{case}");
         }

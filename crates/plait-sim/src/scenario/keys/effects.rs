@@ -1,0 +1,112 @@
+//! Keys of losses, copies, jitter and outages.
+
+use super::Preset::{Boolean, Otherwise, Required, Text};
+use super::{DURATION, KeyInfo, SHARE, TRUTH, TableInfo, key};
+
+/// `loss` as a table, model `bernoulli`.
+pub const LOSS_BERNOULLI: TableInfo = TableInfo {
+    name: "loss = { model = \"bernoulli\" }",
+    doc: "Each packet is lost with the same probability, independently; loss = \"0.2%\" is short for it.",
+    keys: &[
+        MODEL,
+        key("share", SHARE, Required, "The probability of a loss."),
+        key("correlation", SHARE, Text("0%"), CORRELATION_DOC),
+    ],
+    later: &[],
+};
+
+/// `loss` as a table, model `gilbert-elliott`.
+pub const LOSS_GILBERT_ELLIOTT: TableInfo = TableInfo {
+    name: "loss = { model = \"gilbert-elliott\" }",
+    doc: "Bursts of losses: a good and a bad state; the chain starts in the good one and may change after each packet.",
+    keys: &[
+        MODEL,
+        key("to_bad", SHARE, Required, "The probability of good → bad after a packet (p)."),
+        key(
+            "to_good",
+            SHARE,
+            Required,
+            "The probability of bad → good after a packet (r), more than 0; bursts last 1/r packets.",
+        ),
+        key("good_loss", SHARE, Text("0%"), "The probability of a loss in the good state."),
+        key("bad_loss", SHARE, Text("100%"), "The probability of a loss in the bad state."),
+    ],
+    later: &[],
+};
+
+const MODEL: KeyInfo =
+    key("model", "\"bernoulli\" or \"gilbert-elliott\"", Required, "How losses are distributed.");
+
+const CORRELATION_DOC: &str = "The probability that a packet meets the fate of the packet before it; less than 100%. The share stays what it is, \
+                               unlike with netem's correlation, which makes what is rare rarer.";
+
+/// `duplicate` as a table.
+pub const DUPLICATE_TABLE: TableInfo = TableInfo {
+    name: "duplicate",
+    doc: "Copies of packets; duplicate = \"1%\" is short for { share = \"1%\" }. A copy takes no capacity. It has its own jitter, and losses take it \
+          by themselves; of a packet that is copied and lost, one arrives, as with netem.",
+    keys: &[
+        key("share", SHARE, Required, "The probability of a copy."),
+        key("correlation", SHARE, Text("0%"), CORRELATION_DOC),
+    ],
+    later: &[],
+};
+
+/// `jitter` as a table.
+pub const JITTER_TABLE: TableInfo = TableInfo {
+    name: "jitter",
+    doc: "Random extra delay; jitter = \"5ms\" is short for { amount = \"5ms\" }.",
+    keys: &[
+        key(
+            "amount",
+            DURATION,
+            Required,
+            "Of uniform jitter the largest extra delay, so the mean delay grows by half of it; of the others netem's jitter, about a standard \
+             deviation.",
+        ),
+        key(
+            "distribution",
+            "\"uniform\", \"normal\", \"pareto\" or \"paretonormal\"",
+            Text("uniform"),
+            "How it is distributed: uniformly from 0, or as netem's tables of these names say, around 0. These end at four times the amount; a \
+             packet never takes less than no time.",
+        ),
+        key(
+            "correlation",
+            SHARE,
+            Text("0%"),
+            "The probability that a packet has the extra delay of the packet before it; less than 100%. The distribution stays what it is.",
+        ),
+        key(
+            "reorder",
+            TRUTH,
+            Boolean(false),
+            "Whether packets may overtake each other; if not, a packet arrives no earlier than the one \
+             before it.",
+        ),
+    ],
+    later: &[],
+};
+
+/// One of the `outages`.
+pub const OUTAGE: TableInfo = TableInfo {
+    name: "outages[…]",
+    doc: "One outage. They are listed in order and do not overlap.",
+    keys: &[
+        key("from", DURATION, Required, "When the wire is cut, from the start of the run."),
+        key("to", DURATION, Required, "When it works again."),
+    ],
+    later: &[],
+};
+
+/// `outages` as a table: periodic.
+pub const OUTAGES_PERIODIC: TableInfo = TableInfo {
+    name: "outages",
+    doc: "The same outage again and again.",
+    keys: &[
+        key("every", DURATION, Required, "From the beginning of one to the beginning of the next."),
+        key("length", DURATION, Required, "How long each lasts; less than every."),
+        key("first", DURATION, Otherwise("every"), "When the first one begins."),
+    ],
+    later: &[],
+};

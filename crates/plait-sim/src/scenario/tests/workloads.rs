@@ -1,0 +1,74 @@
+//! Workloads: reading, writing, errors.
+
+use super::*;
+use crate::application::{self, Bulk, ConstantRate, RequestDistribution, RequestResponse};
+
+#[test]
+fn workloads_have_a_start_and_a_stop() {
+    let workload = |text: &str| read(&format!("workload = {{ {text} }}\n{SMALL}")).expect(text).workload;
+    let second = Duration::from_secs;
+    assert_eq!(workload("kind = \"bulk\", start = \"2s\""), Bulk { start: second(2) }.into());
+    let text = "kind = \"on-off\", rate = \"1Mbit\", block = \"1kB\", on = \"1s\", off = \"3s\", stop = \"9s\", \
+         deadline = \"150ms\"";
+    let times = OnOffTimes { on: second(1), off: second(3), distribution: OnOffDistribution::Exponential };
+    let deadline = Some(Duration::from_millis(150));
+    let blocks =
+        ConstantRate { rate: 1_000_000, block: 1000, start: Duration::ZERO, stop: Some(second(9)), deadline };
+    assert_eq!(workload(text), application::OnOff { blocks, times }.into());
+    let scenario = read(&format!("workload = {{ {text} }}\n{SMALL}")).expect(text);
+    let json = scenario.to_json().to_string();
+    assert_eq!(
+        Scenario::from_json(&json, "s.json", Path::new(".")),
+        Ok(Scenario { name: "s".into(), ..scenario })
+    );
+}
+
+#[test]
+fn requests_have_sizes_think_times_and_clients() {
+    let read = |text: &str| read(&format!("workload = {{ kind = \"request-response\", {text} }}\n{SMALL}"));
+    let least = RequestResponse {
+        request: 200,
+        response: 10_000,
+        sizes: RequestDistribution::Fixed,
+        think: Duration::ZERO,
+        think_times: RequestDistribution::Fixed,
+        parallel: 1,
+        count: None,
+        start: Duration::ZERO,
+        stop: None,
+        deadline: None,
+        urgent: 0,
+    };
+    let text = "response = \"10kB\"";
+    assert_eq!(read(text).expect(text).workload, least.into());
+    let text = "request = \"1kB\", response = \"10kB\", sizes = \"exponential\", think = \"20ms\", \
+                think_times = \"exponential\", parallel = 4, count = 100, start = \"1s\", stop = \"3s\", \
+                deadline = \"1.5s\", urgent = 2";
+    let all = RequestResponse {
+        request: 1000,
+        sizes: RequestDistribution::Exponential,
+        think: Duration::from_millis(20),
+        think_times: RequestDistribution::Exponential,
+        parallel: 4,
+        count: Some(100),
+        start: Duration::from_secs(1),
+        stop: Some(Duration::from_secs(3)),
+        deadline: Some(Duration::from_millis(1500)),
+        urgent: 2,
+        ..least
+    };
+    let scenario = read(text).expect(text);
+    assert_eq!(scenario.workload, all.into());
+    let json = scenario.to_json().to_string();
+    assert_eq!(
+        Scenario::from_json(&json, "s.json", Path::new(".")),
+        Ok(Scenario { name: "s".into(), ..scenario })
+    );
+    let error = |text: &str| read(text).expect_err(text).to_string();
+    assert!(error("request = \"1kB\"").contains("response"));
+    let typo = error("response = \"1kB\", paralel = 2");
+    assert!(typo.contains("workload.paralel: unknown key") && typo.contains("parallel"), "{typo}");
+    assert!(error("response = \"1kB\", parallel = 0").contains("must be from 1 to 1000"));
+    let near = error("response = \"1kB\", sizes = \"exponentially\"");
+    assert!(near.contains("did you mean exponential?"), "{near}");
+}
