@@ -15,9 +15,8 @@
 use crate::core::{Core, OneWayDelays, PathConfig};
 use crate::error::Error;
 use crate::observer::Observer;
-use crate::packet::Packet;
 use crate::reassembly::Reassembly;
-use crate::sink::Sink;
+use crate::sink::SinkOf;
 use plait_sched::{Duration, PathId, Scheduler, Time};
 
 /// Which of the two ends.
@@ -56,6 +55,8 @@ pub enum PathChange {
 pub(crate) trait Protocol<S: Scheduler> {
     /// Its loss recovery on one path.
     type Recovery;
+    /// Its packets.
+    type Packet;
     /// The stream that this end sends, the queues and windows of the paths, the scheduler.
     fn core(&self) -> &Core<S, Self::Recovery>;
     /// Mutable access to the core.
@@ -63,14 +64,14 @@ pub(crate) trait Protocol<S: Scheduler> {
     /// Received data of the peer's stream.
     fn reassembly(&self) -> &Reassembly;
     /// Takes a packet from the network.
-    fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer);
+    fn handle_packet(&mut self, now: Time, path: PathId, packet: &Self::Packet, observer: &mut impl Observer);
     /// A timer may have run out.
     fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error>;
     /// Sends all that there is to send now.
     fn transmit(
         &mut self,
         now: Time,
-        sink: &mut impl Sink,
+        sink: &mut impl SinkOf<Self::Packet>,
         observer: &mut impl Observer,
     ) -> Result<(), Error>;
     /// When the next timer runs out.

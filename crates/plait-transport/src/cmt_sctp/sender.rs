@@ -6,16 +6,16 @@ use super::{CAPABILITIES, CORE_RULES, Config};
 use crate::core::{ANY_PATH, Core, PathConfig, PathNews, SegmentState, Via};
 use crate::error::Error;
 use crate::observer::Observer;
-use crate::packet::{Packet, Sack};
+use crate::packet::sctp::{Packet, Sack};
 use crate::protocol::Side;
 use crate::run_set::RunSet;
-use crate::sink::{Origin, Sink, Transmit};
+use crate::sink::{Origin, SinkOf, Transmit};
 use plait_sched::{Event, Path, PathId, PathState, Scheduler, Time};
 use std::collections::VecDeque;
 
 /// The sending half of an end.
 ///
-/// Every input ([`Sender::write`], [`Sender::handle_packet`], [`Sender::handle_timeout`]) must be
+/// Every input ([`Sender::write`], [`Sender::handle_sack`], [`Sender::handle_timeout`]) must be
 /// followed by [`Sender::transmit`] and a look at [`Sender::poll_timeout`].
 #[derive(Clone, Debug)]
 pub(crate) struct Sender<S> {
@@ -54,26 +54,9 @@ impl<S: Scheduler> Sender<S> {
         })
     }
 
-    /// Takes a packet that came back on `path`.
+    /// Handles an acknowledgement that came back on `path`.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn handle_packet(
-        &mut self,
-        now: Time,
-        path: PathId,
-        packet: &Packet,
-        observer: &mut impl Observer,
-    ) {
-        match packet {
-            Packet::Sack(sack) => self.handle_sack(now, path, sack),
-            Packet::HeartbeatAck { sent_at } => {
-                self.handle_heartbeat_ack(now, path.index(), *sent_at, observer);
-            }
-            _ => {}
-        }
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn handle_sack(&mut self, now: Time, path: PathId, sack: &Sack) {
+    pub(super) fn handle_sack(&mut self, now: Time, path: PathId, sack: &Sack) {
         // A SACK that acknowledges unsent data is ignored.
         if sack.cumulative > self.core.sent_end() {
             return;
@@ -390,7 +373,7 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn transmit(
         &mut self,
         now: Time,
-        sink: &mut impl Sink,
+        sink: &mut impl SinkOf<Packet>,
         observer: &mut impl Observer,
     ) -> Result<(), Error> {
         self.core.look_at_pacers(now);

@@ -3,7 +3,7 @@
 
 use super::Config;
 use crate::observer::Observer;
-use crate::packet::{EcnCounts, MAX_ACK_RANGES, OneRtt, PathAck};
+use crate::packet::quic::{EcnCounts, MAX_ACK_RANGES, OneRtt, PathAck};
 use crate::reassembly::{Arrival, Reassembly};
 use plait_sched::{Duration, PathId, Time};
 use std::collections::VecDeque;

@@ -9,10 +9,10 @@ use super::merging::{Merging, Queued};
 use super::reinjection::pages;
 use super::{Config, Grant, Joins};
 use crate::observer::Observer;
-use crate::packet::{Ack, Packet, TcpSegment};
+use crate::packet::tcp::{Ack, Packet, TcpSegment};
 use crate::reassembly::{Arrival, Reassembly};
 use crate::run_set::RunSet;
-use crate::sink::{Origin, Sink, Transmit};
+use crate::sink::{Origin, SinkOf, Transmit};
 use plait_sched::{PathId, Time};
 
 /// The receiving half of an endpoint.
@@ -82,7 +82,7 @@ impl Receiver {
     /// Records that the peer has answered the SYN of a subflow, which may now also carry data in
     /// this direction.
     pub(super) fn note_opened(&mut self, path: PathId) {
-        if let Some(grants) = self.grants.as_mut().filter(|_| path.index() < self.subflows.len()) {
+        if let Some(grants) = &mut self.grants {
             grants.open(path.index());
         }
     }
@@ -92,20 +92,8 @@ impl Receiver {
         &self.reassembly
     }
 
-    /// Processes a packet from the network. Call [`Receiver::transmit`] afterwards.
-    pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
-        if path.index() >= self.subflows.len() {
-            return;
-        }
-        match packet {
-            Packet::Segment(segment) => self.handle_segment(now, path, segment, observer),
-            Packet::Syn { timestamp } => self.handle_syn(now, path, *timestamp),
-            Packet::Confirm { .. } => self.handle_confirmation(now, path),
-            _ => {}
-        }
-    }
-
-    fn handle_syn(&mut self, now: Time, path: PathId, echo: u32) {
+    /// Answers a SYN, with its timestamp as the `echo`. Call [`Receiver::transmit`] afterwards.
+    pub fn handle_syn(&mut self, now: Time, path: PathId, echo: u32) {
         let window = match &mut self.grants {
             None => self.reassembly.capacity(),
             Some(grants) => {
@@ -122,8 +110,8 @@ impl Receiver {
     }
 
     /// Processes the third packet of a handshake. That of a join is answered by a regular
-    /// acknowledgement (RFC 8684 §3.2).
-    fn handle_confirmation(&mut self, now: Time, path: PathId) {
+    /// acknowledgement (RFC 8684 §3.2). Call [`Receiver::transmit`] afterwards.
+    pub fn handle_confirmation(&mut self, now: Time, path: PathId) {
         let joins = path != self.config.initial_path;
         self.subflows[path.index()].delay.note_confirmed(now, &self.config.connection.rto);
         if let Some(grants) = &mut self.grants {
@@ -139,8 +127,9 @@ impl Receiver {
         }
     }
 
+    /// Processes data. Call [`Receiver::transmit`] afterwards.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn handle_segment(
+    pub fn handle_segment(
         &mut self,
         now: Time,
         path: PathId,
@@ -416,7 +405,7 @@ impl Receiver {
 
     /// Sends pending packets. Call after every input.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn transmit(&mut self, sink: &mut impl Sink) {
+    pub fn transmit(&mut self, sink: &mut impl SinkOf<Packet>) {
         for &(path, ref packet) in &self.outgoing {
             let origin = Origin::Receiver(&self.reassembly);
             sink.send(&Transmit { path, packet, transmission: 0, origin });

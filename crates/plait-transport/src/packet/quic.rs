@@ -3,6 +3,34 @@
 use super::{Data, Overhead, SegmentEcn};
 use plait_sched::{Duration, PathId, Time};
 
+/// A packet of QUIC.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Packet {
+    /// A packet with a short header.
+    OneRtt(OneRtt),
+    /// Begins a connection (RFC 9000 §17.2.2).
+    Initial {
+        /// Transmission time.
+        sent_at: Time,
+    },
+    /// Answers an Initial, with its time copied. Afterwards both ends may send data.
+    InitialReply {
+        /// Transmission time of the Initial.
+        sent_at: Time,
+    },
+}
+
+impl Packet {
+    /// Returns the data of the stream in the packet.
+    #[inline]
+    pub const fn data(&self) -> Option<Data> {
+        match self {
+            Self::OneRtt(OneRtt { stream: Some(stream), .. }) => Some(stream.data),
+            Self::OneRtt(_) | Self::Initial { .. } | Self::InitialReply { .. } => None,
+        }
+    }
+}
+
 /// A QUIC packet with a short header, and its frames (RFC 9000 §17.3.1, §19).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OneRtt {
@@ -167,9 +195,18 @@ impl Overhead {
         confirmation: 0,
     };
 
-    /// Returns the bytes of a QUIC packet's frames. MAX_DATA, DATA_BLOCKED, PATH_CHALLENGE and
+    /// Returns the bytes of a packet behind the headers of every packet.
+    #[inline]
+    pub(super) fn of_quic(&self, packet: &Packet) -> u32 {
+        match packet {
+            Packet::OneRtt(packet) => self.frames(packet),
+            Packet::Initial { .. } | Packet::InitialReply { .. } => self.control,
+        }
+    }
+
+    /// Returns the bytes of a packet's frames. MAX_DATA, DATA_BLOCKED, PATH_CHALLENGE and
     /// PATH_RESPONSE have 8 bytes and a type.
-    pub(super) fn frames(&self, packet: &OneRtt) -> u32 {
+    fn frames(&self, packet: &OneRtt) -> u32 {
         let ack = |ack: PathAck| {
             let blocks = self.block * u32::from(ack.count).saturating_sub(1);
             self.acknowledgement + blocks + ECN_COUNTS * u32::from(ack.marks.is_some())
