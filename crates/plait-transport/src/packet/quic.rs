@@ -5,6 +5,7 @@ use plait_sched::{Duration, PathId, Time};
 
 /// A packet of QUIC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a box would be an allocation per packet")]
 pub enum Packet {
     /// A packet with a short header.
     OneRtt(OneRtt),

@@ -5,6 +5,7 @@ use plait_sched::Time;
 
 /// A packet of SCTP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a box would be an allocation per packet")]
 pub enum Packet {
     /// A DATA chunk. The segment's number is its TSN, counted from 0 and never wrapping.
     Data(Data),

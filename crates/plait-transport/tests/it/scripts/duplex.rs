@@ -95,7 +95,7 @@ fn an_answer_carries_the_acknowledgement_of_what_it_answers() {
     pair.script(move |judged| {
         match judged.packet {
             Packet::Tcp(tcp::Packet::Ack(ack)) if judged.way == Way::Backward => {
-                log.borrow_mut().push(("alone", ack.data))
+                log.borrow_mut().push(("alone", ack.data));
             }
             Packet::Tcp(tcp::Packet::Segment(segment)) if judged.way == Way::Backward => {
                 log.borrow_mut().push(("riding", segment.ack.expect("a segment acknowledges").data));
