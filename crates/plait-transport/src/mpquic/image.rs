@@ -249,6 +249,9 @@ impl Image {
                     once(&mut read.stream, found, "STREAM")?;
                     payload = data;
                 }
+                // The other frames of RFC 9000 §19 and of the multipath extension. They are about
+                // the handshake, other streams, connection IDs and the end of a connection, which
+                // are not modelled. A frame of an unknown type is an error (RFC 9000 §12.4).
                 _ => {}
             }
         }

@@ -60,7 +60,7 @@ impl Arrivals {
             // The number is below all remembered ranges. Its range was removed after being
             // reported, or the packet was overtaken by very many others.
             None if self.ranges.len() == REMEMBERED => return Place::Known,
-            _ => {}
+            Some(_) | None => {}
         }
         let at = at.unwrap_or(self.ranges.len());
         self.ranges.insert(at, (number, number));

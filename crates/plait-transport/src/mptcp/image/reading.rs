@@ -79,6 +79,8 @@ impl Image {
                 TcpOption::Sack(blocks) => found.blocks = blocks,
                 TcpOption::Mptcp(MptcpOption::DataSequence(sequence)) => found.sequence = Some(sequence),
                 TcpOption::Mptcp(MptcpOption::Capable(_) | MptcpOption::Join(_)) => found.opens = true,
+                // Both ends know the options of SYNs in advance. An endpoint ignores those that it
+                // does not implement (RFC 9293 §3.1).
                 _ => {}
             }
         }
