@@ -1,11 +1,12 @@
 //! The receiver: restores the order of subflows and of the stream, and decides when to acknowledge.
 
+mod delivery;
 mod due;
 
 use super::ack_delay::AckDelay;
 use super::grant::{Granted, Grants, PACKET_MEMORY, receive_memory};
 use super::incoming::{Incoming, Place};
-use super::merging::{Merging, Queued};
+use super::merging::Merging;
 use super::reinjection::pages;
 use super::{Config, Grant, Joins};
 use crate::observer::Observer;
@@ -270,72 +271,9 @@ impl Receiver {
         }
     }
 
-    /// Passes the next segment of a subflow, and those that waited for it, to the connection.
-    /// Returns the memory of the data that the application can now read.
-    fn hand_up_all(
-        &mut self,
-        now: Time,
-        path: PathId,
-        segment: &TcpSegment,
-        observer: &mut impl Observer,
-    ) -> u64 {
-        // Newly readable data, in the memory of a queue that merges each packet with its
-        // predecessor.
-        let mut readable = Queued::default();
-        let mut segment = Some(*segment);
-        while let Some(current) = segment {
-            let before = self.reassembly.next_expected();
-            self.hand_up(now, path, &current, observer);
-            let next = self.reassembly.next_expected();
-            // Plain TCP keeps its own queue in `waiting`, except for the segment that has just
-            // arrived.
-            if next > before && (readable.memory == 0 || self.config.multipath) {
-                readable.push(u64::from(current.data.bytes), pages(&current));
-            }
-            readable.memory += self.waiting.advance(next);
-            segment = self.subflows[path.index()].released();
-        }
-        self.announced.advance(self.reassembly.next_expected());
-        readable.memory
-    }
-
-    /// Passes a segment to the connection. Data beyond the edge is dropped, although its subflow
-    /// has acknowledged it (mptcp_data_queue_ofo in net/mptcp/protocol.c).
-    fn hand_up(&mut self, now: Time, path: PathId, segment: &TcpSegment, observer: &mut impl Observer) {
-        let edge = self.grants.as_ref().map_or(0, Grants::edge);
-        let end = segment.offset.saturating_add(u64::from(segment.data.bytes));
-        let waits = segment.data.segment > self.reassembly.next_expected();
-        if self.config.multipath && waits && end > edge {
-            observer.refused(now, path, segment.data.segment);
-            return;
-        }
-        if waits && self.config.multipath {
-            self.waiting.insert(segment.data.segment, u64::from(segment.data.bytes), pages(segment));
-        }
-        self.reassembly.accept(now, path, &segment.data, &mut Deliveries(observer));
-    }
-
     /// Returns the memory in use for the computation of the window, without unread data.
     fn used(&self) -> u64 {
         self.waiting.memory()
-    }
-
-    /// The application reads all available data. Subflows that can grant much more than before send
-    /// an acknowledgement (mptcp_cleanup_rbuf, tcp_cleanup_rbuf).
-    fn read(&mut self, now: Time) {
-        let used = self.used();
-        let Some(grants) = &mut self.grants else { return };
-        grants.note_read(now);
-        let reopens = grants.reopens(used);
-        let all_read = used == 0 && self.config.rules.pushes;
-        for index in 0..self.subflows.len() {
-            let (Some(grants), subflow) = (&self.grants, &self.subflows[index]) else { return };
-            let owes = subflow.unacknowledged > 0
-                && (grants.owes(index, subflow.bytes) || all_read && subflow.pushed);
-            if owes || reopens && grants.would_double(index, subflow.bytes, used) {
-                self.acknowledge(now, index, 0);
-            }
-        }
     }
 
     /// Queues an acknowledgement, while `unread` bytes of memory are not yet read by the
@@ -416,14 +354,5 @@ impl Receiver {
     /// Returns the time of the next call of [`Receiver::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Time> {
         self.subflows.iter().filter_map(|subflow| subflow.deadline).min()
-    }
-}
-
-/// Passes deliveries on to the observer. Arrivals and duplicates were reported when they happened.
-struct Deliveries<'a, O>(&'a mut O);
-
-impl<O: Observer> Observer for Deliveries<'_, O> {
-    fn delivered(&mut self, now: Time, segment: u64, bytes: u32) {
-        self.0.delivered(now, segment, bytes);
     }
 }
