@@ -6,7 +6,8 @@
 //! - its packets (`packet/PROTOCOL.rs`) and their bytes (`wire/PROTOCOL`, `PROTOCOL/image.rs`);
 //! - its part of a scenario (`plait-sim/src/scenario/transport/PROTOCOL.rs`: options, overhead,
 //!   controllers, configuration of the ends);
-//! - a line in each list of protocols: `endpoint.rs`, `image.rs`, and `scenario/transport/mod.rs`.
+//! - a line in each list of protocols: `endpoint.rs`, `packet/mod.rs`, `image.rs`, and
+//!   `scenario/transport/mod.rs`.
 //!
 //! If the core has to know which protocol it serves, the line between them is in the wrong place.
 //! Packets of a new protocol need no compact form inside links until there are many of them

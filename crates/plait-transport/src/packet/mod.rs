@@ -32,8 +32,8 @@ pub enum PacketRef<'a> {
     Quic(&'a quic::Packet),
 }
 
-/// Generates the conversions from a protocol's packet.
-macro_rules! conversions {
+/// Generates from one line per protocol: conversions from its packet, and dispatch to it.
+macro_rules! protocols {
     ($($protocol:ident = $module:ident,)*) => {
         $(
             impl From<$module::Packet> for Packet {
@@ -78,10 +78,21 @@ macro_rules! conversions {
                 }
             }
         }
+
+        impl Overhead {
+            /// Returns the size of `packet` on the wire, in bytes.
+            #[inline]
+            pub fn wire_bytes(&self, packet: PacketRef<'_>) -> u32 {
+                self.packet
+                    + match packet {
+                        $(PacketRef::$protocol(packet) => packet.bytes_within(self),)*
+                    }
+            }
+        }
     };
 }
 
-conversions! {
+protocols! {
     Sctp = sctp,
     Tcp = tcp,
     Quic = quic,

@@ -1,6 +1,4 @@
-//! The size of packets on the wire.
-
-use super::PacketRef;
+//! Bytes of headers.
 
 /// Bytes of headers around payload, which determine a packet's size on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,17 +24,6 @@ impl Overhead {
     /// Returns the header bytes of a packet with data.
     pub const fn of_data(&self) -> u32 {
         self.packet + self.data
-    }
-
-    /// Returns the size of `packet` on the wire, in bytes.
-    #[inline]
-    pub fn wire_bytes(&self, packet: PacketRef<'_>) -> u32 {
-        self.packet
-            + match packet {
-                PacketRef::Sctp(packet) => self.of_sctp(packet),
-                PacketRef::Tcp(packet) => self.of_tcp(packet),
-                PacketRef::Quic(packet) => self.of_quic(packet),
-            }
     }
 
     /// Returns the bytes of selective blocks.

@@ -30,6 +30,15 @@ impl Packet {
             Self::OneRtt(_) | Self::Initial { .. } | Self::InitialReply { .. } => None,
         }
     }
+
+    /// Returns the packet's bytes without the headers that every packet has.
+    #[inline]
+    pub(super) fn bytes_within(&self, overhead: &Overhead) -> u32 {
+        match self {
+            Self::OneRtt(packet) => overhead.frames(packet),
+            Self::Initial { .. } | Self::InitialReply { .. } => overhead.control,
+        }
+    }
 }
 
 /// A QUIC packet with a short header, and its frames (RFC 9000 §17.3.1, §19).
@@ -195,15 +204,6 @@ impl Overhead {
         control: 1228 - 55,
         confirmation: 0,
     };
-
-    /// Returns the bytes of a packet behind the headers of every packet.
-    #[inline]
-    pub(super) fn of_quic(&self, packet: &Packet) -> u32 {
-        match packet {
-            Packet::OneRtt(packet) => self.frames(packet),
-            Packet::Initial { .. } | Packet::InitialReply { .. } => self.control,
-        }
-    }
 
     /// Returns the bytes of a packet's frames. MAX_DATA, DATA_BLOCKED, PATH_CHALLENGE and
     /// PATH_RESPONSE have 8 bytes and a type.

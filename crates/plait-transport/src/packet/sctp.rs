@@ -35,6 +35,20 @@ impl Packet {
             Self::Sack(_) | Self::Heartbeat { .. } | Self::HeartbeatAck { .. } => None,
         }
     }
+
+    /// Returns the packet's bytes without the headers that every packet has.
+    #[inline]
+    pub(super) fn bytes_within(&self, overhead: &Overhead) -> u32 {
+        match self {
+            Self::Data(data) => overhead.data + data.bytes,
+            Self::Bundle(data, headers) => overhead.data + data.bytes + u32::from(*headers),
+            Self::Sack(sack) => {
+                let blocks = u32::from(sack.gap_blocks) + u32::from(sack.duplicate_count);
+                overhead.acknowledgement + overhead.of_blocks(blocks)
+            }
+            Self::Heartbeat { .. } | Self::HeartbeatAck { .. } => overhead.control,
+        }
+    }
 }
 
 /// Largest number of gap blocks that a [`Sack`] holds in memory; see [`Sack::blocks`].
@@ -172,18 +186,4 @@ impl Overhead {
         control: 24,
         confirmation: 0,
     };
-
-    /// Returns the bytes of a packet behind the headers of every packet.
-    #[inline]
-    pub(super) fn of_sctp(&self, packet: &Packet) -> u32 {
-        match packet {
-            Packet::Data(data) => self.data + data.bytes,
-            Packet::Bundle(data, headers) => self.data + data.bytes + u32::from(*headers),
-            Packet::Sack(sack) => {
-                let blocks = u32::from(sack.gap_blocks) + u32::from(sack.duplicate_count);
-                self.acknowledgement + self.of_blocks(blocks)
-            }
-            Packet::Heartbeat { .. } | Packet::HeartbeatAck { .. } => self.control,
-        }
-    }
 }

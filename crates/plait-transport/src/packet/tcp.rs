@@ -40,6 +40,21 @@ impl Packet {
             Self::Ack(_) | Self::Syn { .. } | Self::SynAck { .. } | Self::Confirm { .. } => None,
         }
     }
+
+    /// Returns the packet's bytes without the headers that every packet has.
+    #[inline]
+    pub(super) fn bytes_within(&self, overhead: &Overhead) -> u32 {
+        match self {
+            Self::Segment(TcpSegment { data, ack, .. }) => {
+                overhead.data + data.bytes + ack.as_ref().map_or(0, |ack| overhead.of_blocks(ack.reported_blocks()))
+            }
+            Self::Ack(ack) => {
+                overhead.acknowledgement * u32::from(!ack.plain) + overhead.of_blocks(ack.reported_blocks())
+            }
+            Self::Syn { .. } | Self::SynAck { .. } => overhead.control,
+            Self::Confirm { .. } => overhead.confirmation,
+        }
+    }
 }
 
 /// A TCP segment with its mapping into the stream (RFC 8684 §3.3.1).
@@ -175,19 +190,4 @@ impl Overhead {
         control: 20,
         confirmation: 20,
     };
-
-    /// Returns the bytes of a packet behind the headers of every packet.
-    #[inline]
-    pub(super) fn of_tcp(&self, packet: &Packet) -> u32 {
-        match packet {
-            Packet::Segment(TcpSegment { data, ack, .. }) => {
-                self.data + data.bytes + ack.map_or(0, |ack| self.of_blocks(ack.reported_blocks()))
-            }
-            Packet::Ack(ack) => {
-                self.acknowledgement * u32::from(!ack.plain) + self.of_blocks(ack.reported_blocks())
-            }
-            Packet::Syn { .. } | Packet::SynAck { .. } => self.control,
-            Packet::Confirm { .. } => self.confirmation,
-        }
-    }
 }
