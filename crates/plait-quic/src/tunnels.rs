@@ -33,7 +33,7 @@ use plait_sim::simulation::{self, Carried, Carrier, Datagram, Images};
 use plait_transport::Transmit;
 use plait_transport::endpoint::Config;
 use plait_transport::image::Arriving;
-use plait_transport::packet::{Packet, SegmentEcn};
+use plait_transport::packet::{PacketRef, SegmentEcn, quic};
 use plait_transport::wire::quic::TAG_BYTES;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -283,7 +283,7 @@ impl Tunnels {
             let arriving = Arriving { path, ecn: SegmentEcn::default(), bytes };
             let (packets, transmissions) = (&mut self.packets, &mut self.transmissions);
             let read = self.images.decode(direction, &arriving, |packet| {
-                let number = stream_number(packet);
+                let number = stream_number(packet.by_ref());
                 let transmission = number.and_then(|number| {
                     transmissions.remove(&(path.0, direction == Direction::Forward, number))
                 });
@@ -302,9 +302,9 @@ impl Tunnels {
 }
 
 /// Returns the number of a packet, if it carries data.
-fn stream_number(packet: &Packet) -> Option<u64> {
+fn stream_number(packet: PacketRef<'_>) -> Option<u64> {
     match packet {
-        Packet::OneRtt(packet) if packet.stream.is_some() => Some(packet.number),
+        PacketRef::Quic(quic::Packet::OneRtt(packet)) if packet.stream.is_some() => Some(packet.number),
         _ => None,
     }
 }

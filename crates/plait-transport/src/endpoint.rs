@@ -17,7 +17,7 @@ use plait_sched::{Capabilities, Connection, Path, PathId, Scheduler, Time};
 
 /// Generates from one line per protocol: the list of protocols, and dispatch without allocation.
 macro_rules! protocols {
-    ($($(#[$meta:meta])* $protocol:ident = $module:ident,)*) => {
+    ($($(#[$meta:meta])* $protocol:ident = $module:ident, packets $packet:ident;)*) => {
         /// A protocol with all its settings; both ends are created from the same one.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Config {
@@ -75,6 +75,24 @@ macro_rules! protocols {
                     })*
                 }
             }
+
+            /// Takes a packet that came in on `path`. Ignores a packet of another protocol: no peer
+            /// sent it to this end.
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            pub fn handle_packet(
+                &mut self,
+                now: Time,
+                path: PathId,
+                packet: &Packet,
+                observer: &mut impl Observer,
+            ) {
+                match (self, packet) {
+                    $((Self::$protocol(end), Packet::$packet(packet)) => {
+                        end.handle_packet(now, path, packet, observer);
+                    })*
+                    (_, Packet::Sctp(_) | Packet::Tcp(_) | Packet::Quic(_)) => {}
+                }
+            }
         }
 
         /// Asks the protocol.
@@ -90,11 +108,11 @@ macro_rules! protocols {
 
 protocols! {
     /// SCTP with concurrent multipath transfer.
-    CmtSctp = cmt_sctp,
+    CmtSctp = cmt_sctp, packets Sctp;
     /// MPTCP, and TCP over one path.
-    Mptcp = mptcp,
+    Mptcp = mptcp, packets Tcp;
     /// Multipath QUIC.
-    Mpquic = mpquic,
+    Mpquic = mpquic, packets Quic;
 }
 
 impl<S: Scheduler> Endpoint<S> {
@@ -253,12 +271,6 @@ impl<S: Scheduler> Endpoint<S> {
     #[inline]
     pub fn reassembly(&self) -> &Reassembly {
         dispatch!(self, end => end.reassembly())
-    }
-
-    /// Takes a packet that came in on `path`.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
-        dispatch!(self, end => end.handle_packet(now, path, packet, observer));
     }
 
     /// Call when [`Endpoint::next_wakeup`] has come; harmless at any other time.

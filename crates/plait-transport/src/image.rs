@@ -34,7 +34,7 @@
 pub use crate::boundaries::{Arriving, Boundaries, Segmentation};
 
 use crate::endpoint::Config;
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketRef};
 use crate::protocol::Side;
 use crate::sink::Transmit;
 use crate::wire::DecodeError;
@@ -87,11 +87,23 @@ impl Image {
 
     /// Appends a packet that leaves this end. `payload`: the bytes of its segment, if it carries
     /// one.
+    ///
+    /// # Panics
+    /// If the packet is of another protocol: no end of this one sends it.
     pub fn encode(&mut self, transmit: &Transmit<'_>, payload: &[u8], peer: &Boundaries, out: &mut Vec<u8>) {
-        match self {
-            Self::CmtSctp(image) => image.encode(transmit, payload, out),
-            Self::Mpquic(image) => image.encode(transmit, payload, out),
-            Self::Mptcp(image) => image.encode(transmit, payload, peer, out),
+        match (self, transmit.packet) {
+            (Self::CmtSctp(image), PacketRef::Sctp(packet)) => {
+                image.encode(&transmit.with(packet), payload, out);
+            }
+            (Self::Mpquic(image), PacketRef::Quic(packet)) => {
+                image.encode(&transmit.with(packet), payload, out);
+            }
+            (Self::Mptcp(image), PacketRef::Tcp(packet)) => {
+                image.encode(&transmit.with(packet), payload, peer, out);
+            }
+            (_, PacketRef::Sctp(_) | PacketRef::Tcp(_) | PacketRef::Quic(_)) => {
+                unreachable!("the end sends no {:?}", transmit.packet)
+            }
         }
     }
 
@@ -104,12 +116,18 @@ impl Image {
         &mut self,
         arriving: &Arriving<'_>,
         peer: &Boundaries,
-        take: impl FnMut(&Packet, &[u8]),
+        mut take: impl FnMut(&Packet, &[u8]),
     ) -> Result<(), DecodeError> {
         match self {
-            Self::CmtSctp(image) => image.decode(arriving.bytes, take),
-            Self::Mpquic(image) => image.decode(arriving, peer, take),
-            Self::Mptcp(image) => image.decode(arriving, peer, take),
+            Self::CmtSctp(image) => {
+                image.decode(arriving.bytes, |packet, payload| take(&packet.into(), payload))
+            }
+            Self::Mpquic(image) => {
+                image.decode(arriving, peer, |packet, payload| take(&packet.into(), payload))
+            }
+            Self::Mptcp(image) => {
+                image.decode(arriving, peer, |packet, payload| take(&packet.into(), payload))
+            }
         }
     }
 

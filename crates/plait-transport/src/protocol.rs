@@ -6,7 +6,8 @@
 //! - its packets (`packet/PROTOCOL.rs`) and their bytes (`wire/PROTOCOL`, `PROTOCOL/image.rs`);
 //! - its part of a scenario (`plait-sim/src/scenario/transport/PROTOCOL.rs`: options, overhead,
 //!   controllers, configuration of the ends);
-//! - a line in each list of protocols: `endpoint.rs`, `image.rs`, and `scenario/transport/mod.rs`.
+//! - a line in each list of protocols: `endpoint.rs`, `packet/mod.rs`, `image.rs`, and
+//!   `scenario/transport/mod.rs`.
 //!
 //! If the core has to know which protocol it serves, the line between them is in the wrong place.
 //! Packets of a new protocol need no compact form inside links until there are many of them
@@ -15,9 +16,8 @@
 use crate::core::{Core, OneWayDelays, PathConfig};
 use crate::error::Error;
 use crate::observer::Observer;
-use crate::packet::Packet;
 use crate::reassembly::Reassembly;
-use crate::sink::Sink;
+use crate::sink::SinkOf;
 use plait_sched::{Duration, PathId, Scheduler, Time};
 
 /// Which of the two ends.
@@ -56,6 +56,8 @@ pub enum PathChange {
 pub(crate) trait Protocol<S: Scheduler> {
     /// Its loss recovery on one path.
     type Recovery;
+    /// Its packets.
+    type Packet;
     /// The stream that this end sends, the queues and windows of the paths, the scheduler.
     fn core(&self) -> &Core<S, Self::Recovery>;
     /// Mutable access to the core.
@@ -63,14 +65,14 @@ pub(crate) trait Protocol<S: Scheduler> {
     /// Received data of the peer's stream.
     fn reassembly(&self) -> &Reassembly;
     /// Takes a packet from the network.
-    fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer);
+    fn handle_packet(&mut self, now: Time, path: PathId, packet: &Self::Packet, observer: &mut impl Observer);
     /// A timer may have run out.
     fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error>;
     /// Sends all that there is to send now.
     fn transmit(
         &mut self,
         now: Time,
-        sink: &mut impl Sink,
+        sink: &mut impl SinkOf<Self::Packet>,
         observer: &mut impl Observer,
     ) -> Result<(), Error>;
     /// When the next timer runs out.

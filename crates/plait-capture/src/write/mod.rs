@@ -42,6 +42,7 @@ use crate::write::in_flight::InFlightHeaders;
 use plait_sched::{PathId, Time};
 use plait_sim::scenario::{Direction, OwnOptions, Scenario};
 use plait_sim::simulation::{Origin, PacketId, Sighting, Tap};
+use plait_transport::packet::PacketRef;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -134,9 +135,10 @@ impl Encoder {
 
     /// Appends the headers of a packet that leaves to `headers`, which is empty.
     fn leave(&mut self, seen: &Sighting<'_>, origin: Origin<'_>, headers: &mut Vec<u8>) {
-        match self {
-            Self::Tcp(encoder) => encoder.leave(seen, origin, headers),
-            Self::Sctp(encoder) => encoder.leave(seen, origin, headers),
+        match (self, seen.packet) {
+            (Self::Tcp(wire), PacketRef::Tcp(packet)) => wire.leave(seen.id, packet, origin, headers),
+            (Self::Sctp(wire), PacketRef::Sctp(packet)) => wire.leave(seen.id, packet, origin, headers),
+            (_, packet) => unreachable!("the scenario's ends send no {packet:?}"),
         }
     }
 }

@@ -5,10 +5,10 @@ use super::{PORT, SENDER_PORT, SyntheticPacket, ZEROS, addresses};
 use crate::ip::{self, Ipv4Addresses};
 use plait_sched::PathId;
 use plait_sim::scenario::{Direction, OwnOptions, Scenario};
-use plait_sim::simulation::{Origin, PacketId, Sighting};
+use plait_sim::simulation::{Origin, PacketId};
 use plait_transport::Transmit;
 use plait_transport::cmt_sctp::{Chosen, Image, Telling};
-use plait_transport::packet::Packet;
+use plait_transport::packet::sctp::Packet;
 use plait_transport::wire::sctp::{self, Chunk, Header, Init, Parameter};
 
 /// Ports, tags and initial TSNs of the sender and of the receiver of the data.
@@ -48,12 +48,9 @@ impl Encoder {
     }
 
     /// Appends the headers of a packet that leaves.
-    pub(super) fn leave(&mut self, seen: &Sighting<'_>, origin: Origin<'_>, headers: &mut Vec<u8>) {
-        let &Sighting { id: PacketId { path, direction, .. }, packet, .. } = seen;
-        let payload = match packet {
-            Packet::Data(data) | Packet::Bundle(data, _) => &ZEROS[..data.bytes as usize],
-            _ => &[],
-        };
+    pub(super) fn leave(&mut self, id: PacketId, packet: &Packet, origin: Origin<'_>, headers: &mut Vec<u8>) {
+        let PacketId { path, direction, .. } = id;
+        let payload = &ZEROS[..packet.data().map_or(0, |data| data.bytes as usize)];
         let transmit = Transmit { path, packet, transmission: 0, origin };
         let (addresses, id) = self.addresses(path, direction);
         let image = &self.images[usize::from(direction == Direction::Backward)];
@@ -148,14 +145,13 @@ mod tests {
         for segment in arrived {
             reassembly.accept(Time::ZERO, PathId(0), &packet::Data { segment, bytes: 1 }, &mut ());
         }
-        let mut sack = packet::Sack::new(reassembly.next_expected(), 1 << 33, 2);
+        let mut sack = packet::sctp::Sack::new(reassembly.next_expected(), 1 << 33, 2);
         sack.gap_blocks = reassembly.waiting().runs().min(363) as u16;
         duplicate.into_iter().for_each(|segment| sack.push_duplicate(segment));
         let packet = Packet::Sack(sack);
         let id = PacketId { path: PathId(0), direction: Direction::Backward, data: false, number: 1 };
-        let seen = Sighting { time: Time::ZERO, id, packet: &packet, bytes: 0 };
         let mut headers = Vec::new();
-        wire.leave(&seen, Origin::Receiver(&reassembly), &mut headers);
+        wire.leave(id, &packet, Origin::Receiver(&reassembly), &mut headers);
         headers
     }
 

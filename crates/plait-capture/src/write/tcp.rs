@@ -5,12 +5,13 @@ use super::{SyntheticPacket, ZEROS};
 use crate::ip::{self, Ipv4Addresses};
 use plait_sched::{PathId, Time};
 use plait_sim::scenario::{Direction, Scenario};
-use plait_sim::simulation::{self, Origin, Sighting};
+use plait_sim::simulation::{self, Origin, PacketId, Sighting};
 use plait_transport::Transmit;
 use plait_transport::endpoint::{self, Side};
 use plait_transport::image::Arriving;
 use plait_transport::mptcp::{Agreed, Config, Image, Joins};
-use plait_transport::packet::Packet;
+use plait_transport::packet::PacketRef;
+use plait_transport::packet::tcp::Packet;
 use plait_transport::wire::tcp;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -56,8 +57,8 @@ impl Encoder {
     }
 
     /// Appends the headers of a packet that leaves.
-    pub(super) fn leave(&mut self, seen: &Sighting<'_>, origin: Origin<'_>, headers: &mut Vec<u8>) {
-        self.put(seen.id.path, seen.id.direction, seen.packet, origin, headers);
+    pub(super) fn leave(&mut self, id: PacketId, packet: &Packet, origin: Origin<'_>, headers: &mut Vec<u8>) {
+        self.put(id.path, id.direction, packet, origin, headers);
     }
 
     /// Updates the receiving image with a packet that arrives with `headers`.
@@ -78,7 +79,7 @@ impl Encoder {
     /// Returns the packet that ends a handshake, if it is not simulated. It leaves when the answer
     /// to the SYN arrives.
     pub(super) fn confirm(&mut self, seen: &Sighting<'_>) -> Option<Vec<u8>> {
-        let (Packet::SynAck { .. }, path) = (seen.packet, seen.id.path) else { return None };
+        let (PacketRef::Tcp(Packet::SynAck { .. }), path) = (seen.packet, seen.id.path) else { return None };
         let simulated = self.config.rules.joins == Joins::Confirmed || self.config.two_way;
         if std::mem::replace(&mut self.subflows[path.index()].answered, true) || simulated {
             return None;
@@ -114,8 +115,8 @@ impl Encoder {
             ];
             for (direction, packet) in steps {
                 let headers = self.synthetic(path, direction, &packet);
-                let id = simulation::PacketId { path, direction, data: false, number: 0 };
-                self.arrive(&Sighting { time: Time::ZERO, id, packet: &packet, bytes: 0 }, &headers);
+                let id = PacketId { path, direction, data: false, number: 0 };
+                self.arrive(&Sighting { time: Time::ZERO, id, packet: (&packet).into(), bytes: 0 }, &headers);
                 packets.push(SyntheticPacket { path, direction, headers });
             }
         }
@@ -145,7 +146,7 @@ impl Encoder {
             Direction::Backward => (Ipv4Addresses { from: server, to: client }, receiver, sender),
         };
         let id = &mut self.subflows[path.index()].ids[usize::from(direction == Direction::Backward)];
-        let payload = &ZEROS[..packet.payload_bytes() as usize];
+        let payload = &ZEROS[..packet.data().map_or(0, |data| data.bytes as usize)];
         let transmit = Transmit { path, packet, transmission: 0, origin };
         ip::put(addresses, tcp::PROTOCOL, *id, payload.len(), headers, |out| {
             own.encode(&transmit, payload, peer.boundaries(), out);

@@ -5,7 +5,7 @@ use crate::source::Source;
 use bytes::Bytes;
 use plait_sched::PathId;
 use plait_transport::image::{Boundaries, Image};
-use plait_transport::packet::Packet;
+use plait_transport::packet::{PacketRef, quic};
 use plait_transport::wire::quic::TAG_BYTES;
 use plait_transport::{Sink, Transmit};
 use std::io;
@@ -30,7 +30,7 @@ pub(super) struct Encoder<'a, S> {
 impl<S: Source> Encoder<'_, S> {
     fn encode_packet(&mut self, transmit: &Transmit<'_>, again: bool) {
         self.payload.clear();
-        if let Packet::OneRtt(packet) = transmit.packet
+        if let PacketRef::Quic(quic::Packet::OneRtt(packet)) = transmit.packet
             && let Some(stream) = packet.stream
         {
             let path = transmit.path.index();

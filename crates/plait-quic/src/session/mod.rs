@@ -24,7 +24,7 @@ pub(crate) use counts::smoothed;
 use plait_sched::{Builtin, Path, PathId, PathSet, Scheduler, Time};
 use plait_transport::endpoint::{Endpoint, PathChange, Side};
 use plait_transport::image::{Arriving, Boundaries, Image};
-use plait_transport::packet::{Packet, SegmentEcn};
+use plait_transport::packet::{Packet, SegmentEcn, quic};
 use plait_transport::wire::quic::TAG_BYTES;
 use plait_transport::{Counters, PathConfig, PathTotals};
 use std::collections::{BTreeMap, VecDeque};
@@ -223,7 +223,7 @@ impl<W: Scheduler> Session<W> {
         let arriving = Arriving { path, ecn: SegmentEcn::default(), bytes: scratch };
         let _ = image.decode(&arriving, peer, |packet, payload| {
             let (mut number, mut bytes) = (0, 0);
-            if let Packet::OneRtt(packet) = packet
+            if let Packet::Quic(quic::Packet::OneRtt(packet)) = packet
                 && let Some(stream) = packet.stream
             {
                 (number, bytes) = (stream.data.segment, u64::from(stream.data.bytes));

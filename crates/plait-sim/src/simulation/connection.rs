@@ -279,6 +279,7 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
         let path = PathId(end.path);
         let mut instead = None;
         if T::LOOKS {
+            let packet = packet.by_ref();
             let id = PacketId { path, direction: end.direction, data: packet.carries_data(), number };
             let bytes = self.overhead.wire_bytes(packet);
             let seen = Sighting { time: network.now, id, packet, bytes };

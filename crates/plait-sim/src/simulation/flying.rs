@@ -4,7 +4,9 @@
 
 use crate::link::Payload;
 use plait_sched::Time;
-use plait_transport::packet::{Data, OneRtt, Packet, SegmentEcn, Stream, TcpSegment};
+use plait_transport::packet::quic::{self, OneRtt, Stream};
+use plait_transport::packet::tcp::{self, TcpSegment};
+use plait_transport::packet::{Data, Packet, PacketRef, SegmentEcn, sctp};
 use plait_transport::ring::prefetch;
 
 /// A packet inside a link, and its position on its route. For many packets this is all; other
@@ -267,10 +269,12 @@ pub(super) struct Kept {
 
 impl Kept {
     #[inline]
-    pub(super) fn launch(&mut self, packet: &Packet, number: u64) -> Flying {
-        match *packet {
-            Packet::Data(Data { segment, bytes }) => Flying::new(number, Kind::Data).of_data(segment, bytes),
-            Packet::Segment(TcpSegment {
+    pub(super) fn launch(&mut self, packet: PacketRef<'_>, number: u64) -> Flying {
+        match packet {
+            PacketRef::Sctp(&sctp::Packet::Data(Data { segment, bytes })) => {
+                Flying::new(number, Kind::Data).of_data(segment, bytes)
+            }
+            PacketRef::Tcp(&tcp::Packet::Segment(TcpSegment {
                 data,
                 number: own,
                 offset,
@@ -279,13 +283,13 @@ impl Kept {
                 push,
                 ack: None,
                 ecn,
-            }) => {
+            })) => {
                 let place =
                     self.numbers.put(Numbers { timestamp, echo, ..Numbers::new(data.segment, own, offset) });
                 let flying = Flying::new(number, Kind::Segment).of_data(u64::from(place), data.bytes);
                 flying.saying(ecn, push)
             }
-            Packet::OneRtt(ref one_rtt) => match one_rtt.plain_stream() {
+            PacketRef::Quic(quic::Packet::OneRtt(one_rtt)) => match one_rtt.plain_stream() {
                 Some(Stream { data, offset }) => {
                     let place = self.numbers.put(Numbers::new(data.segment, one_rtt.number, offset));
                     let flying = Flying::new(number, Kind::Stream).of_data(u64::from(place), data.bytes);
@@ -305,7 +309,7 @@ impl Kept {
     pub(super) fn land(&mut self, flying: &Flying) -> Packet {
         let bytes = u32::from((flying.what >> COUNTER) as u16);
         if flying.kind() == Kind::Data {
-            return Packet::Data(Data { segment: flying.what & MOST, bytes });
+            return sctp::Packet::Data(Data { segment: flying.what & MOST, bytes }).into();
         }
         let place = self.numbers_of(flying).expect("other data packets have their numbers in a store");
         let numbers = self.numbers.take(place);
@@ -314,9 +318,11 @@ impl Kept {
         let (data, ecn) = (Data { segment: segment & MOST, bytes }, flying.ecn());
         if flying.kind() == Kind::Segment {
             let push = flying.has(marks::PUSH);
-            Packet::Segment(TcpSegment { data, number, offset, timestamp, echo, push, ack: None, ecn })
+            let ack = None;
+            tcp::Packet::Segment(TcpSegment { data, number, offset, timestamp, echo, push, ack, ecn }).into()
         } else {
-            Packet::OneRtt(OneRtt { stream: Some(Stream { data, offset }), ecn, ..OneRtt::new(number) })
+            let stream = Some(Stream { data, offset });
+            quic::Packet::OneRtt(OneRtt { stream, ecn, ..OneRtt::new(number) }).into()
         }
     }
 
@@ -326,25 +332,27 @@ impl Kept {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn keep_as_it_is(&mut self, packet: &Packet, number: u64) -> Flying {
+    fn keep_as_it_is(&mut self, packet: PacketRef<'_>, number: u64) -> Flying {
         let kind = if packet.carries_data() { Kind::KeptData } else { Kind::Kept };
         let flying = Flying::new(number, kind).of(u64::from(self.keep(packet)));
         flying.saying(packet.ecn().unwrap_or_default(), false)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn keep(&mut self, packet: &Packet) -> u32 {
+    fn keep(&mut self, packet: PacketRef<'_>) -> u32 {
         let Some(place) = self.free.pop() else {
-            self.places.push(Some(Box::new(*packet)));
+            self.places.push(Some(Box::new(packet.to_packet())));
             return (self.places.len() - 1) as u32;
         };
         if let Some(kept) = &mut self.places[place as usize] {
             // Overwrites by kind: an assignment of the enum would copy the size of its largest
             // variant.
             match (packet, &mut **kept) {
-                (Packet::Sack(sack), Packet::Sack(kept)) => kept.overwrite(sack),
-                (Packet::Ack(ack), kept) => *kept = Packet::Ack(*ack),
-                (_, kept) => *kept = *packet,
+                (PacketRef::Sctp(sctp::Packet::Sack(sack)), Packet::Sctp(sctp::Packet::Sack(kept))) => {
+                    kept.overwrite(sack)
+                }
+                (PacketRef::Tcp(tcp::Packet::Ack(ack)), kept) => *kept = tcp::Packet::Ack(*ack).into(),
+                (_, kept) => *kept = packet.to_packet(),
             }
         }
         place
@@ -384,7 +392,7 @@ impl Kept {
         let with_place = |place: u32| Flying { what: flying.what & !MOST | u64::from(place), ..*flying };
         if let Some((place, _)) = flying.place() {
             let copied = self.places[place as usize].as_deref().copied();
-            return copied.map_or(*flying, |packet| with_place(self.keep(&packet)));
+            return copied.map_or(*flying, |packet| with_place(self.keep(packet.by_ref())));
         }
         match self.numbers_of(flying) {
             Some(place) => {
@@ -424,15 +432,18 @@ mod tests {
         let numbers = (0..=MOST, 0..1_u64 << 48, any::<(u32, u32, bool)>(), ecn());
         let segment = (data.clone(), numbers).prop_map(|(data, (number, offset, rest, ecn))| {
             let (timestamp, echo, push) = rest;
-            Packet::Segment(TcpSegment { data, number, offset, timestamp, echo, push, ack: None, ecn })
+            let ack = None;
+            tcp::Packet::Segment(TcpSegment { data, number, offset, timestamp, echo, push, ack, ecn }).into()
         });
         let stream = (data.clone(), 0..=MOST, 0..1_u64 << 48, any::<[bool; 2]>());
         let stream = stream.prop_map(|(data, number, offset, [capable, congested])| {
             let ecn = SegmentEcn { capable, congested, reduced: false };
-            Packet::OneRtt(OneRtt { stream: Some(Stream { data, offset }), ecn, ..OneRtt::new(number) })
+            let stream = Some(Stream { data, offset });
+            quic::Packet::OneRtt(OneRtt { stream, ecn, ..OneRtt::new(number) }).into()
         });
-        let heartbeat = any::<u64>().prop_map(|nanos| Packet::Heartbeat { sent_at: Time::from_nanos(nanos) });
-        prop_oneof![data.prop_map(Packet::Data), segment, stream, heartbeat]
+        let heartbeat = any::<u64>()
+            .prop_map(|nanos| sctp::Packet::Heartbeat { sent_at: Time::from_nanos(nanos) }.into());
+        prop_oneof![data.prop_map(|data| sctp::Packet::Data(data).into()), segment, stream, heartbeat]
     }
 
     proptest! {
@@ -446,12 +457,12 @@ mod tests {
             let mut kept = Kept::default();
             for round in 0..3 {
                 let mut under_way: Vec<_> =
-                    sent.iter().map(|(packet, number, leg, _)| kept.launch(packet, *number).on(*leg)).collect();
+                    sent.iter().map(|(packet, number, leg, _)| kept.launch(packet.by_ref(), *number).on(*leg)).collect();
                 let turn = order.index(sent.len());
                 under_way.rotate_left(turn);
                 for (flying, index) in under_way.iter_mut().zip((0..sent.len()).cycle().skip(turn)) {
                     let (packet, number, leg, [lost, marked]) = &sent[index];
-                    prop_assert_eq!((flying.leg(), flying.number()), (*leg, Some((*number, packet.carries_data()))));
+                    prop_assert_eq!((flying.leg(), flying.number()), (*leg, Some((*number, packet.by_ref().carries_data()))));
                     // A copy that is lost, or arrives, does not change the packet.
                     let copy = kept.copy(flying);
                     if *lost {

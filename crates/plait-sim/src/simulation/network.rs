@@ -7,7 +7,7 @@ use crate::agenda::EventKey;
 use crate::link::{Admission, Exit, Link, LinkConfig, QueueReport};
 use crate::scenario::{Direction, FlowRoute, Hop, Scenario};
 use plait_sched::{Duration, PathId, Time};
-use plait_transport::packet::Packet;
+use plait_transport::packet::{Packet, PacketRef};
 
 /// The end of a route: an end of a connection, or a sink of datagrams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -235,7 +235,7 @@ impl Network {
 
     /// Puts a connection's packet on a route.
     #[inline]
-    pub(super) fn send(&mut self, route: RouteId, packet: &Packet, number: u64, bytes: u32) {
+    pub(super) fn send(&mut self, route: RouteId, packet: PacketRef<'_>, number: u64, bytes: u32) {
         let flying = self.kept.launch(packet, number);
         self.begin(route, flying, bytes);
     }

@@ -3,7 +3,7 @@
 
 use crate::scenario::Direction;
 use plait_sched::{PathId, Time};
-use plait_transport::packet::Packet;
+use plait_transport::packet::{Packet, PacketRef};
 
 pub use plait_transport::Origin;
 
@@ -29,7 +29,7 @@ pub struct Sighting<'a> {
     /// The packet's identity.
     pub id: PacketId,
     /// The packet's content.
-    pub packet: &'a Packet,
+    pub packet: PacketRef<'a>,
     /// Its size on the wire, including headers.
     pub bytes: u32,
 }

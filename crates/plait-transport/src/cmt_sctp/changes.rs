@@ -1,6 +1,6 @@
 //! Recent changes at the receiver, and the part of them that an acknowledgement reports.
 
-use crate::packet::{MAX_GAP_BLOCKS, Sack};
+use crate::packet::sctp::{MAX_GAP_BLOCKS, Sack};
 use crate::reassembly::Reassembly;
 use plait_sched::{MAX_PATHS, PathId};
 

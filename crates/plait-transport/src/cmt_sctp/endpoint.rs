@@ -5,10 +5,10 @@ use super::{Config, Receiver, Sender};
 use crate::core::{Core, PathConfig, moment, timer};
 use crate::error::Error;
 use crate::observer::Observer;
-use crate::packet::Packet;
+use crate::packet::sctp::Packet;
 use crate::protocol::{Protocol, Side};
 use crate::reassembly::Reassembly;
-use crate::sink::Sink;
+use crate::sink::SinkOf;
 use plait_sched::{PathId, Scheduler, Time};
 
 /// One end of an association: acknowledgements and data leave in packets of their own.
@@ -33,6 +33,7 @@ impl<S: Scheduler> Endpoint<S> {
 
 impl<S: Scheduler> Protocol<S> for Endpoint<S> {
     type Recovery = Recovery;
+    type Packet = Packet;
 
     fn core(&self) -> &Core<S, Recovery> {
         &self.sender.core
@@ -49,13 +50,14 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         match packet {
-            Packet::Data(_) | Packet::Bundle(..) | Packet::Heartbeat { .. } => {
-                self.receiver.handle_packet(now, path, packet, observer);
+            Packet::Data(data) | Packet::Bundle(data, _) => {
+                self.receiver.handle_data(now, path, data, observer);
             }
-            Packet::Sack(_) | Packet::HeartbeatAck { .. } => {
-                self.sender.handle_packet(now, path, packet, observer);
+            Packet::Heartbeat { sent_at } => self.receiver.handle_heartbeat(path, *sent_at),
+            Packet::Sack(sack) => self.sender.handle_sack(now, path, sack),
+            Packet::HeartbeatAck { sent_at } => {
+                self.sender.handle_heartbeat_ack(now, path.index(), *sent_at, observer);
             }
-            _ => {}
         }
     }
 
@@ -68,7 +70,7 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
     fn transmit(
         &mut self,
         now: Time,
-        sink: &mut impl Sink,
+        sink: &mut impl SinkOf<Packet>,
         observer: &mut impl Observer,
     ) -> Result<(), Error> {
         self.receiver.transmit(sink);

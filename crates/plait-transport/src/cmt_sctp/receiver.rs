@@ -3,9 +3,10 @@
 use super::changes::Changes;
 use super::{Config, WindowAccounting};
 use crate::observer::Observer;
-use crate::packet::{Data, Packet, Sack};
+use crate::packet::Data;
+use crate::packet::sctp::{Packet, Sack};
 use crate::reassembly::{Arrival, Reassembly};
-use crate::sink::{Origin, Sink, Transmit};
+use crate::sink::{Origin, SinkOf, Transmit};
 use plait_sched::{PathId, Time};
 
 /// The receiving half of an endpoint.
@@ -23,7 +24,7 @@ pub struct Receiver {
     /// The path of the newest data packet, which also carries the acknowledgement.
     path: PathId,
     acknowledge: bool,
-    duplicates: [Option<u64>; crate::packet::MAX_DUPLICATES],
+    duplicates: [Option<u64>; crate::packet::sctp::MAX_DUPLICATES],
     changes: Changes,
     /// The last acknowledgement. The next one overwrites it.
     sack: Packet,
@@ -46,7 +47,7 @@ impl Receiver {
             deadline: None,
             path: PathId(0),
             acknowledge: false,
-            duplicates: [None; crate::packet::MAX_DUPLICATES],
+            duplicates: [None; crate::packet::sctp::MAX_DUPLICATES],
             changes: Changes::NONE,
             sack: Packet::Sack(Sack::new(0, 0, 0)),
             reply: None,
@@ -58,20 +59,14 @@ impl Receiver {
         &self.reassembly
     }
 
-    /// Processes a packet from the network. Call [`Receiver::transmit`] afterwards.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
-        match packet {
-            Packet::Data(data) | Packet::Bundle(data, _) => self.handle_data(now, path, data, observer),
-            Packet::Heartbeat { sent_at } => {
-                self.reply = Some((path, *sent_at));
-            }
-            _ => {}
-        }
+    /// Handles a heartbeat, to be answered on its path. Call [`Receiver::transmit`] afterwards.
+    pub const fn handle_heartbeat(&mut self, path: PathId, sent_at: Time) {
+        self.reply = Some((path, sent_at));
     }
 
+    /// Handles data. Call [`Receiver::transmit`] afterwards.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn handle_data(&mut self, now: Time, path: PathId, data: &Data, observer: &mut impl Observer) {
+    pub fn handle_data(&mut self, now: Time, path: PathId, data: &Data, observer: &mut impl Observer) {
         self.path = path;
         self.unacknowledged = self.unacknowledged.saturating_add(1);
         let arrival = self.reassembly.accept(now, path, data, observer);
@@ -107,7 +102,7 @@ impl Receiver {
 
     /// Sends pending packets. Call after every input.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn transmit(&mut self, sink: &mut impl Sink) {
+    pub fn transmit(&mut self, sink: &mut impl SinkOf<Packet>) {
         if let Some((path, sent_at)) = self.reply.take() {
             let (packet, origin) = (&Packet::HeartbeatAck { sent_at }, Origin::Receiver(&self.reassembly));
             sink.send(&Transmit { path, packet, transmission: 0, origin });

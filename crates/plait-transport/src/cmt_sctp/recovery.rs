@@ -7,7 +7,7 @@ use super::holes::Holes;
 use super::round_trip::RoundTrips;
 use crate::congestion::{CongestionController, CongestionEvent};
 use crate::core::PathSender;
-use crate::packet::Sack;
+use crate::packet::sctp::Sack;
 use plait_sched::{Duration, Time};
 
 /// The loss recovery of one path.

@@ -6,7 +6,8 @@
 //! other, and some lack space for all changes. The ranges therefore come in any order and with
 //! holes. A SACK shows missing segments only if there is no hole.
 
-use crate::packet::{GapBlock, MAX_GAP_BLOCKS, Sack};
+use crate::packet::GapBlock;
+use crate::packet::sctp::{MAX_GAP_BLOCKS, Sack};
 use crate::run_set::RunSet;
 
 /// Number of remembered changes beyond a hole. A hole that lasts longer ends with the cumulative

@@ -7,7 +7,7 @@
 //! newest reported transmission triggered the SACK.
 
 use crate::core::{Flight, Transmission};
-use crate::packet::Sack;
+use crate::packet::sctp::Sack;
 use plait_sched::{Duration, Time};
 
 /// The oldest transmission of a path whose acknowledgement has not come back on that path. The

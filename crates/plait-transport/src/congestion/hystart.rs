@@ -101,7 +101,7 @@ impl HyStart {
                     self.conservative = Some(Conservative { baseline: self.this_round, rounds: 0 });
                 }
             }
-            _ => {}
+            Some(_) | None => {}
         }
     }
 }

@@ -166,7 +166,7 @@ impl<S: Scheduler, R> Core<S, R> {
                 self.window.acknowledged(counted);
             }
             SegmentState::Lost => self.waits_no_more(segment),
-            _ => {}
+            SegmentState::Recalled | SegmentState::Queued | SegmentState::Acknowledged => {}
         }
     }
 

@@ -166,7 +166,7 @@ impl SendBuffer {
             Memory::Payload => return false,
             Memory::Unlimited if self.ends.is_empty() && self.open => return false,
             Memory::Unlimited if self.ends.is_empty() => self.written = assigned,
-            _ => {}
+            Memory::Unlimited | Memory::Packets { .. } | Memory::Fragments { .. } => {}
         }
         self.ends.push_back(end);
         self.ends.len() == 1 && self.write_on(assigned)

@@ -7,7 +7,7 @@ use super::sender::Sender;
 use super::space::{Phase, Space};
 use crate::core::PathConfig;
 use crate::observer::Observer;
-use crate::packet::{OneRtt, Packet, PathAck, PathBackup};
+use crate::packet::quic::{OneRtt, Packet, PathAck, PathBackup};
 use crate::protocol::PathChange;
 use plait_sched::{Duration, PathId, PathState, Scheduler, Time};
 

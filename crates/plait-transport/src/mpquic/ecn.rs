@@ -9,7 +9,8 @@
 use super::space::Space;
 use crate::congestion::{CongestionController, CongestionEvent};
 use crate::core::PathSender;
-use crate::packet::{EcnCounts, PathAck, SegmentEcn};
+use crate::packet::SegmentEcn;
+use crate::packet::quic::{EcnCounts, PathAck};
 use plait_sched::Time;
 
 /// The sender's ECN state of a path.

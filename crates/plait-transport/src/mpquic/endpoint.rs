@@ -8,10 +8,10 @@ use super::space::Space;
 use crate::core::{Core, PathConfig, timer};
 use crate::error::Error;
 use crate::observer::Observer;
-use crate::packet::{Challenge, OneRtt, Packet};
+use crate::packet::quic::{Challenge, OneRtt, Packet};
 use crate::protocol::{PathChange, Protocol, Side};
 use crate::reassembly::Reassembly;
-use crate::sink::{Origin, Sink, Transmit};
+use crate::sink::{Origin, SinkOf, Transmit};
 use plait_sched::{PathId, Scheduler, Time};
 
 /// One end of a connection.
@@ -63,6 +63,7 @@ impl<S: Scheduler> Endpoint<S> {
 
 impl<S: Scheduler> Protocol<S> for Endpoint<S> {
     type Recovery = Space;
+    type Packet = Packet;
 
     fn core(&self) -> &Core<S, Space> {
         &self.sender.core
@@ -83,7 +84,6 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
                 self.sender.answer(now, path, Question::Initial(*sent_at), observer);
             }
             Packet::InitialReply { sent_at } => self.sender.opened(now, path, *sent_at, observer),
-            _ => {}
         }
     }
 
@@ -95,7 +95,7 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
     fn transmit(
         &mut self,
         now: Time,
-        sink: &mut impl Sink,
+        sink: &mut impl SinkOf<Packet>,
         observer: &mut impl Observer,
     ) -> Result<(), Error> {
         let mut ridden = Ridden { now, sink, receiver: &mut self.receiver };
@@ -148,24 +148,24 @@ struct Ridden<'a, K> {
     receiver: &'a mut Receiver,
 }
 
-impl<K: Sink> Ridden<'_, K> {
+impl<K> Ridden<'_, K> {
     /// The packet with the acknowledgement that is due on its path.
-    fn ridden(&mut self, transmit: &Transmit<'_>) -> Option<Packet> {
+    fn ridden(&mut self, transmit: &Transmit<'_, &Packet>) -> Option<Packet> {
         let Packet::OneRtt(packet) = transmit.packet else { return None };
         let ack = self.receiver.acknowledge(self.now, transmit.path)?;
         Some(Packet::OneRtt(OneRtt { ack: Some(ack), max_data: self.receiver.limit(), ..*packet }))
     }
 }
 
-impl<K: Sink> Sink for Ridden<'_, K> {
-    fn send(&mut self, transmit: &Transmit<'_>) {
+impl<K: SinkOf<Packet>> SinkOf<Packet> for Ridden<'_, K> {
+    fn send(&mut self, transmit: &Transmit<'_, &Packet>) {
         match self.ridden(transmit) {
             Some(packet) => self.sink.send(&Transmit { packet: &packet, ..*transmit }),
             None => self.sink.send(transmit),
         }
     }
 
-    fn send_again(&mut self, transmit: &Transmit<'_>) {
+    fn send_again(&mut self, transmit: &Transmit<'_, &Packet>) {
         match self.ridden(transmit) {
             Some(packet) => self.sink.send_again(&Transmit { packet: &packet, ..*transmit }),
             None => self.sink.send_again(transmit),

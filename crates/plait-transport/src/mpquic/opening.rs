@@ -4,7 +4,7 @@
 use super::sender::Sender;
 use super::space::Phase;
 use crate::observer::Observer;
-use crate::packet::{Challenge, OneRtt, Packet};
+use crate::packet::quic::{Challenge, OneRtt, Packet};
 use crate::protocol::Side;
 use plait_sched::{PathId, Scheduler, Time};
 

@@ -3,7 +3,7 @@
 
 use super::Config;
 use crate::observer::Observer;
-use crate::packet::{EcnCounts, MAX_ACK_RANGES, OneRtt, PathAck};
+use crate::packet::quic::{EcnCounts, MAX_ACK_RANGES, OneRtt, PathAck};
 use crate::reassembly::{Arrival, Reassembly};
 use plait_sched::{Duration, PathId, Time};
 use std::collections::VecDeque;
@@ -60,7 +60,7 @@ impl Arrivals {
             // The number is below all remembered ranges. Its range was removed after being
             // reported, or the packet was overtaken by very many others.
             None if self.ranges.len() == REMEMBERED => return Place::Known,
-            _ => {}
+            Some(_) | None => {}
         }
         let at = at.unwrap_or(self.ranges.len());
         self.ranges.insert(at, (number, number));

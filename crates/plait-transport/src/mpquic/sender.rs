@@ -6,9 +6,9 @@ use super::{CAPABILITIES, CORE_RULES, Config};
 use crate::core::{Core, Outgoing, PathConfig, PathSender, moment};
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
-use crate::packet::{OneRtt, Packet, PathAck, Stream};
+use crate::packet::quic::{OneRtt, Packet, PathAck, Stream};
 use crate::protocol::Side;
-use crate::sink::{Origin, Sink, Transmit};
+use crate::sink::{Origin, SinkOf, Transmit};
 use plait_sched::{PathId, Scheduler, Time};
 use std::collections::VecDeque;
 
@@ -166,7 +166,7 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn transmit(
         &mut self,
         now: Time,
-        sink: &mut impl Sink,
+        sink: &mut impl SinkOf<Packet>,
         observer: &mut impl Observer,
     ) -> Result<(), Error> {
         self.core.look_at_pacers(now);
@@ -218,7 +218,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    fn transmit_control(&mut self, sink: &mut impl Sink) {
+    fn transmit_control(&mut self, sink: &mut impl SinkOf<Packet>) {
         while let Some((path, packet)) = self.control.pop_front() {
             let origin = Origin::Sender { offset: None };
             sink.send(&Transmit { path, packet: &packet, transmission: 0, origin });
@@ -258,7 +258,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// Probes paths without data by empty ack-eliciting packets. Data goes first: if paths share a
     /// queue with one place, one path's probe must not displace another path's data.
-    fn ping(&mut self, now: Time, blocked_at: Option<u64>, sink: &mut impl Sink) {
+    fn ping(&mut self, now: Time, blocked_at: Option<u64>, sink: &mut impl SinkOf<Packet>) {
         for index in 0..self.core.paths().len() {
             if core::mem::take(&mut self.core.path_mut(index).recovery.probes) > 0 {
                 let path = PathId(index as u8);

@@ -4,7 +4,7 @@ use super::Config;
 use super::ecn::Marking;
 use super::late::BelievedLost;
 use crate::core::PathSender;
-use crate::packet::PathAck;
+use crate::packet::quic::PathAck;
 use crate::run_set::RunSet;
 use plait_sched::{Duration, Time};
 use std::collections::VecDeque;

@@ -13,7 +13,8 @@ use super::subflow::Subflow;
 use super::{Losses, Rules};
 use crate::congestion::{CongestionController, CongestionEvent, Repairing};
 use crate::core::PathSender;
-use crate::packet::{Ack, SegmentEcn, TcpSegment};
+use crate::packet::SegmentEcn;
+use crate::packet::tcp::{Ack, TcpSegment};
 use plait_sched::Time;
 
 /// ECN state of a subflow's sender.

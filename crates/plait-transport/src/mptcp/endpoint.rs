@@ -5,10 +5,10 @@ use super::{Config, Receiver, Sender};
 use crate::core::{Core, OneWayDelays, PathConfig, moment, timer};
 use crate::error::Error;
 use crate::observer::Observer;
-use crate::packet::{Packet, TcpSegment};
+use crate::packet::tcp::{Packet, TcpSegment};
 use crate::protocol::{Protocol, Side};
 use crate::reassembly::Reassembly;
-use crate::sink::{Sink, Transmit};
+use crate::sink::{SinkOf, Transmit};
 use plait_sched::{PathId, Scheduler, Time};
 
 /// One end of a connection.
@@ -47,6 +47,7 @@ impl<S: Scheduler> Endpoint<S> {
 
 impl<S: Scheduler> Protocol<S> for Endpoint<S> {
     type Recovery = Subflow;
+    type Packet = Packet;
 
     fn core(&self) -> &Core<S, Subflow> {
         &self.sender.core
@@ -62,31 +63,32 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
+        if path.index() >= self.sender.core.paths().len() {
+            return;
+        }
         match packet {
             Packet::Segment(segment) => {
                 self.sender.note_accepted(now, path, observer);
-                match segment.ack {
-                    Some(ack) => self.sender.handle_packet(now, path, &Packet::Ack(ack), observer),
+                match &segment.ack {
+                    Some(ack) => self.sender.handle_ack(now, path, ack, observer),
                     // On the wire, such a segment acknowledges no new data.
                     None => self.sender.hear(path),
                 }
-                self.receiver.handle_packet(now, path, packet, observer);
+                self.receiver.handle_segment(now, path, segment, observer);
             }
-            Packet::Syn { .. } => {
+            Packet::Ack(ack) => self.sender.handle_ack(now, path, ack, observer),
+            Packet::Syn { timestamp } => {
                 self.sender.note_answered(now, path);
-                self.receiver.handle_packet(now, path, packet, observer);
+                self.receiver.handle_syn(now, path, *timestamp);
+            }
+            Packet::SynAck { timestamp, echo, window } => {
+                self.receiver.note_opened(path);
+                self.sender.handle_syn_ack(now, path, (*timestamp, *echo), *window, observer);
             }
             Packet::Confirm { .. } => {
                 self.sender.note_accepted(now, path, observer);
-                self.receiver.handle_packet(now, path, packet, observer);
+                self.receiver.handle_confirmation(now, path);
             }
-            Packet::Ack(_) | Packet::SynAck { .. } => {
-                if matches!(packet, Packet::SynAck { .. }) {
-                    self.receiver.note_opened(path);
-                }
-                self.sender.handle_packet(now, path, packet, observer);
-            }
-            _ => {}
         }
     }
 
@@ -99,7 +101,7 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
     fn transmit(
         &mut self,
         now: Time,
-        sink: &mut impl Sink,
+        sink: &mut impl SinkOf<Packet>,
         observer: &mut impl Observer,
     ) -> Result<(), Error> {
         self.receiver.transmit(sink);
@@ -144,8 +146,8 @@ struct Ridden<'a, K> {
     receiver: &'a mut Receiver,
 }
 
-impl<K: Sink> Sink for Ridden<'_, K> {
-    fn send(&mut self, transmit: &Transmit<'_>) {
+impl<K: SinkOf<Packet>> SinkOf<Packet> for Ridden<'_, K> {
+    fn send(&mut self, transmit: &Transmit<'_, &Packet>) {
         match transmit.packet {
             Packet::Segment(segment) => {
                 let mut segment = TcpSegment { ack: self.receiver.ride(self.now, transmit.path), ..*segment };
@@ -158,7 +160,15 @@ impl<K: Sink> Sink for Ridden<'_, K> {
                 let packet = &Packet::Segment(segment);
                 self.sink.send(&Transmit { packet, ..*transmit });
             }
-            _ => self.sink.send(transmit),
+            // Packets of handshakes carry no data, and the receiver's acknowledgements leave by
+            // themselves.
+            Packet::Ack(_) | Packet::Syn { .. } | Packet::SynAck { .. } | Packet::Confirm { .. } => {
+                self.sink.send(transmit);
+            }
         }
+    }
+
+    fn send_again(&mut self, transmit: &Transmit<'_, &Packet>) {
+        self.send(transmit);
     }
 }

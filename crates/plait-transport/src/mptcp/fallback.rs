@@ -20,7 +20,7 @@
 use super::Config;
 use super::receiver::Receiver;
 use super::sender::Sender;
-use crate::packet::TcpSegment;
+use crate::packet::tcp::TcpSegment;
 use plait_sched::{PathId, Scheduler, Time};
 
 impl Receiver {

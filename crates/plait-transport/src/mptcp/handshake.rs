@@ -9,7 +9,7 @@ use super::sender::Sender;
 use super::subflow::Phase;
 use super::wheel;
 use crate::observer::Observer;
-use crate::packet::Packet;
+use crate::packet::tcp::Packet;
 use crate::protocol::Side;
 use plait_sched::{PathId, Scheduler, Time};
 
@@ -94,12 +94,26 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
+    /// Handles the answer to a SYN, with its timestamp and its echo.
     pub(super) fn handle_syn_ack(
         &mut self,
         now: Time,
+        path: PathId,
+        (timestamp, echo): (u32, u32),
+        window: u64,
+        observer: &mut impl Observer,
+    ) {
+        self.hear(path);
+        self.note_opening(path.index(), window, timestamp);
+        self.finish_opening(now, path.index(), (timestamp, echo), observer);
+    }
+
+    /// Opens a subflow after the answer to its SYN, or to the packet that authenticated it.
+    pub(super) fn finish_opening(
+        &mut self,
+        now: Time,
         index: usize,
-        timestamp: u32,
-        echo: u32,
+        (timestamp, echo): (u32, u32),
         observer: &mut impl Observer,
     ) {
         let Phase::Opening { sent_at, first, confirming, .. } = self.core.path(index).recovery.phase else {

@@ -4,7 +4,7 @@ use super::ack_delay::AckDelay;
 use super::ecn::Echoing;
 use super::grant::PACKET_MEMORY;
 use super::{Config, Rules};
-use crate::packet::{Ack, TcpSegment};
+use crate::packet::tcp::{Ack, TcpSegment};
 use crate::run_set::RunSet;
 use plait_sched::Time;
 use std::collections::VecDeque;

@@ -19,7 +19,7 @@
 //! | `handshake.rs`, `fallback.rs` | the first subflow, then the joins; continuing as TCP |
 //! | `ack_delay.rs`, `wheel.rs` | delay of acknowledgements; expiry of Linux' timers: the ends of the buckets of its timer wheel |
 //! | `clock.rs` | timestamps, and one-way delays from them |
-//! | `receiver.rs`, `incoming.rs` | order of the stream; order and delayed acknowledgements of a subflow |
+//! | `receiver.rs`, `receiver/`, `incoming.rs` | order and delivery of the stream; order and delayed acknowledgements of a subflow |
 //! | `grant.rs`, `merging.rs` | the receiver's window as Linux computes it; memory of waiting packets |
 //! | `window.rs`, `reinjection.rs` | the window as the sender knows it; the connection's own retransmissions (Linux' timer, stale subflows) |
 //! | `rules.rs` | differences between standards and Linux, and the two sets for the key `profile` of a scenario |

@@ -7,7 +7,7 @@ use super::linux::Memory;
 use super::subflow::{Resent, Subflow};
 use crate::congestion::{CongestionController, CongestionEvent, Repairing};
 use crate::core::{PathSender, TransmissionState};
-use crate::packet::Ack;
+use crate::packet::tcp::Ack;
 use plait_sched::Time;
 
 impl PathSender<Subflow> {

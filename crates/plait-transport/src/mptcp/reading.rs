@@ -5,7 +5,7 @@ use super::subflow::Subflow;
 use crate::congestion::{CongestionController, CongestionEvent, Repairing, Share};
 use crate::core::{PathSender, TransmissionState};
 use crate::observer::Observer;
-use crate::packet::Ack;
+use crate::packet::tcp::Ack;
 use plait_sched::{Duration, Scheduler, Time};
 
 /// Send times of the acknowledged segments that give a round-trip sample.

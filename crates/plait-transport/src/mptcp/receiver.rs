@@ -1,18 +1,19 @@
 //! The receiver: restores the order of subflows and of the stream, and decides when to acknowledge.
 
+mod delivery;
 mod due;
 
 use super::ack_delay::AckDelay;
 use super::grant::{Granted, Grants, PACKET_MEMORY, receive_memory};
 use super::incoming::{Incoming, Place};
-use super::merging::{Merging, Queued};
+use super::merging::Merging;
 use super::reinjection::pages;
 use super::{Config, Grant, Joins};
 use crate::observer::Observer;
-use crate::packet::{Ack, Packet, TcpSegment};
+use crate::packet::tcp::{Ack, Packet, TcpSegment};
 use crate::reassembly::{Arrival, Reassembly};
 use crate::run_set::RunSet;
-use crate::sink::{Origin, Sink, Transmit};
+use crate::sink::{Origin, SinkOf, Transmit};
 use plait_sched::{PathId, Time};
 
 /// The receiving half of an endpoint.
@@ -82,7 +83,7 @@ impl Receiver {
     /// Records that the peer has answered the SYN of a subflow, which may now also carry data in
     /// this direction.
     pub(super) fn note_opened(&mut self, path: PathId) {
-        if let Some(grants) = self.grants.as_mut().filter(|_| path.index() < self.subflows.len()) {
+        if let Some(grants) = &mut self.grants {
             grants.open(path.index());
         }
     }
@@ -92,20 +93,8 @@ impl Receiver {
         &self.reassembly
     }
 
-    /// Processes a packet from the network. Call [`Receiver::transmit`] afterwards.
-    pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
-        if path.index() >= self.subflows.len() {
-            return;
-        }
-        match packet {
-            Packet::Segment(segment) => self.handle_segment(now, path, segment, observer),
-            Packet::Syn { timestamp } => self.handle_syn(now, path, *timestamp),
-            Packet::Confirm { .. } => self.handle_confirmation(now, path),
-            _ => {}
-        }
-    }
-
-    fn handle_syn(&mut self, now: Time, path: PathId, echo: u32) {
+    /// Answers a SYN, with its timestamp as the `echo`. Call [`Receiver::transmit`] afterwards.
+    pub fn handle_syn(&mut self, now: Time, path: PathId, echo: u32) {
         let window = match &mut self.grants {
             None => self.reassembly.capacity(),
             Some(grants) => {
@@ -122,8 +111,8 @@ impl Receiver {
     }
 
     /// Processes the third packet of a handshake. That of a join is answered by a regular
-    /// acknowledgement (RFC 8684 §3.2).
-    fn handle_confirmation(&mut self, now: Time, path: PathId) {
+    /// acknowledgement (RFC 8684 §3.2). Call [`Receiver::transmit`] afterwards.
+    pub fn handle_confirmation(&mut self, now: Time, path: PathId) {
         let joins = path != self.config.initial_path;
         self.subflows[path.index()].delay.note_confirmed(now, &self.config.connection.rto);
         if let Some(grants) = &mut self.grants {
@@ -139,8 +128,9 @@ impl Receiver {
         }
     }
 
+    /// Processes data. Call [`Receiver::transmit`] afterwards.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn handle_segment(
+    pub fn handle_segment(
         &mut self,
         now: Time,
         path: PathId,
@@ -281,72 +271,9 @@ impl Receiver {
         }
     }
 
-    /// Passes the next segment of a subflow, and those that waited for it, to the connection.
-    /// Returns the memory of the data that the application can now read.
-    fn hand_up_all(
-        &mut self,
-        now: Time,
-        path: PathId,
-        segment: &TcpSegment,
-        observer: &mut impl Observer,
-    ) -> u64 {
-        // Newly readable data, in the memory of a queue that merges each packet with its
-        // predecessor.
-        let mut readable = Queued::default();
-        let mut segment = Some(*segment);
-        while let Some(current) = segment {
-            let before = self.reassembly.next_expected();
-            self.hand_up(now, path, &current, observer);
-            let next = self.reassembly.next_expected();
-            // Plain TCP keeps its own queue in `waiting`, except for the segment that has just
-            // arrived.
-            if next > before && (readable.memory == 0 || self.config.multipath) {
-                readable.push(u64::from(current.data.bytes), pages(&current));
-            }
-            readable.memory += self.waiting.advance(next);
-            segment = self.subflows[path.index()].released();
-        }
-        self.announced.advance(self.reassembly.next_expected());
-        readable.memory
-    }
-
-    /// Passes a segment to the connection. Data beyond the edge is dropped, although its subflow
-    /// has acknowledged it (mptcp_data_queue_ofo in net/mptcp/protocol.c).
-    fn hand_up(&mut self, now: Time, path: PathId, segment: &TcpSegment, observer: &mut impl Observer) {
-        let edge = self.grants.as_ref().map_or(0, Grants::edge);
-        let end = segment.offset.saturating_add(u64::from(segment.data.bytes));
-        let waits = segment.data.segment > self.reassembly.next_expected();
-        if self.config.multipath && waits && end > edge {
-            observer.refused(now, path, segment.data.segment);
-            return;
-        }
-        if waits && self.config.multipath {
-            self.waiting.insert(segment.data.segment, u64::from(segment.data.bytes), pages(segment));
-        }
-        self.reassembly.accept(now, path, &segment.data, &mut Deliveries(observer));
-    }
-
     /// Returns the memory in use for the computation of the window, without unread data.
     fn used(&self) -> u64 {
         self.waiting.memory()
-    }
-
-    /// The application reads all available data. Subflows that can grant much more than before send
-    /// an acknowledgement (mptcp_cleanup_rbuf, tcp_cleanup_rbuf).
-    fn read(&mut self, now: Time) {
-        let used = self.used();
-        let Some(grants) = &mut self.grants else { return };
-        grants.note_read(now);
-        let reopens = grants.reopens(used);
-        let all_read = used == 0 && self.config.rules.pushes;
-        for index in 0..self.subflows.len() {
-            let (Some(grants), subflow) = (&self.grants, &self.subflows[index]) else { return };
-            let owes = subflow.unacknowledged > 0
-                && (grants.owes(index, subflow.bytes) || all_read && subflow.pushed);
-            if owes || reopens && grants.would_double(index, subflow.bytes, used) {
-                self.acknowledge(now, index, 0);
-            }
-        }
     }
 
     /// Queues an acknowledgement, while `unread` bytes of memory are not yet read by the
@@ -416,7 +343,7 @@ impl Receiver {
 
     /// Sends pending packets. Call after every input.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn transmit(&mut self, sink: &mut impl Sink) {
+    pub fn transmit(&mut self, sink: &mut impl SinkOf<Packet>) {
         for &(path, ref packet) in &self.outgoing {
             let origin = Origin::Receiver(&self.reassembly);
             sink.send(&Transmit { path, packet, transmission: 0, origin });
@@ -427,14 +354,5 @@ impl Receiver {
     /// Returns the time of the next call of [`Receiver::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Time> {
         self.subflows.iter().filter_map(|subflow| subflow.deadline).min()
-    }
-}
-
-/// Passes deliveries on to the observer. Arrivals and duplicates were reported when they happened.
-struct Deliveries<'a, O>(&'a mut O);
-
-impl<O: Observer> Observer for Deliveries<'_, O> {
-    fn delivered(&mut self, now: Time, segment: u64, bytes: u32) {
-        self.0.delivered(now, segment, bytes);
     }
 }

@@ -17,7 +17,7 @@ use super::subflow::Phase;
 use super::wheel;
 use crate::core::{full_fragment_end, insert_ascending, moment, timer};
 use crate::observer::Observer;
-use crate::packet::TcpSegment;
+use crate::packet::tcp::TcpSegment;
 use plait_sched::{Duration, PathId, PathState, Scheduler, Time};
 use std::collections::VecDeque;
 

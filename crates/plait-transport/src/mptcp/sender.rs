@@ -10,14 +10,14 @@ use crate::congestion::{CongestionController, CongestionEvent};
 use crate::core::{Core, OneWayDelays, PathConfig, PathSender, moment};
 use crate::error::Error;
 use crate::observer::Observer;
-use crate::packet::{Ack, Packet};
+use crate::packet::tcp::{Ack, Packet};
 use crate::protocol::Side;
 use plait_sched::{PathId, PathSet, Scheduler, Time};
 use std::collections::VecDeque;
 
 /// The sending part of an end of a connection.
 ///
-/// After every input ([`Sender::write`], [`Sender::handle_packet`], [`Sender::handle_timeout`]),
+/// After every input ([`Sender::write`], [`Sender::handle_ack`], [`Sender::handle_timeout`]),
 /// the caller must call [`Sender::transmit`] and check [`Sender::poll_timeout`].
 #[derive(Clone, Debug)]
 pub(crate) struct Sender<S> {
@@ -85,42 +85,17 @@ impl<S: Scheduler> Sender<S> {
     /// Records any packet of the peer on `path`: the peer is reachable there.
     #[inline]
     pub(super) fn hear(&mut self, path: PathId) {
-        if path.index() < self.core.paths().len() {
-            self.core.path_mut(path.index()).hear();
-        }
+        self.core.path_mut(path.index()).hear();
     }
 
-    /// Handles a packet that came back on `path`.
+    /// Handles an acknowledgement that came back on `path`.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn handle_packet(
-        &mut self,
-        now: Time,
-        path: PathId,
-        packet: &Packet,
-        observer: &mut impl Observer,
-    ) {
-        match packet {
-            Packet::Ack(ack) => {
-                self.hear(path);
-                if matches!(
-                    self.core.path(path.index()).recovery.phase,
-                    Phase::Opening { confirming: true, .. }
-                ) {
-                    self.handle_syn_ack(now, path.index(), ack.timestamp, ack.echo, observer);
-                }
-                self.handle_ack(now, path.index(), ack, observer);
-            }
-            Packet::SynAck { timestamp, echo, window } => {
-                self.hear(path);
-                self.note_opening(path.index(), *window, *timestamp);
-                self.handle_syn_ack(now, path.index(), *timestamp, *echo, observer);
-            }
-            _ => {}
+    pub(super) fn handle_ack(&mut self, now: Time, path: PathId, ack: &Ack, observer: &mut impl Observer) {
+        let index = path.index();
+        self.hear(path);
+        if matches!(self.core.path(index).recovery.phase, Phase::Opening { confirming: true, .. }) {
+            self.finish_opening(now, index, (ack.timestamp, ack.echo), observer);
         }
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn handle_ack(&mut self, now: Time, index: usize, ack: &Ack, observer: &mut impl Observer) {
         let flight = &self.core.path(index).flight;
         // An acknowledgement of unsent data is ignored completely.
         if ack.cumulative > flight.next() || ack.data > self.core.sent_end() {

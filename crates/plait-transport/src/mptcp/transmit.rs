@@ -7,8 +7,9 @@ use super::subflow::{Resent, Subflow};
 use crate::core::{Outgoing, PathSender, Transmission, TransmissionState, merge_ascending};
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
-use crate::packet::{Data, Packet, SegmentEcn, TcpSegment};
-use crate::sink::{Origin, Sink, Transmit};
+use crate::packet::tcp::{Packet, TcpSegment};
+use crate::packet::{Data, SegmentEcn};
+use crate::sink::{Origin, SinkOf, Transmit};
 use plait_sched::{Path, PathId, PathSet, Scheduler, Time};
 
 /// A segment that leaves on a subflow, without a piggybacked acknowledgement.
@@ -29,7 +30,7 @@ struct Leaving {
 }
 
 impl Leaving {
-    fn leave(&self, sink: &mut impl Sink) {
+    fn leave(&self, sink: &mut impl SinkOf<Packet>) {
         let &Self { path, data, number, offset, timestamp, echo, push, ecn, transmission, .. } = self;
         let packet =
             &Packet::Segment(TcpSegment { data, number, offset, timestamp, echo, push, ack: None, ecn });
@@ -46,7 +47,7 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn transmit(
         &mut self,
         now: Time,
-        sink: &mut impl Sink,
+        sink: &mut impl SinkOf<Packet>,
         observer: &mut impl Observer,
     ) -> Result<(), Error> {
         self.core.look_at_pacers(now);
@@ -76,7 +77,7 @@ impl<S: Scheduler> Sender<S> {
     fn transmit_bursts(
         &mut self,
         now: Time,
-        sink: &mut impl Sink,
+        sink: &mut impl SinkOf<Packet>,
         observer: &mut impl Observer,
     ) -> Result<(), Error> {
         let mut held_back: Option<Leaving> = None;

@@ -3,7 +3,7 @@
 use super::Grant;
 use super::grant::first_window;
 use super::sender::Sender;
-use crate::packet::Ack;
+use crate::packet::tcp::Ack;
 use plait_sched::Scheduler;
 
 /// Last information from the peer on a subflow.

@@ -3,6 +3,44 @@
 use super::{Data, Overhead, SegmentEcn};
 use plait_sched::{Duration, PathId, Time};
 
+/// A packet of QUIC.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a box would be an allocation per packet")]
+pub enum Packet {
+    /// A packet with a short header.
+    OneRtt(OneRtt),
+    /// Begins a connection (RFC 9000 §17.2.2).
+    Initial {
+        /// Transmission time.
+        sent_at: Time,
+    },
+    /// Answers an Initial, with its time copied. Afterwards both ends may send data.
+    InitialReply {
+        /// Transmission time of the Initial.
+        sent_at: Time,
+    },
+}
+
+impl Packet {
+    /// Returns the data of the stream in the packet.
+    #[inline]
+    pub const fn data(&self) -> Option<Data> {
+        match self {
+            Self::OneRtt(OneRtt { stream: Some(stream), .. }) => Some(stream.data),
+            Self::OneRtt(_) | Self::Initial { .. } | Self::InitialReply { .. } => None,
+        }
+    }
+
+    /// Returns the packet's bytes without the headers that every packet has.
+    #[inline]
+    pub(super) fn bytes_within(&self, overhead: &Overhead) -> u32 {
+        match self {
+            Self::OneRtt(packet) => overhead.frames(packet),
+            Self::Initial { .. } | Self::InitialReply { .. } => overhead.control,
+        }
+    }
+}
+
 /// A QUIC packet with a short header, and its frames (RFC 9000 §17.3.1, §19).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OneRtt {
@@ -167,9 +205,9 @@ impl Overhead {
         confirmation: 0,
     };
 
-    /// Returns the bytes of a QUIC packet's frames. MAX_DATA, DATA_BLOCKED, PATH_CHALLENGE and
+    /// Returns the bytes of a packet's frames. MAX_DATA, DATA_BLOCKED, PATH_CHALLENGE and
     /// PATH_RESPONSE have 8 bytes and a type.
-    pub(super) fn frames(&self, packet: &OneRtt) -> u32 {
+    fn frames(&self, packet: &OneRtt) -> u32 {
         let ack = |ack: PathAck| {
             let blocks = self.block * u32::from(ack.count).saturating_sub(1);
             self.acknowledgement + blocks + ECN_COUNTS * u32::from(ack.marks.is_some())

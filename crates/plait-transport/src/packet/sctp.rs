@@ -1,6 +1,55 @@
-//! SCTP's chunks.
+//! SCTP's packets and chunks.
 
-use super::{GapBlock, Overhead};
+use super::{Data, GapBlock, Overhead};
+use plait_sched::Time;
+
+/// A packet of SCTP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a box would be an allocation per packet")]
+pub enum Packet {
+    /// A DATA chunk. The segment's number is its TSN, counted from 0 and never wrapping.
+    Data(Data),
+    /// A segment with several messages, and the bytes of the chunk headers of all but the first
+    /// (RFC 9260 §6.10).
+    Bundle(Data, u16),
+    /// An acknowledgement.
+    Sack(Sack),
+    /// Asks the peer for an answer; carries the transmission time (RFC 9260 §8.3).
+    Heartbeat {
+        /// Transmission time of the heartbeat.
+        sent_at: Time,
+    },
+    /// Answers a heartbeat, with the time copied.
+    HeartbeatAck {
+        /// Transmission time of the heartbeat.
+        sent_at: Time,
+    },
+}
+
+impl Packet {
+    /// Returns the data of the stream in the packet.
+    #[inline]
+    pub const fn data(&self) -> Option<Data> {
+        match self {
+            Self::Data(data) | Self::Bundle(data, _) => Some(*data),
+            Self::Sack(_) | Self::Heartbeat { .. } | Self::HeartbeatAck { .. } => None,
+        }
+    }
+
+    /// Returns the packet's bytes without the headers that every packet has.
+    #[inline]
+    pub(super) fn bytes_within(&self, overhead: &Overhead) -> u32 {
+        match self {
+            Self::Data(data) => overhead.data + data.bytes,
+            Self::Bundle(data, headers) => overhead.data + data.bytes + u32::from(*headers),
+            Self::Sack(sack) => {
+                let blocks = u32::from(sack.gap_blocks) + u32::from(sack.duplicate_count);
+                overhead.acknowledgement + overhead.of_blocks(blocks)
+            }
+            Self::Heartbeat { .. } | Self::HeartbeatAck { .. } => overhead.control,
+        }
+    }
+}
 
 /// Largest number of gap blocks that a [`Sack`] holds in memory; see [`Sack::blocks`].
 pub const MAX_GAP_BLOCKS: usize = 32;
@@ -29,7 +78,7 @@ pub struct Sack {
     blocks: [GapBlock; MAX_GAP_BLOCKS],
     block_count: u8,
     duplicates: [u64; MAX_DUPLICATES],
-    pub(super) duplicate_count: u8,
+    duplicate_count: u8,
 }
 
 /// Compares all fields, but only the used entries of arrays.

@@ -1,6 +1,63 @@
-//! Segments of TCP, with the options of MPTCP.
+//! TCP's packets, with the options of MPTCP.
 
 use super::{Data, GapBlock, Overhead, SegmentEcn};
+
+/// A packet of TCP or MPTCP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Packet {
+    /// A segment of a subflow.
+    Segment(TcpSegment),
+    /// An acknowledgement without data.
+    Ack(Ack),
+    /// Opens a subflow (SYN with MP_CAPABLE or MP_JOIN).
+    Syn {
+        /// TSval.
+        timestamp: u32,
+    },
+    /// Accepts a subflow (SYN/ACK).
+    SynAck {
+        /// TSval.
+        timestamp: u32,
+        /// TSecr.
+        echo: u32,
+        /// The receiver's window in bytes.
+        window: u64,
+    },
+    /// Answers a SYN/ACK. Ends the handshake of the first subflow, or authenticates a join; the
+    /// peer acknowledges a join.
+    Confirm {
+        /// TSval.
+        timestamp: u32,
+    },
+}
+
+impl Packet {
+    /// Returns the data of the stream in the packet.
+    #[inline]
+    pub const fn data(&self) -> Option<Data> {
+        match self {
+            Self::Segment(segment) => Some(segment.data),
+            Self::Ack(_) | Self::Syn { .. } | Self::SynAck { .. } | Self::Confirm { .. } => None,
+        }
+    }
+
+    /// Returns the packet's bytes without the headers that every packet has.
+    #[inline]
+    pub(super) fn bytes_within(&self, overhead: &Overhead) -> u32 {
+        match self {
+            Self::Segment(TcpSegment { data, ack, .. }) => {
+                overhead.data
+                    + data.bytes
+                    + ack.as_ref().map_or(0, |ack| overhead.of_blocks(ack.reported_blocks()))
+            }
+            Self::Ack(ack) => {
+                overhead.acknowledgement * u32::from(!ack.plain) + overhead.of_blocks(ack.reported_blocks())
+            }
+            Self::Syn { .. } | Self::SynAck { .. } => overhead.control,
+            Self::Confirm { .. } => overhead.confirmation,
+        }
+    }
+}
 
 /// A TCP segment with its mapping into the stream (RFC 8684 §3.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,7 +143,7 @@ impl Ack {
     }
 
     /// Returns the number of blocks on the wire, including that of a duplicate.
-    pub(super) fn reported_blocks(&self) -> u32 {
+    fn reported_blocks(&self) -> u32 {
         u32::from(self.block_count) + u32::from(self.duplicate.is_some())
     }
 

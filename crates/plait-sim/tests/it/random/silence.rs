@@ -6,7 +6,7 @@ use plait_sched::{Duration, Time};
 use plait_sim::application::ConnectionEnd;
 use plait_sim::scenario::{Direction, Scenario};
 use plait_sim::simulation::{Origin, PacketId, Sighting, Tap};
-use plait_transport::packet::Packet;
+use plait_transport::packet::{PacketRef, quic, sctp, tcp};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Reasons of both ends: of the near end, and of the far end if it sends data, too.
@@ -190,7 +190,7 @@ impl Silence {
         {
             self.timers[path.index()].start(earlier, seen.time);
         }
-        let heartbeat = matches!(seen.packet, Packet::Heartbeat { .. });
+        let heartbeat = matches!(seen.packet, PacketRef::Sctp(sctp::Packet::Heartbeat { .. }));
         self.under_way.insert(key(seen.id), SentPacket { at: seen.time, heartbeat });
     }
 
@@ -198,7 +198,7 @@ impl Silence {
     /// HEARTBEAT is answered only by its path's HEARTBEAT ACK, which answers no other packet (RFC
     /// 9260, section 8.3).
     fn answer(&mut self, seen: &Sighting<'_>, left: Time) {
-        let echo = matches!(seen.packet, Packet::HeartbeatAck { .. });
+        let echo = matches!(seen.packet, PacketRef::Sctp(sctp::Packet::HeartbeatAck { .. }));
         for path in 0..self.timers.len() {
             let unanswered = if echo { &mut self.heartbeats[path] } else { &mut self.arrived[path] };
             let here = path == seen.id.path.index();
@@ -275,15 +275,22 @@ const fn key(id: PacketId) -> (u8, bool, u64) {
 
 /// Whether a packet shows that the peer is there. SCTP's data and its own heartbeats do not (RFC
 /// 9260, section 8.1).
-const fn answers(packet: &Packet) -> bool {
-    !matches!(packet, Packet::Data(_) | Packet::Bundle(..) | Packet::Heartbeat { .. })
+const fn answers(packet: PacketRef<'_>) -> bool {
+    match packet {
+        PacketRef::Sctp(packet) => {
+            matches!(packet, sctp::Packet::Sack(_) | sctp::Packet::HeartbeatAck { .. })
+        }
+        PacketRef::Tcp(_) | PacketRef::Quic(_) => true,
+    }
 }
 
-fn is_answer(packet: &Packet) -> bool {
+const fn is_answer(packet: PacketRef<'_>) -> bool {
     match packet {
-        Packet::Confirm { .. } | Packet::Ack(_) | Packet::Sack(_) | Packet::HeartbeatAck { .. } => true,
-        Packet::SynAck { .. } | Packet::InitialReply { .. } => true,
-        Packet::OneRtt(packet) => !packet.wants_acknowledgement(),
-        _ => false,
+        PacketRef::Sctp(packet) => {
+            matches!(packet, sctp::Packet::Sack(_) | sctp::Packet::HeartbeatAck { .. })
+        }
+        PacketRef::Tcp(packet) => !matches!(packet, tcp::Packet::Segment(_) | tcp::Packet::Syn { .. }),
+        PacketRef::Quic(quic::Packet::OneRtt(packet)) => !packet.wants_acknowledgement(),
+        PacketRef::Quic(packet) => matches!(packet, quic::Packet::InitialReply { .. }),
     }
 }

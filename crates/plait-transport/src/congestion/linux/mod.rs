@@ -158,7 +158,13 @@ impl PacketWindow {
             CongestionEvent::Undone { window, threshold } => self.undo(window, threshold),
             CongestionEvent::Penalty => self.penalize(),
             CongestionEvent::Idle => self.decay(),
-            _ => {}
+            // Each controller answers the first three itself.
+            CongestionEvent::Loss { .. }
+            | CongestionEvent::Mark { .. }
+            | CongestionEvent::Timeout { .. }
+            | CongestionEvent::Resumed { .. }
+            | CongestionEvent::Drained
+            | CongestionEvent::Measured { .. } => {}
         }
     }
 

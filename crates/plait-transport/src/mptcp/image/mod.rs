@@ -17,7 +17,7 @@ mod reading;
 
 use super::{Config, Grant};
 use crate::boundaries::{Boundaries, Mapped, Segmentation};
-use crate::packet::{Ack, Packet, TcpSegment};
+use crate::packet::tcp::{Ack, Packet, TcpSegment};
 use crate::protocol::Side;
 use crate::sink::Transmit;
 use crate::wire::checksum::Addresses;
@@ -163,7 +163,13 @@ impl Image {
 
     /// Appends a packet that leaves this end on an agreed path. `payload`: the bytes of its
     /// segment, if it carries one. `peer`: the starts of the segments that the peer has sent.
-    pub fn encode(&mut self, transmit: &Transmit<'_>, payload: &[u8], peer: &Boundaries, out: &mut Vec<u8>) {
+    pub fn encode(
+        &mut self,
+        transmit: &Transmit<'_, &Packet>,
+        payload: &[u8],
+        peer: &Boundaries,
+        out: &mut Vec<u8>,
+    ) {
         let path = transmit.path;
         let fields = match transmit.packet {
             Packet::Segment(segment) => self.segment(path, segment, payload, peer),
@@ -171,7 +177,6 @@ impl Image {
             Packet::Syn { timestamp } => self.syn(path, *timestamp),
             Packet::SynAck { timestamp, echo, window } => self.syn_ack(path, *timestamp, *echo, *window),
             Packet::Confirm { timestamp } => self.confirmation(path, *timestamp),
-            other => unreachable!("TCP sends no {other:?}"),
         };
         let Fields { sequence, acknowledgement, flags, window, options } = fields;
         let [source_port, destination_port] = self.own_first(self.agreed.paths[path.index()].ports);

@@ -2,7 +2,8 @@
 
 use super::{Heard, Image};
 use crate::boundaries::{Arriving, Boundaries, Segmentation};
-use crate::packet::{Ack, Data, Packet, SegmentEcn, TcpSegment};
+use crate::packet::tcp::{Ack, Packet, TcpSegment};
+use crate::packet::{Data, SegmentEcn};
 use crate::wire::DecodeError;
 use crate::wire::checksum::Addresses;
 use crate::wire::mptcp::{DataSequence, Mapping, MptcpOption};
@@ -56,7 +57,7 @@ impl Image {
         &mut self,
         arriving: &Arriving<'_>,
         peer: &Boundaries,
-        mut take: impl FnMut(&Packet, &[u8]),
+        take: impl FnOnce(Packet, &[u8]),
     ) -> Result<(), DecodeError> {
         let &Arriving { path, ecn, bytes } = arriving;
         let Some(place) = self.agreed.paths.get(path.index()) else {
@@ -78,6 +79,8 @@ impl Image {
                 TcpOption::Sack(blocks) => found.blocks = blocks,
                 TcpOption::Mptcp(MptcpOption::DataSequence(sequence)) => found.sequence = Some(sequence),
                 TcpOption::Mptcp(MptcpOption::Capable(_) | MptcpOption::Join(_)) => found.opens = true,
+                // Both ends know the options of SYNs in advance. An endpoint ignores those that it
+                // does not implement (RFC 9293 §3.1).
                 _ => {}
             }
         }
@@ -97,7 +100,7 @@ impl Image {
             self.fallen_back |= self.multipath && ack.plain;
             Packet::Ack(ack)
         };
-        take(&packet, payload);
+        take(packet, payload);
         Ok(())
     }
 

@@ -35,7 +35,7 @@ use super::subflow::Subflow;
 use crate::congestion::{CongestionController, CongestionEvent, Share, WindowUse};
 use crate::core::PathSender;
 use crate::observer::Observer;
-use crate::packet::Ack;
+use crate::packet::tcp::Ack;
 use plait_sched::{Duration, Scheduler, Time};
 use scoreboard::State;
 

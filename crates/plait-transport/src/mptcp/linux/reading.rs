@@ -4,7 +4,7 @@
 use super::{Report, widen};
 use crate::core::{PathSender, Transmission, TransmissionState};
 use crate::mptcp::subflow::Subflow;
-use crate::packet::Ack;
+use crate::packet::tcp::Ack;
 use plait_sched::Time;
 
 impl PathSender<Subflow> {
@@ -57,7 +57,7 @@ impl PathSender<Subflow> {
         let next = self.flight.next();
         let mut lowest_late: Option<u64> = None;
         // Linux walks through its queue, so it handles the blocks in the order of their numbers.
-        let mut blocks: [Option<(u64, u64)>; crate::packet::MAX_ACK_BLOCKS] = Default::default();
+        let mut blocks: [Option<(u64, u64)>; crate::packet::tcp::MAX_ACK_BLOCKS] = Default::default();
         blocks.iter_mut().zip(ack.blocks()).for_each(|(place, block)| *place = Some(block));
         blocks.sort_unstable();
         for (from, to) in blocks.into_iter().flatten() {

@@ -29,7 +29,7 @@ impl PathSender<Subflow> {
                 self.end_reduction();
             }
             State::Recovery if first >= board.high => self.end_recovery(now, report),
-            _ => {}
+            State::Disorder | State::Reducing | State::Recovery | State::Loss => {}
         }
         self.act(now, unassigned, report);
     }

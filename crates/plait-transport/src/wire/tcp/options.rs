@@ -145,10 +145,12 @@ impl<'a> TcpOption<'a> {
     #[inline]
     fn decode(reader: &mut Reader<'a>) -> Result<Option<Self>, DecodeError> {
         let kind = reader.u8("TCP option")?;
-        match kind {
-            END => return Ok(None),
-            NO_OPERATION => return Ok(Some(Self::NoOperation)),
-            _ => {}
+        // Only these two kinds have no length (RFC 9293 §3.1).
+        if kind == END {
+            return Ok(None);
+        }
+        if kind == NO_OPERATION {
+            return Ok(Some(Self::NoOperation));
         }
         let before = *reader;
         let length = usize::from(reader.u8("TCP option")?);

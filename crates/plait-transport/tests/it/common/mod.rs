@@ -11,7 +11,8 @@ pub(crate) use log::Log;
 
 use plait_sched::{Builtin, Capabilities, Connection, Decision, Duration, Path, PathId, Scheduler, Time};
 use plait_transport::endpoint::{Config, Endpoint, Side};
-use plait_transport::packet::{OneRtt, Packet, TcpSegment};
+use plait_transport::packet::{Packet, quic, sctp, tcp};
+
 use plait_transport::{Error, PathConfig};
 use std::collections::BTreeMap;
 
@@ -67,19 +68,14 @@ pub(crate) struct Judged<'a> {
 impl Judged<'_> {
     /// Returns the segment of a data packet.
     pub(crate) fn segment(&self) -> Option<u64> {
-        match self.packet {
-            Packet::Data(data) | Packet::Bundle(data, _) => Some(data.segment),
-            Packet::Segment(segment) => Some(segment.data.segment),
-            Packet::OneRtt(packet) => packet.stream.map(|stream| stream.data.segment),
-            _ => None,
-        }
+        self.packet.by_ref().data().map(|data| data.segment)
     }
 
     /// True if the packet contains an acknowledgement.
     pub(crate) fn is_sack(&self) -> bool {
         match self.packet {
-            Packet::Sack(_) | Packet::Ack(_) => true,
-            Packet::OneRtt(packet) => packet.ack.is_some(),
+            Packet::Sctp(sctp::Packet::Sack(_)) | Packet::Tcp(tcp::Packet::Ack(_)) => true,
+            Packet::Quic(quic::Packet::OneRtt(packet)) => packet.ack.is_some(),
             _ => false,
         }
     }
@@ -231,15 +227,12 @@ impl<S: Scheduler> Pair<S> {
 
     /// Delivers a packet to an endpoint. Events of data in the backward direction are not logged.
     fn hand(&mut self, way: Way, path: PathId, packet: &Packet) {
-        match (way, packet) {
-            (Way::Forward, _) => self.receiver.handle_packet(self.now, path, packet, &mut self.log),
-            (Way::Backward, Packet::Data(_) | Packet::Bundle(..) | Packet::Segment(_)) => {
+        match way {
+            Way::Forward => self.receiver.handle_packet(self.now, path, packet, &mut self.log),
+            Way::Backward if packet.by_ref().carries_data() => {
                 self.sender.handle_packet(self.now, path, packet, &mut ());
             }
-            (Way::Backward, Packet::OneRtt(quic)) if quic.stream.is_some() => {
-                self.sender.handle_packet(self.now, path, packet, &mut ());
-            }
-            (Way::Backward, _) => self.sender.handle_packet(self.now, path, packet, &mut self.log),
+            Way::Backward => self.sender.handle_packet(self.now, path, packet, &mut self.log),
         }
     }
 
@@ -269,9 +262,7 @@ impl<S: Scheduler> Pair<S> {
             Fate::Drop => return,
             Fate::Pass => Duration::ZERO,
             fate @ (Fate::Mark | Fate::Clear) => {
-                if let Packet::Segment(TcpSegment { ecn, .. }) | Packet::OneRtt(OneRtt { ecn, .. }) =
-                    &mut packet
-                {
+                if let Some(ecn) = packet.ecn_mut() {
                     ecn.capable &= fate == Fate::Mark;
                     ecn.congested = ecn.capable;
                 }

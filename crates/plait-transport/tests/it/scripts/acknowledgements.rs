@@ -3,22 +3,23 @@
 use crate::common::{Fate, Pair, at, config, in_turns, ms, segments, sent_by};
 use plait_sched::{PathId, Time};
 use plait_transport::cmt_sctp::{Config, Receiver};
-use plait_transport::packet::{Data, GapBlock, Packet, Sack};
+use plait_transport::packet::sctp::{self, Sack};
+use plait_transport::packet::{Data, GapBlock, Packet};
 
-fn data(segment: u64) -> Packet {
-    Packet::Data(Data { segment, bytes: 1452 })
+fn data(segment: u64) -> Data {
+    Data { segment, bytes: 1452 }
 }
 
 /// Delivers one data packet. Returns the resulting acknowledgement and its path.
 fn take(receiver: &mut Receiver, now: Time, path: u8, segment: u64) -> Option<(u8, Sack)> {
-    receiver.handle_packet(now, PathId(path), &data(segment), &mut ());
+    receiver.handle_data(now, PathId(path), &data(segment), &mut ());
     sack(receiver)
 }
 
 fn sack(receiver: &mut Receiver) -> Option<(u8, Sack)> {
     match sent_by(|sink| receiver.transmit(sink))[..] {
         [] => None,
-        [(path, Packet::Sack(sack))] => Some((path.0, sack)),
+        [(path, Packet::Sctp(sctp::Packet::Sack(sack)))] => Some((path.0, sack)),
         ref other => panic!("{other:?}"),
     }
 }
@@ -123,9 +124,9 @@ fn every_run_is_repeated_in_turn_however_many_there_are() {
 #[test]
 fn a_heartbeat_is_answered_on_its_path_with_its_time() {
     let mut receiver = Receiver::new(&config());
-    receiver.handle_packet(at(9), PathId(3), &Packet::Heartbeat { sent_at: at(4) }, &mut ());
+    receiver.handle_heartbeat(PathId(3), at(4));
     let replies = sent_by(|sink| receiver.transmit(sink));
-    assert_eq!(replies, [(PathId(3), Packet::HeartbeatAck { sent_at: at(4) })]);
+    assert_eq!(replies, [(PathId(3), Packet::Sctp(sctp::Packet::HeartbeatAck { sent_at: at(4) }))]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::common::{Fate, Pair, Way, at, config, in_turns, mpquic_config, mptcp_
 use plait_transport::endpoint::Config;
 use plait_transport::mpquic;
 use plait_transport::mptcp::{self, Rules};
-use plait_transport::packet::Packet;
+use plait_transport::packet::{Packet, quic, sctp, tcp};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -66,17 +66,15 @@ fn who_has_nothing_to_send_only_acknowledges() {
         let count = Rc::clone(&other);
         pair.script(move |judged| {
             let alone = |packet: &Packet| match packet {
-                Packet::OneRtt(packet) => packet.stream.is_none() && !packet.ping,
+                Packet::Quic(quic::Packet::OneRtt(packet)) => packet.stream.is_none() && !packet.ping,
                 _ => false,
             };
             let answers = alone(judged.packet)
                 || matches!(
                     judged.packet,
-                    Packet::Sack(_)
-                        | Packet::Ack(_)
-                        | Packet::SynAck { .. }
-                        | Packet::HeartbeatAck { .. }
-                        | Packet::InitialReply { .. }
+                    Packet::Sctp(sctp::Packet::Sack(_) | sctp::Packet::HeartbeatAck { .. })
+                        | Packet::Tcp(tcp::Packet::Ack(_) | tcp::Packet::SynAck { .. })
+                        | Packet::Quic(quic::Packet::InitialReply { .. })
                 );
             *count.borrow_mut() += u32::from(judged.way == Way::Backward && !answers);
             Fate::Pass
@@ -96,8 +94,10 @@ fn an_answer_carries_the_acknowledgement_of_what_it_answers() {
     let log = Rc::clone(&seen);
     pair.script(move |judged| {
         match judged.packet {
-            Packet::Ack(ack) if judged.way == Way::Backward => log.borrow_mut().push(("alone", ack.data)),
-            Packet::Segment(segment) if judged.way == Way::Backward => {
+            Packet::Tcp(tcp::Packet::Ack(ack)) if judged.way == Way::Backward => {
+                log.borrow_mut().push(("alone", ack.data));
+            }
+            Packet::Tcp(tcp::Packet::Segment(segment)) if judged.way == Way::Backward => {
                 log.borrow_mut().push(("riding", segment.ack.expect("a segment acknowledges").data));
             }
             _ => {}

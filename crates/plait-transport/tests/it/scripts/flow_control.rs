@@ -3,7 +3,8 @@
 use crate::common::{By, COUNTED, Fate, Log, Pair, at, config, in_turns, ms, segments};
 use plait_sched::{Connection, Decision, Path, PathId, Time};
 use plait_transport::cmt_sctp::{Config, Receiver, WindowAccounting};
-use plait_transport::packet::{Data, Packet, Sack};
+use plait_transport::packet::sctp::{self, Sack};
+use plait_transport::packet::{Data, Packet};
 
 fn with_buffer(bytes: u64, accounting: WindowAccounting) -> Config {
     let mut config = config();
@@ -81,7 +82,12 @@ fn a_full_buffer_stops_the_fast_path_until_the_gap_is_filled() {
 fn a_closed_window_is_probed_with_one_segment() {
     // The receiver claims that it has no space at all.
     let mut pair = Pair::new(config(), &[20], in_turns());
-    pair.sender.handle_packet(Time::ZERO, PathId(0), &Packet::Sack(Sack::new(0, 0, 1)), &mut ());
+    pair.sender.handle_packet(
+        Time::ZERO,
+        PathId(0),
+        &Packet::Sctp(sctp::Packet::Sack(Sack::new(0, 0, 1))),
+        &mut (),
+    );
     pair.sender.write(5 * 1452);
     pair.run_until(at(5));
     assert_eq!(pair.log.sent.len(), 1);
@@ -91,12 +97,12 @@ fn a_closed_window_is_probed_with_one_segment() {
 
 #[test]
 fn a_segment_without_room_is_refused_unless_it_is_the_awaited_one() {
-    let data = |segment| Packet::Data(Data { segment, bytes: 1452 });
+    let data = |segment| Data { segment, bytes: 1452 };
     let arrivals = |accounting| {
         let mut receiver = Receiver::new(&with_buffer(segments(2), accounting));
         let mut log = Log::default();
         for segment in [1, 3, 4, 0] {
-            receiver.handle_packet(at(0), PathId(0), &data(segment), &mut log);
+            receiver.handle_data(at(0), PathId(0), &data(segment), &mut log);
         }
         let refused: Vec<u64> = log.refused.iter().map(|(_, segment)| *segment).collect();
         (refused, log.delivered.len(), receiver.reassembly().waiting().len())
@@ -112,7 +118,12 @@ fn an_older_acknowledgement_does_not_close_the_window() {
     pair.run_until(at(30));
     let before = pair.sender.connection().window_left;
     assert!(before > 1_000);
-    pair.sender.handle_packet(at(30), PathId(0), &Packet::Sack(Sack::new(0, 0, 1)), &mut ());
+    pair.sender.handle_packet(
+        at(30),
+        PathId(0),
+        &Packet::Sctp(sctp::Packet::Sack(Sack::new(0, 0, 1))),
+        &mut (),
+    );
     assert_eq!(pair.sender.connection().window_left, before);
 }
 

@@ -3,7 +3,8 @@
 use crate::common::{Pair, Way, at, config, in_turns, ms, segments, sent_by};
 use plait_sched::{PathId, Time};
 use plait_transport::cmt_sctp::{Receiver, WindowAccounting};
-use plait_transport::packet::{Data, Packet, Sack};
+use plait_transport::packet::sctp::{self, Sack};
+use plait_transport::packet::{Data, Packet};
 use proptest::prelude::*;
 
 /// A sender with three segments in flight and more to send.
@@ -22,7 +23,7 @@ fn finishes(mut pair: Pair<plait_sched::Builtin>) {
 }
 
 fn hand_in(pair: &mut Pair<plait_sched::Builtin>, sack: Sack) {
-    pair.sender.handle_packet(pair.now, PathId(0), &Packet::Sack(sack), &mut pair.log);
+    pair.sender.handle_packet(pair.now, PathId(0), &Packet::Sctp(sctp::Packet::Sack(sack)), &mut pair.log);
 }
 
 #[test]
@@ -52,7 +53,7 @@ fn an_acknowledgement_of_what_only_waits_in_a_queue_is_ignored() {
     pair.send_file(100 * 1452);
     pair.run_until(at(1));
     assert_eq!((pair.path(0).in_flight, pair.path(0).queued), (3, 97));
-    let sack = Packet::Sack(Sack::new(10, segments(10), 1));
+    let sack = Packet::Sctp(sctp::Packet::Sack(Sack::new(10, segments(10), 1)));
     pair.sender.handle_packet(pair.now, PathId(0), &sack, &mut pair.log);
     pair.run_until(at(60_000));
     assert_eq!(pair.log.delivered.len(), 100);
@@ -101,7 +102,7 @@ fn a_window_of_any_size_is_taken() {
 fn answers_to_heartbeats_that_were_never_sent_do_no_harm() {
     for sent_at in [Time::ZERO, at(0), Time::MAX] {
         let mut pair = busy();
-        let packet = Packet::HeartbeatAck { sent_at };
+        let packet = Packet::Sctp(sctp::Packet::HeartbeatAck { sent_at });
         pair.sender.handle_packet(pair.now, PathId(1), &packet, &mut pair.log);
         finishes(pair);
     }
@@ -114,10 +115,12 @@ fn data_far_ahead_is_refused_without_taking_memory() {
         config.accounting = accounting;
         let mut receiver = Receiver::new(&config);
         for segment in [1 << 40, u64::MAX - 1, u64::MAX] {
-            let packet = Packet::Data(Data { segment, bytes: 1452 });
-            receiver.handle_packet(at(0), PathId(0), &packet, &mut ());
+            receiver.handle_data(at(0), PathId(0), &Data { segment, bytes: 1452 }, &mut ());
             assert!(
-                matches!(sent_by(|sink| receiver.transmit(sink))[..], [(_, Packet::Sack(_))]),
+                matches!(
+                    sent_by(|sink| receiver.transmit(sink))[..],
+                    [(_, Packet::Sctp(sctp::Packet::Sack(_)))]
+                ),
                 "refusals are answered"
             );
         }
@@ -132,8 +135,7 @@ fn data_of_absurd_sizes_is_taken_or_refused() {
         config.accounting = accounting;
         let mut receiver = Receiver::new(&config);
         for (segment, bytes) in [(2, 0), (3, u32::MAX), (4, u32::MAX), (1, 0), (0, u32::MAX)] {
-            let packet = Packet::Data(Data { segment, bytes });
-            receiver.handle_packet(at(0), PathId(0), &packet, &mut ());
+            receiver.handle_data(at(0), PathId(0), &Data { segment, bytes }, &mut ());
         }
         sent_by(|sink| receiver.transmit(sink));
         assert!(receiver.reassembly().next_expected() >= 3);
@@ -146,7 +148,7 @@ fn any_packet() -> impl Strategy<Value = Packet> {
         (number.clone(), any::<u64>(), any::<u8>(), prop::collection::vec((0_u64..60, 0_u64..60), 0..10));
     prop_oneof![
         (number.clone(), prop_oneof![Just(1452_u32), any::<u32>()])
-            .prop_map(|(segment, bytes)| Packet::Data(Data { segment, bytes })),
+            .prop_map(|(segment, bytes)| Packet::Sctp(sctp::Packet::Data(Data { segment, bytes }))),
         (sack, number.clone()).prop_map(|((cumulative, window, packets, blocks), duplicate)| {
             let mut sack = Sack::new(cumulative, window, packets);
             for (first, length) in blocks {
@@ -154,10 +156,13 @@ fn any_packet() -> impl Strategy<Value = Packet> {
                 sack.push_block(first, first.saturating_add(length));
             }
             sack.push_duplicate(duplicate);
-            Packet::Sack(sack)
+            Packet::Sctp(sctp::Packet::Sack(sack))
         }),
-        number.clone().prop_map(|nanos| Packet::Heartbeat { sent_at: Time::from_nanos(nanos) }),
-        number.prop_map(|nanos| Packet::HeartbeatAck { sent_at: Time::from_nanos(nanos) }),
+        number
+            .clone()
+            .prop_map(|nanos| Packet::Sctp(sctp::Packet::Heartbeat { sent_at: Time::from_nanos(nanos) })),
+        number
+            .prop_map(|nanos| Packet::Sctp(sctp::Packet::HeartbeatAck { sent_at: Time::from_nanos(nanos) })),
     ]
 }
 

@@ -7,7 +7,8 @@ use plait_transport::Transmit;
 use plait_transport::endpoint::Side;
 use plait_transport::image::{Arriving, Boundaries};
 use plait_transport::mptcp::{Agreed, Config, Image, Rules};
-use plait_transport::packet::{Ack, Data, Packet, SegmentEcn, TcpSegment};
+use plait_transport::packet::tcp::{Ack, Packet, TcpSegment};
+use plait_transport::packet::{Data, SegmentEcn};
 use plait_transport::sink::Origin;
 use plait_transport::wire::DecodeError;
 use plait_transport::wire::mptcp::MptcpOption;
@@ -33,7 +34,7 @@ fn images(config: &Config) -> [Image; 2] {
 fn encode(from: &mut Image, to: &Image, packet: &Packet) -> Vec<u8> {
     let mut bytes = Vec::new();
     let transmit = Transmit { path: PATH, packet, transmission: 0, origin: Origin::Sender { offset: None } };
-    let payload = if packet.carries_data() { PAYLOAD } else { &[] };
+    let payload = if packet.data().is_some() { PAYLOAD } else { &[] };
     from.encode(&transmit, payload, to.boundaries(), &mut bytes);
     bytes
 }
@@ -41,7 +42,7 @@ fn encode(from: &mut Image, to: &Image, packet: &Packet) -> Vec<u8> {
 fn decode(to: &mut Image, bytes: &[u8], peer: &Boundaries) -> Result<Packet, DecodeError> {
     let mut taken = None;
     let ecn = SegmentEcn { capable: true, congested: true, reduced: false };
-    to.decode(&Arriving { path: PATH, ecn, bytes }, peer, |packet, _| taken = Some(*packet))?;
+    to.decode(&Arriving { path: PATH, ecn, bytes }, peer, |packet, _| taken = Some(packet))?;
     Ok(taken.expect("a packet is handed on"))
 }
 

@@ -5,7 +5,8 @@ use plait_sched::{PathId, PathState};
 use plait_transport::SendReason;
 use plait_transport::endpoint::PathChange;
 use plait_transport::mpquic::Config;
-use plait_transport::packet::{OneRtt, Packet};
+use plait_transport::packet::Packet;
+use plait_transport::packet::quic::{self, OneRtt};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -13,7 +14,7 @@ use std::rc::Rc;
 const SEGMENT: u64 = 1452;
 
 fn quic(packet: &Packet) -> Option<&OneRtt> {
-    if let Packet::OneRtt(packet) = packet { Some(packet) } else { None }
+    if let Packet::Quic(quic::Packet::OneRtt(packet)) = packet { Some(packet) } else { None }
 }
 
 /// RFC 9000 §12.3: a number is used once in a number space, and each path has a space of its own.

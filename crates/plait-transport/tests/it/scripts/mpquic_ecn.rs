@@ -4,7 +4,8 @@
 use crate::common::{Fate, Judged, Pair, Way, at, in_turns, mpquic_config, ms};
 use plait_sched::{Builtin, PathId, Time};
 use plait_transport::mpquic::Config;
-use plait_transport::packet::{EcnCounts, OneRtt, Packet, PathAck, SegmentEcn};
+use plait_transport::packet::quic::{self, EcnCounts, OneRtt, PathAck};
+use plait_transport::packet::{Packet, SegmentEcn};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -19,7 +20,11 @@ struct Seen {
 
 fn data(judged: &Judged<'_>) -> Option<OneRtt> {
     match judged.packet {
-        Packet::OneRtt(packet) if judged.way == Way::Forward && packet.stream.is_some() => Some(*packet),
+        Packet::Quic(quic::Packet::OneRtt(packet))
+            if judged.way == Way::Forward && packet.stream.is_some() =>
+        {
+            Some(*packet)
+        }
         _ => None,
     }
 }
@@ -33,7 +38,7 @@ fn watched(
     let mut pair = Pair::new(Config { ecn, ..mpquic_config() }, round_trips, in_turns()).spaced(ms(1));
     let log = Rc::clone(&seen);
     pair.script(move |judged| {
-        if let Packet::OneRtt(OneRtt { ack: Some(ack), .. }) = judged.packet {
+        if let Packet::Quic(quic::Packet::OneRtt(OneRtt { ack: Some(ack), .. })) = judged.packet {
             log.borrow_mut().acks.push((judged.now, *ack));
         }
         let Some(packet) = data(judged) else { return Fate::Pass };

@@ -3,6 +3,7 @@
 use crate::common::{By, Fate, Pair, at, by_key, config, in_turns, ms};
 use plait_sched::{Connection, Decision, Path, PathId, PathState, Time};
 use plait_transport::cmt_sctp::{Config, RetransmissionPolicy};
+use plait_transport::packet::{Packet, sctp};
 use plait_transport::{Error, PathConfig};
 
 /// Fails at the third consecutive timeout, probes each second.
@@ -64,7 +65,7 @@ fn an_idle_path_is_probed_and_found_dead() {
     let heartbeats = std::rc::Rc::new(std::cell::Cell::new(0));
     let count = std::rc::Rc::clone(&heartbeats);
     pair.script(move |judged| {
-        let probe = matches!(judged.packet, plait_transport::packet::Packet::Heartbeat { .. });
+        let probe = matches!(judged.packet, Packet::Sctp(sctp::Packet::Heartbeat { .. }));
         count.set(count.get() + u32::from(probe && judged.path == 1));
         if judged.path == 1 && judged.now >= at(10_000) { Fate::Drop } else { Fate::Pass }
     });

@@ -5,7 +5,8 @@ use super::linux::{PAYLOAD, linux};
 use crate::common::{Log, at, ms, sent_by};
 use plait_sched::{Duration, PathId, Time};
 use plait_transport::mptcp::{Config, Receiver};
-use plait_transport::packet::{Data, Packet, SegmentEcn, TcpSegment};
+use plait_transport::packet::tcp::TcpSegment;
+use plait_transport::packet::{Data, SegmentEcn};
 
 const PATH: PathId = PathId(0);
 
@@ -23,15 +24,16 @@ impl Listener {
         config.connection.receive_window = 30 * PAYLOAD;
         let mut listener =
             Self { receiver: Receiver::new(&config, 2), log: Log::default(), now: at(1), next: 0 };
-        listener.take(&Packet::Syn { timestamp: 1 });
+        listener.receiver.handle_syn(listener.now, PATH, 1);
+        listener.answers();
         listener.now += round_trip;
-        listener.take(&Packet::Confirm { timestamp: 1 });
+        listener.receiver.handle_confirmation(listener.now, PATH);
+        listener.answers();
         listener
     }
 
-    /// Processes a packet. Returns true if it is answered at once.
-    fn take(&mut self, packet: &Packet) -> bool {
-        self.receiver.handle_packet(self.now, PATH, packet, &mut self.log);
+    /// Sends pending packets. Returns true if there are some.
+    fn answers(&mut self) -> bool {
         !sent_by(|sink| self.receiver.transmit(sink)).is_empty()
     }
 
@@ -51,12 +53,13 @@ impl Listener {
             ack: None,
             ecn: SegmentEcn::default(),
         };
-        if self.take(&Packet::Segment(segment)) {
+        self.receiver.handle_segment(self.now, PATH, &segment, &mut self.log);
+        if self.answers() {
             return Duration::ZERO;
         }
         let due = self.receiver.poll_timeout().expect("a timer");
         self.receiver.handle_timeout(due);
-        assert!(!sent_by(|sink| self.receiver.transmit(sink)).is_empty());
+        assert!(self.answers());
         due.since(self.now)
     }
 }

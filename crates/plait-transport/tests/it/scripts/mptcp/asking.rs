@@ -6,7 +6,8 @@ use plait_sched::{Connection, Decision, Path, PathId, Scheduler, Time};
 use plait_transport::PathConfig;
 use plait_transport::endpoint::{Endpoint, Side};
 use plait_transport::mptcp::{Config, Rules};
-use plait_transport::packet::{Ack, Packet};
+use plait_transport::packet::Packet;
+use plait_transport::packet::tcp::{self, Ack};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -16,7 +17,7 @@ const PATH: PathId = PathId(0);
 fn sent(sender: &mut Endpoint<impl Scheduler>, now: Time) -> Vec<u64> {
     let packets = sent_by(|sink| sender.transmit(now, sink, &mut Log::default()).expect("no fault"));
     let segment = |packet| match packet {
-        (PATH, Packet::Segment(segment)) => Some(segment.data.segment),
+        (PATH, Packet::Tcp(tcp::Packet::Segment(segment))) => Some(segment.data.segment),
         _ => None,
     };
     packets.into_iter().filter_map(segment).collect()
@@ -42,7 +43,7 @@ fn after_a_new_limit(rules: Rules, all_at_once: bool) -> Vec<u64> {
     sender.write(if all_at_once { 6 * PAYLOAD } else { 20 * PAYLOAD });
     assert_eq!(sent(&mut sender, at(0)), [0, 1, 2, 3]);
     let ack = Ack::new(2, 2, 0, 0).with_window(2 * PAYLOAD, 30 * PAYLOAD);
-    sender.handle_packet(at(20), PATH, &Packet::Ack(ack), &mut Log::default());
+    sender.handle_packet(at(20), PATH, &Packet::Tcp(tcp::Packet::Ack(ack)), &mut Log::default());
     let left = sent(&mut sender, at(20));
     assert_eq!(sender.paths()[0].limit, 2);
     left
@@ -70,7 +71,7 @@ fn the_first_path_that_may_send_goes_first() {
     let sent = |sender: &mut Endpoint<_>, now| {
         let packets = sent_by(|sink| sender.transmit(now, sink, &mut Log::default()).expect("no fault"));
         let segment = |(path, packet): (PathId, Packet)| match packet {
-            Packet::Segment(segment) => Some((path.0, segment.data.segment)),
+            Packet::Tcp(tcp::Packet::Segment(segment)) => Some((path.0, segment.data.segment)),
             _ => None,
         };
         packets.into_iter().filter_map(segment).collect::<Vec<_>>()
@@ -78,7 +79,7 @@ fn the_first_path_that_may_send_goes_first() {
     let before = sent(&mut sender, at(0)).len() as u64;
     assert!((1..8).contains(&before));
     let ack = Ack::new(0, 0, 0, 0).with_window(0, 20 * PAYLOAD);
-    sender.handle_packet(at(20), PATH, &Packet::Ack(ack), &mut Log::default());
+    sender.handle_packet(at(20), PATH, &Packet::Tcp(tcp::Packet::Ack(ack)), &mut Log::default());
     let left: Vec<u8> = sent(&mut sender, at(20)).into_iter().map(|(path, _)| path).collect();
     assert_eq!(left.len() as u64, 12 - before);
     assert!(left.is_sorted(), "{left:?}");

@@ -5,7 +5,8 @@ use crate::common::{By, Fate, Log, Pair, at, by_key, in_turns, mptcp_config, ms,
 use plait_sched::{Connection, Decision, Path, PathId, Time};
 use plait_transport::ConnectionConfig;
 use plait_transport::mptcp::{Config, Receiver};
-use plait_transport::packet::{Ack, Data, Packet, SegmentEcn, TcpSegment};
+use plait_transport::packet::tcp::{self, Ack, TcpSegment};
+use plait_transport::packet::{Data, Packet, SegmentEcn};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -44,9 +45,12 @@ fn take_at(receiver: &mut Receiver, log: &mut Log, number: u64, push: bool, now:
         ack: None,
         ecn: SegmentEcn::default(),
     };
-    receiver.handle_packet(now, PathId(0), &Packet::Segment(segment), log);
+    receiver.handle_segment(now, PathId(0), &segment, log);
     let sent = sent_by(|sink| receiver.transmit(sink)).into_iter();
-    sent.filter_map(|(_, packet)| if let Packet::Ack(ack) = packet { Some(ack) } else { None }).collect()
+    sent.filter_map(
+        |(_, packet)| if let Packet::Tcp(tcp::Packet::Ack(ack)) = packet { Some(ack) } else { None },
+    )
+    .collect()
 }
 
 #[test]
@@ -98,10 +102,10 @@ fn a_gap_that_is_long_in_being_filled_is_a_pause() {
     assert_eq!([950, 1_050].map(|wait| after(Receiver::new(&linux(), 1), wait)), [3, 6]);
     let opened = || {
         let mut receiver = Receiver::new(&linux(), 1);
-        for (millis, packet) in [(0, Packet::Syn { timestamp: 0 }), (60, Packet::Confirm { timestamp: 0 })] {
-            receiver.handle_packet(at(millis), PathId(0), &packet, &mut Log::default());
-            sent_by(|sink| receiver.transmit(sink));
-        }
+        receiver.handle_syn(at(0), PathId(0), 0);
+        sent_by(|sink| receiver.transmit(sink));
+        receiver.handle_confirmation(at(60), PathId(0));
+        sent_by(|sink| receiver.transmit(sink));
         receiver
     };
     // 60 ms and at least 200.
@@ -116,7 +120,7 @@ fn plain_tcp_marks_what_ends_half_a_window_of_writing() {
     let mut pair = Pair::new(Config { multipath: false, ..linux() }, &[20], in_turns()).spaced(ms(1));
     let seen = Rc::clone(&marks);
     pair.script(move |judged| {
-        if let Packet::Segment(TcpSegment { data, push: true, .. }) = judged.packet {
+        if let Packet::Tcp(tcp::Packet::Segment(TcpSegment { data, push: true, .. })) = judged.packet {
             seen.borrow_mut().push(data.segment);
         }
         Fate::Pass
@@ -135,7 +139,7 @@ fn the_last_segment_of_a_burst_is_marked() {
         let mut pair = Pair::new(config, paths, in_turns());
         let seen = Rc::clone(&marks);
         pair.script(move |judged| {
-            if let Packet::Segment(segment) = judged.packet {
+            if let Packet::Tcp(tcp::Packet::Segment(segment)) = judged.packet {
                 seen.borrow_mut().push(segment.push);
             }
             Fate::Pass
@@ -224,7 +228,7 @@ fn what_is_queued_leaves_before_the_copies_that_the_scheduler_wants() {
     let seen = Rc::clone(&sent);
     let mut pair = Pair::new(Config { handshake: false, ..linux() }, &[20, 400], ahead);
     pair.script(move |judged| {
-        if let (0, Packet::Segment(segment)) = (judged.path, judged.packet) {
+        if let (0, Packet::Tcp(tcp::Packet::Segment(segment))) = (judged.path, judged.packet) {
             seen.borrow_mut().push(segment.data.segment);
         }
         Fate::Pass

@@ -5,7 +5,8 @@ use crate::common::{By, Log, at, ms, sent_by};
 use plait_sched::{Connection, Decision, Path, PathId, Scheduler, Time};
 use plait_transport::PathConfig;
 use plait_transport::endpoint::{Endpoint, Side};
-use plait_transport::packet::{Ack, Packet, TcpSegment};
+use plait_transport::packet::Packet;
+use plait_transport::packet::tcp::{self, Ack, TcpSegment};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -24,7 +25,7 @@ impl<S: Scheduler> Hand<S> {
     fn sent(&mut self, now: Time) -> Vec<TcpSegment> {
         let packets = sent_by(|sink| self.sender.transmit(now, sink, &mut self.log).expect("no fault"));
         let segment = |packet| match packet {
-            (SHUT, Packet::Segment(segment)) => Some(segment),
+            (SHUT, Packet::Tcp(tcp::Packet::Segment(segment))) => Some(segment),
             _ => None,
         };
         packets.into_iter().filter_map(segment).collect()
@@ -34,7 +35,7 @@ impl<S: Scheduler> Hand<S> {
     /// and of the stream, and a window of `window` segments.
     fn told(&mut self, now: Time, path: PathId, (subflow, data): (u64, u64), window: u64, echo: u32) {
         let ack = Ack::new(subflow, data, 0, echo).with_window(data * PAYLOAD, window * PAYLOAD);
-        self.sender.handle_packet(now, path, &Packet::Ack(ack), &mut self.log);
+        self.sender.handle_packet(now, path, &Packet::Tcp(tcp::Packet::Ack(ack)), &mut self.log);
     }
 }
 

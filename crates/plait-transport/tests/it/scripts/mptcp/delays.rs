@@ -3,10 +3,10 @@
 use crate::common::Judged;
 use crate::common::{Fate, Pair, at, in_turns, mptcp_config, ms};
 use plait_sched::PathId;
-use plait_transport::packet::Packet;
+use plait_transport::packet::{Packet, tcp};
 
 fn is_ack(judged: &Judged<'_>) -> bool {
-    matches!(judged.packet, Packet::Ack(_))
+    matches!(judged.packet, Packet::Tcp(tcp::Packet::Ack(_)))
 }
 
 #[test]

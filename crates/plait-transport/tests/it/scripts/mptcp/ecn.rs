@@ -5,7 +5,7 @@ use super::linux::{PAYLOAD, linux};
 use crate::common::{Fate, Judged, Pair, at, in_turns, mptcp_config, ms};
 use plait_sched::{Builtin, PathId, Time};
 use plait_transport::mptcp::Config;
-use plait_transport::packet::{Packet, SegmentEcn};
+use plait_transport::packet::{Packet, SegmentEcn, tcp};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -32,10 +32,10 @@ fn watched(
     let log = Rc::clone(&seen);
     pair.script(move |judged| {
         match judged.packet {
-            Packet::Segment(segment) => {
+            Packet::Tcp(tcp::Packet::Segment(segment)) => {
                 log.borrow_mut().data.push((judged.now, segment.number, segment.ecn));
             }
-            Packet::Ack(ack) => log.borrow_mut().echoes.push((judged.now, ack.congested)),
+            Packet::Tcp(tcp::Packet::Ack(ack)) => log.borrow_mut().echoes.push((judged.now, ack.congested)),
             _ => {}
         }
         fate(judged)
@@ -196,10 +196,14 @@ fn a_subflow_whose_syn_is_lost_does_without() {
         let log = Rc::clone(&seen);
         let first = std::cell::Cell::new(lost);
         pair.script(move |judged| {
-            if let Packet::Segment(segment) = judged.packet {
+            if let Packet::Tcp(tcp::Packet::Segment(segment)) = judged.packet {
                 log.borrow_mut().push(segment.ecn.capable);
             }
-            if matches!(judged.packet, Packet::Syn { .. }) && first.take() { Fate::Drop } else { Fate::Pass }
+            if matches!(judged.packet, Packet::Tcp(tcp::Packet::Syn { .. })) && first.take() {
+                Fate::Drop
+            } else {
+                Fate::Pass
+            }
         });
         pair.send_file(50 * PAYLOAD);
         pair.run_until(at(5_000));

@@ -10,7 +10,8 @@ use crate::common::{Log, Pair, at, in_turns, ms, sent_by};
 use plait_sched::{PathId, Time};
 use plait_transport::ConnectionConfig;
 use plait_transport::mptcp::{Config, Receiver};
-use plait_transport::packet::{Ack, Data, Packet, SegmentEcn, TcpSegment};
+use plait_transport::packet::tcp::{self, Ack, TcpSegment};
+use plait_transport::packet::{Data, Packet, SegmentEcn};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -51,11 +52,11 @@ impl Hand {
             ack: None,
             ecn: SegmentEcn::default(),
         };
-        self.receiver.handle_packet(self.now, PathId(path), &Packet::Segment(packet), &mut self.log);
+        self.receiver.handle_segment(self.now, PathId(path), &packet, &mut self.log);
         sent_by(|sink| self.receiver.transmit(sink))
             .into_iter()
             .filter_map(|(path, packet)| match packet {
-                Packet::Ack(ack) => Some((path.0, ack)),
+                Packet::Tcp(tcp::Packet::Ack(ack)) => Some((path.0, ack)),
                 _ => None,
             })
             .collect()
@@ -100,7 +101,7 @@ fn while_it_opens_no_acknowledgement_is_delayed() {
     let mut pair = Pair::new(linux(), &[20], in_turns()).spaced(ms(1));
     let seen = Rc::clone(&acks);
     pair.script(move |judged| {
-        if let Packet::Ack(ack) = judged.packet {
+        if let Packet::Tcp(tcp::Packet::Ack(ack)) = judged.packet {
             seen.borrow_mut().push((ack.cumulative, ack.window));
         }
         crate::common::Fate::Pass
@@ -286,9 +287,9 @@ fn small_segments_leave_less_of_the_memory_to_payload() {
             ack: None,
             ecn: SegmentEcn::default(),
         };
-        hand.receiver.handle_packet(hand.now, PathId(0), &Packet::Segment(packet), &mut hand.log);
+        hand.receiver.handle_segment(hand.now, PathId(0), &packet, &mut hand.log);
         for (_, packet) in sent_by(|sink| hand.receiver.transmit(sink)) {
-            let Packet::Ack(ack) = packet else { continue };
+            let Packet::Tcp(tcp::Packet::Ack(ack)) = packet else { continue };
             assert!(ack.window <= (memory - 1_132) / 2 + 32, "{ack:?}");
         }
     }

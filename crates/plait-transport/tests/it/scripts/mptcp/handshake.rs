@@ -4,7 +4,7 @@ use super::linux::linux;
 use crate::common::{Fate, Pair, at, in_turns, mptcp_config, ms};
 use plait_sched::{Duration, PathId, PathState, Scheduler};
 use plait_transport::mptcp::{Config, Rules};
-use plait_transport::packet::Packet;
+use plait_transport::packet::{Packet, tcp};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -48,7 +48,8 @@ fn a_lost_syn_is_sent_again() {
     let mut pair = Pair::new(opened(), &[20, 20], in_turns());
     let mut lost = 0;
     pair.script(move |judged| {
-        let drop = matches!(judged.packet, Packet::Syn { .. } | Packet::SynAck { .. }) && lost < 3;
+        let drop = matches!(judged.packet, Packet::Tcp(tcp::Packet::Syn { .. } | tcp::Packet::SynAck { .. }))
+            && lost < 3;
         lost += u32::from(drop);
         if drop { Fate::Drop } else { Fate::Pass }
     });
@@ -91,9 +92,9 @@ fn handshakes(
     let (packets, mut losses) = (Rc::clone(&seen), 0);
     pair.script(move |judged| {
         let name = match judged.packet {
-            Packet::Syn { .. } => "SYN",
-            Packet::SynAck { .. } => "SYN/ACK",
-            Packet::Confirm { .. } => "confirm",
+            Packet::Tcp(tcp::Packet::Syn { .. }) => "SYN",
+            Packet::Tcp(tcp::Packet::SynAck { .. }) => "SYN/ACK",
+            Packet::Tcp(tcp::Packet::Confirm { .. }) => "confirm",
             _ => return Fate::Pass,
         };
         packets.borrow_mut().push((judged.path, name));
@@ -124,15 +125,15 @@ fn linux_ends_a_handshake_with_a_packet_and_a_join_with_an_acknowledgement() {
 #[test]
 fn whatever_of_a_join_gets_lost_is_sent_again() {
     for lost in [
-        (|packet: &Packet| matches!(packet, Packet::Syn { .. })) as fn(&Packet) -> bool,
-        |packet| matches!(packet, Packet::SynAck { .. }),
-        |packet| matches!(packet, Packet::Confirm { .. }),
+        (|packet: &Packet| matches!(packet, Packet::Tcp(tcp::Packet::Syn { .. }))) as fn(&Packet) -> bool,
+        |packet| matches!(packet, Packet::Tcp(tcp::Packet::SynAck { .. })),
+        |packet| matches!(packet, Packet::Tcp(tcp::Packet::Confirm { .. })),
     ] {
         let (seen, pair) = handshakes(linux(), lost);
         assert!(seen.len() > 6 && pair.log.delivered.len() == 100, "{seen:?}");
         assert_eq!(
             seen.iter().filter(|(path, name)| (*path, *name) == (1, "confirm")).count() > 1,
-            lost(&Packet::Confirm { timestamp: 0 }),
+            lost(&Packet::Tcp(tcp::Packet::Confirm { timestamp: 0 })),
             "{seen:?}"
         );
     }
@@ -144,7 +145,8 @@ fn the_acknowledgement_of_a_join_moves_the_connection_on() {
     // packet reports its deliveries.
     let mut pair = Pair::new(Config { handshake: true, ..linux() }, &[200, 200], in_turns());
     pair.script(|judged| {
-        let own = matches!(judged.packet, Packet::Ack(ack) if ack.cumulative > 10) && judged.path == 0;
+        let own = matches!(judged.packet, Packet::Tcp(tcp::Packet::Ack(ack)) if ack.cumulative > 10)
+            && judged.path == 0;
         if own { Fate::Drop } else { Fate::Pass }
     });
     pair.sender.write_endlessly();
@@ -163,8 +165,8 @@ fn ends(rules: Rules, confirmation: Fate, segments: [Fate; 2]) -> Pair<impl Sche
     let config = Config { handshake: true, rules, ..linux() };
     let mut pair = Pair::new(config, &[20, 30], in_turns());
     pair.script(move |judged| match (judged.path, judged.packet) {
-        (0, Packet::Confirm { .. }) => confirmation,
-        (0, Packet::Segment(segment)) if judged.sent_before == 0 => {
+        (0, Packet::Tcp(tcp::Packet::Confirm { .. })) => confirmation,
+        (0, Packet::Tcp(tcp::Packet::Segment(segment))) if judged.sent_before == 0 => {
             segments.get(segment.number as usize).copied().unwrap_or(Fate::Pass)
         }
         _ => Fate::Pass,
@@ -212,7 +214,9 @@ fn what_is_sent_again_first_proves_or_not() {
         let config = Config { handshake: true, ..linux() };
         let mut pair = Pair::new(config, &[20, 30], in_turns());
         pair.script(|judged| match judged.packet {
-            Packet::Confirm { .. } | Packet::Segment(_) if judged.path == 0 && judged.now < at(30) => {
+            Packet::Tcp(tcp::Packet::Confirm { .. } | tcp::Packet::Segment(_))
+                if judged.path == 0 && judged.now < at(30) =>
+            {
                 Fate::Drop
             }
             _ => Fate::Pass,
@@ -239,14 +243,16 @@ fn after_a_fall_back_acknowledgements_are_those_of_tcp() {
     let seen = Rc::new(RefCell::new(Vec::new()));
     let acknowledgements = Rc::clone(&seen);
     pair.script(move |judged| match judged.packet {
-        Packet::Confirm { .. } => Fate::Drop,
-        Packet::Segment(segment) if [0, 2, 4, 6].contains(&segment.number) && judged.sent_before == 0 => {
+        Packet::Tcp(tcp::Packet::Confirm { .. }) => Fate::Drop,
+        Packet::Tcp(tcp::Packet::Segment(segment))
+            if [0, 2, 4, 6].contains(&segment.number) && judged.sent_before == 0 =>
+        {
             Fate::Late(ms(3))
         }
-        Packet::Ack(ack) => {
+        Packet::Tcp(tcp::Packet::Ack(ack)) => {
             acknowledgements
                 .borrow_mut()
-                .push((ack.blocks().count(), config.overhead().wire_bytes(judged.packet)));
+                .push((ack.blocks().count(), config.overhead().wire_bytes(judged.packet.by_ref())));
             Fate::Pass
         }
         _ => Fate::Pass,
@@ -270,8 +276,10 @@ fn after_a_fall_back_the_connection_keeps_nothing_that_was_sent() {
     let outstanding = |late: Duration| {
         let mut pair = Pair::new(config, &[1_000, 1_000], in_turns());
         pair.script(move |judged| match judged.packet {
-            Packet::Confirm { .. } => Fate::Late(late),
-            Packet::Segment(segment) if segment.number == 0 && judged.sent_before == 0 => Fate::Late(late),
+            Packet::Tcp(tcp::Packet::Confirm { .. }) => Fate::Late(late),
+            Packet::Tcp(tcp::Packet::Segment(segment)) if segment.number == 0 && judged.sent_before == 0 => {
+                Fate::Late(late)
+            }
             _ => Fate::Pass,
         });
         pair.sender.write_endlessly();

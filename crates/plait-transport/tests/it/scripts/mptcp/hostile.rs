@@ -2,7 +2,8 @@
 
 use crate::common::{By, Pair, Way, at, in_turns, mptcp_config, ms};
 use plait_sched::{Connection, Decision, Path, PathId};
-use plait_transport::packet::{Ack, Data, Packet, SegmentEcn, TcpSegment};
+use plait_transport::packet::tcp::{self, Ack, TcpSegment};
+use plait_transport::packet::{Data, Packet, SegmentEcn, sctp};
 use proptest::prelude::*;
 
 #[test]
@@ -14,12 +15,12 @@ fn acknowledgements_of_what_was_never_sent_are_ignored() {
     let in_flight = pair.path(0).in_flight;
     for (subflow, data) in [(1_000, 0), (0, 1_000), (u64::MAX, u64::MAX)] {
         let ack = Ack::new(subflow, data, 0, 0);
-        pair.sender.handle_packet(at(5), PathId(0), &Packet::Ack(ack), &mut pair.log);
+        pair.sender.handle_packet(at(5), PathId(0), &Packet::Tcp(tcp::Packet::Ack(ack)), &mut pair.log);
     }
     let mut ack = Ack::new(0, 0, 0, 0);
     ack.push_block(1, u64::from(u32::MAX));
     ack.push_block(50, 3);
-    pair.sender.handle_packet(at(5), PathId(0), &Packet::Ack(ack), &mut pair.log);
+    pair.sender.handle_packet(at(5), PathId(0), &Packet::Tcp(tcp::Packet::Ack(ack)), &mut pair.log);
     assert!(pair.path(0).in_flight <= in_flight);
     pair.run_until(at(10_000));
     assert!(pair.log.delivered.len() > 100);
@@ -31,7 +32,7 @@ fn segments_absurdly_far_ahead_are_refused() {
     pair.tampered = true;
     for (segment, number) in [(u64::MAX - 1, 0), (1 << 40, 1), (0, u64::MAX - 1)] {
         let data = Data { segment, bytes: 1452 };
-        let packet = Packet::Segment(TcpSegment {
+        let packet = Packet::Tcp(tcp::Packet::Segment(TcpSegment {
             data,
             number,
             offset: 0,
@@ -40,7 +41,7 @@ fn segments_absurdly_far_ahead_are_refused() {
             push: false,
             ack: None,
             ecn: SegmentEcn::default(),
-        });
+        }));
         pair.receiver.handle_packet(at(0), PathId(0), &packet, &mut pair.log);
     }
     pair.send_file(14_520);
@@ -52,7 +53,7 @@ fn segments_absurdly_far_ahead_are_refused() {
 fn packets_for_unknown_subflows_and_of_the_other_protocol_are_ignored() {
     let mut pair = Pair::new(mptcp_config(), &[20], in_turns());
     pair.tampered = true;
-    let packet = Packet::Segment(TcpSegment {
+    let packet = Packet::Tcp(tcp::Packet::Segment(TcpSegment {
         data: Data { segment: 0, bytes: 1 },
         number: 0,
         offset: 0,
@@ -61,15 +62,20 @@ fn packets_for_unknown_subflows_and_of_the_other_protocol_are_ignored() {
         push: false,
         ack: None,
         ecn: SegmentEcn::default(),
-    });
+    }));
     pair.receiver.handle_packet(at(0), PathId(7), &packet, &mut pair.log);
     pair.receiver.handle_packet(
         at(0),
         PathId(0),
-        &Packet::Data(Data { segment: 0, bytes: 1 }),
+        &Packet::Sctp(sctp::Packet::Data(Data { segment: 0, bytes: 1 })),
         &mut pair.log,
     );
-    pair.sender.handle_packet(at(0), PathId(0), &Packet::HeartbeatAck { sent_at: at(0) }, &mut pair.log);
+    pair.sender.handle_packet(
+        at(0),
+        PathId(0),
+        &Packet::Sctp(sctp::Packet::HeartbeatAck { sent_at: at(0) }),
+        &mut pair.log,
+    );
     assert!(pair.log.arrived.is_empty());
 }
 
@@ -90,7 +96,7 @@ fn a_data_acknowledgement_of_what_only_waits_in_a_queue_frees_what_was_sent_befo
     pair.run_until(at(5));
     assert_eq!((pair.path(0).in_flight, pair.path(0).queued, pair.path(1).in_flight), (10, 10, 5));
     let ack = Ack::new(0, 25, 0, 0).with_window(25 * 1452, 75 * 1452);
-    pair.sender.handle_packet(at(5), PathId(0), &Packet::Ack(ack), &mut pair.log);
+    pair.sender.handle_packet(at(5), PathId(0), &Packet::Tcp(tcp::Packet::Ack(ack)), &mut pair.log);
     assert!(!pair.sender.is_outstanding(9));
     assert!(pair.sender.is_outstanding(10), "it was never sent, so nobody can have it");
     pair.run_until(at(10_000));
@@ -112,7 +118,7 @@ fn any_packet() -> impl Strategy<Value = Packet> {
                     let first = number.saturating_add(first);
                     ack.push_block(first, first.saturating_add(length));
                 }
-                Packet::Ack(ack)
+                Packet::Tcp(tcp::Packet::Ack(ack))
             }),
         (
             (number.clone(), number.clone(), number.clone()),
@@ -120,7 +126,7 @@ fn any_packet() -> impl Strategy<Value = Packet> {
             (any::<u32>(), any::<u32>())
         )
             .prop_map(|((segment, number, offset), bytes, (timestamp, echo))| {
-                Packet::Segment(TcpSegment {
+                Packet::Tcp(tcp::Packet::Segment(TcpSegment {
                     data: Data { segment, bytes },
                     number,
                     offset,
@@ -129,15 +135,15 @@ fn any_packet() -> impl Strategy<Value = Packet> {
                     push: timestamp % 2 == 0,
                     ack: None,
                     ecn: SegmentEcn::default(),
-                })
+                }))
             }),
-        any::<u32>().prop_map(|timestamp| Packet::Syn { timestamp }),
-        (any::<u32>(), any::<u32>(), window).prop_map(|(timestamp, echo, window)| Packet::SynAck {
-            timestamp,
-            echo,
-            window
-        }),
-        number.prop_map(|nanos| Packet::Heartbeat { sent_at: plait_sched::Time::from_nanos(nanos) }),
+        any::<u32>().prop_map(|timestamp| Packet::Tcp(tcp::Packet::Syn { timestamp })),
+        (any::<u32>(), any::<u32>(), window).prop_map(|(timestamp, echo, window)| Packet::Tcp(
+            tcp::Packet::SynAck { timestamp, echo, window }
+        )),
+        number.prop_map(|nanos| Packet::Sctp(sctp::Packet::Heartbeat {
+            sent_at: plait_sched::Time::from_nanos(nanos)
+        })),
     ]
 }
 

@@ -5,7 +5,7 @@ use crate::common::{Fate, Pair, at, in_turns, mptcp_config, ms};
 use plait_sched::PathState;
 use plait_transport::congestion::{Algorithm, CongestionConfig};
 use plait_transport::mptcp::{Config, Rules};
-use plait_transport::packet::Packet;
+use plait_transport::packet::{Packet, tcp};
 use plait_transport::rtt::{RtoConfig, RtoRule};
 use plait_transport::{ConnectionConfig, mptcp};
 use std::cell::RefCell;
@@ -77,7 +77,7 @@ fn the_first_acknowledgements_are_not_delayed() {
     let mut pair = Pair::new(Config { rules, ..config }, &[20], in_turns()).spaced(ms(1));
     let seen = Rc::clone(&acks);
     pair.script(move |judged| {
-        if let Packet::Ack(ack) = judged.packet {
+        if let Packet::Tcp(tcp::Packet::Ack(ack)) = judged.packet {
             seen.borrow_mut().push(ack.cumulative);
         }
         Fate::Pass

@@ -1,7 +1,7 @@
 //! Losses on a subflow: their detection, time and cost (RFC 6675, RFC 6298, RFC 8985).
 
 use crate::common::{Fate, Pair, at, in_turns, mptcp_config, ms};
-use plait_transport::packet::Packet;
+use plait_transport::packet::{Packet, tcp};
 
 const PAYLOAD: u64 = 1452;
 
@@ -162,7 +162,7 @@ fn delayed_acknowledgements_stand_for_two_segments_and_never_wait_at_a_gap() {
     let acks = std::rc::Rc::new(std::cell::Cell::new(0));
     let counted = std::rc::Rc::clone(&acks);
     pair.script(move |judged| {
-        if matches!(judged.packet, Packet::Ack(_)) {
+        if matches!(judged.packet, Packet::Tcp(tcp::Packet::Ack(_))) {
             counted.set(counted.get() + 1);
         }
         Fate::Pass

@@ -9,7 +9,7 @@ use crate::common::{Fate, Pair, at, in_turns, mptcp_config, ms};
 use plait_sched::Scheduler;
 use plait_transport::ConnectionConfig;
 use plait_transport::mptcp::{Config, Grant, Rules};
-use plait_transport::packet::Packet;
+use plait_transport::packet::{Packet, tcp};
 
 const PAYLOAD: u64 = 1452;
 const IN_FLIGHT: u64 = 60;
@@ -147,9 +147,14 @@ fn invented_duplicates_take_nothing_back() {
     let before = pair.sender.counters().undone_reductions;
     pair.tampered = true;
     for number in 0..300 {
-        let mut ack = plait_transport::packet::Ack::new(300, 300, 0, 0);
+        let mut ack = plait_transport::packet::tcp::Ack::new(300, 300, 0, 0);
         ack.duplicate = Some(number);
-        pair.sender.handle_packet(pair.now, plait_sched::PathId(0), &Packet::Ack(ack), &mut pair.log);
+        pair.sender.handle_packet(
+            pair.now,
+            plait_sched::PathId(0),
+            &Packet::Tcp(tcp::Packet::Ack(ack)),
+            &mut pair.log,
+        );
     }
     assert_eq!(pair.sender.counters().undone_reductions, before);
 }
