@@ -74,7 +74,7 @@ pub(crate) enum ApplicationEvent {
     Responded(u64),
 }
 
-/// The two ends of the connection, for an application.
+/// Writes at both ends of the connection, for an application.
 pub(crate) trait ConnectionWriter {
     /// Writes a message at an end.
     fn write(&mut self, end: ConnectionEnd, bytes: u64, options: &WriteOptions);

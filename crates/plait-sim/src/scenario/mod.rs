@@ -26,6 +26,7 @@ mod document;
 mod flow;
 pub mod keys;
 mod link;
+mod link_values;
 mod path;
 mod scheduler;
 mod shared;

@@ -7,7 +7,7 @@ use plait_sched::{Duration, Time};
 use toml::Value;
 
 use super::keys::{DELAY_STEP, LOSS_STEP, QUEUE_STEP, RATE_STEP, TableInfo};
-use super::link::{QueueChoice, loss, queue};
+use super::link_values::{QueueChoice, loss, queue};
 use super::reader::{Item, MAX_DURATION, Reader};
 use super::text;
 use crate::error::ScenarioError;

@@ -3,7 +3,8 @@
 use plait_sched::Duration;
 
 use super::keys::FORWARD_OR_BACKWARD;
-use super::link::{LinkKeys, QueueChoice, bandwidth_delay_product};
+use super::link::LinkKeys;
+use super::link_values::{QueueChoice, bandwidth_delay_product};
 use super::reader::{Reader, Source, Word as _};
 use super::steps::varying;
 use super::text;

@@ -25,7 +25,7 @@ fn every_choice_is_named_in_the_description_of_its_key() {
     check::<flow::FlowKindName>(&keys::FLOW_TCP, "kind");
     check::<Direction>(&keys::FLOW_TCP, "direction");
     check::<crate::application::times::DistributionName>(&keys::FLOW_ON_OFF, "distribution");
-    check::<link::LossModel>(&keys::LOSS_BERNOULLI, "model");
+    check::<link_values::LossModel>(&keys::LOSS_BERNOULLI, "model");
     check::<crate::link::JitterDistribution>(&keys::JITTER_TABLE, "distribution");
 }
 
