@@ -75,7 +75,7 @@ const CORE_RULES: CoreRules = CoreRules {
     overshoots: true,
     lost_keep_numbers: false,
     settled_are_remembered: true,
-    commits: false,
+    write_queues: false,
     penalties_wait: false,
     streams: true,
     message_header: Overhead::SCTP.data,

@@ -68,7 +68,8 @@ impl<S: Scheduler, R> Core<S, R> {
         for index in 0..self.paths.len() {
             while let Some(&segment) = self.paths[index].reinjections.front() {
                 let wanted = self.stream.get(segment).is_some_and(|entry| is_wanted(entry.state()));
-                if wanted && !(self.has_room_for(index, segment) && self.lets_in(index, segment)) {
+                let admits = || self.paths[index].has_write_queue || self.admits_on(index, segment);
+                if wanted && !(self.has_room_for(index, segment) && admits()) {
                     break;
                 }
                 self.paths[index].reinjections.pop_front();

@@ -156,7 +156,8 @@ pub(crate) struct Core<S, R> {
     left_while_blocked: bool,
     /// The scheduler has not waited since.
     asking: Option<schedule::Asking>,
-    /// A queue held a segment after the last decision (`sched_backlog` in net/mptcp/protocol.h).
+    /// A queue held a segment after the last decision, and the scheduler is asked once more
+    /// (`sched_backlog` in net/mptcp/protocol.h).
     backlog: bool,
     /// Assigned, and not in a queue: it leaves next.
     at_once: Option<schedule::AtOnce>,
@@ -184,8 +185,8 @@ pub(crate) struct Core<S, R> {
     next_packet: u64,
     /// A penalty falls due with the path's next acknowledgement.
     penalties_wait: bool,
-    /// Paths accept up to their congestion windows, regardless of their own receive windows.
-    commits: bool,
+    /// The scheduler is also asked while assigned segments wait, and once more.
+    asks_on: bool,
     /// Newly lost segments that are not in a queue yet.
     lost: Vec<u64>,
     /// Lost segments that any path may retransmit, ascending.
@@ -255,7 +256,7 @@ impl<S: Scheduler, R> Core<S, R> {
             queued_segments: 0,
             next_packet: bytes,
             penalties_wait: rules.penalties_wait,
-            commits: rules.commits,
+            asks_on: rules.write_queues,
             lost: Vec::new(),
             shared_retransmissions: VecDeque::new(),
             retransmits: false,

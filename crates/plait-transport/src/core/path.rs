@@ -1,12 +1,11 @@
 //! The sender's state of one path: queued data, data in flight, window and timers.
 
-use super::committed::Taken;
 use super::facts::Stale;
 use super::flight::Flight;
 use super::pacer::Pacer;
 use super::room::Fit;
 use super::transmission::Transmission;
-use super::{ConnectionConfig, CoreRules, Counters, PathNews, PathTotals};
+use super::{ConnectionConfig, CoreRules, Counters, Outgoing, PathNews, PathTotals};
 use crate::congestion::{CongestionConfig, CongestionController, Controller};
 use crate::rtt::RttEstimator;
 use plait_sched::{PathId, PathState, Time};
@@ -36,7 +35,7 @@ pub(crate) struct PathSender<R> {
     pub(super) stale: Stale,
     /// Present if congestion control states a pacing rate.
     pub(super) pacer: Option<Pacer>,
-    /// Segments wait in a write queue of the path, as in Linux' MPTCP ([`CoreRules::commits`]).
+    /// Segments wait in a write queue of the path ([`CoreRules::write_queues`]).
     pub(super) has_write_queue: bool,
     /// Losses that were reported to congestion control, if it samples rates.
     pub(super) lost_told: u64,
@@ -84,7 +83,7 @@ pub(crate) struct PathSender<R> {
     /// Assigned, not sent yet, ascending within one assignment.
     pub(crate) queue: VecDeque<u64>,
     /// The path's write queue: accepted segments that its own window holds back, in sending order.
-    pub(super) committed: VecDeque<Taken>,
+    pub(super) committed: VecDeque<Outgoing>,
     /// Payload bytes of [`PathSender::committed`].
     pub(super) committed_bytes: u64,
     /// Lost segments to be retransmitted on this path, ascending. Those acknowledged meanwhile are
@@ -180,7 +179,7 @@ impl<R> PathSender<R> {
         let mut path = Self {
             id,
             stale: Stale::Everything,
-            has_write_queue: rules.commits,
+            has_write_queue: rules.write_queues,
             pacer: None,
             lost_told: 0,
             counters: Counters::default(),

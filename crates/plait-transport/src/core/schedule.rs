@@ -79,9 +79,6 @@ impl<S: Scheduler, R> Core<S, R> {
     /// Bytes of the fragment that the next segment begins in, from there on.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fragment_left(&self) -> Option<u64> {
-        if !self.commits {
-            return None;
-        }
         let offset = self.stream.next_offset();
         self.buffer.fragment_end(offset).map(|end| end - offset)
     }
@@ -192,7 +189,7 @@ impl<S: Scheduler, R> Core<S, R> {
         let alone = self.waits_without_room && !observer.hears_decisions() && !self.paces;
         if alone && !self.paths.iter().any(PathSender::shows_room) {
             // Nobody asks when there is nothing to decide about, and that is no waiting either.
-            let queued = self.commits && self.queued_segments > 0;
+            let queued = self.asks_on && self.queued_segments > 0;
             self.counters.waits +=
                 u64::from(core::mem::take(&mut self.backlog) || queued || self.has_unassigned());
             self.wake = None;
@@ -203,7 +200,7 @@ impl<S: Scheduler, R> Core<S, R> {
         // path's queue. Linux' MPTCP asks while anything waits there (`mptcp_sched_pending`,
         // `ask_again` in linux/schedulers/facts.c), and once more: only by asking it learns that
         // nothing waits.
-        let waits = (self.needs.recall || self.commits) && self.queued_segments > 0;
+        let waits = (self.needs.recall || self.asks_on) && self.queued_segments > 0;
         if connection.unassigned == 0 && !self.needs.reinject && !waits && !self.backlog {
             return Ok(false);
         }
@@ -231,7 +228,7 @@ impl<S: Scheduler, R> Core<S, R> {
         let queued_before = self.queued_segments;
         self.carry_out(now, &decision, &connection, alone)
             .map_err(|fault| Error::Scheduler { at: now, fault })?;
-        self.backlog = self.commits && !self.hands_over() && self.queued_segments > 0;
+        self.backlog = self.asks_on && !self.hands_over() && self.queued_segments > 0;
         let queued = self.queued_segments + self.at_once.map_or(0, |leaving| u64::from(leaving.segments));
         self.asking = Some(Asking {
             decisions: asking.decisions + 1,
@@ -294,7 +291,7 @@ impl<S: Scheduler, R> Core<S, R> {
                 }
                 // A short packet takes less of a window than a waiting one, which counts as full.
                 // So the scheduler could answer the next question differently.
-                if alone && self.nothing_waits() && self.stream.holds_full(wanted) {
+                if alone && self.leaves_next(path) && self.stream.holds_full(wanted) {
                     self.at_once = Some(AtOnce { index: path.index(), segments });
                     return Ok(());
                 }
@@ -365,10 +362,10 @@ impl<S: Scheduler, R> Core<S, R> {
         if facts.is_usable() { Ok(()) } else { Err(SchedulerFault::UnusablePath(path, facts.state)) }
     }
 
-    /// True if no other data would leave before, or beside, newly assigned segments.
+    /// True if no other data would leave before, or beside, newly assigned segments of the path.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn nothing_waits(&self) -> bool {
-        !self.commits
+    fn leaves_next(&self, path: PathId) -> bool {
+        !self.paths[path.index()].has_write_queue
             && !self.retransmits
             && !self.may_copy
             && self.queued_segments == 0
@@ -382,7 +379,7 @@ impl<S: Scheduler, R> Core<S, R> {
         if self.autotuned {
             self.limit_burst(segments);
         }
-        if self.commits {
+        if self.paths[index].has_write_queue {
             self.fill_last(index);
         }
         let room = MAX_QUEUED.saturating_sub(self.paths[index].queue.len());

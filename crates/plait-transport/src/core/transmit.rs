@@ -1,6 +1,5 @@
 //! Choosing the next packet: retransmissions, copies, then new data, lowest segment first.
 
-use super::committed::Taken;
 use super::schedule::AtOnce;
 use super::transmission::{Transmission, TransmissionId};
 use super::{Core, SegmentState, WindowRule};
@@ -10,7 +9,7 @@ use crate::packet::Data;
 use plait_sched::{Event, PathId, Scheduler, Time};
 use std::collections::VecDeque;
 
-/// A segment that leaves now, before its protocol wraps it.
+/// A segment that a path took. It leaves now, or waits in the path's write queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
     pub(crate) path: PathId,
@@ -19,12 +18,18 @@ pub(crate) struct Outgoing {
     pub(crate) offset: u64,
     /// The transmission's number on its path.
     pub(crate) number: u64,
-    /// The transmission's number in the connection.
+    /// The transmission's number in the connection, once it has left.
     pub(crate) transmission: u64,
-    /// It carries PSH, if it waited in a write queue.
-    pub(crate) push: bool,
     /// Why it leaves.
     pub(crate) reason: SendReason,
+    /// It carries PSH: it was the last packet of its burst.
+    pub(crate) push: bool,
+    /// True if the segment was never sent on any path.
+    pub(super) first_time: bool,
+    /// It was never sent before on this path.
+    clear: bool,
+    /// The earlier transmission of the segment that is in flight elsewhere.
+    earlier: Option<TransmissionId>,
 }
 
 impl<S: Scheduler, R> Core<S, R> {
@@ -138,7 +143,7 @@ impl<S: Scheduler, R> Core<S, R> {
     /// True if the scheduler's limit admits no new data on the path. `waiting` segments count
     /// beside those in flight.
     #[inline]
-    fn is_limited(&self, index: usize, waiting: u32) -> bool {
+    pub(super) fn is_limited(&self, index: usize, waiting: u32) -> bool {
         let limit = self.facts[index].limit;
         limit < u32::MAX && self.paths[index].shown_in_flight().saturating_add(waiting) >= limit
     }
@@ -147,7 +152,7 @@ impl<S: Scheduler, R> Core<S, R> {
     /// flight with any window (RFC 9260 §6.1 A). The segment that the receiver waits for takes no
     /// room there. If later segments that it refused are in flight, only this segment opens the
     /// window.
-    fn may_begin(&self, segment: u64) -> bool {
+    pub(super) fn may_begin(&self, segment: u64) -> bool {
         self.admits(segment) || self.window.is_probed() || self.is_awaited(segment)
     }
 
@@ -157,6 +162,7 @@ impl<S: Scheduler, R> Core<S, R> {
         segment == self.stream.first() && self.window.rule != WindowRule::Limit
     }
 
+    /// Removes the next new segment that may leave: the lowest one.
     #[inline]
     pub(crate) fn next_new(&mut self, now: Time) -> Option<(usize, u64)> {
         if self.queued_segments == 0 { None } else { self.find_new(now) }
@@ -166,36 +172,39 @@ impl<S: Scheduler, R> Core<S, R> {
         let mut best: Option<(usize, u64)> = None;
         for (index, path) in self.paths.iter().enumerate() {
             let Some(&segment) = path.queue.front() else { continue };
-            let limited = self.is_limited(index, path.committed.len() as u32);
-            // A subflow in TCP_CA_Loss gets nothing of the queue (`sendable` in
-            // linux/schedulers/engine.c).
-            let stopped = self.commits && path.recovering && !self.hands_over();
-            if !stopped
-                && !limited
-                && best.is_none_or(|(_, lowest)| segment < lowest)
-                && (self.hands_over() || self.has_room_for(index, segment))
+            if best.is_none_or(|(_, lowest)| segment < lowest)
+                && !self.is_limited(index, 0)
+                && self.has_room_for(index, segment)
                 && path.takes(now, segment)
-                && self.lets_in(index, segment)
+                && self.admits_on(index, segment)
             {
-                // Linux serves the first path whose queue has a segment for it (`send_queued`).
-                if self.commits {
-                    if self.may_begin(segment) {
-                        best = Some((index, segment));
-                        break;
-                    }
-                    continue;
-                }
                 best = Some((index, segment));
             }
         }
         let (index, segment) = best?;
-        if !self.commits && !self.may_begin(segment) {
+        if !self.may_begin(segment) {
             return None;
         }
-        self.paths[index].queue.pop_front();
-        self.paths[index].note_new(now, segment);
+        Some((index, self.dequeue(now, index)?))
+    }
+
+    /// Removes the first segment of a path's queue.
+    pub(super) fn dequeue(&mut self, now: Time, index: usize) -> Option<u64> {
+        let path = &mut self.paths[index];
+        let segment = path.queue.pop_front()?;
+        path.note_new(now, segment);
         self.queued_segments -= 1;
-        Some((index, segment))
+        Some(segment)
+    }
+
+    /// True if the path's next new segment may leave now.
+    pub(crate) fn has_new_for(&self, index: usize) -> bool {
+        let path = &self.paths[index];
+        if path.has_write_queue {
+            return path.admits_committed() && path.has_full_window();
+        }
+        let next = path.queue.front();
+        next.is_some_and(|&segment| self.admits(segment) && self.has_window_for(index, segment))
     }
 
     pub(crate) fn send(
@@ -207,8 +216,8 @@ impl<S: Scheduler, R> Core<S, R> {
         observer: &mut impl Observer,
     ) -> Outgoing {
         let taken = self.take(index, segment, reason);
-        let outgoing = self.launch(now, index, &taken, observer);
-        self.tell_sent(PathId(index as u8), taken.data, reason, taken.first_time);
+        let outgoing = self.launch(now, taken, observer);
+        self.tell_sent(&outgoing);
         outgoing
     }
 
@@ -235,20 +244,31 @@ impl<S: Scheduler, R> Core<S, R> {
             self.at_once = Some(AtOnce { index, segments: segments - 1 });
         }
         let offset = self.stream.frontier_offset();
-        let segment = self.stream.cut_and_send(index as u8, self.paths[index].next_number())?;
+        let (path, number) = (PathId(index as u8), self.paths[index].next_number());
+        let segment = self.stream.cut_and_send(path.0, number)?;
         self.held += u64::from(bytes);
         self.window.sent(self.counted(bytes));
         self.sent_end = segment + 1;
         self.paths[index].note_new(now, segment);
-        let (data, reason) = (Data { segment, bytes }, SendReason::New);
-        let taken = Taken { data, offset, reason, first_time: true, clear: true, earlier: None, push: false };
-        let outgoing = self.launch(now, index, &taken, observer);
-        self.tell_sent(PathId(index as u8), data, reason, true);
+        let taken = Outgoing {
+            path,
+            data: Data { segment, bytes },
+            offset,
+            number,
+            transmission: 0,
+            reason: SendReason::New,
+            push: false,
+            first_time: true,
+            clear: true,
+            earlier: None,
+        };
+        let outgoing = self.launch(now, taken, observer);
+        self.tell_sent(&outgoing);
         Some(outgoing)
     }
 
     /// Gives a segment to the path; it then counts as sent.
-    pub(super) fn take(&mut self, index: usize, segment: u64, reason: SendReason) -> Taken {
+    pub(super) fn take(&mut self, index: usize, segment: u64, reason: SendReason) -> Outgoing {
         let path = PathId(index as u8);
         let number = self.paths[index].next_number();
         let (mut bytes, mut offset) = (0, 0);
@@ -273,32 +293,27 @@ impl<S: Scheduler, R> Core<S, R> {
         if first_time {
             self.sent_end = self.sent_end.max(segment + 1);
         }
-        Taken { data: Data { segment, bytes }, offset, reason, first_time, clear, earlier, push: false }
+        let (data, push, transmission) = (Data { segment, bytes }, false, 0);
+        Outgoing { path, data, offset, number, transmission, reason, push, first_time, clear, earlier }
     }
 
     /// Sends an accepted segment.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn launch(
-        &mut self,
-        now: Time,
-        index: usize,
-        taken: &Taken,
-        observer: &mut impl Observer,
-    ) -> Outgoing {
-        let &Taken { data, offset, reason, clear, earlier, push, .. } = taken;
+    pub(super) fn launch(&mut self, now: Time, taken: Outgoing, observer: &mut impl Observer) -> Outgoing {
+        let Outgoing { path, data, number, reason, clear, earlier, .. } = taken;
         if self.config.restarts_by_packet {
-            self.restart_after_pause(now, index);
+            self.restart_after_pause(now, path.index());
         }
         let overhead = self.config.counted_overhead;
-        let sender = &mut self.paths[index];
+        let sender = &mut self.paths[path.index()];
         let transmission = Transmission::new(now, data.segment, data.bytes + overhead, clear);
-        let number = sender.flight.push(transmission, sender.sent, earlier);
+        let pushed = sender.flight.push(transmission, sender.sent, earlier);
+        debug_assert_eq!(pushed, number, "write queues leave in order");
         if sender.timed.is_none() && clear {
             sender.timed = Some(number);
         }
-        let path = PathId(index as u8);
         let transmission = self.note_leaving(now, (path, number), data, reason, observer);
-        Outgoing { path, data, offset, number, transmission, push, reason }
+        Outgoing { transmission, ..taken }
     }
 
     /// Called before a packet leaves: cuts the window if its burst is the first after a pause
@@ -327,7 +342,7 @@ impl<S: Scheduler, R> Core<S, R> {
         observer: &mut impl Observer,
     ) -> u64 {
         let transmission = self.note_leaving(now, (path, number), data, SendReason::Retransmission, observer);
-        self.tell_sent(path, data, SendReason::Retransmission, false);
+        self.notify(&Event::Sent { path, segment: data.segment, retransmission: true });
         transmission
     }
 
@@ -370,9 +385,9 @@ impl<S: Scheduler, R> Core<S, R> {
 
     /// Reports sent data to the scheduler; the facts are up to date.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn tell_sent(&mut self, path: PathId, data: Data, reason: SendReason, first_time: bool) {
-        let Data { segment, bytes } = data;
-        if reason == SendReason::New {
+    pub(super) fn tell_sent(&mut self, sent: &Outgoing) {
+        let &Outgoing { path, data: Data { segment, bytes }, first_time, .. } = sent;
+        if sent.reason == SendReason::New {
             // Windows count bytes, schedulers full segments: a small one leaves room that they did
             // not see.
             self.ask_again = self.needs.reinject || bytes < self.config.segment_bytes;

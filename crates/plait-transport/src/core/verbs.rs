@@ -56,13 +56,6 @@ impl<S: Scheduler, R> Core<S, R> {
         &mut self.window
     }
 
-    /// True if paths accept as much as their congestion windows admit, regardless of their own
-    /// windows.
-    #[inline]
-    pub(crate) fn commits(&self) -> bool {
-        self.commits
-    }
-
     /// Mutable access to the counters.
     #[inline]
     pub(crate) fn counters_mut(&mut self) -> &mut Counters {

@@ -272,26 +272,17 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// Returns a copy that may leave now because the connection's timer expired.
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    /// Returns a copy of the connection's timer, which expired. A write queue takes any.
     pub(super) fn next_timed_copy(&mut self) -> Option<(usize, u64)> {
-        while let Some(&(path, segment)) = self.repeats.copies.front() {
-            let index = path.index();
-            let lets_in = || self.core.has_window_for(index, segment) && self.core.admits_on(index, segment);
-            if !self.is_unacknowledged(segment) {
-                self.repeats.copies.pop_front();
-            } else if self.core.commits() || lets_in() {
-                self.repeats.copies.pop_front();
-                return Some((index, segment));
-            } else {
-                break;
+        while let Some((path, segment)) = self.repeats.copies.pop_front() {
+            if self.is_unacknowledged(segment) {
+                return Some((path.index(), segment));
             }
         }
         None
     }
 
     /// Returns a copy that may leave now because a subflow is stale.
-    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_stale(&mut self) -> Option<(usize, u64)> {
         while let Some(&segment) = self.repeats.anywhere.front() {
             if !self.is_unacknowledged(segment) {
