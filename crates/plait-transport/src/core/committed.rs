@@ -60,7 +60,8 @@ impl<S: Scheduler, R> Core<S, R> {
     /// Accepts `segment` on the path; it leaves when the path's own window admits it. Returns its
     /// first byte's offset in the stream.
     pub(crate) fn commit(&mut self, index: usize, segment: u64, reason: SendReason) -> u64 {
-        let taken = self.take(index, segment, reason);
+        let mut taken = self.take(index, segment, reason);
+        taken.waited = true;
         let path = &mut self.paths[index];
         path.committed.push_back(taken);
         path.committed_bytes += u64::from(taken.data.bytes);

@@ -24,6 +24,8 @@ pub(crate) struct Outgoing {
     pub(crate) reason: SendReason,
     /// It carries PSH: it was the last packet of its burst.
     pub(crate) push: bool,
+    /// It waited in the path's write queue.
+    pub(crate) waited: bool,
     /// True if the segment was never sent on any path.
     pub(super) first_time: bool,
     /// It was never sent before on this path.
@@ -258,6 +260,7 @@ impl<S: Scheduler, R> Core<S, R> {
             transmission: 0,
             reason: SendReason::New,
             push: false,
+            waited: false,
             first_time: true,
             clear: true,
             earlier: None,
@@ -293,8 +296,19 @@ impl<S: Scheduler, R> Core<S, R> {
         if first_time {
             self.sent_end = self.sent_end.max(segment + 1);
         }
-        let (data, push, transmission) = (Data { segment, bytes }, false, 0);
-        Outgoing { path, data, offset, number, transmission, reason, push, first_time, clear, earlier }
+        Outgoing {
+            path,
+            data: Data { segment, bytes },
+            offset,
+            number,
+            transmission: 0,
+            reason,
+            push: false,
+            waited: false,
+            first_time,
+            clear,
+            earlier,
+        }
     }
 
     /// Sends an accepted segment.
@@ -332,18 +346,33 @@ impl<S: Scheduler, R> Core<S, R> {
         }
     }
 
-    /// Notes a retransmission under its earlier number on the path. Returns the transmission's
-    /// number in the connection.
-    pub(crate) fn note_sent_again(
+    /// Retransmits a segment under its earlier number on the path.
+    pub(crate) fn send_again(
         &mut self,
         now: Time,
-        (path, number): (PathId, u64),
-        data: Data,
+        (index, number): (usize, u64),
+        sent: &Transmission,
         observer: &mut impl Observer,
-    ) -> u64 {
-        let transmission = self.note_leaving(now, (path, number), data, SendReason::Retransmission, observer);
-        self.notify(&Event::Sent { path, segment: data.segment, retransmission: true });
-        transmission
+    ) -> Outgoing {
+        let (path, reason) = (PathId(index as u8), SendReason::Retransmission);
+        let bytes = sent.bytes() - self.config.counted_overhead;
+        let data = Data { segment: sent.segment, bytes };
+        let transmission = self.note_leaving(now, (path, number), data, reason, observer);
+        let again = Outgoing {
+            path,
+            data,
+            offset: self.stream.get(sent.segment).map_or(0, |entry| entry.offset),
+            number,
+            transmission,
+            reason,
+            push: false,
+            waited: false,
+            first_time: false,
+            clear: false,
+            earlier: None,
+        };
+        self.tell_sent(&again);
+        again
     }
 
     /// Notes that data leaves under this number of the path: timers, counters and observer. Returns

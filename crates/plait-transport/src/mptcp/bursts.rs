@@ -3,7 +3,7 @@
 //! net/ipv4/tcp.c).
 
 use super::sender::Sender;
-use super::transmit::Leaving;
+use crate::core::Outgoing;
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
 use crate::sink::Sink;
@@ -19,27 +19,27 @@ impl<S: Scheduler> Sender<S> {
         sink: &mut impl Sink,
         observer: &mut impl Observer,
     ) -> Result<(), Error> {
-        let mut held_back: Option<Leaving> = None;
+        let mut held_back: Option<Outgoing> = None;
         loop {
             let next = self.next_of_bursts(now, observer)?;
             if let Some(mut last) = held_back.take() {
-                let ends = next.is_none_or(|next| !next.fresh || next.path != last.path);
-                last.segment.push = ends && !self.core.path(last.path.index()).has_committed();
-                last.leave(sink);
+                let ends = next.is_none_or(|next| !is_fresh(&next) || next.path != last.path);
+                last.push = ends && !self.core.path(last.path.index()).has_committed();
+                self.leave(now, &last, sink);
                 if next.is_none() && self.core.has_opportunity() {
                     continue;
                 }
             }
             match next {
-                Some(next) if next.fresh => held_back = Some(next),
-                Some(other) => other.leave(sink),
+                Some(next) if is_fresh(&next) => held_back = Some(next),
+                Some(other) => self.leave(now, &other, sink),
                 None => return Ok(()),
             }
         }
     }
 
     /// Returns the next segment. Lets the application write if there is none.
-    fn next_of_bursts(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Leaving>, Error> {
+    fn next_of_bursts(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Outgoing>, Error> {
         loop {
             let next = self.next_of_written(now, observer)?;
             if next.is_some() || !self.core.write_on() {
@@ -53,12 +53,16 @@ impl<S: Scheduler> Sender<S> {
     /// Linux' engine asks for a decision once no path's queue has a segment that may leave. Then it
     /// asks for the next decision (`get_send` in linux/schedulers/engine.c). So a queue leaves by
     /// the previous limit.
-    fn next_of_written(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Leaving>, Error> {
+    fn next_of_written(
+        &mut self,
+        now: Time,
+        observer: &mut impl Observer,
+    ) -> Result<Option<Outgoing>, Error> {
         loop {
             self.note_asked(now);
             self.core.begin_asking(now);
-            if let Some(leaving) = self.next_retransmission(now, observer) {
-                return Ok(Some(leaving));
+            if let Some(outgoing) = self.next_retransmission(now, observer) {
+                return Ok(Some(outgoing));
             }
             // Linux' default scheduler fills the write queues first; then packets leave.
             if self.core.hands_over() {
@@ -72,13 +76,14 @@ impl<S: Scheduler> Sender<S> {
                 self.note_committing(None);
             }
             if let Some(outgoing) = self.core.send_committed(now, observer) {
-                return Ok(Some(Leaving { fresh: false, ..self.wrap(now, &outgoing) }));
+                self.note_new(now, &outgoing);
+                return Ok(Some(outgoing));
             }
             // The only new data of a subflow is in its write queue, which has sent all it may.
             if self.stop_preferring_new()
-                && let Some(leaving) = self.next_retransmission(now, observer)
+                && let Some(outgoing) = self.next_retransmission(now, observer)
             {
-                return Ok(Some(leaving));
+                return Ok(Some(outgoing));
             }
             if self.repeats.wait() && self.commit_timed_copies() {
                 continue;
@@ -92,19 +97,16 @@ impl<S: Scheduler> Sender<S> {
                 return Ok(self.finish_sending(now, observer));
             };
             self.note_burst(index);
-            let held_back = self.core.holds_back(index, segment);
-            let leaving = if held_back {
+            if self.core.holds_back(index, segment) {
                 self.commit(index, segment, reason);
-                None
-            } else {
-                let outgoing = self.core.send(now, index, segment, reason, observer);
-                self.share_window(index, outgoing.offset);
-                Some(self.wrap(now, &outgoing))
-            };
-            self.note_given(now);
-            if leaving.is_some() {
-                return Ok(leaving);
+                self.note_given(now);
+                continue;
             }
+            let outgoing = self.core.send(now, index, segment, reason, observer);
+            self.share_window(index, outgoing.offset);
+            self.note_new(now, &outgoing);
+            self.note_given(now);
+            return Ok(Some(outgoing));
         }
     }
 
@@ -153,4 +155,9 @@ impl<S: Scheduler> Sender<S> {
             self.core.mark_last(other);
         }
     }
+}
+
+/// True if the segment leaves for the first time on its subflow, and did not wait in a write queue.
+fn is_fresh(outgoing: &Outgoing) -> bool {
+    outgoing.reason != SendReason::Retransmission && !outgoing.waited
 }

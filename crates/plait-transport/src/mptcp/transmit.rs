@@ -4,30 +4,12 @@
 use super::rules::Losses;
 use super::sender::Sender;
 use super::subflow::{Resent, Subflow};
-use crate::core::{Outgoing, PathSender, Transmission, TransmissionState};
+use crate::core::{Outgoing, PathSender, TransmissionState};
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
-use crate::packet::{Data, Packet, SegmentEcn, TcpSegment};
+use crate::packet::{Packet, SegmentEcn, TcpSegment};
 use crate::sink::{Origin, Sink, Transmit};
-use plait_sched::{PathId, Scheduler, Time};
-
-/// A segment that leaves on a subflow, without a piggybacked acknowledgement.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Leaving {
-    pub(super) path: PathId,
-    pub(super) segment: TcpSegment,
-    pub(super) transmission: u64,
-    /// True for the first transmission on this subflow, unless it waited in a write queue.
-    pub(super) fresh: bool,
-}
-
-impl Leaving {
-    pub(super) fn leave(&self, sink: &mut impl Sink) {
-        let &Self { path, segment, transmission, .. } = self;
-        let origin = Origin::Sender { offset: Some(segment.offset) };
-        sink.send(&Transmit { path, packet: &Packet::Segment(segment), transmission, origin });
-    }
-}
+use plait_sched::{Scheduler, Time};
 
 impl<S: Scheduler> Sender<S> {
     /// Sends all packets that may leave now.
@@ -54,24 +36,40 @@ impl<S: Scheduler> Sender<S> {
             return self.transmit_bursts(now, sink, observer);
         }
         loop {
-            if let Some(mut leaving) = self.next_segment(now, observer)? {
-                if self.config.rules.pushes && leaving.fresh {
-                    leaving.segment.push = self.marks(leaving.segment.offset, leaving.segment.data.bytes);
+            if let Some(mut outgoing) = self.next_segment(now, observer)? {
+                if self.config.rules.pushes && outgoing.reason != SendReason::Retransmission {
+                    outgoing.push = self.marks(outgoing.offset, outgoing.data.bytes);
                 }
-                leaving.leave(sink);
+                self.leave(now, &outgoing, sink);
             } else if !self.core.write_on() {
                 return Ok(());
             }
         }
     }
 
+    /// Sends a segment, without a piggybacked acknowledgement.
+    #[inline]
+    pub(super) fn leave(&mut self, now: Time, outgoing: &Outgoing, sink: &mut impl Sink) {
+        let &Outgoing { path, data, number, offset, transmission, push, reason, .. } = outgoing;
+        let ecn = match reason {
+            SendReason::Retransmission => SegmentEcn::default(),
+            SendReason::New | SendReason::Reinjection => {
+                self.core.path_mut(path.index()).recovery.ecn.of_new()
+            }
+        };
+        let (timestamp, echo) = (self.config.clock.at_sender(now), self.seen[path.index()].echo);
+        let segment = TcpSegment { data, number, offset, timestamp, echo, push, ack: None, ecn };
+        let (packet, origin) = (&Packet::Segment(segment), Origin::Sender { offset: Some(offset) });
+        sink.send(&Transmit { path, packet, transmission, origin });
+    }
+
     /// Returns the next segment of the written data, for subflows without write queues.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn next_segment(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Leaving>, Error> {
+    fn next_segment(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Outgoing>, Error> {
         self.core.may_copy = self.may_copy();
         self.core.run_scheduler(now, observer)?;
-        if let Some(leaving) = self.next_retransmission(now, observer) {
-            return Ok(Some(leaving));
+        if let Some(outgoing) = self.next_retransmission(now, observer) {
+            return Ok(Some(outgoing));
         }
         let copy = if self.may_copy() { self.next_copy() } else { None };
         let outgoing = if let Some((index, segment)) = copy {
@@ -84,12 +82,13 @@ impl<S: Scheduler> Sender<S> {
             return Ok(self.finish_sending(now, observer));
         };
         self.share_window(outgoing.path.index(), outgoing.offset);
-        Ok(Some(self.wrap(now, &outgoing)))
+        self.note_new(now, &outgoing);
+        Ok(Some(outgoing))
     }
 
     /// Handles the end of new data and copies. Returns a retransmission that new data went before.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn finish_sending(&mut self, now: Time, observer: &mut impl Observer) -> Option<Leaving> {
+    pub(super) fn finish_sending(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
         if self.config.rules.losses == Losses::ByOrder {
             self.core.note_limits();
             return None;
@@ -101,31 +100,28 @@ impl<S: Scheduler> Sender<S> {
         None
     }
 
-    /// Prepares a segment that leaves for the first time on its subflow.
+    /// Sets the timers for a segment that leaves for the first time on its subflow.
     #[inline]
-    pub(super) fn wrap(&mut self, now: Time, outgoing: &Outgoing) -> Leaving {
-        let &Outgoing { path: id, data, offset, number, transmission, push, .. } = outgoing;
-        let path = self.core.path_mut(id.index());
-        match self.config.rules.losses {
-            Losses::ByTime => path.note_sent_as_linux(now, number),
-            Losses::ByOrder => {
-                if path.recovery.probe_due {
-                    path.note_probe(now, false);
-                }
-                path.arm_timers(now, false);
-            }
+    pub(super) fn note_new(&mut self, now: Time, outgoing: &Outgoing) {
+        let path = self.core.path_mut(outgoing.path.index());
+        if self.config.rules.losses == Losses::ByTime {
+            path.note_sent_as_linux(now, outgoing.number);
+            return;
         }
-        let ecn = path.recovery.ecn.of_new();
-        let timestamp = self.config.clock.at_sender(now);
-        let echo = self.seen[id.index()].echo;
-        let segment = TcpSegment { data, number, offset, timestamp, echo, push, ack: None, ecn };
-        Leaving { path: id, segment, transmission, fresh: true }
+        if path.recovery.probe_due {
+            path.note_probe(now, false);
+        }
+        path.arm_timers(now, false);
     }
 
     /// Returns the next retransmission: first lost segments, on their own subflow; then a probe, if
     /// one is due and no new data can serve as the probe.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn next_retransmission(&mut self, now: Time, observer: &mut impl Observer) -> Option<Leaving> {
+    pub(super) fn next_retransmission(
+        &mut self,
+        now: Time,
+        observer: &mut impl Observer,
+    ) -> Option<Outgoing> {
         if self.core.paths().iter().any(|path| path.recovery.wants_repair()) {
             self.find_retransmission(now, observer)
         } else {
@@ -134,7 +130,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     #[inline(never)]
-    fn find_retransmission(&mut self, now: Time, observer: &mut impl Observer) -> Option<Leaving> {
+    fn find_retransmission(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
         for index in 0..self.core.paths().len() {
             if !self.core.path(index).recovery.wants_repair() {
                 continue;
@@ -153,9 +149,9 @@ impl<S: Scheduler> Sender<S> {
                 return self.resend(now, index, number, observer);
             }
             if path.recovery.probe_due
-                && let Some(leaving) = self.send_probe(now, index, observer)
+                && let Some(outgoing) = self.send_probe(now, index, observer)
             {
-                return Some(leaving);
+                return Some(outgoing);
             }
         }
         None
@@ -163,14 +159,14 @@ impl<S: Scheduler> Sender<S> {
 
     /// RFC 8985 §7.3: a probe is the next new segment, if the path has one and the receiver's
     /// window admits it. Otherwise it is the last segment sent.
-    fn send_probe(&mut self, now: Time, index: usize, observer: &mut impl Observer) -> Option<Leaving> {
+    fn send_probe(&mut self, now: Time, index: usize, observer: &mut impl Observer) -> Option<Outgoing> {
         if self.core.has_new_for(index) {
             // The new segment leaves without this function, and will be recorded as the probe.
             return None;
         }
         if self.config.rules.losses == Losses::ByTime {
             let (number, sent) = self.core.path_mut(index).repeat_last(now)?;
-            return Some(self.transmit_again(now, index, number, &sent, observer));
+            return Some(self.core.send_again(now, (index, number), &sent, observer));
         }
         let path = self.core.path_mut(index);
         let flight = &mut path.flight;
@@ -192,10 +188,10 @@ impl<S: Scheduler> Sender<S> {
         index: usize,
         number: u64,
         observer: &mut impl Observer,
-    ) -> Option<Leaving> {
+    ) -> Option<Outgoing> {
         let order = self.core.path(index).sent;
         let sent = self.core.path_mut(index).flight.resend(now, order, number)?;
-        let leaving = self.transmit_again(now, index, number, &sent, observer);
+        let outgoing = self.core.send_again(now, (index, number), &sent, observer);
         let path = self.core.path_mut(index);
         if self.config.rules.losses == Losses::ByTime {
             path.note_resent_as_linux(now, number);
@@ -204,26 +200,7 @@ impl<S: Scheduler> Sender<S> {
             path.note_repetition(now);
             path.arm_timers(now, false);
         }
-        Some(leaving)
-    }
-
-    /// Retransmits a segment under its number on the subflow.
-    fn transmit_again(
-        &mut self,
-        now: Time,
-        index: usize,
-        number: u64,
-        sent: &Transmission,
-        observer: &mut impl Observer,
-    ) -> Leaving {
-        let path = PathId(index as u8);
-        let data = Data { segment: sent.segment, bytes: sent.bytes() };
-        let transmission = self.core.note_sent_again(now, (path, number), data, observer);
-        let timestamp = self.config.clock.at_sender(now);
-        let offset = self.core.offset_of(data.segment).unwrap_or(0);
-        let (echo, ecn) = (self.seen[index].echo, SegmentEcn::default());
-        let segment = TcpSegment { data, number, offset, timestamp, echo, push: false, ack: None, ecn };
-        Leaving { path, segment, transmission, fresh: false }
+        Some(outgoing)
     }
 
     /// Ends the preference for new data on all subflows, once no more of it leaves. Returns true if
