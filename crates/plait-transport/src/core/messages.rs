@@ -327,6 +327,12 @@ impl Messages {
         ended.map(|ended| (ended.options, 0)).or_else(|| waiting().map(|one| (one.options, left(one))))
     }
 
+    /// True if a message that is not forgotten ends beyond `offset` bytes.
+    #[inline]
+    pub(super) fn ends_beyond(&self, offset: u64) -> bool {
+        self.ended.back().is_some_and(|last| last.end > offset)
+    }
+
     /// Returns the messages that end beyond `from` bytes and within the first `to`, in this order.
     /// Excludes forgotten messages.
     pub(super) fn ended(&self, from: u64, to: u64) -> impl Iterator<Item = u64> {

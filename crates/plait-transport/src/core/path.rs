@@ -50,6 +50,8 @@ pub(crate) struct PathSender<R> {
     pub(super) fit: Fit,
     /// Bytes that a full segment counts in windows.
     pub(crate) segment: u64,
+    /// Bytes that the window must have left for a full segment.
+    pub(super) headroom: u64,
     /// Header bytes per segment that count in windows.
     pub(super) overhead: u64,
     /// Bytes that the next new packet of the connection counts, on whichever path it leaves.
@@ -195,6 +197,7 @@ impl<R> PathSender<R> {
                 _ => Fit::InBytes,
             },
             segment: config.counted_segment(),
+            headroom: if rules.overshoots { 1 } else { config.counted_segment() },
             overhead: u64::from(config.counted_overhead),
             next_packet: config.counted_segment(),
             limited_before: 0,

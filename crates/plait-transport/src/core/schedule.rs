@@ -91,6 +91,7 @@ impl<S: Scheduler, R> Core<S, R> {
     }
 
     /// True if the data queue holds something.
+    #[inline]
     pub(crate) fn has_unassigned(&self) -> bool {
         let send_buffer_left =
             || self.buffer.segments_left(self.stream.frontier_offset(), u64::from(self.config.segment_bytes));
@@ -111,11 +112,14 @@ impl<S: Scheduler, R> Core<S, R> {
     /// Lets the application write, if it has more data and there is room. True if the scheduler
     /// must be asked again.
     pub(crate) fn write_on(&mut self) -> bool {
-        if self.hands_down || core::mem::take(&mut self.left_while_blocked) {
+        let released = self.hands_down || core::mem::take(&mut self.left_while_blocked);
+        if released {
             self.release_buffer();
         }
         let more = self.buffer.write_on(self.stream.frontier_offset());
-        self.limit_segments();
+        if more || released || self.fills_window {
+            self.limit_segments();
+        }
         self.wrote |= more;
         self.ask_again |= more;
         more

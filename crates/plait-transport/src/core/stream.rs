@@ -131,7 +131,11 @@ impl Stream {
     }
 
     /// Returns the header bytes of the messages that begin within a segment, behind its first byte.
+    #[inline]
     pub(crate) fn further_headers(&self, offset: u64, bytes: u32) -> u32 {
+        if !self.messages.ends_beyond(offset) {
+            return 0;
+        }
         let last = (offset + u64::from(bytes)).saturating_sub(1);
         self.header * self.messages.ended(offset, last).count() as u32
     }
@@ -426,15 +430,16 @@ impl Stream {
     pub(crate) fn note_sending(&mut self, segment: u64, newest: TransmissionId) -> bool {
         let Some(entry) = self.get_mut(segment) else { return false };
         let path = PathId(newest.path());
-        let tried = if entry.stays_alone(path) {
-            entry.ever_sent()
-        } else {
-            let Some(spread) = self.spread_mut(segment) else { return false };
-            let tried = spread.tried.contains(path);
-            spread.tried.insert(path);
-            spread.carried.insert(path);
-            tried
-        };
+        if entry.stays_alone(path) {
+            let tried = entry.ever_sent();
+            entry.newest = newest;
+            entry.mark_sent();
+            return tried;
+        }
+        let Some(spread) = self.spread_mut(segment) else { return false };
+        let tried = spread.tried.contains(path);
+        spread.tried.insert(path);
+        spread.carried.insert(path);
         if let Some(entry) = self.segments.get_mut(segment) {
             entry.newest = newest;
             entry.mark_sent();

@@ -288,7 +288,9 @@ impl<S: Scheduler, R> Core<S, R> {
             entry.set_state(SegmentState::InFlight);
             let tried = self.stream.note_sending(segment, TransmissionId::new(path.0, number));
             clear = reason != SendReason::Retransmission && !tried;
-            self.uncarried.look_again(segment, self.stream.spread(segment).carried);
+            if self.needs.uncarried {
+                self.uncarried.look_again(segment, self.stream.spread(segment).carried);
+            }
         }
         if counts {
             self.window.sent(self.counted(bytes));

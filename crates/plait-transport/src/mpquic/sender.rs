@@ -175,10 +175,11 @@ impl<S: Scheduler> Sender<S> {
             self.open_paths(now);
         }
         self.transmit_control(sink);
-        self.core.may_copy = self.core.paths().iter().any(|path| path.recovery.probes > 0);
+        let probes = self.core.paths().iter().any(|path| path.recovery.probes > 0);
+        self.core.may_copy = probes;
         loop {
             self.core.run_scheduler(now, observer)?;
-            let probe = self.next_probe(now, observer);
+            let probe = if probes { self.next_probe(now, observer) } else { None };
             let Some(out) = probe.or_else(|| self.core.next_data(now, observer)) else { break };
             let Outgoing { path, data, offset, number, transmission, reason, .. } = out;
             let ecn = self.core.path(path.index()).recovery.marking.of_new();
@@ -196,7 +197,9 @@ impl<S: Scheduler> Sender<S> {
         if blocked_at.is_some() {
             self.ask_for_room();
         }
-        self.ping(now, blocked_at, sink);
+        if probes || blocked_at.is_some() {
+            self.ping(now, blocked_at, sink);
+        }
         Ok(())
     }
 

@@ -66,12 +66,13 @@ impl<S: Scheduler> Sender<S> {
     /// Returns the next segment of the written data, for subflows without write queues.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_segment(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Outgoing>, Error> {
-        self.core.may_copy = self.may_copy();
+        let may_copy = self.may_copy();
+        self.core.may_copy = may_copy;
         self.core.run_scheduler(now, observer)?;
         if let Some(outgoing) = self.next_retransmission(now, observer) {
             return Ok(Some(outgoing));
         }
-        let copy = if self.may_copy() { self.next_copy() } else { None };
+        let copy = if may_copy { self.next_copy() } else { None };
         let outgoing = if let Some((index, segment)) = copy {
             self.core.send(now, index, segment, SendReason::Reinjection, observer)
         } else if let Some(outgoing) = self.core.send_at_once(now, observer) {
