@@ -37,16 +37,16 @@ impl<S: Scheduler> Sender<S> {
     /// When the next heartbeat is due, or given up. [`Time::MAX`] is never.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_heartbeat(&self) -> Time {
-        let heartbeats = self.core.paths().iter().map(|path| path.recovery.probing);
+        let heartbeats = self.core.paths.iter().map(|path| path.recovery.probing);
         heartbeats.fold(Time::MAX, |next, one| next.min(one.deadline.unwrap_or(one.due)))
     }
 
     pub(super) fn check_heartbeats(&mut self, now: Time, observer: &mut impl Observer) {
-        for index in 0..self.core.paths().len() {
-            if self.core.path(index).recovery.probing.deadline.is_some_and(|deadline| deadline <= now) {
+        for index in 0..self.core.paths.len() {
+            if self.core.paths[index].recovery.probing.deadline.is_some_and(|deadline| deadline <= now) {
                 self.heartbeat_timeout(now, index, observer);
             }
-            let Probing { due, deadline, .. } = self.core.path(index).recovery.probing;
+            let Probing { due, deadline, .. } = self.core.paths[index].recovery.probing;
             if deadline.is_none() && due <= now {
                 self.send_heartbeat(now, index);
             }
@@ -55,7 +55,7 @@ impl<S: Scheduler> Sender<S> {
 
     fn send_heartbeat(&mut self, now: Time, index: usize) {
         let usable = self.core.facts()[index].is_usable();
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         if path.flight.segments() > 0 && usable {
             // Data in flight probes the path already.
             path.probe_later(now);
@@ -67,18 +67,17 @@ impl<S: Scheduler> Sender<S> {
 
     fn heartbeat_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let suspected = self.core.facts()[index].state == PathState::PotentiallyFailed;
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         path.rtt.back_off();
         path.recovery.probing.deadline = None;
         self.note_error(now, index, observer);
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         // A suspected path is probed again at once; a failed one at leisure.
         if suspected {
             path.recovery.probing.due = now;
         } else {
             path.probe_later(now);
         }
-        path.touch();
     }
 
     pub(super) fn handle_heartbeat_ack(
@@ -89,9 +88,9 @@ impl<S: Scheduler> Sender<S> {
         observer: &mut impl Observer,
     ) {
         self.hear(index);
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         path.rtt.sample(now.since(sent_at));
-        path.forgive();
+        path.errors = 0;
         let state = path.working_state();
         path.recovery.probing.deadline = None;
         path.probe_later(now);

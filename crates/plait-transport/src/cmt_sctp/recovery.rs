@@ -5,7 +5,7 @@ use super::Config;
 use super::heartbeat::Probing;
 use super::holes::Holes;
 use super::round_trip::RoundTrips;
-use crate::congestion::{CongestionController, CongestionEvent};
+use crate::congestion::CongestionEvent;
 use crate::core::PathSender;
 use crate::packet::Sack;
 use plait_sched::{Duration, Time};
@@ -58,7 +58,7 @@ impl PathSender<Recovery> {
     pub(super) fn reduce_for_losses(&mut self, now: Time, newest: u64) {
         if self.begins_recovery(newest) {
             let in_flight = self.flight.bytes();
-            self.control.on_event(now, CongestionEvent::Loss { outstanding: in_flight });
+            self.note_congestion(now, CongestionEvent::Loss { outstanding: in_flight });
         }
         self.touch();
     }
@@ -70,16 +70,15 @@ impl PathSender<Recovery> {
             let timer = now.saturating_add(self.rtt.rto());
             self.retransmission_timer = (self.flight.segments() > 0).then_some(timer);
         }
-        self.touch();
     }
 
     /// T3 ran out (RFC 9260 §6.3.3).
     pub(super) fn time_out(&mut self, now: Time) {
         self.counters.timeouts += 1;
         let in_flight = self.flight.bytes();
-        self.control.on_event(now, CongestionEvent::Timeout { outstanding: in_flight, repairing: false });
+        self.note_congestion(now, CongestionEvent::Timeout { outstanding: in_flight, repairing: false });
         self.rtt.back_off();
-        self.stop_timing();
+        self.timed = None;
         self.begin_recovery();
     }
 

@@ -346,7 +346,7 @@ impl<S: Scheduler, R> Core<S, R> {
     /// is woken (`subflow_state_change`).
     pub(crate) fn note_answer(&mut self, rtt: Duration, index: usize) {
         if self.autotuned {
-            self.touch(index);
+            self.paths[index].touch();
             self.notify(&Event::Acked { path: PathId(index as u8), segments: 0, rtt: Some(rtt) });
             let acknowledged = self.resize_buffer();
             self.buffer.wake(acknowledged);
@@ -397,7 +397,7 @@ impl<S: Scheduler, R> Core<S, R> {
             } else if news.oldest_acknowledged {
                 path.restart_timer(now);
             }
-            self.touch(index);
+            self.paths[index].touch();
         }
         if self.interest.acked {
             for index in 0..self.paths.len() {

@@ -23,7 +23,7 @@
 //! | `window.rs` | the receiver's window: SCTP's credit, TCP's offset in the stream, or QUIC's hard limit |
 //! | `copies.rs`, `uncarried.rs` | requested copies until they leave; the data that each path does not carry |
 //! | `messages.rs`, `committed.rs` | messages and the order of streams; the write queues of paths |
-//! | `rules.rs`, `verbs.rs`, `interface.rs`, `counters.rs` | the requirements of a protocol; the interface for protocols; the common interface of ends; counters |
+//! | `rules.rs`, `interface.rs`, `counters.rs` | the requirements of a protocol; the common interface of ends; counters |
 
 mod acknowledgement;
 mod committed;
@@ -49,7 +49,6 @@ mod stream;
 mod transmission;
 mod transmit;
 mod uncarried;
-mod verbs;
 mod window;
 
 pub(crate) use acknowledgement::Via;
@@ -134,8 +133,8 @@ pub(crate) const ANY_PATH: Option<PathId> = None;
 #[derive(Clone, Debug)]
 pub(crate) struct Core<S, R> {
     config: ConnectionConfig,
-    stream: Stream,
-    paths: Vec<PathSender<R>>,
+    pub(crate) stream: Stream,
+    pub(crate) paths: Vec<PathSender<R>>,
     facts: Vec<plait_sched::Path>,
     scheduler: S,
     /// Capabilities that the protocol offers to schedulers.
@@ -167,12 +166,12 @@ pub(crate) struct Core<S, R> {
     pub(crate) may_copy: bool,
     wake: Option<Time>,
     /// The receiver's window.
-    window: SendWindow,
+    pub(crate) window: SendWindow,
     /// The first segment beyond all that were ever sent.
-    sent_end: u64,
+    pub(crate) sent_end: u64,
     /// Payload bytes assigned and not cumulatively acknowledged.
     held: u64,
-    buffer: SendBuffer,
+    pub(crate) buffer: SendBuffer,
     /// The scheduler says how large the send buffer is.
     autotuned: bool,
     /// A short segment fills the rest of the receiver's window, as with Linux' own scheduler, not
@@ -196,7 +195,7 @@ pub(crate) struct Core<S, R> {
     /// Queues may hold copies although the scheduler requests none.
     copies: bool,
     next_transmission: u64,
-    counters: Counters,
+    pub(crate) counters: Counters,
     /// Paths as coupled congestion control sees them; empty for an uncoupled algorithm.
     shares: Vec<Share>,
 }
@@ -312,18 +311,6 @@ impl<S: Scheduler, R> Core<S, R> {
         self.opportunity
     }
 
-    /// Something about a path has changed.
-    #[inline]
-    pub(crate) fn touch(&mut self, index: usize) {
-        self.paths[index].touch();
-    }
-
-    /// Marks the path's data in flight or queued data as changed.
-    #[inline]
-    pub(crate) fn touch_amounts(&mut self, index: usize) {
-        self.paths[index].touch_amounts();
-    }
-
     /// Updates changed facts. Several changes between two updates cost as much as one.
     #[inline(never)]
     pub(crate) fn update_facts(&mut self) {
@@ -368,7 +355,7 @@ impl<S: Scheduler, R> Core<S, R> {
         let facts = facts::initial_facts(index, self.config.segment_bytes, path);
         self.facts.push(plait_sched::Path { state: PathState::Failed, ..facts });
         self.uncarried.add(self.needs.uncarried);
-        self.touch(index);
+        self.paths[index].touch();
     }
 
     /// Resets a path that carries nothing. Its earlier transmissions keep their numbers and count.
@@ -379,7 +366,7 @@ impl<S: Scheduler, R> Core<S, R> {
         let recovery = self.paths[index].recovery.clone();
         self.paths[index].renew(PathSender::new(PathId(index as u8), &self.config, rules, path, recovery));
         (self.facts[index].cost, self.facts[index].weight) = (path.cost, path.weight);
-        self.touch(index);
+        self.paths[index].touch();
     }
 
     pub(crate) fn counted(&self, bytes: u32) -> u64 {
@@ -433,10 +420,10 @@ impl<S: Scheduler, R> Core<S, R> {
             self.drop_copies(index);
             self.retransmits |= !self.shared_retransmissions.is_empty();
             self.uncarried.begin_anew(path);
-            self.touch(index);
+            self.paths[index].touch();
             self.notify(&Event::PathDown { path });
         } else if !was_usable && self.facts[index].is_usable() {
-            self.touch(index);
+            self.paths[index].touch();
             self.copy_again(index);
             self.notify(&Event::PathUp { path });
         }
@@ -448,7 +435,7 @@ impl<S: Scheduler, R> Core<S, R> {
         let path = &mut self.paths[index];
         self.queued_segments -= path.queue.len() as u64;
         self.stream.recall(&mut path.queue);
-        self.touch_amounts(index);
+        self.paths[index].touch_amounts();
     }
 
     /// The earliest retransmission timer or scheduler's wait. [`Time::MAX`] is never.

@@ -1,9 +1,9 @@
 //! How much of a path's congestion window, and of its memory, is open.
 
-use super::PathSender;
 use super::send_buffer::PACKET_MEMORY;
+use super::{Core, PathSender};
 use crate::congestion::CongestionController;
-use plait_sched::Time;
+use plait_sched::{Scheduler, Time};
 
 /// When a packet fits into a congestion window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -219,5 +219,24 @@ impl<R> PathSender<R> {
     /// Congestion window and slow-start threshold in bytes, without limits on single bursts.
     pub(super) fn congestion_window(&self) -> (u64, u64) {
         (self.reduced_window.unwrap_or(self.control.window()), self.control.slow_start_threshold())
+    }
+}
+
+impl<S: Scheduler, R> Core<S, R> {
+    /// True if the congestion window of a path lets the segment out.
+    pub(crate) fn has_window_for(&self, index: usize, segment: u64) -> bool {
+        self.fits(segment, |bytes| self.paths[index].has_window(bytes))
+    }
+
+    /// True if the path has room for the segment behind its write queue.
+    pub(crate) fn has_room_for(&self, index: usize, segment: u64) -> bool {
+        self.fits(segment, |bytes| self.paths[index].has_room(bytes))
+    }
+
+    /// Whether a full segment has room, or the segment itself, if it is smaller.
+    #[inline]
+    fn fits(&self, segment: u64, has_room: impl Fn(u64) -> bool) -> bool {
+        let own = || self.stream.get(segment).map(|entry| self.counted(entry.bytes()));
+        has_room(self.config.counted_segment()) || own().is_some_and(has_room)
     }
 }

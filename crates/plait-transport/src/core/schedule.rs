@@ -250,7 +250,7 @@ impl<S: Scheduler, R> Core<S, R> {
             self.next_packet = next;
             for index in 0..self.paths.len() {
                 self.paths[index].set_next_packet(next);
-                self.touch_amounts(index);
+                self.paths[index].touch_amounts();
             }
         }
     }
@@ -344,7 +344,7 @@ impl<S: Scheduler, R> Core<S, R> {
                     sender.penalty = true;
                 } else {
                     sender.control.on_event(now, CongestionEvent::Penalty);
-                    self.touch(path.index());
+                    self.paths[path.index()].touch();
                 }
                 Ok(())
             }
@@ -402,7 +402,7 @@ impl<S: Scheduler, R> Core<S, R> {
         if self.autotuned {
             self.limit_segments();
         }
-        self.touch_amounts(index);
+        self.paths[index].touch_amounts();
     }
 
     /// Ends a burst of Linux' own scheduler with a fragment. Its last packet ends there too, if the
@@ -451,7 +451,7 @@ impl<S: Scheduler, R> Core<S, R> {
             let before = path.window();
             path.burst_limit = path.flight.bytes() + burst;
             if path.window() != before {
-                self.touch(index);
+                self.paths[index].touch();
             }
         }
     }
@@ -475,7 +475,7 @@ impl<S: Scheduler, R> Core<S, R> {
                 path.control.on_event(now, CongestionEvent::Idle);
             }
             path.idle_from = now;
-            self.touch(index);
+            self.paths[index].touch();
         }
     }
 }

@@ -344,7 +344,7 @@ impl<S: Scheduler, R> Core<S, R> {
             && moment == now
         {
             (0..times).for_each(|_| path.control.on_event(now, CongestionEvent::Idle));
-            self.touch(index);
+            self.paths[index].touch();
         }
     }
 
@@ -400,7 +400,7 @@ impl<S: Scheduler, R> Core<S, R> {
             sender.retransmission_timer = Some(now.saturating_add(sender.rtt.rto()));
         }
         sender.idle_from = now;
-        self.touch_amounts(path.index());
+        self.paths[path.index()].touch_amounts();
         match reason {
             SendReason::New => {}
             SendReason::Retransmission => self.counters.retransmissions += 1,

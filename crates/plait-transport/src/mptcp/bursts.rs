@@ -24,7 +24,7 @@ impl<S: Scheduler> Sender<S> {
             let next = self.next_of_bursts(now, observer)?;
             if let Some(mut last) = held_back.take() {
                 let ends = next.is_none_or(|next| !is_fresh(&next) || next.path != last.path);
-                last.push = ends && !self.core.path(last.path.index()).has_committed();
+                last.push = ends && !self.core.paths[last.path.index()].has_committed();
                 self.leave(now, &last, sink);
                 if next.is_none() && self.core.has_opportunity() {
                     continue;

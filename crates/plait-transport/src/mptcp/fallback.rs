@@ -67,7 +67,7 @@ impl<S: Scheduler> Sender<S> {
         self.repeats.stop();
         self.core.hand_down();
         // Data need not wait for loss recovery: there is no other subflow for it.
-        let path = self.core.path_mut(self.config.initial_path.index());
+        let path = &mut self.core.paths[self.config.initial_path.index()];
         path.recovery.multipath = false;
         path.recovering = false;
         path.touch_amounts();

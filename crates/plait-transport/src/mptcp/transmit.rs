@@ -53,9 +53,7 @@ impl<S: Scheduler> Sender<S> {
         let &Outgoing { path, data, number, offset, transmission, push, reason, .. } = outgoing;
         let ecn = match reason {
             SendReason::Retransmission => SegmentEcn::default(),
-            SendReason::New | SendReason::Reinjection => {
-                self.core.path_mut(path.index()).recovery.ecn.of_new()
-            }
+            SendReason::New | SendReason::Reinjection => self.core.paths[path.index()].recovery.ecn.of_new(),
         };
         let (timestamp, echo) = (self.config.clock.at_sender(now), self.seen[path.index()].echo);
         let segment = TcpSegment { data, number, offset, timestamp, echo, push, ack: None, ecn };
@@ -104,7 +102,7 @@ impl<S: Scheduler> Sender<S> {
     /// Sets the timers for a segment that leaves for the first time on its subflow.
     #[inline]
     pub(super) fn note_new(&mut self, now: Time, outgoing: &Outgoing) {
-        let path = self.core.path_mut(outgoing.path.index());
+        let path = &mut self.core.paths[outgoing.path.index()];
         if self.config.rules.losses == Losses::ByTime {
             path.note_sent_as_linux(now, outgoing.number);
             return;
@@ -123,7 +121,7 @@ impl<S: Scheduler> Sender<S> {
         now: Time,
         observer: &mut impl Observer,
     ) -> Option<Outgoing> {
-        if self.core.paths().iter().any(|path| path.recovery.wants_repair()) {
+        if self.core.paths.iter().any(|path| path.recovery.wants_repair()) {
             self.find_retransmission(now, observer)
         } else {
             None
@@ -132,12 +130,12 @@ impl<S: Scheduler> Sender<S> {
 
     #[inline(never)]
     fn find_retransmission(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
-        for index in 0..self.core.paths().len() {
-            if !self.core.path(index).recovery.wants_repair() {
+        for index in 0..self.core.paths.len() {
+            if !self.core.paths[index].recovery.wants_repair() {
                 continue;
             }
-            self.core.path_mut(index).skip_settled();
-            let path = self.core.path_mut(index);
+            self.core.paths[index].skip_settled();
+            let path = &mut self.core.paths[index];
             let subflow = &path.recovery;
             if let Some(&number) = subflow.lost.front()
                 && !subflow.linux.withheld
@@ -166,10 +164,10 @@ impl<S: Scheduler> Sender<S> {
             return None;
         }
         if self.config.rules.losses == Losses::ByTime {
-            let (number, sent) = self.core.path_mut(index).repeat_last(now)?;
+            let (number, sent) = self.core.paths[index].repeat_last(now)?;
             return Some(self.core.send_again(now, (index, number), &sent, observer));
         }
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         let flight = &mut path.flight;
         let last = (flight.first()..flight.next()).rev().find(|&number| {
             flight.get(number).is_some_and(|sent| sent.state() == TransmissionState::InFlight)
@@ -190,10 +188,10 @@ impl<S: Scheduler> Sender<S> {
         number: u64,
         observer: &mut impl Observer,
     ) -> Option<Outgoing> {
-        let order = self.core.path(index).sent;
-        let sent = self.core.path_mut(index).flight.resend(now, order, number)?;
+        let order = self.core.paths[index].sent;
+        let sent = self.core.paths[index].flight.resend(now, order, number)?;
         let outgoing = self.core.send_again(now, (index, number), &sent, observer);
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         if self.config.rules.losses == Losses::ByTime {
             path.note_resent_as_linux(now, number);
         } else {
@@ -209,9 +207,9 @@ impl<S: Scheduler> Sender<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn stop_preferring_new(&mut self) -> bool {
         let mut any = false;
-        for index in 0..self.core.paths().len() {
-            if self.core.path(index).recovery.linux.prefers_new {
-                self.core.path_mut(index).judge_preference();
+        for index in 0..self.core.paths.len() {
+            if self.core.paths[index].recovery.linux.prefers_new {
+                self.core.paths[index].judge_preference();
                 any = true;
             }
         }
