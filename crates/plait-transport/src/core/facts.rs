@@ -1,11 +1,11 @@
 //! The facts of a path that schedulers see.
 
-use super::PathSender;
 use super::path::PathConfig;
 use super::room::Fit;
 use super::send_buffer::PACKET_MEMORY;
+use super::{Core, PathSender};
 use crate::congestion::CongestionController;
-use plait_sched::{Path, PathId, PathState};
+use plait_sched::{Path, PathId, PathState, Scheduler};
 
 /// Which of a path's facts have changed since the scheduler saw them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -128,6 +128,39 @@ impl<R> PathSender<R> {
         (if open > 0 { cwnd.max(shown.saturating_add(open)) } else { cwnd }, shown)
     }
 }
+
+impl<S: Scheduler, R> Core<S, R> {
+    /// Updates changed facts. Several changes between two updates cost as much as one.
+    #[inline(never)]
+    pub(crate) fn update_facts(&mut self) {
+        self.look_at_paths();
+    }
+
+    /// Inlined [`Core::update_facts`] for the most frequent caller.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn look_at_paths(&mut self) {
+        for (path, facts) in self.paths.iter_mut().zip(&mut self.facts) {
+            path.show(facts);
+        }
+        if self.needs.uncarried {
+            self.uncarried.show(&self.stream, self.sent_end, &mut self.facts);
+        }
+    }
+
+    /// Returns the current facts of the paths, as an update would show them to the scheduler.
+    pub(crate) fn fresh_facts(&self) -> Vec<Path> {
+        let mut facts = self.facts.clone();
+        self.paths.iter().zip(&mut facts).for_each(|(path, facts)| path.show_changes(facts));
+        facts
+    }
+
+    /// Facts of the paths as of the last [update](Self::update_facts); states are always current.
+    #[inline]
+    pub(crate) fn facts(&self) -> &[Path] {
+        &self.facts
+    }
+}
+
 /// Facts of a path at the start.
 pub(crate) fn initial_facts(index: usize, segment_bytes: u32, path: &PathConfig) -> Path {
     let mut facts = Path::new(PathId(index as u8), segment_bytes);
