@@ -31,6 +31,16 @@ impl PathSender<Recovery> {
         let probing = &mut self.recovery.probing;
         probing.due = now.saturating_add(self.rtt.rto()).saturating_add(probing.interval);
     }
+
+    /// Handles the answer to a heartbeat of `sent_at`. Returns the state of the path.
+    fn note_answer(&mut self, now: Time, sent_at: Time) -> PathState {
+        self.rtt.sample(now.since(sent_at));
+        self.errors = 0;
+        self.recovery.probing.deadline = None;
+        self.probe_later(now);
+        self.touch();
+        self.working_state()
+    }
 }
 
 impl<S: Scheduler> Sender<S> {
@@ -78,6 +88,7 @@ impl<S: Scheduler> Sender<S> {
         } else {
             path.probe_later(now);
         }
+        path.touch();
     }
 
     pub(super) fn handle_heartbeat_ack(
@@ -88,13 +99,7 @@ impl<S: Scheduler> Sender<S> {
         observer: &mut impl Observer,
     ) {
         self.hear(index);
-        let path = &mut self.core.paths[index];
-        path.rtt.sample(now.since(sent_at));
-        path.errors = 0;
-        let state = path.working_state();
-        path.recovery.probing.deadline = None;
-        path.probe_later(now);
-        path.touch();
+        let state = self.core.paths[index].note_answer(now, sent_at);
         self.core.set_state(now, index, state, observer);
         self.core.note_opportunity();
     }

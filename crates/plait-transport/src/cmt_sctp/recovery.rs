@@ -8,7 +8,7 @@ use super::round_trip::RoundTrips;
 use crate::congestion::CongestionEvent;
 use crate::core::PathSender;
 use crate::packet::Sack;
-use plait_sched::{Duration, Time};
+use plait_sched::Time;
 
 /// The loss recovery of one path.
 #[derive(Clone, Debug)]
@@ -35,15 +35,14 @@ impl Recovery {
 }
 
 impl PathSender<Recovery> {
-    /// Handles a SACK that arrived on the path. Returns the round trip of the packet that caused
-    /// it, if that is certain.
+    /// Handles a SACK that arrived on the path: samples the round trip of the packet that caused it,
+    /// if that is certain.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn came_back(&mut self, now: Time, sack: &Sack) -> Option<Duration> {
-        let own = self.recovery.round_trips.came_back(now, &mut self.flight, sack);
-        if let Some(round_trip) = own {
+    pub(super) fn came_back(&mut self, now: Time, sack: &Sack) {
+        if let Some(round_trip) = self.recovery.round_trips.came_back(now, &mut self.flight, sack) {
             self.rtt.sample_own(round_trip);
+            self.touch();
         }
-        own
     }
 
     /// A packet with data left on the path.

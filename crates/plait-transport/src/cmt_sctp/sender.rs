@@ -85,7 +85,7 @@ impl<S: Scheduler> Sender<S> {
         let advanced = sack.cumulative > self.core.stream.first();
         self.hear(path.index());
         self.core.counters.spurious_retransmissions += sack.duplicates().len() as u64;
-        let own = self.core.paths[path.index()].came_back(now, sack);
+        self.core.paths[path.index()].came_back(now, sack);
         self.core.begin_acknowledgement();
         let copied = self.core.has_copies();
         let alone = sack.packets <= 1 && (!copied || self.brings_one(sack));
@@ -121,9 +121,6 @@ impl<S: Scheduler> Sender<S> {
         }
         // CMT's congestion window update: the path's own oldest segment counts, not the cumulative
         // acknowledgement.
-        if own.is_some() && self.core.paths[path.index()].news.segments == 0 {
-            self.core.paths[path.index()].touch();
-        }
         self.core.finish_acknowledgement(now, |news| news.oldest_acknowledged);
         self.fast_retransmit(now);
     }

@@ -15,9 +15,11 @@
 //! | `stream.rs`, `segment.rs` | the data queue; every segment from its assignment to its cumulative acknowledgement |
 //! | `stream/spread.rs` | the paths involved with each segment |
 //! | `path.rs`, `flight.rs`, `transmission.rs` | a path; its transmissions in the order of sending, numbered per path: MPTCP's subflow sequence space, QUIC's packet numbers, the basis of CMT's split fast retransmit |
-//! | `acknowledgement.rs`, `arrived.rs`, `news.rs` | acknowledged data; which of several copies arrived; news of an acknowledgement for one path |
+//! | `acknowledgement.rs`, `arrived.rs` | acknowledged data; which of several copies arrived |
+//! | `news.rs` | news of an acknowledgement for one path |
 //! | `loss.rs`, `retransmission.rs` | lost data and its queues; the next retransmission |
-//! | `room.rs`, `facts.rs`, `connection.rs` | open window and free memory of a path; the facts of paths and of the connection shown to schedulers |
+//! | `room.rs` | open window and free memory of a path |
+//! | `facts.rs`, `connection.rs` | the facts of paths and of the connection for schedulers |
 //! | `rate.rs`, `pacer.rs` | delivery-rate samples; pacing (for controllers that ask for them) |
 //! | `schedule.rs`, `replacement.rs` | asking the scheduler, checking and executing its decisions; replacing the scheduler |
 //! | `send_buffer.rs`, `fragments.rs` | the limit of written data: payload, or the memory that Linux counts; storage of written data as in Linux |

@@ -51,6 +51,7 @@ impl<S: Scheduler> Sender<S> {
         } else if self.core.facts()[index].is_usable() {
             self.put_aside(now, index, observer);
         }
+        self.core.paths[index].touch();
         self.core.note_opportunity();
     }
 

@@ -39,6 +39,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// Returns the next segment. Lets the application write if there is none.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_of_bursts(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Outgoing>, Error> {
         loop {
             let next = self.next_of_written(now, observer)?;
@@ -53,6 +54,7 @@ impl<S: Scheduler> Sender<S> {
     /// Linux' engine asks for a decision once no path's queue has a segment that may leave. Then it
     /// asks for the next decision (`get_send` in linux/schedulers/engine.c). So a queue leaves by
     /// the previous limit.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_of_written(
         &mut self,
         now: Time,

@@ -276,6 +276,7 @@ impl<S: Scheduler> Sender<S> {
             Losses::ByOrder => path.time_out(now),
         }
         self.note_silence(now, index, observer);
+        self.core.paths[index].touch();
         self.core.notify(&Event::Timeout { path: PathId(index as u8) });
         self.reinject_all(index);
         self.core.note_opportunity();
