@@ -19,7 +19,8 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `sender.rs`, `recovery.rs`, `holes.rs` | reading SACKs; loss recovery of a path (`PathSender<Recovery>`); overtaken segments |
+//! | `sender.rs`, `missing.rs` | reading SACKs; split fast retransmit |
+//! | `recovery.rs`, `holes.rs` | loss recovery of a path (`PathSender<Recovery>`); overtaken segments |
 //! | `receiver.rs`, `changes.rs`, `reports.rs` | writing SACKs; recent changes; reports in flight |
 //! | `retransmission.rs` | the path of a retransmission |
 //! | `heartbeat.rs` | heartbeats and path states |
@@ -50,6 +51,7 @@ mod endpoint;
 mod heartbeat;
 mod holes;
 mod image;
+mod missing;
 mod receiver;
 mod recovery;
 mod reports;

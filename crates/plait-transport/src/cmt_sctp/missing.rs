@@ -1,0 +1,117 @@
+//! Split fast retransmit: missing reports per path, and the retransmission of lost segments.
+
+use super::recovery::Recovery;
+use super::sender::Sender;
+use crate::core::{PathNews, SegmentState};
+use crate::packet::Sack;
+use plait_sched::{Event, PathId, Scheduler, Time};
+
+impl<S: Scheduler> Sender<S> {
+    /// Split fast retransmit: counts a missing report for each segment that is older, on its own
+    /// path, than the newly acknowledged ones of that path. With CMT's delayed acknowledgements one
+    /// SACK may count for several.
+    ///
+    /// RFC 9260 §7.2.4 counts a segment as missing if one with a higher number is newly
+    /// acknowledged (HTNA). Over several paths numbers arrive out of order without any loss, so CMT
+    /// takes the highest *of the same path* (SFR, Iyengar et al. 2006, section 3). Here it must
+    /// also have been sent later there: a retransmitted segment has a low number and a late place.
+    ///
+    /// The segment of a copy may have arrived by another copy. Then this one is reported only once:
+    /// as a duplicate, in a SACK on its own path. SACKs on other paths overtake that report. So
+    /// only those on its own path report the copy missing.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn find_missing(&mut self, sack: &Sack, via: usize) {
+        if !self.reports.is_complete() {
+            return;
+        }
+        let copied = self.core.has_copies();
+        let paths_with_news = self.core.paths.iter().filter(|path| path.news.segments > 0).count();
+        for index in 0..self.core.paths.len() {
+            let PathNews { newest_end, highest_end, lowest, .. } = self.core.paths[index].news;
+            if newest_end == 0 {
+                continue;
+            }
+            let (path, stream) = (&mut self.core.paths[index], &self.core.stream);
+            let (flight, Recovery { holes, lost, .. }) = (&mut path.flight, &mut path.recovery);
+            let overtaken = newest_end - 1;
+            holes.extend(flight, overtaken);
+            holes.retain(flight, highest_end, |number, sent| {
+                // Not overtaken by this acknowledgement: by none that left later, or by none with a
+                // higher number.
+                if number >= overtaken || sent.segment + 1 >= highest_end {
+                    return true;
+                }
+                let wanted =
+                    stream.get(sent.segment).is_some_and(|entry| entry.state() != SegmentState::Acknowledged);
+                if !wanted && index != via {
+                    return true;
+                }
+                // For a segment that arrived by another copy, the number of retransmissions does
+                // not matter.
+                if wanted && stream.was_fast_retransmitted(sent.segment, PathId(index as u8), copied) {
+                    return false;
+                }
+                // A delayed SACK may answer several packets, each of which is a report (Iyengar et
+                // al. 2006, section 5). But this holds only if all of them were later ones of this
+                // path: not if another path's are among them, nor if the news lie on both sides of
+                // the missing segment.
+                let bracketed = paths_with_news > 1 || lowest < sent.segment;
+                let reports =
+                    if self.config.delayed_ack_for_cmt && !bracketed { sack.packets.max(1) } else { 1 };
+                sent.report_missing(reports);
+                let missing = sent.missing() >= self.config.fast_retransmit_threshold;
+                if missing {
+                    lost.push(number);
+                }
+                !missing
+            });
+            self.any_lost |= !lost.is_empty();
+        }
+    }
+
+    /// RFC 9260 §7.2.4, per path: halve the window once per window of data, send the first lost
+    /// segment at once.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn fast_retransmit(&mut self, now: Time) {
+        if core::mem::take(&mut self.any_lost) {
+            self.retransmit_lost(now);
+        }
+    }
+
+    #[inline(never)]
+    fn retransmit_lost(&mut self, now: Time) {
+        for index in 0..self.core.paths.len() {
+            let path = &mut self.core.paths[index];
+            let Some(&newest) = path.recovery.lost.iter().max() else { continue };
+            let mut lost = core::mem::take(&mut path.recovery.lost);
+            path.reduce_for_losses(now, newest);
+            let origin = PathId(index as u8);
+            self.core.update_facts();
+            let target = self.config.retransmission_policy.choose(origin, self.core.facts());
+            let oldest = self.core.paths[index].flight.first();
+            for &number in &lost {
+                self.mark_fast_retransmitted(index, number);
+                self.core.paths[index].flight.doubt(number);
+            }
+            let repairs = self.core.lose(index, lost.iter().copied(), target);
+            let path = &mut self.core.paths[index];
+            // The window that was just halved must not delay the retransmission. Another path's
+            // window was not halved: to overshoot it there would drop the urgent packet.
+            if target == Some(origin) || repairs {
+                path.exempt_retransmissions = 1;
+            }
+            path.restart_timer_beyond(now, oldest);
+            let segments = lost.len() as u32;
+            lost.clear();
+            path.recovery.lost = lost;
+            self.core.notify(&Event::Lost { path: origin, segments });
+        }
+    }
+
+    fn mark_fast_retransmitted(&mut self, index: usize, number: u64) {
+        let segment = self.core.paths[index].flight.get(number).map(|sent| sent.segment);
+        if let Some(segment) = segment {
+            self.core.stream.mark_fast_retransmitted(segment, PathId(index as u8));
+        }
+    }
+}
