@@ -31,22 +31,32 @@ impl PathSender<Recovery> {
         let probing = &mut self.recovery.probing;
         probing.due = now.saturating_add(self.rtt.rto()).saturating_add(probing.interval);
     }
+
+    /// Handles the answer to a heartbeat of `sent_at`. Returns the state of the path.
+    fn note_answer(&mut self, now: Time, sent_at: Time) -> PathState {
+        self.rtt.sample(now.since(sent_at));
+        self.errors = 0;
+        self.recovery.probing.deadline = None;
+        self.probe_later(now);
+        self.touch();
+        self.working_state()
+    }
 }
 
 impl<S: Scheduler> Sender<S> {
     /// When the next heartbeat is due, or given up. [`Time::MAX`] is never.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_heartbeat(&self) -> Time {
-        let heartbeats = self.core.paths().iter().map(|path| path.recovery.probing);
+        let heartbeats = self.core.paths.iter().map(|path| path.recovery.probing);
         heartbeats.fold(Time::MAX, |next, one| next.min(one.deadline.unwrap_or(one.due)))
     }
 
     pub(super) fn check_heartbeats(&mut self, now: Time, observer: &mut impl Observer) {
-        for index in 0..self.core.paths().len() {
-            if self.core.path(index).recovery.probing.deadline.is_some_and(|deadline| deadline <= now) {
+        for index in 0..self.core.paths.len() {
+            if self.core.paths[index].recovery.probing.deadline.is_some_and(|deadline| deadline <= now) {
                 self.heartbeat_timeout(now, index, observer);
             }
-            let Probing { due, deadline, .. } = self.core.path(index).recovery.probing;
+            let Probing { due, deadline, .. } = self.core.paths[index].recovery.probing;
             if deadline.is_none() && due <= now {
                 self.send_heartbeat(now, index);
             }
@@ -55,7 +65,7 @@ impl<S: Scheduler> Sender<S> {
 
     fn send_heartbeat(&mut self, now: Time, index: usize) {
         let usable = self.core.facts()[index].is_usable();
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         if path.flight.segments() > 0 && usable {
             // Data in flight probes the path already.
             path.probe_later(now);
@@ -67,11 +77,11 @@ impl<S: Scheduler> Sender<S> {
 
     fn heartbeat_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let suspected = self.core.facts()[index].state == PathState::PotentiallyFailed;
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         path.rtt.back_off();
         path.recovery.probing.deadline = None;
         self.note_error(now, index, observer);
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         // A suspected path is probed again at once; a failed one at leisure.
         if suspected {
             path.recovery.probing.due = now;
@@ -89,13 +99,7 @@ impl<S: Scheduler> Sender<S> {
         observer: &mut impl Observer,
     ) {
         self.hear(index);
-        let path = self.core.path_mut(index);
-        path.rtt.sample(now.since(sent_at));
-        path.forgive();
-        let state = path.working_state();
-        path.recovery.probing.deadline = None;
-        path.probe_later(now);
-        path.touch();
+        let state = self.core.paths[index].note_answer(now, sent_at);
         self.core.set_state(now, index, state, observer);
         self.core.note_opportunity();
     }

@@ -19,7 +19,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `sender.rs`, `loss.rs` | reading SACKs, timers, sending; split fast retransmit |
+//! | `sender.rs`, `missing.rs` | reading SACKs; split fast retransmit |
 //! | `recovery.rs`, `holes.rs` | loss recovery of a path (`PathSender<Recovery>`); overtaken segments |
 //! | `receiver.rs`, `changes.rs`, `reports.rs` | writing SACKs; recent changes; reports in flight |
 //! | `retransmission.rs` | the path of a retransmission |
@@ -51,7 +51,7 @@ mod endpoint;
 mod heartbeat;
 mod holes;
 mod image;
-mod loss;
+mod missing;
 mod receiver;
 mod recovery;
 mod reports;
@@ -77,7 +77,7 @@ const CORE_RULES: CoreRules = CoreRules {
     overshoots: true,
     lost_keep_numbers: false,
     settled_are_remembered: true,
-    commits: false,
+    write_queues: false,
     penalties_wait: false,
     streams: true,
     message_header: Overhead::SCTP.data,

@@ -5,10 +5,10 @@ use super::Config;
 use super::heartbeat::Probing;
 use super::holes::Holes;
 use super::round_trip::RoundTrips;
-use crate::congestion::{CongestionController, CongestionEvent};
+use crate::congestion::CongestionEvent;
 use crate::core::PathSender;
 use crate::packet::sctp::Sack;
-use plait_sched::{Duration, Time};
+use plait_sched::Time;
 
 /// The loss recovery of one path.
 #[derive(Clone, Debug)]
@@ -35,15 +35,14 @@ impl Recovery {
 }
 
 impl PathSender<Recovery> {
-    /// Handles a SACK that arrived on the path. Returns the round trip of the packet that caused
-    /// it, if that is certain.
+    /// Handles a SACK that arrived on the path: samples the round trip of the packet that caused it,
+    /// if that is certain.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn came_back(&mut self, now: Time, sack: &Sack) -> Option<Duration> {
-        let own = self.recovery.round_trips.came_back(now, &mut self.flight, sack);
-        if let Some(round_trip) = own {
+    pub(super) fn came_back(&mut self, now: Time, sack: &Sack) {
+        if let Some(round_trip) = self.recovery.round_trips.came_back(now, &mut self.flight, sack) {
             self.rtt.sample_own(round_trip);
+            self.touch();
         }
-        own
     }
 
     /// A packet with data left on the path.
@@ -58,7 +57,7 @@ impl PathSender<Recovery> {
     pub(super) fn reduce_for_losses(&mut self, now: Time, newest: u64) {
         if self.begins_recovery(newest) {
             let in_flight = self.flight.bytes();
-            self.control.on_event(now, CongestionEvent::Loss { outstanding: in_flight });
+            self.note_congestion(now, CongestionEvent::Loss { outstanding: in_flight });
         }
         self.touch();
     }
@@ -70,16 +69,15 @@ impl PathSender<Recovery> {
             let timer = now.saturating_add(self.rtt.rto());
             self.retransmission_timer = (self.flight.segments() > 0).then_some(timer);
         }
-        self.touch();
     }
 
     /// T3 ran out (RFC 9260 §6.3.3).
     pub(super) fn time_out(&mut self, now: Time) {
         self.counters.timeouts += 1;
         let in_flight = self.flight.bytes();
-        self.control.on_event(now, CongestionEvent::Timeout { outstanding: in_flight, repairing: false });
+        self.note_congestion(now, CongestionEvent::Timeout { outstanding: in_flight, repairing: false });
         self.rtt.back_off();
-        self.stop_timing();
+        self.timed = None;
         self.begin_recovery();
     }
 

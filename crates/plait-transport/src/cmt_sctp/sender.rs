@@ -1,4 +1,4 @@
-//! The sender: reading SACKs, timers, sending.
+//! The sender: reading SACKs, timers.
 
 use super::recovery::Recovery;
 use super::reports::Reports;
@@ -58,24 +58,24 @@ impl<S: Scheduler> Sender<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn handle_sack(&mut self, now: Time, path: PathId, sack: &Sack) {
         // A SACK that acknowledges unsent data is ignored.
-        if sack.cumulative > self.core.sent_end() {
+        if sack.cumulative > self.core.sent_end {
             return;
         }
         // SACKs overtake each other between paths. An older one adds nothing to the newer one's
         // report on the wire (RFC 9260 §6.2.1 i). In memory its blocks may be those that the newer
         // one had no room for.
-        let overtaken = sack.cumulative < self.core.first_unacknowledged();
-        let advanced = sack.cumulative > self.core.first_unacknowledged();
+        let overtaken = sack.cumulative < self.core.stream.first();
+        let advanced = sack.cumulative > self.core.stream.first();
         self.hear(path.index());
-        self.core.counters_mut().spurious_retransmissions += sack.duplicates().len() as u64;
-        let own = self.core.path_mut(path.index()).came_back(now, sack);
+        self.core.counters.spurious_retransmissions += sack.duplicates().len() as u64;
+        self.core.paths[path.index()].came_back(now, sack);
         self.core.begin_acknowledgement();
         let copied = self.core.has_copies();
         let alone = sack.packets <= 1 && (!copied || self.brings_one(sack));
         let duplicate = sack.duplicates().last().copied();
         let fresh = copied && !overtaken && duplicate.is_none() && self.reports.is_newest(sack);
         let via = Via { path: path.index(), alone, fresh };
-        let cumulative = self.core.advance(now, sack.cumulative.max(self.core.first_unacknowledged()), via);
+        let cumulative = self.core.advance(now, sack.cumulative.max(self.core.stream.first()), via);
         self.acknowledged.advance(cumulative);
         self.read_gap_blocks(now, sack, via);
         for &segment in sack.duplicates() {
@@ -90,23 +90,20 @@ impl<S: Scheduler> Sender<S> {
                 self.core.copies_told(now, via.path, (others, repeats == 0), |segment| sack.covers(segment));
             } else if sack.packets <= 1
                 && sack.duplicates().is_empty()
-                && self.core.path(via.path).news.segments == 0
+                && self.core.paths[via.path].news.segments == 0
             {
                 self.core.copy_told(now, via.path, |segment| sack.covers(segment));
             }
             self.core.settle_evidence(via.path);
             self.core.settle_due(now);
         }
-        self.reports.take(sack, cumulative, self.core.sent_end());
+        self.reports.take(sack, cumulative, self.core.sent_end);
         self.find_missing(sack, via.path);
         if !overtaken {
             self.read_window(sack, advanced);
         }
         // CMT's congestion window update: the path's own oldest segment counts, not the cumulative
         // acknowledgement.
-        if own.is_some() && self.core.path(path.index()).news.segments == 0 {
-            self.core.touch(path.index());
-        }
         self.core.finish_acknowledgement(now, |news| news.oldest_acknowledged);
         self.fast_retransmit(now);
     }
@@ -117,8 +114,8 @@ impl<S: Scheduler> Sender<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn read_window(&mut self, sack: &Sack, advanced: bool) {
         let gap_remains = !advanced && !self.acknowledged.is_empty();
-        let window = if gap_remains { sack.window.min(self.core.window().end()) } else { sack.window };
-        self.core.window_mut().set(window);
+        let window = if gap_remains { sack.window.min(self.core.window.end()) } else { sack.window };
+        self.core.window.set(window);
     }
 
     /// Whether a SACK reports one new segment and no duplicates: then that segment arrived.
@@ -144,7 +141,7 @@ impl<S: Scheduler> Sender<S> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn read_gap_blocks(&mut self, now: Time, sack: &Sack, via: Via) {
-        let end = self.core.sent_end();
+        let end = self.core.sent_end;
         for block in self.reports.news(sack) {
             let last = (sack.cumulative + u64::from(block.last)).min(end.saturating_sub(1));
             let first = (sack.cumulative + u64::from(block.first)).max(self.acknowledged.base());
@@ -166,8 +163,8 @@ impl<S: Scheduler> Sender<S> {
     /// # Errors
     /// [`Error::PeerUnreachable`] once too many timeouts came in a row.
     pub(super) fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
-        for index in 0..self.core.paths().len() {
-            if self.core.path(index).retransmission_timer.is_some_and(|timer| timer <= now) {
+        for index in 0..self.core.paths.len() {
+            if self.core.paths[index].retransmission_timer.is_some_and(|timer| timer <= now) {
                 self.retransmission_timeout(now, index, observer);
             }
         }
@@ -184,19 +181,19 @@ impl<S: Scheduler> Sender<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn hear(&mut self, index: usize) {
         self.association_errors = 0;
-        self.core.path_mut(index).hear();
+        self.core.paths[index].silence = 0;
     }
 
     /// RFC 9260 §8.1, with the consecutive errors on all paths together. A path that answers its
     /// probes, or has none, speaks for the peer though: only the silence of every path counts.
     fn is_peer_silent(&self) -> bool {
         self.association_errors > self.config.connection.association_max_retransmissions
-            && self.core.paths().iter().all(|path| path.silence() > 0)
+            && self.core.paths.iter().all(|path| path.silence > 0)
     }
 
     /// Handles the expiry of T3 (RFC 9260 §6.3.3): all data in flight on the path is retransmitted.
     fn retransmission_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         path.retransmission_timer = None;
         if path.flight.segments() == 0 {
             return;
@@ -205,9 +202,8 @@ impl<S: Scheduler> Sender<S> {
             self.core.note_opportunity();
             return;
         }
-        self.core.path_mut(index).time_out(now);
+        self.core.paths[index].time_out(now);
         self.note_error(now, index, observer);
-        self.core.touch(index);
         let origin = PathId(index as u8);
         self.core.update_facts();
         let facts = self.core.facts();
@@ -215,7 +211,7 @@ impl<S: Scheduler> Sender<S> {
         // RFC 9260 §6.4.1: after a timeout data goes to another active address, also to that of a
         // backup path.
         let target = target.filter(|&target| target != origin).or_else(|| standby(facts)).or(target);
-        self.core.path_mut(index).doubt_all();
+        self.core.paths[index].doubt_all();
         self.core.lose_all(index, target.or(ANY_PATH));
         self.core.notify(&Event::Timeout { path: origin });
         self.core.note_opportunity();
@@ -224,10 +220,10 @@ impl<S: Scheduler> Sender<S> {
     /// Counts a timeout of data or of a heartbeat against the path and the association.
     pub(super) fn note_error(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let usable = self.core.facts()[index].is_usable();
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         path.note_timeout();
         self.association_errors += 1;
-        let state = if path.errors() > self.config.connection.path_max_retransmissions {
+        let state = if path.errors > self.config.connection.path_max_retransmissions {
             PathState::Failed
         } else if self.config.connection.potentially_failed && usable {
             PathState::PotentiallyFailed
@@ -244,13 +240,13 @@ impl<S: Scheduler> Sender<S> {
         if self.core.facts().iter().any(Path::is_usable) {
             return;
         }
-        let best = (0..self.core.paths().len())
+        let best = (0..self.core.paths.len())
             .filter(|&index| self.core.facts()[index].state == PathState::PotentiallyFailed)
-            .min_by_key(|&index| self.core.path(index).errors());
+            .min_by_key(|&index| self.core.paths[index].errors);
         if let Some(index) = best {
             // Data sent on the path probes it; a heartbeat at the same time may take its place in
             // the queue.
-            let path = self.core.path_mut(index);
+            let path = &mut self.core.paths[index];
             path.probe_later(now);
             let state = path.working_state();
             self.core.set_state(now, index, state, observer);
@@ -272,14 +268,14 @@ impl<S: Scheduler> Sender<S> {
         loop {
             self.core.run_scheduler(now, observer)?;
             let Some(out) = self.core.next_data(now, observer) else { break };
-            let path = self.core.path_mut(out.path.index());
+            let path = &mut self.core.paths[out.path.index()];
             path.note_sent(now);
             if let Some(earlier) = path.flight.earlier(out.number) {
                 let other = usize::from(earlier.path());
-                self.core.path_mut(other).flight.doubt(earlier.number());
+                self.core.paths[other].flight.doubt(earlier.number());
             }
             let origin = Origin::Sender { offset: Some(out.offset) };
-            let packet = match self.core.message_headers(out.offset, out.data.bytes) {
+            let packet = match self.core.stream.further_headers(out.offset, out.data.bytes) {
                 0 => Packet::Data(out.data),
                 headers => Packet::Bundle(out.data, headers as u16),
             };

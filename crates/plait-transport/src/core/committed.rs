@@ -7,28 +7,9 @@
 //! in net/ipv4/tcp_output.c). Until then the packet waits in the subflow's write queue. It counts
 //! as sent and cannot be taken back. It leaves even if a copy was acknowledged meanwhile.
 
-use super::transmission::TransmissionId;
 use super::{Core, Outgoing, PathSender};
 use crate::observer::{Observer, SendReason};
-use crate::packet::Data;
-use plait_sched::{PathId, Scheduler, Time};
-
-/// A segment that a path took, and how.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken {
-    pub(super) data: Data,
-    /// Offset of the segment in the stream, in bytes.
-    pub(super) offset: u64,
-    pub(super) reason: SendReason,
-    /// True if the segment was never sent on any path.
-    pub(super) first_time: bool,
-    /// It was never sent before on this path.
-    pub(super) clear: bool,
-    /// The earlier transmission of the segment that is in flight elsewhere.
-    pub(super) earlier: Option<TransmissionId>,
-    /// It carries PSH: it was the last packet of its burst.
-    pub(super) push: bool,
-}
+use plait_sched::{Scheduler, Time};
 
 impl<R> PathSender<R> {
     /// True if the write queue holds segments.
@@ -39,34 +20,53 @@ impl<R> PathSender<R> {
     /// True if the path's own window admits the first segment of its write queue.
     pub(crate) fn admits_committed(&self) -> bool {
         let span = self.flight.span_bytes();
-        let counted = |taken: &Taken| u64::from(taken.data.bytes) + self.overhead;
-        let fits = |taken: &Taken| span == 0 || span + counted(taken) <= self.own_window;
+        let counted = |taken: &Outgoing| u64::from(taken.data.bytes) + self.overhead;
+        let fits = |taken: &Outgoing| span == 0 || span + counted(taken) <= self.own_window;
         self.committed.front().is_some_and(fits)
     }
 }
 
 impl<S: Scheduler, R> Core<S, R> {
-    /// True if the path may take `segment`.
-    pub(crate) fn lets_in(&self, index: usize, segment: u64) -> bool {
-        self.commits || self.admits_on(index, segment)
+    /// Removes the next new segment for a write queue. The first path whose queue has a segment for
+    /// it is served (`send_queued` in linux/schedulers/engine.c).
+    pub(crate) fn next_to_commit(&mut self, now: Time) -> Option<(usize, u64)> {
+        if self.queued_segments == 0 {
+            return None;
+        }
+        let index = (0..self.paths.len()).find(|&index| self.may_commit(now, index))?;
+        Some((index, self.dequeue(now, index)?))
+    }
+
+    /// True if the path's write queue takes the first segment of its queue. A scheduler that hands
+    /// over data has looked at windows and recovery itself. Otherwise a path whose losses are
+    /// repaired gets nothing (`sendable` in linux/schedulers/engine.c: TCP_CA_Loss).
+    fn may_commit(&self, now: Time, index: usize) -> bool {
+        let path = &self.paths[index];
+        path.queue.front().is_some_and(|&segment| {
+            (self.hands_over() || !path.recovering && self.has_room_for(index, segment))
+                && !self.is_limited(index, path.committed.len() as u32)
+                && path.takes(now, segment)
+                && self.may_begin(segment)
+        })
     }
 
     /// True if a segment that the path accepts now has to wait in its write queue for the
     /// receiver's window.
     pub(crate) fn holds_back(&self, index: usize, segment: u64) -> bool {
         let path = &self.paths[index];
-        self.commits && (path.has_committed() || path.is_paced_out() || !self.admits_on(index, segment))
+        path.has_committed() || path.is_paced_out() || !self.admits_on(index, segment)
     }
 
     /// Accepts `segment` on the path; it leaves when the path's own window admits it. Returns its
     /// first byte's offset in the stream.
     pub(crate) fn commit(&mut self, index: usize, segment: u64, reason: SendReason) -> u64 {
-        let taken = self.take(index, segment, reason);
-        let sender = &mut self.paths[index];
-        sender.committed.push_back(taken);
-        sender.committed_bytes += u64::from(taken.data.bytes);
-        self.touch_amounts(index);
-        self.tell_sent(PathId(index as u8), taken.data, reason, taken.first_time);
+        let mut taken = self.take(index, segment, reason);
+        taken.waited = true;
+        let path = &mut self.paths[index];
+        path.committed.push_back(taken);
+        path.committed_bytes += u64::from(taken.data.bytes);
+        path.touch_amounts();
+        self.tell_sent(&taken);
         taken.offset
     }
 
@@ -82,9 +82,9 @@ impl<S: Scheduler, R> Core<S, R> {
         let admitted =
             |&index: &usize| self.paths[index].admits_committed() && self.paths[index].has_full_window();
         let index = (0..self.paths.len()).find(admitted)?;
-        let sender = &mut self.paths[index];
-        let taken = sender.committed.pop_front()?;
-        sender.committed_bytes -= u64::from(taken.data.bytes);
-        Some(self.launch(now, index, &taken, observer))
+        let path = &mut self.paths[index];
+        let taken = path.committed.pop_front()?;
+        path.committed_bytes -= u64::from(taken.data.bytes);
+        Some(self.launch(now, taken, observer))
     }
 }

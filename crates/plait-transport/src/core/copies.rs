@@ -2,7 +2,7 @@
 
 use super::segment::StreamSegment;
 use super::{Core, SegmentState};
-use plait_sched::{PathId, Scheduler};
+use plait_sched::{PathId, PathSet, Scheduler};
 
 impl<S: Scheduler, R> Core<S, R> {
     /// See [`crate::endpoint::Endpoint::copy`].
@@ -44,7 +44,7 @@ impl<S: Scheduler, R> Core<S, R> {
             self.stream.spread_mut(segment)?.copies.insert(path);
             let sender = &mut self.paths[path.index()];
             sender.reinjections.push_back(segment);
-            self.touch_amounts(path.index());
+            self.paths[path.index()].touch_amounts();
         }
         Some(useful)
     }
@@ -68,12 +68,13 @@ impl<S: Scheduler, R> Core<S, R> {
         for index in 0..self.paths.len() {
             while let Some(&segment) = self.paths[index].reinjections.front() {
                 let wanted = self.stream.get(segment).is_some_and(|entry| is_wanted(entry.state()));
-                if wanted && !(self.has_room_for(index, segment) && self.lets_in(index, segment)) {
+                let admits = || self.paths[index].has_write_queue || self.admits_on(index, segment);
+                if wanted && !(self.has_room_for(index, segment) && admits()) {
                     break;
                 }
                 self.paths[index].reinjections.pop_front();
                 self.stream.drop_copy(segment, PathId(index as u8));
-                self.touch_amounts(index);
+                self.paths[index].touch_amounts();
                 if wanted {
                     self.waits_no_more(segment);
                     return Some((index, segment));
@@ -89,6 +90,28 @@ impl<S: Scheduler, R> Core<S, R> {
         for segment in self.paths[index].reinjections.drain(..) {
             self.stream.drop_copy(segment, PathId(index as u8));
         }
+    }
+
+    /// Offset of a segment in the stream, if the segment was cut and is not acknowledged.
+    #[inline]
+    pub(crate) fn offset_of(&self, segment: u64) -> Option<u64> {
+        self.stream.get(segment).map(|entry| entry.offset)
+    }
+
+    /// True if a segment left at least once.
+    pub(crate) fn was_sent(&self, segment: u64) -> bool {
+        self.stream.get(segment).is_some_and(StreamSegment::ever_sent)
+    }
+
+    /// True if a segment is in flight.
+    #[inline]
+    pub(crate) fn is_in_flight(&self, segment: u64) -> bool {
+        self.stream.get(segment).is_some_and(|entry| entry.state() == SegmentState::InFlight)
+    }
+
+    /// The paths on which a segment is in flight, if it is.
+    pub(crate) fn carriers(&self, segment: u64) -> Option<PathSet> {
+        self.is_in_flight(segment).then(|| self.stream.spread(segment).carried)
     }
 }
 

@@ -1,11 +1,11 @@
 //! The facts of a path that schedulers see.
 
-use super::PathSender;
 use super::path::PathConfig;
 use super::room::Fit;
 use super::send_buffer::PACKET_MEMORY;
+use super::{Core, PathSender};
 use crate::congestion::CongestionController;
-use plait_sched::{Path, PathId, PathState};
+use plait_sched::{Path, PathId, PathState, Scheduler};
 
 /// Which of a path's facts have changed since the scheduler saw them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -70,7 +70,8 @@ impl<R> PathSender<R> {
         let threshold = self.control.slow_start_threshold();
         facts.pacing_rate =
             self.control.pacing_rate().filter(|&rate| rate > 0).map(|rate| rate.saturating_mul(8));
-        facts.ssthresh = if threshold == u64::MAX { u32::MAX } else { self.segments(threshold) };
+        facts.ssthresh =
+            if threshold == u64::MAX { u32::MAX } else { self.segments(threshold, facts.ssthresh) };
         self.refresh_amounts(facts);
     }
 
@@ -79,7 +80,7 @@ impl<R> PathSender<R> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn refresh_amounts(&self, facts: &mut Path) {
         facts.in_recovery = self.admits_nothing_new();
-        (facts.cwnd, facts.in_flight) = self.shown_amounts();
+        (facts.cwnd, facts.in_flight) = self.shown_amounts(facts.cwnd);
         facts.lost = self.flight.lost() + self.waiting;
         facts.queued = self.queued();
         if self.fit == Fit::InPackets {
@@ -89,15 +90,20 @@ impl<R> PathSender<R> {
         }
     }
 
-    /// A window in segments, rounded as the protocol lets them be in flight.
-    fn segments(&self, window: u64) -> u32 {
-        let rounded = window.saturating_add(self.segment - self.wants(self.segment)) / self.segment;
-        u32::try_from(rounded).unwrap_or(u32::MAX)
+    /// A window in segments, rounded as the protocol lets them be in flight. Windows seldom move by
+    /// a whole segment, so `before` spares most divisions.
+    #[inline]
+    fn segments(&self, window: u64, before: u32) -> u32 {
+        let bytes = window.saturating_add(self.segment - self.headroom);
+        if bytes.wrapping_sub(u64::from(before) * self.segment) < self.segment {
+            return before;
+        }
+        u32::try_from(bytes / self.segment).unwrap_or(u32::MAX)
     }
 
     /// Segments in flight, as schedulers see them now.
     pub(super) fn shown_in_flight(&self) -> u32 {
-        self.shown_amounts().1
+        self.shown_amounts(0).1
     }
 
     /// Returns the window and the flight in segments, as schedulers see them.
@@ -106,10 +112,10 @@ impl<R> PathSender<R> {
     /// flight. Small packets in flight count as at least one segment. A small packet that fits into
     /// the window behind all waiting segments adds one segment to the window.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn shown_amounts(&self) -> (u32, u32) {
+    fn shown_amounts(&self, cwnd_before: u32) -> (u32, u32) {
         let window = self.window();
-        let cwnd = self.segments(window);
-        let mut open = self.open_segments(self.window_for_data());
+        let cwnd = self.segments(window, cwnd_before);
+        let mut open = self.open_segments(self.part_for_data(window));
         let shown = match open {
             _ if self.flight.segments() == 0 && (open > 0 || !self.is_paced_out()) => 0,
             0 => u32::try_from(self.used() / self.segment).unwrap_or(u32::MAX).max(cwnd).max(1),
@@ -122,6 +128,39 @@ impl<R> PathSender<R> {
         (if open > 0 { cwnd.max(shown.saturating_add(open)) } else { cwnd }, shown)
     }
 }
+
+impl<S: Scheduler, R> Core<S, R> {
+    /// Updates changed facts. Several changes between two updates cost as much as one.
+    #[inline(never)]
+    pub(crate) fn update_facts(&mut self) {
+        self.look_at_paths();
+    }
+
+    /// Inlined [`Core::update_facts`] for the most frequent caller.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn look_at_paths(&mut self) {
+        for (path, facts) in self.paths.iter_mut().zip(&mut self.facts) {
+            path.show(facts);
+        }
+        if self.needs.uncarried {
+            self.uncarried.show(&self.stream, self.sent_end, &mut self.facts);
+        }
+    }
+
+    /// Returns the current facts of the paths, as an update would show them to the scheduler.
+    pub(crate) fn fresh_facts(&self) -> Vec<Path> {
+        let mut facts = self.facts.clone();
+        self.paths.iter().zip(&mut facts).for_each(|(path, facts)| path.show_changes(facts));
+        facts
+    }
+
+    /// Facts of the paths as of the last [update](Self::update_facts); states are always current.
+    #[inline]
+    pub(crate) fn facts(&self) -> &[Path] {
+        &self.facts
+    }
+}
+
 /// Facts of a path at the start.
 pub(crate) fn initial_facts(index: usize, segment_bytes: u32, path: &PathConfig) -> Path {
     let mut facts = Path::new(PathId(index as u8), segment_bytes);

@@ -3,7 +3,7 @@
 use super::segment::StreamSegment;
 use super::transmission::TransmissionId;
 use super::{Core, SegmentState, TransmissionState};
-use plait_sched::{PathId, Scheduler};
+use plait_sched::{Event, PathId, Scheduler};
 use std::collections::VecDeque;
 
 impl<S: Scheduler, R> Core<S, R> {
@@ -35,7 +35,7 @@ impl<S: Scheduler, R> Core<S, R> {
             Some(target) => {
                 let path = &mut self.paths[target.index()];
                 path.waiting += merge_ascending(&mut path.retransmissions, segments.drain(..)) as u32;
-                self.touch_amounts(target.index());
+                self.paths[target.index()].touch_amounts();
             }
             None => {
                 merge_ascending(&mut self.shared_retransmissions, segments.drain(..));
@@ -43,6 +43,7 @@ impl<S: Scheduler, R> Core<S, R> {
         }
         segments.clear();
         self.lost = segments;
+        self.paths[index].touch();
         self.retransmits = true;
         repairs
     }
@@ -70,7 +71,7 @@ impl<S: Scheduler, R> Core<S, R> {
         let path = &mut self.paths[origin.index()];
         path.waiting += waiting;
         merge_ascending(&mut path.retransmissions, own.iter().copied());
-        self.touch_amounts(origin.index());
+        self.paths[origin.index()].touch_amounts();
         !own.is_empty()
     }
 
@@ -88,7 +89,7 @@ impl<S: Scheduler, R> Core<S, R> {
         if let Some(path) = entry.waits_on() {
             entry.wait_on(None);
             self.paths[path.index()].waiting -= 1;
-            self.touch_amounts(path.index());
+            self.paths[path.index()].touch_amounts();
         }
     }
 
@@ -97,7 +98,6 @@ impl<S: Scheduler, R> Core<S, R> {
         let (first, next) = (self.paths[index].flight.first(), self.paths[index].flight.next());
         self.lose(index, first..next, target);
         self.paths[index].superseded.clear();
-        self.touch(index);
     }
 
     /// Empties the flight of a path that holds only copies of arrived segments. The sender waits
@@ -114,7 +114,7 @@ impl<S: Scheduler, R> Core<S, R> {
             }
         }
         path.timed = None;
-        self.touch(index);
+        self.paths[index].touch();
         true
     }
 
@@ -173,6 +173,13 @@ impl<S: Scheduler, R> Core<S, R> {
                 return;
             }
         }
+    }
+
+    /// Reports losses on a path to the scheduler.
+    pub(crate) fn tell_lost(&mut self, index: usize, segments: u32) {
+        self.paths[index].touch();
+        self.notify(&Event::Lost { path: PathId(index as u8), segments });
+        self.note_opportunity();
     }
 }
 

@@ -13,9 +13,13 @@
 //! | file | content |
 //! |---|---|
 //! | `stream.rs`, `segment.rs` | the data queue; every segment from its assignment to its cumulative acknowledgement |
+//! | `stream/spread.rs` | the paths involved with each segment |
 //! | `path.rs`, `flight.rs`, `transmission.rs` | a path; its transmissions in the order of sending, numbered per path: MPTCP's subflow sequence space, QUIC's packet numbers, the basis of CMT's split fast retransmit |
-//! | `acknowledgement.rs`, `news.rs`, `loss.rs` | acknowledged data, copies that arrived; news of an acknowledgement for one path; lost data and its queues |
-//! | `room.rs`, `facts.rs` | open window and free memory of a path; the facts shown to schedulers |
+//! | `acknowledgement.rs`, `arrived.rs` | acknowledged data; which of several copies arrived |
+//! | `news.rs` | news of an acknowledgement for one path |
+//! | `loss.rs`, `retransmission.rs` | lost data and its queues; the next retransmission |
+//! | `room.rs` | open window and free memory of a path |
+//! | `facts.rs`, `connection.rs` | the facts of paths and of the connection for schedulers |
 //! | `rate.rs`, `pacer.rs` | delivery-rate samples; pacing (for controllers that ask for them) |
 //! | `schedule.rs`, `replacement.rs` | asking the scheduler, checking and executing its decisions; replacing the scheduler |
 //! | `send_buffer.rs`, `fragments.rs` | the limit of written data: payload, or the memory that Linux counts; storage of written data as in Linux |
@@ -23,10 +27,14 @@
 //! | `window.rs` | the receiver's window: SCTP's credit, TCP's offset in the stream, or QUIC's hard limit |
 //! | `copies.rs`, `uncarried.rs` | requested copies until they leave; the data that each path does not carry |
 //! | `messages.rs`, `committed.rs` | messages and the order of streams; the write queues of paths |
-//! | `rules.rs`, `verbs.rs`, `interface.rs`, `counters.rs` | the requirements of a protocol; the interface for protocols; the common interface of ends; counters |
+//! | `config.rs`, `rules.rs` | common settings; the requirements of a protocol |
+//! | `timers.rs`, `interface.rs`, `counters.rs` | timers; the common interface of ends; counters |
 
 mod acknowledgement;
+mod arrived;
 mod committed;
+mod config;
+mod connection;
 mod copies;
 mod counters;
 mod facts;
@@ -40,19 +48,21 @@ mod pacer;
 mod path;
 mod rate;
 mod replacement;
+mod retransmission;
 mod room;
 mod rules;
 mod schedule;
 mod segment;
 mod send_buffer;
 mod stream;
+mod timers;
 mod transmission;
 mod transmit;
 mod uncarried;
-mod verbs;
 mod window;
 
 pub(crate) use acknowledgement::Via;
+pub use config::{ConnectionConfig, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED};
 pub use counters::Counters;
 pub(crate) use flight::Flight;
 pub(crate) use fragments::full_fragment_end;
@@ -65,14 +75,14 @@ pub use path::{OneWayDelays, PathConfig};
 pub(crate) use rules::{BufferRule, CoreRules};
 pub(crate) use segment::SegmentState;
 pub(crate) use send_buffer::WRITE;
+pub(crate) use timers::{moment, timer};
 pub(crate) use transmission::{Transmission, TransmissionState};
 pub(crate) use transmit::Outgoing;
 pub(crate) use window::{SendWindow, WindowRule};
 
-use crate::congestion::{CongestionConfig, Share};
+use crate::congestion::Share;
 use crate::error::Error;
 use crate::observer::Observer;
-use crate::rtt::RtoConfig;
 use messages::Order;
 use plait_sched::{Capabilities, Event, Interest, PathId, PathState, Scheduler, Time};
 use send_buffer::SendBuffer;
@@ -80,62 +90,14 @@ use std::collections::VecDeque;
 use stream::Stream;
 use uncarried::Uncarried;
 
-/// Segments that may wait in one path's queue.
-pub const MAX_QUEUED: usize = 1 << 20;
-
-/// Decisions that a scheduler may take before it waits, plus one per assigned segment.
-pub const MAX_DECISIONS_PER_OPPORTUNITY: u32 = 1 << 16;
-
-/// Settings that both ends and all protocols share.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ConnectionConfig {
-    /// Payload bytes of a full segment.
-    pub segment_bytes: u32,
-    /// Header bytes per segment that count in windows (SCTP's DATA chunk header: 16).
-    pub counted_overhead: u32,
-    /// The receiver's window before its first acknowledgement, in counted bytes.
-    pub receive_window: u64,
-    /// Payload bytes that may be assigned and not cumulatively acknowledged; `u64::MAX`: no limit.
-    pub send_buffer: u64,
-    /// Congestion control.
-    pub congestion: CongestionConfig,
-    /// Retransmission timeout.
-    pub rto: RtoConfig,
-    /// Timeouts in a row after which a path has failed (Path.Max.Retrans).
-    pub path_max_retransmissions: u32,
-    /// Timeouts in a row, over all paths, until the peer is given up (Association.Max.Retrans).
-    pub association_max_retransmissions: u32,
-    /// A path takes no new data from its first timeout until a probe comes back (RFC 7829).
-    pub potentially_failed: bool,
-    /// A window may grow during recovery, as in ns-2; RFC 9260 §7.2.1 forbids it.
-    pub grow_in_recovery: bool,
-    /// Packets that one event may release on a path (RFC 9260 §6.1 D: Max.Burst); 0 for no limit.
-    pub max_burst: u32,
-    /// Congestion windows count packets as in Linux, small ones as full segments.
-    pub window_in_packets: bool,
-    /// After a pause, each packet of the first burst cuts the window (Linux' MPTCP checks as it
-    /// queues packets: `tcp_slow_start_after_idle_check`). If false, the pause cuts the window
-    /// once.
-    pub restarts_by_packet: bool,
-    /// Merges queued small writes into full segments. Protocols with message boundaries bundle.
-    pub joined_writes: bool,
-}
-
-impl ConnectionConfig {
-    /// Bytes that a full segment counts in windows.
-    pub fn counted_segment(&self) -> u64 {
-        u64::from(self.segment_bytes) + u64::from(self.counted_overhead)
-    }
-}
-
 /// The path of a retransmission if it cannot be chosen yet.
 pub(crate) const ANY_PATH: Option<PathId> = None;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Core<S, R> {
     config: ConnectionConfig,
-    stream: Stream,
-    paths: Vec<PathSender<R>>,
+    pub(crate) stream: Stream,
+    pub(crate) paths: Vec<PathSender<R>>,
     facts: Vec<plait_sched::Path>,
     scheduler: S,
     /// Capabilities that the protocol offers to schedulers.
@@ -156,7 +118,8 @@ pub(crate) struct Core<S, R> {
     left_while_blocked: bool,
     /// The scheduler has not waited since.
     asking: Option<schedule::Asking>,
-    /// A queue held a segment after the last decision (`sched_backlog` in net/mptcp/protocol.h).
+    /// A queue held a segment after the last decision, and the scheduler is asked once more
+    /// (`sched_backlog` in net/mptcp/protocol.h).
     backlog: bool,
     /// Assigned, and not in a queue: it leaves next.
     at_once: Option<schedule::AtOnce>,
@@ -166,12 +129,12 @@ pub(crate) struct Core<S, R> {
     pub(crate) may_copy: bool,
     wake: Option<Time>,
     /// The receiver's window.
-    window: SendWindow,
+    pub(crate) window: SendWindow,
     /// The first segment beyond all that were ever sent.
-    sent_end: u64,
+    pub(crate) sent_end: u64,
     /// Payload bytes assigned and not cumulatively acknowledged.
     held: u64,
-    buffer: SendBuffer,
+    pub(crate) buffer: SendBuffer,
     /// The scheduler says how large the send buffer is.
     autotuned: bool,
     /// A short segment fills the rest of the receiver's window, as with Linux' own scheduler, not
@@ -184,8 +147,8 @@ pub(crate) struct Core<S, R> {
     next_packet: u64,
     /// A penalty falls due with the path's next acknowledgement.
     penalties_wait: bool,
-    /// Paths accept up to their congestion windows, regardless of their own receive windows.
-    commits: bool,
+    /// The scheduler is also asked while assigned segments wait, and once more.
+    asks_on: bool,
     /// Newly lost segments that are not in a queue yet.
     lost: Vec<u64>,
     /// Lost segments that any path may retransmit, ascending.
@@ -195,7 +158,7 @@ pub(crate) struct Core<S, R> {
     /// Queues may hold copies although the scheduler requests none.
     copies: bool,
     next_transmission: u64,
-    counters: Counters,
+    pub(crate) counters: Counters,
     /// Paths as coupled congestion control sees them; empty for an uncoupled algorithm.
     shares: Vec<Share>,
 }
@@ -255,7 +218,7 @@ impl<S: Scheduler, R> Core<S, R> {
             queued_segments: 0,
             next_packet: bytes,
             penalties_wait: rules.penalties_wait,
-            commits: rules.commits,
+            asks_on: rules.write_queues,
             lost: Vec::new(),
             shared_retransmissions: VecDeque::new(),
             retransmits: false,
@@ -311,48 +274,6 @@ impl<S: Scheduler, R> Core<S, R> {
         self.opportunity
     }
 
-    /// Something about a path has changed.
-    #[inline]
-    pub(crate) fn touch(&mut self, index: usize) {
-        self.paths[index].touch();
-    }
-
-    /// Marks the path's data in flight or queued data as changed.
-    #[inline]
-    pub(crate) fn touch_amounts(&mut self, index: usize) {
-        self.paths[index].touch_amounts();
-    }
-
-    /// Updates changed facts. Several changes between two updates cost as much as one.
-    #[inline(never)]
-    pub(crate) fn update_facts(&mut self) {
-        self.look_at_paths();
-    }
-
-    /// Inlined [`Core::update_facts`] for the most frequent caller.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn look_at_paths(&mut self) {
-        for (path, facts) in self.paths.iter_mut().zip(&mut self.facts) {
-            path.show(facts);
-        }
-        if self.needs.uncarried {
-            self.uncarried.show(&self.stream, self.sent_end, &mut self.facts);
-        }
-    }
-
-    /// Returns the current facts of the paths, as an update would show them to the scheduler.
-    pub(crate) fn fresh_facts(&self) -> Vec<plait_sched::Path> {
-        let mut facts = self.facts.clone();
-        self.paths.iter().zip(&mut facts).for_each(|(path, facts)| path.show_changes(facts));
-        facts
-    }
-
-    /// Facts of the paths as of the last [update](Self::update_facts); states are always current.
-    #[inline]
-    pub(crate) fn facts(&self) -> &[plait_sched::Path] {
-        &self.facts
-    }
-
     /// No path can be used until it is opened.
     pub(crate) fn close_paths(&mut self) {
         self.set_open(false);
@@ -367,7 +288,7 @@ impl<S: Scheduler, R> Core<S, R> {
         let facts = facts::initial_facts(index, self.config.segment_bytes, path);
         self.facts.push(plait_sched::Path { state: PathState::Failed, ..facts });
         self.uncarried.add(self.needs.uncarried);
-        self.touch(index);
+        self.paths[index].touch();
     }
 
     /// Resets a path that carries nothing. Its earlier transmissions keep their numbers and count.
@@ -378,7 +299,7 @@ impl<S: Scheduler, R> Core<S, R> {
         let recovery = self.paths[index].recovery.clone();
         self.paths[index].renew(PathSender::new(PathId(index as u8), &self.config, rules, path, recovery));
         (self.facts[index].cost, self.facts[index].weight) = (path.cost, path.weight);
-        self.touch(index);
+        self.paths[index].touch();
     }
 
     pub(crate) fn counted(&self, bytes: u32) -> u64 {
@@ -432,10 +353,10 @@ impl<S: Scheduler, R> Core<S, R> {
             self.drop_copies(index);
             self.retransmits |= !self.shared_retransmissions.is_empty();
             self.uncarried.begin_anew(path);
-            self.touch(index);
+            self.paths[index].touch();
             self.notify(&Event::PathDown { path });
         } else if !was_usable && self.facts[index].is_usable() {
-            self.touch(index);
+            self.paths[index].touch();
             self.copy_again(index);
             self.notify(&Event::PathUp { path });
         }
@@ -447,54 +368,6 @@ impl<S: Scheduler, R> Core<S, R> {
         let path = &mut self.paths[index];
         self.queued_segments -= path.queue.len() as u64;
         self.stream.recall(&mut path.queue);
-        self.touch_amounts(index);
+        self.paths[index].touch_amounts();
     }
-
-    /// The earliest retransmission timer or scheduler's wait. [`Time::MAX`] is never.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn next_timer(&self) -> Time {
-        let timers = self.paths.iter().map(|path| moment(path.retransmission_timer));
-        let next = timers.fold(moment(self.wake), Time::min);
-        if self.paces { next.min(self.next_departure()) } else { next }
-    }
-
-    /// When pacing lets the next packet out, if data waits for it.
-    #[inline(never)]
-    fn next_departure(&self) -> Time {
-        let waits = |path: &PathSender<R>| path.has_something_waiting() || self.has_unassigned();
-        let held_back = self.paths.iter().filter(|path| path.is_paced_out() && waits(path));
-        held_back.filter_map(|path| path.pacer.as_ref()).fold(Time::MAX, |next, pacer| next.min(pacer.next()))
-    }
-
-    /// Checks before packets leave whether pacing lets them.
-    #[inline]
-    pub(crate) fn look_at_pacers(&mut self, now: Time) {
-        if self.paces {
-            for index in 0..self.paths.len() {
-                if self.paths[index].look_at_pacer(now) && !self.paths[index].is_paced_out() {
-                    self.note_opportunity();
-                }
-            }
-        }
-    }
-
-    /// Wakes the scheduler if it asked to be.
-    pub(crate) fn wake_scheduler(&mut self, now: Time) {
-        if self.wake.is_some_and(|wake| wake <= now) {
-            self.wake = None;
-            self.note_opportunity();
-        }
-    }
-}
-
-/// When a timer runs out: [`Time::MAX`], which is never, if it is not set.
-#[inline]
-pub(crate) fn moment(timer: Option<Time>) -> Time {
-    timer.unwrap_or(Time::MAX)
-}
-
-/// Converts a moment to a timer: [`Time::MAX`] becomes `None`.
-#[inline]
-pub(crate) fn timer(moment: Time) -> Option<Time> {
-    (moment < Time::MAX).then_some(moment)
 }

@@ -1,11 +1,11 @@
 //! The news of an acknowledgement for one path, and its report to congestion control.
 
-use super::PathSender;
 use super::TransmissionState;
 use super::pacer::Pacer;
 use super::transmission::Transmission;
+use super::{Core, PathSender};
 use crate::congestion::{Acknowledged, CongestionController, RateSample, Repairing, Share};
-use plait_sched::{Duration, Time};
+use plait_sched::{Duration, Event, PathId, Scheduler, Time};
 
 /// Data of one path that one acknowledgement newly acknowledges.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,9 +51,13 @@ impl<R> PathSender<R> {
         }
         &mut self.news
     }
-}
 
-impl<R> PathSender<R> {
+    /// Reports the flight's progress to the estimator, which works once per round trip.
+    #[inline]
+    pub(crate) fn note_progress(&mut self) {
+        self.rtt.note_progress(self.flight.first(), self.flight.next());
+    }
+
     /// Removes an acknowledged transmission from the flight. Returns its record, if it was in
     /// flight.
     pub(crate) fn acknowledge(&mut self, number: u64) -> Option<Transmission> {
@@ -126,5 +130,14 @@ impl<R> PathSender<R> {
         if self.control.limits_itself() {
             self.flight.mark_limited(sample.in_flight);
         }
+    }
+}
+
+impl<S: Scheduler, R> Core<S, R> {
+    /// Reports the news of a path's acknowledgement to the scheduler.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn tell_acknowledged(&mut self, index: usize) {
+        let PathNews { segments, rtt, .. } = self.paths[index].news;
+        self.notify(&Event::Acked { path: PathId(index as u8), segments, rtt });
     }
 }

@@ -1,15 +1,14 @@
 //! The sender's state of one path: queued data, data in flight, window and timers.
 
-use super::committed::Taken;
 use super::facts::Stale;
 use super::flight::Flight;
 use super::pacer::Pacer;
 use super::room::Fit;
 use super::transmission::Transmission;
-use super::{ConnectionConfig, CoreRules, Counters, PathNews, PathTotals};
-use crate::congestion::{CongestionConfig, CongestionController, Controller};
+use super::{ConnectionConfig, CoreRules, Counters, Outgoing, PathNews, PathTotals};
+use crate::congestion::{CongestionConfig, CongestionController, CongestionEvent, Controller};
 use crate::rtt::RttEstimator;
-use plait_sched::{PathId, PathState, Time};
+use plait_sched::{Duration, PathId, PathState, Time};
 use std::collections::VecDeque;
 
 /// The sender's configuration of a path.
@@ -36,7 +35,7 @@ pub(crate) struct PathSender<R> {
     pub(super) stale: Stale,
     /// Present if congestion control states a pacing rate.
     pub(super) pacer: Option<Pacer>,
-    /// Segments wait in a write queue of the path, as in Linux' MPTCP ([`CoreRules::commits`]).
+    /// Segments wait in a write queue of the path ([`CoreRules::write_queues`]).
     pub(super) has_write_queue: bool,
     /// Losses that were reported to congestion control, if it samples rates.
     pub(super) lost_told: u64,
@@ -51,6 +50,8 @@ pub(crate) struct PathSender<R> {
     pub(super) fit: Fit,
     /// Bytes that a full segment counts in windows.
     pub(crate) segment: u64,
+    /// Bytes that the window must have left for a full segment.
+    pub(super) headroom: u64,
     /// Header bytes per segment that count in windows.
     pub(super) overhead: u64,
     /// Bytes that the next new packet of the connection counts, on whichever path it leaves.
@@ -70,7 +71,7 @@ pub(crate) struct PathSender<R> {
     /// The last new data of the path: its time, and the segment behind it.
     pub(super) last_new: (Time, u64),
     /// The scheduler wants the window halved, at the next acknowledgement.
-    pub(super) penalty: bool,
+    pub(crate) penalty: bool,
     /// Losses are being repaired in a way that admits no new data.
     pub(crate) recovering: bool,
     /// The burst after a pause: its moment, and how often each of its packets halves the window.
@@ -84,7 +85,7 @@ pub(crate) struct PathSender<R> {
     /// Assigned, not sent yet, ascending within one assignment.
     pub(crate) queue: VecDeque<u64>,
     /// The path's write queue: accepted segments that its own window holds back, in sending order.
-    pub(super) committed: VecDeque<Taken>,
+    pub(super) committed: VecDeque<Outgoing>,
     /// Payload bytes of [`PathSender::committed`].
     pub(super) committed_bytes: u64,
     /// Lost segments to be retransmitted on this path, ascending. Those acknowledged meanwhile are
@@ -108,16 +109,16 @@ pub(crate) struct PathSender<R> {
     /// One-way delays from the transport's timestamps.
     pub(crate) delays: Option<OneWayDelays>,
     /// Timeouts in a row, without anything newly acknowledged.
-    pub(super) errors: u32,
+    pub(crate) errors: u32,
     /// Consecutive timeouts without any packet that came back on the path.
-    pub(super) silence: u32,
+    pub(crate) silence: u32,
     /// The transmission whose round trip is being measured: one per round trip (RFC 9260 §6.3.1
     /// C4).
-    pub(super) timed: Option<u64>,
+    pub(crate) timed: Option<u64>,
     /// A window is halved at most once for losses among transmissions before this one.
     pub(crate) recovery_end: u64,
     /// Retransmissions that may leave regardless of the window (RFC 9260 §7.2.4, rule 3).
-    pub(super) exempt_retransmissions: u32,
+    pub(crate) exempt_retransmissions: u32,
     /// Until when the window is not halved for idleness.
     pub(super) idle_from: Time,
     /// Bytes in flight that the burst limit allows until the next opportunity; `u64::MAX` without
@@ -129,7 +130,7 @@ pub(crate) struct PathSender<R> {
     pub(crate) sent: u64,
     pub(crate) lost: u64,
     /// Of the lost, those that arrived late.
-    pub(super) late: u64,
+    pub(crate) late: u64,
     pub(super) delivery: DeliveryRate,
 }
 
@@ -143,7 +144,7 @@ pub(crate) struct DeliveryRate {
 }
 
 impl DeliveryRate {
-    fn acknowledged(&mut self, now: Time, bytes: u64, round_trip: plait_sched::Duration) {
+    fn acknowledged(&mut self, now: Time, bytes: u64, round_trip: Duration) {
         self.bytes += bytes;
         self.total += bytes;
         let span = now.since(self.since);
@@ -180,7 +181,7 @@ impl<R> PathSender<R> {
         let mut path = Self {
             id,
             stale: Stale::Everything,
-            has_write_queue: rules.commits,
+            has_write_queue: rules.write_queues,
             pacer: None,
             lost_told: 0,
             counters: Counters::default(),
@@ -196,6 +197,7 @@ impl<R> PathSender<R> {
                 _ => Fit::InBytes,
             },
             segment: config.counted_segment(),
+            headroom: if rules.overshoots { 1 } else { config.counted_segment() },
             overhead: u64::from(config.counted_overhead),
             next_packet: config.counted_segment(),
             limited_before: 0,
@@ -313,5 +315,57 @@ impl<R> PathSender<R> {
 
     pub(crate) fn is_spent(&self) -> bool {
         self.spent
+    }
+
+    /// Restarts the retransmission timer now.
+    #[inline]
+    pub(crate) fn restart_timer(&mut self, now: Time) {
+        self.retransmission_timer = Some(now.saturating_add(self.rtt.rto()));
+    }
+
+    /// Tells congestion control about an event.
+    #[inline]
+    pub(crate) fn note_congestion(&mut self, now: Time, event: CongestionEvent) {
+        self.control.on_event(now, event);
+        self.touch();
+    }
+
+    /// The path is open, and carries data from now on. Returns its state. The window is halved for
+    /// idleness after a timeout without data.
+    pub(crate) fn open(&mut self, now: Time) -> PathState {
+        self.idle_from = now;
+        self.touch();
+        self.working_state()
+    }
+
+    /// Notes a timeout: sent data was not acknowledged in time.
+    pub(crate) fn note_timeout(&mut self) {
+        self.errors += 1;
+        self.silence += 1;
+        self.touch();
+    }
+
+    /// Records the round trip of a handshake. Schedulers see it once the path is
+    /// [open](Self::open).
+    pub(crate) fn note_handshake(&mut self, now: Time, round_trip: Duration) {
+        self.rtt.sample(round_trip);
+        self.control.on_event(now, CongestionEvent::Measured { round_trip });
+    }
+
+    /// Starts recovery: it includes all transmissions in flight now.
+    #[inline]
+    pub(crate) fn begin_recovery(&mut self) {
+        self.recovery_end = self.flight.next();
+    }
+
+    /// Handles congestion that a transmission met. Returns true and starts recovery, unless the
+    /// transmission belongs to a recovery that started before: each window of data is cut once.
+    #[inline]
+    pub(crate) fn begins_recovery(&mut self, transmission: u64) -> bool {
+        let begins = transmission >= self.recovery_end;
+        if begins {
+            self.begin_recovery();
+        }
+        begins
     }
 }

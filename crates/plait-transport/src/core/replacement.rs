@@ -31,6 +31,6 @@ impl<S: Scheduler, R> Core<S, R> {
         self.paths[index].penalty = false;
         self.facts[index].limit = u32::MAX;
         self.facts[index].uncarried = None;
-        self.touch(index);
+        self.paths[index].touch();
     }
 }

@@ -1,9 +1,9 @@
 //! How much of a path's congestion window, and of its memory, is open.
 
-use super::PathSender;
 use super::send_buffer::PACKET_MEMORY;
+use super::{Core, PathSender};
 use crate::congestion::CongestionController;
-use plait_sched::Time;
+use plait_sched::{Scheduler, Time};
 
 /// When a packet fits into a congestion window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +35,7 @@ impl<R> PathSender<R> {
 
     /// True if the congestion window lets a full segment out.
     pub(crate) fn has_full_window(&self) -> bool {
-        self.has_window(self.segment)
+        self.used() + self.headroom <= self.open_window()
     }
 
     /// True if the congestion window has room for a packet of `bytes` behind the path's write
@@ -107,7 +107,7 @@ impl<R> PathSender<R> {
     /// (`sk_stream_memory_free` in include/net/sock.h). Selectively acknowledged packets and lost
     /// packets stay in memory. Retransmissions take none.
     fn is_memory_full(&self) -> bool {
-        self.memory() >= self.send_memory
+        self.send_memory != u64::MAX && self.memory() >= self.send_memory
     }
 
     pub(super) fn memory(&self) -> u64 {
@@ -149,7 +149,11 @@ impl<R> PathSender<R> {
 
     /// Full segments that may leave until the window is full.
     pub(super) fn open_segments(&self, window: u64) -> u32 {
-        let left = (window + self.segment).saturating_sub(self.used() + self.wants(self.segment));
+        let left = (window + self.segment).saturating_sub(self.used() + self.headroom);
+        // Usually none or one: no division.
+        if left < 2 * self.segment {
+            return u32::from(left >= self.segment);
+        }
         u32::try_from(left / self.segment).unwrap_or(u32::MAX)
     }
 
@@ -174,14 +178,24 @@ impl<R> PathSender<R> {
     /// The window that packets may fill now: none of it is open while pacing holds them back.
     #[inline]
     pub(super) fn open_window(&self) -> u64 {
-        if self.is_paced_out() { self.used().min(self.window()) } else { self.window() }
+        self.open_part(self.window())
     }
 
-    /// The window for segments that the path takes now. A path with a write queue takes them while
-    /// pacing holds packets back.
     #[inline]
-    pub(super) fn window_for_data(&self) -> u64 {
-        if self.has_write_queue { self.window() } else { self.open_window() }
+    fn open_part(&self, window: u64) -> u64 {
+        if self.is_paced_out() { self.used().min(window) } else { window }
+    }
+
+    /// The part of the window for segments that the path takes now. A path with a write queue takes
+    /// them while pacing holds packets back.
+    #[inline]
+    pub(super) fn part_for_data(&self, window: u64) -> u64 {
+        if self.has_write_queue { window } else { self.open_part(window) }
+    }
+
+    #[inline]
+    fn window_for_data(&self) -> u64 {
+        self.part_for_data(self.window())
     }
 
     /// Looks whether pacing lets packets out.
@@ -205,5 +219,24 @@ impl<R> PathSender<R> {
     /// Congestion window and slow-start threshold in bytes, without limits on single bursts.
     pub(super) fn congestion_window(&self) -> (u64, u64) {
         (self.reduced_window.unwrap_or(self.control.window()), self.control.slow_start_threshold())
+    }
+}
+
+impl<S: Scheduler, R> Core<S, R> {
+    /// True if the congestion window of a path lets the segment out.
+    pub(crate) fn has_window_for(&self, index: usize, segment: u64) -> bool {
+        self.fits(segment, |bytes| self.paths[index].has_window(bytes))
+    }
+
+    /// True if the path has room for the segment behind its write queue.
+    pub(crate) fn has_room_for(&self, index: usize, segment: u64) -> bool {
+        self.fits(segment, |bytes| self.paths[index].has_room(bytes))
+    }
+
+    /// Whether a full segment has room, or the segment itself, if it is smaller.
+    #[inline]
+    fn fits(&self, segment: u64, has_room: impl Fn(u64) -> bool) -> bool {
+        let own = || self.stream.get(segment).map(|entry| self.counted(entry.bytes()));
+        has_room(self.config.counted_segment()) || own().is_some_and(has_room)
     }
 }

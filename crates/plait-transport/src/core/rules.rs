@@ -28,9 +28,9 @@ pub(crate) struct CoreRules {
     pub(crate) lost_keep_numbers: bool,
     /// Paths remember settled transmissions until the protocol releases them.
     pub(crate) settled_are_remembered: bool,
-    /// Paths accept as much as their congestion windows admit, regardless of their own receive
-    /// windows, as in Linux' MPTCP.
-    pub(crate) commits: bool,
+    /// Paths have write queues (`committed.rs`). The scheduler is also asked while assigned segments
+    /// wait, and once more.
+    pub(crate) write_queues: bool,
     /// A scheduler's penalty takes effect with the path's next acknowledgement, as in Linux;
     /// otherwise at once.
     pub(crate) penalties_wait: bool,

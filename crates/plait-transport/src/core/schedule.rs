@@ -1,12 +1,10 @@
 //! Asking the scheduler and executing its decisions.
 
-use super::{
-    Core, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, PathSender, SegmentState, WindowRule, insert_ascending,
-};
+use super::{Core, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, PathSender, insert_ascending};
 use crate::congestion::{CongestionController, CongestionEvent};
 use crate::error::{Error, SchedulerFault};
 use crate::observer::Observer;
-use plait_sched::{Connection, Decision, Message, Outstanding, PathId, Scheduler, Time};
+use plait_sched::{Connection, Decision, PathId, Scheduler, Time};
 
 /// How often the scheduler was asked since something happened.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,101 +22,17 @@ pub(super) struct AtOnce {
 }
 
 impl<S: Scheduler, R> Core<S, R> {
-    /// The facts of the connection as the scheduler sees them.
-    #[inline(never)]
-    pub(crate) fn connection_facts(&self) -> Connection {
-        self.look_at_connection()
-    }
-
-    /// Inlined [`Core::connection_facts`] for the most frequent caller.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn look_at_connection(&self) -> Connection {
-        let segment_bytes = u64::from(self.config.segment_bytes);
-        let send_buffer_left = self.buffer.segments_left(self.stream.frontier_offset(), segment_bytes);
-        let recalled = self.stream.recalled();
-        // The last segment may be short.
-        let written = match self.buffer.has_all() {
-            true => self.stream.uncut(),
-            false => self.stream.uncut().min(send_buffer_left),
-        };
-        let unassigned = recalled.saturating_add(written);
-        let mut window_left = self.window_segments();
-        let assigned = self.stream.frontier() - self.stream.first() - recalled;
-        let window = window_left.saturating_add(assigned);
-        // One segment may always be in flight, so that the sender notices when a closed window
-        // opens (RFC 9260 §6.1 A). The same holds for the segment that all delivery waits for, if
-        // it was recalled: see [`Core::next_new`].
-        let all_wait_for_next = recalled > 0 && self.stream.next_segment() == self.stream.first();
-        let one_more = match self.window.rule {
-            WindowRule::Credit | WindowRule::Offset => {
-                all_wait_for_next || (self.window.is_probed() && self.queued_segments == 0)
-            }
-            // One that is shorter than others may have room where a full one has none.
-            WindowRule::Limit => {
-                window_left == 0 && self.admits_unsent(self.stream.next_segment()) == Some(true)
-            }
-        };
-        window_left = window_left.max(u64::from(one_more));
-        let (message, streams, due) = if self.needs.messages { self.messages() } else { (None, 0, None) };
-        Connection {
-            unassigned,
-            next_segment: self.stream.next_segment(),
-            fragment_left: self.fragment_left(),
-            window_left,
-            window,
-            send_buffer_left,
-            oldest_unacked: self.oldest_unacked(),
-            finished: self.stream.is_finished(),
-            message,
-            streams,
-            due,
-            writer_waits: self.writer_waits(),
-        }
-    }
-
-    /// Bytes of the fragment that the next segment begins in, from there on.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn fragment_left(&self) -> Option<u64> {
-        if !self.commits {
-            return None;
-        }
-        let offset = self.stream.next_offset();
-        self.buffer.fragment_end(offset).map(|end| end - offset)
-    }
-
-    /// Returns the message that is next, the number of competing ones, and the earliest deadline of
-    /// messages that are not wholly acknowledged.
-    #[inline(never)]
-    fn messages(&self) -> (Option<Message>, u32, Option<Time>) {
-        (self.stream.next_message(), self.stream.rivals() as u32, self.stream.due())
-    }
-
-    /// True if the data queue holds something.
-    pub(crate) fn has_unassigned(&self) -> bool {
-        let send_buffer_left =
-            || self.buffer.segments_left(self.stream.frontier_offset(), u64::from(self.config.segment_bytes));
-        self.stream.recalled() > 0
-            || self.stream.uncut() > 0 && (self.buffer.has_all() || send_buffer_left() > 0)
-    }
-
-    /// The oldest unacknowledged segment, if it is in flight. All segments below the first are
-    /// acknowledged, so only the first can be it.
-    fn oldest_unacked(&self) -> Option<Outstanding> {
-        let segment = self.stream.first();
-        let entry = self.stream.get(segment)?;
-        let outstanding =
-            || Outstanding::new(segment, PathId(entry.newest.path()), self.stream.spread(segment).carried);
-        (entry.state() == SegmentState::InFlight).then(outstanding)
-    }
-
     /// Lets the application write, if it has more data and there is room. True if the scheduler
     /// must be asked again.
     pub(crate) fn write_on(&mut self) -> bool {
-        if self.hands_down || core::mem::take(&mut self.left_while_blocked) {
+        let released = self.hands_down || core::mem::take(&mut self.left_while_blocked);
+        if released {
             self.release_buffer();
         }
         let more = self.buffer.write_on(self.stream.frontier_offset());
-        self.limit_segments();
+        if more || released || self.fills_window {
+            self.limit_segments();
+        }
         self.wrote |= more;
         self.ask_again |= more;
         more
@@ -192,7 +106,7 @@ impl<S: Scheduler, R> Core<S, R> {
         let alone = self.waits_without_room && !observer.hears_decisions() && !self.paces;
         if alone && !self.paths.iter().any(PathSender::shows_room) {
             // Nobody asks when there is nothing to decide about, and that is no waiting either.
-            let queued = self.commits && self.queued_segments > 0;
+            let queued = self.asks_on && self.queued_segments > 0;
             self.counters.waits +=
                 u64::from(core::mem::take(&mut self.backlog) || queued || self.has_unassigned());
             self.wake = None;
@@ -203,7 +117,7 @@ impl<S: Scheduler, R> Core<S, R> {
         // path's queue. Linux' MPTCP asks while anything waits there (`mptcp_sched_pending`,
         // `ask_again` in linux/schedulers/facts.c), and once more: only by asking it learns that
         // nothing waits.
-        let waits = (self.needs.recall || self.commits) && self.queued_segments > 0;
+        let waits = (self.needs.recall || self.asks_on) && self.queued_segments > 0;
         if connection.unassigned == 0 && !self.needs.reinject && !waits && !self.backlog {
             return Ok(false);
         }
@@ -231,7 +145,7 @@ impl<S: Scheduler, R> Core<S, R> {
         let queued_before = self.queued_segments;
         self.carry_out(now, &decision, &connection, alone)
             .map_err(|fault| Error::Scheduler { at: now, fault })?;
-        self.backlog = self.commits && !self.hands_over() && self.queued_segments > 0;
+        self.backlog = self.asks_on && !self.hands_over() && self.queued_segments > 0;
         let queued = self.queued_segments + self.at_once.map_or(0, |leaving| u64::from(leaving.segments));
         self.asking = Some(Asking {
             decisions: asking.decisions + 1,
@@ -249,7 +163,7 @@ impl<S: Scheduler, R> Core<S, R> {
             self.next_packet = next;
             for index in 0..self.paths.len() {
                 self.paths[index].set_next_packet(next);
-                self.touch_amounts(index);
+                self.paths[index].touch_amounts();
             }
         }
     }
@@ -294,7 +208,7 @@ impl<S: Scheduler, R> Core<S, R> {
                 }
                 // A short packet takes less of a window than a waiting one, which counts as full.
                 // So the scheduler could answer the next question differently.
-                if alone && self.nothing_waits() && self.stream.holds_full(wanted) {
+                if alone && self.leaves_next(path) && self.stream.holds_full(wanted) {
                     self.at_once = Some(AtOnce { index: path.index(), segments });
                     return Ok(());
                 }
@@ -343,7 +257,7 @@ impl<S: Scheduler, R> Core<S, R> {
                     sender.penalty = true;
                 } else {
                     sender.control.on_event(now, CongestionEvent::Penalty);
-                    self.touch(path.index());
+                    self.paths[path.index()].touch();
                 }
                 Ok(())
             }
@@ -365,10 +279,10 @@ impl<S: Scheduler, R> Core<S, R> {
         if facts.is_usable() { Ok(()) } else { Err(SchedulerFault::UnusablePath(path, facts.state)) }
     }
 
-    /// True if no other data would leave before, or beside, newly assigned segments.
+    /// True if no other data would leave before, or beside, newly assigned segments of the path.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn nothing_waits(&self) -> bool {
-        !self.commits
+    fn leaves_next(&self, path: PathId) -> bool {
+        !self.paths[path.index()].has_write_queue
             && !self.retransmits
             && !self.may_copy
             && self.queued_segments == 0
@@ -382,7 +296,7 @@ impl<S: Scheduler, R> Core<S, R> {
         if self.autotuned {
             self.limit_burst(segments);
         }
-        if self.commits {
+        if self.paths[index].has_write_queue {
             self.fill_last(index);
         }
         let room = MAX_QUEUED.saturating_sub(self.paths[index].queue.len());
@@ -401,7 +315,7 @@ impl<S: Scheduler, R> Core<S, R> {
         if self.autotuned {
             self.limit_segments();
         }
-        self.touch_amounts(index);
+        self.paths[index].touch_amounts();
     }
 
     /// Ends a burst of Linux' own scheduler with a fragment. Its last packet ends there too, if the
@@ -450,7 +364,7 @@ impl<S: Scheduler, R> Core<S, R> {
             let before = path.window();
             path.burst_limit = path.flight.bytes() + burst;
             if path.window() != before {
-                self.touch(index);
+                self.paths[index].touch();
             }
         }
     }
@@ -474,7 +388,7 @@ impl<S: Scheduler, R> Core<S, R> {
                 path.control.on_event(now, CongestionEvent::Idle);
             }
             path.idle_from = now;
-            self.touch(index);
+            self.paths[index].touch();
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Choosing the next packet: retransmissions, copies, then new data, lowest segment first.
 
-use super::committed::Taken;
 use super::schedule::AtOnce;
 use super::transmission::{Transmission, TransmissionId};
 use super::{Core, SegmentState, WindowRule};
@@ -8,9 +7,8 @@ use crate::congestion::{CongestionController, CongestionEvent};
 use crate::observer::{Observer, SendReason, Sent};
 use crate::packet::Data;
 use plait_sched::{Event, PathId, Scheduler, Time};
-use std::collections::VecDeque;
 
-/// A segment that leaves now, before its protocol wraps it.
+/// A segment that a path took. It leaves now, or waits in the path's write queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
     pub(crate) path: PathId,
@@ -19,12 +17,20 @@ pub(crate) struct Outgoing {
     pub(crate) offset: u64,
     /// The transmission's number on its path.
     pub(crate) number: u64,
-    /// The transmission's number in the connection.
+    /// The transmission's number in the connection, once it has left.
     pub(crate) transmission: u64,
-    /// It carries PSH, if it waited in a write queue.
-    pub(crate) push: bool,
     /// Why it leaves.
     pub(crate) reason: SendReason,
+    /// It carries PSH: it was the last packet of its burst.
+    pub(crate) push: bool,
+    /// It waited in the path's write queue.
+    pub(crate) waited: bool,
+    /// True if the segment was never sent on any path.
+    pub(super) first_time: bool,
+    /// It was never sent before on this path.
+    clear: bool,
+    /// The earlier transmission of the segment that is in flight elsewhere.
+    earlier: Option<TransmissionId>,
 }
 
 impl<S: Scheduler, R> Core<S, R> {
@@ -53,92 +59,10 @@ impl<S: Scheduler, R> Core<S, R> {
         Some(self.send(now, index, segment, SendReason::New, observer))
     }
 
-    #[inline]
-    fn next_retransmission(&mut self) -> Option<(usize, u64)> {
-        if self.retransmits { self.find_retransmission() } else { None }
-    }
-
-    #[cold]
-    fn find_retransmission(&mut self) -> Option<(usize, u64)> {
-        let mut best: Option<(usize, u64)> = None;
-        self.update_facts();
-        for index in 0..self.paths.len() {
-            self.skip_settled_on(index);
-            let path = &self.paths[index];
-            let Some(&segment) = path.retransmissions.front() else { continue };
-            let allowed = (self.has_window_for(index, segment) && !self.has_awaited(index))
-                || path.exempt_retransmissions > 0;
-            if allowed && best.is_none_or(|(_, lowest)| segment < lowest) {
-                best = Some((index, segment));
-            }
-        }
-        if let Some((index, segment)) = best {
-            let path = &mut self.paths[index];
-            path.retransmissions.pop_front();
-            path.exempt_retransmissions = path.exempt_retransmissions.saturating_sub(1);
-            self.waits_no_more(segment);
-            return Some((index, segment));
-        }
-        skip_settled(&mut self.shared_retransmissions, &self.stream);
-        let Some(&segment) = self.shared_retransmissions.front() else {
-            self.retransmits = self.paths.iter().any(|path| !path.retransmissions.is_empty());
-            return None;
-        };
-        let index = self.soonest_path(segment)?;
-        self.shared_retransmissions.pop_front();
-        Some((index, segment))
-    }
-
-    /// Drops acknowledged segments from the head of a path's retransmissions. Also drops segments
-    /// that are in flight again, unless this path lost them.
-    fn skip_settled_on(&mut self, index: usize) {
-        let (path, stream) = (&mut self.paths[index], &self.stream);
-        while let Some(&segment) = path.retransmissions.front() {
-            let waits = stream.get(segment).is_some_and(|entry| match entry.state() {
-                SegmentState::Lost => true,
-                SegmentState::InFlight => {
-                    let (spread, path) = (stream.spread(segment), PathId(index as u8));
-                    spread.tried.contains(path) && !spread.carried.contains(path)
-                }
-                _ => false,
-            });
-            if waits {
-                break;
-            }
-            path.retransmissions.pop_front();
-        }
-    }
-
-    /// The usable path on which a retransmission of the segment arrives first, if its window admits
-    /// it now.
-    ///
-    /// A full window opens within a round trip, as long as the path answers. So the segment waits
-    /// for it, rather than leave on a path that takes three times as long. All data behind the
-    /// segment waits for it, too.
-    fn soonest_path(&self, segment: u64) -> Option<usize> {
-        let open = |index: usize| self.has_window_for(index, segment) && !self.has_awaited(index);
-        plait_sched::usable(&self.facts)
-            .map(|facts| (facts.id.index(), facts.srtt))
-            .filter_map(|(index, round_trip)| match open(index) {
-                true => Some((round_trip, index, true)),
-                false if self.paths[index].errors == 0 => Some((round_trip * 3, index, false)),
-                false => None,
-            })
-            .min_by_key(|&(round_trip, index, _)| (round_trip, index))
-            .and_then(|(_, index, open)| open.then_some(index))
-    }
-
-    /// True if the segment that all delivery waits for is the next new one on a path. It goes
-    /// before retransmissions. Otherwise a path that repairs the losses of others might never send
-    /// it, and delivery would stop.
-    pub(crate) fn has_awaited(&self, index: usize) -> bool {
-        self.paths[index].queue.front() == Some(&self.stream.first()) && !self.is_limited(index, 0)
-    }
-
     /// True if the scheduler's limit admits no new data on the path. `waiting` segments count
     /// beside those in flight.
     #[inline]
-    fn is_limited(&self, index: usize, waiting: u32) -> bool {
+    pub(super) fn is_limited(&self, index: usize, waiting: u32) -> bool {
         let limit = self.facts[index].limit;
         limit < u32::MAX && self.paths[index].shown_in_flight().saturating_add(waiting) >= limit
     }
@@ -147,7 +71,7 @@ impl<S: Scheduler, R> Core<S, R> {
     /// flight with any window (RFC 9260 §6.1 A). The segment that the receiver waits for takes no
     /// room there. If later segments that it refused are in flight, only this segment opens the
     /// window.
-    fn may_begin(&self, segment: u64) -> bool {
+    pub(super) fn may_begin(&self, segment: u64) -> bool {
         self.admits(segment) || self.window.is_probed() || self.is_awaited(segment)
     }
 
@@ -157,6 +81,7 @@ impl<S: Scheduler, R> Core<S, R> {
         segment == self.stream.first() && self.window.rule != WindowRule::Limit
     }
 
+    /// Removes the next new segment that may leave: the lowest one.
     #[inline]
     pub(crate) fn next_new(&mut self, now: Time) -> Option<(usize, u64)> {
         if self.queued_segments == 0 { None } else { self.find_new(now) }
@@ -166,36 +91,39 @@ impl<S: Scheduler, R> Core<S, R> {
         let mut best: Option<(usize, u64)> = None;
         for (index, path) in self.paths.iter().enumerate() {
             let Some(&segment) = path.queue.front() else { continue };
-            let limited = self.is_limited(index, path.committed.len() as u32);
-            // A subflow in TCP_CA_Loss gets nothing of the queue (`sendable` in
-            // linux/schedulers/engine.c).
-            let stopped = self.commits && path.recovering && !self.hands_over();
-            if !stopped
-                && !limited
-                && best.is_none_or(|(_, lowest)| segment < lowest)
-                && (self.hands_over() || self.has_room_for(index, segment))
+            if best.is_none_or(|(_, lowest)| segment < lowest)
+                && !self.is_limited(index, 0)
+                && self.has_room_for(index, segment)
                 && path.takes(now, segment)
-                && self.lets_in(index, segment)
+                && self.admits_on(index, segment)
             {
-                // Linux serves the first path whose queue has a segment for it (`send_queued`).
-                if self.commits {
-                    if self.may_begin(segment) {
-                        best = Some((index, segment));
-                        break;
-                    }
-                    continue;
-                }
                 best = Some((index, segment));
             }
         }
         let (index, segment) = best?;
-        if !self.commits && !self.may_begin(segment) {
+        if !self.may_begin(segment) {
             return None;
         }
-        self.paths[index].queue.pop_front();
-        self.paths[index].note_new(now, segment);
+        Some((index, self.dequeue(now, index)?))
+    }
+
+    /// Removes the first segment of a path's queue.
+    pub(super) fn dequeue(&mut self, now: Time, index: usize) -> Option<u64> {
+        let path = &mut self.paths[index];
+        let segment = path.queue.pop_front()?;
+        path.note_new(now, segment);
         self.queued_segments -= 1;
-        Some((index, segment))
+        Some(segment)
+    }
+
+    /// True if the path's next new segment may leave now.
+    pub(crate) fn has_new_for(&self, index: usize) -> bool {
+        let path = &self.paths[index];
+        if path.has_write_queue {
+            return path.admits_committed() && path.has_full_window();
+        }
+        let next = path.queue.front();
+        next.is_some_and(|&segment| self.admits(segment) && self.has_window_for(index, segment))
     }
 
     pub(crate) fn send(
@@ -207,8 +135,8 @@ impl<S: Scheduler, R> Core<S, R> {
         observer: &mut impl Observer,
     ) -> Outgoing {
         let taken = self.take(index, segment, reason);
-        let outgoing = self.launch(now, index, &taken, observer);
-        self.tell_sent(PathId(index as u8), taken.data, reason, taken.first_time);
+        let outgoing = self.launch(now, taken, observer);
+        self.tell_sent(&outgoing);
         outgoing
     }
 
@@ -235,20 +163,32 @@ impl<S: Scheduler, R> Core<S, R> {
             self.at_once = Some(AtOnce { index, segments: segments - 1 });
         }
         let offset = self.stream.frontier_offset();
-        let segment = self.stream.cut_and_send(index as u8, self.paths[index].next_number())?;
+        let (path, number) = (PathId(index as u8), self.paths[index].next_number());
+        let segment = self.stream.cut_and_send(path.0, number)?;
         self.held += u64::from(bytes);
         self.window.sent(self.counted(bytes));
         self.sent_end = segment + 1;
         self.paths[index].note_new(now, segment);
-        let (data, reason) = (Data { segment, bytes }, SendReason::New);
-        let taken = Taken { data, offset, reason, first_time: true, clear: true, earlier: None, push: false };
-        let outgoing = self.launch(now, index, &taken, observer);
-        self.tell_sent(PathId(index as u8), data, reason, true);
+        let taken = Outgoing {
+            path,
+            data: Data { segment, bytes },
+            offset,
+            number,
+            transmission: 0,
+            reason: SendReason::New,
+            push: false,
+            waited: false,
+            first_time: true,
+            clear: true,
+            earlier: None,
+        };
+        let outgoing = self.launch(now, taken, observer);
+        self.tell_sent(&outgoing);
         Some(outgoing)
     }
 
     /// Gives a segment to the path; it then counts as sent.
-    pub(super) fn take(&mut self, index: usize, segment: u64, reason: SendReason) -> Taken {
+    pub(super) fn take(&mut self, index: usize, segment: u64, reason: SendReason) -> Outgoing {
         let path = PathId(index as u8);
         let number = self.paths[index].next_number();
         let (mut bytes, mut offset) = (0, 0);
@@ -265,7 +205,9 @@ impl<S: Scheduler, R> Core<S, R> {
             entry.set_state(SegmentState::InFlight);
             let tried = self.stream.note_sending(segment, TransmissionId::new(path.0, number));
             clear = reason != SendReason::Retransmission && !tried;
-            self.uncarried.look_again(segment, self.stream.spread(segment).carried);
+            if self.needs.uncarried {
+                self.uncarried.look_again(segment, self.stream.spread(segment).carried);
+            }
         }
         if counts {
             self.window.sent(self.counted(bytes));
@@ -273,32 +215,38 @@ impl<S: Scheduler, R> Core<S, R> {
         if first_time {
             self.sent_end = self.sent_end.max(segment + 1);
         }
-        Taken { data: Data { segment, bytes }, offset, reason, first_time, clear, earlier, push: false }
+        Outgoing {
+            path,
+            data: Data { segment, bytes },
+            offset,
+            number,
+            transmission: 0,
+            reason,
+            push: false,
+            waited: false,
+            first_time,
+            clear,
+            earlier,
+        }
     }
 
     /// Sends an accepted segment.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn launch(
-        &mut self,
-        now: Time,
-        index: usize,
-        taken: &Taken,
-        observer: &mut impl Observer,
-    ) -> Outgoing {
-        let &Taken { data, offset, reason, clear, earlier, push, .. } = taken;
+    pub(super) fn launch(&mut self, now: Time, taken: Outgoing, observer: &mut impl Observer) -> Outgoing {
+        let Outgoing { path, data, number, reason, clear, earlier, .. } = taken;
         if self.config.restarts_by_packet {
-            self.restart_after_pause(now, index);
+            self.restart_after_pause(now, path.index());
         }
         let overhead = self.config.counted_overhead;
-        let sender = &mut self.paths[index];
+        let sender = &mut self.paths[path.index()];
         let transmission = Transmission::new(now, data.segment, data.bytes + overhead, clear);
-        let number = sender.flight.push(transmission, sender.sent, earlier);
+        let pushed = sender.flight.push(transmission, sender.sent, earlier);
+        debug_assert_eq!(pushed, number, "write queues leave in order");
         if sender.timed.is_none() && clear {
             sender.timed = Some(number);
         }
-        let path = PathId(index as u8);
         let transmission = self.note_leaving(now, (path, number), data, reason, observer);
-        Outgoing { path, data, offset, number, transmission, push, reason }
+        Outgoing { transmission, ..taken }
     }
 
     /// Called before a packet leaves: cuts the window if its burst is the first after a pause
@@ -313,22 +261,37 @@ impl<S: Scheduler, R> Core<S, R> {
             && moment == now
         {
             (0..times).for_each(|_| path.control.on_event(now, CongestionEvent::Idle));
-            self.touch(index);
+            self.paths[index].touch();
         }
     }
 
-    /// Notes a retransmission under its earlier number on the path. Returns the transmission's
-    /// number in the connection.
-    pub(crate) fn note_sent_again(
+    /// Retransmits a segment under its earlier number on the path.
+    pub(crate) fn send_again(
         &mut self,
         now: Time,
-        (path, number): (PathId, u64),
-        data: Data,
+        (index, number): (usize, u64),
+        sent: &Transmission,
         observer: &mut impl Observer,
-    ) -> u64 {
-        let transmission = self.note_leaving(now, (path, number), data, SendReason::Retransmission, observer);
-        self.tell_sent(path, data, SendReason::Retransmission, false);
-        transmission
+    ) -> Outgoing {
+        let (path, reason) = (PathId(index as u8), SendReason::Retransmission);
+        let bytes = sent.bytes() - self.config.counted_overhead;
+        let data = Data { segment: sent.segment, bytes };
+        let transmission = self.note_leaving(now, (path, number), data, reason, observer);
+        let again = Outgoing {
+            path,
+            data,
+            offset: self.stream.get(sent.segment).map_or(0, |entry| entry.offset),
+            number,
+            transmission,
+            reason,
+            push: false,
+            waited: false,
+            first_time: false,
+            clear: false,
+            earlier: None,
+        };
+        self.tell_sent(&again);
+        again
     }
 
     /// Notes that data leaves under this number of the path: timers, counters and observer. Returns
@@ -354,7 +317,7 @@ impl<S: Scheduler, R> Core<S, R> {
             sender.retransmission_timer = Some(now.saturating_add(sender.rtt.rto()));
         }
         sender.idle_from = now;
-        self.touch_amounts(path.index());
+        self.paths[path.index()].touch_amounts();
         match reason {
             SendReason::New => {}
             SendReason::Retransmission => self.counters.retransmissions += 1,
@@ -370,23 +333,13 @@ impl<S: Scheduler, R> Core<S, R> {
 
     /// Reports sent data to the scheduler; the facts are up to date.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn tell_sent(&mut self, path: PathId, data: Data, reason: SendReason, first_time: bool) {
-        let Data { segment, bytes } = data;
-        if reason == SendReason::New {
+    pub(super) fn tell_sent(&mut self, sent: &Outgoing) {
+        let &Outgoing { path, data: Data { segment, bytes }, first_time, .. } = sent;
+        if sent.reason == SendReason::New {
             // Windows count bytes, schedulers full segments: a small one leaves room that they did
             // not see.
             self.ask_again = self.needs.reinject || bytes < self.config.segment_bytes;
         }
         self.notify(&Event::Sent { path, segment, retransmission: !first_time });
-    }
-}
-
-/// Drops segments that are no longer lost from the head of a retransmission queue.
-fn skip_settled(queue: &mut VecDeque<u64>, stream: &super::stream::Stream) {
-    while let Some(&segment) = queue.front() {
-        if stream.get(segment).is_some_and(|entry| entry.state() == SegmentState::Lost) {
-            break;
-        }
-        queue.pop_front();
     }
 }

@@ -26,11 +26,10 @@ impl<S: Scheduler> Sender<S> {
     /// Retires a path: it carries no data any more, and packets with data from number `from` on
     /// never left. No window is cut for those.
     fn spend(&mut self, now: Time, index: usize, from: u64, observer: &mut impl Observer) {
-        self.core.path_mut(index).spend();
+        self.core.paths[index].spend();
         self.core.set_state(now, index, PathState::Failed, observer);
-        self.core.path_mut(index).recovery.probes = 0;
+        self.core.paths[index].recovery.probes = 0;
         self.lose_from(now, index, from, observer);
-        self.core.touch(index);
         self.core.note_opportunity();
         self.arm(index);
     }
@@ -47,12 +46,12 @@ impl<S: Scheduler> Sender<S> {
         if !self.has_others(index) {
             return;
         }
-        if self.core.path(index).is_spent() {
+        if self.core.paths[index].is_spent() {
             self.lose_flight(now, index, observer);
         } else if self.core.facts()[index].is_usable() {
             self.put_aside(now, index, observer);
         }
-        self.core.touch(index);
+        self.core.paths[index].touch();
         self.core.note_opportunity();
     }
 
@@ -60,20 +59,20 @@ impl<S: Scheduler> Sender<S> {
     /// probe timeout would find the path failure. `ack`: the packets that arrived on the path, whose
     /// acknowledgements may be lost. The frame is not repeated, because the probe timeout remains.
     pub(super) fn report_gone(&mut self, now: Time, gone: PathId, ack: Option<PathAck>) {
-        let Some(space) = self.core.paths().get(gone.index()).map(|path| &path.recovery) else { return };
+        let Some(space) = self.core.paths.get(gone.index()).map(|path| &path.recovery) else { return };
         let backup = Some(PathBackup { path: gone, sequence: space.backups_sent });
-        for index in 0..self.core.paths().len() {
+        for index in 0..self.core.paths.len() {
             let path = PathId(index as u8);
             if path == gone || !self.core.facts()[index].is_usable() {
                 continue;
             }
             let number = self.number(now, path);
             let packet = Packet::OneRtt(OneRtt { ack, backup, ..OneRtt::new(number) });
-            let space = &mut self.core.path_mut(index).recovery;
+            let space = &mut self.core.paths[index].recovery;
             space.time_later(number, now);
             self.control.push_back((path, packet));
         }
-        self.core.path_mut(gone.index()).recovery.backups_sent += 1;
+        self.core.paths[gone.index()].recovery.backups_sent += 1;
     }
 
     /// Handles the peer's report that it cannot use a path. An acknowledgement that the peer sent
@@ -81,12 +80,12 @@ impl<S: Scheduler> Sender<S> {
     /// leaves from now on shows that the path works again.
     pub(super) fn handle_backup(&mut self, now: Time, backup: PathBackup, observer: &mut impl Observer) {
         let index = backup.path.index();
-        let Some(path) = self.core.paths().get(index) else { return };
+        let Some(path) = self.core.paths.get(index) else { return };
         if path.recovery.backup_received >= Some(backup.sequence) {
             return;
         }
         let next = path.flight.next();
-        let space = &mut self.core.path_mut(index).recovery;
+        let space = &mut self.core.paths[index].recovery;
         (space.backup_received, space.withdrawn_until) = (Some(backup.sequence), Some(next));
         self.lose_path(now, index, observer);
         self.arm(index);
@@ -94,18 +93,18 @@ impl<S: Scheduler> Sender<S> {
 
     /// Probes a path that the peer had reported as unusable, when a packet arrives on it again.
     pub(super) fn probe_withdrawn(&mut self, now: Time, path: PathId) {
-        let Some(known) = self.core.paths().get(path.index()) else { return };
+        let Some(known) = self.core.paths.get(path.index()) else { return };
         let recent = now.since(known.recovery.pinged_at) < known.rtt.smoothed();
         if known.recovery.withdrawn_until.is_some() && !recent {
-            self.core.path_mut(path.index()).recovery.probes = 1;
+            self.core.paths[path.index()].recovery.probes = 1;
         }
     }
 
     fn ask_path(&mut self, now: Time, index: usize) {
-        match self.core.path(index).recovery.phase {
+        match self.core.paths[index].recovery.phase {
             Phase::Opening { .. } => self.open(now, index),
             Phase::Open if self.core.facts()[index].state == PathState::PotentiallyFailed => {
-                self.core.path_mut(index).recovery.probes = 1;
+                self.core.paths[index].recovery.probes = 1;
             }
             Phase::Open | Phase::Closed => {}
         }
@@ -116,7 +115,7 @@ impl<S: Scheduler> Sender<S> {
         self.core.set_state(now, index, PathState::Failed, observer);
         self.core.renew_path(index, &CORE_RULES, path);
         let marking = Marking::new(self.config.ecn);
-        let space = &mut self.core.path_mut(index).recovery;
+        let space = &mut self.core.paths[index].recovery;
         (space.phase, space.loss_timer, space.probes) = (Phase::Closed, None, 0);
         (space.silent, space.asked, space.verdict) = (false, false, None);
         space.withdrawn_until = None;
@@ -126,7 +125,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn note_measured(&mut self, now: Time, index: usize, round_trip: Duration) {
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         if path.rtt.smoothed().is_zero() {
             path.note_handshake(now, round_trip);
             path.touch();

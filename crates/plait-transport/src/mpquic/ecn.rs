@@ -58,7 +58,7 @@ impl PathSender<Space> {
         // one reduction per round trip, by marks or losses.
         if self.begins_recovery(largest) {
             let window = self.control.window();
-            self.control.on_event(now, CongestionEvent::Mark { outstanding: window });
+            self.note_congestion(now, CongestionEvent::Mark { outstanding: window });
         }
     }
 }

@@ -69,12 +69,12 @@ impl PathSender<Space> {
         if self.begins_recovery(newest) {
             // RFC 9002 §7.3.2 halves the window, regardless of its use.
             let window = self.control.window();
-            self.control.on_event(now, CongestionEvent::Loss { outstanding: window });
+            self.note_congestion(now, CongestionEvent::Loss { outstanding: window });
         }
         let variation = (self.rtt.variation() * 4).max(Duration::from_millis(1));
         let long = (self.rtt.smoothed() + variation + self.recovery.ack_delay) * u64::from(PERSISTENT);
         if contiguous && span > long {
-            self.control.on_event(now, CongestionEvent::Collapse { window: 2 * self.segment });
+            self.note_congestion(now, CongestionEvent::Collapse { window: 2 * self.segment });
         }
     }
 
@@ -115,7 +115,7 @@ impl PathSender<Space> {
 impl<S: Scheduler> Sender<S> {
     /// See [`PathSender::find_lost`]. The segments of lost packets may leave on any path.
     pub(super) fn detect_losses(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let losses = self.core.path_mut(index).find_lost(now);
+        let losses = self.core.paths[index].find_lost(now);
         if losses > 0 {
             self.lose_found(now, index, observer);
             self.core.tell_lost(index, losses);
@@ -124,34 +124,33 @@ impl<S: Scheduler> Sender<S> {
 
     /// The packets that were found lost leave the flight.
     fn lose_found(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         let lost = core::mem::take(&mut path.recovery.lost);
         for &number in &lost {
             observer.lost(now, PathId(index as u8), number);
         }
         path.recovery.believed_lost.note(&lost, &path.flight);
         self.core.lose(index, lost.iter().copied(), ANY_PATH);
-        self.core.path_mut(index).recovery.lost = lost;
+        self.core.paths[index].recovery.lost = lost;
     }
 
     /// Handles the probe timeout: no recent packet was answered (RFC 9002 §6.2). It declares no
     /// loss.
     pub(super) fn probe_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         let waits = path.flight.segments() > 0 || path.recovery.asked;
         path.retransmission_timer = None;
         let set_aside = self.core.facts()[index].state == PathState::PotentiallyFailed;
         if !waits && !set_aside {
             return;
         }
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         path.counters.timeouts += 1;
         if path.is_spent() {
             // The path may not carry probes: unanswered data is sent elsewhere. If no other path
             // works, answers may still come.
             if self.has_others(index) {
                 self.lose_flight(now, index, observer);
-                self.core.touch(index);
                 self.core.note_opportunity();
             }
             return;
@@ -159,18 +158,17 @@ impl<S: Scheduler> Sender<S> {
         path.rtt.back_off();
         path.note_timeout();
         path.recovery.probes = if waits { PROBES } else { 1 };
-        self.core.touch(index);
         self.core.notify(&Event::Timeout { path: PathId(index as u8) });
         self.core.note_opportunity();
-        let path = self.core.path(index);
+        let path = &self.core.paths[index];
         let few = u64::from(path.flight.segments()) <= PACKET_THRESHOLD;
         // A path with so few losses may still work: the answer to the probes decides.
         let doubtful = few && !path.rtt.smoothed().is_zero();
         if doubtful && self.config.connection.potentially_failed && !self.has_sooner(index) {
             return;
         }
-        if doubtful && path.errors() == 1 {
-            let path = self.core.path_mut(index);
+        if doubtful && path.errors == 1 {
+            let path = &mut self.core.paths[index];
             path.recovery.verdict = Some(now.saturating_add(patience(&path.rtt)));
         } else {
             self.set_aside(now, index, observer);
@@ -180,9 +178,9 @@ impl<S: Scheduler> Sender<S> {
     /// True if another path's round trip is shorter than the time until this path's next probe.
     /// Otherwise that probe is answered before another path delivers anything.
     fn has_sooner(&self, index: usize) -> bool {
-        let next_probe = self.core.path(index).rtt.rto();
+        let next_probe = self.core.paths[index].rtt.rto();
         self.core.facts().iter().any(|path| {
-            let rtt = &self.core.path(path.id.index()).rtt;
+            let rtt = &self.core.paths[path.id.index()].rtt;
             let answers = if rtt.smoothed().is_zero() { rtt.rto() } else { rtt.smoothed() };
             path.is_usable() && path.id.index() != index && answers < next_probe
         })
@@ -194,7 +192,7 @@ impl<S: Scheduler> Sender<S> {
         let connection = &self.config.connection;
         let most = if connection.potentially_failed { 0 } else { connection.path_max_retransmissions };
         if !self.has_others(index)
-            || self.core.path(index).errors() <= most
+            || self.core.paths[index].errors <= most
             || !self.core.facts()[index].is_usable()
         {
             return;
@@ -211,7 +209,7 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn put_aside(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         self.lose_flight(now, index, observer);
         self.core.set_state(now, index, PathState::PotentiallyFailed, observer);
-        let space = &mut self.core.path_mut(index).recovery;
+        let space = &mut self.core.paths[index].recovery;
         (space.asked, space.probes) = (false, 1);
     }
 
@@ -222,7 +220,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// Declares all packets from a number on lost.
     pub(super) fn lose_from(&mut self, now: Time, index: usize, from: u64, observer: &mut impl Observer) {
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         let flight = &path.flight;
         let in_flight = |number: &u64| flight.get(*number).is_some_and(Transmission::is_in_flight);
         path.recovery.lost.clear();
@@ -232,11 +230,11 @@ impl<S: Scheduler> Sender<S> {
 
     /// Something came back for packets of the path: it works.
     pub(super) fn hear(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         (path.recovery.silent, path.recovery.verdict) = (false, None);
         path.recovery.withdrawn_until = None;
-        path.hear();
-        path.forgive();
+        path.silence = 0;
+        path.errors = 0;
         path.reduced_window = None;
         let state = path.working_state();
         if self.core.facts()[index].state == PathState::PotentiallyFailed {
@@ -247,6 +245,6 @@ impl<S: Scheduler> Sender<S> {
     /// Sets the path's probe timeout.
     pub(super) fn arm(&mut self, index: usize) {
         let set_aside = self.core.facts()[index].state == PathState::PotentiallyFailed;
-        self.core.path_mut(index).arm(set_aside);
+        self.core.paths[index].arm(set_aside);
     }
 }

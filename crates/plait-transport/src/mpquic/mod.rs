@@ -68,7 +68,7 @@ const CORE_RULES: CoreRules = CoreRules {
     overshoots: false,
     lost_keep_numbers: false,
     settled_are_remembered: false,
-    commits: false,
+    write_queues: false,
     penalties_wait: false,
     streams: true,
     message_header: 0,

@@ -23,12 +23,12 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         let first = self.config.initial_path.index();
-        if self.core.path(first).recovery.phase == Phase::Closed {
+        if self.core.paths[first].recovery.phase == Phase::Closed {
             self.open(now, first);
         }
-        if self.config.watchful || self.core.paths().iter().any(|path| path.recovery.phase == Phase::Open) {
-            for index in 0..self.core.paths().len() {
-                if self.core.path(index).recovery.phase == Phase::Closed {
+        if self.config.watchful || self.core.paths.iter().any(|path| path.recovery.phase == Phase::Open) {
+            for index in 0..self.core.paths.len() {
+                if self.core.paths[index].recovery.phase == Phase::Closed {
                     self.open(now, index);
                 }
             }
@@ -36,8 +36,8 @@ impl<S: Scheduler> Sender<S> {
     }
 
     pub(super) fn open(&mut self, now: Time, index: usize) {
-        let retry = now.saturating_add(self.core.path(index).rtt.rto());
-        self.core.path_mut(index).recovery.phase = Phase::Opening { retry };
+        let retry = now.saturating_add(self.core.paths[index].rtt.rto());
+        self.core.paths[index].recovery.phase = Phase::Opening { retry };
         let path = PathId(index as u8);
         let packet = if path == self.config.initial_path {
             Packet::Initial { sent_at: now }
@@ -50,13 +50,13 @@ impl<S: Scheduler> Sender<S> {
 
     /// Repeats an opening packet that was not answered.
     pub(super) fn retry_open(&mut self, now: Time, index: usize) {
-        if let Phase::Opening { retry } = self.core.path(index).recovery.phase
+        if let Phase::Opening { retry } = self.core.paths[index].recovery.phase
             && retry <= now
         {
-            let path = self.core.path_mut(index);
+            let path = &mut self.core.paths[index];
             path.counters.timeouts += 1;
             path.rtt.back_off();
-            path.note_silence();
+            path.silence += 1;
             self.open(now, index);
         }
     }
@@ -77,12 +77,12 @@ impl<S: Scheduler> Sender<S> {
                 let number = self.number(now, path);
                 // Its acknowledgement gives this end a round-trip sample, as the answer gives the
                 // other end one.
-                self.core.path_mut(index).recovery.time_later(number, now);
+                self.core.paths[index].recovery.time_later(number, now);
                 Packet::OneRtt(OneRtt { challenge: Some(Challenge::Answered(asked)), ..OneRtt::new(number) })
             }
         };
         self.control.push_back((path, answer));
-        if self.core.path(index).recovery.phase != Phase::Open {
+        if self.core.paths[index].recovery.phase != Phase::Open {
             self.begin(now, index, observer);
         }
     }
@@ -90,25 +90,23 @@ impl<S: Scheduler> Sender<S> {
     /// The answer: `sent_at` is when the question left, as it says itself.
     pub(super) fn opened(&mut self, now: Time, path: PathId, sent_at: Time, observer: &mut impl Observer) {
         let Some(index) = self.known(path) else { return };
-        if matches!(self.core.path(index).recovery.phase, Phase::Opening { .. }) {
-            self.core.path_mut(index).note_handshake(now, now.since(sent_at));
+        if matches!(self.core.paths[index].recovery.phase, Phase::Opening { .. }) {
+            self.core.paths[index].note_handshake(now, now.since(sent_at));
             self.begin(now, index, observer);
             self.open_paths(now);
         }
     }
 
     fn begin(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        self.core.path_mut(index).recovery.phase = Phase::Open;
-        let path = self.core.path_mut(index);
-        path.note_opened(now);
-        path.hear();
-        let state = path.working_state();
-        self.core.touch(index);
+        self.core.paths[index].recovery.phase = Phase::Open;
+        let path = &mut self.core.paths[index];
+        path.silence = 0;
+        let state = path.open(now);
         self.core.set_state(now, index, state, observer);
     }
 
     /// The place of a path that there is.
     fn known(&self, path: PathId) -> Option<usize> {
-        Some(path.index()).filter(|&index| index < self.core.paths().len())
+        Some(path.index()).filter(|&index| index < self.core.paths.len())
     }
 }

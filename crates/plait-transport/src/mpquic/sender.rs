@@ -3,7 +3,7 @@
 use super::loss::PROBES;
 use super::space::{Phase, Space};
 use super::{CAPABILITIES, CORE_RULES, Config};
-use crate::core::{Core, Outgoing, PathConfig, PathSender, moment};
+use crate::core::{Core, Outgoing, PathConfig, moment};
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
 use crate::packet::quic::{OneRtt, Packet, PathAck, Stream};
@@ -44,8 +44,8 @@ impl<S: Scheduler> Sender<S> {
 
     /// The peer has room up to `limit` of the stream.
     pub(super) fn extend(&mut self, limit: u64) {
-        if self.core.window_mut().extend(limit) {
-            for path in self.core.paths_mut() {
+        if self.core.window.extend(limit) {
+            for path in &mut self.core.paths {
                 (path.recovery.asked, path.recovery.questions) = (false, 0);
             }
         }
@@ -54,7 +54,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// The number of a packet that leaves on `path` and is not kept track of.
     pub(super) fn number(&mut self, now: Time, path: PathId) -> u64 {
-        self.core.path_mut(path.index()).flight.skip(now)
+        self.core.paths[path.index()].flight.skip(now)
     }
 
     /// Reads an acknowledgement that came on a path. If it acknowledges packets of another path, it
@@ -62,17 +62,17 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn handle_ack(&mut self, now: Time, on: PathId, ack: &PathAck, observer: &mut impl Observer) {
         let (index, own) = (ack.path.index(), on == ack.path);
         let Some(largest) = ack.largest() else { return };
-        let known = self.core.paths().get(index).filter(|path| path.may_acknowledge(ack));
+        let known = self.core.paths.get(index).filter(|path| path.may_acknowledge(ack));
         let Some(largest_sent) = known.map(|path| path.flight.get(largest).map(|sent| sent.sent_at)) else {
             return;
         };
         // After the peer's PATH_STATUS_BACKUP, acknowledgements of older packets show nothing.
-        if own && self.core.path(index).recovery.withdrawn_until.is_none_or(|from| largest >= from) {
+        if own && self.core.paths[index].recovery.withdrawn_until.is_none_or(|from| largest >= from) {
             self.hear(now, index, observer);
         }
         self.core.begin_acknowledgement();
         let late = self.read_late(now, index, ack, observer);
-        let (path, mut settled) = (self.core.path_mut(index), core::mem::take(&mut self.settled));
+        let (path, mut settled) = (&mut self.core.paths[index], core::mem::take(&mut self.settled));
         let newly = path.read_ranges(own, ack, |number, segment| settled.push((number, segment)));
         // The path's own acknowledgements may have overtaken one that came over a slower path.
         let outdated = Some(largest) < path.recovery.largest;
@@ -95,11 +95,11 @@ impl<S: Scheduler> Sender<S> {
         self.detect_losses(now, index, observer);
         self.core.finish_acknowledgement(now, |_| true);
         if !own && !outdated {
-            let path = self.core.path_mut(index);
+            let path = &mut self.core.paths[index];
             path.recovery.silent = true;
             path.heed_silence(now);
         }
-        self.core.touch(index);
+        self.core.paths[index].touch();
         self.arm(index);
     }
 
@@ -113,40 +113,40 @@ impl<S: Scheduler> Sender<S> {
         ack: &PathAck,
         observer: &mut impl Observer,
     ) -> Option<Time> {
-        if self.core.path(index).recovery.believed_lost.is_empty() {
+        if self.core.paths[index].recovery.believed_lost.is_empty() {
             return None;
         }
-        let mut believed_lost = core::mem::take(&mut self.core.path_mut(index).recovery.believed_lost);
+        let mut believed_lost = core::mem::take(&mut self.core.paths[index].recovery.believed_lost);
         let mut largest = None;
         for &(from, to) in ack.ranges() {
             for late in believed_lost.take(from, to) {
                 self.core.settle(late.segment);
                 observer.acknowledged(now, ack.path, late.number, ack.delay);
-                self.core.path_mut(index).note_late();
+                self.core.paths[index].late += 1;
                 largest = Some(late.sent_at).filter(|_| Some(late.number) == ack.largest()).or(largest);
             }
         }
-        let known = self.core.path(index).recovery.largest;
+        let known = self.core.paths[index].recovery.largest;
         believed_lost.forget(known, |segment| !self.core.is_outstanding(segment));
-        self.core.path_mut(index).recovery.believed_lost = believed_lost;
+        self.core.paths[index].recovery.believed_lost = believed_lost;
         largest
     }
 
     /// See [`crate::endpoint::Endpoint::handle_timeout`].
     pub(super) fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
-        for index in 0..self.core.paths().len() {
+        for index in 0..self.core.paths.len() {
             self.retry_open(now, index);
             let due = |timer: Option<Time>| timer.is_some_and(|timer| timer <= now);
-            if due(self.core.path(index).recovery.verdict) {
-                self.core.path_mut(index).recovery.verdict = None;
+            if due(self.core.paths[index].recovery.verdict) {
+                self.core.paths[index].recovery.verdict = None;
                 self.set_aside(now, index, observer);
                 self.arm(index);
             }
-            if due(self.core.path(index).recovery.loss_timer) {
+            if due(self.core.paths[index].recovery.loss_timer) {
                 self.detect_losses(now, index, observer);
-                self.core.path_mut(index).heed_silence(now);
+                self.core.paths[index].heed_silence(now);
                 self.arm(index);
-            } else if due(self.core.path(index).retransmission_timer) {
+            } else if due(self.core.paths[index].retransmission_timer) {
                 self.probe_timeout(now, index, observer);
                 self.arm(index);
             }
@@ -154,9 +154,9 @@ impl<S: Scheduler> Sender<S> {
         self.core.wake_scheduler(now);
         let most = self.config.connection.association_max_retransmissions;
         // Nothing is asked of a path that is spent.
-        let asked = (self.core.paths().iter())
-            .filter(|path| path.recovery.phase != Phase::Closed && !path.is_spent());
-        if self.started && asked.map(PathSender::silence).min().is_some_and(|fewest| fewest > most) {
+        let asked =
+            (self.core.paths.iter()).filter(|path| path.recovery.phase != Phase::Closed && !path.is_spent());
+        if self.started && asked.map(|path| path.silence).min().is_some_and(|fewest| fewest > most) {
             return Err(Error::PeerUnreachable { at: now });
         }
         Ok(())
@@ -175,13 +175,14 @@ impl<S: Scheduler> Sender<S> {
             self.open_paths(now);
         }
         self.transmit_control(sink);
-        self.core.may_copy = self.core.paths().iter().any(|path| path.recovery.probes > 0);
+        let probes = self.core.paths.iter().any(|path| path.recovery.probes > 0);
+        self.core.may_copy = probes;
         loop {
             self.core.run_scheduler(now, observer)?;
-            let probe = self.next_probe(now, observer);
+            let probe = if probes { self.next_probe(now, observer) } else { None };
             let Some(out) = probe.or_else(|| self.core.next_data(now, observer)) else { break };
             let Outgoing { path, data, offset, number, transmission, reason, .. } = out;
-            let ecn = self.core.path(path.index()).recovery.marking.of_new();
+            let ecn = self.core.paths[path.index()].recovery.marking.of_new();
             let packet = OneRtt { stream: Some(Stream { data, offset }), ecn, ..OneRtt::new(number) };
             let (packet, origin) = (&Packet::OneRtt(packet), Origin::Sender { offset: Some(offset) });
             let transmit = Transmit { path, packet, transmission, origin };
@@ -196,7 +197,9 @@ impl<S: Scheduler> Sender<S> {
         if blocked_at.is_some() {
             self.ask_for_room();
         }
-        self.ping(now, blocked_at, sink);
+        if probes || blocked_at.is_some() {
+            self.ping(now, blocked_at, sink);
+        }
         Ok(())
     }
 
@@ -210,9 +213,9 @@ impl<S: Scheduler> Sender<S> {
             .core
             .facts()
             .iter()
-            .any(|path| path.is_usable() && self.core.path(path.id.index()).recovery.asked);
+            .any(|path| path.is_usable() && self.core.paths[path.id.index()].recovery.asked);
         if let Some(index) = shortest.filter(|_| !told) {
-            let space = &mut self.core.path_mut(index).recovery;
+            let space = &mut self.core.paths[index].recovery;
             space.asked = true;
             space.probes = space.probes.max(1);
         }
@@ -228,25 +231,23 @@ impl<S: Scheduler> Sender<S> {
     /// Sends a probe: a path's oldest data in flight again, in a new packet. A second probe repeats
     /// other data, if there is any (RFC 9002 §6.2.4).
     fn next_probe(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
-        for index in 0..self.core.paths().len() {
-            if self.core.path(index).recovery.probes == 0 {
+        for index in 0..self.core.paths.len() {
+            if self.core.paths[index].recovery.probes == 0 {
                 continue;
             }
-            let flight = &self.core.path(index).flight;
+            let flight = &self.core.paths[index].flight;
             let mut outstanding = (flight.first()..flight.next())
                 .filter_map(|number| flight.get(number))
                 .filter(|sent| sent.is_in_flight() && self.core.is_outstanding(sent.segment))
                 .map(|sent| sent.segment);
             let oldest = outstanding.next();
-            let probed = self
-                .core
-                .path(index)
+            let probed = self.core.paths[index]
                 .recovery
                 .probed
-                .filter(|_| self.core.path(index).recovery.probes < PROBES);
+                .filter(|_| self.core.paths[index].recovery.probes < PROBES);
             let other = || outstanding.find(|&segment| Some(segment) != probed);
             if let Some(segment) = oldest.filter(|_| oldest != probed).or_else(other).or(oldest) {
-                let path = self.core.path_mut(index);
+                let path = &mut self.core.paths[index];
                 path.recovery.probes -= 1;
                 path.recovery.probed = Some(segment);
                 path.counters.tail_probes += 1;
@@ -259,13 +260,13 @@ impl<S: Scheduler> Sender<S> {
     /// Probes paths without data by empty ack-eliciting packets. Data goes first: if paths share a
     /// queue with one place, one path's probe must not displace another path's data.
     fn ping(&mut self, now: Time, blocked_at: Option<u64>, sink: &mut impl SinkOf<Packet>) {
-        for index in 0..self.core.paths().len() {
-            if core::mem::take(&mut self.core.path_mut(index).recovery.probes) > 0 {
+        for index in 0..self.core.paths.len() {
+            if core::mem::take(&mut self.core.paths[index].recovery.probes) > 0 {
                 let path = PathId(index as u8);
                 let (number, blocked) =
-                    (self.number(now, path), blocked_at.filter(|_| self.core.path(index).recovery.asked));
+                    (self.number(now, path), blocked_at.filter(|_| self.core.paths[index].recovery.asked));
                 let ping = blocked.is_none();
-                let space = &mut self.core.path_mut(index).recovery;
+                let space = &mut self.core.paths[index].recovery;
                 space.questions += u32::from(!ping);
                 let packet = &Packet::OneRtt(OneRtt { blocked, ping, ..OneRtt::new(number) });
                 space.pinged_at = now;
@@ -279,7 +280,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// When the next timer runs out; [`Time::MAX`] for never.
     pub(super) fn next_timer(&self) -> Time {
-        let own = self.core.paths().iter().map(|path| {
+        let own = self.core.paths.iter().map(|path| {
             let space = &path.recovery;
             let timers = moment(space.loss_timer).min(moment(space.verdict));
             match space.phase {
@@ -291,6 +292,6 @@ impl<S: Scheduler> Sender<S> {
     }
 
     pub(super) fn looks(&self) -> u64 {
-        self.core.paths().iter().map(|path| path.recovery.acknowledged.looks()).sum()
+        self.core.paths.iter().map(|path| path.recovery.acknowledged.looks()).sum()
     }
 }

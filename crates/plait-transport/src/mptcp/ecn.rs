@@ -11,7 +11,7 @@
 use super::ack_delay::AckDelay;
 use super::subflow::Subflow;
 use super::{Losses, Rules};
-use crate::congestion::{CongestionController, CongestionEvent, Repairing};
+use crate::congestion::{CongestionEvent, Repairing};
 use crate::core::PathSender;
 use crate::packet::SegmentEcn;
 use crate::packet::tcp::{Ack, TcpSegment};
@@ -78,11 +78,10 @@ impl PathSender<Subflow> {
             return;
         }
         let outstanding = self.outstanding();
-        self.control.on_event(now, CongestionEvent::Mark { outstanding });
+        self.note_congestion(now, CongestionEvent::Mark { outstanding });
         let subflow = &mut self.recovery;
         subflow.ecn.note_reduced();
         subflow.ecn.reduced_until = Some(self.flight.next());
-        self.touch();
     }
 }
 

@@ -63,7 +63,7 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
-        if path.index() >= self.sender.core.paths().len() {
+        if path.index() >= self.sender.core.paths.len() {
             return;
         }
         match packet {

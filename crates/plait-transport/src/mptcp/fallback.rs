@@ -20,6 +20,8 @@
 use super::Config;
 use super::receiver::Receiver;
 use super::sender::Sender;
+use super::subflow::Subflow;
+use crate::core::PathSender;
 use crate::packet::tcp::TcpSegment;
 use plait_sched::{PathId, Scheduler, Time};
 
@@ -66,10 +68,16 @@ impl<S: Scheduler> Sender<S> {
         self.fallen_back = true;
         self.repeats.stop();
         self.core.hand_down();
-        // Data need not wait for loss recovery: there is no other subflow for it.
-        let path = self.core.path_mut(self.config.initial_path.index());
-        path.recovery.multipath = false;
-        path.recovering = false;
-        path.touch_amounts();
+        self.core.paths[self.config.initial_path.index()].continue_alone();
+    }
+}
+
+impl PathSender<Subflow> {
+    /// Makes the subflow a TCP connection. Data need not wait for loss recovery: there is no other
+    /// subflow for it.
+    fn continue_alone(&mut self) {
+        self.recovery.multipath = false;
+        self.recovering = false;
+        self.touch_amounts();
     }
 }

@@ -16,10 +16,10 @@ use plait_sched::{PathId, Scheduler, Time};
 impl<S: Scheduler> Sender<S> {
     /// Sends the SYN of a subflow, or the packet that authenticates the subflow.
     fn open(&mut self, now: Time, index: usize, first: bool, confirming: bool) {
-        let retry = now.saturating_add(self.core.path(index).rtt.rto());
+        let retry = now.saturating_add(self.core.paths[index].rtt.rto());
         let by_wheel = self.config.rules.losses == Losses::ByTime;
         let retry = if by_wheel { wheel::runs_out(now, retry) } else { retry };
-        self.core.path_mut(index).recovery.phase = Phase::Opening { sent_at: now, first, retry, confirming };
+        self.core.paths[index].recovery.phase = Phase::Opening { sent_at: now, first, retry, confirming };
         let timestamp = self.config.clock.at_sender(now);
         let packet = if confirming { Packet::Confirm { timestamp } } else { Packet::Syn { timestamp } };
         self.control.push_back((PathId(index as u8), packet));
@@ -27,7 +27,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// Records that the peer's SYN on a subflow was answered.
     pub(super) fn note_answered(&mut self, now: Time, path: PathId) {
-        if let Some(path) = self.core.paths_mut().get_mut(path.index()) {
+        if let Some(path) = self.core.paths.get_mut(path.index()) {
             let subflow = &mut path.recovery;
             match subflow.phase {
                 Phase::Closed => subflow.phase = Phase::Answered(Some(now)),
@@ -42,16 +42,14 @@ impl<S: Scheduler> Sender<S> {
     #[inline]
     pub(super) fn note_accepted(&mut self, now: Time, path: PathId, observer: &mut impl Observer) {
         let index = path.index();
-        if let Some(Phase::Answered(at)) = self.core.paths().get(index).map(|path| path.recovery.phase) {
-            self.core.path_mut(index).recovery.phase = Phase::Open;
+        if let Some(Phase::Answered(at)) = self.core.paths.get(index).map(|path| path.recovery.phase) {
+            self.core.paths[index].recovery.phase = Phase::Open;
             self.core.set_open(true);
-            let path = self.core.path_mut(index);
+            let path = &mut self.core.paths[index];
             if let Some(at) = at {
                 path.note_handshake(now, now.since(at));
             }
-            path.note_opened(now);
-            let state = path.working_state();
-            self.core.touch(index);
+            let state = path.open(now);
             self.core.set_state(now, index, state, observer);
         }
     }
@@ -60,7 +58,7 @@ impl<S: Scheduler> Sender<S> {
     #[inline]
     pub(super) fn open_subflows(&mut self, now: Time) {
         if self.side == Side::Client
-            && self.core.paths().iter().any(|path| path.recovery.phase == Phase::Closed)
+            && self.core.paths.iter().any(|path| path.recovery.phase == Phase::Closed)
         {
             self.open_closed(now);
         }
@@ -69,13 +67,13 @@ impl<S: Scheduler> Sender<S> {
     #[inline(never)]
     fn open_closed(&mut self, now: Time) {
         let first = self.config.initial_path.index();
-        if self.core.path(first).recovery.phase == Phase::Closed {
+        if self.core.paths[first].recovery.phase == Phase::Closed {
             self.open(now, first, true, false);
         }
-        let proved = self.config.rules.joins == Joins::AtOnce || self.core.first_unacknowledged() > 0;
-        if self.core.path(first).recovery.phase == Phase::Open && proved && self.is_multipath() {
-            for index in 0..self.core.paths().len() {
-                if self.core.path(index).recovery.phase == Phase::Closed {
+        let proved = self.config.rules.joins == Joins::AtOnce || self.core.stream.first() > 0;
+        if self.core.paths[first].recovery.phase == Phase::Open && proved && self.is_multipath() {
+            for index in 0..self.core.paths.len() {
+                if self.core.paths[index].recovery.phase == Phase::Closed {
                     self.open(now, index, true, false);
                 }
             }
@@ -84,12 +82,12 @@ impl<S: Scheduler> Sender<S> {
 
     /// Retransmits the SYN of a subflow, or its confirmation, after a timeout.
     pub(super) fn retry_open(&mut self, now: Time, index: usize) {
-        let Phase::Opening { retry, confirming, .. } = self.core.path(index).recovery.phase else { return };
+        let Phase::Opening { retry, confirming, .. } = self.core.paths[index].recovery.phase else { return };
         if retry <= now {
-            self.core.counters_mut().timeouts += 1;
-            self.core.path_mut(index).rtt.back_off();
-            self.core.path_mut(index).note_silence();
-            self.core.path_mut(index).recovery.ecn.agreed &= confirming;
+            self.core.counters.timeouts += 1;
+            self.core.paths[index].rtt.back_off();
+            self.core.paths[index].silence += 1;
+            self.core.paths[index].recovery.ecn.agreed &= confirming;
             self.open(now, index, false, confirming);
         }
     }
@@ -116,14 +114,14 @@ impl<S: Scheduler> Sender<S> {
         (timestamp, echo): (u32, u32),
         observer: &mut impl Observer,
     ) {
-        let Phase::Opening { sent_at, first, confirming, .. } = self.core.path(index).recovery.phase else {
+        let Phase::Opening { sent_at, first, confirming, .. } = self.core.paths[index].recovery.phase else {
             return;
         };
         let is_join = index != self.config.initial_path.index();
         let confirmed = confirming || !is_join || self.config.rules.joins == Joins::AtOnce;
-        self.core.path_mut(index).recovery.phase = Phase::Open;
+        self.core.paths[index].recovery.phase = Phase::Open;
         self.core.set_open(true);
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         if first && !confirming {
             path.note_handshake(now, now.since(sent_at));
             self.config.clock.sample(&mut path.delays, now, timestamp, echo);
@@ -133,14 +131,12 @@ impl<S: Scheduler> Sender<S> {
             self.open(now, index, true, true);
             return;
         }
-        path.note_opened(now);
-        let state = path.working_state();
+        let state = path.open(now);
         let confirms = self.config.rules.joins == Joins::Confirmed;
         if !is_join && confirms || self.config.two_way && !confirming {
             let packet = Packet::Confirm { timestamp: self.config.clock.at_sender(now) };
             self.control.push_back((PathId(index as u8), packet));
         }
-        self.core.touch(index);
         self.core.set_state(now, index, state, observer);
         self.open_subflows(now);
     }

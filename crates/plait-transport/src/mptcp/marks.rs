@@ -52,10 +52,10 @@ impl Marks {
 impl<S: Scheduler> Sender<S> {
     /// True if the segment of plain TCP, which leaves for the first time, is marked.
     pub(super) fn marks(&mut self, start: u64, bytes: u32) -> bool {
-        let (end, written) = (start + u64::from(bytes), self.core.written());
-        let window = self.core.path(0).own_window;
+        let (end, written) = (start + u64::from(bytes), self.core.stream.end());
+        let window = self.core.paths[0].own_window;
         if self.marks.write_end == 0 {
-            let (at_once, buffered) = (written, self.core.first_filling(self.config.segment_bytes()));
+            let (at_once, buffered) = (written, self.core.buffer.first_filling(self.config.segment_bytes()));
             self.marks = Marks { at_once, buffered, opening: window, write_end: WRITE, ..Marks::default() };
         }
         // No data was written behind a segment that ends with all written data.

@@ -14,6 +14,7 @@
 //! | file | content |
 //! |---|---|
 //! | `sender.rs`, `reading.rs`, `transmit.rs` | reading acknowledgements, timers; reading by the standards; the next packet: handshakes, retransmissions, probes, copies, new data |
+//! | `bursts.rs`, `copies.rs` | the next packet of subflows with write queues; copies on other subflows |
 //! | `subflow.rs`, `recovery.rs` | loss recovery of a subflow (`PathSender<Subflow>`): its state; loss detection (RFC 6675 and the idea of RACK), tail probe (RFC 8985), timeouts, reinjection |
 //! | `linux/` | Linux' loss recovery, methods of the same path; its `rack.rs` and `scoreboard.rs` serve the RFCs' recovery too |
 //! | `handshake.rs`, `fallback.rs` | the first subflow, then the joins; continuing as TCP |
@@ -52,7 +53,9 @@
 //! - An unlimited send buffer has no limit. Linux' send buffer grows with the window up to a limit.
 
 mod ack_delay;
+mod bursts;
 mod clock;
+mod copies;
 mod ecn;
 mod endpoint;
 mod fallback;
@@ -101,13 +104,18 @@ impl Config {
         }
     }
 
+    /// True if segments wait in write queues of subflows, as in Linux' MPTCP.
+    pub(crate) const fn has_write_queues(&self) -> bool {
+        self.multipath && matches!(self.rules.grant, Grant::Free)
+    }
+
     const fn core_rules(&self) -> CoreRules {
         CoreRules {
             window: WindowRule::Offset,
             overshoots: false,
             lost_keep_numbers: true,
             settled_are_remembered: false,
-            commits: self.multipath && matches!(self.rules.grant, Grant::Free),
+            write_queues: self.has_write_queues(),
             penalties_wait: matches!(self.rules.losses, Losses::ByTime),
             streams: false,
             message_header: 0,

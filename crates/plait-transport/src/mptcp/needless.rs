@@ -89,15 +89,15 @@ impl PathSender<Subflow> {
         (subflow.withheld, subflow.exempt) = (0, 0);
         // Segments that seemed lost were late.
         subflow.linux.rack.reordered = true;
-        if let Some((window, threshold)) = subflow.linux.memory.prior {
-            self.control.on_event(now, CongestionEvent::Undone { window, threshold });
-        }
-        (subflow.linux.memory.marker, subflow.linux.memory.prior) = (None, None);
-        self.recovery_end = 0;
+        subflow.linux.memory.marker = None;
         subflow.ecn.withdraw();
+        let prior = subflow.linux.memory.prior.take();
+        self.recovery_end = 0;
         self.recovering = false;
         self.counters.undone_reductions += 1;
-        self.touch();
+        if let Some((window, threshold)) = prior {
+            self.note_congestion(now, CongestionEvent::Undone { window, threshold });
+        }
         restored
     }
 }

@@ -2,7 +2,7 @@
 
 use super::sender::Sender;
 use super::subflow::Subflow;
-use crate::congestion::{CongestionController, CongestionEvent, Repairing, Share};
+use crate::congestion::{CongestionEvent, Repairing, Share};
 use crate::core::{PathSender, TransmissionState};
 use crate::observer::Observer;
 use crate::packet::tcp::Ack;
@@ -32,7 +32,7 @@ impl<S: Scheduler> Sender<S> {
         ack: &Ack,
         observer: &mut impl Observer,
     ) -> bool {
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         let before = path.flight.first();
         let restored = path.read_by_order(now, ack);
         let progress = path.flight.first() > before;
@@ -43,7 +43,7 @@ impl<S: Scheduler> Sender<S> {
         }
         if arrivals {
             self.note_alive(now, index, observer);
-            let path = self.core.path_mut(index);
+            let path = &mut self.core.paths[index];
             path.note_repaired();
             let losses = path.find_lost(now);
             if losses > 0 {
@@ -54,7 +54,7 @@ impl<S: Scheduler> Sender<S> {
             path.control_window(now, progress, grow_in_recovery, shares);
             self.core.tell_acknowledged(index);
         }
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         path.judge_probe(now, ack.duplicate.is_some());
         if progress || arrivals {
             path.arm_timers(now, progress);
@@ -110,6 +110,12 @@ impl PathSender<Subflow> {
             self.news.newest_rtt = sample.newest.map(|sent_at| now.since(sent_at));
         }
         (sample.latest, sample.original)
+    }
+
+    /// Takes the one-way delays of a packet that came back.
+    pub(super) fn sample_delays(&mut self, now: Time, timestamp: u32, echo: u32) {
+        self.recovery.clock.sample(&mut self.delays, now, timestamp, echo);
+        self.touch();
     }
 
     /// Returns the round trip that an acknowledgement measures, if it acknowledges new data.
@@ -173,8 +179,7 @@ impl PathSender<Subflow> {
         let may_grow = (progress || grow_in_recovery) && !repairing;
         self.tell_controller(now, may_grow, self.recovery.repair, shares);
         if self.flight.segments() == 0 {
-            self.control.on_event(now, CongestionEvent::Drained);
+            self.note_congestion(now, CongestionEvent::Drained);
         }
-        self.touch();
     }
 }

@@ -4,7 +4,7 @@
 use super::rules::{Losses, Reinjection};
 use super::sender::Sender;
 use super::subflow::{Probe, Resent, Subflow};
-use crate::congestion::{CongestionController, CongestionEvent, Repairing};
+use crate::congestion::{CongestionEvent, Repairing};
 use crate::core::{PathSender, TransmissionState, insert_ascending, merge_ascending};
 use crate::observer::Observer;
 use plait_sched::{Duration, Event, Path, PathId, PathState, Scheduler, Time};
@@ -143,13 +143,12 @@ impl PathSender<Subflow> {
 
     /// Reduces the window once for all losses of a window of data (RFC 6675 §5, RFC 6582).
     fn react_to_losses(&mut self, now: Time, losses: u32) {
-        self.note_lost(u64::from(losses));
+        self.lost += u64::from(losses);
         if !self.is_repairing() {
             self.reduce_window(now);
             // The reduced window must not delay the repair (RFC 6675 §5, step 4.3).
             self.recovery.exempt = 1;
         }
-        self.touch();
     }
 
     fn reduce_window(&mut self, now: Time) {
@@ -159,7 +158,7 @@ impl PathSender<Subflow> {
         if self.recovery.ecn.has_reduced(self.flight.first()) {
             self.recovery.linux.memory.prior = None;
         } else {
-            self.control.on_event(now, CongestionEvent::Loss { outstanding });
+            self.note_congestion(now, CongestionEvent::Loss { outstanding });
             self.recovery.ecn.note_reduced();
         }
         self.begin_recovery();
@@ -240,8 +239,8 @@ impl PathSender<Subflow> {
             Repairing::Timeout => {}
         }
         let repairing = self.flight.first() < self.recovery_end;
-        let repairing = repairing && (repair == Repairing::Losses || self.errors() > 0);
-        self.control.on_event(now, CongestionEvent::Timeout { outstanding, repairing });
+        let repairing = repairing && (repair == Repairing::Losses || self.errors > 0);
+        self.note_congestion(now, CongestionEvent::Timeout { outstanding, repairing });
         self.rtt.back_off();
         self.begin_recovery();
         self.note_timeout();
@@ -261,14 +260,13 @@ impl PathSender<Subflow> {
         subflow.exempt = 1;
         self.restart_timer(now);
         self.recovering = true;
-        self.touch();
     }
 }
 
 impl<S: Scheduler> Sender<S> {
     /// Handles the retransmission timer.
     pub(super) fn retransmission_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         path.retransmission_timer = None;
         if path.outstanding() == 0 {
             return;
@@ -278,7 +276,7 @@ impl<S: Scheduler> Sender<S> {
             Losses::ByOrder => path.time_out(now),
         }
         self.note_silence(now, index, observer);
-        self.core.touch(index);
+        self.core.paths[index].touch();
         self.core.notify(&Event::Timeout { path: PathId(index as u8) });
         self.reinject_all(index);
         self.core.note_opportunity();
@@ -289,7 +287,7 @@ impl<S: Scheduler> Sender<S> {
     fn note_silence(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let connection = &self.config.connection;
         let others = (self.core.facts().iter()).any(|path| path.is_usable() && path.id.index() != index);
-        if self.core.path(index).errors() > connection.path_max_retransmissions {
+        if self.core.paths[index].errors > connection.path_max_retransmissions {
             // The only usable subflow stays in use, because there is no alternative.
             if others || !self.core.facts().iter().any(Path::is_usable) {
                 self.core.set_state(now, index, PathState::Failed, observer);
@@ -304,7 +302,7 @@ impl<S: Scheduler> Sender<S> {
         if self.config.rules.reinjection != Reinjection::AfterTimeout {
             return;
         }
-        let flight = &self.core.path(index).flight;
+        let flight = &self.core.paths[index].flight;
         let lost = (flight.first()..flight.next())
             .filter_map(|number| flight.get(number))
             .filter(|sent| sent.state() == TransmissionState::Lost);

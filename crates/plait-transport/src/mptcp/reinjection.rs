@@ -102,7 +102,7 @@ impl<S: Scheduler> Sender<S> {
         let watch = &mut self.repeats.watches[index];
         watch.heard = Some(now);
         if core::mem::take(&mut watch.stale) {
-            let state = self.core.path(index).working_state();
+            let state = self.core.paths[index].working_state();
             self.core.set_state(now, index, state, observer);
         }
     }
@@ -110,7 +110,7 @@ impl<S: Scheduler> Sender<S> {
     /// Restarts the timer if the data acknowledgement has advanced from `before`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_data_acknowledged(&mut self, now: Time, before: u64) {
-        if !self.has_connection_timer() || self.core.first_unacknowledged() == before {
+        if !self.has_connection_timer() || self.core.stream.first() == before {
             return;
         }
         let all = self.core.is_drained();
@@ -161,7 +161,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// Sets the period to the longest pending timer of the subflows (`mptcp_set_timeout`).
     fn set_period(&mut self, now: Time, anew: bool) {
-        let own = (0..self.core.paths().len()).filter(|&index| self.repeats.watches[index].silent == 0);
+        let own = (0..self.core.paths.len()).filter(|&index| self.repeats.watches[index].silent == 0);
         let longest = own.filter_map(|index| self.pending_timer(index)).fold(now, Time::max);
         let left = longest.since(now);
         self.repeats.period = if left.is_zero() { IDLE_PERIOD } else { left };
@@ -178,11 +178,11 @@ impl<S: Scheduler> Sender<S> {
         if let Some((_, timer)) = self.repeats.burst.filter(|&(path, _)| path == index) {
             return timer;
         }
-        let subflow = &self.core.path(index).recovery;
+        let subflow = &self.core.paths[index].recovery;
         if let Phase::Opening { retry, confirming: false, .. } = subflow.phase {
             return Some(retry);
         }
-        let own = [subflow.loss_timer, subflow.probe_timer, self.core.path(index).retransmission_timer];
+        let own = [subflow.loss_timer, subflow.probe_timer, self.core.paths[index].retransmission_timer];
         let earliest = timer(own.into_iter().map(moment).fold(Time::MAX, Time::min))?;
         Some(subflow.linux.due.map_or(earliest, |due| due.min(earliest)))
     }
@@ -195,7 +195,7 @@ impl<S: Scheduler> Sender<S> {
         self.repeats.timer = None;
         self.repeats.ran_out = true;
         let idle = self.look_for_idle(now, observer);
-        let sent = self.core.first_unacknowledged() < self.core.sent_end();
+        let sent = self.core.stream.first() < self.core.sent_end;
         if let Some(index) = idle
             && sent
         {
@@ -212,15 +212,15 @@ impl<S: Scheduler> Sender<S> {
     fn look_for_idle(&mut self, now: Time, observer: &mut impl Observer) -> Option<usize> {
         let initial = self.config.initial_path.index();
         let mut idle = None;
-        let others = (0..self.core.paths().len()).filter(move |&index| index != initial);
+        let others = (0..self.core.paths.len()).filter(move |&index| index != initial);
         for index in std::iter::once(initial).chain(others) {
-            if self.core.path(index).recovery.phase != Phase::Open {
+            if self.core.paths[index].recovery.phase != Phase::Open {
                 continue;
             }
-            let flight = &self.core.path(index).flight;
+            let flight = &self.core.paths[index].flight;
             let path = PathId(index as u8);
             let gives = self.repeats.copies.iter().any(|&(other, _)| other == path);
-            if flight.next() > flight.first() || self.core.path(index).has_committed() || gives {
+            if flight.next() > flight.first() || self.core.paths[index].has_committed() || gives {
                 self.watch(now, index, observer);
             } else {
                 idle = idle.or(Some(index));
@@ -245,7 +245,7 @@ impl<S: Scheduler> Sender<S> {
         if watch.stale || watch.silent <= STALE_PERIODS {
             return;
         }
-        let better = (0..self.core.paths().len()).any(|other| {
+        let better = (0..self.core.paths.len()).any(|other| {
             let watch = &self.repeats.watches[other];
             let works = self.core.facts()[other].is_usable() && !watch.stale;
             other != index && works && watch.silent < STALE_PERIODS - 1
@@ -253,7 +253,7 @@ impl<S: Scheduler> Sender<S> {
         if better {
             self.repeats.watches[index].stale = true;
             self.core.set_state(now, index, PathState::PotentiallyFailed, observer);
-            for segment in self.core.first_unacknowledged()..self.core.sent_end() {
+            for segment in self.core.stream.first()..self.core.sent_end {
                 insert_ascending(&mut self.repeats.anywhere, segment);
             }
         }
@@ -261,9 +261,9 @@ impl<S: Scheduler> Sender<S> {
 
     /// Queues all sent segments of the first unacknowledged fragment for retransmission.
     fn repeat_fragment(&mut self, path: PathId) {
-        let mut segment = self.core.first_unacknowledged();
+        let mut segment = self.core.stream.first();
         let Some(offset) = self.core.offset_of(segment) else { return };
-        let end = self.core.fragment_end(offset);
+        let end = self.core.buffer.fragment_end(offset).unwrap_or_else(|| full_fragment_end(offset));
         while self.core.offset_of(segment).is_some_and(|offset| offset < end) {
             if self.core.was_sent(segment) {
                 self.repeats.copies.push_back((path, segment));
@@ -272,26 +272,17 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// Returns a copy that may leave now because the connection's timer expired.
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    /// Returns a copy of the connection's timer, which expired. A write queue takes any.
     pub(super) fn next_timed_copy(&mut self) -> Option<(usize, u64)> {
-        while let Some(&(path, segment)) = self.repeats.copies.front() {
-            let index = path.index();
-            let lets_in = || self.core.has_window_for(index, segment) && self.core.admits_on(index, segment);
-            if !self.is_unacknowledged(segment) {
-                self.repeats.copies.pop_front();
-            } else if self.core.commits() || lets_in() {
-                self.repeats.copies.pop_front();
-                return Some((index, segment));
-            } else {
-                break;
+        while let Some((path, segment)) = self.repeats.copies.pop_front() {
+            if self.is_unacknowledged(segment) {
+                return Some((path.index(), segment));
             }
         }
         None
     }
 
     /// Returns a copy that may leave now because a subflow is stale.
-    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_stale(&mut self) -> Option<(usize, u64)> {
         while let Some(&segment) = self.repeats.anywhere.front() {
             if !self.is_unacknowledged(segment) {

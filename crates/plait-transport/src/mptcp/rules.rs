@@ -87,7 +87,7 @@ pub enum Reinjection {
     #[default]
     AfterTimeout,
     /// When no data acknowledgement came within the period of the connection's own timer: see
-    /// `reinjection.rs`.
+    /// `reinjection.rs`. Needs [`Grant::Free`].
     ByConnection,
 }
 

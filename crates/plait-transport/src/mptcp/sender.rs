@@ -6,8 +6,8 @@ use super::rules::Losses;
 use super::subflow::{Phase, Subflow};
 use super::window::Seen;
 use super::{CAPABILITIES, Config};
-use crate::congestion::{CongestionController, CongestionEvent};
-use crate::core::{Core, OneWayDelays, PathConfig, PathSender, moment};
+use crate::congestion::CongestionEvent;
+use crate::core::{Core, OneWayDelays, PathConfig, moment};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::tcp::{Ack, Packet};
@@ -79,13 +79,15 @@ impl<S: Scheduler> Sender<S> {
 
     /// Returns a path's one-way delays by timestamps.
     pub(super) fn delays(&self, path: PathId) -> Option<OneWayDelays> {
-        self.core.path(path.index()).delays
+        self.core.paths[path.index()].delays
     }
 
     /// Records any packet of the peer on `path`: the peer is reachable there.
     #[inline]
     pub(super) fn hear(&mut self, path: PathId) {
-        self.core.path_mut(path.index()).hear();
+        if path.index() < self.core.paths.len() {
+            self.core.paths[path.index()].silence = 0;
+        }
     }
 
     /// Handles an acknowledgement that came back on `path`.
@@ -93,12 +95,12 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn handle_ack(&mut self, now: Time, path: PathId, ack: &Ack, observer: &mut impl Observer) {
         let index = path.index();
         self.hear(path);
-        if matches!(self.core.path(index).recovery.phase, Phase::Opening { confirming: true, .. }) {
+        if matches!(self.core.paths[index].recovery.phase, Phase::Opening { confirming: true, .. }) {
             self.finish_opening(now, index, (ack.timestamp, ack.echo), observer);
         }
-        let flight = &self.core.path(index).flight;
+        let flight = &self.core.paths[index].flight;
         // An acknowledgement of unsent data is ignored completely.
-        if ack.cumulative > flight.next() || ack.data > self.core.sent_end() {
+        if ack.cumulative > flight.next() || ack.data > self.core.sent_end {
             return;
         }
         if ack.plain && self.is_multipath() {
@@ -106,14 +108,14 @@ impl<S: Scheduler> Sender<S> {
         }
         self.note_window(index, ack);
         self.note_heard(now, index, observer);
-        let data = self.core.first_unacknowledged();
+        let data = self.core.stream.first();
         self.core.release(ack.data);
         self.note_data_acknowledged(now, data);
         if self.config.handshake {
             self.open_subflows(now);
         }
         self.core.note_opportunity();
-        self.core.counters_mut().spurious_retransmissions += u64::from(ack.duplicate.is_some());
+        self.core.counters.spurious_retransmissions += u64::from(ack.duplicate.is_some());
         let progress = match self.config.rules.losses {
             Losses::ByTime => self.acknowledged_as_linux(now, index, ack, observer),
             Losses::ByOrder => self.acknowledged_by_order(now, index, ack, observer),
@@ -121,9 +123,7 @@ impl<S: Scheduler> Sender<S> {
         // RFC 7323 §4.1: only an acknowledgement that advances measures a delay; others echo an
         // older timestamp.
         if progress {
-            let path = self.core.path_mut(index);
-            self.config.clock.sample(&mut path.delays, now, ack.timestamp, ack.echo);
-            path.touch();
+            self.core.paths[index].sample_delays(now, ack.timestamp, ack.echo);
         }
         self.carry_out_penalty(now, index);
     }
@@ -133,18 +133,17 @@ impl<S: Scheduler> Sender<S> {
     /// window is written under the subflow's lock).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn carry_out_penalty(&mut self, now: Time, index: usize) {
-        let path = self.core.path_mut(index);
-        if path.take_penalty() && !path.recovery.linux.is_repairing() {
-            path.control.on_event(now, CongestionEvent::Penalty);
-            path.touch();
+        let path = &mut self.core.paths[index];
+        if core::mem::take(&mut path.penalty) && !path.recovery.linux.is_repairing() {
+            path.note_congestion(now, CongestionEvent::Penalty);
         }
     }
 
     /// Records an arrival on the subflow: the subflow and the peer work.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_alive(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let path = self.core.path_mut(index);
-        path.forgive();
+        let path = &mut self.core.paths[index];
+        path.errors = 0;
         path.note_delivery(now, path.news.bytes);
         let working = path.working_state();
         self.core.set_state(now, index, working, observer);
@@ -156,30 +155,30 @@ impl<S: Scheduler> Sender<S> {
     /// # Errors
     /// [`Error::PeerUnreachable`] after too many timeouts in a row.
     pub(super) fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
-        for index in 0..self.core.paths().len() {
+        for index in 0..self.core.paths.len() {
             self.retry_open(now, index);
             let due = |timer: Option<Time>| timer.is_some_and(|timer| timer <= now);
-            if due(self.core.path(index).retransmission_timer) {
+            if due(self.core.paths[index].retransmission_timer) {
                 self.retransmission_timeout(now, index, observer);
                 continue;
             }
             let by_time = self.config.rules.losses == Losses::ByTime;
-            if due(self.core.path(index).recovery.loss_timer) {
+            if due(self.core.paths[index].recovery.loss_timer) {
                 if by_time {
                     self.loss_timer_ran_out(now, index);
                 } else {
-                    let losses = self.core.path_mut(index).find_lost(now);
+                    let losses = self.core.paths[index].find_lost(now);
                     if losses > 0 {
                         self.core.tell_lost(index, losses);
                     }
-                    self.core.touch(index);
+                    self.core.paths[index].touch();
                 }
             }
-            if due(self.core.path(index).recovery.probe_timer) {
+            if due(self.core.paths[index].recovery.probe_timer) {
                 if by_time {
                     self.probe_timer_ran_out(now, index);
                 } else {
-                    self.core.path_mut(index).probe_timeout();
+                    self.core.paths[index].probe_timeout();
                 }
             }
         }
@@ -196,19 +195,19 @@ impl<S: Scheduler> Sender<S> {
     /// Linux agrees: each subflow gives up by itself, and the connection ends with the last one.
     fn is_peer_silent(&self) -> bool {
         let most = self.config.connection.association_max_retransmissions;
-        let begun = self.core.paths().iter().filter(|path| path.recovery.phase != Phase::Closed);
-        self.started && begun.map(PathSender::silence).min().is_some_and(|fewest| fewest > most)
+        let begun = self.core.paths.iter().filter(|path| path.recovery.phase != Phase::Closed);
+        self.started && begun.map(|path| path.silence).min().is_some_and(|fewest| fewest > most)
     }
 
     pub(super) fn looks(&self) -> u64 {
-        self.core.paths().iter().map(|path| path.recovery.arrived.looks()).sum()
+        self.core.paths.iter().map(|path| path.recovery.arrived.looks()).sum()
     }
 
     /// Returns the time of the next call of [`Sender::handle_timeout`]; [`Time::MAX`] for never.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_timer(&self) -> Time {
         let own = self.core.next_timer().min(moment(self.repeats.timer()));
-        self.core.paths().iter().fold(own, |next, path| next.min(path.recovery.next_timer()))
+        self.core.paths.iter().fold(own, |next, path| next.min(path.recovery.next_timer()))
     }
 
     /// True if this end has no data to send and opens no subflows.

@@ -23,8 +23,8 @@ impl<S: Scheduler> Sender<S> {
         if self.config.rules.grant == Grant::Free {
             let window = self.config.connection.receive_window;
             let first = first_window(window, self.config.segment_bytes(), self.config.packet_bytes());
-            (0..self.core.paths().len()).for_each(|index| self.core.path_mut(index).own_window = first);
-            self.core.window_mut().set(first);
+            (0..self.core.paths.len()).for_each(|index| self.core.paths[index].own_window = first);
+            self.core.window.set(first);
         }
     }
 
@@ -33,7 +33,7 @@ impl<S: Scheduler> Sender<S> {
         if let Some(seen) = self.seen.get_mut(index) {
             seen.echo = timestamp;
             // Where paths have no window of their own, `own_window` is unlimited.
-            let path = self.core.path_mut(index);
+            let path = &mut self.core.paths[index];
             path.own_window = path.own_window.max(window);
         }
     }
@@ -47,15 +47,15 @@ impl<S: Scheduler> Sender<S> {
     /// receiver granted.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_window(&mut self, index: usize, ack: &Ack) {
-        let first = self.core.path(index).flight.first();
+        let first = self.core.paths[index].flight.first();
         if ack.cumulative >= first {
             self.seen[index].echo = ack.timestamp;
         }
         if self.config.rules.grant != Grant::Free {
-            self.core.window_mut().extend(ack.window_end);
+            self.core.window.extend(ack.window_end);
             return;
         }
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         let newer = !core::mem::replace(&mut self.seen[index].acknowledged, true);
         if newer
             || ack.cumulative > first
@@ -65,15 +65,15 @@ impl<S: Scheduler> Sender<S> {
         }
         let data = ack.window_end.saturating_sub(ack.window);
         let end = data.saturating_add(path.own_window);
-        self.core.window_mut().extend(end);
+        self.core.window.extend(end);
     }
 
     /// Extends a subflow's own window by the connection's window. It is called for a segment at
     /// `offset` of the stream that is given to the subflow, and it includes windows granted on
     /// other subflows (`mptcp_check_allowed_size` in net/mptcp/protocol.c).
     pub(super) fn share_window(&mut self, index: usize, offset: u64) {
-        let left = self.core.window().end().saturating_sub(offset);
-        let path = self.core.path_mut(index);
+        let left = self.core.window.end().saturating_sub(offset);
+        let path = &mut self.core.paths[index];
         path.own_window = path.own_window.max(left);
     }
 }

@@ -92,17 +92,17 @@ impl<S: Scheduler> Sender<S> {
         ack: &Ack,
         observer: &mut impl Observer,
     ) -> bool {
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         let mut report = path.read_as_linux(now, ack);
         if path.news.segments > 0 {
             self.note_alive(now, index, observer);
         }
         // Without MPTCP, all unsent data of the connection is available to the subflow; with MPTCP,
         // only its write queue.
-        let subflow = &self.core.path(index).recovery;
+        let subflow = &self.core.paths[index].recovery;
         let alone = subflow.linux.examines_timeout && !subflow.multipath;
         let unassigned = alone && self.has_unassigned_data();
-        self.core.path_mut(index).judge_as_linux(now, ack, unassigned, &mut report);
+        self.core.paths[index].judge_as_linux(now, ack, unassigned, &mut report);
         if report.losses > 0 {
             self.core.tell_lost(index, report.losses);
         }
@@ -128,7 +128,7 @@ impl<S: Scheduler> Sender<S> {
         // SOCK_NOSPACE: if the writer waits for room in the send buffer, Linux considers the sender
         // limited by the send buffer.
         let writer_waits = self.core.writer_waits();
-        self.core.paths_mut().iter_mut().for_each(|path| path.tell_use(now, writer_waits));
+        self.core.paths.iter_mut().for_each(|path| path.tell_use(now, writer_waits));
     }
 }
 
@@ -168,7 +168,7 @@ impl PathSender<Subflow> {
         let calm = self.recovery.linux.state == State::Open && !report.selective && !report.congested;
         if report.duplicates > 0 || (report.outstanding && !(calm && report.progress)) {
             self.alert(now, unassigned, report);
-            self.note_lost(u64::from(report.losses));
+            self.lost += u64::from(report.losses);
         }
     }
 
@@ -191,13 +191,13 @@ impl PathSender<Subflow> {
             self.news.segments = segments;
         }
         if self.flight.segments() == 0 {
-            self.control.on_event(now, CongestionEvent::Drained);
+            self.note_congestion(now, CongestionEvent::Drained);
         }
     }
 
     fn tell_use(&mut self, now: Time, writer_waits: bool) {
         let full = !self.has_full_window();
-        if core::mem::take(&mut self.recovery.linux.sent_new) || full && self.next_queued().is_some() {
+        if core::mem::take(&mut self.recovery.linux.sent_new) || full && self.queue.front().is_some() {
             let (cumulative, next) = (self.flight.first(), self.flight.next());
             self.control.on_sent(&WindowUse {
                 now,

@@ -218,7 +218,7 @@ impl PathSender<Subflow> {
     /// Reduces the window after a loss or a mark (tcp_init_cwnd_reduction).
     pub(super) fn reduce_as_linux(&mut self, now: Time) {
         let outstanding = self.flight.bytes();
-        self.control.on_event(now, CongestionEvent::Loss { outstanding });
+        self.note_congestion(now, CongestionEvent::Loss { outstanding });
         let board = &mut self.recovery.linux;
         board.high = self.flight.next();
         board.probe = None;
@@ -238,14 +238,14 @@ impl PathSender<Subflow> {
         let anew = state <= State::Disorder
             || first >= subflow.linux.high
             || (state == State::Loss && subflow.linux.timeouts == 0);
-        self.control.on_event(now, CongestionEvent::Timeout { outstanding, repairing: !anew });
+        self.note_congestion(now, CongestionEvent::Timeout { outstanding, repairing: !anew });
         if anew {
             self.remember(Some(prior));
         }
         // Room for one retransmission beside the segments that tcp_timeout_mark_lost left in
         // flight: with RACK there may be some.
         let window = (u64::from(self.flight.segments()) + 1) * self.segment;
-        self.control.on_event(now, CongestionEvent::Collapse { window });
+        self.note_congestion(now, CongestionEvent::Collapse { window });
         self.reduced_window = None;
         let subflow = &mut self.recovery;
         subflow.reduction = None;

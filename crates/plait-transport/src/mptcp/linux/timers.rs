@@ -30,19 +30,19 @@ enum Timer {
 impl<S: Scheduler> Sender<S> {
     /// Handles the timer for losses (tcp_rack_reo_timeout).
     pub(in crate::mptcp) fn loss_timer_ran_out(&mut self, now: Time, index: usize) {
-        let losses = self.core.path_mut(index).look_for_losses(now);
+        let losses = self.core.paths[index].look_for_losses(now);
         if losses > 0 {
             self.core.tell_lost(index, losses);
         }
-        let path = self.core.path_mut(index);
+        let path = &mut self.core.paths[index];
         path.rearm_timeout(now);
         path.show_state();
     }
 
     /// Handles the timer for a tail probe (tcp_send_loss_probe).
     pub(in crate::mptcp) fn probe_timer_ran_out(&mut self, now: Time, index: usize) {
-        let unassigned = !self.core.path(index).recovery.multipath && self.has_unassigned_data();
-        if self.core.path_mut(index).probe_as_linux(now, unassigned) {
+        let unassigned = !self.core.paths[index].recovery.multipath && self.has_unassigned_data();
+        if self.core.paths[index].probe_as_linux(now, unassigned) {
             self.core.note_opportunity();
         }
     }
@@ -186,7 +186,7 @@ impl PathSender<Subflow> {
             self.enter_recovery(now, false);
             self.reduce_further(1, false);
         }
-        self.note_lost(u64::from(report.losses));
+        self.lost += u64::from(report.losses);
         report.losses
     }
 

@@ -5,7 +5,7 @@
 
 use super::Report;
 use super::scoreboard::State;
-use crate::congestion::{CongestionController, CongestionEvent};
+use crate::congestion::CongestionEvent;
 use crate::core::{PathSender, TransmissionState};
 use crate::mptcp::subflow::Subflow;
 use plait_sched::Time;
@@ -54,15 +54,18 @@ impl PathSender<Subflow> {
             subflow.linux.lost = 0;
             subflow.lost.clear();
         }
-        if let Some((window, threshold)) = subflow.linux.memory.prior {
-            self.control.on_event(now, CongestionEvent::Undone { window, threshold });
+        let prior = subflow.linux.memory.prior;
+        if prior.is_some() {
             subflow.ecn.withdraw();
         }
         subflow.reduction = None;
-        self.reduced_window = None;
         subflow.linux.memory.marker = None;
         subflow.linux.rack.advanced = true;
+        self.reduced_window = None;
         self.counters.undone_reductions += 1;
+        if let Some((window, threshold)) = prior {
+            self.note_congestion(now, CongestionEvent::Undone { window, threshold });
+        }
     }
 
     /// Ends a recovery: all data in flight at its beginning has arrived (tcp_try_undo_recovery).

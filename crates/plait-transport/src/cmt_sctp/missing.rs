@@ -1,4 +1,4 @@
-//! Loss detection and fast retransmission, per path.
+//! Split fast retransmit: missing reports per path, and the retransmission of lost segments.
 
 use super::recovery::Recovery;
 use super::sender::Sender;
@@ -25,13 +25,13 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         let copied = self.core.has_copies();
-        let paths_with_news = self.core.paths().iter().filter(|path| path.news.segments > 0).count();
-        for index in 0..self.core.paths().len() {
-            let PathNews { newest_end, highest_end, lowest, .. } = self.core.path(index).news;
+        let paths_with_news = self.core.paths.iter().filter(|path| path.news.segments > 0).count();
+        for index in 0..self.core.paths.len() {
+            let PathNews { newest_end, highest_end, lowest, .. } = self.core.paths[index].news;
             if newest_end == 0 {
                 continue;
             }
-            let (path, stream) = self.core.path_and_stream(index);
+            let (path, stream) = (&mut self.core.paths[index], &self.core.stream);
             let (flight, Recovery { holes, lost, .. }) = (&mut path.flight, &mut path.recovery);
             let overtaken = newest_end - 1;
             holes.extend(flight, overtaken);
@@ -80,25 +80,25 @@ impl<S: Scheduler> Sender<S> {
 
     #[inline(never)]
     fn retransmit_lost(&mut self, now: Time) {
-        for index in 0..self.core.paths().len() {
-            let path = self.core.path_mut(index);
+        for index in 0..self.core.paths.len() {
+            let path = &mut self.core.paths[index];
             let Some(&newest) = path.recovery.lost.iter().max() else { continue };
             let mut lost = core::mem::take(&mut path.recovery.lost);
             path.reduce_for_losses(now, newest);
             let origin = PathId(index as u8);
             self.core.update_facts();
             let target = self.config.retransmission_policy.choose(origin, self.core.facts());
-            let oldest = self.core.path(index).flight.first();
+            let oldest = self.core.paths[index].flight.first();
             for &number in &lost {
                 self.mark_fast_retransmitted(index, number);
-                self.core.path_mut(index).flight.doubt(number);
+                self.core.paths[index].flight.doubt(number);
             }
             let repairs = self.core.lose(index, lost.iter().copied(), target);
-            let path = self.core.path_mut(index);
+            let path = &mut self.core.paths[index];
             // The window that was just halved must not delay the retransmission. Another path's
             // window was not halved: to overshoot it there would drop the urgent packet.
             if target == Some(origin) || repairs {
-                path.exempt(1);
+                path.exempt_retransmissions = 1;
             }
             path.restart_timer_beyond(now, oldest);
             let segments = lost.len() as u32;
@@ -109,9 +109,9 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn mark_fast_retransmitted(&mut self, index: usize, number: u64) {
-        let segment = self.core.path(index).flight.get(number).map(|sent| sent.segment);
+        let segment = self.core.paths[index].flight.get(number).map(|sent| sent.segment);
         if let Some(segment) = segment {
-            self.core.mark_fast_retransmitted(segment, PathId(index as u8));
+            self.core.stream.mark_fast_retransmitted(segment, PathId(index as u8));
         }
     }
 }
