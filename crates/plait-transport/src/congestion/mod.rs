@@ -12,7 +12,7 @@
 //! Coupled controllers (LIA, OLIA, BALIA) see windows and round trips of all paths as an argument.
 //! HyStart++ works beside any of TCP's controllers. `linux/` has Reno, CUBIC and HyStart as in
 //! Linux, in whole packets and milliseconds. `bbr/` needs delivery-rate samples and pacing
-//! (`core/rate.rs`, `core/pacer.rs`).
+//! (`core/rate.rs`, `core/pacer.rs`); it is version 1, and there is no BBRv3.
 //!
 //! To add one: a file with a type, its `INFO`, its `new` and [`CongestionController`]; here, its
 //! module and a line in the list. Its name in scenarios, the reference's words, the reader, the
