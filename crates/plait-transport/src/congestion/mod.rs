@@ -46,7 +46,7 @@ pub use newreno::NewReno;
 pub use olia::{Olia, OliaCoupling};
 pub use reno::Reno;
 
-use plait_sched::{Duration, Time};
+use plait_sched::Time;
 
 /// Decides how many bytes may be in flight on one path.
 pub trait CongestionController {

@@ -73,7 +73,7 @@ impl Path {
     /// An acknowledgement of `acked` packets after a time. The newest of them left when `prior`
     /// bytes were delivered, and its sample has `delivered` packets per round trip.
     fn acknowledge(&mut self, after: Duration, acked: u64, delivered: u64, prior: u64) {
-        self.now = self.now + after;
+        self.now += after;
         self.total += acked * SEGMENT;
         self.lost_total += self.lost * SEGMENT;
         let sample = RateSample {

@@ -113,7 +113,7 @@ fn probe_rtt_before_the_pipe_is_full_returns_to_startup() {
 fn after_a_pause_of_the_application_probe_rtt_is_skipped() {
     let resumed = |app_limited| {
         let mut path = Path::cruising(0);
-        path.now = path.now + Duration::from_secs(11);
+        path.now += Duration::from_secs(11);
         path.event(CongestionEvent::Resumed { idle: Duration::from_secs(11), app_limited });
         path.round_trip = Duration::from_millis(25);
         path.round(PRODUCT);
@@ -136,7 +136,7 @@ fn after_a_pause_packets_leave_at_the_known_rate() {
 #[test]
 fn an_expired_round_trip_is_not_replaced_by_that_of_a_single_packet() {
     let mut path = Path::cruising(0);
-    path.now = path.now + Duration::from_secs(11);
+    path.now += Duration::from_secs(11);
     path.round_trip = Duration::from_millis(60);
     path.round(1);
     assert_eq!(path.bbr.shortest, Some(ROUND_TRIP));
