@@ -7,7 +7,7 @@
 //   buffer BYTES                             of the sender; the receiver's is as large as can be
 //   duration SECONDS      ack_every 1|2      2: delayed ACKs (every second packet or after 200 ms)
 //   flow "START_SECONDS BYTES"               one for each; BYTES 0: without end
-//   type TYPE             TcpNewReno, TcpCubic, RfcReno or RfcCubic (both below), ...
+//   type TYPE             TcpNewReno, TcpCubic, TcpBbr, RfcReno, RfcCubic or AckBbr (all below), ...
 //   set "ns3::Type::Attribute value"         any attribute's default; it must exist
 //   seed N                trace 0|1          1: what enters the link and what arrives, on standard output
 //
@@ -201,6 +201,102 @@ class RfcCubic : public TcpCongestionOps
 
 NS_OBJECT_ENSURE_REGISTERED(RfcCubic);
 
+// BBR with Linux' samples of the delivery rate, where the phase of sending does not count. Linux takes the sample of the
+// packet that was sent last. ns-3 keeps the sample of the first of the packets that left between two acknowledgements.
+class AckBbr : public TcpBbr
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId type = TypeId("ns3::AckBbr").SetParent<TcpBbr>().AddConstructor<AckBbr>();
+        return type;
+    }
+
+    void CongControl(Ptr<TcpSocketState> tcb,
+                     const TcpRateOps::TcpRateConnection& connection,
+                     const TcpRateOps::TcpRateSample& sample) override
+    {
+        TcpRateOps::TcpRateSample taken = sample;
+        if (sample.m_ackedSacked > 0 && !sample.m_priorTime.IsZero())
+        {
+            taken.m_interval = Simulator::Now() - sample.m_priorTime;
+            const double bits = sample.m_delivered * 8.0;
+            const bool valid = taken.m_interval >= tcb->m_minRtt;
+            taken.m_deliveryRate = DataRate(valid ? bits / taken.m_interval.GetSeconds() : 0);
+        }
+        TcpBbr::CongControl(tcb, connection, taken);
+    }
+
+    Ptr<TcpCongestionOps> Fork() override
+    {
+        return CopyObject<AckBbr>(this);
+    }
+
+    std::string GetName() const override
+    {
+        return "AckBbr";
+    }
+};
+
+NS_OBJECT_ENSURE_REGISTERED(AckBbr);
+
+// Random losses that may spare retransmissions: ns-3 waits for a timeout if a retransmission is lost.
+class Losses : public ErrorModel
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId type = TypeId("ns3::Losses")
+                                 .SetParent<ErrorModel>()
+                                 .AddConstructor<Losses>()
+                                 .AddAttribute("Spare",
+                                               "No retransmission is lost",
+                                               BooleanValue(false),
+                                               MakeBooleanAccessor(&Losses::m_spare),
+                                               MakeBooleanChecker());
+        return type;
+    }
+
+    void Set(Ptr<RateErrorModel> model)
+    {
+        m_model = model;
+    }
+
+  private:
+    bool DoCorrupt(Ptr<Packet> packet) override
+    {
+        return !(m_spare && IsAgain(packet)) && m_model->IsCorrupt(packet);
+    }
+
+    void DoReset() override
+    {
+        m_ends.clear();
+    }
+
+    bool IsAgain(Ptr<const Packet> packet)
+    {
+        Ptr<Packet> copy = packet->Copy();
+        PppHeader link;
+        Ipv4Header ip;
+        TcpHeader tcp;
+        copy->RemoveHeader(link);
+        copy->RemoveHeader(ip);
+        copy->RemoveHeader(tcp);
+        const uint32_t first = tcp.GetSequenceNumber().GetValue();
+        uint32_t& end = m_ends[tcp.GetDestinationPort()];
+        const bool again = first < end;
+        end = std::max(end, first + copy->GetSize());
+        return again;
+    }
+
+    Ptr<RateErrorModel> m_model;
+    bool m_spare{false};
+    // The end of the data so far, of each flow.
+    std::map<uint16_t, uint32_t> m_ends;
+};
+
+NS_OBJECT_ENSURE_REGISTERED(Losses);
+
 uint64_t forwardPackets = 0;
 
 void count(Ptr<const Packet>, Ptr<Ipv4>, uint32_t)
@@ -321,7 +417,9 @@ int main(int argc, char** argv)
         Ptr<RateErrorModel> eraser = CreateObject<RateErrorModel>();
         eraser->SetUnit(RateErrorModel::ERROR_UNIT_PACKET);
         eraser->SetRate(std::stod(option["loss"]));
-        devices.Get(1)->SetAttribute("ReceiveErrorModel", PointerValue(eraser));
+        Ptr<Losses> losses = CreateObject<Losses>();
+        losses->Set(eraser);
+        devices.Get(1)->SetAttribute("ReceiveErrorModel", PointerValue(losses));
     }
 
     uint16_t port = FIRST_PORT;

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import tomllib
 from dataclasses import dataclass, field, replace
-from math import ceil, sqrt
+from math import ceil, exp, log, sqrt
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -18,7 +18,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import ours
 import polars as pl
 from cases import NUDGE, PeerError
-from verdict import AGREES, COUNTING, DIFFERS, FIVE_PERCENT, OPEN, Compared, overall, standard_error
+from verdict import (
+    AGREES,
+    COUNTING,
+    DIFFERS,
+    FIVE_PERCENT,
+    NO_TOLERANCE,
+    OPEN,
+    Compared,
+    overall,
+    standard_error,
+)
 
 import plait
 from plait.runs.run import Task, run_tasks
@@ -59,13 +69,19 @@ class Case:
     queue_packets: int
     loss: float = 0.0
     ack_every: int = 1
-    congestion_control: Literal["newreno", "cubic"] = "newreno"
+    congestion_control: Literal["newreno", "cubic", "bbr"] = "newreno"
+    profile: Literal["standard", "linux"] = "standard"  # Plait's
     flows: tuple[Flow, ...] = (Flow(),)
     duration_s: float = 100.0
     warmup_s: float = 20.0
     runs: int = 1
     seed: int = 1
     differs: dict[str, str] = field(default_factory=dict)  # by simulator: the known reason of a difference
+
+    @property
+    def empty_ms(self) -> float:
+        """One-way delay of a packet that finds the queue empty."""
+        return self.rtt_ms / 2 + 1e3 * 8 * PACKET / self.rate_bps
 
     def members(self, times: int = 1) -> list[Case]:
         """Return the runs of the case."""
@@ -83,8 +99,11 @@ class Case:
         return replace(self, rtt_ms=rtt, flows=(first, *later))
 
     def response_mbps(self) -> float | None:
-        """Goodput by the response function; None without random losses, or limited by the rate."""
-        if not self.loss:
+        """Goodput by the response function; None without random losses, or limited by the rate.
+
+        BBR has none: its rate does not follow from its losses.
+        """
+        if not self.loss or self.congestion_control == "bbr":
             return None
         seconds = self.rtt_ms / 1e3 + 8 * (PACKET + ACKNOWLEDGEMENT) / self.rate_bps
         # Mathis and others (1997), with an acknowledgement per packet or byte counting.
@@ -130,6 +149,9 @@ class Peer:
     speed: Callable[[Case, Step], Speed]
 
 
+Range = tuple[float, float]
+
+
 class Event(NamedTuple):
     """A data packet enters the link's queue ("+") or arrives ("r")."""
 
@@ -141,12 +163,38 @@ class Event(NamedTuple):
 
 
 def load_cases() -> list[Case]:
-    """Load the cases of ``tcp_cases.toml``."""
+    """Load the cases of ``tcp_cases.toml``, and draw those of BBR."""
     document = tomllib.loads(CASES.read_text(encoding="utf-8"))
     try:
-        return [_case(document["defaults"] | table) for table in document["case"]]
+        cases = [_case(document["defaults"] | table) for table in document["case"]]
+        drawn = draw_bbr(**document["bbr"])
     except (KeyError, TypeError) as error:
         raise PeerError(f"{CASES}: {error}") from error
+    return cases + [replace(case, profile=profile) for case in drawn for profile in ("standard", "linux")]
+
+
+def draw_bbr(
+    *, seed: int, links: int, rate_mbps: Range, rtt_ms: Range, queue_bdp: Range, loss: float, **others: Any
+) -> list[Case]:
+    """Draw links for BBR, even in the logarithm. Every second one has random losses."""
+    chance = random.Random(seed)
+    cases = []
+    for number in range(links):
+        rate, rtt, bdp = (exp(chance.uniform(*map(log, ends))) for ends in (rate_mbps, rtt_ms, queue_bdp))
+        rate, rtt = round(rate, 1), round(rtt)
+        queue = max(4, round(bdp * rate * rtt * 1e3 / 8 / PACKET))
+        lossy = number % 2 == 1
+        cases.append(
+            Case(
+                name=f"BBR {rate:g}/{rtt} queue {queue}" + (f" loss {loss:.0%}" if lossy else ""),
+                rate_bps=round(rate * 1e6),
+                rtt_ms=rtt,
+                queue_packets=queue,
+                congestion_control="bbr",
+                **(others | ({"loss": loss} if lossy else {"runs": 1})),
+            )
+        )
+    return cases
 
 
 def _case(table: dict[str, Any]) -> Case:
@@ -206,7 +254,7 @@ def scenario(case: Case, step: Step | None = None) -> plait.Scenario:
         workload=plait.File(size=first.size_bytes) if first.size_bytes else plait.Bulk(),
         transport=plait.Transport(
             protocol="tcp",
-            profile="standard",
+            profile=case.profile,
             congestion_control=case.congestion_control,
             receive_buffer=WINDOW,
             ack_every=case.ack_every,
@@ -248,8 +296,12 @@ def in_plait(case: Case, step: Step | None = None) -> Measured:
     return Measured((goodput, *goodputs), again, delay)
 
 
-def compare(theirs: Sequence[Measured], mine: Sequence[Measured]) -> list[Compared]:
-    """Compare every quantity of a case: the goodput of each flow, then the others."""
+def compare(case: Case, theirs: Sequence[Measured], mine: Sequence[Measured]) -> list[Compared]:
+    """Compare every quantity of a case: the goodput of each flow, then the others.
+
+    With BBR, goodput alone is judged: its queue is a few packets, and how many is each sender's own.
+    """
+    shown = case.congestion_control == "bbr"
 
     def row(name: str, value: Callable[[Measured], float], least: float = 0.0) -> Compared:
         values = [value(one) for one in theirs], [value(one) for one in mine]
@@ -262,8 +314,8 @@ def compare(theirs: Sequence[Measured], mine: Sequence[Measured]) -> list[Compar
             row("goodput", lambda one, index=index: one.goodput_mbps[index])  # type: ignore[misc]
             for index in range(len(theirs[0].goodput_mbps))
         ),
-        row("retransmissions", lambda one: one.retransmissions, COUNTING),
-        row("delay", lambda one: one.delay_ms),
+        row("retransmissions", lambda one: one.retransmissions, NO_TOLERANCE if shown else COUNTING),
+        row("delay", lambda one: one.delay_ms, NO_TOLERANCE if shown else 0.0),
     ]
 
 
@@ -314,7 +366,7 @@ def report_case(
     for step in peer.steps(case):
         if step.transport not in known:
             known[step.transport] = [in_plait(member, step) for member in case.members(MORE_SEEDS)]
-        report.attempts.append((step, compare(measure(case.members(), step), known[step.transport])))
+        report.attempts.append((step, compare(case, measure(case.members(), step), known[step.transport])))
         if overall(report.attempts[-1][1]) == AGREES:
             break
     if speed:

@@ -1,4 +1,4 @@
-"""TCP in Debian's ns-3: NewReno and CUBIC, bulk transfers and files, one flow or several
+"""TCP in Debian's ns-3: NewReno, CUBIC and BBR, bulk transfers and files, one flow or several
 (``tcp.cc``).
 
 Sizes, windows, timers and delayed ACKs are set alike in every step. CUBIC has no HyStart.
@@ -38,11 +38,18 @@ CUBIC = [
         ("ns3::TcpL4Protocol::RecoveryType ns3::TcpClassicRecovery",),
     ),
 ]
+BBR = [
+    Step("as they come", "TcpBbr"),
+    Step("Linux' samples of the delivery rate", "AckBbr"),
+    Step("Linux' samples, and no retransmission is lost at random", "AckBbr", ("ns3::Losses::Spare true",)),
+]
+STEPS = {"newreno": NEWRENO, "cubic": CUBIC, "bbr": BBR}
 
 
 def steps(case: Case) -> list[Step]:
-    """Return the steps in their order."""
-    return CUBIC if case.congestion_control == "cubic" else NEWRENO
+    """Return the steps in their order. Without random losses there are none to take away."""
+    chosen = STEPS[case.congestion_control]
+    return [step for step in chosen if case.loss or "ns3::Losses::Spare true" not in step.parameters]
 
 
 def _prepare() -> None:

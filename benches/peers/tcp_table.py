@@ -17,6 +17,20 @@ if TYPE_CHECKING:
     from tcp import Report
     from verdict import Compared
 
+BBR_HEADINGS = (
+    "link",
+    "goodput: ns-3",
+    "with Linux' samples",
+    "and no lost retransmissions",
+    "Plait standard",
+    "Plait linux",
+    "queueing delay: ns-3",
+    "standard",
+    "linux",
+    "retransmissions: ns-3",
+    "standard",
+    "linux",
+)
 PAGE = Path(__file__).parents[1] / "README.md"
 COLORS = {AGREES: "green", DIFFERS: "red"}
 HEADINGS = ("case", "goodput Mbit/s", "formula", "retransmissions", "one-way delay ms", "kpkt/s")
@@ -122,7 +136,13 @@ def document(report: Report) -> dict[str, Any]:
 def write(reports: dict[str, list[Report]]) -> None:
     """Write the tables into ``benches/README.md``."""
     tables, values = {}, {}
-    for peer, some in reports.items():
+    for peer, every in reports.items():
+        some = [report for report in every if report.case.congestion_control != "bbr"]
+        if bbr := [report for report in every if report.case.congestion_control == "bbr"]:
+            tables[f"BBR in {peer}"] = pages.markdown(BBR_HEADINGS, bbr_lines(bbr), (0,))
+            values[f"BBR in {peer}"] = summary(peer, bbr)
+        if not some:
+            continue
         tables[f"TCP in {peer}"] = pages.markdown([*HEADINGS, ""], [_line(report) for report in some], (0, 6))
         values[f"TCP in {peer}"] = summary(peer, some)
     PAGE.write_text(pages.fill(PAGE.read_text(encoding="utf-8"), tables, values), encoding="utf-8")
@@ -142,3 +162,22 @@ def _line(report: Report) -> list[str]:
         _speeds(report),
         f"{verdict} {why}".rstrip(),
     ]
+
+
+def bbr_lines(reports: Sequence[Report]) -> list[list[str]]:
+    """Return a line per link: ns-3 step by step, then its last step beside Plait's two profiles."""
+    links: dict[str, dict[str, Report]] = {}
+    for report in reports:
+        links.setdefault(report.case.name, {})[report.case.profile] = report
+    lines = []
+    for name, profiles in links.items():
+        standard, linux = profiles["standard"], profiles["linux"]
+        goodputs = [f"{rows[0].theirs:.4g}" for _, rows in standard.attempts]
+        goodputs += [""] * (3 - len(goodputs))
+        last = standard.attempts[-1][1], linux.attempts[-1][1]
+        both = [f"{rows[0].ours:.4g}" for rows in last]
+        empty = standard.case.empty_ms
+        delays = [f"{delay - empty:.1f}" for delay in (last[0][-1].theirs, *[rows[-1].ours for rows in last])]
+        again = [f"{count:.4g}" for count in (last[0][-2].theirs, *[rows[-2].ours for rows in last])]
+        lines.append([name.removeprefix("BBR "), *goodputs, *both, *delays, *again])
+    return lines

@@ -281,6 +281,7 @@ impl Settings {
             ack_delay,
             handshake: true,
             initial_path,
+            pacing: false,
             watchful: true,
             ecn: false,
         }

@@ -331,6 +331,7 @@ class Transport:
     timestamp_granularity: Duration | None = None
     clock_offset: str | None = None
     ecn: bool | None = None
+    pacing: bool | None = None
 
 
 @keyed("(top)")

@@ -79,6 +79,8 @@ const CORE_RULES: CoreRules = CoreRules {
     settled_are_remembered: true,
     write_queues: false,
     penalties_wait: false,
+    paces_windows: false,
+    limited_at_writes: false,
     streams: true,
     message_header: Overhead::SCTP.data,
     buffer: BufferRule::Payload,

@@ -6,6 +6,7 @@
 
 use super::fixtures::{SEGMENT, ack, config};
 use super::*;
+use plait_sched::Duration;
 
 /// A path that loses every `interval`-th packet.
 struct Flow {

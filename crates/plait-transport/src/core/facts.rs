@@ -68,8 +68,7 @@ impl<R> PathSender<R> {
         facts.loss_ppm =
             if self.lost == 0 { 0 } else { (1_000_000 * self.lost / self.sent.max(1)).min(1_000_000) as u32 };
         let threshold = self.control.slow_start_threshold();
-        facts.pacing_rate =
-            self.control.pacing_rate().filter(|&rate| rate > 0).map(|rate| rate.saturating_mul(8));
+        facts.pacing_rate = self.pacing_rate().filter(|&rate| rate > 0).map(|rate| rate.saturating_mul(8));
         facts.ssthresh =
             if threshold == u64::MAX { u32::MAX } else { self.segments(threshold, facts.ssthresh) };
         self.refresh_amounts(facts);

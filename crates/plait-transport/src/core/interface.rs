@@ -44,6 +44,7 @@ impl<S: Scheduler, R> Core<S, R> {
 
     /// See [`crate::endpoint::Endpoint::write_message`].
     pub(crate) fn write(&mut self, bytes: u64, options: &WriteOptions) -> Option<u64> {
+        self.note_limited_write();
         let number = self.stream.write(bytes, options);
         if number.is_some() {
             self.begin_write();
@@ -59,6 +60,7 @@ impl<S: Scheduler, R> Core<S, R> {
 
     /// From now on there is always more to send.
     pub(crate) fn write_endlessly(&mut self) {
+        self.note_limited_write();
         self.stream.write_endlessly();
         self.begin_write();
         self.note_opportunity();
@@ -70,6 +72,13 @@ impl<S: Scheduler, R> Core<S, R> {
         self.buffer.set_open(open);
         if open {
             self.write_on();
+        }
+    }
+
+    /// Notes before a write whether the application limits the flight.
+    fn note_limited_write(&mut self) {
+        if self.paces && self.stream.uncut() <= 1 && !self.stream.holds_full(1) {
+            self.paths.iter_mut().for_each(PathSender::note_limited_write);
         }
     }
 

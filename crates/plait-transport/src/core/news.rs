@@ -106,7 +106,7 @@ impl<R> PathSender<R> {
         shares: &[Share],
     ) {
         let acknowledged = self.acknowledged(now, may_grow, repairing);
-        if self.pacer.is_none() {
+        if self.pacer.is_none() || self.control.pacing_rate().is_none() {
             self.control.on_ack(&acknowledged, None, shares);
         } else {
             self.tell_rate(&acknowledged, shares);
@@ -117,18 +117,23 @@ impl<R> PathSender<R> {
     /// Does [`PathSender::tell_controller`] with a sample of the delivery rate.
     #[inline(never)]
     fn tell_rate(&mut self, acknowledged: &Acknowledged, shares: &[Share]) {
+        let sample = self.rate_sample(acknowledged);
+        self.control.on_ack(acknowledged, Some(&sample), shares);
+        if self.control.limits_itself() {
+            self.flight.mark_limited(sample.in_flight);
+        }
+    }
+
+    /// The delivery-rate sample of an acknowledgement. It reports each loss once.
+    fn rate_sample(&mut self, acknowledged: &Acknowledged) -> RateSample {
         let losses = self.lost - core::mem::replace(&mut self.lost_told, self.lost);
-        let sample = RateSample {
+        RateSample {
             lost: losses * self.segment,
             lost_total: self.lost * self.segment,
             in_flight_before: acknowledged.used_before,
             in_flight: self.used(),
             departure: self.pacer.as_ref().map_or(Time::ZERO, Pacer::next),
             ..self.flight.take_sample(acknowledged.now)
-        };
-        self.control.on_ack(acknowledged, Some(&sample), shares);
-        if self.control.limits_itself() {
-            self.flight.mark_limited(sample.in_flight);
         }
     }
 }
@@ -139,5 +144,79 @@ impl<S: Scheduler, R> Core<S, R> {
     pub(crate) fn tell_acknowledged(&mut self, index: usize) {
         let PathNews { segments, rtt, .. } = self.paths[index].news;
         self.notify(&Event::Acked { path: PathId(index as u8), segments, rtt });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::{Algorithm, CongestionConfig};
+    use crate::core::{BufferRule, ConnectionConfig, CoreRules, PathConfig, WindowRule};
+    use crate::rtt::RtoConfig;
+    use plait_sched::PathId;
+
+    /// A path with BBR.
+    fn path() -> PathSender<()> {
+        let config = ConnectionConfig {
+            segment_bytes: 1000,
+            counted_overhead: 0,
+            receive_window: u64::MAX,
+            send_buffer: u64::MAX,
+            congestion: CongestionConfig {
+                algorithm: Algorithm::Bbr,
+                initial_window: 10_000,
+                initial_threshold: u64::MAX,
+                segment: 1000,
+                hystart: false,
+                seed: 0,
+            },
+            rto: RtoConfig::default(),
+            path_max_retransmissions: 5,
+            association_max_retransmissions: 10,
+            potentially_failed: false,
+            grow_in_recovery: false,
+            max_burst: 0,
+            window_in_packets: true,
+            restarts_by_packet: false,
+            joined_writes: true,
+        };
+        let rules = CoreRules {
+            window: WindowRule::Offset,
+            overshoots: false,
+            lost_keep_numbers: true,
+            settled_are_remembered: false,
+            write_queues: false,
+            penalties_wait: false,
+            paces_windows: false,
+            limited_at_writes: false,
+            streams: false,
+            message_header: 0,
+            buffer: BufferRule::Payload,
+        };
+        PathSender::new(PathId(0), &config, &rules, &PathConfig::default(), ())
+    }
+
+    fn reported(path: &mut PathSender<()>) -> (u64, u64) {
+        let acknowledged = path.acknowledged(Time::ZERO, true, Repairing::Nothing);
+        let sample = path.rate_sample(&acknowledged);
+        (sample.lost, sample.lost_total)
+    }
+
+    #[test]
+    fn each_loss_is_reported_once() {
+        let mut path = path();
+        path.lost += 3;
+        assert_eq!(reported(&mut path), (3000, 3000));
+        assert_eq!(reported(&mut path), (0, 3000));
+        path.lost += 1;
+        assert_eq!(reported(&mut path), (1000, 4000));
+    }
+
+    #[test]
+    fn losses_before_a_change_of_networks_are_not_reported_after_it() {
+        let mut path = path();
+        path.lost += 3;
+        path.renew(self::path());
+        assert_eq!(reported(&mut path).0, 0);
     }
 }

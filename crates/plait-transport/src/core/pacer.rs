@@ -1,8 +1,11 @@
-//! Pacing: the gap between packets of a path whose congestion control states a rate.
+//! Pacing: the gap between packets of a path.
 //!
-//! Sources: `tcp_update_skb_after_send`, `tcp_pacing_check` and `tcp_tso_autosize` in
-//! `net/ipv4/tcp_output.c`. The packets of a burst leave at once. The next burst leaves when the
-//! packets of this one would have left one by one at the pacing rate.
+//! If congestion control states a rate: `tcp_update_skb_after_send`, `tcp_pacing_check` and
+//! `tcp_tso_autosize` in `net/ipv4/tcp_output.c`. The packets of a burst leave at once. The next
+//! burst leaves when the packets of this one would have left one by one at the pacing rate.
+//!
+//! Otherwise, if the protocol wants it: RFC 9002 §7.7. After a pause an initial window may leave at
+//! once. Apart from that, packets leave one by one, at 5/4 of a window per round trip.
 
 use crate::congestion::burst_packets;
 use plait_sched::{Duration, Time};
@@ -22,13 +25,41 @@ pub(super) struct Pacer {
     /// How late the current burst was: half of its duration at most is made up for.
     credit: Duration,
     sent: u64,
+    /// Bytes that may leave at once after a pause, if the window gives the rate; 0 if congestion
+    /// control states it.
+    at_once: u64,
+    /// How long before `next` a packet may leave, because fewer bytes left at once.
+    early: Duration,
     /// A packet may leave now.
     open: bool,
 }
 
+/// N of RFC 9002 §7.7, as a fraction.
+const WINDOWS_PER_ROUND_TRIP: (u64, u64) = (5, 4);
+
+/// The pacing rate of a window in bytes per second; 0 before the first round trip.
+pub(super) fn window_rate(window: u64, round_trip: Duration) -> u64 {
+    let (windows, round_trips) = WINDOWS_PER_ROUND_TRIP;
+    let per_second = u128::from(window) * u128::from(windows) * 1_000_000_000
+        / (u128::from(round_trip.as_nanos()) * u128::from(round_trips)).max(1);
+    if round_trip.is_zero() { 0 } else { u64::try_from(per_second).unwrap_or(u64::MAX).max(1) }
+}
+
+/// How long a rate needs for some bytes.
+fn span(bytes: u64, rate: u64) -> Duration {
+    let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(rate);
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
 impl Pacer {
-    pub(super) fn new() -> Self {
+    /// For a rate that congestion control states.
+    pub(super) fn of_rate() -> Self {
         Self { open: true, ..Self::default() }
+    }
+
+    /// For a rate that follows from the window. After a pause `at_once` bytes leave at once.
+    pub(super) fn of_window(at_once: u64) -> Self {
+        Self { at_once, ..Self::of_rate() }
     }
 
     /// True if a packet may leave now, as of the last [look](Self::look).
@@ -39,12 +70,12 @@ impl Pacer {
 
     /// When the next burst may leave.
     pub(super) fn next(&self) -> Time {
-        self.next
+        Time::from_nanos(self.next.as_nanos().saturating_sub(self.early.as_nanos()))
     }
 
     /// Looks whether a packet may leave. True if that has changed.
     pub(super) fn look(&mut self, now: Time) -> bool {
-        let open = self.next <= now || self.burst_at == now && self.left > 0;
+        let open = self.next() <= now || self.burst_at == now && self.left > 0;
         core::mem::replace(&mut self.open, open) != open
     }
 
@@ -52,7 +83,14 @@ impl Pacer {
     /// of its full packets in bytes.
     pub(super) fn note_sent(&mut self, now: Time, bytes: u32, rate: u64, packet: u64) {
         self.sent += 1;
-        if self.sent <= UNPACED || rate == 0 {
+        if rate == 0 || self.at_once == 0 && self.sent <= UNPACED {
+            return;
+        }
+        let span = span(u64::from(bytes), rate);
+        if self.at_once > 0 {
+            self.next = self.next.max(now).saturating_add(span);
+            self.early = self::span(self.at_once.saturating_sub(packet), rate);
+            self.look(now);
             return;
         }
         if self.left == 0 || self.burst_at != now {
@@ -62,8 +100,6 @@ impl Pacer {
             self.next = self.next.max(now);
         }
         self.left -= 1;
-        let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(rate);
-        let span = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
         let made_up = self.credit.min(span / 2);
         self.credit = self.credit - made_up;
         self.next = self.next.saturating_add(span - made_up);
@@ -83,7 +119,12 @@ mod tests {
 
     /// Sends as the pacer lets packets out, looking every 10 µs, and returns when they left.
     fn paced(rate: u64, packets: usize) -> Vec<u64> {
-        let (mut pacer, mut left, mut now) = (Pacer::new(), Vec::new(), 0);
+        paced_by(&mut Pacer::of_rate(), rate, packets, 0)
+    }
+
+    /// The same from a time on.
+    fn paced_by(pacer: &mut Pacer, rate: u64, packets: usize, mut now: u64) -> Vec<u64> {
+        let mut left = Vec::new();
         while left.len() < packets {
             pacer.look(at(now));
             while pacer.is_open() && left.len() < packets {
@@ -121,5 +162,34 @@ mod tests {
             let last = left[packets - 1];
             assert!((900_000..=1_010_000).contains(&last), "{rate}: {last}");
         }
+    }
+
+    /// RFC 9002 §7.7: an interval of srtt · size / window / 1.25.
+    #[test]
+    fn packets_of_a_window_leave_evenly_a_quarter_faster_than_a_window_per_round_trip() {
+        let rate = window_rate(40 * u64::from(PACKET), Duration::from_millis(100));
+        assert_eq!(rate, 500_000);
+        let left = paced_by(&mut Pacer::of_window(10 * u64::from(PACKET)), rate, 60, 0);
+        assert!(left[10..].windows(2).all(|pair| pair[1] - pair[0] == 2000), "{left:?}");
+        assert_eq!(window_rate(40_000, Duration::ZERO), 0, "no round trip is known");
+    }
+
+    #[test]
+    fn after_a_pause_an_initial_window_leaves_at_once_and_no_more() {
+        let mut pacer = Pacer::of_window(10 * u64::from(PACKET));
+        for begin in [0, 1_000_000, 2_000_000] {
+            let left = paced_by(&mut pacer, 500_000, 30, begin);
+            assert!(left[..10].iter().all(|&at| at == begin), "{left:?}");
+            assert_eq!(left[10], begin + 2000);
+        }
+    }
+
+    #[test]
+    fn a_short_pause_lets_out_as_many_packets_as_the_rate_missed() {
+        let mut pacer = Pacer::of_window(10 * u64::from(PACKET));
+        let last = *paced_by(&mut pacer, 500_000, 30, 0).last().unwrap();
+        // Four intervals of two milliseconds.
+        let left = paced_by(&mut pacer, 500_000, 10, last + 8000);
+        assert_eq!(left.iter().filter(|&&at| at == last + 8000).count(), 4, "{left:?}");
     }
 }

@@ -33,10 +33,12 @@ impl Default for PathConfig {
 pub(crate) struct PathSender<R> {
     pub(super) id: PathId,
     pub(super) stale: Stale,
-    /// Present if congestion control states a pacing rate.
+    /// Present if packets are paced.
     pub(super) pacer: Option<Pacer>,
     /// Segments wait in a write queue of the path ([`CoreRules::write_queues`]).
     pub(super) has_write_queue: bool,
+    /// See [`CoreRules::limited_at_writes`].
+    pub(super) limited_at_writes: bool,
     /// Losses that were reported to congestion control, if it samples rates.
     pub(super) lost_told: u64,
     /// Events on this path.
@@ -182,6 +184,7 @@ impl<R> PathSender<R> {
             id,
             stale: Stale::Everything,
             has_write_queue: rules.write_queues,
+            limited_at_writes: rules.limited_at_writes,
             pacer: None,
             lost_told: 0,
             counters: Counters::default(),
@@ -238,8 +241,10 @@ impl<R> PathSender<R> {
             late: 0,
             delivery: DeliveryRate::default(),
         };
-        if path.control.pacing_rate().is_some() {
-            path.pacer = Some(Pacer::new());
+        if path.control.pacing_rate().is_none() {
+            path.pacer = rules.paces_windows.then(|| Pacer::of_window(config.congestion.initial_window));
+        } else {
+            path.pacer = Some(Pacer::of_rate());
             path.flight.sample_rates(if path.fit == Fit::InPackets { path.segment } else { 0 });
         }
         path

@@ -207,4 +207,67 @@ mod tests {
         let sample = sampler.take(MS(45));
         assert_eq!((sample.delivered, sample.interval), (1000, Duration::from_millis(25)));
     }
+
+    /// `tcp_rate_gen`: the mark ends when more is delivered than was in flight.
+    #[test]
+    fn packets_that_leave_when_the_flight_is_delivered_are_still_limited() {
+        let mut sampler = DeliverySampler::new(0);
+        sampler.note_sent(MS(0), 0, true);
+        sampler.mark_limited(1000);
+        sampler.note_delivered(0, 1000);
+        sampler.take(MS(20));
+        sampler.note_sent(MS(20), 1, true);
+        sampler.note_delivered(1, 1000);
+        assert!(sampler.take(MS(40)).app_limited);
+        assert!(!sampler.is_limited());
+    }
+
+    /// `tcp_rate_skb_delivered`: the sample is that of the packet that was sent last.
+    #[test]
+    fn of_several_reported_packets_the_one_that_left_last_gives_the_sample() {
+        for order in [[0, 1], [1, 0]] {
+            let mut sampler = DeliverySampler::new(0);
+            sampler.note_sent(MS(0), 0, true);
+            sampler.note_sent(MS(1), 1, false);
+            sampler.note_sent(MS(2), 2, false);
+            sampler.note_delivered(2, 1000);
+            sampler.take(MS(22));
+            // Packet 1 leaves again, and 0 does not.
+            sampler.note_sent(MS(25), 1, false);
+            order.iter().for_each(|&number| sampler.note_delivered(number, 1000));
+            let sample = sampler.take(MS(45));
+            assert_eq!((sample.prior, sample.delivered), (1000, 2000));
+            assert_eq!(sample.interval, Duration::from_millis(23), "since the acknowledgement of 2");
+        }
+    }
+
+    /// Acknowledgements that arrive together do not show a higher rate than that of sending.
+    #[test]
+    fn the_phase_of_sending_counts_if_acknowledgements_are_compressed() {
+        let mut sampler = DeliverySampler::new(0);
+        for number in 0..10 {
+            sampler.note_sent(MS(5 * number), number, number == 0);
+        }
+        // The first is acknowledged at once; the others arrive together, 20 ms after it.
+        sampler.note_delivered(0, 1000);
+        sampler.take(MS(46));
+        for number in 10..20 {
+            sampler.note_sent(MS(50 + 5 * (number - 10)), number, false);
+        }
+        (1..20).for_each(|number| sampler.note_delivered(number, 1000));
+        let sample = sampler.take(MS(96));
+        assert_eq!((sample.delivered, sample.interval), (19_000, Duration::from_millis(95)));
+    }
+
+    /// Both phases begin when a packet leaves and no other is in flight.
+    #[test]
+    fn a_pause_is_no_part_of_the_interval() {
+        let mut sampler = DeliverySampler::new(0);
+        sampler.note_sent(MS(0), 0, true);
+        sampler.note_delivered(0, 1000);
+        sampler.take(MS(20));
+        sampler.note_sent(MS(500), 1, true);
+        sampler.note_delivered(1, 1000);
+        assert_eq!(sampler.take(MS(520)).interval, Duration::from_millis(20));
+    }
 }

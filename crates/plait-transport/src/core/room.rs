@@ -1,5 +1,6 @@
 //! How much of a path's congestion window, and of its memory, is open.
 
+use super::pacer;
 use super::send_buffer::PACKET_MEMORY;
 use super::{Core, PathSender};
 use crate::congestion::CongestionController;
@@ -71,6 +72,17 @@ impl<R> PathSender<R> {
     pub(super) fn note_limited_flight(&mut self) {
         if !self.is_paced_out() && self.has_full_window() {
             let used = self.used();
+            self.flight.mark_limited(used);
+        }
+    }
+
+    /// Called before data is written, if less than a full segment waits. If the window has room and
+    /// all losses are retransmitted, then the application limits the flight
+    /// (`tcp_rate_check_app_limited`). Departure: packets that wait in the sender's own interface
+    /// do not count.
+    pub(super) fn note_limited_write(&mut self) {
+        let used = self.used();
+        if self.limited_at_writes && used + self.segment <= self.window() && !self.has_something_waiting() {
             self.flight.mark_limited(used);
         }
     }
@@ -163,7 +175,7 @@ impl<R> PathSender<R> {
         window.max(self.probe_room)
     }
 
-    /// True if congestion control states a pacing rate.
+    /// True if packets are paced.
     #[inline]
     pub(crate) fn paces(&self) -> bool {
         self.pacer.is_some()
@@ -211,9 +223,18 @@ impl<R> PathSender<R> {
     /// A packet with data has left.
     #[inline]
     pub(super) fn pace(&mut self, now: Time, bytes: u32) {
-        if let Some(pacer) = &mut self.pacer {
-            pacer.note_sent(now, bytes, self.control.pacing_rate().unwrap_or(0), self.segment);
+        if self.pacer.is_some() {
+            let rate = self.pacing_rate().unwrap_or(0);
+            self.pacer.iter_mut().for_each(|pacer| pacer.note_sent(now, bytes, rate, self.segment));
         }
+    }
+
+    /// The rate in bytes per second at which packets leave, if they are paced: that of congestion
+    /// control, or 5/4 of a window per round trip (RFC 9002 §7.7). 0 if no round trip is known.
+    #[inline]
+    pub(super) fn pacing_rate(&self) -> Option<u64> {
+        self.pacer.as_ref()?;
+        self.control.pacing_rate().or_else(|| Some(pacer::window_rate(self.window(), self.rtt.smoothed())))
     }
 
     /// Congestion window and slow-start threshold in bytes, without limits on single bursts.

@@ -34,6 +34,13 @@ pub(crate) struct CoreRules {
     /// A scheduler's penalty takes effect with the path's next acknowledgement, as in Linux;
     /// otherwise at once.
     pub(crate) penalties_wait: bool,
+    /// Paths whose congestion control states no rate pace packets by window and round trip (RFC 9002
+    /// §7.7).
+    pub(crate) paces_windows: bool,
+    /// The application limits the flight if data is written where less than a full segment waits
+    /// and the window has room, as in Linux' TCP; otherwise if the window has room when nothing
+    /// more can leave.
+    pub(crate) limited_at_writes: bool,
     /// There are streams: data of one stream need not wait for earlier data of another.
     pub(crate) streams: bool,
     /// For protocols with message boundaries: header bytes of each message but the first in a

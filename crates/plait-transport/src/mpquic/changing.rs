@@ -1,7 +1,6 @@
 //! Path changes during a connection, as the host knows them, and as the peer reports them with
 //! PATH_STATUS_BACKUP (draft-ietf-quic-multipath-21; its PATH_ABANDON is not modelled).
 
-use super::CORE_RULES;
 use super::ecn::Marking;
 use super::sender::Sender;
 use super::space::{Phase, Space};
@@ -37,7 +36,7 @@ impl<S: Scheduler> Sender<S> {
     fn add_path(&mut self, now: Time, path: &PathConfig) {
         let mut space = Space::new(&self.config);
         space.phase = Phase::Closed;
-        self.core.add_path(&CORE_RULES, path, space);
+        self.core.add_path(&self.config.core_rules(), path, space);
         self.open_closed(now);
     }
 
@@ -113,7 +112,7 @@ impl<S: Scheduler> Sender<S> {
     fn renew_path(&mut self, now: Time, index: usize, path: &PathConfig, observer: &mut impl Observer) {
         self.lose_flight(now, index, observer);
         self.core.set_state(now, index, PathState::Failed, observer);
-        self.core.renew_path(index, &CORE_RULES, path);
+        self.core.renew_path(index, &self.config.core_rules(), path);
         let marking = Marking::new(self.config.ecn);
         let space = &mut self.core.paths[index].recovery;
         (space.phase, space.loss_timer, space.probes) = (Phase::Closed, None, 0);

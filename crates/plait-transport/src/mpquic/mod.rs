@@ -63,18 +63,6 @@ use plait_sched::{Capabilities, Duration, PathId};
 /// Scheduler capabilities that Multipath QUIC supports: all.
 pub const CAPABILITIES: Capabilities = Capabilities::ALL;
 
-const CORE_RULES: CoreRules = CoreRules {
-    window: WindowRule::Limit,
-    overshoots: false,
-    lost_keep_numbers: false,
-    settled_are_remembered: false,
-    write_queues: false,
-    penalties_wait: false,
-    streams: true,
-    message_header: 0,
-    buffer: BufferRule::Payload,
-};
-
 /// Everything that can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
@@ -94,9 +82,27 @@ pub struct Config {
     pub watchful: bool,
     /// Packets may be marked instead of dropped (RFC 9000 §13.4).
     pub ecn: bool,
+    /// Controllers that state no rate pace packets by window and round trip (RFC 9002 §7.7).
+    pub pacing: bool,
 }
 
 impl Config {
+    const fn core_rules(&self) -> CoreRules {
+        CoreRules {
+            window: WindowRule::Limit,
+            overshoots: false,
+            lost_keep_numbers: false,
+            settled_are_remembered: false,
+            write_queues: false,
+            penalties_wait: false,
+            paces_windows: self.pacing,
+            limited_at_writes: false,
+            streams: true,
+            message_header: 0,
+            buffer: BufferRule::Payload,
+        }
+    }
+
     /// Header bytes on the wire.
     pub const fn overhead(&self) -> Overhead {
         Overhead::MPQUIC

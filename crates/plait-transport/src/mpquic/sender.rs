@@ -2,7 +2,7 @@
 
 use super::loss::PROBES;
 use super::space::{Phase, Space};
-use super::{CAPABILITIES, CORE_RULES, Config};
+use super::{CAPABILITIES, Config};
 use crate::core::{Core, Outgoing, PathConfig, moment};
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
@@ -28,7 +28,8 @@ pub(super) struct Sender<S> {
 impl<S: Scheduler> Sender<S> {
     pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
         let space = || Space::new(&config);
-        let mut core = Core::new(config.connection, CORE_RULES, paths, space, scheduler, CAPABILITIES)?;
+        let rules = config.core_rules();
+        let mut core = Core::new(config.connection, rules, paths, space, scheduler, CAPABILITIES)?;
         if config.handshake {
             core.close_paths();
         }

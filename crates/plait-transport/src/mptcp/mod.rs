@@ -117,6 +117,9 @@ impl Config {
             settled_are_remembered: false,
             write_queues: self.has_write_queues(),
             penalties_wait: matches!(self.rules.losses, Losses::ByTime),
+            paces_windows: false,
+            // Linux' MPTCP writes into its subflows without `tcp_rate_check_app_limited`.
+            limited_at_writes: !self.multipath && matches!(self.rules.losses, Losses::ByTime),
             streams: false,
             message_header: 0,
             buffer: match (self.rules.buffer_of_memory, self.multipath) {

@@ -22,6 +22,8 @@ pub struct MpquicOptions {
     pub initial_path: Option<String>,
     /// Whether the ends understand congestion marks.
     pub ecn: bool,
+    /// Whether controllers that state no rate pace packets.
+    pub pacing: bool,
 }
 
 /// Size of the headers of UDP over IPv4.
@@ -88,11 +90,19 @@ impl ProtocolOptions for MpquicOptions {
                 "Whether packets may be marked instead of dropped, by queues whose discipline does so (RFC 9000 section 13.4).",
                 |options| OptionField::Truth(&mut own(options).ecn),
             ),
+            option(
+                "pacing",
+                Boolean(false),
+                "Whether packets leave evenly, at 5/4 of a window per round trip, with bursts of an initial window after pauses \
+                 (RFC 9002 section 7.7). BBR always paces, by its own rate.",
+                |options| OptionField::Truth(&mut own(options).pacing),
+            ),
         ],
         later: &[],
     };
 
-    const UNREAD: Self = Self { hystart: false, handshake: true, initial_path: None, ecn: false };
+    const UNREAD: Self =
+        Self { hystart: false, handshake: true, initial_path: None, ecn: false, pacing: false };
 
     fn overhead(&self, _protocol: Protocol) -> Overhead {
         Overhead::MPQUIC
@@ -123,6 +133,7 @@ impl ProtocolOptions for MpquicOptions {
             handshake: self.handshake,
             initial_path: setup.initial_path,
             ecn: self.ecn,
+            pacing: self.pacing,
         };
         config.into()
     }

@@ -7,7 +7,8 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `mod.rs` | the modes, the pacing rate and the window |
+//! | `mod.rs` | the modes, their transitions and the pacing rate |
+//! | `window.rs` | the window |
 //! | `parameters.rs` | gains, times and limits |
 //! | `filter.rs` | the largest value of the last rounds |
 //! | `aggregation.rs` | acknowledgements that report more than the rate explains |
@@ -17,16 +18,19 @@ mod aggregation;
 mod filter;
 mod parameters;
 mod policer;
+#[cfg(test)]
+mod tests;
+mod window;
 
 use super::{
     Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family,
-    RateSample, Repairing, Share, burst_packets,
+    RateSample, Repairing, Share,
 };
 use aggregation::Aggregation;
 use filter::WindowedMax;
 use parameters::{
-    CYCLE, DRAIN_GAIN, FULL_ROUNDS, HIGH_GAIN, INITIAL_WINDOW, LEAST_WINDOW, NOMINAL_ROUND_TRIP,
-    PROBE_RTT_TIME, RATE_ROUNDS, SHORTEST_WINDOW, UNIT, WINDOW_GAIN,
+    CYCLE, DRAIN_GAIN, FULL_ROUNDS, HIGH_GAIN, LEAST_WINDOW, NOMINAL_ROUND_TRIP, PROBE_RTT_TIME, RATE_ROUNDS,
+    SHORTEST_WINDOW, UNIT, WINDOW_GAIN,
 };
 use plait_sched::{Duration, Time};
 use policer::Policer;
@@ -162,40 +166,6 @@ impl Bbr {
         if self.full || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
-    }
-
-    /// Packets of a burst (`bbr_tso_segs_goal`).
-    fn burst(&self) -> u64 {
-        burst_packets(self.pacing_rate, self.packet)
-    }
-
-    /// The bandwidth-delay product of a rate, times a gain, in packets (`bbr_bdp`).
-    fn product(&self, bandwidth: u64, gain: u64) -> u64 {
-        let Some(shortest) = self.shortest else { return INITIAL_WINDOW };
-        let bytes = u128::from(bandwidth) * u128::from(shortest.as_nanos()) * u128::from(gain)
-            / u128::from(UNIT)
-            / 1_000_000_000;
-        u64::try_from(bytes).unwrap_or(u64::MAX).div_ceil(self.packet)
-    }
-
-    /// Adds room for bursts, and more while probing for bandwidth (`bbr_quantization_budget`).
-    fn with_bursts(&self, packets: u64) -> u64 {
-        let even = (packets + 3 * self.burst()).next_multiple_of(2);
-        even + if self.mode == Mode::ProbeBandwidth && self.phase == 0 { 2 } else { 0 }
-    }
-
-    /// Packets in flight that a gain aims at (`bbr_inflight`).
-    fn target(&self, gain: u64) -> u64 {
-        self.with_bursts(self.product(self.rate.get(), gain))
-    }
-
-    /// Packets in the network when the next burst leaves (`bbr_packets_in_net_at_edt`).
-    fn in_network(&self, now: Time, in_flight: u64, departure: Time) -> u64 {
-        let ahead = departure.since(now);
-        let delivered = u128::from(self.bandwidth()) * u128::from(ahead.as_nanos()) / 1_000_000_000;
-        let delivered = u64::try_from(delivered).unwrap_or(u64::MAX) / self.packet;
-        let growing = if self.pacing_gain > UNIT { self.burst() } else { 0 };
-        (in_flight + growing).saturating_sub(delivered)
     }
 
     /// `bbr_update_bw`
@@ -340,53 +310,6 @@ impl Bbr {
             Mode::ProbeBandwidth => (CYCLE[self.phase], WINDOW_GAIN),
             Mode::ProbeRoundTrip => (UNIT, UNIT),
         };
-    }
-
-    /// Remembers the window before losses or PROBE_RTT cut it (`bbr_save_cwnd`).
-    fn save_window(&mut self) {
-        let whole = self.repairing == Repairing::Nothing && self.mode != Mode::ProbeRoundTrip;
-        self.prior_window = if whole { self.window } else { self.prior_window.max(self.window) };
-    }
-
-    /// `bbr_set_cwnd`
-    fn set_window(&mut self, ack: &Acknowledged, sample: &RateSample) {
-        let acked = sample.acked / self.packet;
-        if acked > 0 && !self.repair_window(ack.repairing, acked, sample) {
-            let extra = self.aggregation.extra(self.full, self.bandwidth(), self.packet);
-            let target = self.with_bursts(self.product(self.bandwidth(), self.window_gain) + extra);
-            if self.full {
-                self.window = (self.window + acked).min(target);
-            } else if self.window < target || sample.total / self.packet < INITIAL_WINDOW {
-                self.window += acked;
-            }
-            self.window = self.window.max(LEAST_WINDOW);
-        }
-        if self.mode == Mode::ProbeRoundTrip {
-            self.window = self.window.min(LEAST_WINDOW);
-        }
-    }
-
-    /// Subtracts losses from the window. In the first round of a recovery, sends as many packets as
-    /// arrive. True in that round (`bbr_set_cwnd_to_recover_or_restore`).
-    fn repair_window(&mut self, repairing: Repairing, acked: u64, sample: &RateSample) -> bool {
-        let lost = sample.lost / self.packet;
-        if lost > 0 {
-            self.window = self.window.saturating_sub(lost).max(1);
-        }
-        let in_flight = sample.in_flight / self.packet;
-        let before = core::mem::replace(&mut self.repairing, repairing);
-        if repairing == Repairing::Losses && before != Repairing::Losses {
-            self.conserves = true;
-            self.round_end = sample.total;
-            self.window = in_flight + acked;
-        } else if before != Repairing::Nothing && repairing == Repairing::Nothing {
-            self.window = self.window.max(self.prior_window);
-            self.conserves = false;
-        }
-        if self.conserves {
-            self.window = self.window.max(in_flight + acked);
-        }
-        self.conserves
     }
 }
 

@@ -92,6 +92,7 @@ pub(crate) fn mpquic_config() -> mpquic::Config {
     let connection = mptcp_config().connection;
     mpquic::Config {
         watchful: false,
+        pacing: false,
         connection: ConnectionConfig {
             counted_overhead: 39,
             congestion: CongestionConfig {

@@ -16,6 +16,7 @@ mod lost_acknowledgements;
 mod messages;
 mod mpquic;
 mod mpquic_ecn;
+mod mpquic_pacing;
 mod mptcp;
 mod path_failure;
 mod policies;

@@ -2,6 +2,7 @@
 
 mod ack_delay;
 mod asking;
+mod bbr;
 mod bursts;
 mod committed;
 mod delays;

@@ -1,0 +1,72 @@
+use super::*;
+
+/// `bbr_set_cwnd`: two bandwidth-delay products, three bursts, and the packet of an acknowledgement.
+#[test]
+fn the_window_is_two_bandwidth_delay_products_once_the_pipe_was_full() {
+    let mut path = Path::cruising(0);
+    for _ in 0..100 {
+        path.acknowledge(Duration::from_millis(1), 1, PRODUCT, 0);
+        let probing = u64::from(path.bbr.phase == 0) * 2;
+        assert!(path.bbr.window <= 2 * PRODUCT + 6 + 2 + probing, "{}", path.bbr.window);
+    }
+    assert!(path.bbr.window >= 2 * PRODUCT + 6);
+}
+
+/// A.14: a bandwidth-delay product below one packet.
+#[test]
+fn the_window_has_four_packets_at_least() {
+    let mut path = Path::cruising(0);
+    (path.round_trip, path.in_flight) = (Duration::from_micros(100), 1);
+    path.round(1);
+    path.bbr.window = 1;
+    path.within_round(Duration::from_micros(100));
+    assert_eq!(path.bbr.window, 4);
+}
+
+/// A.13; `bbr_update_ack_aggregation`: acknowledgements of 20 packets in bursts of 40 ms.
+#[test]
+fn the_window_has_room_for_aggregated_acknowledgements() {
+    let mut path = Path::cruising(0);
+    let burst = 40;
+    for _ in 0..20 {
+        path.acknowledge(Duration::from_millis(burst), burst, PRODUCT, path.total);
+    }
+    let extra = path.bbr.aggregation.extra(true, path.bbr.bandwidth(), SEGMENT);
+    assert!((burst / 2..=burst + 1).contains(&extra), "{extra}");
+    assert!(path.bbr.window > 2 * PRODUCT + 6 + burst / 2, "{}", path.bbr.window);
+}
+
+#[test]
+fn steady_acknowledgements_need_no_room_for_aggregation() {
+    let mut path = Path::cruising(0);
+    for round in 0..400 {
+        let prior = if round % 20 == 0 { path.total } else { 0 };
+        path.acknowledge(Duration::from_millis(1), 1, PRODUCT, prior);
+    }
+    assert!(path.bbr.aggregation.extra(true, path.bbr.bandwidth(), SEGMENT) <= 2);
+}
+
+/// `bbr_pacing_margin_percent`
+#[test]
+fn the_pacing_rate_is_a_hundredth_below_the_bandwidth() {
+    let mut path = Path::cruising(0);
+    while path.bbr.pacing_gain != UNIT {
+        path.within_round(Duration::from_millis(5));
+    }
+    assert_eq!(path.bbr.pacing_rate, RATE * 99 / 100);
+}
+
+/// `bbr_set_pacing_rate`
+#[test]
+fn the_pacing_rate_only_grows_until_the_pipe_was_full() {
+    let mut path = Path::new(0);
+    let first = path.bbr.pacing_rate;
+    path.round(1);
+    assert_eq!(path.bbr.pacing_rate, first);
+    path.round(PRODUCT);
+    let grown = path.bbr.pacing_rate;
+    assert!(grown > first);
+    path.bbr.full = true;
+    path.bbr.set_pacing_rate(DRAIN_GAIN, ROUND_TRIP);
+    assert!(path.bbr.pacing_rate < first);
+}
