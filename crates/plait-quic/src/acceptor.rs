@@ -133,7 +133,7 @@ impl Acceptor {
 
     /// Handles a UDP datagram from `remote` to the local address `local`. Returns the connection to
     /// work on.
-    pub(crate) fn handle_datagram(
+    fn handle_datagram(
         &mut self,
         now: Instant,
         remote: SocketAddr,

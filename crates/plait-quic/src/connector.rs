@@ -151,19 +151,18 @@ impl Connector {
         self.paths.len()
     }
 
+    /// Returns the greeting of the paths.
+    pub(crate) fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
     fn egress(&self, path: usize) -> Egress {
         Egress { path, burst: NonZeroUsize::new(self.settings.burst()).unwrap_or(NonZeroUsize::MIN) }
     }
 
     /// Handles a UDP datagram that arrived at a path's local address. Returns true if it belongs to
     /// the path.
-    pub(crate) fn handle_datagram(
-        &mut self,
-        now: Instant,
-        path: usize,
-        remote: SocketAddr,
-        datagram: BytesMut,
-    ) -> bool {
+    fn handle_datagram(&mut self, now: Instant, path: usize, remote: SocketAddr, datagram: BytesMut) -> bool {
         let Some(dialed) = self.paths.get_mut(path) else { return false };
         let tuple = FourTuple::new(remote, Some(dialed.local));
         self.scratch.clear();

@@ -14,6 +14,7 @@ use crate::address_change::AddressChange;
 use crate::connection::DatagramBatch;
 use crate::connector::Progress;
 use crate::error::Error;
+use crate::opening_end::OpeningEnd;
 use crate::terms::Terms;
 use nix::errno::Errno;
 use std::fmt;
@@ -68,6 +69,7 @@ pub(crate) struct LocalPaths {
     notices: Option<Notices>,
     scanned_at: Instant,
     scan_at: Instant,
+    out: Vec<DatagramBatch>,
 }
 
 impl LocalPaths {
@@ -129,7 +131,6 @@ impl LocalPaths {
         for (scanned, terms) in scanned_paths.iter_mut().zip(&terms) {
             scanned.has_budget = terms.budget.is_some();
         }
-        let scan_at = now + SCAN_INTERVAL;
         Ok(Self {
             to: wanted.to.clone(),
             remotes,
@@ -143,7 +144,8 @@ impl LocalPaths {
             may_grow,
             notices,
             scanned_at: now,
-            scan_at,
+            scan_at: now + SCAN_INTERVAL,
+            out: Vec::new(),
         })
     }
 
@@ -179,7 +181,7 @@ impl LocalPaths {
 
     /// Returns the error for an unreachable peer, if no socket listens on any of its addresses. A
     /// peer that has answered once is not refused; the sender's patience limits the search.
-    pub(crate) fn refusal(&self, now: Instant) -> Option<String> {
+    fn refusal(&self, now: Instant) -> Option<String> {
         let refused = || self.scanned_paths.iter().filter_map(|scanned| scanned.pairs.refused_at());
         let first = refused().min().filter(|_| !self.answered)?;
         let may_answer = |scanned: &ScannedPath| {
@@ -192,6 +194,20 @@ impl LocalPaths {
     /// Returns the awaited addresses and interfaces.
     pub(crate) fn awaited(&self) -> Vec<String> {
         self.awaited.iter().map(ToString::to_string).collect()
+    }
+
+    /// Passes everything new to an end: datagrams, time, and changes of the paths.
+    pub(crate) fn drive(&mut self, now: Instant, end: &mut impl OpeningEnd) {
+        self.receive(|path, remote, datagrams, each| {
+            end.handle_datagrams(now, path, remote, datagrams, each);
+        });
+        end.handle_timeout(now);
+        for address_change in self.rescan(now) {
+            end.handle_address_change(now, &address_change);
+        }
+        if let Some(reason) = self.refusal(now) {
+            end.give_up(reason);
+        }
     }
 
     /// Receives datagrams. `take` gets the path, the peer's address, one or more datagrams in a
@@ -350,31 +366,27 @@ impl LocalPaths {
         true
     }
 
-    /// Sends these datagrams after the queued ones. Calls `failed` for each path that refuses a
-    /// datagram, with the change of the path.
-    pub(crate) fn send(
-        &mut self,
-        now: Instant,
-        out: &mut Vec<DatagramBatch>,
-        mut failed: impl FnMut(usize, &str, Option<&AddressChange>),
-    ) {
+    /// Sends the datagrams of an end after the queued ones. The end learns which paths refuse a
+    /// datagram.
+    pub(crate) fn transmit(&mut self, now: Instant, end: &mut impl OpeningEnd) {
+        end.transmit(now, &mut self.out);
         for path in 0..self.sockets.len() {
             self.sockets.send(path, None);
         }
-        for batch in out.drain(..) {
+        for batch in self.out.drain(..) {
             let path = batch.path;
-            // The error queue reports this error together with the size limit (see `note_answer`).
+            // The error queue reports this error together with the size limit (see
+            // `handle_packet_errors`).
             let is_reported =
                 |error: &io::Error| cfg!(target_os = "linux") && errno(error) == Some(Errno::EMSGSIZE);
             if let Some(trouble) = self.sockets.send(path, Some(batch)).filter(|error| !is_reported(error)) {
                 let scanned = &mut self.scanned_paths[path];
                 scanned.send_failed = true;
-                let gone =
-                    (scanned.gone_at.is_none() && is_gone(&trouble)).then_some(AddressChange::Removed(path));
-                if gone.is_some() {
+                if scanned.gone_at.is_none() && is_gone(&trouble) {
                     scanned.gone_at = Some(now);
+                    end.handle_address_change(now, &AddressChange::Removed(path));
                 }
-                failed(path, &trouble.to_string(), gone.as_ref());
+                end.handle_failure(path, &trouble.to_string());
             }
         }
     }

@@ -40,7 +40,7 @@
 //! | `records.rs`, `upload.rs`, `download.rs` | the messages of both ends about files |
 //! | `spans.rs`, `hashing.rs` | the sender's stream from the first unacknowledged byte, and its SHA-256; hashes of existing files |
 //! | `tree.rs`, `receive_folder.rs`, `folder.rs`, `partial.rs` | entries; shared state of a folder's transfers; folders by handles; incomplete files |
-//! | `ends.rs`, `send.rs`, `file_sender.rs`, `receive.rs`, `sockets.rs` | both ends with their sockets and loops |
+//! | `ends.rs`, `send.rs`, `receive.rs`, `sockets.rs` | both ends with their sockets and loops |
 //! | `address_pairs.rs`, `route_lookup.rs`, `error_queue.rs` | addresses of the peer, tried in turn; routes (netlink); errors about packets (`IP_RECVERR`) |
 //! | `interfaces.rs`, `interface_changes.rs`, `local_paths.rs`, `notices.rs` | interfaces; their changes, as a pure function; effect on sockets and paths; notices of the system |
 //! | `advisor.rs`, `record.rs` | the thread that simulates schedulers; settings of a recording |
@@ -51,7 +51,6 @@ mod advisor;
 mod download;
 mod ends;
 mod error_queue;
-mod file_sender;
 mod folder;
 mod hashing;
 mod interface_changes;

@@ -15,6 +15,7 @@ use crate::files::record::{self, RecordSettings, STREAMS};
 use crate::files::{Local, MAX_SLEEP, Meter, now};
 use crate::hello::Offer;
 use crate::identity;
+use crate::opening_end::OpeningEnd;
 use crate::pilot::Pilot;
 use crate::recording::Recording;
 use crate::streams::{Event, MAX_STREAMS, Near, Reason};
@@ -201,14 +202,15 @@ impl NearEnd {
             }
             let refused = near.is_refused();
             match near.into_outcome() {
-                None | Some(Error::Stopped) => return Ok(()),
+                None | Some(Ok(()) | Err(Error::Stopped)) => return Ok(()),
                 // These errors may pass: the far end is silent, was restarted, or has no room.
-                Some(
+                Some(Err(
                     error @ (Error::Silent(_)
+                    | Error::Absent(_)
                     | Error::Refused(_)
                     | Error::Unavailable(_)
                     | Error::TooSmall(_)),
-                ) if !refused => {
+                )) if !refused => {
                     for client in std::mem::take(&mut self.clients).into_values() {
                         client.abort();
                     }
@@ -222,7 +224,7 @@ impl NearEnd {
                     }
                     pause = (2 * pause).min(LONGEST_PAUSE);
                 }
-                Some(error) => return Err(error),
+                Some(Err(error)) => return Err(error),
             }
         }
     }
@@ -248,17 +250,10 @@ impl NearEnd {
         begun: Instant,
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
-        let (mut out, mut meter, mut was_open, mut changes) = (Vec::new(), Meter::new(begun), false, 0);
+        let (mut meter, mut was_open, mut changes) = (Meter::new(begun), false, 0);
         loop {
             let moment = now();
-            self.paths.receive(|path, remote, datagrams, each| {
-                near.handle_datagrams(moment, path, remote, datagrams, each);
-            });
-            near.handle_timeout(moment);
-            self.paths.rescan(moment).iter().for_each(|change| near.handle_address_change(moment, change));
-            if let Some(reason) = self.paths.refusal(moment) {
-                near.give_up(reason);
-            }
+            self.paths.drive(moment, near);
             let mut flow = self.serve(moment, near, watch);
             if near.is_open() && !std::mem::replace(&mut was_open, true) {
                 let after = self.lost_at.take().map(|at| moment.duration_since(at));
@@ -278,11 +273,7 @@ impl NearEnd {
             if flow.is_break() {
                 near.stop();
             }
-            near.transmit(moment, &mut out);
-            self.paths.send(moment, &mut out, |path, trouble, change| {
-                change.into_iter().for_each(|change| near.handle_address_change(moment, change));
-                near.handle_failure(path, trouble);
-            });
+            self.paths.transmit(moment, near);
             if near.outcome().is_some() {
                 let paths = self.paths.status(near.progress(), &mut meter, moment);
                 let status = Status::of(near, moment.duration_since(begun), paths);

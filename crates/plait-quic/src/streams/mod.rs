@@ -176,7 +176,7 @@ pub struct Streams {
     deferred: BTreeMap<u64, Bytes>,
     /// Pieces of all streams that arrived early.
     early: usize,
-    /// Terms of paths, as the peer reports them.
+    /// Terms of paths, as the opening end reports them.
     terms: BTreeMap<u32, PathTerms>,
     flows: Flows,
 }
@@ -221,10 +221,13 @@ impl Streams {
         Ok(stream)
     }
 
-    /// Tells the peer the terms of a path.
+    /// Tells the peer the terms of a path, if they are new to it.
     pub(crate) fn queue_terms(&mut self, path: usize, terms: PathTerms) {
         debug_assert!(self.opens, "the other end has no terms");
-        self.out.push_control(&Record::Terms { path: path as u32, terms }, Class::Bulk);
+        let path = path as u32;
+        if self.terms.insert(path, terms).unwrap_or_default() != terms {
+            self.out.push_control(&Record::Terms { path, terms }, Class::Bulk);
+        }
     }
 
     /// Returns the terms of the peer's paths, as the peer reports them.

@@ -107,7 +107,7 @@ impl Fixture {
                 for datagram in client.transmit(self.now) {
                     quiet = false;
                     let local = Some(SERVER.ip());
-                    self.far.handle_datagram(self.now, client.address, local, BytesMut::from(&datagram[..]));
+                    self.far.handle_datagrams(self.now, client.address, local, &datagram, datagram.len());
                 }
             }
             self.far.handle_timeout(self.now);

@@ -4,7 +4,6 @@ pub(crate) mod end;
 pub(crate) mod links;
 pub(crate) mod tape;
 
-use bytes::BytesMut;
 use end::End;
 pub(crate) use links::address;
 pub(crate) use links::{FAST, Path, SLOW};
@@ -206,12 +205,8 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         while network.in_flight.first_key_value().is_some_and(|(key, _)| key.0 <= now) {
             match network.in_flight.pop_first().expect("it is there").1 {
                 To::Server(piece) => {
-                    receiver.handle_datagram(
-                        now,
-                        seen(piece.path),
-                        Some(SERVER),
-                        BytesMut::from(&piece.bytes[..]),
-                    );
+                    let size = piece.bytes.len();
+                    receiver.handle_datagrams(now, seen(piece.path), Some(SERVER), &piece.bytes, size);
                 }
                 To::Client(piece) => {
                     sender.handle_datagram(now, piece.path, (SERVER, 4433).into(), &piece.bytes);
