@@ -35,7 +35,8 @@
 //! - [`source`]: the source of the payload, and the application that writes and reads it;
 //! - [`connection`]: one QUIC connection;
 //! - [`recording`]: the events of the sending end, in a file;
-//! - [`opening_end`], [`session_opener`]: the end that opens the paths, with any payload;
+//! - [`opening_end`], [`session_opener`], [`payload`]: the end that opens the paths, with any
+//!   payload;
 //! - [`sender`], [`receiver`]: the two ends of a file;
 //! - [`streams`]: many byte streams, in both directions, in the segments of one session;
 //! - [`interop`]: one QUIC connection with QUIC's own multipath, to any peer;
@@ -72,6 +73,7 @@ pub mod interop;
 pub mod measured;
 pub mod names;
 pub mod opening_end;
+pub mod payload;
 pub mod pilot;
 pub mod proxy;
 pub mod receiver;

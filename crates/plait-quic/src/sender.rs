@@ -3,8 +3,9 @@
 pub use crate::address_change::AddressChange;
 pub use crate::connector::{Progress, SessionConfig};
 use crate::error::Error;
+use crate::payload::Payload;
 use crate::session::Session;
-use crate::session_opener::{Payload, SessionOpener};
+use crate::session_opener::SessionOpener;
 use crate::settings::Settings;
 use crate::source::Application;
 use bytes::Bytes;

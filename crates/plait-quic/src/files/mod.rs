@@ -38,7 +38,7 @@
 //! | file | content |
 //! |---|---|
 //! | `records.rs`, `upload.rs`, `download.rs` | the messages of both ends about files |
-//! | `spans.rs`, `hashing.rs` | the sender's stream from the first unacknowledged byte, and its SHA-256; hashes of existing files |
+//! | `entry_content.rs`, `spans.rs`, `hashing.rs` | content of entries; the sender's stream from the first unacknowledged byte, and its SHA-256; hashes of existing files |
 //! | `tree.rs`, `receive_folder.rs`, `folder.rs`, `partial.rs` | entries; shared state of a folder's transfers; folders by handles; incomplete files |
 //! | `ends.rs`, `send.rs`, `receive.rs`, `sockets.rs` | both ends with their sockets and loops |
 //! | `address_pairs.rs`, `route_lookup.rs`, `error_queue.rs` | addresses of the peer, tried in turn; routes (netlink); errors about packets (`IP_RECVERR`) |
@@ -50,6 +50,7 @@ mod address_pairs;
 mod advisor;
 mod download;
 mod ends;
+mod entry_content;
 mod error_queue;
 mod folder;
 mod hashing;
@@ -75,6 +76,7 @@ pub use advisor::{Advisor, pilot};
 pub use download::Download;
 pub(crate) use ends::Listening;
 pub use ends::{Connect, Listen};
+pub use entry_content::EntryContent;
 pub(crate) use interfaces::own_addresses;
 pub use local_paths::Term;
 pub use receive::{CompletedTransfer, ReceiveEvent, ReceiveSettings, Receiving};
@@ -83,7 +85,7 @@ pub use record::RecordSettings;
 pub use send::{SendOutcome, SendSettings, Sending};
 pub(crate) use sockets::Sockets;
 pub use tree::STREAM;
-pub use upload::{EntryContent, EntryOutcome, Upload};
+pub use upload::{EntryOutcome, Upload};
 
 use crate::pilot::SchedulerChange;
 use std::fmt;

@@ -13,6 +13,7 @@
 mod connecting;
 mod datagram_socket;
 mod far_end;
+mod far_settings;
 mod lookup;
 mod near_end;
 mod near_settings;
@@ -25,7 +26,8 @@ mod udp_flows;
 mod udp_ports;
 
 pub use crate::streams::far::PeerStatus;
-pub use far_end::{FarEnd, FarEvent, FarSettings};
+pub use far_end::FarEnd;
+pub use far_settings::{FarEvent, FarSettings};
 pub use near_end::NearEnd;
 pub use near_settings::{Forward, NearEvent, NearSettings, Status};
 pub use pipe::IDLE;

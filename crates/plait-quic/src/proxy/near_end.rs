@@ -4,7 +4,7 @@ mod client;
 
 use self::client::LocalClient;
 use super::near_settings::{Forward, NearEvent, NearSettings};
-use super::pipe::{Pipe, PipeState, READ_BYTES, Socket};
+use super::pipe::{Pipe, READ_BYTES};
 use super::socks;
 use super::udp_ports::{PortTarget, UdpPorts};
 use super::{Target, Tokens, near_settings::Status};
@@ -18,7 +18,7 @@ use crate::identity;
 use crate::opening_end::OpeningEnd;
 use crate::pilot::Pilot;
 use crate::recording::Recording;
-use crate::streams::{Event, MAX_STREAMS, Near, Reason};
+use crate::streams::{Event, Near, Reason};
 use mio::net::TcpListener;
 use mio::{Interest, Token};
 use plait_sched::Scheduler;
@@ -34,9 +34,6 @@ const GREETING: Duration = Duration::from_secs(10);
 /// `LONGEST_PAUSE`.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-
-/// Largest number of connections accepted from one listener in a turn.
-const ACCEPTED: usize = 64;
 
 /// The watcher, called in each turn and for each event. Returning `Break` ends the run.
 type Watch<'a> = dyn FnMut(Instant, Option<&NearEvent<'_>>) -> ControlFlow<()> + 'a;
@@ -287,26 +284,6 @@ impl NearEnd {
         }
     }
 
-    /// Ends idle connections.
-    fn expire<W: Scheduler>(
-        &mut self,
-        moment: Instant,
-        near: &mut Near<W>,
-        watch: &mut Watch<'_>,
-    ) -> ControlFlow<()> {
-        let is_idle = |client: &LocalClient| matches!(client, LocalClient::Connected { pipe, .. } if pipe.is_idle(moment, self.settings.idle));
-        let idle = self.clients.iter().filter(|(_, client)| is_idle(client)).map(|(token, _)| *token);
-        for token in idle.collect::<Vec<_>>() {
-            if let Some(LocalClient::Connected { pipe, target }) = self.clients.remove(&token) {
-                self.by_stream.remove(&pipe.stream);
-                near.streams().reset(pipe.stream, Reason::Broken);
-                pipe.socket.abort();
-                watch(moment, Some(&NearEvent::Idle { target: &target }))?;
-            }
-        }
-        ControlFlow::Continue(())
-    }
-
     /// Marks the clients of streams that have new data or new room.
     fn mark_ready<W: Scheduler>(&mut self, near: &mut Near<W>) {
         while let Some(stream) = near.streams().next_ready() {
@@ -352,41 +329,6 @@ impl NearEnd {
         flow
     }
 
-    /// Accepts connections of a listener.
-    fn accept_connections<W: Scheduler>(&mut self, moment: Instant, token: usize, near: &mut Near<W>) {
-        for _ in 0..ACCEPTED {
-            let Some((listener, target)) = self.listeners.get(&token) else { return };
-            // Errors other than an empty queue pass: the client is gone already, or the system has
-            // no room.
-            let Ok((io, _)) = listener.accept() else { return };
-            let number = self.tokens.next();
-            let Ok(socket) = Socket::new(self.paths.sockets.registry(), io, number) else { continue };
-            if self.clients.len() >= MAX_STREAMS {
-                socket.abort();
-                continue;
-            }
-            let client = match target {
-                ListenerTarget::Socks => {
-                    LocalClient::Greeting { socket, socks: socks::PendingRequest::default(), since: moment }
-                }
-                ListenerTarget::Forward(target) => {
-                    let target = target.clone();
-                    match near.streams().open(&target.to_string(), self.settings.class(&target)) {
-                        Ok(stream) => {
-                            self.by_stream.insert(stream, number);
-                            LocalClient::Connected { pipe: Pipe::new(moment, socket, stream), target }
-                        }
-                        Err(_) => {
-                            socket.abort();
-                            continue;
-                        }
-                    }
-                }
-            };
-            self.clients.insert(number, client);
-        }
-    }
-
     /// Handles events of streams.
     fn handle_events<W: Scheduler>(&mut self, near: &mut Near<W>, watch: &mut Watch<'_>) -> ControlFlow<()> {
         let mut flow = ControlFlow::Continue(());
@@ -429,57 +371,6 @@ impl NearEnd {
     fn take_requested(&mut self, token: usize) -> Option<LocalClient> {
         matches!(self.clients.get(&token), Some(LocalClient::Requested { .. }))
             .then(|| self.clients.remove(&token))?
-    }
-
-    /// Does the pending work of a client.
-    fn work<W: Scheduler>(
-        &mut self,
-        token: usize,
-        near: &mut Near<W>,
-        watch: &mut Watch<'_>,
-    ) -> ControlFlow<()> {
-        let Some(client) = self.clients.remove(&token) else { return ControlFlow::Continue(()) };
-        let open_client = match client {
-            LocalClient::Greeting { .. } => return self.greet(token, client, near, watch),
-            LocalClient::Associated { mut socket, relay } => {
-                let ended = socket.skip(&mut self.buffer);
-                if ended {
-                    self.udp_ports.remove(relay, near);
-                }
-                (!ended).then_some(LocalClient::Associated { socket, relay })
-            }
-            LocalClient::Requested { mut socket, stream, target, mut rest } => {
-                // Bytes that the client sends before the answer are buffered, most of them by the
-                // system.
-                let mut disconnected = false;
-                while socket.readable && rest.len() < socks::MAX_REQUEST && !disconnected {
-                    match socket.read(&mut self.buffer[..socks::MAX_REQUEST]) {
-                        Ok(None) => {}
-                        Ok(Some(0)) | Err(_) => disconnected = true,
-                        Ok(Some(count)) => rest.extend_from_slice(&self.buffer[..count]),
-                    }
-                }
-                if disconnected {
-                    near.streams().reset(stream, Reason::Broken);
-                    None
-                } else {
-                    Some(LocalClient::Requested { socket, stream, target, rest })
-                }
-            }
-            LocalClient::Connected { mut pipe, target } => {
-                match pipe.pump(now(), near.streams(), &mut self.buffer, &mut { usize::MAX }) {
-                    PipeState::Open => Some(LocalClient::Connected { pipe, target }),
-                    PipeState::Closed | PipeState::Broken => {
-                        self.by_stream.remove(&pipe.stream);
-                        None
-                    }
-                }
-            }
-        };
-        if let Some(client) = open_client {
-            self.clients.insert(token, client);
-        }
-        ControlFlow::Continue(())
     }
 }
 

@@ -39,6 +39,8 @@ mod incoming;
 pub mod near;
 mod outgoing;
 mod record;
+mod send_queue;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -52,11 +54,12 @@ use flows::Flows;
 pub use flows::{Datagrams, MAX_FLOWS};
 pub use incoming::MAX_PROMISED;
 pub use near::Near;
-use outgoing::SendQueue;
 use plait_sched::{PathId, Scheduler, Time};
 pub use record::{Class, MAX_TARGET, Reason};
 use record::{MAX_CONTROL, Record};
+use send_queue::SendQueue;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use stream::Stream;
 
 /// Most concurrent streams.
 pub const MAX_STREAMS: usize = 256;
@@ -106,55 +109,6 @@ pub enum Event {
         /// Reason.
         reason: Reason,
     },
-}
-
-/// One stream.
-#[derive(Debug, Default)]
-struct Stream {
-    class: Class,
-    /// True if the peer knows the stream, or learns of it before its data.
-    announced: bool,
-    send_buffer: BytesMut,
-    /// Bytes that are in segments, and bytes that may be.
-    sent: u64,
-    limit: u64,
-    /// Whether no more data is written, and whether the peer was told so.
-    finishing: bool,
-    finished: bool,
-    /// True if the stream waits for its turn.
-    queued: bool,
-    receive_buffer: BytesMut,
-    early: Early,
-    /// Bytes that the reader took, and bytes that the peer may send.
-    consumed: u64,
-    granted: u64,
-    /// Bytes of the pool that the stream holds.
-    lent: u64,
-    /// True if all data of the peer has arrived.
-    ended: bool,
-}
-
-impl Stream {
-    fn new(class: Class) -> Self {
-        Self { class, limit: MIN_CREDIT, granted: MIN_CREDIT, ..Self::default() }
-    }
-
-    /// Bytes that may go into segments now.
-    fn sendable(&self) -> usize {
-        let allowed = usize::try_from(self.limit - self.sent).unwrap_or(usize::MAX);
-        self.send_buffer.len().min(allowed)
-    }
-
-    /// True if the stream has something for a segment.
-    fn has_turn(&self) -> bool {
-        self.announced
-            && (self.sendable() > 0 || self.finishing && !self.finished && self.send_buffer.is_empty())
-    }
-
-    /// True if both directions have ended.
-    fn is_closed(&self) -> bool {
-        self.finished && self.ended
-    }
 }
 
 /// One end of all streams.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::files::address_pairs::AddressPair;
+use crate::files::interface_changes::InterfaceChange;
 use crate::files::now;
 use crate::identity::{Fingerprint, Secret};
 use crate::settings::Settings;

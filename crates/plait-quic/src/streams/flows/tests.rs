@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::source::Source;
+use crate::streams::record::{DATAGRAM, PIECE};
+use crate::streams::send_queue::MIN_WRITE;
 use proptest::prelude::*;
 
 const FULL: u16 = 1_110;
