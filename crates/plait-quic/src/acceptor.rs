@@ -9,7 +9,7 @@ mod incoming;
 mod streamed;
 
 use crate::clients::{Clients, ConnectedClient, Limits};
-use crate::connection::{BROKEN, DONE, DatagramBatch, Egress, PathConnection, REFUSED};
+use crate::connection::{BROKEN, DONE, DatagramBatch, Egress, PathConnection, REFUSED, ReceivedBatch};
 use crate::error::Error;
 use crate::hello::{Hello, MAX_HELLO, Reply};
 use crate::identity::Identity;
@@ -20,7 +20,7 @@ use handshakes::HandshakeLimits;
 use incoming::network;
 use noq_proto::{ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, FourTuple, ServerConfig};
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -115,17 +115,15 @@ impl Acceptor {
         self.clients.limits(client.number)
     }
 
-    /// Handles a UDP datagram from `remote` to the local address `local`. Returns the connection to
-    /// work on.
+    /// Handles a UDP datagram. Returns the connection to work on.
     fn handle_datagram(
         &mut self,
         now: Instant,
-        remote: SocketAddr,
-        local: Option<IpAddr>,
+        batch: &ReceivedBatch<'_>,
         datagram: BytesMut,
     ) -> Option<ConnectionHandle> {
-        let mut bytes = Vec::new();
-        match self.endpoint.handle(now, FourTuple::new(remote, local), None, datagram, &mut bytes)? {
+        let (tuple, mut bytes) = (FourTuple::new(batch.remote, batch.local), Vec::new());
+        match self.endpoint.handle(now, tuple, None, datagram, &mut bytes)? {
             DatagramEvent::ConnectionEvent(handle, event) => {
                 self.connections.get_mut(&handle)?.connection.handle_event(event);
                 Some(handle)
@@ -138,19 +136,15 @@ impl Acceptor {
         }
     }
 
-    /// Handles UDP datagrams that arrived together, of `each` bytes except the last. Returns the
-    /// connections to work on; a connection with successive datagrams appears once.
+    /// Handles UDP datagrams. Returns the connections to work on; a connection with successive
+    /// datagrams appears once.
     pub(crate) fn handle_datagrams(
         &mut self,
         now: Instant,
-        remote: SocketAddr,
-        local: Option<IpAddr>,
-        datagrams: &[u8],
-        each: usize,
+        batch: &ReceivedBatch<'_>,
     ) -> Vec<ConnectionHandle> {
-        let pieces = datagrams.chunks(each.max(1)).map(BytesMut::from);
-        let mut handles: Vec<_> =
-            pieces.filter_map(|datagram| self.handle_datagram(now, remote, local, datagram)).collect();
+        let handle = |datagram| self.handle_datagram(now, batch, datagram);
+        let mut handles: Vec<_> = batch.datagrams().filter_map(handle).collect();
         handles.dedup();
         handles
     }

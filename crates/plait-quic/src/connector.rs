@@ -5,7 +5,9 @@ mod dialed_path;
 mod path_mtu;
 
 use crate::address_change::{AddressChange, NO_ROUTE};
-use crate::connection::{BROKEN, DONE, DatagramBatch, Egress, PathConnection, describe, is_unavailable};
+use crate::connection::{
+    BROKEN, DONE, DatagramBatch, Egress, PathConnection, ReceivedBatch, describe, is_unavailable,
+};
 use crate::error::Error;
 use crate::hello::{Hello, Offer, REPLY_BYTES, Reply};
 use crate::identity::{self, Fingerprint, Secret};
@@ -138,21 +140,11 @@ impl Connector {
         true
     }
 
-    /// Handles UDP datagrams that arrived together, of `each` bytes except the last. Returns true
-    /// if any of them belongs to the path.
-    pub(crate) fn handle_datagrams(
-        &mut self,
-        now: Instant,
-        path: usize,
-        remote: SocketAddr,
-        datagrams: &[u8],
-        each: usize,
-    ) -> bool {
-        let mut any = false;
-        for datagram in datagrams.chunks(each.max(1)) {
-            any |= self.handle_datagram(now, path, remote, BytesMut::from(datagram));
-        }
-        any
+    /// Handles UDP datagrams that arrived at a path's local address. Returns true if any of them
+    /// belongs to the path.
+    pub(crate) fn handle_datagrams(&mut self, now: Instant, path: usize, batch: &ReceivedBatch<'_>) -> bool {
+        let handle = |datagram| self.handle_datagram(now, path, batch.remote, datagram);
+        batch.datagrams().map(handle).fold(false, |any, belongs| any | belongs)
     }
 
     /// Notes that the network takes nothing more from a path's local address. The path is opened

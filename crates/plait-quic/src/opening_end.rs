@@ -4,29 +4,20 @@
 //! [`interop::Sender`](crate::interop::Sender) one connection for all paths.
 
 use crate::address_change::AddressChange;
-use crate::connection::DatagramBatch;
+use crate::connection::{DatagramBatch, ReceivedBatch};
 use crate::connector::Progress;
 use crate::error::Error;
 use crate::pilot::SchedulerChange;
 use plait_transport::Counters;
 use std::io;
-use std::net::SocketAddr;
 use std::time::Instant;
 
 /// An end that opens the paths. After any input ([`OpeningEnd::handle_datagrams`],
 /// [`OpeningEnd::handle_timeout`], use of the payload) call [`OpeningEnd::transmit`], and check
 /// [`OpeningEnd::outcome`] and [`OpeningEnd::next_wakeup`].
 pub trait OpeningEnd {
-    /// Handles UDP datagrams that arrived together at a path's local address, of `each` bytes
-    /// except the last.
-    fn handle_datagrams(
-        &mut self,
-        now: Instant,
-        path: usize,
-        remote: SocketAddr,
-        datagrams: &[u8],
-        each: usize,
-    );
+    /// Handles UDP datagrams that arrived at a path's local address.
+    fn handle_datagrams(&mut self, now: Instant, path: usize, batch: &ReceivedBatch<'_>);
 
     /// Handles timers. Call it when [`OpeningEnd::next_wakeup`] has come; it is harmless at any
     /// other time.

@@ -8,7 +8,7 @@ mod streamed;
 
 use crate::acceptor::{Acceptor, AcceptorEvent};
 use crate::clients::{Allowance, Clients, ConnectedClient};
-use crate::connection::{DONE, DatagramBatch, REFUSED};
+use crate::connection::{DONE, DatagramBatch, REFUSED, ReceivedBatch};
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::settings::Settings;
@@ -19,7 +19,6 @@ use greeting::PendingOffer;
 use noq_proto::ConnectionHandle;
 use plait_sched::{Builtin, PathId};
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 use streamed::Streamed;
 
@@ -59,17 +58,9 @@ impl Receiver {
         })
     }
 
-    /// Handles UDP datagrams that arrived together from `remote` at the local address `local`, of
-    /// `each` bytes except the last. The work that follows is done once for all of them.
-    pub fn handle_datagrams(
-        &mut self,
-        now: Instant,
-        remote: SocketAddr,
-        local: Option<IpAddr>,
-        datagrams: &[u8],
-        each: usize,
-    ) {
-        for handle in self.acceptor.handle_datagrams(now, remote, local, datagrams, each) {
+    /// Handles UDP datagrams. The work that follows is done once for all of them.
+    pub fn handle_datagrams(&mut self, now: Instant, batch: &ReceivedBatch<'_>) {
+        for handle in self.acceptor.handle_datagrams(now, batch) {
             self.work(now, handle);
         }
     }

@@ -2,7 +2,7 @@
 //! ([`Sender`](crate::Sender)) or streams ([`Near`](crate::streams::Near)).
 
 use crate::address_change::{AddressChange, note_terms};
-use crate::connection::DatagramBatch;
+use crate::connection::{DatagramBatch, ReceivedBatch};
 use crate::connector::{Connector, PathUpdate, Progress, SessionConfig};
 use crate::error::Error;
 use crate::opening_end::OpeningEnd;
@@ -17,7 +17,6 @@ use plait_sched::{Builtin, PathId, Scheduler, Time};
 use plait_transport::Counters;
 use plait_transport::endpoint::Side;
 use std::io;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// Time to wait for the peer's last answer once all paths have used up their budgets.
@@ -241,15 +240,8 @@ impl<P: Payload, W: Scheduler> SessionOpener<P, W> {
 }
 
 impl<P: Payload, W: Scheduler> OpeningEnd for SessionOpener<P, W> {
-    fn handle_datagrams(
-        &mut self,
-        now: Instant,
-        path: usize,
-        remote: SocketAddr,
-        datagrams: &[u8],
-        each: usize,
-    ) {
-        if self.connector.handle_datagrams(now, path, remote, datagrams, each) {
+    fn handle_datagrams(&mut self, now: Instant, path: usize, batch: &ReceivedBatch<'_>) {
+        if self.connector.handle_datagrams(now, path, batch) {
             // The work is done once for all of them.
             self.work(now, path);
         }

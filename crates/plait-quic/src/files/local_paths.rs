@@ -10,7 +10,7 @@ use super::notices::Notices;
 use super::sockets::{NOTICE, Sockets};
 use super::{Connect, Local, Meter, PathStatus};
 use crate::address_change::AddressChange;
-use crate::connection::DatagramBatch;
+use crate::connection::{DatagramBatch, ReceivedBatch};
 use crate::connector::Progress;
 use crate::error::Error;
 use crate::opening_end::OpeningEnd;
@@ -194,9 +194,7 @@ impl LocalPaths {
 
     /// Passes everything new to an end: datagrams, time, and changes of the paths.
     pub(crate) fn drive(&mut self, now: Instant, end: &mut impl OpeningEnd) {
-        self.receive(|path, remote, datagrams, each| {
-            end.handle_datagrams(now, path, remote, datagrams, each);
-        });
+        self.receive(|path, batch| end.handle_datagrams(now, path, batch));
         end.handle_timeout(now);
         for address_change in self.rescan(now) {
             end.handle_address_change(now, &address_change);
@@ -206,14 +204,13 @@ impl LocalPaths {
         }
     }
 
-    /// Receives datagrams. `take` gets the path, the peer's address, one or more datagrams in a
-    /// row, and the size of each datagram except the last.
-    pub(crate) fn receive(&mut self, mut take: impl FnMut(usize, SocketAddr, &[u8], usize)) {
+    /// Passes the datagrams of each path to `take`.
+    pub(crate) fn receive(&mut self, mut take: impl FnMut(usize, &ReceivedBatch<'_>)) {
         let Self { sockets, scanned_paths, answered, .. } = self;
         for (path, scanned) in scanned_paths.iter_mut().enumerate() {
-            sockets.receive(path, |remote, _, datagrams, each| {
-                scanned.pairs.note_answer(remote);
-                take(path, remote, datagrams, each);
+            sockets.receive(path, |batch| {
+                scanned.pairs.note_answer(batch.remote);
+                take(path, batch);
             });
             *answered |= scanned.pairs.has_answered();
         }

@@ -168,9 +168,7 @@ impl Receiving {
         loop {
             let moment = now();
             let receiver = &mut self.receiver;
-            self.sockets.receive(0, |remote, local, datagrams, each| {
-                receiver.handle_datagrams(moment, remote, local, datagrams, each);
-            });
+            self.sockets.receive(0, |batch| receiver.handle_datagrams(moment, batch));
             self.receiver.handle_timeout(moment);
             let mut flow = if ended.is_none() { watch(moment, None) } else { ControlFlow::Continue(()) };
             while let Some(event) = self.receiver.poll() {
@@ -187,10 +185,7 @@ impl Receiving {
                 }
             }
             self.receiver.transmit(moment, &mut out);
-            self.sockets.send(0, None);
-            for outgoing in out.drain(..) {
-                self.sockets.send(0, Some(outgoing));
-            }
+            self.sockets.send_all(0, &mut out);
             if ended.is_some_and(|at| moment.duration_since(at) >= LINGER || self.receiver.connections() == 0)
             {
                 return Ok(());

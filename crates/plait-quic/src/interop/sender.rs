@@ -9,7 +9,7 @@
 use super::connection::{Connection, Event, Peer};
 use super::{ConnectionError, Dir, PROTOCOL, StreamId};
 use crate::address_change::AddressChange;
-use crate::connection::{DONE, DatagramBatch, describe};
+use crate::connection::{DONE, DatagramBatch, ReceivedBatch, describe};
 use crate::connector::{Progress, SessionConfig};
 use crate::error::Error;
 use crate::hello::{Hello, REPLY_BYTES, Reply};
@@ -19,7 +19,6 @@ use crate::settings::Settings;
 use crate::source::Application;
 use plait_sched::{Builtin, Scheduler};
 use plait_transport::Counters;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -209,15 +208,8 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
 }
 
 impl<S: Application, W: Scheduler> OpeningEnd for Sender<S, W> {
-    fn handle_datagrams(
-        &mut self,
-        now: Instant,
-        path: usize,
-        remote: SocketAddr,
-        datagrams: &[u8],
-        each: usize,
-    ) {
-        self.connection.handle_datagrams(now, path, remote, datagrams, each);
+    fn handle_datagrams(&mut self, now: Instant, path: usize, batch: &ReceivedBatch<'_>) {
+        self.connection.handle_datagrams(now, path, batch);
         self.work();
     }
 

@@ -125,9 +125,7 @@ impl<W: Scheduler> FarEnd<W> {
         loop {
             let moment = now();
             let far = &mut self.far;
-            self.sockets.receive(0, |remote, local, datagrams, each| {
-                far.handle_datagrams(moment, remote, local, datagrams, each);
-            });
+            self.sockets.receive(0, |batch| far.handle_datagrams(moment, batch));
             self.far.handle_timeout(moment);
             if ended.is_none() && (self.serve(moment, watch).is_break() || watch(moment, None).is_break()) {
                 ended = Some(moment);
@@ -135,10 +133,7 @@ impl<W: Scheduler> FarEnd<W> {
                 std::mem::take(&mut self.connections).into_values().for_each(TargetConnection::abort);
             }
             self.far.transmit(moment, &mut out);
-            self.sockets.send(0, None);
-            for outgoing in out.drain(..) {
-                self.sockets.send(0, Some(outgoing));
-            }
+            self.sockets.send_all(0, &mut out);
             if ended.is_some_and(|at| moment.duration_since(at) >= LINGER || self.far.connections() == 0) {
                 return Ok(());
             }

@@ -231,7 +231,7 @@ impl NearEnd {
         let until = now() + pause;
         loop {
             let moment = now();
-            self.paths.receive(|_, _, _, _| {});
+            self.paths.receive(|_, _| {});
             let flow = watch(moment, None);
             if flow.is_break() || moment >= until || !self.paths.rescan(moment).is_empty() {
                 return Ok(flow);

@@ -7,7 +7,7 @@ use crate::accepted_session::AcceptedSession;
 pub use crate::acceptor::Id;
 use crate::acceptor::{Acceptor, AcceptorEvent};
 use crate::clients::{Clients, ConnectedClient, Limits};
-use crate::connection::{BLACK_HOLE, DONE, DatagramBatch, REFUSED, UNAVAILABLE};
+use crate::connection::{BLACK_HOLE, DONE, DatagramBatch, REFUSED, ReceivedBatch, UNAVAILABLE};
 use crate::error::Error;
 use crate::hello::Hello;
 use crate::identity::Identity;
@@ -20,7 +20,7 @@ use bytes::Bytes;
 use noq_proto::ConnectionHandle;
 use plait_sched::{Builtin, PathId, Scheduler, Time};
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Instant;
 
 /// An event of the accepting end.
@@ -168,17 +168,9 @@ impl<W: Scheduler> Far<W> {
         self.recording = Some(recording);
     }
 
-    /// Handles UDP datagrams that arrived together from `remote` at the local address `local`, of
-    /// `each` bytes except the last. The work that follows is done once for all of them.
-    pub fn handle_datagrams(
-        &mut self,
-        now: Instant,
-        remote: SocketAddr,
-        local: Option<IpAddr>,
-        datagrams: &[u8],
-        each: usize,
-    ) {
-        for handle in self.acceptor.handle_datagrams(now, remote, local, datagrams, each) {
+    /// Handles UDP datagrams. The work that follows is done once for all of them.
+    pub fn handle_datagrams(&mut self, now: Instant, batch: &ReceivedBatch<'_>) {
+        for handle in self.acceptor.handle_datagrams(now, batch) {
             self.work(now, handle);
         }
     }

@@ -6,6 +6,7 @@ mod translators;
 use crate::network::links::{FAST, Path, SERVER, SLOW, address};
 use crate::network::tape::Tape;
 use fixture::{Fixture, ID, near, settings, start};
+use plait_quic::connection::ReceivedBatch;
 use plait_quic::recording::result::{Recorded, result};
 use plait_quic::recording::{ENDLESS, Recording, Subject};
 use plait_quic::sender::AddressChange;
@@ -246,14 +247,14 @@ fn a_receiver_of_files_refuses_streams_by_name() {
         near.transmit(start, &mut out);
         for outgoing in out.drain(..) {
             for piece in outgoing.bytes.chunks(outgoing.segment.unwrap_or(outgoing.bytes.len())) {
-                receiver.handle_datagrams(start, address(0), Some(SERVER), piece, piece.len());
+                receiver.handle_datagrams(start, &ReceivedBatch::single(address(0), Some(SERVER), piece));
             }
         }
         receiver.handle_timeout(start);
         receiver.transmit(start, &mut out);
         for outgoing in out.drain(..) {
             for piece in outgoing.bytes.chunks(outgoing.segment.unwrap_or(outgoing.bytes.len())) {
-                near.handle_datagrams(start, 0, (SERVER, 4433).into(), piece, piece.len());
+                near.handle_datagrams(start, 0, &ReceivedBatch::single((SERVER, 4433).into(), None, piece));
             }
         }
     }

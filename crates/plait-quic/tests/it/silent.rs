@@ -6,6 +6,7 @@ use noq_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
     FourTuple, StreamEvent,
 };
+use plait_quic::connection::ReceivedBatch;
 use plait_quic::hello::Hello;
 use plait_quic::streams::Far;
 use plait_quic::streams::far::PeerEvent;
@@ -107,7 +108,8 @@ impl Fixture {
                 for datagram in client.transmit(self.now) {
                     quiet = false;
                     let local = Some(SERVER.ip());
-                    self.far.handle_datagrams(self.now, client.address, local, &datagram, datagram.len());
+                    self.far
+                        .handle_datagrams(self.now, &ReceivedBatch::single(client.address, local, &datagram));
                 }
             }
             self.far.handle_timeout(self.now);

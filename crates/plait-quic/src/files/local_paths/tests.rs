@@ -95,7 +95,7 @@ fn a_refusal_needs_all_paths_or_time_and_counts_for_nothing_after_an_answer() {
     local_paths.scanned_paths[1].pairs.refuse(start, remote);
     assert_eq!(local_paths.refusal(start), expected);
     local_paths.scanned_paths[1].pairs.note_answer(remote);
-    local_paths.receive(|_, _, _, _| {});
+    local_paths.receive(|_, _| {});
     assert_eq!(local_paths.refusal(start + REFUSAL_GRACE), None, "whatever the network says");
     assert!(
         local_paths.restart_search().is_empty() && local_paths.refusal(start + REFUSAL_GRACE).is_none(),

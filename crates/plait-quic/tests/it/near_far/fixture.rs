@@ -1,6 +1,7 @@
 //! A near end and a far end with real TLS, in virtual time.
 
 use crate::network::links::{Network, Path, SERVER, To, address, path_to};
+use plait_quic::connection::ReceivedBatch;
 use plait_quic::sender::SessionConfig;
 use plait_quic::streams::far::{Id, PeerEvent};
 use plait_quic::streams::{Class, Event, Far, Near};
@@ -104,12 +105,12 @@ impl<'a> Fixture<'a> {
         while network.in_flight.first_key_value().is_some_and(|(key, _)| key.0 <= *now) {
             match network.in_flight.pop_first().expect("it is there").1 {
                 To::Server(piece) => {
-                    let (from, size) = (network.seen(piece.path), piece.bytes.len());
-                    far.handle_datagrams(*now, from, Some(SERVER), &piece.bytes, size);
+                    let from = network.seen(piece.path);
+                    far.handle_datagrams(*now, &ReceivedBatch::single(from, Some(SERVER), &piece.bytes));
                 }
                 To::Client(piece) => {
-                    let size = piece.bytes.len();
-                    near.handle_datagrams(*now, piece.path, (SERVER, 4433).into(), &piece.bytes, size);
+                    let batch = ReceivedBatch::single((SERVER, 4433).into(), None, &piece.bytes);
+                    near.handle_datagrams(*now, piece.path, &batch);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The sending end, in either mode.
 
-use plait_quic::connection::DatagramBatch;
+use plait_quic::connection::{DatagramBatch, ReceivedBatch};
 use plait_quic::files::Upload;
 use plait_quic::pilot::{Pilot, SchedulerChange};
 use plait_quic::recording::Recording;
@@ -50,7 +50,7 @@ impl<A: Application> End<A> {
     }
 
     pub(crate) fn handle_datagram(&mut self, now: Instant, path: usize, remote: SocketAddr, bytes: &[u8]) {
-        of_both!(self, sender => sender.handle_datagrams(now, path, remote, bytes, bytes.len()));
+        of_both!(self, sender => sender.handle_datagrams(now, path, &ReceivedBatch::single(remote, None, bytes)));
     }
 
     pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<DatagramBatch>) {

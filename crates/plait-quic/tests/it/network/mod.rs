@@ -9,6 +9,7 @@ pub(crate) use links::address;
 pub(crate) use links::{FAST, Path, SLOW};
 use links::{Network, SERVER, To, path_to};
 use plait_quic::auto::{self, Auto, InLine};
+use plait_quic::connection::ReceivedBatch;
 use plait_quic::files::records::{Entry, Kind};
 use plait_quic::files::{Download, EntryContent, Upload};
 use plait_quic::pilot::SchedulerChange;
@@ -205,8 +206,8 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         while network.in_flight.first_key_value().is_some_and(|(key, _)| key.0 <= now) {
             match network.in_flight.pop_first().expect("it is there").1 {
                 To::Server(piece) => {
-                    let size = piece.bytes.len();
-                    receiver.handle_datagrams(now, seen(piece.path), Some(SERVER), &piece.bytes, size);
+                    let batch = ReceivedBatch::single(seen(piece.path), Some(SERVER), &piece.bytes);
+                    receiver.handle_datagrams(now, &batch);
                 }
                 To::Client(piece) => {
                     sender.handle_datagram(now, piece.path, (SERVER, 4433).into(), &piece.bytes);

@@ -7,7 +7,7 @@ use noq_proto::{
     Connection as Noq, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event as Told,
     FourTuple, PathEvent, PathId, PathStatus, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
 };
-use plait_quic::connection::DatagramBatch;
+use plait_quic::connection::{DatagramBatch, ReceivedBatch};
 use plait_quic::interop::{Connection, Event, Peer};
 use plait_quic::sender::Progress;
 use plait_quic::{Error, Identity, Settings, Terms, identity};
@@ -227,13 +227,8 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
             match network.in_flight.pop_first().expect("it is there").1 {
                 To::Server(piece) => server.handle(now, address(piece.path), &piece.bytes),
                 To::Client(piece) => {
-                    client.handle_datagrams(
-                        now,
-                        piece.path,
-                        (SERVER, 4433).into(),
-                        &piece.bytes,
-                        piece.bytes.len(),
-                    );
+                    let batch = ReceivedBatch::single((SERVER, 4433).into(), None, &piece.bytes);
+                    client.handle_datagrams(now, piece.path, &batch);
                 }
             }
         }
