@@ -1,5 +1,5 @@
 //! The end that receives transfers. [`Receiver::accept`] or [`Receiver::refuse`] answers an offer
-//! ([`Event::Begun`]). After any input ([`Receiver::handle_datagrams`],
+//! ([`TransferEvent::Begun`]). After any input ([`Receiver::handle_datagrams`],
 //! [`Receiver::handle_timeout`], [`Receiver::conclude`]) call [`Receiver::poll`] until it returns
 //! `None`. Then call [`Receiver::transmit`], and check [`Receiver::next_wakeup`].
 
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::identity::Identity;
 use crate::settings::Settings;
 use crate::transfer::Transfer;
-pub use crate::transfer::{Event, Id, Summary};
+pub use crate::transfer::{Id, Summary, TransferEvent};
 use bytes::Bytes;
 use greeting::PendingOffer;
 use noq_proto::ConnectionHandle;
@@ -32,7 +32,7 @@ pub struct Receiver {
     transfers: BTreeMap<Id, Transfer>,
     /// Files that arrive on a stream: mode interop.
     streamed: BTreeMap<Id, Streamed>,
-    events: VecDeque<Event>,
+    events: VecDeque<TransferEvent>,
     packets: Vec<(PathId, Bytes)>,
     scheduler: Builtin,
 }
@@ -104,7 +104,7 @@ impl Receiver {
     fn work(&mut self, now: Instant, handle: ConnectionHandle) {
         match self.acceptor.work(now, handle) {
             AcceptorEvent::Nothing => {}
-            AcceptorEvent::Rejected(remote) => self.events.push_back(Event::Rejected { remote }),
+            AcceptorEvent::Rejected(remote) => self.events.push_back(TransferEvent::Rejected { remote }),
             AcceptorEvent::Greeted(hello, client) => self.greet(now, handle, hello, client),
             AcceptorEvent::Packets(id, path) => self.take(now, handle, &id, path),
             AcceptorEvent::Disconnected { id, path, done } => {
@@ -126,7 +126,7 @@ impl Receiver {
         let Some(transfer) = self.transfers.get_mut(id) else { return };
         while let Some(bytes) = transfer.session.read() {
             transfer.state.received += bytes.len() as u64;
-            self.events.push_back(Event::Data { id: *id, bytes });
+            self.events.push_back(TransferEvent::Data { id: *id, bytes });
         }
         if transfer.is_over() {
             self.finish(now, id);
@@ -202,11 +202,11 @@ impl Receiver {
         let transfer = self.transfers.remove(id).map(|transfer| (transfer.hello, transfer.client));
         let Some((hello, from)) = transfer.or(streamed).or(waited) else { return };
         self.acceptor.end(now, id, DONE, "done");
-        self.events.push_back(Event::Ended { id: *id, offer: hello.offer, from, outcome });
+        self.events.push_back(TransferEvent::Ended { id: *id, offer: hello.offer, from, outcome });
     }
 
     /// Returns the next event.
-    pub fn poll(&mut self) -> Option<Event> {
+    pub fn poll(&mut self) -> Option<TransferEvent> {
         self.events.pop_front()
     }
 

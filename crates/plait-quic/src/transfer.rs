@@ -14,7 +14,7 @@ pub use crate::acceptor::Id;
 
 /// An event of a receiver.
 #[derive(Debug)]
-pub enum Event {
+pub enum TransferEvent {
     /// A sender with the secret offers a transfer, and waits for
     /// [`Receiver::accept`](crate::Receiver::accept) or
     /// [`Receiver::refuse`](crate::Receiver::refuse).

@@ -19,6 +19,7 @@
 mod reader;
 
 use crate::error::Error;
+use crate::reader::Reader;
 pub use reader::{Piece, ReceiverRecordReader, SenderRecordReader};
 
 /// Largest number of entries without a verdict.
@@ -102,7 +103,8 @@ pub enum ReceiverRecord {
     Finished,
 }
 
-const MALFORMED: Error = Error::Malformed("record");
+const MESSAGE: &str = "record";
+const MALFORMED: Error = Error::Malformed(MESSAGE);
 
 impl SenderRecord {
     /// Appends the encoded record to `out`.
@@ -157,19 +159,19 @@ impl SenderRecord {
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, Error> {
-        let mut reader = Reader(&bytes[1..]);
+        let mut reader = Reader::new(&bytes[1..], MESSAGE);
         Ok(match bytes[0] {
             1 => {
-                let kind = match reader.take::<1>()? {
+                let kind = match reader.array()? {
                     [0] => Kind::File,
                     [1] => Kind::Folder,
                     _ => return Err(MALFORMED),
                 };
-                let mode = reader.small()?;
-                let modified = (i64::from_be_bytes(reader.take()?), reader.small()?);
-                let size = reader.number()?;
-                let _length = reader.take::<2>()?;
-                let path = reader.0.to_vec();
+                let mode = reader.u32()?;
+                let modified = (i64::from_be_bytes(reader.array()?), reader.u32()?);
+                let size = reader.u64()?;
+                let _length = reader.u16()?;
+                let path = reader.rest().to_vec();
                 // Offsets in QUIC have 62 bits.
                 let sized = size == UNKNOWN || size < 1 << 60;
                 if path.len() > MAX_PATH || modified.1 >= 1_000_000_000 || !sized {
@@ -177,13 +179,13 @@ impl SenderRecord {
                 }
                 Self::Entry(Entry { kind, mode, modified, size, path })
             }
-            2 => Self::Prefix { entry: reader.small()?, digest: reader.take()? },
-            3 => Self::Data { entry: reader.small()?, length: reader.number()? },
+            2 => Self::Prefix { entry: reader.u32()?, digest: reader.array()? },
+            3 => Self::Data { entry: reader.u32()?, length: reader.u64()? },
             4 => {
-                let (entry, [sound]) = (reader.small()?, reader.take()?);
-                Self::End { entry, sound: sound == 1, digest: reader.take()? }
+                let (entry, [sound]) = (reader.u32()?, reader.array()?);
+                Self::End { entry, sound: sound == 1, digest: reader.array()? }
             }
-            _ => Self::Finish { count: reader.small()? },
+            _ => Self::Finish { count: reader.u32()? },
         })
     }
 }
@@ -234,43 +236,25 @@ impl ReceiverRecord {
         if bytes[0] == 4 {
             return Ok(Self::Finished);
         }
-        let mut reader = Reader(&bytes[1..]);
-        let entry = reader.small()?;
+        let mut reader = Reader::new(&bytes[1..], MESSAGE);
+        let entry = reader.u32()?;
         Ok(match bytes[0] {
-            1 => Self::Want { entry, from: reader.number()? },
-            2 => Self::Have { entry, bytes: reader.number()? },
+            1 => Self::Want { entry, from: reader.u64()? },
+            2 => Self::Have { entry, bytes: reader.u64()? },
             _ => {
-                let verdict = match reader.take::<1>()? {
+                let verdict = match reader.array()? {
                     [0] => Verdict::Stored,
                     [1] => Verdict::Differs,
                     [2] => Verdict::NotStored,
                     _ => return Err(MALFORMED),
                 };
-                let digest = reader.take()?;
-                let _length = reader.take::<2>()?;
-                let reason = &reader.0[..reader.0.len().min(MAX_REASON)];
+                let digest = reader.array()?;
+                let _length = reader.u16()?;
+                let reason = reader.most(MAX_REASON);
                 let reason = String::from_utf8_lossy(reason).into_owned();
                 Self::Verdict { entry, verdict, digest, reason }
             }
         })
-    }
-}
-
-struct Reader<'a>(&'a [u8]);
-
-impl Reader<'_> {
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Error> {
-        let (taken, rest) = self.0.split_first_chunk::<N>().ok_or(MALFORMED)?;
-        self.0 = rest;
-        Ok(*taken)
-    }
-
-    fn small(&mut self) -> Result<u32, Error> {
-        self.take().map(u32::from_be_bytes)
-    }
-
-    fn number(&mut self) -> Result<u64, Error> {
-        self.take().map(u64::from_be_bytes)
     }
 }
 

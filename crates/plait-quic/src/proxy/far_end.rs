@@ -16,7 +16,7 @@ use crate::files::{Listening, MAX_SLEEP, STATUS_INTERVAL, Sockets, now, own_addr
 use crate::identity::Fingerprint;
 use crate::pilot::Pilot;
 use crate::streams::far::{Id, PeerEvent};
-use crate::streams::{Event, Far, Reason, Streams};
+use crate::streams::{Far, Reason, StreamEvent, Streams};
 use plait_sched::Scheduler;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -262,8 +262,8 @@ impl<W: Scheduler> FarEnd<W> {
     fn handle_events(&mut self, moment: Instant, id: &Id, watch: &mut Watch<'_>) -> ControlFlow<()> {
         while let Some(event) = self.far.streams(id).and_then(Streams::poll) {
             match event {
-                Event::Accepted { .. } => {}
-                Event::Flow { flow, target, .. } => {
+                StreamEvent::Accepted { .. } => {}
+                StreamEvent::Flow { flow, target, .. } => {
                     let Some(from) = self.far.client(id).cloned() else { continue };
                     let (token, key) = (self.tokens.next(), (*id, flow));
                     let begun = self.look_up(id, &from, token, &target);
@@ -272,7 +272,7 @@ impl<W: Scheduler> FarEnd<W> {
                         self.refuse(moment, key, reason, watch)?;
                     }
                 }
-                Event::Opened { stream, target, .. } => {
+                StreamEvent::Opened { stream, target, .. } => {
                     let Some(from) = self.far.client(id).cloned() else { continue };
                     let (peer, token) = (*id, self.tokens.next());
                     let begun = self.look_up(id, &from, token, &target);
@@ -284,7 +284,7 @@ impl<W: Scheduler> FarEnd<W> {
                         self.refuse(moment, (peer, stream), reason, watch)?;
                     }
                 }
-                Event::Reset { stream, .. } => {
+                StreamEvent::Reset { stream, .. } => {
                     if let Some(connection) =
                         self.by_stream.get(&(*id, stream)).copied().and_then(|token| self.forget(token))
                     {

@@ -8,7 +8,7 @@
 //!
 //! [`NearEnd::open`] and [`FarEnd::open`] bind the sockets. [`NearEnd::run`] and [`FarEnd::run`]
 //! then run on the calling thread, each in one loop. They call a watcher, which returns a
-//! [`ControlFlow`](std::ops::ControlFlow), in every turn, and twice a second with a [`Status`].
+//! [`ControlFlow`](std::ops::ControlFlow), in every turn, and twice a second with a [`NearStatus`].
 
 mod connecting;
 mod datagram_socket;
@@ -29,7 +29,7 @@ pub use crate::streams::far::PeerStatus;
 pub use far_end::FarEnd;
 pub use far_settings::{FarEvent, FarSettings};
 pub use near_end::NearEnd;
-pub use near_settings::{Forward, NearEvent, NearSettings, Status};
+pub use near_settings::{Forward, NearEvent, NearSettings, NearStatus};
 pub use pipe::IDLE;
 pub use target::{Allowed, Target};
 

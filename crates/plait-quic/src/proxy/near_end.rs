@@ -3,11 +3,11 @@
 mod client;
 
 use self::client::LocalClient;
-use super::near_settings::{Forward, NearEvent, NearSettings};
+use super::near_settings::{Forward, NearEvent, NearSettings, NearStatus};
 use super::pipe::{Pipe, READ_BYTES};
 use super::socks;
 use super::udp_ports::{PortTarget, UdpPorts};
-use super::{Target, Tokens, near_settings::Status};
+use super::{Target, Tokens};
 use crate::connector::SessionConfig;
 use crate::error::Error;
 use crate::files::local_paths::LocalPaths;
@@ -18,7 +18,7 @@ use crate::identity;
 use crate::opening_end::OpeningEnd;
 use crate::pilot::Pilot;
 use crate::recording::Recording;
-use crate::streams::{Event, Near, Reason};
+use crate::streams::{Near, Reason, StreamEvent};
 use mio::net::TcpListener;
 use mio::{Interest, Token};
 use plait_sched::Scheduler;
@@ -264,7 +264,7 @@ impl NearEnd {
             if meter.is_due(moment) {
                 flow = both(flow, self.expire(moment, near, watch));
                 let paths = self.paths.status(near.progress(), &mut meter, moment);
-                let status = Status::of(near, moment.duration_since(begun), paths);
+                let status = NearStatus::of(near, moment.duration_since(begun), paths);
                 flow = both(flow, watch(moment, Some(&NearEvent::Status(&status))));
             }
             if flow.is_break() {
@@ -273,7 +273,7 @@ impl NearEnd {
             self.paths.transmit(moment, near);
             if near.outcome().is_some() {
                 let paths = self.paths.status(near.progress(), &mut meter, moment);
-                let status = Status::of(near, moment.duration_since(begun), paths);
+                let status = NearStatus::of(near, moment.duration_since(begun), paths);
                 let _ = watch(moment, Some(&NearEvent::Status(&status)));
                 return Ok(());
             }
@@ -334,8 +334,8 @@ impl NearEnd {
         let mut flow = ControlFlow::Continue(());
         while let Some(event) = near.streams().poll() {
             match event {
-                Event::Opened { .. } | Event::Flow { .. } => {}
-                Event::Accepted { stream } => {
+                StreamEvent::Opened { .. } | StreamEvent::Flow { .. } => {}
+                StreamEvent::Accepted { stream } => {
                     let Some(&token) = self.by_stream.get(&stream) else { continue };
                     if let Some(LocalClient::Requested { mut socket, stream, target, rest }) =
                         self.take_requested(token)
@@ -348,7 +348,7 @@ impl NearEnd {
                         self.due.insert(token);
                     }
                 }
-                Event::Reset { stream, reason } => {
+                StreamEvent::Reset { stream, reason } => {
                     let client = self.by_stream.remove(&stream).and_then(|token| self.clients.remove(&token));
                     let target = match client {
                         Some(client) => {

@@ -6,7 +6,7 @@ use crate::connection::{REFUSED, UNAVAILABLE};
 use crate::error::Error;
 use crate::hello::Hello;
 use crate::session::Delivery;
-use crate::transfer::{Event, Id, Transfer, TransferState};
+use crate::transfer::{Id, Transfer, TransferEvent, TransferState};
 use noq_proto::ConnectionHandle;
 use std::time::{Duration, Instant};
 
@@ -77,7 +77,7 @@ impl Receiver {
         } else {
             let (offer, client) = (hello.offer.clone(), from.clone());
             self.offers.insert(id, PendingOffer { from, hello, handles: vec![handle], since: now });
-            self.events.push_back(Event::Begun { id, offer, from: client });
+            self.events.push_back(TransferEvent::Begun { id, offer, from: client });
         }
     }
 

@@ -16,7 +16,7 @@ mod flow;
 mod tests;
 
 use super::record::{MAX_TARGET, Record};
-use super::{Class, Event, Reason, Streams};
+use super::{Class, Reason, StreamEvent, Streams};
 use crate::error::Error;
 use bytes::Bytes;
 pub(super) use flow::Flow;
@@ -63,14 +63,14 @@ pub struct Datagrams {
 
 /// A datagram with missing pieces.
 #[derive(Debug)]
-struct Partial {
+struct PartialDatagram {
     since: Time,
     total: usize,
     bytes: usize,
     pieces: BTreeMap<usize, Bytes>,
 }
 
-impl Partial {
+impl PartialDatagram {
     /// Adds a piece unless it overlaps another one.
     fn insert(&mut self, offset: usize, bytes: &[u8]) {
         let end = offset + bytes.len();
@@ -88,7 +88,7 @@ pub(super) struct Flows {
     pub(super) all: BTreeMap<u32, Flow>,
     pub(super) now: Time,
     queued_bytes: usize,
-    partial: BTreeMap<(u32, u16), Partial>,
+    partial: BTreeMap<(u32, u16), PartialDatagram>,
     /// In the order in which they began; some are complete by now.
     begun: VecDeque<(u32, u16)>,
     partial_bytes: usize,
@@ -113,8 +113,8 @@ impl Flows {
     }
 
     /// Takes a piece of a datagram, which has arrived.
-    pub(super) fn take_piece(&mut self, flow: u32, piece: &Piece<'_>) -> Result<(), Error> {
-        let &Piece { number, total, offset, bytes } = piece;
+    pub(super) fn take_piece(&mut self, flow: u32, piece: &DatagramPiece<'_>) -> Result<(), Error> {
+        let &DatagramPiece { number, total, offset, bytes } = piece;
         let [total, offset] = [total, offset].map(usize::from);
         if bytes.is_empty() || total > MAX_DATAGRAM || offset + bytes.len() > total {
             return Err(Error::Violation("a piece that is in no datagram"));
@@ -131,7 +131,8 @@ impl Flows {
             self.begun.push_back(key);
         }
         let (since, none) = (self.now, BTreeMap::new());
-        let partial = self.partial.entry(key).or_insert(Partial { since, total, bytes: 0, pieces: none });
+        let partial =
+            self.partial.entry(key).or_insert(PartialDatagram { since, total, bytes: 0, pieces: none });
         let before = partial.bytes;
         partial.insert(offset, bytes);
         self.partial_bytes += partial.bytes - before;
@@ -237,7 +238,7 @@ pub(super) struct Packed {
 
 /// A piece of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Piece<'a> {
+pub(super) struct DatagramPiece<'a> {
     /// Distinguishes the datagrams of a flow.
     pub(super) number: u16,
     /// Bytes of the whole datagram.
@@ -316,6 +317,6 @@ impl Streams {
             return self.out.push_control(&Record::Reset { stream, reason: Reason::Busy }, class);
         }
         self.flows.all.insert(stream, Flow { class, announced: true, ..Flow::default() });
-        self.events.push_back(Event::Flow { flow: stream, target: target.to_owned(), class });
+        self.events.push_back(StreamEvent::Flow { flow: stream, target: target.to_owned(), class });
     }
 }

@@ -6,7 +6,7 @@
 
 use super::early::MAX_EARLY;
 use super::record::Record;
-use super::{Class, Event, MAX_STREAMS, MIN_CREDIT, Reason, Stream, Streams};
+use super::{Class, MAX_STREAMS, MIN_CREDIT, Reason, Stream, StreamEvent, Streams};
 use crate::error::Error;
 use crate::settings::MAX_PATHS;
 use crate::terms::PathTerms;
@@ -141,7 +141,7 @@ impl Streams {
             Record::Accepted { .. } if self.opens => {
                 one.early.accept();
                 self.early -= one.absorb();
-                self.events.push_back(Event::Accepted { stream });
+                self.events.push_back(StreamEvent::Accepted { stream });
                 self.note_received(stream);
             }
             Record::Accepted { .. } => return Err(Error::Violation("it accepts a stream of its own")),
@@ -165,7 +165,7 @@ impl Streams {
             }
             Record::Reset { reason, .. } => {
                 self.forget(stream);
-                self.events.push_back(Event::Reset { stream, reason });
+                self.events.push_back(StreamEvent::Reset { stream, reason });
             }
             Record::Credit { limit, .. } => {
                 one.limit = one.limit.max(limit);
@@ -183,7 +183,7 @@ impl Streams {
             Record::Reset { reason, .. } => {
                 self.flows.remove(flow);
                 self.out.forget(flow);
-                self.events.push_back(Event::Reset { stream: flow, reason });
+                self.events.push_back(StreamEvent::Reset { stream: flow, reason });
             }
             Record::Open { .. }
             | Record::Flow { .. }
@@ -253,7 +253,7 @@ impl Streams {
             return Ok(Execution::Done);
         }
         self.streams.insert(stream, Stream { announced: true, ..Stream::new(class) });
-        self.events.push_back(Event::Opened { stream, target: target.to_owned(), class });
+        self.events.push_back(StreamEvent::Opened { stream, target: target.to_owned(), class });
         Ok(Execution::Done)
     }
 

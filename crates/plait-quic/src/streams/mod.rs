@@ -78,7 +78,7 @@ pub const BACKLOG: usize = 256 << 10;
 
 /// An event of a stream or a flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Event {
+pub enum StreamEvent {
     /// The peer opens a stream: see [`Streams::accept`] and [`Streams::reset`].
     Opened {
         /// Number of the stream.
@@ -123,7 +123,7 @@ pub struct Streams {
     /// Streams whose peer may get more credit.
     credits: BTreeSet<u32>,
     pool: u64,
-    events: VecDeque<Event>,
+    events: VecDeque<StreamEvent>,
     ready: BTreeSet<u32>,
     received: u64,
     /// Rests of segments that wait for an earlier segment, by number.
@@ -277,7 +277,7 @@ impl Streams {
     }
 
     /// Returns the next event.
-    pub fn poll(&mut self) -> Option<Event> {
+    pub fn poll(&mut self) -> Option<StreamEvent> {
         self.events.pop_front()
     }
 

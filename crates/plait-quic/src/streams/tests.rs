@@ -3,7 +3,7 @@
 mod overtaking;
 
 use super::early::MAX_EARLY;
-use super::flows::Piece;
+use super::flows::DatagramPiece;
 use super::record::Record;
 use super::*;
 use crate::error::Error;
@@ -248,7 +248,7 @@ proptest! {
             }
             count += 1;
             while let Some(event) = streams.poll() {
-                if let Event::Opened { stream, .. } = event {
+                if let StreamEvent::Opened { stream, .. } = event {
                     streams.write(stream, b"an answer");
                 }
             }
@@ -277,7 +277,7 @@ fn far_with_flow() -> Streams {
 }
 
 fn piece(number: u16, total: u16, offset: u16, bytes: &[u8]) -> Record<'_> {
-    Record::Piece { stream: 1, piece: Piece { number, total, offset, bytes } }
+    Record::Piece { stream: 1, piece: DatagramPiece { number, total, offset, bytes } }
 }
 
 #[test]

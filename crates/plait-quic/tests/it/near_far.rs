@@ -11,7 +11,7 @@ use plait_quic::recording::result::{Recorded, result};
 use plait_quic::recording::{ENDLESS, Recording, Subject};
 use plait_quic::sender::AddressChange;
 use plait_quic::streams::far::PeerEvent;
-use plait_quic::streams::{Class, Event, Reason};
+use plait_quic::streams::{Class, Reason, StreamEvent};
 use plait_quic::{Error, Identity, OpeningEnd, Receiver, Secret, Settings, Terms};
 use plait_sim::scenario::Scenario;
 use std::time::Duration;
@@ -175,7 +175,7 @@ fn what_a_stream_is_refused_for_is_told() {
         {
             streams.reset(stream, Reason::Denied);
         }
-        fixture.near.streams().poll() == Some(Event::Reset { stream, reason: Reason::Denied })
+        fixture.near.streams().poll() == Some(StreamEvent::Reset { stream, reason: Reason::Denied })
     });
     assert!(told && fixture.near.streams().is_empty());
 }

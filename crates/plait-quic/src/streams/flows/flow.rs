@@ -1,6 +1,6 @@
 //! One flow, with the datagrams that wait for a place in a segment.
 
-use super::{PATIENCE, Piece};
+use super::{DatagramPiece, PATIENCE};
 use crate::streams::Class;
 use crate::streams::record::{DATAGRAM, PIECE, Record};
 use crate::streams::send_queue::MIN_WRITE;
@@ -145,7 +145,7 @@ impl Flow {
         let bytes = &first.bytes[first.sent..first.sent + share];
         let record = if total + DATAGRAM > full {
             let (number, total, offset) = (self.number, total as u16, first.sent as u16);
-            Record::Piece { stream: flow, piece: Piece { number, total, offset, bytes } }
+            Record::Piece { stream: flow, piece: DatagramPiece { number, total, offset, bytes } }
         } else {
             Record::Datagram { stream: flow, bytes }
         };

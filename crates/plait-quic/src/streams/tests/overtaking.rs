@@ -78,7 +78,7 @@ fn nothing_is_handed_on_before_the_stream_is_accepted() {
     near.handle_early(1, &segment(&answer).into()).expect("it may overtake");
     assert_eq!((near.poll(), near.peek(stream), near.is_ended(stream)), (None, &b""[..], false));
     near.handle_early(0, &segment(&[Record::Accepted { stream }]).into()).expect("it is late");
-    assert_eq!(near.poll(), Some(Event::Accepted { stream }));
+    assert_eq!(near.poll(), Some(StreamEvent::Accepted { stream }));
     assert_eq!(near.peek(stream), b"hello");
     assert!(matches!(near.handle(&segment(&[answer[0]])), Err(Error::Violation(_))), "not twice");
 }

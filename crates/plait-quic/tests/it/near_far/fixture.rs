@@ -4,7 +4,7 @@ use crate::network::links::{Network, Path, SERVER, To, address, path_to};
 use plait_quic::connection::ReceivedBatch;
 use plait_quic::sender::SessionConfig;
 use plait_quic::streams::far::{Id, PeerEvent};
-use plait_quic::streams::{Class, Event, Far, Near};
+use plait_quic::streams::{Class, Far, Near, StreamEvent};
 use plait_quic::{Error, Identity, Offer, OpeningEnd, Secret, Settings, Terms};
 use plait_sched::Builtin;
 use std::time::{Duration, Instant};
@@ -150,7 +150,7 @@ impl<'a> Fixture<'a> {
     pub(super) fn echo(&mut self) {
         let Some(streams) = self.far.streams(&ID) else { return };
         while let Some(event) = streams.poll() {
-            if let Event::Opened { stream, .. } = event {
+            if let StreamEvent::Opened { stream, .. } = event {
                 streams.accept(stream);
             }
         }

@@ -13,7 +13,7 @@ use plait_quic::connection::ReceivedBatch;
 use plait_quic::files::records::{Entry, Kind};
 use plait_quic::files::{Download, EntryContent, Upload};
 use plait_quic::pilot::SchedulerChange;
-use plait_quic::receiver::{Event, Summary};
+use plait_quic::receiver::{Summary, TransferEvent};
 use plait_quic::recording::{Recording, Subject};
 use plait_quic::sender::{AddressChange, SessionConfig};
 use plait_quic::source::Application;
@@ -216,12 +216,14 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         }
         while let Some(event) = receiver.poll() {
             match event {
-                Event::Rejected { remote } => assert_ne!(case.secret, "told", "{remote} knows the secret"),
-                Event::Begun { id, .. } => {
+                TransferEvent::Rejected { remote } => {
+                    assert_ne!(case.secret, "told", "{remote} knows the secret")
+                }
+                TransferEvent::Begun { id, .. } => {
                     assert!(!std::mem::replace(&mut begun, true), "a transfer begins once");
                     receiver.accept(now, &id);
                 }
-                Event::Data { id, bytes } => {
+                TransferEvent::Data { id, bytes } => {
                     let mut bytes = bytes.to_vec();
                     let damaged = case.damaged.and_then(|at| bytes.get_mut(at.checked_sub(heard)?));
                     if let Some(byte) = damaged {
@@ -235,7 +237,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
                         receiver.conclude(now, &id, outcome);
                     }
                 }
-                Event::Ended { outcome, .. } => {
+                TransferEvent::Ended { outcome, .. } => {
                     assert!(ended.replace(outcome).is_none(), "a transfer ends once");
                 }
             }
