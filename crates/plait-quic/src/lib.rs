@@ -52,8 +52,9 @@
 //!
 //! Private modules: `connector` has the paths of the opening end, `acceptor` those of the accepting
 //! end (greetings, retries, limits), `accepted_session` a client's session there, `address_change`
-//! changes of local addresses, `transfer` a transfer at the receiver, `reader` numbers in messages. Both ends of files and of streams use the same paths.
-//! `connector/path_mtu.rs` and `session/black_hole.rs` find the MTU of each path and black holes.
+//! changes of local addresses, `transfer` a transfer at the receiver, `reader` numbers in messages.
+//! Both ends of files and of streams use the same paths. `connector/path_mtu.rs` and
+//! `session/black_hole.rs` find the MTU of each path and black holes.
 
 mod accepted_session;
 mod acceptor;

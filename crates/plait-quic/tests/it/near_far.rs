@@ -3,9 +3,9 @@
 mod fixture;
 mod translators;
 
-use crate::network::links::{FAST, Path, SERVER, SLOW, address};
+use crate::network::links::{FAST, Path, SERVER, SLOW, address, some_moment};
 use crate::network::tape::Tape;
-use fixture::{Fixture, ID, near, settings, start};
+use fixture::{Fixture, ID, near, settings};
 use plait_quic::connection::ReceivedBatch;
 use plait_quic::recording::result::{Recorded, result};
 use plait_quic::recording::{ENDLESS, Recording, Subject};
@@ -238,7 +238,7 @@ fn a_budget_that_is_spent_ends_it() {
 /// A receiver of files refuses streams and names the program that accepts them.
 #[test]
 fn a_receiver_of_files_refuses_streams_by_name() {
-    let (start, identity) = (start(), Identity::generate().expect("a key"));
+    let (start, identity) = (some_moment(), Identity::generate().expect("a key"));
     let mut receiver = Receiver::new(settings(), &identity, Secret::new("told")).expect("a receiver");
     let mut near = near(start, &identity, 1, "told", &[]);
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! Records out of a stream, in whatever pieces it arrives.
+//! Reading of records from a stream whose bytes arrive in pieces of any size.
 
 use super::{ReceiverRecord, SenderRecord};
 use crate::error::Error;

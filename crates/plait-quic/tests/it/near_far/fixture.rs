@@ -1,6 +1,6 @@
 //! A near end and a far end with real TLS, in virtual time.
 
-use crate::network::links::{Network, Path, SERVER, To, address, path_to};
+use crate::network::links::{Network, Path, SERVER, To, address, path_to, some_moment};
 use plait_quic::connection::ReceivedBatch;
 use plait_quic::sender::SessionConfig;
 use plait_quic::streams::far::{Id, PeerEvent};
@@ -26,14 +26,6 @@ pub(super) fn settings() -> Settings {
 
 pub(super) fn scheduler() -> Result<Builtin, Error> {
     Builtin::new("lowest-rtt", &[]).map_err(|error| Error::Setting(error.to_string()))
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "there is no other way to some moment; only differences to it are looked at"
-)]
-pub(super) fn start() -> Instant {
-    Instant::now()
 }
 
 /// Returns a near end with so many paths.
@@ -77,7 +69,7 @@ impl<'a> Fixture<'a> {
         terms: &[Terms],
         far: Settings,
     ) -> Self {
-        let (start, identity) = (start(), Identity::generate().expect("a key"));
+        let (start, identity) = (some_moment(), Identity::generate().expect("a key"));
         Self {
             start,
             now: start,

@@ -1,7 +1,7 @@
 //! An independent peer: noq's own endpoint with a plain driver. It reads streams and echoes their
 //! data if asked to. Virtual time.
 
-use crate::network::links::{FAST, Network, Path, SERVER, SLOW, To, address, path_to};
+use crate::network::links::{FAST, Network, Path, SERVER, SLOW, To, address, path_to, some_moment};
 use bytes::BytesMut;
 use noq_proto::{
     Connection as Noq, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event as Told,
@@ -182,14 +182,6 @@ pub(crate) struct Run {
     /// The last status that the peer received for each path, by noq's path number, and the number
     /// of its changes.
     pub(crate) path_statuses: BTreeMap<PathId, (PathStatus, u32)>,
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "there is no other way to some moment; only differences are looked at"
-)]
-fn some_moment() -> Instant {
-    Instant::now()
 }
 
 /// Makes a connection to the peer.
