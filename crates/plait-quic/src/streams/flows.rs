@@ -15,7 +15,7 @@ mod flow;
 #[cfg(test)]
 mod tests;
 
-use super::record::{MAX_TARGET, Record};
+use super::record::{DatagramPiece, MAX_TARGET, Record};
 use super::{Class, Reason, StreamEvent, Streams};
 use crate::error::Error;
 use bytes::Bytes;
@@ -234,18 +234,6 @@ pub(super) struct Packed {
     pub(super) since: Time,
     /// True if the rest of the last datagram follows in the next segment.
     pub(super) is_begun: bool,
-}
-
-/// A piece of a datagram.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct DatagramPiece<'a> {
-    /// Distinguishes the datagrams of a flow.
-    pub(super) number: u16,
-    /// Bytes of the whole datagram.
-    pub(super) total: u16,
-    /// Offset of the piece in the datagram.
-    pub(super) offset: u16,
-    pub(super) bytes: &'a [u8],
 }
 
 impl Streams {

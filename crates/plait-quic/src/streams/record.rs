@@ -15,7 +15,6 @@
 //!           bytes up to the end of the datagram, or of the segment
 //! ```
 
-use super::flows::DatagramPiece;
 use crate::error::Error;
 use crate::reader::Reader;
 use crate::terms::PathTerms;
@@ -97,6 +96,18 @@ impl fmt::Display for Reason {
             Self::Silent => "it does not answer",
         })
     }
+}
+
+/// A piece of a datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct DatagramPiece<'a> {
+    /// Distinguishes the datagrams of a flow.
+    pub(super) number: u16,
+    /// Bytes of the whole datagram.
+    pub(super) total: u16,
+    /// Offset of the piece in the datagram.
+    pub(super) offset: u16,
+    pub(super) bytes: &'a [u8],
 }
 
 /// A record.

@@ -3,8 +3,7 @@
 mod overtaking;
 
 use super::early::MAX_EARLY;
-use super::flows::DatagramPiece;
-use super::record::Record;
+use super::record::{DatagramPiece, Record};
 use super::*;
 use crate::error::Error;
 use crate::source::Source;

@@ -1,8 +1,8 @@
 //! One flow, with the datagrams that wait for a place in a segment.
 
-use super::{DatagramPiece, PATIENCE};
+use super::PATIENCE;
 use crate::streams::Class;
-use crate::streams::record::{DATAGRAM, PIECE, Record};
+use crate::streams::record::{DATAGRAM, DatagramPiece, PIECE, Record};
 use crate::streams::send_queue::MIN_WRITE;
 use bytes::Bytes;
 use plait_sched::Time;
