@@ -42,7 +42,7 @@ pub fn segments(bytes: &[u8]) {
                     end.write(stream, b"an answer");
                 }
                 StreamEvent::Flow { flow, target, .. } if target.len() % 2 == 0 => {
-                    end.reset(flow, Reason::Denied)
+                    end.reset(flow, Reason::Denied);
                 }
                 StreamEvent::Flow { flow, .. } => end.send_datagram(Time::ZERO, flow, b"an answer"),
                 StreamEvent::Accepted { .. } | StreamEvent::Reset { .. } => {}

@@ -213,7 +213,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         while let Some(event) = receiver.poll() {
             match event {
                 TransferEvent::Rejected { remote } => {
-                    assert_ne!(case.secret, "told", "{remote} knows the secret")
+                    assert_ne!(case.secret, "told", "{remote} knows the secret");
                 }
                 TransferEvent::Begun { id, .. } => {
                     assert!(!std::mem::replace(&mut begun, true), "a transfer begins once");
