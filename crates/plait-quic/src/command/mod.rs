@@ -1,4 +1,4 @@
-//! The commands `send`, `recv` and `proxy`, around [`files`] and [`proxy`](crate::proxy).
+//! The commands `send`, `recv` and `proxy`, around [`files`](crate::files) and [`proxy`](crate::proxy).
 //!
 //! Two programs offer them: `plait-quic`, and Python's `plait` through [`run`]. The [`Host`] of
 //! `plait` adds schedulers from files, and turns a recording into a folder of results.
