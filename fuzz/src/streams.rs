@@ -2,7 +2,7 @@
 //! arbitrary segments.
 
 use plait_quic::source::Source;
-use plait_quic::streams::{Class, Event, MAX_PROMISED, Reason, Streams};
+use plait_quic::streams::{Class, MAX_PROMISED, Reason, StreamEvent, Streams};
 use plait_sched::Time;
 
 const SEGMENT: u16 = 500;
@@ -34,16 +34,18 @@ pub fn segments(bytes: &[u8]) {
         }
         while let Some(event) = end.poll() {
             match event {
-                Event::Opened { stream, target, .. } if target.len() % 2 == 0 => {
+                StreamEvent::Opened { stream, target, .. } if target.len() % 2 == 0 => {
                     end.reset(stream, Reason::Denied);
                 }
-                Event::Opened { stream, .. } => {
+                StreamEvent::Opened { stream, .. } => {
                     end.accept(stream);
                     end.write(stream, b"an answer");
                 }
-                Event::Flow { flow, target, .. } if target.len() % 2 == 0 => end.reset(flow, Reason::Denied),
-                Event::Flow { flow, .. } => end.send_datagram(Time::ZERO, flow, b"an answer"),
-                Event::Accepted { .. } | Event::Reset { .. } => {}
+                StreamEvent::Flow { flow, target, .. } if target.len() % 2 == 0 => {
+                    end.reset(flow, Reason::Denied);
+                }
+                StreamEvent::Flow { flow, .. } => end.send_datagram(Time::ZERO, flow, b"an answer"),
+                StreamEvent::Accepted { .. } | StreamEvent::Reset { .. } => {}
             }
         }
         while end.receive_datagram().is_some() {}

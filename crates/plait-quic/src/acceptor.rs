@@ -1,40 +1,32 @@
 //! Paths of the accepting end: QUIC connections of any peer, until one presents the secret.
 //!
 //! A peer without the secret gets no further than a QUIC handshake and [`MAX_HELLO`] bytes. Its
-//! connections cannot exclude other peers: see [`Acceptor::make_room`].
+//! connections cannot exclude other peers: see `incoming.rs`.
 
 mod closed_sessions;
 mod handshakes;
+mod incoming;
 mod streamed;
 
 use crate::clients::{Clients, ConnectedClient, Limits};
-use crate::connection::{BROKEN, DONE, DatagramBatch, Egress, PathConnection, REFUSED};
-use crate::connector::endpoint_config;
+use crate::connection::{BROKEN, DONE, DatagramBatch, Egress, PathConnection, REFUSED, ReceivedBatch};
 use crate::error::Error;
 use crate::hello::{Hello, MAX_HELLO, Reply};
 use crate::identity::Identity;
 use crate::settings::Settings;
 use bytes::{Bytes, BytesMut};
 use closed_sessions::ClosedSessions;
-use handshakes::{BURST, HandshakeLimits};
-use noq_proto::{
-    ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, FourTuple, Incoming, ServerConfig,
-};
+use handshakes::HandshakeLimits;
+use incoming::network;
+use noq_proto::{ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, FourTuple, ServerConfig};
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Most concurrent connections that have not presented the secret.
 const MAX_UNAUTHENTICATED: usize = 64;
-
-/// Most connections without the secret from one address: as many as it may begin at once.
-const MAX_PER_ADDRESS: usize = BURST as usize;
-
-/// Number of connections without the secret from which on a client must validate its address before
-/// any state is kept for it (RFC 9000 §8.1.2).
-const MAX_UNVALIDATED: usize = 8;
 
 /// Time that a connection has to present the secret.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
@@ -62,14 +54,6 @@ impl AcceptedConnection {
             && !self.answered
             && !self.connection.is_closing()
             && self.connection.lost().is_none()
-    }
-}
-
-/// Returns the address, or for IPv6 the /64 network that one host has for itself.
-fn network(remote: SocketAddr) -> IpAddr {
-    match remote.ip().to_canonical() {
-        IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from(u128::from(ip) >> 64 << 64)),
-        ip => ip,
     }
 }
 
@@ -117,7 +101,7 @@ impl Acceptor {
             .max_incoming(MAX_UNAUTHENTICATED)
             .incoming_buffer_size(64 << 10)
             .incoming_buffer_size_total(1 << 20);
-        let mut config = endpoint_config(&settings, 0xff);
+        let mut config = settings.endpoint(0xff);
         identity.mark(&mut config);
         let endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(server)), true);
         let (connections, handshakes, closed_sessions) =
@@ -131,17 +115,15 @@ impl Acceptor {
         self.clients.limits(client.number)
     }
 
-    /// Handles a UDP datagram from `remote` to the local address `local`. Returns the connection to
-    /// work on.
-    pub(crate) fn handle_datagram(
+    /// Handles a UDP datagram. Returns the connection to work on.
+    fn handle_datagram(
         &mut self,
         now: Instant,
-        remote: SocketAddr,
-        local: Option<IpAddr>,
+        batch: &ReceivedBatch<'_>,
         datagram: BytesMut,
     ) -> Option<ConnectionHandle> {
-        let mut bytes = Vec::new();
-        match self.endpoint.handle(now, FourTuple::new(remote, local), None, datagram, &mut bytes)? {
+        let (tuple, mut bytes) = (FourTuple::new(batch.remote, batch.local), Vec::new());
+        match self.endpoint.handle(now, tuple, None, datagram, &mut bytes)? {
             DatagramEvent::ConnectionEvent(handle, event) => {
                 self.connections.get_mut(&handle)?.connection.handle_event(event);
                 Some(handle)
@@ -154,19 +136,15 @@ impl Acceptor {
         }
     }
 
-    /// Handles UDP datagrams that arrived together, of `each` bytes except the last. Returns the
-    /// connections to work on; a connection with successive datagrams appears once.
+    /// Handles UDP datagrams. Returns the connections to work on; a connection with successive
+    /// datagrams appears once.
     pub(crate) fn handle_datagrams(
         &mut self,
         now: Instant,
-        remote: SocketAddr,
-        local: Option<IpAddr>,
-        datagrams: &[u8],
-        each: usize,
+        batch: &ReceivedBatch<'_>,
     ) -> Vec<ConnectionHandle> {
-        let pieces = datagrams.chunks(each.max(1)).map(BytesMut::from);
-        let mut handles: Vec<_> =
-            pieces.filter_map(|datagram| self.handle_datagram(now, remote, local, datagram)).collect();
+        let handle = |datagram| self.handle_datagram(now, batch, datagram);
+        let mut handles: Vec<_> = batch.datagrams().filter_map(handle).collect();
         handles.dedup();
         handles
     }
@@ -175,78 +153,6 @@ impl Acceptor {
         bytes.truncate(transmit.size);
         let (remote, source) = (transmit.destination, transmit.src_ip);
         self.replies.push(DatagramBatch { path: 0, remote, source, bytes, segment: None });
-    }
-
-    /// Handles a new connection attempt.
-    fn handle_incoming(&mut self, now: Instant, incoming: Incoming) -> Option<ConnectionHandle> {
-        let mut bytes = Vec::new();
-        let remote = incoming.remote_address();
-        let remote = SocketAddr::new(remote.ip().to_canonical(), remote.port());
-        let address = network(remote);
-        if !self.handshakes.has_room(now, address) {
-            // An answer would cost time, and the client would retry at once. Without an answer it
-            // waits.
-            self.endpoint.ignore(incoming);
-            return None;
-        }
-        let unauthenticated =
-            self.connections.values().filter(|accepted| accepted.is_unauthenticated()).count();
-        if unauthenticated >= MAX_UNVALIDATED && !incoming.remote_address_validated() && incoming.may_retry()
-        {
-            if let Ok(transmit) = self.endpoint.retry(incoming, &mut bytes) {
-                self.reply(&transmit, bytes);
-            }
-        } else {
-            self.handshakes.begin(now, address);
-            self.make_room(now, address);
-            let config = self.streamed.clone().filter(|_| streamed::is_requested(&incoming));
-            let streamed = config.is_some();
-            match self.endpoint.accept(incoming, now, &mut bytes, config) {
-                Ok(accepted) => {
-                    let (handle, connection) = (accepted.0, PathConnection::new(accepted));
-                    let accepted = AcceptedConnection {
-                        connection,
-                        remote,
-                        accepted_at: now,
-                        answered: false,
-                        streamed,
-                        joined: None,
-                    };
-                    self.connections.insert(handle, accepted);
-                    return Some(handle);
-                }
-                Err(error) => {
-                    if let Some(transmit) = error.response {
-                        self.reply(&transmit, bytes);
-                    }
-                }
-            }
-        }
-        None
-    }
-
-    /// Closes a connection without the secret if another one would exceed a limit. The oldest one
-    /// is closed: of this address if it has reached its limit, or else of the address with the most
-    /// such connections. So an address with few of them always gets in.
-    fn make_room(&mut self, now: Instant, address: IpAddr) {
-        let unauthenticated =
-            || self.connections.iter().filter(|(_, accepted)| accepted.is_unauthenticated());
-        let mut by_address: BTreeMap<IpAddr, usize> = BTreeMap::from([(address, 0)]);
-        for (_, accepted) in unauthenticated() {
-            *by_address.entry(network(accepted.remote)).or_default() += 1;
-        }
-        let crowded = if by_address[&address] >= MAX_PER_ADDRESS {
-            address
-        } else if by_address.values().sum::<usize>() >= MAX_UNAUTHENTICATED {
-            by_address.into_iter().max_by_key(|(_, count)| *count).map_or(address, |(most, _)| most)
-        } else {
-            return;
-        };
-        let own = unauthenticated().filter(|(_, accepted)| network(accepted.remote) == crowded);
-        if let Some(handle) = own.min_by_key(|(_, accepted)| accepted.accepted_at).map(|(handle, _)| *handle)
-        {
-            self.close(now, handle, BROKEN, "too many connections without the secret");
-        }
     }
 
     /// Returns all connections, to work on when time has passed.

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::identity::WRONG_CERTIFICATE;
 use crate::settings::INITIAL_RTT;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use noq_proto::{
     Connection, ConnectionError, ConnectionEvent, ConnectionHandle, Dir, Endpoint, Event, PathId,
     SendDatagramError, Side, StreamEvent, StreamId, VarInt,
@@ -76,6 +76,31 @@ pub struct DatagramBatch {
     pub bytes: Vec<u8>,
     /// Bytes of each datagram but the last; `None` for a single datagram.
     pub segment: Option<usize>,
+}
+
+/// UDP datagrams that arrived together from one peer.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceivedBatch<'a> {
+    /// Source.
+    pub remote: SocketAddr,
+    /// Destination address, if the socket has several.
+    pub local: Option<IpAddr>,
+    /// Payloads of the datagrams, one after the other.
+    pub bytes: &'a [u8],
+    /// Bytes of each datagram but the last.
+    pub segment: usize,
+}
+
+impl<'a> ReceivedBatch<'a> {
+    /// Creates a batch of one datagram.
+    pub fn single(remote: SocketAddr, local: Option<IpAddr>, bytes: &'a [u8]) -> Self {
+        Self { remote, local, bytes, segment: bytes.len() }
+    }
+
+    /// Returns the payload of each datagram.
+    pub(crate) fn datagrams(&self) -> impl Iterator<Item = BytesMut> {
+        self.bytes.chunks(self.segment.max(1)).map(BytesMut::from)
+    }
 }
 
 /// Most bytes of datagrams that leave at once (GSO).

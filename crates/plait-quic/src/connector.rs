@@ -1,31 +1,29 @@
 //! Paths of the opening end: a QUIC connection from each local address. It begins with a greeting,
 //! and is opened anew when it is lost.
 
+mod dialed_path;
 mod path_mtu;
 
 use crate::address_change::{AddressChange, NO_ROUTE};
 use crate::connection::{
-    BROKEN, DONE, DatagramBatch, Egress, PathConnection, describe, is_black_hole, is_deliberate,
-    is_unavailable,
+    BROKEN, DONE, DatagramBatch, Egress, PathConnection, ReceivedBatch, describe, is_unavailable,
 };
 use crate::error::Error;
 use crate::hello::{Hello, Offer, REPLY_BYTES, Reply};
-use crate::identity::{self, Fingerprint, NAME, Secret};
-use crate::session::{Session, smoothed};
-use crate::settings::{MAX_PATHS, NEXT_SEARCH, Settings};
+use crate::identity::{self, Fingerprint, Secret};
+use crate::session::Session;
+use crate::settings::{MAX_PATHS, Settings};
 use crate::terms::Terms;
 use bytes::{Bytes, BytesMut};
-use noq_proto::{ClientConfig, ConnectionError, DatagramEvent, Endpoint, EndpointConfig, FourTuple};
-use path_mtu::PathMtu;
+use dialed_path::DialedPath;
+pub use dialed_path::Progress;
+use noq_proto::{ClientConfig, DatagramEvent, FourTuple};
 pub(crate) use path_mtu::PathUpdate;
-use plait_sched::{PathId, PathState, Scheduler};
+use plait_sched::{PathId, Scheduler};
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// Time after which a path that could not be opened is tried again.
-const RETRY: Duration = Duration::from_secs(1);
 
 /// Longest time that the first path waits for the others. It waits as long as it took itself to
 /// open, but no longer than this.
@@ -58,41 +56,6 @@ pub struct SessionConfig {
     pub offer: Offer,
 }
 
-/// State of a path.
-#[derive(Clone, Debug)]
-pub struct Progress {
-    /// Local address.
-    pub local: IpAddr,
-    /// True if the path carries data now.
-    pub usable: bool,
-    /// Payload bytes sent on the path, duplicates included.
-    pub sent: u64,
-    /// Smoothed round-trip time, once there is one.
-    pub srtt: Option<Duration>,
-    /// Number of times that the path was opened.
-    pub opened: u32,
-    /// Reason why the path does not work, if known.
-    pub trouble: Option<String>,
-}
-
-#[derive(Debug)]
-struct DialedPath {
-    local: IpAddr,
-    remote: SocketAddr,
-    endpoint: Endpoint,
-    path_mtu: PathMtu,
-    /// Time of the last datagram that belonged to the path.
-    received_at: Option<Instant>,
-    connection: Option<PathConnection>,
-    greeted: bool,
-    joined: bool,
-    retry_at: Option<Instant>,
-    /// True if the peer, or TLS, refuses the path: it is not tried again.
-    refused: bool,
-    trouble: Option<String>,
-    opened: u32,
-}
-
 /// All paths of the opening end.
 #[derive(Debug)]
 pub(crate) struct Connector {
@@ -122,9 +85,11 @@ impl Connector {
             return Err(Error::Setting(format!("{count} local addresses: choose 1 to {MAX_PATHS}")));
         }
         let client = ClientConfig::new(Arc::new(identity::client(config.fingerprint)?));
-        let paths = config.locals.iter().enumerate().map(|(index, &local)| {
-            DialedPath::new(now, local, config.remote, endpoint(&settings, index as u8))
-        });
+        let paths = config
+            .locals
+            .iter()
+            .enumerate()
+            .map(|(index, &local)| DialedPath::new(now, local, config.remote, &settings, index));
         let hello = Hello {
             secret: config.secret,
             session: config.session,
@@ -151,19 +116,18 @@ impl Connector {
         self.paths.len()
     }
 
+    /// Returns the greeting of the paths.
+    pub(crate) fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
     fn egress(&self, path: usize) -> Egress {
         Egress { path, burst: NonZeroUsize::new(self.settings.burst()).unwrap_or(NonZeroUsize::MIN) }
     }
 
     /// Handles a UDP datagram that arrived at a path's local address. Returns true if it belongs to
     /// the path.
-    pub(crate) fn handle_datagram(
-        &mut self,
-        now: Instant,
-        path: usize,
-        remote: SocketAddr,
-        datagram: BytesMut,
-    ) -> bool {
+    fn handle_datagram(&mut self, now: Instant, path: usize, remote: SocketAddr, datagram: BytesMut) -> bool {
         let Some(dialed) = self.paths.get_mut(path) else { return false };
         let tuple = FourTuple::new(remote, Some(dialed.local));
         self.scratch.clear();
@@ -176,21 +140,11 @@ impl Connector {
         true
     }
 
-    /// Handles UDP datagrams that arrived together, of `each` bytes except the last. Returns true
-    /// if any of them belongs to the path.
-    pub(crate) fn handle_datagrams(
-        &mut self,
-        now: Instant,
-        path: usize,
-        remote: SocketAddr,
-        datagrams: &[u8],
-        each: usize,
-    ) -> bool {
-        let mut any = false;
-        for datagram in datagrams.chunks(each.max(1)) {
-            any |= self.handle_datagram(now, path, remote, BytesMut::from(datagram));
-        }
-        any
+    /// Handles UDP datagrams that arrived at a path's local address. Returns true if any of them
+    /// belongs to the path.
+    pub(crate) fn handle_datagrams(&mut self, now: Instant, path: usize, batch: &ReceivedBatch<'_>) -> bool {
+        let handle = |datagram| self.handle_datagram(now, path, batch.remote, datagram);
+        batch.datagrams().map(handle).fold(false, |any, belongs| any | belongs)
     }
 
     /// Notes that the network takes nothing more from a path's local address. The path is opened
@@ -234,7 +188,7 @@ impl Connector {
 
     fn add(&mut self, now: Instant, local: IpAddr) -> usize {
         let path = self.paths.len();
-        self.paths.push(DialedPath::new(now, local, self.remote, endpoint(&self.settings, path as u8)));
+        self.paths.push(DialedPath::new(now, local, self.remote, &self.settings, path));
         self.hello.paths = self.paths.len() as u8;
         path
     }
@@ -245,8 +199,8 @@ impl Connector {
         if let Some(dialed) = self.paths.get_mut(path) {
             // Nothing that is sent to the old address arrives, so noq's state of it is of no use.
             let which = path + MAX_PATHS * (1 + dialed.opened as usize);
-            let endpoint = endpoint(&self.settings, which as u8);
-            *dialed = DialedPath { opened: dialed.opened, ..DialedPath::new(now, local, remote, endpoint) };
+            let new = DialedPath::new(now, local, remote, &self.settings, which);
+            *dialed = DialedPath { opened: dialed.opened, ..new };
         }
         path
     }
@@ -262,20 +216,12 @@ impl Connector {
         let Some(connection) = &mut dialed.connection else { return PathUpdate::Unchanged };
         connection.work(now, &mut dialed.endpoint, REPLY_BYTES + 1);
         if let Some(reason) = connection.lost() {
-            let deliberate = is_deliberate(reason);
-            dialed.trouble = Some(describe(reason));
-            dialed.refused |= deliberate;
-            self.unavailable =
-                self.unavailable.take().or_else(|| is_unavailable(reason).then(|| describe(reason)));
-            // A restarted peer resets the connection, and can be tried again at once.
-            let pause = match reason {
-                ConnectionError::Reset => Duration::ZERO,
-                reason if is_black_hole(reason) => NEXT_SEARCH,
-                _ => RETRY,
-            };
-            dialed.retry_at = dialed.retry_at.or(Some(now + pause));
-            dialed.joined = false;
-            if connection.is_drained() {
+            let (reason, is_drained) = (reason.clone(), connection.is_drained());
+            dialed.handle_loss(now, &reason);
+            if is_unavailable(&reason) && self.unavailable.is_none() {
+                self.unavailable = Some(describe(&reason));
+            }
+            if is_drained {
                 dialed.connection = None;
             }
             return PathUpdate::Unchanged;
@@ -431,70 +377,9 @@ impl Connector {
         // A path that came later belongs to the session once it has joined.
         let facts = session.map(Session::paths).unwrap_or_default();
         let sent = session.map(|session| session.carried().0).unwrap_or_default();
-        let path = |(index, dialed): (usize, &DialedPath)| Progress {
-            local: dialed.local,
-            usable: dialed.joined && facts.get(index).is_some_and(|path| path.state == PathState::Active),
-            sent: sent.get(index).copied().unwrap_or(0),
-            srtt: facts.get(index).and_then(smoothed),
-            opened: dialed.opened,
-            trouble: dialed.trouble.clone(),
+        let path = |(index, dialed): (usize, &DialedPath)| {
+            dialed.progress(facts.get(index), sent.get(index).copied().unwrap_or(0))
         };
         self.paths.iter().enumerate().map(path).collect()
     }
-}
-
-impl DialedPath {
-    fn new(now: Instant, local: IpAddr, remote: SocketAddr, endpoint: Endpoint) -> Self {
-        Self {
-            local,
-            remote,
-            endpoint,
-            path_mtu: PathMtu::default(),
-            received_at: None,
-            connection: None,
-            greeted: false,
-            joined: false,
-            retry_at: Some(now),
-            refused: false,
-            trouble: None,
-            opened: 0,
-        }
-    }
-
-    fn open(&mut self, now: Instant, client: &ClientConfig, settings: &Settings) {
-        self.greeted = false;
-        self.joined = false;
-        self.probe(now, client, settings);
-        let mut client = client.clone();
-        client.transport_config(settings.connector_transport());
-        match self.endpoint.connect(now, client, self.remote, NAME) {
-            Ok(connected) => {
-                self.connection = Some(PathConnection::new(connected));
-                self.retry_at = None;
-            }
-            Err(error) => {
-                self.trouble = Some(error.to_string());
-                self.retry_at = Some(now + RETRY);
-            }
-        }
-    }
-}
-
-/// Creates the endpoint of one path. The peer's datagrams are no larger than those of this end.
-fn endpoint(settings: &Settings, which: u8) -> Endpoint {
-    let mut config = endpoint_config(settings, which);
-    let _ = config.max_udp_payload_size(settings.mtu);
-    Endpoint::new(Arc::new(config), None, true)
-}
-
-/// Configuration of noq's endpoints; `which` separates the endpoints of one seed.
-pub(crate) fn endpoint_config(settings: &Settings, which: u8) -> EndpointConfig {
-    let mut config = EndpointConfig::default();
-    // Larger than any setting of a peer: our own setting limits our datagrams.
-    let _ = config.max_udp_payload_size(*crate::settings::MTUS.end());
-    config.rng_seed(settings.seed.map(|mut seed| {
-        seed[0] ^= which;
-        seed
-    }));
-    config
 }

@@ -13,6 +13,7 @@
 use crate::error::Error;
 use crate::identity::Secret;
 use crate::names::{MAX_NAME, is_shown};
+use crate::reader::Reader;
 use crate::settings::{MAX_PATHS, MIN_SEGMENT, WINDOWS};
 
 /// Bytes of a Hello without its name.
@@ -111,23 +112,21 @@ impl Hello {
     /// # Errors
     /// [`Error::Malformed`] if the bytes cannot become a Hello.
     pub fn decode(bytes: &[u8]) -> Result<Option<Self>, Error> {
-        const MALFORMED: Error = Error::Malformed("greeting");
-        let mut reader = Reader { bytes };
-        let Some(length) = reader.take().map(u16::from_be_bytes).map(usize::from) else { return Ok(None) };
+        const MESSAGE: &str = "greeting";
+        const MALFORMED: Error = Error::Malformed(MESSAGE);
+        let mut reader = Reader::new(bytes, MESSAGE);
+        let Ok(length) = reader.u16().map(usize::from) else { return Ok(None) };
         if !(FIXED..=MAX_HELLO).contains(&length) || bytes.len() > length {
             return Err(MALFORMED);
         }
         if bytes.len() < length {
             return Ok(None);
         }
-        let secret = Secret(reader.take().ok_or(MALFORMED)?);
-        let session = reader.take().ok_or(MALFORMED)?;
-        let [flags, paths] = reader.take().ok_or(MALFORMED)?;
+        let (secret, session) = (Secret(reader.array()?), reader.array()?);
+        let (flags, paths) = (reader.u8()?, reader.u8()?);
         let (path, continues) = (flags & !CONTINUES, flags & CONTINUES != 0);
-        let segment = u16::from_be_bytes(reader.take().ok_or(MALFORMED)?);
-        let size = u64::from_be_bytes(reader.take().ok_or(MALFORMED)?);
-        let identity = reader.take().ok_or(MALFORMED)?;
-        let name = String::from_utf8(reader.bytes.to_vec()).map_err(|_| MALFORMED)?;
+        let (segment, size, identity) = (reader.u16()?, reader.u64()?, reader.array()?);
+        let name = String::from_utf8(reader.rest().to_vec()).map_err(|_| MALFORMED)?;
         let numbered = path < paths && usize::from(paths) <= MAX_PATHS;
         // QUIC's offsets have 62 bits.
         let offer = Offer { name, size, identity };
@@ -159,24 +158,12 @@ impl Reply {
     /// # Errors
     /// [`Error::Malformed`] if the window is not within [`WINDOWS`].
     pub fn decode(bytes: &[u8]) -> Result<Option<Self>, Error> {
-        let mut reader = Reader { bytes };
-        let Some(window) = reader.take().map(u64::from_be_bytes) else { return Ok(None) };
+        const MESSAGE: &str = "answer";
+        let Ok(window) = Reader::new(bytes, MESSAGE).u64() else { return Ok(None) };
         if !WINDOWS.contains(&window) || bytes.len() > REPLY_BYTES {
-            return Err(Error::Malformed("answer"));
+            return Err(Error::Malformed(MESSAGE));
         }
         Ok(Some(Self { window }))
-    }
-}
-
-struct Reader<'a> {
-    bytes: &'a [u8],
-}
-
-impl Reader<'_> {
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (taken, rest) = self.bytes.split_first_chunk::<N>()?;
-        self.bytes = rest;
-        Some(*taken)
     }
 }
 

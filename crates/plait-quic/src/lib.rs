@@ -35,7 +35,9 @@
 //! - [`source`]: the source of the payload, and the application that writes and reads it;
 //! - [`connection`]: one QUIC connection;
 //! - [`recording`]: the events of the sending end, in a file;
-//! - [`sender`], [`receiver`]: the two ends;
+//! - [`opening_end`], [`session_opener`], [`payload`]: the end that opens the paths, with any
+//!   payload;
+//! - [`sender`], [`receiver`]: the two ends of a file;
 //! - [`streams`]: many byte streams, in both directions, in the segments of one session;
 //! - [`interop`]: one QUIC connection with QUIC's own multipath, to any peer;
 //! - [`terms`]: the cost of a path, and its budget;
@@ -49,10 +51,12 @@
 //! - `command` (feature `program`): the commands `send`, `recv` and `proxy`.
 //!
 //! Private modules: `connector` has the paths of the opening end, `acceptor` those of the accepting
-//! end (greetings, retries, limits), `address_change` changes of local addresses, `transfer` a
-//! transfer at the receiver. Both ends of files and of streams use the same paths.
-//! `connector/path_mtu.rs` and `session/black_hole.rs` find the MTU of each path and black holes.
+//! end (greetings, retries, limits), `accepted_session` a client's session there, `address_change`
+//! changes of local addresses, `transfer` a transfer at the receiver, `reader` numbers in messages.
+//! Both ends of files and of streams use the same paths. `connector/path_mtu.rs` and
+//! `session/black_hole.rs` find the MTU of each path and black holes.
 
+mod accepted_session;
 mod acceptor;
 mod address_change;
 #[cfg(feature = "simulation")]
@@ -69,14 +73,18 @@ pub mod identity;
 pub mod interop;
 pub mod measured;
 pub mod names;
+pub mod opening_end;
+pub mod payload;
 pub mod pilot;
 pub mod proxy;
+mod reader;
 pub mod receiver;
 pub mod recording;
 #[cfg(feature = "simulation")]
 pub mod report;
 pub mod sender;
 pub mod session;
+pub mod session_opener;
 pub mod settings;
 pub mod source;
 pub mod streams;
@@ -90,6 +98,7 @@ pub use clients::{Client, Clients, ConnectedClient, Limits};
 pub use error::Error;
 pub use hello::Offer;
 pub use identity::{Fingerprint, Identity, Secret};
+pub use opening_end::OpeningEnd;
 pub use receiver::Receiver;
 pub use sender::Sender;
 pub use settings::Settings;

@@ -1,5 +1,5 @@
 //! The end that receives transfers. [`Receiver::accept`] or [`Receiver::refuse`] answers an offer
-//! ([`Event::Begun`]). After any input ([`Receiver::handle_datagram`],
+//! ([`TransferEvent::Begun`]). After any input ([`Receiver::handle_datagrams`],
 //! [`Receiver::handle_timeout`], [`Receiver::conclude`]) call [`Receiver::poll`] until it returns
 //! `None`. Then call [`Receiver::transmit`], and check [`Receiver::next_wakeup`].
 
@@ -8,19 +8,18 @@ mod streamed;
 
 use crate::acceptor::{Acceptor, AcceptorEvent};
 use crate::clients::{Allowance, Clients, ConnectedClient};
-use crate::connection::{DONE, DatagramBatch, REFUSED};
+use crate::connection::{DONE, DatagramBatch, REFUSED, ReceivedBatch};
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::settings::Settings;
 use crate::transfer::Transfer;
-pub use crate::transfer::{Event, Id, Summary};
-use bytes::{Bytes, BytesMut};
+pub use crate::transfer::{Id, Summary, TransferEvent};
+use bytes::Bytes;
 use greeting::PendingOffer;
 use noq_proto::ConnectionHandle;
 use plait_sched::{Builtin, PathId};
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, SocketAddr};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use streamed::Streamed;
 
 /// The receiving end.
@@ -33,7 +32,7 @@ pub struct Receiver {
     transfers: BTreeMap<Id, Transfer>,
     /// Files that arrive on a stream: mode interop.
     streamed: BTreeMap<Id, Streamed>,
-    events: VecDeque<Event>,
+    events: VecDeque<TransferEvent>,
     packets: Vec<(PathId, Bytes)>,
     scheduler: Builtin,
 }
@@ -59,30 +58,9 @@ impl Receiver {
         })
     }
 
-    /// Handles a UDP datagram from `remote` to the local address `local`.
-    pub fn handle_datagram(
-        &mut self,
-        now: Instant,
-        remote: SocketAddr,
-        local: Option<IpAddr>,
-        datagram: BytesMut,
-    ) {
-        if let Some(handle) = self.acceptor.handle_datagram(now, remote, local, datagram) {
-            self.work(now, handle);
-        }
-    }
-
-    /// Handles UDP datagrams that arrived together, of `each` bytes except the last. The work that
-    /// follows is done once for all of them.
-    pub fn handle_datagrams(
-        &mut self,
-        now: Instant,
-        remote: SocketAddr,
-        local: Option<IpAddr>,
-        datagrams: &[u8],
-        each: usize,
-    ) {
-        for handle in self.acceptor.handle_datagrams(now, remote, local, datagrams, each) {
+    /// Handles UDP datagrams. The work that follows is done once for all of them.
+    pub fn handle_datagrams(&mut self, now: Instant, batch: &ReceivedBatch<'_>) {
+        for handle in self.acceptor.handle_datagrams(now, batch) {
             self.work(now, handle);
         }
     }
@@ -97,8 +75,8 @@ impl Receiver {
         for (id, transfer) in &mut self.transfers {
             if let Err(error) = transfer.session.handle_timeout(transfer.time(now)) {
                 ended.push((*id, Err(error)));
-            } else if now.saturating_duration_since(transfer.received_at) >= self.settings.patience {
-                silent.push((*id, transfer.concluded.is_some()));
+            } else if transfer.is_silent(now, self.settings.patience) {
+                silent.push((*id, transfer.state.concluded.is_some()));
             }
         }
         for (id, concluded) in silent {
@@ -126,7 +104,7 @@ impl Receiver {
     fn work(&mut self, now: Instant, handle: ConnectionHandle) {
         match self.acceptor.work(now, handle) {
             AcceptorEvent::Nothing => {}
-            AcceptorEvent::Rejected(remote) => self.events.push_back(Event::Rejected { remote }),
+            AcceptorEvent::Rejected(remote) => self.events.push_back(TransferEvent::Rejected { remote }),
             AcceptorEvent::Greeted(hello, client) => self.greet(now, handle, hello, client),
             AcceptorEvent::Packets(id, path) => self.take(now, handle, &id, path),
             AcceptorEvent::Disconnected { id, path, done } => {
@@ -138,14 +116,7 @@ impl Receiver {
     /// Handles the packets that arrived on a path.
     fn take(&mut self, now: Instant, handle: ConnectionHandle, id: &Id, path: usize) {
         let Some(transfer) = self.transfers.get_mut(id) else { return self.read_stream(now, handle, id) };
-        let time = transfer.time(now);
-        let mut any = false;
-        while let Some(packet) = self.acceptor.receive(handle) {
-            transfer.session.handle(time, PathId(path as u8), &packet);
-            any = true;
-        }
-        if any {
-            transfer.received_at = now;
+        if transfer.receive(now, path, handle, &mut self.acceptor) {
             self.deliver(now, id);
         }
     }
@@ -154,8 +125,8 @@ impl Receiver {
     fn deliver(&mut self, now: Instant, id: &Id) {
         let Some(transfer) = self.transfers.get_mut(id) else { return };
         while let Some(bytes) = transfer.session.read() {
-            transfer.received += bytes.len() as u64;
-            self.events.push_back(Event::Data { id: *id, bytes });
+            transfer.state.received += bytes.len() as u64;
+            self.events.push_back(TransferEvent::Data { id: *id, bytes });
         }
         if transfer.is_over() {
             self.finish(now, id);
@@ -170,7 +141,7 @@ impl Receiver {
     /// Queues bytes for the sender of a transfer.
     pub fn write(&mut self, id: &Id, bytes: &[u8]) {
         if let Some(transfer) = self.transfers.get_mut(id) {
-            transfer.send_buffer.push(bytes);
+            transfer.state.send_buffer.push(bytes);
         } else if let Some(streamed) = self.streamed.get_mut(id) {
             streamed.unsent.extend_from_slice(bytes);
         }
@@ -179,7 +150,7 @@ impl Receiver {
     /// Ends a transfer with this outcome, once its sender has received all queued bytes.
     pub fn conclude(&mut self, now: Instant, id: &Id, outcome: Result<(), Error>) {
         if let Some(transfer) = self.transfers.get_mut(id) {
-            transfer.concluded.get_or_insert((now, outcome));
+            transfer.state.concluded.get_or_insert((now, outcome));
         } else if let Some(streamed) = self.streamed.get_mut(id) {
             streamed.concluded.get_or_insert((now, outcome));
         }
@@ -204,11 +175,9 @@ impl Receiver {
         let Some(transfer) = self.transfers.get_mut(id) else {
             return self.handle_stream_disconnect(now, id, done);
         };
-        if transfer.handles.get(path).copied().flatten() == Some(handle) {
-            transfer.handles[path] = None;
-        }
+        transfer.leave(path, handle);
         if done {
-            if transfer.concluded.is_some() {
+            if transfer.state.concluded.is_some() {
                 self.finish(now, id);
             } else {
                 self.end(now, id, Err(Error::Refused("the sender gave up".to_owned())));
@@ -218,7 +187,7 @@ impl Receiver {
 
     fn finish(&mut self, now: Instant, id: &Id) {
         let Some(transfer) = self.transfers.get_mut(id) else { return };
-        let Some((at, outcome)) = transfer.concluded.take() else { return };
+        let Some((at, outcome)) = transfer.state.concluded.take() else { return };
         let summary = Summary {
             duration: at.saturating_duration_since(transfer.epoch),
             paths: transfer.session.carried().1.to_vec(),
@@ -230,14 +199,14 @@ impl Receiver {
     fn end(&mut self, now: Instant, id: &Id, outcome: Result<Summary, Error>) {
         let waited = self.offers.remove(id).map(|pending| (pending.hello, pending.from));
         let streamed = self.streamed.remove(id).map(|streamed| (streamed.hello, streamed.from));
-        let transfer = self.transfers.remove(id).map(|transfer| (transfer.hello, transfer.from));
+        let transfer = self.transfers.remove(id).map(|transfer| (transfer.hello, transfer.client));
         let Some((hello, from)) = transfer.or(streamed).or(waited) else { return };
         self.acceptor.end(now, id, DONE, "done");
-        self.events.push_back(Event::Ended { id: *id, offer: hello.offer, from, outcome });
+        self.events.push_back(TransferEvent::Ended { id: *id, offer: hello.offer, from, outcome });
     }
 
     /// Returns the next event.
-    pub fn poll(&mut self) -> Option<Event> {
+    pub fn poll(&mut self) -> Option<TransferEvent> {
         self.events.pop_front()
     }
 
@@ -247,15 +216,12 @@ impl Receiver {
         for (id, transfer) in &mut self.transfers {
             let time = transfer.time(now);
             transfer.extend();
-            if let Err(error) = transfer.session.transmit(time, &mut transfer.send_buffer, &mut self.packets)
+            if let Err(error) =
+                transfer.session.transmit(time, &mut transfer.state.send_buffer, &mut self.packets)
             {
                 ended.push((*id, Err(error)));
             }
-            for (path, packet) in self.packets.drain(..) {
-                if let Some(handle) = transfer.handles[path.index()] {
-                    self.acceptor.send(now, handle, packet, out);
-                }
-            }
+            transfer.send(now, &mut self.packets, &mut self.acceptor, out);
         }
         for (id, outcome) in ended {
             self.end(now, &id, outcome);
@@ -268,11 +234,10 @@ impl Receiver {
 
     /// Returns the time at which [`Receiver::handle_timeout`] must be called next.
     pub fn next_wakeup(&self) -> Option<Instant> {
-        let transfers = self.transfers.values().flat_map(|transfer| {
-            let wakeup = transfer.session.next_wakeup();
-            let wakeup = wakeup.map(|time| transfer.epoch + Duration::from_nanos(time.as_nanos()));
-            [wakeup, Some(transfer.received_at + self.settings.patience)]
-        });
+        let transfers = self
+            .transfers
+            .values()
+            .flat_map(|transfer| [transfer.next_wakeup(), Some(transfer.heard_at + self.settings.patience)]);
         let pending = self.offers.values().map(|pending| Some(pending.since + self.settings.patience));
         let streamed =
             self.streamed.values().map(|streamed| Some(streamed.received_at + self.settings.patience));
@@ -294,6 +259,6 @@ impl Receiver {
     pub fn received(&self, id: &Id) -> Option<(u64, &[u64])> {
         let streamed = || self.streamed.get(id).map(|streamed| (streamed.received, &streamed.paths[..]));
         let transfer = self.transfers.get(id);
-        transfer.map(|transfer| (transfer.received, transfer.session.carried().1)).or_else(streamed)
+        transfer.map(|transfer| (transfer.state.received, transfer.session.carried().1)).or_else(streamed)
     }
 }

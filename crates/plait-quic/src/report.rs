@@ -95,7 +95,7 @@ pub fn near(event: &NearEvent<'_>, names: &[String]) -> Value {
             json!({"event": "open", "after_s": after.map(|after| after.as_secs_f64())})
         }
         NearEvent::Status(status) => {
-            let proxy::Status {
+            let proxy::NearStatus {
                 streams,
                 opened,
                 sent,

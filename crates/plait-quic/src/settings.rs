@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::unlimited::Unlimited;
-use noq_proto::{AckFrequencyConfig, MtuDiscoveryConfig, TransportConfig, VarInt};
+use noq_proto::{AckFrequencyConfig, EndpointConfig, MtuDiscoveryConfig, TransportConfig, VarInt};
 use plait_sched::{Duration, PathId};
 use plait_transport::congestion::{Algorithm, CongestionConfig};
 use plait_transport::packet::Overhead;
@@ -144,6 +144,18 @@ impl Settings {
     /// Number of datagrams that leave at once (GSO): as many as the system takes in one call.
     pub(crate) fn burst(&self) -> usize {
         (60_000 / usize::from(self.mtu)).min(32)
+    }
+
+    /// noq's configuration of an endpoint; `which` separates the endpoints of one seed.
+    pub(crate) fn endpoint(&self, which: u8) -> EndpointConfig {
+        let mut config = EndpointConfig::default();
+        // Larger than any setting of a peer: our own setting limits our datagrams.
+        let _ = config.max_udp_payload_size(*MTUS.end());
+        config.rng_seed(self.seed.map(|mut seed| {
+            seed[0] ^= which;
+            seed
+        }));
+        config
     }
 
     /// noq's configuration at the opening end: protected datagrams, and one small stream. A full

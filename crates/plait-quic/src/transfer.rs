@@ -1,13 +1,11 @@
 //! A transfer at the receiver, and its events.
 
+use crate::accepted_session::AcceptedSession;
 use crate::clients::ConnectedClient;
 use crate::error::Error;
-use crate::hello::{Hello, Offer};
-use crate::session::Session;
+use crate::hello::Offer;
 use crate::source::Source;
 use bytes::Bytes;
-use noq_proto::ConnectionHandle;
-use plait_sched::Time;
 use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -16,7 +14,7 @@ pub use crate::acceptor::Id;
 
 /// An event of a receiver.
 #[derive(Debug)]
-pub enum Event {
+pub enum TransferEvent {
     /// A sender with the secret offers a transfer, and waits for
     /// [`Receiver::accept`](crate::Receiver::accept) or
     /// [`Receiver::refuse`](crate::Receiver::refuse).
@@ -106,14 +104,11 @@ impl Source for SendBuffer {
 }
 
 /// An incoming transfer.
-#[derive(Debug)]
-pub(crate) struct Transfer {
-    pub(crate) from: ConnectedClient,
-    pub(crate) session: Session,
-    pub(crate) hello: Hello,
-    pub(crate) handles: Vec<Option<ConnectionHandle>>,
-    pub(crate) epoch: Instant,
-    pub(crate) received_at: Instant,
+pub(crate) type Transfer = AcceptedSession<TransferState>;
+
+/// State of an incoming transfer.
+#[derive(Debug, Default)]
+pub(crate) struct TransferState {
     pub(crate) received: u64,
     pub(crate) send_buffer: SendBuffer,
     /// Bytes of `send_buffer` that the transport knows.
@@ -123,44 +118,18 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    pub(crate) fn new(now: Instant, from: ConnectedClient, session: Session, hello: Hello) -> Self {
-        Self {
-            from,
-            session,
-            handles: vec![None; hello.paths.into()],
-            hello,
-            epoch: now,
-            received_at: now,
-            received: 0,
-            send_buffer: SendBuffer::default(),
-            written: 0,
-            concluded: None,
-        }
-    }
-
-    /// Adds a path that greets, for the first time or anew.
-    pub(crate) fn join(&mut self, now: Instant, path: usize, round_trip: Option<Duration>) {
-        let time = self.time(now);
-        self.session.join(time, path, &[]);
-        self.session.measure(time, path, round_trip);
-        self.handles.resize(self.handles.len().max(path + 1), None);
-    }
-
-    pub(crate) fn time(&self, now: Instant) -> Time {
-        Time::from_nanos(now.saturating_duration_since(self.epoch).as_nanos() as u64)
-    }
-
     /// Hands new bytes for the sender to the transport.
     pub(crate) fn extend(&mut self) {
-        self.send_buffer.discard(self.session.acknowledged());
-        let end = self.send_buffer.pad(self.session.agreed().segment.into());
-        self.session.extend(end - self.written);
-        self.written = end;
+        let TransferState { send_buffer, written, .. } = &mut self.state;
+        send_buffer.discard(self.session.acknowledged());
+        let end = send_buffer.pad(self.session.agreed().segment.into());
+        self.session.extend(end - std::mem::replace(written, end));
     }
 
     /// True if the transfer is concluded and the sender has received all bytes for it.
     pub(crate) fn is_over(&self) -> bool {
-        let end = self.send_buffer.base + self.send_buffer.bytes.len() as u64;
-        self.concluded.is_some() && self.written == end && self.session.is_drained()
+        let TransferState { send_buffer, written, concluded, .. } = &self.state;
+        let end = send_buffer.base + send_buffer.bytes.len() as u64;
+        concluded.is_some() && *written == end && self.session.is_drained()
     }
 }

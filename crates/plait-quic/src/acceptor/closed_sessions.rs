@@ -48,15 +48,12 @@ impl ClosedSessions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::now;
     use std::time::Duration;
 
     #[test]
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "there is no other way to some moment; only differences to it are looked at"
-    )]
     fn sessions_are_remembered_for_a_while_and_not_too_many() {
-        let start = Instant::now();
+        let start = now();
         let at = |second: u64| start + Duration::from_secs(second);
         let mut closed_sessions = ClosedSessions::default();
         closed_sessions.remember(at(0), at(40), &[1; 16], 1, "not wanted");

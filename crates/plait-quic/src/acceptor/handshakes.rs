@@ -55,15 +55,12 @@ impl HandshakeLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::now;
     use std::net::Ipv4Addr;
 
     #[test]
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "there is no other way to some moment; only differences to it are looked at"
-    )]
     fn an_address_has_a_burst_and_a_rate_and_a_secret_costs_nothing() {
-        let start = Instant::now();
+        let start = now();
         let address = |number: u32| IpAddr::from(Ipv4Addr::from(number));
         let mut handshakes = HandshakeLimits::default();
         let mut count = |at: Instant, knows: bool| {

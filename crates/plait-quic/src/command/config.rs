@@ -4,7 +4,7 @@
 //! The values become arguments, so the same code reads and checks them. Options on the command line
 //! replace them.
 
-use super::Program;
+use super::options::Program;
 use crate::clients::{Client, Limits};
 use crate::error::Error;
 use crate::identity::{self, Secret};

@@ -163,7 +163,7 @@ pub(super) fn near(registry: &mut Registry, event: &NearEvent<'_>) {
             registry.add("plait_connections_refused_total", labels, 1.0);
         }
         NearEvent::Idle { .. } => registry.add("plait_connections_idle_total", labels(&[]), 1.0),
-        NearEvent::Status(proxy::Status { streams, opened, sent, received, paths, counts, .. }) => {
+        NearEvent::Status(proxy::NearStatus { streams, opened, sent, received, paths, counts, .. }) => {
             registry.clear("plait_path_up");
             registry.clear("plait_path_srtt_seconds");
             registry.set("plait_connections", labels(&[]), *streams as f64);

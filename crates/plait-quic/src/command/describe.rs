@@ -1,6 +1,6 @@
 //! The options of the commands as data, which Python's `plait` shows and completes.
 
-use super::Program;
+use super::options::Program;
 use clap::{ArgAction, CommandFactory};
 use serde_json::{Value, json};
 

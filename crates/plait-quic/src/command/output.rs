@@ -1,7 +1,7 @@
 //! Output of a command: results on standard output, everything else on standard error.
 
-use super::Common;
 use super::host::Host;
+use super::options::Common;
 use crate::error::Error;
 use crate::files::{PathStatus, system_now};
 use crate::names::{is_shown, shown};

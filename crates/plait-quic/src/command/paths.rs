@@ -1,6 +1,7 @@
 //! Options for paths and for the scheduler.
 
-use super::{Common, Host, congestion};
+use super::Host;
+use super::options::{Common, congestion};
 use crate::auto;
 use crate::error::Error;
 use crate::files::{self, Connect, Local, RecordSettings, Term};

@@ -2,8 +2,9 @@
 
 use super::counts;
 use super::metrics::Metrics;
+use super::options::{ProxyOptions, SOCKS};
 use super::output::{Output, path_words};
-use super::{Host, ProxyOptions, SOCKS, announce};
+use super::{Host, announce};
 use crate::error::Error;
 use crate::files;
 use crate::pilot::Pilot;

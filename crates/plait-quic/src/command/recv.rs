@@ -1,8 +1,9 @@
 //! The command `recv`.
 
 use super::counts::Counts;
+use super::options::RecvOptions;
 use super::output::{Output, megabits};
-use super::{Host, RecvOptions, announce, send};
+use super::{Host, announce, send};
 use crate::error::Error;
 use crate::files::{CompletedTransfer, Modes, ReceiveEvent, ReceiveSettings, Receiving};
 use crate::report;

@@ -1,8 +1,9 @@
 //! The command `send`.
 
+use super::Host;
+use super::options::SendOptions;
 use super::output::{Output, megabits, path_words};
 use super::paths::DecisionOptions;
-use super::{Host, SendOptions};
 use crate::error::Error;
 use crate::files::{MAX_SLEEP, SendOutcome, SendSettings, Sending, Status, now};
 use crate::pilot::{Pilot, SchedulerChange};

@@ -4,10 +4,12 @@
 //! datagrams got lost before. noq searches the path's MTU on that connection. The path joins once
 //! the full size is acknowledged there. noq's own detection of black holes mistakes losses in full
 //! queues for a black hole. Therefore no connection that carries data uses it: see
-//! [`Session::take_hole`](crate::session::Session).
+//! `Session::take_black_hole`.
 
-use super::{Connector, DialedPath, NAME, RETRY};
+use super::Connector;
+use super::dialed_path::{DialedPath, RETRY};
 use crate::connection::{DONE, PathConnection};
+use crate::identity::NAME;
 use crate::settings::{BASE_MTU, MTUS, NEXT_SEARCH, Settings};
 use noq_proto::ClientConfig;
 use std::time::{Duration, Instant};

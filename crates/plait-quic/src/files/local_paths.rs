@@ -1,19 +1,19 @@
 //! The paths of the connecting end: local addresses, terms and sockets, and interfaces that appear,
 //! disappear and change.
 
+mod scan;
+
 use super::address_pairs::{AddressPairs, resolve};
-use super::error_queue::QueuedError;
-use super::interface_changes::{
-    InterfaceChange, ScannedPath, index_for_new_path, interface_changes, is_taken,
-};
+use super::interface_changes::ScannedPath;
 use super::interfaces::{self, Snapshot};
 use super::notices::Notices;
 use super::sockets::{NOTICE, Sockets};
 use super::{Connect, Local, Meter, PathStatus};
 use crate::address_change::AddressChange;
-use crate::connection::DatagramBatch;
+use crate::connection::{DatagramBatch, ReceivedBatch};
 use crate::connector::Progress;
 use crate::error::Error;
+use crate::opening_end::OpeningEnd;
 use crate::terms::Terms;
 use nix::errno::Errno;
 use std::fmt;
@@ -23,9 +23,6 @@ use std::time::{Duration, Instant};
 
 /// Interval between two scans of the interfaces without a notice of the system.
 const SCAN_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Shortest interval between two scans, because one change causes several notices.
-const MIN_SCAN_INTERVAL: Duration = Duration::from_millis(20);
 
 /// After one path reports a refused connection, other paths may still get an answer for this long.
 const REFUSAL_GRACE: Duration = Duration::from_secs(3);
@@ -68,6 +65,7 @@ pub(crate) struct LocalPaths {
     notices: Option<Notices>,
     scanned_at: Instant,
     scan_at: Instant,
+    out: Vec<DatagramBatch>,
 }
 
 impl LocalPaths {
@@ -129,7 +127,6 @@ impl LocalPaths {
         for (scanned, terms) in scanned_paths.iter_mut().zip(&terms) {
             scanned.has_budget = terms.budget.is_some();
         }
-        let scan_at = now + SCAN_INTERVAL;
         Ok(Self {
             to: wanted.to.clone(),
             remotes,
@@ -143,7 +140,8 @@ impl LocalPaths {
             may_grow,
             notices,
             scanned_at: now,
-            scan_at,
+            scan_at: now + SCAN_INTERVAL,
+            out: Vec::new(),
         })
     }
 
@@ -179,7 +177,7 @@ impl LocalPaths {
 
     /// Returns the error for an unreachable peer, if no socket listens on any of its addresses. A
     /// peer that has answered once is not refused; the sender's patience limits the search.
-    pub(crate) fn refusal(&self, now: Instant) -> Option<String> {
+    fn refusal(&self, now: Instant) -> Option<String> {
         let refused = || self.scanned_paths.iter().filter_map(|scanned| scanned.pairs.refused_at());
         let first = refused().min().filter(|_| !self.answered)?;
         let may_answer = |scanned: &ScannedPath| {
@@ -194,187 +192,51 @@ impl LocalPaths {
         self.awaited.iter().map(ToString::to_string).collect()
     }
 
-    /// Receives datagrams. `take` gets the path, the peer's address, one or more datagrams in a
-    /// row, and the size of each datagram except the last.
-    pub(crate) fn receive(&mut self, mut take: impl FnMut(usize, SocketAddr, &[u8], usize)) {
+    /// Passes everything new to an end: datagrams, time, and changes of the paths.
+    pub(crate) fn drive(&mut self, now: Instant, end: &mut impl OpeningEnd) {
+        self.receive(|path, batch| end.handle_datagrams(now, path, batch));
+        end.handle_timeout(now);
+        for address_change in self.rescan(now) {
+            end.handle_address_change(now, &address_change);
+        }
+        if let Some(reason) = self.refusal(now) {
+            end.give_up(reason);
+        }
+    }
+
+    /// Passes the datagrams of each path to `take`.
+    pub(crate) fn receive(&mut self, mut take: impl FnMut(usize, &ReceivedBatch<'_>)) {
         let Self { sockets, scanned_paths, answered, .. } = self;
         for (path, scanned) in scanned_paths.iter_mut().enumerate() {
-            sockets.receive(path, |remote, _, datagrams, each| {
-                scanned.pairs.note_answer(remote);
-                take(path, remote, datagrams, each);
+            sockets.receive(path, |batch| {
+                scanned.pairs.note_answer(batch.remote);
+                take(path, batch);
             });
             *answered |= scanned.pairs.has_answered();
         }
     }
 
-    /// Handles errors and peer addresses, and scans the interfaces when a scan is due. Returns the
-    /// changes of the paths. A path that needs another socket already has it.
-    pub(crate) fn rescan(&mut self, now: Instant) -> Vec<AddressChange> {
-        let mut address_changes = Vec::new();
-        self.handle_packet_errors(now, &mut address_changes);
-        self.advance(now, &mut address_changes);
-        if let Some(notices) = self.notices.as_mut().filter(|_| self.sockets.has_notice()) {
-            notices.clear();
-            self.scan_at = self.scan_at.min(self.scanned_at + MIN_SCAN_INTERVAL);
-        }
-        if now < self.scan_at {
-            return address_changes;
-        }
-        (self.scanned_at, self.scan_at) = (now, now + SCAN_INTERVAL);
-        let found = Snapshot::take(&self.remotes);
-        if found.is_empty() {
-            return address_changes;
-        }
-        let find = |scanned: &ScannedPath| match &scanned.local().interface {
-            Some(name) => {
-                let pairs = found.working(name)?.starting_with(scanned.pairs.current().remote);
-                Some((pairs, interfaces::number(name)))
-            }
-            None => found.has(scanned.local().address).then(|| (scanned.pairs.clone(), 0)),
-        };
-        for change in interface_changes(&self.scanned_paths, find) {
-            address_changes.extend(self.apply(now, change));
-        }
-        for (path, scanned) in self.scanned_paths.iter_mut().enumerate() {
-            let has_route = found.is_routed(&scanned.pairs);
-            if std::mem::replace(&mut scanned.has_route, has_route) && !has_route {
-                address_changes.push(AddressChange::Unreachable(path));
-            }
-        }
-        if self.may_grow {
-            self.open_awaited(&found, &mut address_changes);
-        }
-        address_changes
-    }
-
-    /// Reads the queued errors of sent packets.
-    fn handle_packet_errors(&mut self, now: Instant, address_changes: &mut Vec<AddressChange>) {
-        for (path, scanned) in self.scanned_paths.iter_mut().enumerate() {
-            let headers = if scanned.local().address.is_ipv4() { 28 } else { 48 };
-            for error in self.sockets.take_errors(path) {
-                match error {
-                    QueuedError::Refused(remote) => scanned.pairs.refuse(now, remote),
-                    QueuedError::TooLarge { bytes, own } => {
-                        let bytes = u16::try_from(bytes.saturating_sub(headers)).unwrap_or(u16::MAX);
-                        address_changes.push(AddressChange::MtuLimited { path, bytes, own });
-                    }
-                    QueuedError::NoRoute => address_changes.push(AddressChange::Unreachable(path)),
-                }
-            }
-        }
-    }
-
-    /// Moves each path without an answer on to the peer's next address, if its time is over.
-    fn advance(&mut self, now: Instant, address_changes: &mut Vec<AddressChange>) {
-        let answered = self.scanned_paths.iter().find(|scanned| scanned.pairs.has_answered());
-        let known = answered.map(|scanned| scanned.pairs.current().remote);
-        for path in 0..self.scanned_paths.len() {
-            let scanned = &mut self.scanned_paths[path];
-            if scanned.pairs.has_answered() {
-                continue;
-            }
-            let before = scanned.local().clone();
-            let kept_host = known.is_some_and(|remote| scanned.pairs.keep_host(remote));
-            if kept_host || scanned.pairs.advance(now) {
-                let local = scanned.local().clone();
-                if local == before || bind(&mut self.sockets, path, &local).is_ok() {
-                    address_changes.push(self.redirected(path));
-                }
-            }
-        }
-    }
-
-    fn apply(&mut self, now: Instant, change: InterfaceChange) -> Option<AddressChange> {
-        match change {
-            InterfaceChange::Moved(path, pairs, number) => {
-                bind(&mut self.sockets, path, &pairs.current().local).ok()?;
-                let before = self.scanned_paths[path].pairs.current().remote;
-                let has_budget = self.scanned_paths[path].has_budget;
-                self.scanned_paths[path] = ScannedPath { number, has_budget, ..ScannedPath::new(pairs) };
-                let pair = self.scanned_paths[path].pairs.current();
-                let moved = AddressChange::Moved(path, pair.local.address);
-                Some(if pair.remote == before { moved } else { self.redirected(path) })
-            }
-            InterfaceChange::Removed(path) => {
-                self.scanned_paths[path].gone_at = Some(now);
-                Some(AddressChange::Removed(path))
-            }
-            InterfaceChange::Restored(path) => {
-                (self.scanned_paths[path].gone_at, self.scanned_paths[path].send_failed) = (None, false);
-                Some(AddressChange::Restored(path))
-            }
-        }
-    }
-
-    /// Opens paths for new interfaces and for awaited ones.
-    fn open_awaited(&mut self, found: &Snapshot, address_changes: &mut Vec<AddressChange>) {
-        for pairs in if self.all_interfaces { found.usable() } else { Vec::new() } {
-            self.add(pairs, address_changes);
-        }
-        for one in std::mem::take(&mut self.awaited) {
-            let pairs = match &one {
-                Awaited::Local(local) => found.from(local).filter(|_| found.has(local.address)),
-                Awaited::Interface(name) => found.working(name),
-            };
-            if !pairs.is_some_and(|pairs| self.add(pairs, address_changes)) {
-                self.awaited.push(one);
-            }
-        }
-    }
-
-    /// Adds a path, if an index is free. Returns whether a path from this local end exists now.
-    fn add(&mut self, pairs: AddressPairs, address_changes: &mut Vec<AddressChange>) -> bool {
-        let local = pairs.current().local.clone();
-        if is_taken(&self.scanned_paths, &local) {
-            return true;
-        }
-        let Some(path) = index_for_new_path(&self.scanned_paths) else { return false };
-        // An address that is not ready yet is tried again at the next scan.
-        if bind(&mut self.sockets, path, &local).is_err() {
-            return false;
-        }
-        let (address, terms) = (local.address, terms_of(&self.named_terms, &pairs));
-        let scanned = ScannedPath { has_budget: terms.budget.is_some(), ..ScannedPath::new(pairs) };
-        if path == self.scanned_paths.len() {
-            self.scanned_paths.push(scanned);
-            self.terms.push(terms);
-            address_changes.push(AddressChange::Added(address, terms));
-        } else {
-            self.scanned_paths[path] = scanned;
-            self.terms[path] = terms;
-            address_changes.push(AddressChange::Replaced(path, address, terms));
-        }
-        if self.remotes.len() > 1 {
-            address_changes.push(self.redirected(path));
-        }
-        true
-    }
-
-    /// Sends these datagrams after the queued ones. Calls `failed` for each path that refuses a
-    /// datagram, with the change of the path.
-    pub(crate) fn send(
-        &mut self,
-        now: Instant,
-        out: &mut Vec<DatagramBatch>,
-        mut failed: impl FnMut(usize, &str, Option<&AddressChange>),
-    ) {
+    /// Sends the datagrams of an end after the queued ones. The end learns which paths refuse a
+    /// datagram.
+    pub(crate) fn transmit(&mut self, now: Instant, end: &mut impl OpeningEnd) {
+        end.transmit(now, &mut self.out);
         for path in 0..self.sockets.len() {
             self.sockets.send(path, None);
         }
-        for batch in out.drain(..) {
+        for batch in self.out.drain(..) {
             let path = batch.path;
-            // The error queue reports this error together with the size limit (see `note_answer`).
+            // The error queue reports this error together with the size limit (see
+            // `handle_packet_errors`).
             let is_reported =
                 |error: &io::Error| cfg!(target_os = "linux") && errno(error) == Some(Errno::EMSGSIZE);
             if let Some(trouble) = self.sockets.send(path, Some(batch)).filter(|error| !is_reported(error)) {
                 let scanned = &mut self.scanned_paths[path];
                 scanned.send_failed = true;
-                let gone =
-                    (scanned.gone_at.is_none() && is_gone(&trouble)).then_some(AddressChange::Removed(path));
-                if gone.is_some() {
+                if scanned.gone_at.is_none() && is_gone(&trouble) {
                     scanned.gone_at = Some(now);
+                    end.handle_address_change(now, &AddressChange::Removed(path));
                 }
-                failed(path, &trouble.to_string(), gone.as_ref());
+                end.handle_failure(path, &trouble.to_string());
             }
         }
     }

@@ -38,9 +38,9 @@
 //! | file | content |
 //! |---|---|
 //! | `records.rs`, `upload.rs`, `download.rs` | the messages of both ends about files |
-//! | `spans.rs`, `hashing.rs` | the sender's stream from the first unacknowledged byte, and its SHA-256; hashes of existing files |
+//! | `entry_content.rs`, `spans.rs`, `hashing.rs` | content of entries; the sender's stream from the first unacknowledged byte, and its SHA-256; hashes of existing files |
 //! | `tree.rs`, `receive_folder.rs`, `folder.rs`, `partial.rs` | entries; shared state of a folder's transfers; folders by handles; incomplete files |
-//! | `ends.rs`, `send.rs`, `file_sender.rs`, `receive.rs`, `sockets.rs` | both ends with their sockets and loops |
+//! | `ends.rs`, `send.rs`, `receive.rs`, `sockets.rs` | both ends with their sockets and loops |
 //! | `address_pairs.rs`, `route_lookup.rs`, `error_queue.rs` | addresses of the peer, tried in turn; routes (netlink); errors about packets (`IP_RECVERR`) |
 //! | `interfaces.rs`, `interface_changes.rs`, `local_paths.rs`, `notices.rs` | interfaces; their changes, as a pure function; effect on sockets and paths; notices of the system |
 //! | `advisor.rs`, `record.rs` | the thread that simulates schedulers; settings of a recording |
@@ -50,8 +50,8 @@ mod address_pairs;
 mod advisor;
 mod download;
 mod ends;
+mod entry_content;
 mod error_queue;
-mod file_sender;
 mod folder;
 mod hashing;
 mod interface_changes;
@@ -76,6 +76,7 @@ pub use advisor::{Advisor, pilot};
 pub use download::Download;
 pub(crate) use ends::Listening;
 pub use ends::{Connect, Listen};
+pub use entry_content::EntryContent;
 pub(crate) use interfaces::own_addresses;
 pub use local_paths::Term;
 pub use receive::{CompletedTransfer, ReceiveEvent, ReceiveSettings, Receiving};
@@ -84,7 +85,7 @@ pub use record::RecordSettings;
 pub use send::{SendOutcome, SendSettings, Sending};
 pub(crate) use sockets::Sockets;
 pub use tree::STREAM;
-pub use upload::{EntryContent, EntryOutcome, Upload};
+pub use upload::{EntryOutcome, Upload};
 
 use crate::pilot::SchedulerChange;
 use std::fmt;

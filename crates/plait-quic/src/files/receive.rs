@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::hello::Offer;
 use crate::identity::Fingerprint;
 use crate::names::shown_name;
-use crate::receiver::{Event, Id, Receiver, Summary};
+use crate::receiver::{Id, Receiver, Summary, TransferEvent};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::net::SocketAddr;
@@ -168,9 +168,7 @@ impl Receiving {
         loop {
             let moment = now();
             let receiver = &mut self.receiver;
-            self.sockets.receive(0, |remote, local, datagrams, each| {
-                receiver.handle_datagrams(moment, remote, local, datagrams, each);
-            });
+            self.sockets.receive(0, |batch| receiver.handle_datagrams(moment, batch));
             self.receiver.handle_timeout(moment);
             let mut flow = if ended.is_none() { watch(moment, None) } else { ControlFlow::Continue(()) };
             while let Some(event) = self.receiver.poll() {
@@ -187,10 +185,7 @@ impl Receiving {
                 }
             }
             self.receiver.transmit(moment, &mut out);
-            self.sockets.send(0, None);
-            for outgoing in out.drain(..) {
-                self.sockets.send(0, Some(outgoing));
-            }
+            self.sockets.send_all(0, &mut out);
             if ended.is_some_and(|at| moment.duration_since(at) >= LINGER || self.receiver.connections() == 0)
             {
                 return Ok(());
@@ -202,9 +197,9 @@ impl Receiving {
     }
 
     /// Handles an event of the receiver.
-    fn handle(&mut self, moment: Instant, event: Event, watch: &mut Watch<'_>) -> ControlFlow<()> {
+    fn handle(&mut self, moment: Instant, event: TransferEvent, watch: &mut Watch<'_>) -> ControlFlow<()> {
         match event {
-            Event::Begun { id, offer, from } => {
+            TransferEvent::Begun { id, offer, from } => {
                 let flow = watch(moment, Some(&ReceiveEvent::Begun { offer: &offer, from: &from }));
                 let download = Download::new(self.shared.clone(), self.receiver.allowance(&from));
                 let incoming = IncomingTransfer { offer, download, begun: moment, meter: Meter::new(moment) };
@@ -212,14 +207,14 @@ impl Receiving {
                 self.receiver.accept(moment, &id);
                 return flow;
             }
-            Event::Data { id, bytes } => {
+            TransferEvent::Data { id, bytes } => {
                 let taken =
                     self.transfers.get_mut(&id).map(|incoming| incoming.download.take(moment, &bytes));
                 if let Some(Err(error)) = taken {
                     self.refuse(moment, id, &reason(&error));
                 }
             }
-            Event::Ended { id, offer, from, outcome } => {
+            TransferEvent::Ended { id, offer, from, outcome } => {
                 let mut download = self.transfers.remove(&id).map(|incoming| incoming.download);
                 let kept_bytes = download.as_mut().map_or(0, Download::keep_parts)
                     + self.kept_bytes.remove(&id).unwrap_or(0);
@@ -236,7 +231,9 @@ impl Receiving {
                     }),
                 );
             }
-            Event::Rejected { remote } => return watch(moment, Some(&ReceiveEvent::Rejected { remote })),
+            TransferEvent::Rejected { remote } => {
+                return watch(moment, Some(&ReceiveEvent::Rejected { remote }));
+            }
         }
         ControlFlow::Continue(())
     }

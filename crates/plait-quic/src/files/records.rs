@@ -16,7 +16,11 @@
 //! Entries are numbered from 0 in the order of their records. A zero byte in place of a record is
 //! padding. It fills the last segment, because the transport carries full segments only.
 
+mod reader;
+
 use crate::error::Error;
+use crate::reader::Reader;
+pub use reader::{Piece, ReceiverRecordReader, SenderRecordReader};
 
 /// Largest number of entries without a verdict.
 pub const MAX_OPEN: usize = 1_024;
@@ -99,7 +103,8 @@ pub enum ReceiverRecord {
     Finished,
 }
 
-const MALFORMED: Error = Error::Malformed("record");
+const MESSAGE: &str = "record";
+const MALFORMED: Error = Error::Malformed(MESSAGE);
 
 impl SenderRecord {
     /// Appends the encoded record to `out`.
@@ -154,19 +159,19 @@ impl SenderRecord {
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, Error> {
-        let mut reader = Reader(&bytes[1..]);
+        let mut reader = Reader::new(&bytes[1..], MESSAGE);
         Ok(match bytes[0] {
             1 => {
-                let kind = match reader.take::<1>()? {
+                let kind = match reader.array()? {
                     [0] => Kind::File,
                     [1] => Kind::Folder,
                     _ => return Err(MALFORMED),
                 };
-                let mode = reader.small()?;
-                let modified = (i64::from_be_bytes(reader.take()?), reader.small()?);
-                let size = reader.number()?;
-                let _length = reader.take::<2>()?;
-                let path = reader.0.to_vec();
+                let mode = reader.u32()?;
+                let modified = (i64::from_be_bytes(reader.array()?), reader.u32()?);
+                let size = reader.u64()?;
+                let _length = reader.u16()?;
+                let path = reader.rest().to_vec();
                 // Offsets in QUIC have 62 bits.
                 let sized = size == UNKNOWN || size < 1 << 60;
                 if path.len() > MAX_PATH || modified.1 >= 1_000_000_000 || !sized {
@@ -174,13 +179,13 @@ impl SenderRecord {
                 }
                 Self::Entry(Entry { kind, mode, modified, size, path })
             }
-            2 => Self::Prefix { entry: reader.small()?, digest: reader.take()? },
-            3 => Self::Data { entry: reader.small()?, length: reader.number()? },
+            2 => Self::Prefix { entry: reader.u32()?, digest: reader.array()? },
+            3 => Self::Data { entry: reader.u32()?, length: reader.u64()? },
             4 => {
-                let (entry, [sound]) = (reader.small()?, reader.take()?);
-                Self::End { entry, sound: sound == 1, digest: reader.take()? }
+                let (entry, [sound]) = (reader.u32()?, reader.array()?);
+                Self::End { entry, sound: sound == 1, digest: reader.array()? }
             }
-            _ => Self::Finish { count: reader.small()? },
+            _ => Self::Finish { count: reader.u32()? },
         })
     }
 }
@@ -231,133 +236,25 @@ impl ReceiverRecord {
         if bytes[0] == 4 {
             return Ok(Self::Finished);
         }
-        let mut reader = Reader(&bytes[1..]);
-        let entry = reader.small()?;
+        let mut reader = Reader::new(&bytes[1..], MESSAGE);
+        let entry = reader.u32()?;
         Ok(match bytes[0] {
-            1 => Self::Want { entry, from: reader.number()? },
-            2 => Self::Have { entry, bytes: reader.number()? },
+            1 => Self::Want { entry, from: reader.u64()? },
+            2 => Self::Have { entry, bytes: reader.u64()? },
             _ => {
-                let verdict = match reader.take::<1>()? {
+                let verdict = match reader.array()? {
                     [0] => Verdict::Stored,
                     [1] => Verdict::Differs,
                     [2] => Verdict::NotStored,
                     _ => return Err(MALFORMED),
                 };
-                let digest = reader.take()?;
-                let _length = reader.take::<2>()?;
-                let reason = &reader.0[..reader.0.len().min(MAX_REASON)];
+                let digest = reader.array()?;
+                let _length = reader.u16()?;
+                let reason = reader.most(MAX_REASON);
                 let reason = String::from_utf8_lossy(reason).into_owned();
                 Self::Verdict { entry, verdict, digest, reason }
             }
         })
-    }
-}
-
-struct Reader<'a>(&'a [u8]);
-
-impl Reader<'_> {
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Error> {
-        let (taken, rest) = self.0.split_first_chunk::<N>().ok_or(MALFORMED)?;
-        self.0 = rest;
-        Ok(*taken)
-    }
-
-    fn small(&mut self) -> Result<u32, Error> {
-        self.take().map(u32::from_be_bytes)
-    }
-
-    fn number(&mut self) -> Result<u64, Error> {
-        self.take().map(u64::from_be_bytes)
-    }
-}
-
-/// The bytes of an incomplete record.
-#[derive(Debug, Default)]
-struct Pending(Vec<u8>);
-
-impl Pending {
-    /// Takes the next record off `input`. If it is incomplete, keeps its bytes and returns `None`.
-    fn take(
-        &mut self,
-        input: &mut &[u8],
-        length: fn(&[u8]) -> Result<usize, Error>,
-    ) -> Result<Option<Vec<u8>>, Error> {
-        if self.0.is_empty() {
-            let padding = input.iter().take_while(|byte| **byte == 0).count();
-            *input = &input[padding..];
-        }
-        while let Some(first) = self.0.first().or(input.first()) {
-            let needed = length(if self.0.is_empty() { std::slice::from_ref(first) } else { &self.0 })?;
-            if self.0.len() == needed {
-                return Ok(Some(std::mem::take(&mut self.0)));
-            }
-            if input.is_empty() {
-                break;
-            }
-            let (taken, rest) = input.split_at(input.len().min(needed - self.0.len()));
-            self.0.extend_from_slice(taken);
-            *input = rest;
-        }
-        Ok(None)
-    }
-}
-
-/// A piece of a sender's stream.
-#[derive(Debug)]
-pub enum Piece<'a> {
-    /// A record.
-    Record(SenderRecord),
-    /// Bytes of a file.
-    Bytes {
-        /// Number of the entry.
-        entry: u32,
-        /// The bytes.
-        bytes: &'a [u8],
-    },
-}
-
-/// Reads a sender's stream.
-#[derive(Debug, Default)]
-pub struct SenderRecordReader {
-    pending: Pending,
-    /// The entry whose bytes follow, and their number.
-    data: (u32, u64),
-}
-
-impl SenderRecordReader {
-    /// Takes the next piece off `input`. Returns `None` if more bytes are needed.
-    ///
-    /// # Errors
-    /// Returns [`Error::Malformed`] for an invalid record.
-    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Piece<'a>>, Error> {
-        let (entry, left) = &mut self.data;
-        if *left > 0 {
-            let count = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
-            let (bytes, rest) = input.split_at(count);
-            *input = rest;
-            *left -= count as u64;
-            return Ok((count > 0).then_some(Piece::Bytes { entry: *entry, bytes }));
-        }
-        let Some(bytes) = self.pending.take(input, SenderRecord::length)? else { return Ok(None) };
-        let record = SenderRecord::decode(&bytes)?;
-        if let SenderRecord::Data { entry, length } = record {
-            self.data = (entry, length);
-        }
-        Ok(Some(Piece::Record(record)))
-    }
-}
-
-/// Reads a receiver's stream.
-#[derive(Debug, Default)]
-pub struct ReceiverRecordReader(Pending);
-
-impl ReceiverRecordReader {
-    /// Takes the next record off `input`. Returns `None` if more bytes are needed.
-    ///
-    /// # Errors
-    /// Returns [`Error::Malformed`] for an invalid record.
-    pub fn next(&mut self, input: &mut &[u8]) -> Result<Option<ReceiverRecord>, Error> {
-        self.0.take(input, ReceiverRecord::length)?.map(|bytes| ReceiverRecord::decode(&bytes)).transpose()
     }
 }
 

@@ -1,6 +1,5 @@
 //! Sends files and folders.
 
-use super::file_sender::FileSender;
 use super::local_paths::LocalPaths;
 use super::record::{self, RecordSettings};
 use super::records::{Kind, UNKNOWN};
@@ -12,6 +11,7 @@ use crate::hello::Offer;
 use crate::identity;
 use crate::interop;
 use crate::names::shown_name;
+use crate::opening_end::OpeningEnd;
 use crate::pilot::{Pilot, SchedulerChange};
 use crate::recording::Recording;
 use crate::sender::{Progress, Sender, SessionConfig};
@@ -79,6 +79,23 @@ pub struct SendOutcome {
 /// The watcher, called in each turn, and with a status twice a second. Returning `Break` ends the
 /// transfer.
 type Watch<'a> = dyn FnMut(Instant, Option<&Status>) -> ControlFlow<()> + 'a;
+
+/// A sender of files, in either mode.
+trait FileSender: OpeningEnd {
+    fn upload(&self) -> &Upload;
+}
+
+impl<W: Scheduler> FileSender for Sender<Upload, W> {
+    fn upload(&self) -> &Upload {
+        self.application()
+    }
+}
+
+impl<W: Scheduler> FileSender for interop::Sender<Upload, W> {
+    fn upload(&self) -> &Upload {
+        self.application()
+    }
+}
 
 impl Sending {
     /// Reads the list of files and binds a socket for each path.
@@ -230,23 +247,13 @@ impl Sending {
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
         let local_paths = &mut self.local_paths;
-        local_paths
-            .restart_search()
-            .iter()
-            .for_each(|address_change| sender.handle_address_change(begun, address_change));
-        let (mut out, mut meter, mut reported_changes) = (Vec::new(), Meter::new(begun), 0);
+        for address_change in local_paths.restart_search() {
+            sender.handle_address_change(begun, &address_change);
+        }
+        let (mut meter, mut reported_changes) = (Meter::new(begun), 0);
         loop {
             let moment = now();
-            local_paths.receive(|path, remote, datagrams, each| {
-                sender.handle_datagrams(moment, path, remote, datagrams, each);
-            });
-            sender.handle_timeout(moment);
-            for address_change in local_paths.rescan(moment) {
-                sender.handle_address_change(moment, &address_change);
-            }
-            if let Some(reason) = local_paths.refusal(moment) {
-                sender.give_up(reason);
-            }
+            local_paths.drive(moment, sender);
             if sender.outcome().is_none() {
                 let status = meter.is_due(moment).then(|| Status {
                     name: offer.name.clone(),
@@ -262,13 +269,7 @@ impl Sending {
                     sender.stop();
                 }
             }
-            sender.transmit(moment, &mut out);
-            local_paths.send(moment, &mut out, |path, trouble, address_change| {
-                address_change
-                    .into_iter()
-                    .for_each(|address_change| sender.handle_address_change(moment, address_change));
-                sender.handle_failure(path, trouble);
-            });
+            local_paths.transmit(moment, sender);
             if sender.outcome().is_some() {
                 return Ok(());
             }

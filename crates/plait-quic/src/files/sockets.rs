@@ -1,13 +1,13 @@
 //! UDP sockets, and waiting for them.
 
 use super::error_queue::{self, QueuedError};
-use crate::connection::DatagramBatch;
+use crate::connection::{DatagramBatch, ReceivedBatch};
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Registry, Token};
 use noq_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Requested size of each socket buffer in bytes; the system may give less.
@@ -165,13 +165,8 @@ impl Sockets {
         Ok(())
     }
 
-    /// Receives datagrams of a socket. `take` gets the remote address, the local address, one or
-    /// more datagrams in a row, and the size of each datagram except the last.
-    pub(crate) fn receive(
-        &mut self,
-        index: usize,
-        mut take: impl FnMut(SocketAddr, Option<IpAddr>, &[u8], usize),
-    ) {
+    /// Passes the datagrams of a socket to `take`.
+    pub(crate) fn receive(&mut self, index: usize, mut take: impl FnMut(&ReceivedBatch<'_>)) {
         let Socket { io, state, .. } = &self.sockets[index];
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         for round in 0..MAX_RECEIVES {
@@ -184,9 +179,22 @@ impl Sockets {
                 Err(_) => continue,
             };
             for (meta, piece) in metas.iter().zip(self.buffer.chunks(RECEIVE_BYTES)).take(count) {
-                take(meta.addr, meta.dst_ip, &piece[..meta.len], meta.stride);
+                take(&ReceivedBatch {
+                    remote: meta.addr,
+                    local: meta.dst_ip,
+                    bytes: &piece[..meta.len],
+                    segment: meta.stride,
+                });
             }
             self.more |= round + 1 == MAX_RECEIVES;
+        }
+    }
+
+    /// Sends on a socket after its queued batches. Errors mean that datagrams are lost.
+    pub(crate) fn send_all(&mut self, index: usize, out: &mut Vec<DatagramBatch>) {
+        self.send(index, None);
+        for batch in out.drain(..) {
+            self.send(index, Some(batch));
         }
     }
 

@@ -1,7 +1,7 @@
 //! The user's files and folders as entries, including all files inside folders, and standard input.
 
+use super::entry_content::EntryContent;
 use super::records::{Digest, Entry, Kind, UNKNOWN};
-use super::upload::EntryContent;
 use crate::error::Error;
 use crate::identity;
 use crate::names::{invalid_name, shown, shown_name};

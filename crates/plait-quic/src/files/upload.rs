@@ -4,20 +4,17 @@
 //! for a file from an offset on. If it already has a file of the same name, or a part, it first
 //! asks for the SHA-256 of as many bytes.
 
-use super::hashing::{Content, Hasher};
+use super::entry_content::{EntryContent, read_input};
+use super::hashing::Hasher;
 use super::records::{
     Digest, Entry, Kind, MAX_OPEN, ReceiverRecord, ReceiverRecordReader, SenderRecord, UNKNOWN, Verdict,
 };
 use super::spans::Spans;
 use crate::error::Error;
 use crate::source::{Application, Source};
-use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use sha2::{Digest as _, Sha256};
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::io;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -30,28 +27,6 @@ const MAX_UNACKNOWLEDGED: u64 = 32 << 20;
 /// After this time without data, an end sends a segment of padding, so that each end
 /// receives packets of the other.
 const IDLE: Duration = Duration::from_secs(5);
-
-/// Size in bytes of one read from standard input, and number of such reads ahead.
-const READ_BYTES: usize = 256 << 10;
-const READS_AHEAD: usize = 16;
-
-/// Where the content of an entry is.
-#[derive(Clone, Debug)]
-pub enum EntryContent {
-    /// A file. It may be a symbolic link only if the user named it.
-    File {
-        /// The local path of the file.
-        path: PathBuf,
-        /// Whether the user named the file.
-        named: bool,
-    },
-    /// Standard input.
-    Input,
-    /// Content in memory.
-    Memory(Vec<u8>),
-    /// No content, for a folder.
-    Nothing,
-}
 
 /// The outcome of an entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -183,7 +158,7 @@ impl Upload {
                     return Err(WRONG);
                 }
                 (item.prefix_bytes, item.prefix) = (bytes, None);
-                match open(&item.content) {
+                match item.content.open() {
                     Ok(content) => self.hasher.request(entry, bytes, content),
                     Err(error) => self.give_up(entry, &error),
                 }
@@ -258,7 +233,7 @@ impl Upload {
             self.input = Some(Input { entry, pieces: read_input(), hash: Sha256::new() });
             return;
         }
-        let mut content = match open(&item.content) {
+        let mut content = match item.content.open() {
             Ok(content) => content,
             Err(error) => return self.give_up(entry, &error),
         };
@@ -375,47 +350,4 @@ impl Application for Upload {
     fn resumed(&self) -> u64 {
         self.resumed
     }
-}
-
-/// Opens the content of an entry without blocking.
-fn open(content: &EntryContent) -> io::Result<Content> {
-    match content {
-        EntryContent::File { path, named } => {
-            let flags = if *named { O_NONBLOCK } else { O_NONBLOCK | O_NOFOLLOW };
-            let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-            if !file.metadata()?.is_file() {
-                return Err(io::Error::other("it is no file any more"));
-            }
-            Ok(Box::new(file))
-        }
-        EntryContent::Memory(bytes) => Ok(Box::new(bytes.clone())),
-        EntryContent::Input | EntryContent::Nothing => Err(io::ErrorKind::Unsupported.into()),
-    }
-}
-
-/// Reads standard input in pieces on a thread. The thread ends at the end of the input, or when its
-/// receiver is dropped.
-fn read_input() -> mpsc::Receiver<io::Result<Vec<u8>>> {
-    let (pieces, read) = mpsc::sync_channel(READS_AHEAD);
-    let work = move || {
-        let mut input = io::stdin().lock();
-        loop {
-            let mut piece = vec![0; READ_BYTES];
-            let count = match input.read(&mut piece) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                count => count,
-            };
-            let ends = !matches!(count, Ok(1..));
-            let piece = count.map(|count| {
-                piece.truncate(count);
-                piece
-            });
-            if pieces.send(piece).is_err() || ends {
-                return;
-            }
-        }
-    };
-    // If the system starts no thread, the channel closes, which ends the file.
-    let _ = std::thread::Builder::new().name("plait-input".to_owned()).spawn(work);
-    read
 }

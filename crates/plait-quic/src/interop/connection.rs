@@ -4,12 +4,12 @@ use super::check;
 use super::handshake;
 use super::noq_connection::NoqConnection;
 use super::slot::PathSlot;
-use crate::connection::DatagramBatch;
+use crate::connection::{DatagramBatch, ReceivedBatch};
 use crate::connector::Progress;
 use crate::error::Error;
 use crate::settings::{MAX_PATHS, Settings};
 use crate::terms::Terms;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use noq_proto::crypto::rustls::QuicClientConfig;
 use noq_proto::{ClientConfig, ConnectionError, Dir, StreamEvent, StreamId, VarInt, WriteError};
 use plait_sched::{Builtin, Connection as Facts, Event as SchedulerEvent, Interest, Path, Scheduler, Time};
@@ -164,18 +164,11 @@ impl<W: Scheduler> Connection<W> {
         Time::from_nanos(now.saturating_duration_since(self.epoch).as_nanos() as u64)
     }
 
-    /// Handles UDP datagrams that arrived together at a local address, of `each` bytes except the
-    /// last.
-    pub fn handle_datagrams(
-        &mut self,
-        now: Instant,
-        path: usize,
-        remote: SocketAddr,
-        datagrams: &[u8],
-        each: usize,
-    ) {
+    /// Handles UDP datagrams that arrived at a path's local address.
+    pub fn handle_datagrams(&mut self, now: Instant, path: usize, batch: &ReceivedBatch<'_>) {
         let Some(&local) = self.locals.get(path) else { return };
-        for datagram in datagrams.chunks(each.max(1)).map(BytesMut::from) {
+        let remote = batch.remote;
+        for datagram in batch.datagrams() {
             if let Some(connection) = &mut self.connection {
                 connection.handle_datagram(now, local, remote, datagram);
             } else if let Some(attempt) = self.attempts.iter_mut().find(|attempt| attempt.first == path) {

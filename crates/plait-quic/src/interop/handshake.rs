@@ -5,7 +5,6 @@ use super::connection::{Connection, Event};
 use super::controller::{SharedController, SharedControllerFactory};
 use super::noq_connection::NoqConnection;
 use super::slot::{KEEP_ALIVE, NO_MULTIPATH};
-use crate::connector::endpoint_config;
 use crate::error::Error;
 use crate::settings::{BASE_MTU, MAX_PATHS, Settings};
 use bytes::Bytes;
@@ -26,7 +25,7 @@ impl<W: Scheduler> Connection<W> {
     pub(super) fn attempt(&mut self, now: Instant) {
         let Some((_, first)) = self.next_attempt.filter(|(due, _)| *due <= now) else { return };
         if !self.attempts.iter().any(|attempt| attempt.first == first) {
-            let config = Arc::new(endpoint_config(&self.settings, first as u8));
+            let config = Arc::new(self.settings.endpoint(first as u8));
             let mut endpoint = Endpoint::new(config, None, true);
             let remote = self.slots[first].remote;
             match endpoint.connect(now, self.client.clone(), remote, &self.peer.name) {

@@ -8,16 +8,17 @@
 
 use super::connection::{Connection, Event, Peer};
 use super::{ConnectionError, Dir, PROTOCOL, StreamId};
-use crate::connection::{DONE, DatagramBatch, describe};
+use crate::address_change::AddressChange;
+use crate::connection::{DONE, DatagramBatch, ReceivedBatch, describe};
+use crate::connector::{Progress, SessionConfig};
 use crate::error::Error;
 use crate::hello::{Hello, REPLY_BYTES, Reply};
 use crate::identity::{self, NAME};
-use crate::sender::{AddressChange, Progress, SessionConfig};
+use crate::opening_end::OpeningEnd;
 use crate::settings::Settings;
 use crate::source::Application;
 use plait_sched::{Builtin, Scheduler};
 use plait_transport::Counters;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -84,42 +85,6 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
             taken: 0,
             outcome: None,
         })
-    }
-
-    /// Handles UDP datagrams that arrived together at a path's local address, of `each` bytes
-    /// except the last.
-    pub fn handle_datagrams(
-        &mut self,
-        now: Instant,
-        path: usize,
-        remote: SocketAddr,
-        datagrams: &[u8],
-        each: usize,
-    ) {
-        self.connection.handle_datagrams(now, path, remote, datagrams, each);
-        self.work();
-    }
-
-    /// Handles timers. Call it when [`Sender::next_wakeup`] has come; it is harmless at any other
-    /// time.
-    pub fn handle_timeout(&mut self, now: Instant) {
-        self.connection.handle_timeout(now);
-        self.work();
-    }
-
-    /// Notes that the network takes nothing more from a path's local address.
-    pub fn handle_failure(&mut self, path: usize, trouble: &str) {
-        self.connection.handle_failure(path, trouble);
-    }
-
-    /// Ends the transfer: the network reports that the peer cannot be reached.
-    pub fn give_up(&mut self, reason: String) {
-        self.end(Err(Error::Absent(reason)));
-    }
-
-    /// Handles a change of local addresses: see [`AddressChange`].
-    pub fn handle_address_change(&mut self, now: Instant, address_change: &AddressChange) {
-        self.connection.handle_address_change(now, address_change);
     }
 
     fn work(&mut self) {
@@ -201,12 +166,6 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         self.outcome.get_or_insert(outcome);
     }
 
-    /// Stops the transfer early: [`Error::Stopped`]. The datagrams of [`Sender::transmit`] tell the
-    /// receiver.
-    pub fn stop(&mut self) {
-        self.end(Err(Error::Stopped));
-    }
-
     /// Gives noq enough data to send, or all that there is. Returns true if noq got some.
     fn top_up(&mut self, now: Instant) -> Result<bool, Error> {
         let Some(id) = self.stream.filter(|_| self.reply.is_some()) else {
@@ -236,9 +195,46 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         Ok(any)
     }
 
-    /// Appends all datagrams that leave now. Once there is an [`Sender::outcome`], it closes the
-    /// connection: send these datagrams, and stop.
-    pub fn transmit(&mut self, now: Instant, out: &mut Vec<DatagramBatch>) {
+    /// Returns the application.
+    pub fn application(&self) -> &S {
+        &self.application
+    }
+
+    /// Bytes of the application's stream that the receiver has, as far as known.
+    fn acknowledged(&self) -> u64 {
+        let held = self.connection.unacknowledged() + (self.buffer.len() - self.taken) as u64;
+        self.read.saturating_sub(held)
+    }
+}
+
+impl<S: Application, W: Scheduler> OpeningEnd for Sender<S, W> {
+    fn handle_datagrams(&mut self, now: Instant, path: usize, batch: &ReceivedBatch<'_>) {
+        self.connection.handle_datagrams(now, path, batch);
+        self.work();
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.connection.handle_timeout(now);
+        self.work();
+    }
+
+    fn handle_failure(&mut self, path: usize, trouble: &str) {
+        self.connection.handle_failure(path, trouble);
+    }
+
+    fn give_up(&mut self, reason: String) {
+        self.end(Err(Error::Absent(reason)));
+    }
+
+    fn handle_address_change(&mut self, now: Instant, address_change: &AddressChange) {
+        self.connection.handle_address_change(now, address_change);
+    }
+
+    fn stop(&mut self) {
+        self.end(Err(Error::Stopped));
+    }
+
+    fn transmit(&mut self, now: Instant, out: &mut Vec<DatagramBatch>) {
         loop {
             let more = match self.top_up(now) {
                 Ok(more) => more,
@@ -258,40 +254,24 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
         }
     }
 
-    /// Returns the time at which [`Sender::handle_timeout`] must be called next.
-    pub fn next_wakeup(&self) -> Option<Instant> {
+    fn next_wakeup(&self) -> Option<Instant> {
         let application = self.application.next_wakeup().filter(|_| self.reply.is_some());
         [self.connection.next_wakeup(), application].into_iter().flatten().min()
     }
 
-    /// Returns the outcome, once there is one: `Ok` if the receiver has the file, by its SHA-256.
-    pub fn outcome(&self) -> Option<&Result<(), Error>> {
+    fn outcome(&self) -> Option<&Result<(), Error>> {
         self.outcome.as_ref()
     }
 
-    /// Returns the outcome, and consumes the sender.
-    pub fn into_outcome(self) -> Option<Result<(), Error>> {
+    fn into_outcome(self) -> Option<Result<(), Error>> {
         self.outcome
     }
 
-    /// Returns the application.
-    pub fn application(&self) -> &S {
-        &self.application
-    }
-
-    /// Bytes of the application's stream that the receiver has, as far as known.
-    fn acknowledged(&self) -> u64 {
-        let held = self.connection.unacknowledged() + (self.buffer.len() - self.taken) as u64;
-        self.read.saturating_sub(held)
-    }
-
-    /// Returns the connection's counters.
-    pub fn counters(&self) -> Counters {
+    fn counters(&self) -> Counters {
         self.connection.counters()
     }
 
-    /// Returns the state of the paths.
-    pub fn progress(&self) -> Vec<Progress> {
+    fn progress(&self) -> Vec<Progress> {
         self.connection.progress()
     }
 }

@@ -1,6 +1,7 @@
 //! The far end: its peers, their permissions, and connections to targets.
 
 use super::connecting::Connecting;
+use super::far_settings::{FarEvent, FarSettings};
 use super::lookup::Lookups;
 use super::pipe::{Pipe, PipeState, READ_BYTES};
 use super::rate_limit::RateLimit;
@@ -10,12 +11,12 @@ use super::udp_flows::UdpFlows;
 use super::{Allowed, Target, Tokens};
 use crate::clients::ConnectedClient;
 use crate::error::Error;
-use crate::files::record::{RecordSettings, STREAMS};
-use crate::files::{Listen, Listening, MAX_SLEEP, STATUS_INTERVAL, Sockets, now, own_addresses};
+use crate::files::record::STREAMS;
+use crate::files::{Listening, MAX_SLEEP, STATUS_INTERVAL, Sockets, now, own_addresses};
 use crate::identity::Fingerprint;
-use crate::pilot::{Pilot, SchedulerChange};
-use crate::streams::far::{Id, PeerEvent, PeerStatus};
-use crate::streams::{Event, Far, Reason, Streams};
+use crate::pilot::Pilot;
+use crate::streams::far::{Id, PeerEvent};
+use crate::streams::{Far, Reason, StreamEvent, Streams};
 use plait_sched::Scheduler;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -24,75 +25,6 @@ use std::time::{Duration, Instant};
 
 /// How long the end keeps running after a stop, so that peers hear of it.
 const LINGER: Duration = Duration::from_secs(1);
-
-/// Settings of a far end: where it listens, and which targets it allows.
-#[derive(Clone, Debug)]
-pub struct FarSettings {
-    /// The listening end.
-    pub listen: Listen,
-    /// Allowed targets; all others are refused.
-    pub allowed: Vec<Allowed>,
-    /// Allowed targets of clients with their own list, by client name.
-    pub allowed_of: BTreeMap<String, Vec<Allowed>>,
-    /// Time after which an idle connection is ended; see [`IDLE`](super::IDLE).
-    pub idle: Duration,
-    /// Recording of the packets sent to the first peer.
-    pub record: Option<RecordSettings>,
-}
-
-/// An event that the watcher receives.
-#[derive(Debug)]
-pub enum FarEvent<'a> {
-    /// A client has connected.
-    ClientConnected {
-        /// The client.
-        from: &'a ConnectedClient,
-    },
-    /// A client used a wrong secret.
-    Rejected {
-        /// Address of the client.
-        remote: SocketAddr,
-    },
-    /// A client has left.
-    ClientDisconnected {
-        /// Its last state.
-        status: &'a PeerStatus,
-        /// The reason; [`Error::Stopped`] if the client ended the connection itself.
-        error: &'a Error,
-    },
-    /// The scheduler for data to a client was replaced.
-    Changed {
-        /// The client.
-        from: &'a ConnectedClient,
-        /// The new scheduler and the reason.
-        change: &'a SchedulerChange,
-    },
-    /// State of all connected clients, twice a second.
-    Status(&'a [PeerStatus]),
-    /// A connection to a target is established.
-    TargetConnected {
-        /// The client.
-        from: &'a ConnectedClient,
-        /// The target.
-        target: &'a str,
-    },
-    /// A connection was ended because it was idle for too long.
-    Idle {
-        /// The client.
-        from: &'a ConnectedClient,
-        /// The target.
-        target: &'a str,
-    },
-    /// A connection was refused.
-    Refused {
-        /// The client.
-        from: &'a ConnectedClient,
-        /// The target.
-        target: &'a str,
-        /// The reason.
-        reason: Reason,
-    },
-}
 
 /// The watcher, called in each turn and for each event. Returning `Break` ends the run.
 type Watch<'a> = dyn FnMut(Instant, Option<&FarEvent<'_>>) -> ControlFlow<()> + 'a;
@@ -193,9 +125,7 @@ impl<W: Scheduler> FarEnd<W> {
         loop {
             let moment = now();
             let far = &mut self.far;
-            self.sockets.receive(0, |remote, local, datagrams, each| {
-                far.handle_datagrams(moment, remote, local, datagrams, each);
-            });
+            self.sockets.receive(0, |batch| far.handle_datagrams(moment, batch));
             self.far.handle_timeout(moment);
             if ended.is_none() && (self.serve(moment, watch).is_break() || watch(moment, None).is_break()) {
                 ended = Some(moment);
@@ -203,10 +133,7 @@ impl<W: Scheduler> FarEnd<W> {
                 std::mem::take(&mut self.connections).into_values().for_each(TargetConnection::abort);
             }
             self.far.transmit(moment, &mut out);
-            self.sockets.send(0, None);
-            for outgoing in out.drain(..) {
-                self.sockets.send(0, Some(outgoing));
-            }
+            self.sockets.send_all(0, &mut out);
             if ended.is_some_and(|at| moment.duration_since(at) >= LINGER || self.far.connections() == 0) {
                 return Ok(());
             }
@@ -260,7 +187,7 @@ impl<W: Scheduler> FarEnd<W> {
             if let Some(connected) = self.udp_flows.connect(self.sockets.registry(), token, &addresses) {
                 match connected {
                     Ok((from, target)) => watch(moment, Some(&FarEvent::TargetConnected { from, target }))?,
-                    Err((peer, flow, reason)) => self.refuse_flow(moment, (peer, flow), reason, watch)?,
+                    Err((peer, flow, reason)) => self.refuse(moment, (peer, flow), reason, watch)?,
                 }
             }
             if let Some(connection) = self.connections.get_mut(&token) {
@@ -270,7 +197,8 @@ impl<W: Scheduler> FarEnd<W> {
                 let admits = |address: &SocketAddr| connection.scope.admits(address.ip(), &own);
                 let admitted: Vec<SocketAddr> = addresses.into_iter().filter(admits).collect();
                 if there && admitted.is_empty() {
-                    self.refuse(moment, token, Reason::Denied, watch)?;
+                    let key = (connection.peer, connection.stream);
+                    self.refuse(moment, key, Reason::Denied, watch)?;
                 } else {
                     connection.state = TargetState::Connecting(Connecting::new(admitted));
                 }
@@ -334,46 +262,29 @@ impl<W: Scheduler> FarEnd<W> {
     fn handle_events(&mut self, moment: Instant, id: &Id, watch: &mut Watch<'_>) -> ControlFlow<()> {
         while let Some(event) = self.far.streams(id).and_then(Streams::poll) {
             match event {
-                Event::Accepted { .. } => {}
-                Event::Flow { flow, target, .. } => {
+                StreamEvent::Accepted { .. } => {}
+                StreamEvent::Flow { flow, target, .. } => {
                     let Some(from) = self.far.client(id).cloned() else { continue };
-                    let (requested, allowed) = self.check_target(&from, &target);
-                    let full = self.is_full(id, &from);
                     let (token, key) = (self.tokens.next(), (*id, flow));
-                    self.udp_flows.open(moment, token, (key, from), target, allowed.unwrap_or(Scope::Others));
-                    if full {
-                        self.refuse_flow(moment, key, Reason::Busy, watch)?;
-                        continue;
-                    }
-                    let begun = requested.filter(|_| allowed.is_some());
-                    match begun.map(|target| self.lookups.begin(token, &target)) {
-                        Some(true) => {}
-                        Some(false) => self.refuse_flow(moment, key, Reason::Busy, watch)?,
-                        None => self.refuse_flow(moment, key, Reason::Denied, watch)?,
+                    let begun = self.look_up(id, &from, token, &target);
+                    self.udp_flows.open(moment, token, (key, from), target, begun.unwrap_or(Scope::Others));
+                    if let Err(reason) = begun {
+                        self.refuse(moment, key, reason, watch)?;
                     }
                 }
-                Event::Opened { stream, target, .. } => {
+                StreamEvent::Opened { stream, target, .. } => {
                     let Some(from) = self.far.client(id).cloned() else { continue };
-                    let (requested, allowed) = self.check_target(&from, &target);
-                    let full = self.is_full(id, &from);
-                    let token = self.tokens.next();
-                    let (peer, state) = (*id, TargetState::Resolving);
-                    let scope = allowed.unwrap_or(Scope::Others);
+                    let (peer, token) = (*id, self.tokens.next());
+                    let begun = self.look_up(id, &from, token, &target);
+                    let (scope, state) = (begun.unwrap_or(Scope::Others), TargetState::Resolving);
                     self.by_stream.insert((peer, stream), token);
                     self.connections
                         .insert(token, TargetConnection { peer, from, stream, target, scope, state });
-                    if full {
-                        self.refuse(moment, token, Reason::Busy, watch)?;
-                        continue;
-                    }
-                    let begun = requested.filter(|_| allowed.is_some());
-                    match begun.map(|target| self.lookups.begin(token, &target)) {
-                        Some(true) => {}
-                        Some(false) => self.refuse(moment, token, Reason::Busy, watch)?,
-                        None => self.refuse(moment, token, Reason::Denied, watch)?,
+                    if let Err(reason) = begun {
+                        self.refuse(moment, (peer, stream), reason, watch)?;
                     }
                 }
-                Event::Reset { stream, .. } => {
+                StreamEvent::Reset { stream, .. } => {
                     if let Some(connection) =
                         self.by_stream.get(&(*id, stream)).copied().and_then(|token| self.forget(token))
                     {
@@ -398,40 +309,36 @@ impl<W: Scheduler> FarEnd<W> {
         self.allowed_of.get(&*from.name).unwrap_or(&self.allowed)
     }
 
-    /// Parses a target. Returns `None` for an invalid one. The second value is the scope of its
-    /// addresses, or `None` if the target is not allowed.
-    fn check_target(&self, from: &ConnectedClient, target: &str) -> (Option<Target>, Option<Scope>) {
-        let requested = target.parse::<Target>().ok();
-        let allowed = requested.as_ref().and_then(|target| scope(self.allowed(from), target));
-        (requested, allowed)
-    }
-
-    /// Refuses a flow of datagrams.
-    fn refuse_flow(
+    /// Begins the lookup of a target, and returns the scope of its addresses.
+    ///
+    /// # Errors
+    /// The reason why the client may not use the target now.
+    fn look_up(
         &mut self,
-        moment: Instant,
-        (peer, flow): (Id, u32),
-        reason: Reason,
-        watch: &mut Watch<'_>,
-    ) -> ControlFlow<()> {
-        let Some((from, target)) = self.udp_flows.forget(peer, flow) else {
-            return ControlFlow::Continue(());
-        };
-        if let Some(streams) = self.far.streams(&peer) {
-            streams.reset(flow, reason);
+        id: &Id,
+        from: &ConnectedClient,
+        token: usize,
+        target: &str,
+    ) -> Result<Scope, Reason> {
+        if self.is_full(id, from) {
+            return Err(Reason::Busy);
         }
-        watch(moment, Some(&FarEvent::Refused { from: &from, target: &target, reason }))
+        let target = target.parse::<Target>().map_err(|_| Reason::Denied)?;
+        let scope = scope(self.allowed(from), &target).ok_or(Reason::Denied)?;
+        if self.lookups.begin(token, &target) { Ok(scope) } else { Err(Reason::Busy) }
     }
 
-    /// Refuses a stream.
+    /// Refuses a stream or a flow of datagrams.
     fn refuse(
         &mut self,
         moment: Instant,
-        token: usize,
+        (peer, stream): (Id, u32),
         reason: Reason,
         watch: &mut Watch<'_>,
     ) -> ControlFlow<()> {
-        let Some(TargetConnection { peer, from, stream, target, .. }) = self.forget(token) else {
+        let token = self.by_stream.get(&(peer, stream)).copied();
+        let connection = token.and_then(|token| self.forget(token)).map(|one| (one.from, one.target));
+        let Some((from, target)) = connection.or_else(|| self.udp_flows.forget(peer, stream)) else {
             return ControlFlow::Continue(());
         };
         if let Some(streams) = self.far.streams(&peer) {
@@ -454,7 +361,10 @@ impl<W: Scheduler> FarEnd<W> {
         if let TargetState::Connecting(connecting) = &mut connection.state {
             match connecting.step(moment, self.sockets.registry(), token) {
                 None => {}
-                Some(Err(reason)) => return self.refuse(moment, token, reason, watch),
+                Some(Err(reason)) => {
+                    let key = (connection.peer, connection.stream);
+                    return self.refuse(moment, key, reason, watch);
+                }
                 Some(Ok(socket)) => {
                     streams.accept(connection.stream);
                     connection.state = TargetState::Connected(Pipe::new(moment, socket, connection.stream));
@@ -469,18 +379,15 @@ impl<W: Scheduler> FarEnd<W> {
             let most = rate.map_or(usize::MAX, |rate| rate.share(moment, *waiting));
             *waiting = waiting.saturating_sub(1);
             let mut left = most;
-            let flow = pipe.pump(moment, streams, &mut self.buffer, &mut left);
+            let state = pipe.pump(moment, streams, &mut self.buffer, &mut left);
             if let Some(rate) = self.rates.get_mut(&connection.from.number) {
                 rate.take(most - left);
             }
             if left == 0 {
                 self.limited.insert(token);
             }
-            match flow {
-                PipeState::Open => {}
-                PipeState::Closed | PipeState::Broken => {
-                    self.forget(token);
-                }
+            if matches!(state, PipeState::Closed | PipeState::Broken) {
+                self.forget(token);
             }
         }
         ControlFlow::Continue(())

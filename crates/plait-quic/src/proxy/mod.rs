@@ -8,11 +8,12 @@
 //!
 //! [`NearEnd::open`] and [`FarEnd::open`] bind the sockets. [`NearEnd::run`] and [`FarEnd::run`]
 //! then run on the calling thread, each in one loop. They call a watcher, which returns a
-//! [`ControlFlow`](std::ops::ControlFlow), in every turn, and twice a second with a [`Status`].
+//! [`ControlFlow`](std::ops::ControlFlow), in every turn, and twice a second with a [`NearStatus`].
 
 mod connecting;
 mod datagram_socket;
 mod far_end;
+mod far_settings;
 mod lookup;
 mod near_end;
 mod near_settings;
@@ -25,9 +26,10 @@ mod udp_flows;
 mod udp_ports;
 
 pub use crate::streams::far::PeerStatus;
-pub use far_end::{FarEnd, FarEvent, FarSettings};
+pub use far_end::FarEnd;
+pub use far_settings::{FarEvent, FarSettings};
 pub use near_end::NearEnd;
-pub use near_settings::{Forward, NearEvent, NearSettings, Status};
+pub use near_settings::{Forward, NearEvent, NearSettings, NearStatus};
 pub use pipe::IDLE;
 pub use target::{Allowed, Target};
 

@@ -3,11 +3,11 @@
 mod client;
 
 use self::client::LocalClient;
-use super::near_settings::{Forward, NearEvent, NearSettings};
-use super::pipe::{Pipe, PipeState, READ_BYTES, Socket};
+use super::near_settings::{Forward, NearEvent, NearSettings, NearStatus};
+use super::pipe::{Pipe, READ_BYTES};
 use super::socks;
 use super::udp_ports::{PortTarget, UdpPorts};
-use super::{Target, Tokens, near_settings::Status};
+use super::{Target, Tokens};
 use crate::connector::SessionConfig;
 use crate::error::Error;
 use crate::files::local_paths::LocalPaths;
@@ -15,9 +15,10 @@ use crate::files::record::{self, RecordSettings, STREAMS};
 use crate::files::{Local, MAX_SLEEP, Meter, now};
 use crate::hello::Offer;
 use crate::identity;
+use crate::opening_end::OpeningEnd;
 use crate::pilot::Pilot;
 use crate::recording::Recording;
-use crate::streams::{Event, MAX_STREAMS, Near, Reason};
+use crate::streams::{Near, Reason, StreamEvent};
 use mio::net::TcpListener;
 use mio::{Interest, Token};
 use plait_sched::Scheduler;
@@ -33,9 +34,6 @@ const GREETING: Duration = Duration::from_secs(10);
 /// `LONGEST_PAUSE`.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-
-/// Largest number of connections accepted from one listener in a turn.
-const ACCEPTED: usize = 64;
 
 /// The watcher, called in each turn and for each event. Returning `Break` ends the run.
 type Watch<'a> = dyn FnMut(Instant, Option<&NearEvent<'_>>) -> ControlFlow<()> + 'a;
@@ -201,14 +199,15 @@ impl NearEnd {
             }
             let refused = near.is_refused();
             match near.into_outcome() {
-                None | Some(Error::Stopped) => return Ok(()),
+                None | Some(Ok(()) | Err(Error::Stopped)) => return Ok(()),
                 // These errors may pass: the far end is silent, was restarted, or has no room.
-                Some(
+                Some(Err(
                     error @ (Error::Silent(_)
+                    | Error::Absent(_)
                     | Error::Refused(_)
                     | Error::Unavailable(_)
                     | Error::TooSmall(_)),
-                ) if !refused => {
+                )) if !refused => {
                     for client in std::mem::take(&mut self.clients).into_values() {
                         client.abort();
                     }
@@ -222,7 +221,7 @@ impl NearEnd {
                     }
                     pause = (2 * pause).min(LONGEST_PAUSE);
                 }
-                Some(error) => return Err(error),
+                Some(Err(error)) => return Err(error),
             }
         }
     }
@@ -232,7 +231,7 @@ impl NearEnd {
         let until = now() + pause;
         loop {
             let moment = now();
-            self.paths.receive(|_, _, _, _| {});
+            self.paths.receive(|_, _| {});
             let flow = watch(moment, None);
             if flow.is_break() || moment >= until || !self.paths.rescan(moment).is_empty() {
                 return Ok(flow);
@@ -248,17 +247,10 @@ impl NearEnd {
         begun: Instant,
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
-        let (mut out, mut meter, mut was_open, mut changes) = (Vec::new(), Meter::new(begun), false, 0);
+        let (mut meter, mut was_open, mut changes) = (Meter::new(begun), false, 0);
         loop {
             let moment = now();
-            self.paths.receive(|path, remote, datagrams, each| {
-                near.handle_datagrams(moment, path, remote, datagrams, each);
-            });
-            near.handle_timeout(moment);
-            self.paths.rescan(moment).iter().for_each(|change| near.handle_address_change(moment, change));
-            if let Some(reason) = self.paths.refusal(moment) {
-                near.give_up(reason);
-            }
+            self.paths.drive(moment, near);
             let mut flow = self.serve(moment, near, watch);
             if near.is_open() && !std::mem::replace(&mut was_open, true) {
                 let after = self.lost_at.take().map(|at| moment.duration_since(at));
@@ -272,20 +264,16 @@ impl NearEnd {
             if meter.is_due(moment) {
                 flow = both(flow, self.expire(moment, near, watch));
                 let paths = self.paths.status(near.progress(), &mut meter, moment);
-                let status = Status::of(near, moment.duration_since(begun), paths);
+                let status = NearStatus::of(near, moment.duration_since(begun), paths);
                 flow = both(flow, watch(moment, Some(&NearEvent::Status(&status))));
             }
             if flow.is_break() {
                 near.stop();
             }
-            near.transmit(moment, &mut out);
-            self.paths.send(moment, &mut out, |path, trouble, change| {
-                change.into_iter().for_each(|change| near.handle_address_change(moment, change));
-                near.handle_failure(path, trouble);
-            });
+            self.paths.transmit(moment, near);
             if near.outcome().is_some() {
                 let paths = self.paths.status(near.progress(), &mut meter, moment);
-                let status = Status::of(near, moment.duration_since(begun), paths);
+                let status = NearStatus::of(near, moment.duration_since(begun), paths);
                 let _ = watch(moment, Some(&NearEvent::Status(&status)));
                 return Ok(());
             }
@@ -294,26 +282,6 @@ impl NearEnd {
             let is_done = self.due.is_empty() && !self.udp_ports.has_more();
             self.paths.sockets.wait(if is_done { due.min(MAX_SLEEP) } else { Duration::ZERO })?;
         }
-    }
-
-    /// Ends idle connections.
-    fn expire<W: Scheduler>(
-        &mut self,
-        moment: Instant,
-        near: &mut Near<W>,
-        watch: &mut Watch<'_>,
-    ) -> ControlFlow<()> {
-        let is_idle = |client: &LocalClient| matches!(client, LocalClient::Connected { pipe, .. } if pipe.is_idle(moment, self.settings.idle));
-        let idle = self.clients.iter().filter(|(_, client)| is_idle(client)).map(|(token, _)| *token);
-        for token in idle.collect::<Vec<_>>() {
-            if let Some(LocalClient::Connected { pipe, target }) = self.clients.remove(&token) {
-                self.by_stream.remove(&pipe.stream);
-                near.streams().reset(pipe.stream, Reason::Broken);
-                pipe.socket.abort();
-                watch(moment, Some(&NearEvent::Idle { target: &target }))?;
-            }
-        }
-        ControlFlow::Continue(())
     }
 
     /// Marks the clients of streams that have new data or new room.
@@ -361,48 +329,13 @@ impl NearEnd {
         flow
     }
 
-    /// Accepts connections of a listener.
-    fn accept_connections<W: Scheduler>(&mut self, moment: Instant, token: usize, near: &mut Near<W>) {
-        for _ in 0..ACCEPTED {
-            let Some((listener, target)) = self.listeners.get(&token) else { return };
-            // Errors other than an empty queue pass: the client is gone already, or the system has
-            // no room.
-            let Ok((io, _)) = listener.accept() else { return };
-            let number = self.tokens.next();
-            let Ok(socket) = Socket::new(self.paths.sockets.registry(), io, number) else { continue };
-            if self.clients.len() >= MAX_STREAMS {
-                socket.abort();
-                continue;
-            }
-            let client = match target {
-                ListenerTarget::Socks => {
-                    LocalClient::Greeting { socket, socks: socks::PendingRequest::default(), since: moment }
-                }
-                ListenerTarget::Forward(target) => {
-                    let target = target.clone();
-                    match near.streams().open(&target.to_string(), self.settings.class(&target)) {
-                        Ok(stream) => {
-                            self.by_stream.insert(stream, number);
-                            LocalClient::Connected { pipe: Pipe::new(moment, socket, stream), target }
-                        }
-                        Err(_) => {
-                            socket.abort();
-                            continue;
-                        }
-                    }
-                }
-            };
-            self.clients.insert(number, client);
-        }
-    }
-
     /// Handles events of streams.
     fn handle_events<W: Scheduler>(&mut self, near: &mut Near<W>, watch: &mut Watch<'_>) -> ControlFlow<()> {
         let mut flow = ControlFlow::Continue(());
         while let Some(event) = near.streams().poll() {
             match event {
-                Event::Opened { .. } | Event::Flow { .. } => {}
-                Event::Accepted { stream } => {
+                StreamEvent::Opened { .. } | StreamEvent::Flow { .. } => {}
+                StreamEvent::Accepted { stream } => {
                     let Some(&token) = self.by_stream.get(&stream) else { continue };
                     if let Some(LocalClient::Requested { mut socket, stream, target, rest }) =
                         self.take_requested(token)
@@ -415,7 +348,7 @@ impl NearEnd {
                         self.due.insert(token);
                     }
                 }
-                Event::Reset { stream, reason } => {
+                StreamEvent::Reset { stream, reason } => {
                     let client = self.by_stream.remove(&stream).and_then(|token| self.clients.remove(&token));
                     let target = match client {
                         Some(client) => {
@@ -438,57 +371,6 @@ impl NearEnd {
     fn take_requested(&mut self, token: usize) -> Option<LocalClient> {
         matches!(self.clients.get(&token), Some(LocalClient::Requested { .. }))
             .then(|| self.clients.remove(&token))?
-    }
-
-    /// Does the pending work of a client.
-    fn work<W: Scheduler>(
-        &mut self,
-        token: usize,
-        near: &mut Near<W>,
-        watch: &mut Watch<'_>,
-    ) -> ControlFlow<()> {
-        let Some(client) = self.clients.remove(&token) else { return ControlFlow::Continue(()) };
-        let open_client = match client {
-            LocalClient::Greeting { .. } => return self.greet(token, client, near, watch),
-            LocalClient::Associated { mut socket, relay } => {
-                let ended = socket.skip(&mut self.buffer);
-                if ended {
-                    self.udp_ports.remove(relay, near);
-                }
-                (!ended).then_some(LocalClient::Associated { socket, relay })
-            }
-            LocalClient::Requested { mut socket, stream, target, mut rest } => {
-                // Bytes that the client sends before the answer are buffered, most of them by the
-                // system.
-                let mut disconnected = false;
-                while socket.readable && rest.len() < socks::MAX_REQUEST && !disconnected {
-                    match socket.read(&mut self.buffer[..socks::MAX_REQUEST]) {
-                        Ok(None) => {}
-                        Ok(Some(0)) | Err(_) => disconnected = true,
-                        Ok(Some(count)) => rest.extend_from_slice(&self.buffer[..count]),
-                    }
-                }
-                if disconnected {
-                    near.streams().reset(stream, Reason::Broken);
-                    None
-                } else {
-                    Some(LocalClient::Requested { socket, stream, target, rest })
-                }
-            }
-            LocalClient::Connected { mut pipe, target } => {
-                match pipe.pump(now(), near.streams(), &mut self.buffer, &mut { usize::MAX }) {
-                    PipeState::Open => Some(LocalClient::Connected { pipe, target }),
-                    PipeState::Closed | PipeState::Broken => {
-                        self.by_stream.remove(&pipe.stream);
-                        None
-                    }
-                }
-            }
-        };
-        if let Some(client) = open_client {
-            self.clients.insert(token, client);
-        }
-        ControlFlow::Continue(())
     }
 }
 

@@ -72,7 +72,7 @@ pub enum NearEvent<'a> {
         after: Option<Duration>,
     },
     /// State of the connection, twice a second.
-    Status(&'a Status),
+    Status(&'a NearStatus),
     /// The scheduler was replaced.
     Changed(&'a SchedulerChange),
     /// A connection was refused.
@@ -101,7 +101,7 @@ pub enum NearEvent<'a> {
 
 /// State of a connection to the far end.
 #[derive(Clone, Debug)]
-pub struct Status {
+pub struct NearStatus {
     /// Number of open TCP connections.
     pub streams: usize,
     /// Number of TCP connections opened so far.
@@ -122,7 +122,7 @@ pub struct Status {
     pub counts: Vec<PathCounts>,
 }
 
-impl Status {
+impl NearStatus {
     pub(super) fn of<W: Scheduler>(near: &mut Near<W>, elapsed: Duration, paths: Vec<PathStatus>) -> Self {
         let counts = near.counts();
         let streams = near.streams();

@@ -207,7 +207,7 @@ mod tests {
     use crate::connector::SessionConfig;
     use crate::files::now;
     use crate::hello::Offer;
-    use crate::streams::Event;
+    use crate::streams::StreamEvent;
     use crate::{Identity, Secret, Settings};
     use plait_sched::Builtin;
     use std::net::UdpSocket;
@@ -299,7 +299,9 @@ mod tests {
             one.send(b"a").expect("it is taken");
             assert_eq!(fixture.carry(begun + Duration::from_secs(after)), flows, "after {after} s");
         }
-        assert!(fixture.near.streams().poll().is_none_or(|event| !matches!(event, Event::Opened { .. })));
+        assert!(
+            fixture.near.streams().poll().is_none_or(|event| !matches!(event, StreamEvent::Opened { .. }))
+        );
     }
 
     #[test]

@@ -5,10 +5,9 @@ use crate::clients::{Allowance, ConnectedClient, Limits};
 use crate::connection::{REFUSED, UNAVAILABLE};
 use crate::error::Error;
 use crate::hello::Hello;
-use crate::session::{Agreed, Delivery, Session};
-use crate::transfer::{Event, Id, Transfer};
+use crate::session::Delivery;
+use crate::transfer::{Id, Transfer, TransferEvent, TransferState};
 use noq_proto::ConnectionHandle;
-use plait_transport::endpoint::Side;
 use std::time::{Duration, Instant};
 
 /// Time of silence after which another sender of the same files takes over.
@@ -78,7 +77,7 @@ impl Receiver {
         } else {
             let (offer, client) = (hello.offer.clone(), from.clone());
             self.offers.insert(id, PendingOffer { from, hello, handles: vec![handle], since: now });
-            self.events.push_back(Event::Begun { id, offer, from: client });
+            self.events.push_back(TransferEvent::Begun { id, offer, from: client });
         }
     }
 
@@ -86,7 +85,7 @@ impl Receiver {
     fn transfers_of(&self, client: usize) -> usize {
         let pending = self.offers.values().map(|pending| &pending.from);
         let streamed = self.streamed.values().map(|streamed| &streamed.from);
-        let transfers = self.transfers.values().map(|transfer| &transfer.from);
+        let transfers = self.transfers.values().map(|transfer| &transfer.client);
         pending.chain(streamed).chain(transfers).filter(|from| from.number == client).count()
     }
 
@@ -94,18 +93,17 @@ impl Receiver {
     /// session is not silent, or began after the silent one was last heard. A new sender is silent,
     /// too, while it waits for an answer.
     pub(super) fn end_replaced(&mut self, now: Instant, new: Option<(&Hello, &ConnectedClient)>) {
-        let silent =
-            |transfer: &Transfer| now.saturating_duration_since(transfer.received_at) >= TAKE_OVER_AFTER;
+        let silent = |transfer: &Transfer| transfer.is_silent(now, TAKE_OVER_AFTER);
         let is_same = |transfer: &Transfer, hello: &Hello, from: &ConnectedClient| {
             hello.session != transfer.hello.session
                 && hello.offer.identity == transfer.hello.offer.identity
-                && from.number == transfer.from.number
+                && from.number == transfer.client.number
         };
         let since = |transfer: &Transfer| if silent(transfer) { transfer.epoch } else { now };
-        let others = self.transfers.values().map(|one| (since(one), &one.hello, &one.from));
+        let others = self.transfers.values().map(|one| (since(one), &one.hello, &one.client));
         let others: Vec<_> = others.chain(new.map(|(hello, from)| (now, hello, from))).collect();
         let replaced = |transfer: &Transfer| {
-            let newer = |at: Instant| at >= transfer.received_at;
+            let newer = |at: Instant| at >= transfer.heard_at;
             silent(transfer)
                 && others.iter().any(|&(at, hello, from)| newer(at) && is_same(transfer, hello, from))
         };
@@ -117,23 +115,17 @@ impl Receiver {
 
     /// Accepts an offer.
     pub fn accept(&mut self, now: Instant, id: &Id) {
-        let Some(hello) = self.offers.get(id).map(|pending| &pending.hello) else { return };
+        let Some(PendingOffer { hello, from, .. }) = self.offers.get(id) else { return };
         if let Some(handle) = self.streamed_offer(id) {
             return self.accept_stream(now, handle, id);
         }
-        let agreed = Agreed {
-            paths: hello.paths.into(),
-            initial: hello.path.into(),
-            segment: hello.segment,
-            window: self.settings.window,
-            delivery: Delivery::Ordered,
-        };
-        let session = match Session::new(Side::Server, &self.settings, agreed, self.scheduler.clone()) {
-            Ok(session) => session,
+        let (offered, scheduler) = ((hello.clone(), from.clone()), self.scheduler.clone());
+        let state = TransferState::default();
+        match Transfer::new(now, &self.settings, offered, Delivery::Ordered, scheduler, state) {
+            Ok(transfer) => self.transfers.insert(*id, transfer),
             Err(error) => return self.refuse(now, id, &error.to_string()),
         };
-        let Some(PendingOffer { from, hello, handles, .. }) = self.offers.remove(id) else { return };
-        self.transfers.insert(*id, Transfer::new(now, from, session, hello));
+        let handles = self.offers.remove(id).map(|pending| pending.handles).unwrap_or_default();
         for handle in handles {
             if let Some(path) = self.acceptor.path_of(handle, id)
                 && self.acceptor.answer(now, handle)
@@ -146,9 +138,7 @@ impl Receiver {
     /// Adds a working path to a transfer.
     fn join(&mut self, now: Instant, handle: ConnectionHandle, id: &Id, path: usize) {
         let Some(transfer) = self.transfers.get_mut(id) else { return };
-        transfer.received_at = now;
-        transfer.join(now, path, self.acceptor.round_trip(handle));
-        self.acceptor.replace(now, &mut transfer.handles[path], handle);
+        transfer.join(now, path, handle, &mut self.acceptor);
         self.take(now, handle, id, path);
         self.deliver(now, id);
     }

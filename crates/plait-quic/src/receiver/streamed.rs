@@ -1,6 +1,6 @@
 //! A transfer on a QUIC stream. QUIC replaces the transport.
 
-use super::{Event, Id, Receiver, Summary};
+use super::{Id, Receiver, Summary, TransferEvent};
 use crate::acceptor::Acceptor;
 use crate::clients::ConnectedClient;
 use crate::error::Error;
@@ -69,7 +69,7 @@ impl Receiver {
         let before = streamed.received;
         let carried = self.acceptor.drain(handle, |bytes| {
             streamed.received += bytes.len() as u64;
-            events.push_back(Event::Data { id: *id, bytes });
+            events.push_back(TransferEvent::Data { id: *id, bytes });
         });
         for (id, bytes) in carried {
             match streamed.ids.iter().position(|known| *known == id) {

@@ -1,6 +1,6 @@
 //! Encoding of packets as they leave.
 
-use super::has_budget;
+use super::budgets::has_budget;
 use crate::source::Source;
 use bytes::Bytes;
 use plait_sched::PathId;

@@ -2,6 +2,7 @@
 //! nothing: the connections of the paths do that.
 
 mod black_hole;
+mod budgets;
 mod changes;
 mod counts;
 mod encoder;
@@ -16,13 +17,13 @@ use crate::error::Error;
 use crate::recording::{Beginning, Recording};
 use crate::settings::{MIN_SEGMENT, Settings};
 use crate::source::Source;
-use crate::terms::{PathTerms, Terms};
+use crate::terms::Terms;
 use bytes::Bytes;
 use core::num::NonZeroU32;
 pub use counts::PathCounts;
 pub(crate) use counts::smoothed;
 use plait_sched::{Builtin, Path, PathId, PathSet, Scheduler, Time};
-use plait_transport::endpoint::{Endpoint, PathChange, Side};
+use plait_transport::endpoint::{Endpoint, Side};
 use plait_transport::image::{Arriving, Boundaries, Image};
 use plait_transport::packet::{Packet, SegmentEcn, quic};
 use plait_transport::wire::quic::TAG_BYTES;
@@ -310,42 +311,6 @@ impl<W: Scheduler> Session<W> {
         Ok(())
     }
 
-    /// Tells the transport which paths have used up their budgets, and from which number on their
-    /// packets were `refused`. Returns true if a path is newly spent.
-    fn apply_budgets(&mut self, now: Time, refused: &[(usize, u64)]) -> bool {
-        let Self { endpoint, sent, received, budgets, observer, spent_paths, .. } = self;
-        let before = *spent_paths;
-        for path in (0..budgets.len()).filter(|&path| !has_budget(path, sent, received, budgets)) {
-            let id = PathId(path as u8);
-            if !spent_paths.contains(id) {
-                let first = refused.iter().find(|refused| refused.0 == path);
-                let from = first.map_or(u64::MAX, |refused| refused.1);
-                endpoint.change_path(now, &PathChange::Spent(id, from), observer);
-                spent_paths.insert(id);
-            }
-        }
-        *spent_paths != before
-    }
-
-    /// True if the path has used up its budget.
-    pub(crate) fn is_spent(&self, path: usize) -> bool {
-        self.spent_paths.contains(PathId(path as u8))
-    }
-
-    /// Duplicates segments that have just left on every path that may carry data. Returns true if
-    /// duplicates are queued.
-    fn duplicate(&mut self, segments: &[u64]) -> bool {
-        if segments.is_empty() {
-            return false;
-        }
-        let Self { endpoint, sent, received, budgets, .. } = self;
-        let paths = endpoint.paths();
-        let has_budget = |path: &&Path| has_budget(path.id.index(), sent, received, budgets);
-        let usable = plait_sched::usable(&paths).filter(has_budget);
-        let copies = usable.flat_map(|path| segments.iter().map(move |segment| (path.id, *segment)));
-        copies.fold(false, |waits, (path, segment)| endpoint.copy(path, segment) | waits)
-    }
-
     /// Returns the time at which [`Session::handle_timeout`] must be called next.
     pub fn next_wakeup(&self) -> Option<Time> {
         self.endpoint.next_wakeup()
@@ -382,18 +347,6 @@ impl<W: Scheduler> Session<W> {
     /// without duplicates.
     pub fn carried(&self) -> (&[u64], &[u64]) {
         (&self.sent, &self.observer.bytes)
-    }
-
-    /// Payload bytes by path in both directions, duplicates included. Budgets count these bytes.
-    pub fn budget_used(&self) -> Vec<u64> {
-        self.sent.iter().zip(&self.received).map(|(sent, received)| sent + received).collect()
-    }
-
-    /// Sets the terms of a path. A spent path carries nothing more.
-    pub fn set_terms(&mut self, now: Time, path: PathId, terms: &PathTerms) {
-        let Some(budget) = self.budgets.get_mut(path.index()) else { return };
-        *budget = if terms.spent { 0 } else { *budget };
-        self.endpoint.set_terms(now, path, terms.backup, terms.cost, &mut self.observer);
     }
 
     /// Longest time without data delivered in order, between the first delivery and the last.
@@ -434,9 +387,4 @@ impl<W: Scheduler> Session<W> {
     pub fn buffered(&self) -> u64 {
         self.endpoint.reassembly().buffered()
     }
-}
-
-/// True if the path may carry another packet.
-fn has_budget(path: usize, sent: &[u64], received: &[u64], budgets: &[u64]) -> bool {
-    sent[path] + received[path] < budgets[path]
 }

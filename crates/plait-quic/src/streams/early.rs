@@ -1,6 +1,6 @@
 //! Data of a stream that arrived before missing data.
 
-use super::Stream;
+use super::stream::Stream;
 use crate::error::Error;
 use bytes::Bytes;
 use std::collections::BTreeMap;

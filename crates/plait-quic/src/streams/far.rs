@@ -1,27 +1,27 @@
-//! The accepting end. After any input ([`Far::handle_datagram`], [`Far::handle_timeout`], use of
+//! The accepting end. After any input ([`Far::handle_datagrams`], [`Far::handle_timeout`], use of
 //! [`Far::streams`]) call [`Far::poll`] until it returns `None`. Then call [`Far::transmit`], and
 //! check [`Far::next_wakeup`].
 
 use super::Streams;
+use crate::accepted_session::AcceptedSession;
 pub use crate::acceptor::Id;
 use crate::acceptor::{Acceptor, AcceptorEvent};
 use crate::clients::{Clients, ConnectedClient, Limits};
-use crate::connection::{BLACK_HOLE, DONE, DatagramBatch, REFUSED, UNAVAILABLE};
+use crate::connection::{BLACK_HOLE, DONE, DatagramBatch, REFUSED, ReceivedBatch, UNAVAILABLE};
 use crate::error::Error;
 use crate::hello::Hello;
 use crate::identity::Identity;
 use crate::pilot::{Pilot, SchedulerChange};
 use crate::recording::{ENDLESS, Recording};
-use crate::session::{Agreed, Delivery, PathCounts, Session};
+use crate::session::{Delivery, PathCounts};
 use crate::settings::Settings;
 use crate::terms::PathTerms;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use noq_proto::ConnectionHandle;
 use plait_sched::{Builtin, PathId, Scheduler, Time};
-use plait_transport::endpoint::Side;
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, SocketAddr};
-use std::time::{Duration, Instant};
+use std::net::SocketAddr;
+use std::time::Instant;
 
 /// An event of the accepting end.
 #[derive(Debug)]
@@ -73,53 +73,43 @@ pub struct PeerStatus {
     pub paths: Vec<PathCounts>,
 }
 
+type Peer<W> = AcceptedSession<PeerState<W>, W>;
+
+/// State of a peer's streams.
 #[derive(Debug)]
-struct Peer<W> {
-    client: ConnectedClient,
-    session: Session<W>,
+struct PeerState<W> {
+    streams: Streams,
     /// Terms of paths that the peer reported.
     path_terms: Vec<(usize, PathTerms)>,
     pilot: Option<Box<dyn Pilot<W>>>,
-    streams: Streams,
-    hello: Hello,
-    handles: Vec<Option<ConnectionHandle>>,
-    epoch: Instant,
-    /// Time at which a path last worked.
-    open_at: Instant,
 }
 
 impl<W: Scheduler> Peer<W> {
-    fn time(&self, now: Instant) -> Time {
-        Time::from_nanos(now.saturating_duration_since(self.epoch).as_nanos() as u64)
-    }
-
     /// Applies the terms of paths that the peer reports.
     fn apply_terms(&mut self, time: Time) {
-        if self.streams.peer_terms().eq(self.path_terms.iter().copied()) {
+        let PeerState { streams, path_terms, .. } = &mut self.state;
+        if streams.peer_terms().eq(path_terms.iter().copied()) {
             return;
         }
-        self.path_terms = self.streams.peer_terms().collect();
-        for (path, terms) in &self.path_terms {
+        *path_terms = streams.peer_terms().collect();
+        for (path, terms) in path_terms {
             self.session.set_terms(time, PathId(*path as u8), terms);
         }
     }
 
     /// Asks the pilot for another scheduler.
     fn steer(&mut self, time: Time) -> Result<Option<SchedulerChange>, Error> {
-        let Some(pilot) = &mut self.pilot else { return Ok(None) };
+        let Some(pilot) = &mut self.state.pilot else { return Ok(None) };
         let Some(scheduler) = pilot.choose_scheduler(time, &self.session, None) else { return Ok(None) };
         self.session.replace_scheduler(scheduler)?;
         Ok(pilot.changes().last().cloned())
     }
 
-    fn is_open(&self) -> bool {
-        self.handles.iter().any(Option::is_some)
-    }
-
     fn status(&self, id: &Id) -> PeerStatus {
-        let [received, sent] = self.streams.carried();
-        let paths = self.session.counts(|path| self.handles.get(path).is_some_and(Option::is_some));
-        let (streams, opened) = (self.streams.len(), self.streams.opened());
+        let streams = &self.state.streams;
+        let ([received, sent], opened) = (streams.carried(), streams.opened());
+        let paths = self.session.counts(|path| self.has_connection(path));
+        let streams = streams.len();
         PeerStatus { id: *id, from: self.client.clone(), streams, opened, sent, received, paths }
     }
 }
@@ -178,30 +168,9 @@ impl<W: Scheduler> Far<W> {
         self.recording = Some(recording);
     }
 
-    /// Handles a UDP datagram from `remote` to the local address `local`.
-    pub fn handle_datagram(
-        &mut self,
-        now: Instant,
-        remote: SocketAddr,
-        local: Option<IpAddr>,
-        datagram: BytesMut,
-    ) {
-        if let Some(handle) = self.acceptor.handle_datagram(now, remote, local, datagram) {
-            self.work(now, handle);
-        }
-    }
-
-    /// Handles UDP datagrams that arrived together, of `each` bytes except the last. The work that
-    /// follows is done once for all of them.
-    pub fn handle_datagrams(
-        &mut self,
-        now: Instant,
-        remote: SocketAddr,
-        local: Option<IpAddr>,
-        datagrams: &[u8],
-        each: usize,
-    ) {
-        for handle in self.acceptor.handle_datagrams(now, remote, local, datagrams, each) {
+    /// Handles UDP datagrams. The work that follows is done once for all of them.
+    pub fn handle_datagrams(&mut self, now: Instant, batch: &ReceivedBatch<'_>) {
+        for handle in self.acceptor.handle_datagrams(now, batch) {
             self.work(now, handle);
         }
     }
@@ -215,11 +184,11 @@ impl<W: Scheduler> Far<W> {
         let mut ended = Vec::new();
         for (id, peer) in &mut self.peers {
             if peer.is_open() {
-                peer.open_at = now;
+                peer.heard_at = now;
             }
             if let Err(error) = peer.session.handle_timeout(peer.time(now)) {
                 ended.push((*id, error));
-            } else if now.saturating_duration_since(peer.open_at) >= self.settings.patience {
+            } else if peer.is_silent(now, self.settings.patience) {
                 ended.push((*id, Error::Silent(self.settings.patience.as_secs())));
             }
         }
@@ -237,9 +206,7 @@ impl<W: Scheduler> Far<W> {
             AcceptorEvent::Packets(id, path) => self.take(now, handle, &id, path),
             AcceptorEvent::Disconnected { id, path, done } => {
                 let Some(peer) = self.peers.get_mut(&id) else { return };
-                if peer.handles[path] == Some(handle) {
-                    peer.handles[path] = None;
-                }
+                peer.leave(path, handle);
                 if done {
                     self.end(now, &id, Error::Stopped);
                 }
@@ -283,57 +250,37 @@ impl<W: Scheduler> Far<W> {
         if self.acceptor.answer(now, handle)
             && let Some(peer) = self.peers.get_mut(&id)
         {
-            let time = peer.time(now);
-            peer.session.join(time, path, &[]);
-            peer.session.measure(time, path, self.acceptor.round_trip(handle));
+            peer.join(now, path, handle, &mut self.acceptor);
             // The reported terms of the path hold for its new connection, too.
-            peer.path_terms.clear();
-            peer.handles.resize(peer.handles.len().max(path + 1), None);
-            self.acceptor.replace(now, &mut peer.handles[path], handle);
-            peer.open_at = now;
+            peer.state.path_terms.clear();
             self.take(now, handle, &id, path);
         }
     }
 
     fn new_peer(&mut self, now: Instant, hello: Hello, client: ConnectedClient) -> Result<Peer<W>, Error> {
-        let agreed = Agreed {
-            paths: hello.paths.into(),
-            initial: hello.path.into(),
-            segment: hello.segment,
-            window: self.settings.window,
-            delivery: Delivery::Unordered,
-        };
-        let mut session = Session::new(Side::Server, &self.settings, agreed, (self.make_scheduler)()?)?;
-        if let Some(mut recording) = self.recording.take() {
-            recording.number_paths(agreed.paths);
-            session.record(Time::ZERO, recording, self.settings.mtu, ENDLESS);
-        }
-        let pilot = self.make_pilot.as_mut().map(|make| make());
-        let (streams, handles) = (Streams::new(false, hello.segment), vec![None; agreed.paths]);
-        Ok(Peer {
-            client,
-            session,
+        let scheduler = (self.make_scheduler)()?;
+        let state = PeerState {
+            streams: Streams::new(false, hello.segment),
             path_terms: Vec::new(),
-            pilot,
-            streams,
-            hello,
-            handles,
-            epoch: now,
-            open_at: now,
-        })
+            pilot: self.make_pilot.as_mut().map(|make| make()),
+        };
+        let mut peer =
+            Peer::new(now, &self.settings, (hello, client), Delivery::Unordered, scheduler, state)?;
+        if let Some(mut recording) = self.recording.take() {
+            recording.number_paths(peer.session.agreed().paths);
+            peer.session.record(Time::ZERO, recording, self.settings.mtu, ENDLESS);
+        }
+        Ok(peer)
     }
 
     /// Handles the packets that arrived on a path.
     fn take(&mut self, now: Instant, handle: ConnectionHandle, id: &Id, path: usize) {
         let Some(peer) = self.peers.get_mut(id) else { return };
-        let time = peer.time(now);
-        while let Some(packet) = self.acceptor.receive(handle) {
-            peer.session.handle(time, PathId(path as u8), &packet);
-        }
-        if let Err(error) = peer.streams.take(&mut peer.session) {
+        peer.receive(now, path, handle, &mut self.acceptor);
+        if let Err(error) = peer.state.streams.take(&mut peer.session) {
             return self.end(now, id, error);
         }
-        peer.apply_terms(time);
+        peer.apply_terms(peer.time(now));
     }
 
     fn end(&mut self, now: Instant, id: &Id, error: Error) {
@@ -384,14 +331,14 @@ impl<W: Scheduler> Far<W> {
 
     /// Returns a peer's streams.
     pub fn streams(&mut self, id: &Id) -> Option<&mut Streams> {
-        self.peers.get_mut(id).map(|peer| &mut peer.streams)
+        self.peers.get_mut(id).map(|peer| &mut peer.state.streams)
     }
 
     /// Queues a datagram on a flow of a peer.
     pub fn send_datagram(&mut self, now: Instant, id: &Id, flow: u32, bytes: &[u8]) {
         if let Some(peer) = self.peers.get_mut(id) {
             let time = peer.time(now);
-            peer.streams.send_datagram(time, flow, bytes);
+            peer.state.streams.send_datagram(time, flow, bytes);
         }
     }
 
@@ -407,7 +354,7 @@ impl<W: Scheduler> Far<W> {
         for (id, peer) in &mut self.peers {
             let time = peer.time(now);
             if let Some(path) = peer.session.take_black_hole(time, |_, _| false)
-                && let Some(handle) = peer.handles[path].take()
+                && let Some(handle) = peer.take_handle(path)
             {
                 self.acceptor.close(now, handle, BLACK_HOLE, "full datagrams back do not get through");
             }
@@ -418,14 +365,10 @@ impl<W: Scheduler> Far<W> {
                 }
                 Err(error) => ended.push((*id, error)),
             }
-            if let Err(error) = peer.streams.transmit(time, &mut peer.session, &mut self.packets) {
+            if let Err(error) = peer.state.streams.transmit(time, &mut peer.session, &mut self.packets) {
                 ended.push((*id, error));
             }
-            for (path, packet) in self.packets.drain(..) {
-                if let Some(handle) = peer.handles[path.index()] {
-                    self.acceptor.send(now, handle, packet, out);
-                }
-            }
+            peer.send(now, &mut self.packets, &mut self.acceptor, out);
         }
         for (id, error) in ended {
             self.end(now, &id, error);
@@ -436,9 +379,7 @@ impl<W: Scheduler> Far<W> {
     /// Returns the time at which [`Far::handle_timeout`] must be called next.
     pub fn next_wakeup(&self) -> Option<Instant> {
         let peers = self.peers.values().flat_map(|peer| {
-            let session = peer.session.next_wakeup();
-            let session = session.map(|time| peer.epoch + Duration::from_nanos(time.as_nanos()));
-            [session, (!peer.is_open()).then(|| peer.open_at + self.settings.patience)]
+            [peer.next_wakeup(), (!peer.is_open()).then(|| peer.heard_at + self.settings.patience)]
         });
         peers.flatten().chain(self.acceptor.next_wakeup()).min()
     }

@@ -11,14 +11,16 @@
 //! one more unless that datagram would then need an additional segment. Segments are planned
 //! (`Flows::plan`) from waiting datagrams, and no datagram waits for another one.
 
+mod flow;
 #[cfg(test)]
 mod tests;
 
-use super::outgoing::MIN_WRITE;
-use super::record::{DATAGRAM, MAX_TARGET, PIECE, Record};
-use super::{Class, Event, Reason, Streams};
+use super::record::{DatagramPiece, MAX_TARGET, Record};
+use super::{Class, Reason, StreamEvent, Streams};
 use crate::error::Error;
 use bytes::Bytes;
+pub(super) use flow::Flow;
+use flow::{record_bytes, share};
 use plait_sched::{Duration, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -59,161 +61,16 @@ pub struct Datagrams {
     pub incomplete: u64,
 }
 
-/// A waiting datagram.
-#[derive(Debug)]
-struct QueuedDatagram {
-    /// Time at which it arrived, was planned, or was begun.
-    since: Time,
-    bytes: Bytes,
-    /// Bytes with a place in planned segments, and bytes in segments.
-    planned: usize,
-    sent: usize,
-    /// Bytes of its planned records that have not left.
-    reserved: usize,
-}
-
-/// Returns the bytes of a datagram for a segment with so much room. The datagram has `total` bytes,
-/// of which `left` are in no segment.
-///
-/// `Err` has the least sufficient room. With less room the datagram would need one segment more,
-/// and could be lost with it.
-fn share([total, left]: [usize; 2], room: usize, full: usize) -> Result<usize, usize> {
-    let is_cut = total + DATAGRAM > full;
-    let most = full - PIECE;
-    let needs = match is_cut {
-        true => PIECE + left - (left.div_ceil(most) - 1) * most,
-        false => DATAGRAM + left,
-    };
-    let needs = needs.max(MIN_WRITE);
-    match room >= needs {
-        true if is_cut => Ok(left.min(room - PIECE)),
-        true => Ok(left),
-        false => Err(needs),
-    }
-}
-
-/// Bytes of a segment that the record of a datagram's part takes.
-fn record_bytes(total: usize, share: usize, full: usize) -> usize {
-    let head = if total + DATAGRAM > full { PIECE } else { DATAGRAM };
-    (head + share).max(MIN_WRITE)
-}
-
-/// One flow.
-#[derive(Debug, Default)]
-pub(super) struct Flow {
-    pub(super) class: Class,
-    /// True if the peer knows the flow, or learns of it before its datagrams.
-    pub(super) announced: bool,
-    /// True if the flow waits for its turn.
-    pub(super) queued: bool,
-    queue: VecDeque<QueuedDatagram>,
-    /// Bytes of waiting datagrams that are in no segment.
-    bytes: usize,
-    /// Number of waiting datagrams, from the first on, that are wholly planned.
-    planned: usize,
-    /// Bytes of planned records that have not left.
-    pub(super) reserved: usize,
-    /// Number of the next datagram that is cut.
-    number: u16,
-    /// True if a segment with room for the next datagram was requested.
-    requested: bool,
-}
-
-impl Flow {
-    pub(super) fn has_turn(&self) -> bool {
-        self.announced && !self.queue.is_empty()
-    }
-
-    fn push(&mut self, since: Time, bytes: &[u8]) {
-        self.bytes += bytes.len();
-        let bytes = Bytes::copy_from_slice(bytes);
-        self.queue.push_back(QueuedDatagram { since, bytes, planned: 0, sent: 0, reserved: 0 });
-    }
-
-    /// Removes a datagram that is not wanted any more, or has left. Returns its bytes that were in
-    /// no segment.
-    fn remove(&mut self, at: usize) -> usize {
-        let Some(removed) = self.queue.remove(at) else { return 0 };
-        let left = removed.bytes.len() - removed.sent;
-        self.bytes -= left;
-        self.reserved -= removed.reserved;
-        self.planned -= usize::from(at < self.planned);
-        if at == 0 {
-            self.requested = false;
-            self.number = self.number.wrapping_add(u16::from(removed.sent > 0));
-        }
-        left
-    }
-
-    /// True if the first datagram without a place in a segment has waited too long.
-    fn is_late(&self, now: Time) -> bool {
-        let next = self.queue.get(self.planned).filter(|next| next.planned == 0);
-        next.is_some_and(|next| now.since(next.since) > PATIENCE)
-    }
-
-    /// Plans more of the first datagram that is not wholly planned. Returns the bytes of the
-    /// record; `None` if there is no datagram, or too little room.
-    fn plan(&mut self, now: Time, room: usize, full: usize) -> Option<usize> {
-        let next = self.queue.get_mut(self.planned)?;
-        let total = next.bytes.len();
-        let share = share([total, total - next.planned], room, full).ok()?;
-        let reserved = record_bytes(total, share, full);
-        if next.planned == 0 {
-            next.since = now;
-        }
-        next.planned += share;
-        next.reserved += reserved;
-        self.planned += usize::from(next.planned == total);
-        self.reserved += reserved;
-        Some(reserved)
-    }
-
-    /// Notes that `share` bytes of the first datagram are in a segment, in a record of `record`
-    /// bytes.
-    fn note_sent(&mut self, now: Time, share: usize, record: usize) {
-        let Some(first) = self.queue.front_mut() else { return };
-        let total = first.bytes.len();
-        if first.sent + share < total {
-            // The part that has left is of no use without the rest, so the wait begins anew.
-            first.since = now;
-        }
-        first.sent += share;
-        if first.planned < first.sent {
-            first.planned = first.sent;
-            self.planned += usize::from(first.planned == total);
-        }
-        let reserved = first.reserved.min(record);
-        first.reserved -= reserved;
-        self.reserved -= reserved;
-        self.bytes -= share;
-        self.requested = false;
-    }
-
-    /// Writes `share` bytes of the first datagram into a segment.
-    fn encode_first(&self, flow: u32, share: usize, full: usize, out: &mut Vec<u8>) {
-        let Some(first) = self.queue.front() else { return };
-        let total = first.bytes.len();
-        let bytes = &first.bytes[first.sent..first.sent + share];
-        let record = if total + DATAGRAM > full {
-            let (number, total, offset) = (self.number, total as u16, first.sent as u16);
-            Record::Piece { stream: flow, piece: Piece { number, total, offset, bytes } }
-        } else {
-            Record::Datagram { stream: flow, bytes }
-        };
-        record.encode(out);
-    }
-}
-
 /// A datagram with missing pieces.
 #[derive(Debug)]
-struct Partial {
+struct PartialDatagram {
     since: Time,
     total: usize,
     bytes: usize,
     pieces: BTreeMap<usize, Bytes>,
 }
 
-impl Partial {
+impl PartialDatagram {
     /// Adds a piece unless it overlaps another one.
     fn insert(&mut self, offset: usize, bytes: &[u8]) {
         let end = offset + bytes.len();
@@ -231,7 +88,7 @@ pub(super) struct Flows {
     pub(super) all: BTreeMap<u32, Flow>,
     pub(super) now: Time,
     queued_bytes: usize,
-    partial: BTreeMap<(u32, u16), Partial>,
+    partial: BTreeMap<(u32, u16), PartialDatagram>,
     /// In the order in which they began; some are complete by now.
     begun: VecDeque<(u32, u16)>,
     partial_bytes: usize,
@@ -256,8 +113,8 @@ impl Flows {
     }
 
     /// Takes a piece of a datagram, which has arrived.
-    pub(super) fn take_piece(&mut self, flow: u32, piece: &Piece<'_>) -> Result<(), Error> {
-        let &Piece { number, total, offset, bytes } = piece;
+    pub(super) fn take_piece(&mut self, flow: u32, piece: &DatagramPiece<'_>) -> Result<(), Error> {
+        let &DatagramPiece { number, total, offset, bytes } = piece;
         let [total, offset] = [total, offset].map(usize::from);
         if bytes.is_empty() || total > MAX_DATAGRAM || offset + bytes.len() > total {
             return Err(Error::Violation("a piece that is in no datagram"));
@@ -274,7 +131,8 @@ impl Flows {
             self.begun.push_back(key);
         }
         let (since, none) = (self.now, BTreeMap::new());
-        let partial = self.partial.entry(key).or_insert(Partial { since, total, bytes: 0, pieces: none });
+        let partial =
+            self.partial.entry(key).or_insert(PartialDatagram { since, total, bytes: 0, pieces: none });
         let before = partial.bytes;
         partial.insert(offset, bytes);
         self.partial_bytes += partial.bytes - before;
@@ -378,18 +236,6 @@ pub(super) struct Packed {
     pub(super) is_begun: bool,
 }
 
-/// A piece of a datagram.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Piece<'a> {
-    /// Distinguishes the datagrams of a flow.
-    pub(super) number: u16,
-    /// Bytes of the whole datagram.
-    pub(super) total: u16,
-    /// Offset of the piece in the datagram.
-    pub(super) offset: u16,
-    pub(super) bytes: &'a [u8],
-}
-
 impl Streams {
     /// Opens a flow of datagrams to a target. Datagrams can be sent on it at once.
     ///
@@ -459,6 +305,6 @@ impl Streams {
             return self.out.push_control(&Record::Reset { stream, reason: Reason::Busy }, class);
         }
         self.flows.all.insert(stream, Flow { class, announced: true, ..Flow::default() });
-        self.events.push_back(Event::Flow { flow: stream, target: target.to_owned(), class });
+        self.events.push_back(StreamEvent::Flow { flow: stream, target: target.to_owned(), class });
     }
 }

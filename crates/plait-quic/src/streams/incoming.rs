@@ -6,7 +6,7 @@
 
 use super::early::MAX_EARLY;
 use super::record::Record;
-use super::{Event, MAX_STREAMS, MIN_CREDIT, Reason, Stream, Streams};
+use super::{Class, MAX_STREAMS, MIN_CREDIT, Reason, Stream, StreamEvent, Streams};
 use crate::error::Error;
 use crate::settings::MAX_PATHS;
 use crate::terms::PathTerms;
@@ -102,8 +102,15 @@ impl Streams {
 
     fn execute(&mut self, record: &Record<'_>, arrival: Arrival) -> Result<Execution, Error> {
         let stream = match *record {
-            Record::Open { stream, .. } | Record::Flow { stream, .. } => {
-                return self.handle_open(stream, record, arrival);
+            Record::Open { stream, class, target } => {
+                return self.handle_open(stream, class, target, arrival);
+            }
+            Record::Flow { stream, class, target } => {
+                let execution = self.check_number(stream, arrival)?;
+                if execution == Execution::Done {
+                    self.handle_open_flow(stream, class, target);
+                }
+                return Ok(execution);
             }
             Record::Terms { path, terms } => return self.note_terms(path, terms),
             Record::Accepted { stream }
@@ -134,7 +141,7 @@ impl Streams {
             Record::Accepted { .. } if self.opens => {
                 one.early.accept();
                 self.early -= one.absorb();
-                self.events.push_back(Event::Accepted { stream });
+                self.events.push_back(StreamEvent::Accepted { stream });
                 self.note_received(stream);
             }
             Record::Accepted { .. } => return Err(Error::Violation("it accepts a stream of its own")),
@@ -158,7 +165,7 @@ impl Streams {
             }
             Record::Reset { reason, .. } => {
                 self.forget(stream);
-                self.events.push_back(Event::Reset { stream, reason });
+                self.events.push_back(StreamEvent::Reset { stream, reason });
             }
             Record::Credit { limit, .. } => {
                 one.limit = one.limit.max(limit);
@@ -176,7 +183,7 @@ impl Streams {
             Record::Reset { reason, .. } => {
                 self.flows.remove(flow);
                 self.out.forget(flow);
-                self.events.push_back(Event::Reset { stream: flow, reason });
+                self.events.push_back(StreamEvent::Reset { stream: flow, reason });
             }
             Record::Open { .. }
             | Record::Flow { .. }
@@ -206,13 +213,8 @@ impl Streams {
         self.clean(stream);
     }
 
-    /// Handles the opening of a stream or a flow by the peer.
-    fn handle_open(
-        &mut self,
-        stream: u32,
-        record: &Record<'_>,
-        arrival: Arrival,
-    ) -> Result<Execution, Error> {
+    /// Checks the number of a stream or a flow that the peer opens.
+    fn check_number(&self, stream: u32, arrival: Arrival) -> Result<Execution, Error> {
         if self.opens {
             return Err(Error::Violation("it opens a stream"));
         }
@@ -222,22 +224,20 @@ impl Streams {
         if stream != self.opened || stream == u32::MAX {
             return Err(Error::Violation("streams are not numbered one after the other"));
         }
-        let (class, target) = match *record {
-            Record::Flow { class, target, .. } => {
-                self.handle_open_flow(stream, class, target);
-                return Ok(Execution::Done);
-            }
-            Record::Open { class, target, .. } => (class, target),
-            // `execute` passes only the two records above.
-            Record::Accepted { .. }
-            | Record::Data { .. }
-            | Record::Finish { .. }
-            | Record::Reset { .. }
-            | Record::Credit { .. }
-            | Record::Terms { .. }
-            | Record::Datagram { .. }
-            | Record::Piece { .. } => return Ok(Execution::Done),
-        };
+        Ok(Execution::Done)
+    }
+
+    /// Handles the opening of a stream by the peer.
+    fn handle_open(
+        &mut self,
+        stream: u32,
+        class: Class,
+        target: &str,
+        arrival: Arrival,
+    ) -> Result<Execution, Error> {
+        if self.check_number(stream, arrival)? == Execution::Deferred {
+            return Ok(Execution::Deferred);
+        }
         // A stream that the peer has ended is not counted, though its data may still wait for the
         // reader here.
         if self.streams.values().filter(|one| !one.is_closed()).count() >= MAX_STREAMS {
@@ -253,7 +253,7 @@ impl Streams {
             return Ok(Execution::Done);
         }
         self.streams.insert(stream, Stream { announced: true, ..Stream::new(class) });
-        self.events.push_back(Event::Opened { stream, target: target.to_owned(), class });
+        self.events.push_back(StreamEvent::Opened { stream, target: target.to_owned(), class });
         Ok(Execution::Done)
     }
 

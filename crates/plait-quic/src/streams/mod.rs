@@ -39,6 +39,8 @@ mod incoming;
 pub mod near;
 mod outgoing;
 mod record;
+mod send_queue;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -52,11 +54,12 @@ use flows::Flows;
 pub use flows::{Datagrams, MAX_FLOWS};
 pub use incoming::MAX_PROMISED;
 pub use near::Near;
-use outgoing::SendQueue;
 use plait_sched::{PathId, Scheduler, Time};
 pub use record::{Class, MAX_TARGET, Reason};
 use record::{MAX_CONTROL, Record};
+use send_queue::SendQueue;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use stream::Stream;
 
 /// Most concurrent streams.
 pub const MAX_STREAMS: usize = 256;
@@ -75,7 +78,7 @@ pub const BACKLOG: usize = 256 << 10;
 
 /// An event of a stream or a flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Event {
+pub enum StreamEvent {
     /// The peer opens a stream: see [`Streams::accept`] and [`Streams::reset`].
     Opened {
         /// Number of the stream.
@@ -108,55 +111,6 @@ pub enum Event {
     },
 }
 
-/// One stream.
-#[derive(Debug, Default)]
-struct Stream {
-    class: Class,
-    /// True if the peer knows the stream, or learns of it before its data.
-    announced: bool,
-    send_buffer: BytesMut,
-    /// Bytes that are in segments, and bytes that may be.
-    sent: u64,
-    limit: u64,
-    /// Whether no more data is written, and whether the peer was told so.
-    finishing: bool,
-    finished: bool,
-    /// True if the stream waits for its turn.
-    queued: bool,
-    receive_buffer: BytesMut,
-    early: Early,
-    /// Bytes that the reader took, and bytes that the peer may send.
-    consumed: u64,
-    granted: u64,
-    /// Bytes of the pool that the stream holds.
-    lent: u64,
-    /// True if all data of the peer has arrived.
-    ended: bool,
-}
-
-impl Stream {
-    fn new(class: Class) -> Self {
-        Self { class, limit: MIN_CREDIT, granted: MIN_CREDIT, ..Self::default() }
-    }
-
-    /// Bytes that may go into segments now.
-    fn sendable(&self) -> usize {
-        let allowed = usize::try_from(self.limit - self.sent).unwrap_or(usize::MAX);
-        self.send_buffer.len().min(allowed)
-    }
-
-    /// True if the stream has something for a segment.
-    fn has_turn(&self) -> bool {
-        self.announced
-            && (self.sendable() > 0 || self.finishing && !self.finished && self.send_buffer.is_empty())
-    }
-
-    /// True if both directions have ended.
-    fn is_closed(&self) -> bool {
-        self.finished && self.ended
-    }
-}
-
 /// One end of all streams.
 #[derive(Debug)]
 pub struct Streams {
@@ -169,14 +123,14 @@ pub struct Streams {
     /// Streams whose peer may get more credit.
     credits: BTreeSet<u32>,
     pool: u64,
-    events: VecDeque<Event>,
+    events: VecDeque<StreamEvent>,
     ready: BTreeSet<u32>,
     received: u64,
     /// Rests of segments that wait for an earlier segment, by number.
     deferred: BTreeMap<u64, Bytes>,
     /// Pieces of all streams that arrived early.
     early: usize,
-    /// Terms of paths, as the peer reports them.
+    /// Terms of paths, as the opening end reports them.
     terms: BTreeMap<u32, PathTerms>,
     flows: Flows,
 }
@@ -221,10 +175,13 @@ impl Streams {
         Ok(stream)
     }
 
-    /// Tells the peer the terms of a path.
+    /// Tells the peer the terms of a path, if they are new to it.
     pub(crate) fn queue_terms(&mut self, path: usize, terms: PathTerms) {
         debug_assert!(self.opens, "the other end has no terms");
-        self.out.push_control(&Record::Terms { path: path as u32, terms }, Class::Bulk);
+        let path = path as u32;
+        if self.terms.insert(path, terms).unwrap_or_default() != terms {
+            self.out.push_control(&Record::Terms { path, terms }, Class::Bulk);
+        }
     }
 
     /// Returns the terms of the peer's paths, as the peer reports them.
@@ -320,7 +277,7 @@ impl Streams {
     }
 
     /// Returns the next event.
-    pub fn poll(&mut self) -> Option<Event> {
+    pub fn poll(&mut self) -> Option<StreamEvent> {
         self.events.pop_front()
     }
 

@@ -15,8 +15,8 @@
 //!           bytes up to the end of the datagram, or of the segment
 //! ```
 
-use super::flows::Piece;
 use crate::error::Error;
+use crate::reader::Reader;
 use crate::terms::PathTerms;
 use std::fmt;
 
@@ -98,6 +98,18 @@ impl fmt::Display for Reason {
     }
 }
 
+/// A piece of a datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct DatagramPiece<'a> {
+    /// Distinguishes the datagrams of a flow.
+    pub(super) number: u16,
+    /// Bytes of the whole datagram.
+    pub(super) total: u16,
+    /// Offset of the piece in the datagram.
+    pub(super) offset: u16,
+    pub(super) bytes: &'a [u8],
+}
+
 /// A record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Record<'a> {
@@ -110,7 +122,7 @@ pub(super) enum Record<'a> {
     Terms { path: u32, terms: PathTerms },
     Flow { stream: u32, class: Class, target: &'a str },
     Datagram { stream: u32, bytes: &'a [u8] },
-    Piece { stream: u32, piece: Piece<'a> },
+    Piece { stream: u32, piece: DatagramPiece<'a> },
 }
 
 impl<'a> Record<'a> {
@@ -186,78 +198,53 @@ impl<'a> Record<'a> {
     /// # Errors
     /// [`Error::Malformed`] if there is no record, or only a part of one.
     pub(super) fn decode(segment: &mut &'a [u8]) -> Result<Option<Self>, Error> {
-        const MALFORMED: Error = Error::Malformed("record");
+        const MESSAGE: &str = "record";
+        const MALFORMED: Error = Error::Malformed(MESSAGE);
         let Some((&kind, rest)) = segment.split_first() else { return Ok(None) };
         if kind == 0 {
             return Ok(None);
         }
-        let mut reader = Reader(rest);
-        let stream = u32::from_be_bytes(reader.array().ok_or(MALFORMED)?);
+        let mut reader = Reader::new(rest, MESSAGE);
+        let stream = reader.u32()?;
         let record = match kind {
             1 | 8 => {
-                let [number] = reader.array().ok_or(MALFORMED)?;
-                let class = Class::ALL.get(usize::from(number)).copied().ok_or(MALFORMED)?;
-                let target = reader.counted().filter(|target| target.len() <= MAX_TARGET);
-                let target = std::str::from_utf8(target.ok_or(MALFORMED)?).map_err(|_| MALFORMED)?;
+                let class = Class::ALL.get(usize::from(reader.u8()?)).copied().ok_or(MALFORMED)?;
+                let target = reader.counted()?;
+                if target.len() > MAX_TARGET {
+                    return Err(MALFORMED);
+                }
+                let target = std::str::from_utf8(target).map_err(|_| MALFORMED)?;
                 match kind {
                     1 => Self::Open { stream, class, target },
                     _ => Self::Flow { stream, class, target },
                 }
             }
             2 => Self::Accepted { stream },
-            3 => {
-                let offset = u64::from_be_bytes(reader.array().ok_or(MALFORMED)?);
-                Self::Data { stream, offset, bytes: reader.counted().ok_or(MALFORMED)? }
-            }
-            4 => Self::Finish { stream, size: u64::from_be_bytes(reader.array().ok_or(MALFORMED)?) },
+            3 => Self::Data { stream, offset: reader.u64()?, bytes: reader.counted()? },
+            4 => Self::Finish { stream, size: reader.u64()? },
             5 => {
-                let [number] = reader.array().ok_or(MALFORMED)?;
-                let reason = Reason::ALL.get(usize::from(number)).copied().ok_or(MALFORMED)?;
+                let reason = Reason::ALL.get(usize::from(reader.u8()?)).copied().ok_or(MALFORMED)?;
                 Self::Reset { stream, reason }
             }
-            6 => Self::Credit { stream, limit: u64::from_be_bytes(reader.array().ok_or(MALFORMED)?) },
+            6 => Self::Credit { stream, limit: reader.u64()? },
             7 => {
-                let [flags] = reader.array().filter(|[flags]| *flags < 4).ok_or(MALFORMED)?;
-                let cost = u32::from_be_bytes(reader.array().ok_or(MALFORMED)?);
+                let (flags, cost) = (reader.u8()?, reader.u32()?);
+                if flags >= 4 {
+                    return Err(MALFORMED);
+                }
                 let terms = PathTerms { cost, backup: flags & 1 != 0, spent: flags & 2 != 0 };
                 Self::Terms { path: stream, terms }
             }
-            9 => Self::Datagram { stream, bytes: reader.counted().ok_or(MALFORMED)? },
+            9 => Self::Datagram { stream, bytes: reader.counted()? },
             10 => {
-                let mut number = || reader.array().map(u16::from_be_bytes).ok_or(MALFORMED);
-                let (number, total, offset) = (number()?, number()?, number()?);
+                let (number, total, offset) = (reader.u16()?, reader.u16()?, reader.u16()?);
                 let bytes = reader.most(total.saturating_sub(offset).into());
-                Self::Piece { stream, piece: Piece { number, total, offset, bytes } }
+                Self::Piece { stream, piece: DatagramPiece { number, total, offset, bytes } }
             }
             _ => return Err(MALFORMED),
         };
-        *segment = reader.0;
+        *segment = reader.rest();
         Ok(Some(record))
-    }
-}
-
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (taken, rest) = self.0.split_first_chunk::<N>()?;
-        self.0 = rest;
-        Some(*taken)
-    }
-
-    /// Takes so many bytes, or all that are left.
-    fn most(&mut self, bytes: usize) -> &'a [u8] {
-        let (taken, rest) = self.0.split_at(bytes.min(self.0.len()));
-        self.0 = rest;
-        taken
-    }
-
-    /// Takes bytes that follow their length.
-    fn counted(&mut self) -> Option<&'a [u8]> {
-        let length = u16::from_be_bytes(self.array()?);
-        let (taken, rest) = self.0.split_at_checked(length.into())?;
-        self.0 = rest;
-        Some(taken)
     }
 }
 
@@ -285,7 +272,10 @@ mod tests {
             Record::Terms { path: 0, terms: PathTerms { cost: 0, backup: false, spent: true } },
             Record::Flow { stream: 9, class: Class::Redundant, target: "example.org:53" },
             Record::Datagram { stream: 9, bytes: b"" },
-            Record::Piece { stream: 9, piece: Piece { number: 65_535, total: 5, offset: 3, bytes: b"de" } },
+            Record::Piece {
+                stream: 9,
+                piece: DatagramPiece { number: 65_535, total: 5, offset: 3, bytes: b"de" },
+            },
             Record::Datagram { stream: 9, bytes: b"abc" },
         ];
         let mut bytes = Vec::new();
@@ -306,7 +296,8 @@ mod tests {
     #[test]
     fn a_piece_ends_with_its_datagram_or_its_segment() {
         for (bytes, offset) in [(&b"abc"[..], 0), (b"de", 3), (b"", 5)] {
-            let piece = Record::Piece { stream: 1, piece: Piece { number: 7, total: 5, offset, bytes } };
+            let piece =
+                Record::Piece { stream: 1, piece: DatagramPiece { number: 7, total: 5, offset, bytes } };
             let mut segment = Vec::new();
             piece.encode(&mut segment);
             assert_eq!(read(&segment).expect("it is well formed"), [piece]);

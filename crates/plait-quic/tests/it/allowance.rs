@@ -1,7 +1,7 @@
 //! A client's limit of bytes, against senders that offer less than they send.
 
 use crate::network::end::End;
-use crate::service::{PROGRAM, Service, private};
+use crate::running::{PROGRAM, Service, private};
 use plait_quic::files::records::{Entry, Kind, SenderRecord, UNKNOWN};
 use plait_quic::files::{EntryContent, Upload};
 use plait_quic::sender::SessionConfig;

@@ -1,7 +1,7 @@
 //! Attacks and accidents over real sockets that are listed in `docs/real-links-threats.md`. Other
 //! modules have further ones.
 
-use crate::service::{PROGRAM, Service, connect, private, until};
+use crate::running::{PROGRAM, Service, connect, private, until};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;

@@ -2,7 +2,7 @@
 
 use crate::sessions::{FAST, MILLISECOND, Net, Path, SECOND, SLOW, content};
 use plait_quic::streams::flows::{MAX_DATAGRAM, MAX_FLOWS};
-use plait_quic::streams::{Class, Event, Reason};
+use plait_quic::streams::{Class, Reason, StreamEvent};
 use plait_sched::Time;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -246,7 +246,7 @@ fn flows_are_bounded_and_end() {
     let far = &mut net.ends[1].streams;
     let mut opened = 0;
     while let Some(event) = far.poll() {
-        assert!(matches!(event, Event::Flow { .. }), "{event:?}");
+        assert!(matches!(event, StreamEvent::Flow { .. }), "{event:?}");
         opened += 1;
     }
     assert_eq!((opened, far.flows()), (MAX_FLOWS, MAX_FLOWS));
@@ -255,8 +255,8 @@ fn flows_are_bounded_and_end() {
     net.ends[0].streams.send_datagram(Time::ZERO, flows[0], b"to nobody");
     settle(&mut net);
     let [near, far] = &mut net.ends;
-    assert_eq!(near.streams.poll(), Some(Event::Reset { stream: flows[1], reason: Reason::Denied }));
-    assert_eq!(far.streams.poll(), Some(Event::Reset { stream: flows[0], reason: Reason::Broken }));
+    assert_eq!(near.streams.poll(), Some(StreamEvent::Reset { stream: flows[1], reason: Reason::Denied }));
+    assert_eq!(far.streams.poll(), Some(StreamEvent::Reset { stream: flows[0], reason: Reason::Broken }));
     assert_eq!((near.streams.flows(), far.streams.flows()), (MAX_FLOWS - 2, MAX_FLOWS - 2));
     assert_eq!(far.streams.receive_datagram(), None);
 }

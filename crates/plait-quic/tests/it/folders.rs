@@ -1,6 +1,7 @@
 //! Several files, folders, standard input and output, sent by the program over loopback.
 
-use crate::program::{PROGRAM, Receiver, line};
+use crate::program::Receiver;
+use crate::running::{PROGRAM, line};
 use std::fs::{create_dir_all, read, symlink_metadata, write};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;

@@ -1,11 +1,11 @@
 //! Mode interop with an independent peer, in virtual time.
 
-use crate::network::links::{FAST, Path, SLOW};
+use crate::network::links::{FAST, Path, SLOW, some_moment};
 use crate::peer::{Case, run};
 use noq_proto::{PathId, PathStatus};
 use plait_quic::{Identity, Terms, interop};
 use plait_sched::{Builtin, SCHEDULERS, Scheduler, Value};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -37,8 +37,7 @@ fn what_cannot_be_expressed_is_refused_by_name() {
         assert!(interop::check(&Builtin::new(option, &[]).expect("it is one")).is_err(), "{option}");
     }
     let identity = Identity::generate().expect("a key");
-    #[expect(clippy::disallowed_methods, reason = "nothing happens in it")]
-    let now = Instant::now();
+    let now = some_moment();
     let made =
         |case: Case<'_>| crate::peer::connection(now, &identity, &case).err().map(|error| error.to_string());
     assert!(

@@ -1,190 +1,20 @@
 //! Streams between two ends with real TLS, in virtual time.
 
+mod fixture;
 mod translators;
 
-use crate::network::links::{FAST, Network, Path, SERVER, SLOW, To, address, path_to};
+use crate::network::links::{FAST, Path, SERVER, SLOW, address, some_moment};
 use crate::network::tape::Tape;
-use bytes::BytesMut;
+use fixture::{Fixture, ID, near, settings};
+use plait_quic::connection::ReceivedBatch;
 use plait_quic::recording::result::{Recorded, result};
 use plait_quic::recording::{ENDLESS, Recording, Subject};
-use plait_quic::sender::{AddressChange, SessionConfig};
-use plait_quic::streams::far::{Id, PeerEvent};
-use plait_quic::streams::{Class, Event, Far, Near, Reason};
-use plait_quic::{Error, Identity, Offer, Receiver, Secret, Settings, Terms};
-use plait_sched::Builtin;
+use plait_quic::sender::AddressChange;
+use plait_quic::streams::far::PeerEvent;
+use plait_quic::streams::{Class, Reason, StreamEvent};
+use plait_quic::{Error, Identity, OpeningEnd, Receiver, Secret, Settings, Terms};
 use plait_sim::scenario::Scenario;
-use std::time::{Duration, Instant};
-
-const ID: Id = [7; 16];
-
-struct Fixture<'a> {
-    start: Instant,
-    now: Instant,
-    near: Near,
-    far: Far,
-    network: Network<'a>,
-    events: Vec<PeerEvent>,
-}
-
-fn settings() -> Settings {
-    Settings { seed: Some([3; 32]), ..Settings::default() }
-}
-
-fn scheduler() -> Result<Builtin, Error> {
-    Builtin::new("lowest-rtt", &[]).map_err(|error| Error::Setting(error.to_string()))
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "there is no other way to some moment; only differences to it are looked at"
-)]
-fn start() -> Instant {
-    Instant::now()
-}
-
-/// Data that is sent on a stream and echoed.
-struct Talk {
-    stream: u32,
-    payload: Vec<u8>,
-    said: usize,
-    received: Vec<u8>,
-}
-
-impl<'a> Fixture<'a> {
-    fn new(paths: &'a [Path], secret: &str, terms: &[Terms]) -> Self {
-        Self::with(paths, paths.len(), secret, terms, settings())
-    }
-
-    /// Makes a world that begins with `locals` of the paths. The far end has its own settings.
-    fn with(paths: &'a [Path], locals: usize, secret: &str, terms: &[Terms], far: Settings) -> Self {
-        let (start, identity) = (start(), Identity::generate().expect("a key"));
-        let config = SessionConfig {
-            remote: (SERVER, 4433).into(),
-            locals: (0..locals).map(|path| address(path).ip()).collect(),
-            terms: terms.to_vec(),
-            fingerprint: identity.fingerprint(),
-            secret: Secret::new(secret),
-            session: ID,
-            offer: Offer::STREAMS,
-        };
-        Self {
-            start,
-            now: start,
-            near: Near::new(start, settings(), config, scheduler().expect("it is built in")).expect("an end"),
-            far: Far::new(far, &identity, Secret::new("told"), scheduler).expect("an end"),
-            network: Network::new(start, paths, 1),
-            events: Vec::new(),
-        }
-    }
-
-    fn elapsed(&self) -> Duration {
-        self.now.duration_since(self.start)
-    }
-
-    /// Handles all events of this moment and moves on to the next event.
-    fn step(&mut self) {
-        let Self { now, near, far, network, .. } = self;
-        near.handle_timeout(*now);
-        far.handle_timeout(*now);
-        while network.in_flight.first_key_value().is_some_and(|(key, _)| key.0 <= *now) {
-            match network.in_flight.pop_first().expect("it is there").1 {
-                To::Server(piece) => {
-                    let (from, bytes) = (network.seen(piece.path), BytesMut::from(&piece.bytes[..]));
-                    far.handle_datagram(*now, from, Some(SERVER), bytes);
-                }
-                To::Client(piece) => {
-                    near.handle_datagram(
-                        *now,
-                        piece.path,
-                        (SERVER, 4433).into(),
-                        BytesMut::from(&piece.bytes[..]),
-                    );
-                }
-            }
-        }
-        while let Some(event) = far.poll() {
-            self.events.push(event);
-        }
-        let mut out = Vec::new();
-        near.transmit(*now, &mut out);
-        for outgoing in out.drain(..) {
-            network.send(*now, 2 * outgoing.path, &outgoing);
-        }
-        far.transmit(*now, &mut out);
-        for mut outgoing in out.drain(..) {
-            outgoing.path = path_to(outgoing.remote);
-            network.send(*now, 2 * outgoing.path + 1, &outgoing);
-        }
-        let arrival = network.in_flight.first_key_value().map(|(key, _)| key.0);
-        // A near end with an outcome has stopped.
-        let due = near.next_wakeup().filter(|_| near.outcome().is_none());
-        let next = [arrival, due, far.next_wakeup()].into_iter().flatten().min();
-        *now = next.unwrap_or(*now + Duration::from_secs(1)).max(*now);
-    }
-
-    /// Runs until `holds` is true or `seconds` have passed. Returns whether it became true.
-    fn run_until(&mut self, seconds: u64, mut holds: impl FnMut(&mut Self) -> bool) -> bool {
-        let until = self.now + Duration::from_secs(seconds);
-        while self.now < until && self.near.outcome().is_none() {
-            self.step();
-            if holds(self) {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Makes the far end echo the data of every stream to its end.
-    fn echo(&mut self) {
-        let Some(streams) = self.far.streams(&ID) else { return };
-        while let Some(event) = streams.poll() {
-            if let Event::Opened { stream, .. } = event {
-                streams.accept(stream);
-            }
-        }
-        for stream in 0..streams.opened() {
-            let delivered = streams.peek(stream).to_vec();
-            let count = streams.write(stream, &delivered);
-            streams.consume(stream, count);
-            if streams.is_ended(stream) {
-                streams.finish(stream);
-            }
-        }
-    }
-
-    /// Sends data on several streams at once and waits for its echo. Returns the duration.
-    fn exchange(&mut self, streams: usize, bytes: usize) -> Duration {
-        let begun = self.now;
-        let content = |stream: u32| -> Vec<u8> {
-            (0..bytes as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 ^ stream as u8).collect()
-        };
-        let open = |_| self.near.streams().open("host:1", Class::Bulk).expect("there is room");
-        let opened: Vec<u32> = (0..streams).map(open).collect();
-        let mut talks: Vec<Talk> = (opened.into_iter())
-            .map(|stream| Talk { stream, payload: content(stream), said: 0, received: Vec::new() })
-            .collect();
-        let done = self.run_until(120, |fixture| {
-            fixture.echo();
-            let streams = fixture.near.streams();
-            for Talk { stream, payload, said, received } in &mut talks {
-                *said += streams.write(*stream, &payload[*said..]);
-                if *said == payload.len() {
-                    streams.finish(*stream);
-                }
-                received.extend_from_slice(streams.peek(*stream));
-                let count = streams.peek(*stream).len();
-                streams.consume(*stream, count);
-            }
-            streams.is_empty()
-        });
-        assert!(done, "{:?} after {:?}", self.near.outcome(), self.elapsed());
-        for Talk { stream, payload, received, .. } in &talks {
-            assert!(received == payload, "stream {stream}: {} of {bytes} bytes", received.len());
-        }
-        assert_eq!(self.near.oversized(), 0, "every packet fits");
-        self.now.duration_since(begun)
-    }
-}
+use std::time::Duration;
 
 const DARK: Option<[Duration; 2]> = Some([Duration::from_millis(700), Duration::from_secs(1_000)]);
 
@@ -272,7 +102,7 @@ fn a_connection_without_streams_stays() {
     let mut fixture = Fixture::new(&[FAST, SLOW], "told", &[]);
     fixture.exchange(1, 1_000);
     assert!(!fixture.run_until(200, |_| false));
-    assert!(fixture.near.outcome().is_none(), "{:?}", fixture.near.outcome());
+    assert!(fixture.error().is_none(), "{:?}", fixture.error());
     let took = fixture.exchange(1, 1_000);
     assert!(took < Duration::from_millis(200), "{took:?}");
     assert!(fixture.near.progress().iter().all(|path| path.opened == 1));
@@ -285,7 +115,7 @@ fn a_peer_that_is_gone_is_given_up_by_both() {
     let mut fixture = Fixture::new(&paths, "told", &[]);
     fixture.exchange(1, 1_000);
     fixture.run_until(100, |_| false);
-    assert!(matches!(fixture.near.outcome(), Some(Error::Silent(30))), "{:?}", fixture.near.outcome());
+    assert!(matches!(fixture.error(), Some(Error::Silent(30))), "{:?}", fixture.error());
     let until = fixture.now + Duration::from_secs(30);
     while fixture.now < until && fixture.events.len() < 2 {
         fixture.step();
@@ -312,9 +142,7 @@ fn who_was_given_up_gives_up_too_and_is_not_refused() {
     else {
         panic!("{:?}", fixture.events)
     };
-    let Some(Error::Unavailable(received)) = fixture.near.outcome() else {
-        panic!("{:?}", fixture.near.outcome())
-    };
+    let Some(Error::Unavailable(received)) = fixture.error() else { panic!("{:?}", fixture.error()) };
     assert!(received.contains("nothing was heard"), "{received}");
 }
 
@@ -332,7 +160,7 @@ fn streams_outlive_a_darkness_of_all_paths() {
 fn who_does_not_know_the_secret_is_refused() {
     let mut fixture = Fixture::new(&[FAST], "guessed", &[]);
     fixture.run_until(5, |_| false);
-    let text = fixture.near.outcome().map(ToString::to_string).expect("it has ended");
+    let text = fixture.error().map(ToString::to_string).expect("it has ended");
     assert!(text.contains("secret") && matches!(fixture.events[..], [PeerEvent::Rejected { .. }]), "{text}");
 }
 
@@ -347,7 +175,7 @@ fn what_a_stream_is_refused_for_is_told() {
         {
             streams.reset(stream, Reason::Denied);
         }
-        fixture.near.streams().poll() == Some(Event::Reset { stream, reason: Reason::Denied })
+        fixture.near.streams().poll() == Some(StreamEvent::Reset { stream, reason: Reason::Denied })
     });
     assert!(told && fixture.near.streams().is_empty());
 }
@@ -370,7 +198,7 @@ fn each_end_tells_the_other_that_it_stops() {
     fixture.exchange(1, 1_000);
     fixture.far.stop(fixture.now);
     fixture.run_until(3, |_| false);
-    let text = fixture.near.outcome().map(ToString::to_string).expect("it has ended");
+    let text = fixture.error().map(ToString::to_string).expect("it has ended");
     assert!(text.contains("the proxy was ended"), "{text}");
 }
 
@@ -401,7 +229,7 @@ fn a_budget_that_is_spent_ends_it() {
         fixture.near.streams().write(stream, &[1; 10_000]);
         false
     });
-    assert!(matches!(fixture.near.outcome(), Some(Error::Spent)), "{:?}", fixture.near.outcome());
+    assert!(matches!(fixture.error(), Some(Error::Spent)), "{:?}", fixture.error());
     let both = fixture.near.progress()[0].sent + fixture.far.carried(&ID).map_or(0, |(back, _)| back[0]);
     // In flight when the budget was spent: 20 ms at 20 Mbit/s, and all data acknowledged meanwhile.
     assert!((100_000..200_000).contains(&both), "{both}");
@@ -410,37 +238,27 @@ fn a_budget_that_is_spent_ends_it() {
 /// A receiver of files refuses streams and names the program that accepts them.
 #[test]
 fn a_receiver_of_files_refuses_streams_by_name() {
-    let (start, identity) = (start(), Identity::generate().expect("a key"));
+    let (start, identity) = (some_moment(), Identity::generate().expect("a key"));
     let mut receiver = Receiver::new(settings(), &identity, Secret::new("told")).expect("a receiver");
-    let config = SessionConfig {
-        remote: (SERVER, 4433).into(),
-        locals: vec![address(0).ip()],
-        terms: Vec::new(),
-        fingerprint: identity.fingerprint(),
-        secret: Secret::new("told"),
-        session: ID,
-        offer: Offer::STREAMS,
-    };
-    let mut near =
-        Near::new(start, settings(), config, scheduler().expect("it is built in")).expect("an end");
+    let mut near = near(start, &identity, 1, "told", &[]);
     let mut out = Vec::new();
     for _ in 0..100 {
         near.handle_timeout(start);
         near.transmit(start, &mut out);
         for outgoing in out.drain(..) {
             for piece in outgoing.bytes.chunks(outgoing.segment.unwrap_or(outgoing.bytes.len())) {
-                receiver.handle_datagram(start, address(0), Some(SERVER), BytesMut::from(piece));
+                receiver.handle_datagrams(start, &ReceivedBatch::single(address(0), Some(SERVER), piece));
             }
         }
         receiver.handle_timeout(start);
         receiver.transmit(start, &mut out);
         for outgoing in out.drain(..) {
             for piece in outgoing.bytes.chunks(outgoing.segment.unwrap_or(outgoing.bytes.len())) {
-                near.handle_datagram(start, 0, (SERVER, 4433).into(), BytesMut::from(piece));
+                near.handle_datagrams(start, 0, &ReceivedBatch::single((SERVER, 4433).into(), None, piece));
             }
         }
     }
-    let text = near.outcome().map(ToString::to_string).expect("it has ended");
+    let text = near.into_outcome().and_then(Result::err).expect("it has ended").to_string();
     assert!(text.contains("plait proxy --serve") && receiver.poll().is_none(), "{text}");
 }
 

@@ -4,6 +4,7 @@
 //! These tests record defects, not guarantees. If one fails after an update, noq has repaired
 //! something, and the reasons in the crate's documentation need a review.
 
+use crate::network::links::some_moment;
 use bytes::BytesMut;
 use noq_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
@@ -116,8 +117,7 @@ impl Pair {
         server.transport_config(transport.clone());
         let mut client = ClientConfig::new(Arc::new(identity::client(identity.fingerprint()).expect("TLS")));
         client.transport_config(transport);
-        #[expect(clippy::disallowed_methods, reason = "there is no other way to some moment")]
-        let now = Instant::now();
+        let now = some_moment();
         let mut end = End::new(None);
         end.connection = end.endpoint.connect(now, client, remote(), "plait").ok();
         let mut pair = Self {
@@ -258,8 +258,7 @@ fn a_close_during_the_handshake_does_not_end_one_datagram_at_a_time() {
     let config = ClientConfig::new(Arc::new(identity::client(believed).expect("TLS")));
     let server_config = ServerConfig::with_crypto(Arc::new(identity.server().expect("TLS")));
     let closes = |most: usize| {
-        #[expect(clippy::disallowed_methods, reason = "there is no other way to some moment")]
-        let now = Instant::now();
+        let now = some_moment();
         let (mut client, mut server) = (End::new(None), End::new(Some(server_config.clone())));
         client.connection = client.endpoint.connect(now, config.clone(), remote(), "plait").ok();
         let most = NonZeroUsize::new(most).expect("at least one");

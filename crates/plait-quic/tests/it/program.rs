@@ -1,11 +1,10 @@
 //! The program over real sockets, on several addresses of the loopback interface.
 
-use std::io::{BufRead, BufReader};
+use crate::running::{PROGRAM, line};
+use std::io::BufReader;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-
-pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_plait-quic");
 
 pub(crate) struct Receiver {
     pub(crate) child: Child,
@@ -48,12 +47,6 @@ impl Drop for Receiver {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-pub(crate) fn line(lines: &mut impl BufRead) -> serde_json::Value {
-    let mut text = String::new();
-    lines.read_line(&mut text).expect("it is text");
-    serde_json::from_str(&text).expect("it is JSON")
 }
 
 fn file(folder: &Path, bytes: usize) -> std::path::PathBuf {

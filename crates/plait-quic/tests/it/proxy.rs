@@ -2,75 +2,29 @@
 
 mod udp;
 
+use crate::running::{PATIENCE, PROGRAM, Service, connect, line};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_plait-quic");
-
-/// Longest time that a test waits for a byte.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-struct Program {
-    child: Child,
-    lines: BufReader<ChildStdout>,
-    hello: serde_json::Value,
+fn start(arguments: &[&str], secret: Option<&str>) -> Service {
+    Service::start(&[&["proxy", "--quiet"], arguments].concat(), secret)
 }
 
-impl Program {
-    fn start(arguments: &[&str], secret: Option<&str>) -> Self {
-        let mut command = Command::new(PROGRAM);
-        command.arg("proxy").args(arguments).args(["--json", "--quiet"]).env_remove("PLAIT_SECRET");
-        command.envs(secret.map(|secret| ("PLAIT_SECRET", secret)));
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("it is piped"));
-        let hello = line(&mut lines);
-        Self { child, lines, hello }
-    }
-
-    fn word(&self, key: &str) -> String {
-        self.hello[key].as_str().unwrap_or_else(|| panic!("{key} in {}", self.hello)).to_owned()
-    }
-
-    /// Returns the text on standard error after the end of the program.
-    fn last_words(mut self) -> String {
-        let mut words = String::new();
-        self.child.stderr.take().expect("it is piped").read_to_string(&mut words).expect("it is text");
-        assert!(!self.child.wait().expect("it ends").success());
-        words
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn line(lines: &mut impl BufRead) -> serde_json::Value {
-    let mut text = String::new();
-    lines.read_line(&mut text).expect("it says something");
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
-}
-
-fn far(allowed: &[&str]) -> Program {
+fn far(allowed: &[&str]) -> Service {
     let allowed: Vec<&str> = allowed.iter().flat_map(|one| ["--allow", one]).collect();
-    Program::start(&[&["--serve", "--listen", "127.0.0.1:0"][..], &allowed].concat(), None)
+    start(&[&["--serve", "--listen", "127.0.0.1:0"][..], &allowed].concat(), None)
 }
 
-fn near(far: &Program, to: &str, more: &[&str]) -> Program {
+fn near(far: &Service, to: &str, more: &[&str]) -> Service {
     let fingerprint = far.word("fingerprint");
     let locals = ["--local", "127.0.0.2", "--local", "127.0.0.3"];
-    Program::start(
-        &[&[to, "--fingerprint", &fingerprint][..], &locals, more].concat(),
-        Some(&far.word("secret")),
-    )
+    start(&[&[to, "--fingerprint", &fingerprint][..], &locals, more].concat(), Some(&far.word("secret")))
 }
 
 /// Starts a server that echoes each connection to its end. Returns its address.
@@ -88,12 +42,6 @@ fn echo() -> SocketAddr {
         }
     });
     address
-}
-
-fn connect(address: &str) -> TcpStream {
-    let socket = TcpStream::connect(address).expect("somebody listens");
-    socket.set_read_timeout(Some(PATIENCE)).expect("it can be set");
-    socket
 }
 
 fn content(seed: u32, bytes: u32) -> Vec<u8> {
@@ -307,7 +255,10 @@ fn what_is_refused_says_why() {
     let far = far(&[]);
     let (address, fingerprint) = (far.word("address"), far.word("fingerprint"));
     let options = ["--fingerprint", &fingerprint, "--socks", "127.0.0.1:0"];
-    let guessed = Program::start(&[&[&*address][..], &options].concat(), Some("guessed")).last_words();
+    let mut near = start(&[&[&*address][..], &options].concat(), Some("guessed"));
+    let mut guessed = String::new();
+    near.errors.read_to_string(&mut guessed).expect("it is text");
+    assert!(!near.child.wait().expect("it ends").success());
     assert!(guessed.contains("the secret is not the receiver's"), "{guessed}");
     let words = |arguments: &[&str]| {
         let output =
@@ -339,15 +290,8 @@ fn what_is_refused_says_why() {
 #[test]
 fn news_are_lines_of_json() {
     let echo = echo();
-    let serving = Command::new(PROGRAM)
-        .args(["proxy", "--serve", "--listen", "127.0.0.1:0", "--json", "--allow", &echo.to_string()])
-        .env_remove("PLAIT_SECRET")
-        .stdout(Stdio::piped())
-        .spawn();
-    let mut child = serving.expect("it starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("it is piped"));
-    let hello = line(&mut lines);
-    let mut far = Program { child, lines, hello };
+    let serve = ["proxy", "--serve", "--listen", "127.0.0.1:0", "--allow", &echo.to_string()];
+    let mut far = Service::start(&serve, None);
     let near = near(&far, &far.word("address"), &["--socks", "127.0.0.1:0"]);
     let (code, socket) = ask(&near.word("socks"), 1, &[127, 0, 0, 1], echo.port());
     assert_eq!(code, 0);

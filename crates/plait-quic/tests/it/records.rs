@@ -1,12 +1,13 @@
 //! Both applications of a transfer, without a network: arbitrary entries, interrupted anywhere.
 
+use crate::network::links::some_moment;
 use plait_quic::files::records::{Entry, Kind};
 use plait_quic::files::{Download, EntryContent, EntryOutcome, Upload};
 use plait_quic::source::{Application, Source};
 use plait_quic::{Error, files};
 use proptest::prelude::*;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn content(bytes: usize, seed: u8) -> Vec<u8> {
     (0..bytes as u32).map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[0] ^ seed).collect()
@@ -39,8 +40,7 @@ fn talk(
     piece: usize,
     unit: u64,
 ) -> Option<Result<(), Error>> {
-    #[expect(clippy::disallowed_methods, reason = "there is no other way to some moment")]
-    let mut now = Instant::now();
+    let mut now = some_moment();
     let mut read = 0;
     // A transfer of this size needs fewer turns.
     for _ in 0..2_000 {

@@ -2,7 +2,7 @@
 
 use crate::sessions::{FAST, MILLISECOND, Net, Path, SECOND, SLOW, content};
 use plait_quic::Terms;
-use plait_quic::streams::{Class, Event};
+use plait_quic::streams::{Class, StreamEvent};
 use std::fmt;
 
 /// Traffic of a remote shell or a voice call: `SAYS` bytes every `OFTEN` nanoseconds, which the
@@ -55,7 +55,7 @@ fn run(net: &mut Net<'_>, class: Class, upload: bool, every: u64, seed: u64) -> 
     let (mut echo, mut before) = (Echo::default(), 0);
     while net.now < UNTIL + SECOND {
         while let Some(event) = net.ends[1].streams.poll() {
-            if let Event::Opened { stream, .. } = event {
+            if let StreamEvent::Opened { stream, .. } = event {
                 net.ends[1].streams.accept(stream);
             }
         }

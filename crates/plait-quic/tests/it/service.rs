@@ -1,92 +1,10 @@
-//! The programs as services: clients, configuration files, counters, logs, restarts, and systemd
-//! units.
+//! The programs as services: clients, configuration files, counters, logs, and restarts.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use crate::running::{PATIENCE, PROGRAM, Service, connect, is_time, private};
+use std::io::{BufRead, Read, Write};
+use std::net::{TcpListener, UdpSocket};
+use std::process::Command;
 use std::time::Duration;
-
-pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_plait-quic");
-
-/// Longest time that a test waits.
-const PATIENCE: Duration = Duration::from_secs(40);
-
-pub(crate) struct Service {
-    child: Child,
-    lines: BufReader<ChildStdout>,
-    errors: BufReader<ChildStderr>,
-    pub(crate) hello: serde_json::Value,
-}
-
-impl Service {
-    /// Starts a command and waits for its JSON line `listening`.
-    pub(crate) fn start(arguments: &[&str], secret: Option<&str>) -> Self {
-        let mut command = Command::new(PROGRAM);
-        command.args(arguments).arg("--json").env_remove("PLAIT_SECRET");
-        command.envs(secret.map(|secret| ("PLAIT_SECRET", secret)));
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("it is piped"));
-        let errors = BufReader::new(child.stderr.take().expect("it is piped"));
-        let hello = until(&mut lines, "listening");
-        Self { child, lines, errors, hello }
-    }
-
-    pub(crate) fn word(&self, key: &str) -> String {
-        self.hello[key].as_str().unwrap_or_else(|| panic!("{key} in {}", self.hello)).to_owned()
-    }
-
-    /// Returns the next event of this name.
-    pub(crate) fn event(&mut self, name: &str) -> serde_json::Value {
-        until(&mut self.lines, name)
-    }
-
-    fn signal(&self, signal: nix::sys::signal::Signal) {
-        let id = nix::unistd::Pid::from_raw(self.child.id() as i32);
-        nix::sys::signal::kill(id, signal).expect("it runs");
-    }
-
-    fn end(&mut self) {
-        self.signal(nix::sys::signal::Signal::SIGTERM);
-        assert_eq!(self.child.wait().expect("it ends").code(), Some(0), "a service is ended so");
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Reads lines of JSON up to the event of this name.
-pub(crate) fn until(lines: &mut impl BufRead, event: &str) -> serde_json::Value {
-    loop {
-        let mut text = String::new();
-        assert!(lines.read_line(&mut text).expect("it is text") > 0, "it ended before {event}");
-        let value: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
-        assert!(value["time"].as_str().is_some_and(is_time), "{value}");
-        if value["event"] == event {
-            return value;
-        }
-    }
-}
-
-/// Whether a text is RFC 3339 in UTC: 2026-01-31T12:00:00.123Z, with or without the fraction.
-fn is_time(text: &str) -> bool {
-    let shape: String = text.chars().map(|one| if one.is_ascii_digit() { '0' } else { one }).collect();
-    ["0000-00-00T00:00:00Z", "0000-00-00T00:00:00.0Z", "0000-00-00T00:00:00.00Z", "0000-00-00T00:00:00.000Z"]
-        .contains(&&*shape)
-}
-
-/// Writes a file that only its owner may read.
-pub(crate) fn private(folder: &Path, name: &str, content: &str) -> String {
-    let file = folder.join(name);
-    std::fs::write(&file, content).expect("there is room");
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("it is ours");
-    file.to_str().expect("it is text").to_owned()
-}
 
 /// Starts a server that echoes each connection to its end. Returns its address.
 fn echo() -> String {
@@ -101,12 +19,6 @@ fn echo() -> String {
         }
     });
     address
-}
-
-pub(crate) fn connect(address: &str) -> TcpStream {
-    let socket = TcpStream::connect(address).expect("it listens");
-    socket.set_read_timeout(Some(PATIENCE)).expect("it can be set");
-    socket
 }
 
 /// Whether an echo comes back.
@@ -166,15 +78,11 @@ fn clients_of_a_receiver_are_told_apart() {
     );
     let config = private(folder.path(), "recv.toml", &config);
     let out = folder.path().join("out");
-    let mut command = Command::new(PROGRAM);
-    command.args(["recv", "--json", "--config", &config, "--out"]).arg(&out).env_remove("PLAIT_SECRET");
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("it is piped"));
-    let errors = BufReader::new(child.stderr.take().expect("it is piped"));
-    let metrics = until(&mut lines, "metrics")["address"].as_str().expect("it is text").to_owned();
-    let hello = until(&mut lines, "listening");
-    assert!(hello["secret"].is_null());
-    let mut service = Service { child, lines, errors, hello };
+    let out = out.to_str().expect("it is text");
+    let mut service = Service::spawn(&["recv", "--json", "--config", &config, "--out", out], None);
+    let metrics = service.event("metrics")["address"].as_str().expect("it is text").to_owned();
+    service.hello = service.event("listening");
+    assert!(service.hello["secret"].is_null());
     let (address, fingerprint) = (service.word("address"), service.word("fingerprint"));
     let send = |secret: &str, name: &str| {
         let mut command = Command::new(PROGRAM);
@@ -211,14 +119,9 @@ fn clients_of_a_proxy_have_targets_of_their_own() {
          [[client]]\nname = \"van\"\nsecret = \"the secret of the van\"\n"
     );
     let config = private(folder.path(), "proxy.toml", &config);
-    let mut command = Command::new(PROGRAM);
-    command.args(["proxy", "--json", "--config", &config]).env_remove("PLAIT_SECRET");
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("it is piped"));
-    let errors = BufReader::new(child.stderr.take().expect("it is piped"));
-    let metrics = until(&mut lines, "metrics")["address"].as_str().expect("it is text").to_owned();
-    let hello = until(&mut lines, "listening");
-    let mut far = Service { child, lines, errors, hello };
+    let mut far = Service::spawn(&["proxy", "--json", "--config", &config], None);
+    let metrics = far.event("metrics")["address"].as_str().expect("it is text").to_owned();
+    far.hello = far.event("listening");
     let forward = format!("127.0.0.1:0={echo}");
     let (address, fingerprint) = (far.word("address"), far.word("fingerprint"));
     let options = ["proxy", &address, "--fingerprint", &fingerprint, "--forward", &forward];
@@ -418,16 +321,11 @@ fn near_ends_wait_for_what_passes() {
 fn a_log_has_times_and_addresses_and_no_progress() {
     let echo = echo();
     let serve = ["proxy", "--serve", "--listen", "127.0.0.1:0", "--allow", &echo];
-    let mut command = Command::new(PROGRAM);
-    command.args(serve).env("PLAIT_SECRET", "short").stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("it starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut far = Service::spawn(&serve, Some("short"));
     let mut typed = String::new();
-    lines.read_line(&mut typed).expect("it is text");
+    far.lines.read_line(&mut typed).expect("it is text");
     assert!(!typed.contains("short"), "a given secret is never printed: {typed}");
     let words: Vec<&str> = typed.split_whitespace().collect();
-    let errors = BufReader::new(child.stderr.take().expect("it is piped"));
-    let mut far = Service { child, lines, errors, hello: serde_json::Value::Null };
     let forward = format!("127.0.0.1:0={echo}");
     let near = ["proxy", words[2], "--fingerprint", words[4], "--forward", &forward];
     let mut ends = Service::start(&near, Some("short"));
@@ -484,44 +382,4 @@ fn connections_on_which_nothing_moves_are_ended() {
     far.event("idle");
     drop(server);
     near.end();
-}
-
-/// The units start the program: all their options exist, and the configuration files beside them
-/// are valid.
-#[test]
-fn the_units_of_systemd_start_the_program() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
-    let units: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .expect("it is there")
-        .map(|entry| entry.expect("it is there").path())
-        .filter(|path| path.extension().is_some_and(|end| end == "service"))
-        .collect();
-    assert_eq!(units.len(), 3);
-    for unit in units {
-        let text = std::fs::read_to_string(&unit).expect("it is text");
-        let given = |key: &str| text.lines().filter_map(|line| line.strip_prefix(key)).collect::<Vec<_>>();
-        let [start] = given("ExecStart=")[..] else { panic!("{}", unit.display()) };
-        let credential =
-            given("LoadCredential=").pop().and_then(|one| one.split(':').next()).expect("a configuration");
-        assert_eq!((given("Restart=").pop(), given("NoNewPrivileges=").pop()), (Some("always"), Some("yes")));
-        let state = tempfile::tempdir().expect("a folder");
-        let config = std::fs::read_to_string(folder.join(credential)).expect("it is beside");
-        let config = config.replace("/srv/plait", &state.path().join("inbox").display().to_string());
-        let config = config.replace("vps.example.org", "127.0.0.1");
-        private(state.path(), credential, &config);
-        let directory = state.path().to_str().expect("it is text");
-        let start =
-            start.replace("${CREDENTIALS_DIRECTORY}", directory).replace("${STATE_DIRECTORY}", directory);
-        let words: Vec<&str> = start.split(' ').collect();
-        assert_eq!(words[0], "/usr/local/bin/plait-quic");
-        let near = unit.file_name().is_some_and(|name| name == "plait-proxy-near.service");
-        let local = if near {
-            ["--socks", "127.0.0.1:0", "--forward", "127.0.0.1:0=127.0.0.1:9"]
-        } else {
-            ["--listen", "127.0.0.1:0", "--mtu", "1232"]
-        };
-        let mut service = Service::start(&[&words[1..], &local, &["--metrics", "0"]].concat(), None);
-        assert_eq!(state.path().join("key.pem").exists(), !near);
-        service.end();
-    }
 }

@@ -1,11 +1,13 @@
 //! Tests with clients that connect and stay silent, in virtual time: they do not block other
 //! clients.
 
+use crate::network::links::some_moment;
 use bytes::BytesMut;
 use noq_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
     FourTuple, StreamEvent,
 };
+use plait_quic::connection::ReceivedBatch;
 use plait_quic::hello::Hello;
 use plait_quic::streams::Far;
 use plait_quic::streams::far::PeerEvent;
@@ -44,12 +46,11 @@ struct Fixture {
 }
 
 impl Fixture {
-    #[expect(clippy::disallowed_methods, reason = "there is no other way to some moment")]
     fn new(clients: impl Into<Clients>) -> Self {
         let identity = Identity::generate().expect("a key");
         let scheduler = || Builtin::new("lowest-rtt", &[]).map_err(|error| Error::Setting(error.to_string()));
         let far = Far::new(Settings::default(), &identity, clients, scheduler).expect("an end");
-        let (now, fingerprint) = (Instant::now(), identity.fingerprint());
+        let (now, fingerprint) = (some_moment(), identity.fingerprint());
         Self { now, far, fingerprint, clients: Vec::new(), events: Vec::new() }
     }
 
@@ -107,7 +108,8 @@ impl Fixture {
                 for datagram in client.transmit(self.now) {
                     quiet = false;
                     let local = Some(SERVER.ip());
-                    self.far.handle_datagram(self.now, client.address, local, BytesMut::from(&datagram[..]));
+                    self.far
+                        .handle_datagrams(self.now, &ReceivedBatch::single(client.address, local, &datagram));
                 }
             }
             self.far.handle_timeout(self.now);

@@ -1,7 +1,7 @@
 //! Streams between two sessions in virtual time.
 
 use crate::sessions::{FAST, MILLISECOND, Net, Path, SECOND, SLOW, content};
-use plait_quic::streams::{BACKLOG, Class, Event, MAX_CREDIT, Reason, Streams};
+use plait_quic::streams::{BACKLOG, Class, MAX_CREDIT, Reason, StreamEvent, Streams};
 use plait_sched::SCHEDULERS;
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ fn exchange(net: &mut Net<'_>, sizes: &[(u64, Class, usize, usize)]) -> Vec<[Tal
             opened += 1;
         }
         while let Some(event) = net.ends[1].streams.poll() {
-            let Event::Opened { stream, target, class } = event else { panic!("{event:?}") };
+            let StreamEvent::Opened { stream, target, class } = event else { panic!("{event:?}") };
             assert_eq!(
                 (target, class),
                 (format!("target:{}", sizes[stream as usize].0), sizes[stream as usize].1)
@@ -216,20 +216,20 @@ fn a_stream_that_is_reset_is_forgotten_by_both_and_the_others_go_on() {
     let mut told = None;
     while net.now < 20 * SECOND && !net.ends.iter().all(|end| end.streams.is_empty()) {
         net.ends[0].streams.write(one, &[7; 10_000]);
-        while let Some(Event::Opened { stream, .. }) = net.ends[1].streams.poll() {
+        while let Some(StreamEvent::Opened { stream, .. }) = net.ends[1].streams.poll() {
             net.ends[1].streams.accept(stream);
         }
         if net.ends[1].streams.peek(one).len() > 30_000 {
             net.ends[1].streams.reset(one, Reason::Broken);
         }
         while let Some(event) = net.ends[0].streams.poll() {
-            told = Some(event).filter(|event| !matches!(event, Event::Accepted { .. })).or(told);
+            told = Some(event).filter(|event| !matches!(event, StreamEvent::Accepted { .. })).or(told);
         }
         talks[0].pump(net.now, &mut net.ends[0].streams, other);
         talks[1].pump(net.now, &mut net.ends[1].streams, other);
         net.step();
     }
-    assert_eq!(told, Some(Event::Reset { stream: one, reason: Reason::Broken }));
+    assert_eq!(told, Some(StreamEvent::Reset { stream: one, reason: Reason::Broken }));
     assert!(net.ends.iter().all(|end| end.failed.is_none() && end.streams.is_empty()));
     assert!(talks[0].received == talks[1].payload && talks[1].received == talks[0].payload);
 }

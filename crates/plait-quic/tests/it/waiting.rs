@@ -1,7 +1,6 @@
 //! Senders whose receiver starts later.
 
-use crate::program::line;
-use crate::service::{PROGRAM, Service, private};
+use crate::running::{PROGRAM, Service, line, private};
 use std::io::BufReader;
 use std::net::UdpSocket;
 use std::process::{Command, Stdio};

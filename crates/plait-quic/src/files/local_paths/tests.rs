@@ -1,5 +1,6 @@
 use super::*;
 use crate::files::address_pairs::AddressPair;
+use crate::files::interface_changes::InterfaceChange;
 use crate::files::now;
 use crate::identity::{Fingerprint, Secret};
 use crate::settings::Settings;
@@ -94,7 +95,7 @@ fn a_refusal_needs_all_paths_or_time_and_counts_for_nothing_after_an_answer() {
     local_paths.scanned_paths[1].pairs.refuse(start, remote);
     assert_eq!(local_paths.refusal(start), expected);
     local_paths.scanned_paths[1].pairs.note_answer(remote);
-    local_paths.receive(|_, _, _, _| {});
+    local_paths.receive(|_, _| {});
     assert_eq!(local_paths.refusal(start + REFUSAL_GRACE), None, "whatever the network says");
     assert!(
         local_paths.restart_search().is_empty() && local_paths.refusal(start + REFUSAL_GRACE).is_none(),

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::source::Source;
+use crate::streams::record::{DATAGRAM, PIECE};
+use crate::streams::send_queue::MIN_WRITE;
 use proptest::prelude::*;
 
 const FULL: u16 = 1_110;
@@ -12,7 +14,7 @@ fn ends() -> ([Streams; 2], u32, u64) {
     let flow = near.open_flow("host:1", Class::Bulk).expect("there is room");
     let mut offset = 0;
     carry(&mut near, &mut offset).iter().for_each(|segment| far.handle(segment).expect("it may"));
-    assert_eq!(far.poll(), Some(Event::Flow { flow, target: "host:1".to_owned(), class: Class::Bulk }));
+    assert_eq!(far.poll(), Some(StreamEvent::Flow { flow, target: "host:1".to_owned(), class: Class::Bulk }));
     ([near, far], flow, offset)
 }
 

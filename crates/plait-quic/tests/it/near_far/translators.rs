@@ -1,7 +1,8 @@
 //! Network address translators between the near end and the far end.
 
-use super::{Fixture, settings};
+use super::fixture::{Fixture, settings};
 use crate::network::links::{FAST, Path, SLOW};
+use plait_quic::OpeningEnd;
 use std::time::Duration;
 
 /// A translator gets another public address. The far end's datagrams still fit the near end's MTU.

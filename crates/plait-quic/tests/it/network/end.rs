@@ -1,12 +1,12 @@
 //! The sending end, in either mode.
 
-use plait_quic::connection::DatagramBatch;
+use plait_quic::connection::{DatagramBatch, ReceivedBatch};
 use plait_quic::files::Upload;
 use plait_quic::pilot::{Pilot, SchedulerChange};
 use plait_quic::recording::Recording;
 use plait_quic::sender::{AddressChange, Progress, SessionConfig};
 use plait_quic::source::Application;
-use plait_quic::{Error, Sender, Settings, interop};
+use plait_quic::{Error, OpeningEnd, Sender, Settings, interop};
 use plait_sched::Builtin;
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -50,7 +50,7 @@ impl<A: Application> End<A> {
     }
 
     pub(crate) fn handle_datagram(&mut self, now: Instant, path: usize, remote: SocketAddr, bytes: &[u8]) {
-        of_both!(self, sender => sender.handle_datagrams(now, path, remote, bytes, bytes.len()));
+        of_both!(self, sender => sender.handle_datagrams(now, path, &ReceivedBatch::single(remote, None, bytes)));
     }
 
     pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<DatagramBatch>) {
@@ -89,10 +89,7 @@ impl<A: Application> End<A> {
     }
 
     pub(crate) fn end_recording(&mut self, now: Instant) -> std::io::Result<()> {
-        match self {
-            Self::Full(sender) => sender.end_recording(now),
-            Self::Interop(_) => Ok(()),
-        }
+        of_both!(self, sender => sender.end_recording(now))
     }
 
     pub(crate) fn set_pilot(&mut self, pilot: Box<dyn Pilot<Builtin>>) {
@@ -100,16 +97,10 @@ impl<A: Application> End<A> {
     }
 
     pub(crate) fn changes(&self) -> &[SchedulerChange] {
-        match self {
-            Self::Full(sender) => sender.changes(),
-            Self::Interop(_) => &[],
-        }
+        of_both!(self, sender => sender.changes())
     }
 
     pub(crate) fn oversized(&self) -> u64 {
-        match self {
-            Self::Full(sender) => sender.oversized(),
-            Self::Interop(_) => 0,
-        }
+        of_both!(self, sender => sender.oversized())
     }
 }

@@ -130,3 +130,9 @@ impl<'a> Network<'a> {
         }
     }
 }
+
+/// Returns a moment. Only differences to it matter.
+#[expect(clippy::disallowed_methods, reason = "there is no other way to some moment")]
+pub(crate) fn some_moment() -> Instant {
+    Instant::now()
+}

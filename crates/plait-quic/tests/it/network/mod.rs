@@ -4,16 +4,16 @@ pub(crate) mod end;
 pub(crate) mod links;
 pub(crate) mod tape;
 
-use bytes::BytesMut;
 use end::End;
 pub(crate) use links::address;
 pub(crate) use links::{FAST, Path, SLOW};
-use links::{Network, SERVER, To, path_to};
+use links::{Network, SERVER, To, path_to, some_moment};
 use plait_quic::auto::{self, Auto, InLine};
+use plait_quic::connection::ReceivedBatch;
 use plait_quic::files::records::{Entry, Kind};
 use plait_quic::files::{Download, EntryContent, Upload};
 use plait_quic::pilot::SchedulerChange;
-use plait_quic::receiver::{Event, Summary};
+use plait_quic::receiver::{Summary, TransferEvent};
 use plait_quic::recording::{Recording, Subject};
 use plait_quic::sender::{AddressChange, SessionConfig};
 use plait_quic::source::Application;
@@ -23,7 +23,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sha2::{Digest, Sha256};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 pub(crate) use tape::Tape;
 
 /// Results of a run.
@@ -119,11 +119,7 @@ const MOVED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 1, 0, 1))
 
 /// Runs a transfer to its end, for at most five minutes of virtual time.
 pub(crate) fn run(case: &Case<'_>) -> Run {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "there is no other way to some moment; only differences to it are looked at"
-    )]
-    let start = Instant::now();
+    let start = some_moment();
     let content = content(case.bytes, case.seed);
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&case.seed.to_be_bytes());
@@ -206,12 +202,8 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         while network.in_flight.first_key_value().is_some_and(|(key, _)| key.0 <= now) {
             match network.in_flight.pop_first().expect("it is there").1 {
                 To::Server(piece) => {
-                    receiver.handle_datagram(
-                        now,
-                        seen(piece.path),
-                        Some(SERVER),
-                        BytesMut::from(&piece.bytes[..]),
-                    );
+                    let batch = ReceivedBatch::single(seen(piece.path), Some(SERVER), &piece.bytes);
+                    receiver.handle_datagrams(now, &batch);
                 }
                 To::Client(piece) => {
                     sender.handle_datagram(now, piece.path, (SERVER, 4433).into(), &piece.bytes);
@@ -220,12 +212,14 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         }
         while let Some(event) = receiver.poll() {
             match event {
-                Event::Rejected { remote } => assert_ne!(case.secret, "told", "{remote} knows the secret"),
-                Event::Begun { id, .. } => {
+                TransferEvent::Rejected { remote } => {
+                    assert_ne!(case.secret, "told", "{remote} knows the secret");
+                }
+                TransferEvent::Begun { id, .. } => {
                     assert!(!std::mem::replace(&mut begun, true), "a transfer begins once");
                     receiver.accept(now, &id);
                 }
-                Event::Data { id, bytes } => {
+                TransferEvent::Data { id, bytes } => {
                     let mut bytes = bytes.to_vec();
                     let damaged = case.damaged.and_then(|at| bytes.get_mut(at.checked_sub(heard)?));
                     if let Some(byte) = damaged {
@@ -239,7 +233,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
                         receiver.conclude(now, &id, outcome);
                     }
                 }
-                Event::Ended { outcome, .. } => {
+                TransferEvent::Ended { outcome, .. } => {
                     assert!(ended.replace(outcome).is_none(), "a transfer ends once");
                 }
             }

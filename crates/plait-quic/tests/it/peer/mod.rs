@@ -1,13 +1,13 @@
 //! An independent peer: noq's own endpoint with a plain driver. It reads streams and echoes their
 //! data if asked to. Virtual time.
 
-use crate::network::links::{FAST, Network, Path, SERVER, SLOW, To, address, path_to};
+use crate::network::links::{FAST, Network, Path, SERVER, SLOW, To, address, path_to, some_moment};
 use bytes::BytesMut;
 use noq_proto::{
     Connection as Noq, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event as Told,
     FourTuple, PathEvent, PathId, PathStatus, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
 };
-use plait_quic::connection::DatagramBatch;
+use plait_quic::connection::{DatagramBatch, ReceivedBatch};
 use plait_quic::interop::{Connection, Event, Peer};
 use plait_quic::sender::Progress;
 use plait_quic::{Error, Identity, Settings, Terms, identity};
@@ -184,14 +184,6 @@ pub(crate) struct Run {
     pub(crate) path_statuses: BTreeMap<PathId, (PathStatus, u32)>,
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "there is no other way to some moment; only differences are looked at"
-)]
-fn some_moment() -> Instant {
-    Instant::now()
-}
-
 /// Makes a connection to the peer.
 pub(crate) fn connection(now: Instant, identity: &Identity, case: &Case<'_>) -> Result<Connection, Error> {
     let settings = Settings { seed: Some([3; 32]), ..Settings::default() };
@@ -227,13 +219,8 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
             match network.in_flight.pop_first().expect("it is there").1 {
                 To::Server(piece) => server.handle(now, address(piece.path), &piece.bytes),
                 To::Client(piece) => {
-                    client.handle_datagrams(
-                        now,
-                        piece.path,
-                        (SERVER, 4433).into(),
-                        &piece.bytes,
-                        piece.bytes.len(),
-                    );
+                    let batch = ReceivedBatch::single((SERVER, 4433).into(), None, &piece.bytes);
+                    client.handle_datagrams(now, piece.path, &batch);
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! UDP over the proxy: datagrams of forwarded ports and of SOCKS5 relays.
 
-use super::{PATIENCE, Program, connect, content, far, line, near, relay};
+use super::{content, far, near, relay};
+use crate::running::{PATIENCE, Service, connect, line};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, UdpSocket};
@@ -42,7 +43,7 @@ fn converse(socket: &UdpSocket, payload: &[u8]) {
     panic!("{} bytes do not come back", payload.len());
 }
 
-fn port(near: &Program) -> String {
+fn port(near: &Service) -> String {
     near.hello["udp"][0]["listen"].as_str().expect("it is text").to_owned()
 }
 

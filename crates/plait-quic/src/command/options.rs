@@ -1,0 +1,273 @@
+//! Options of the commands.
+
+use super::config::Config;
+use super::metrics::{self, Metrics};
+use super::output::Output;
+use super::paths::PathOptions;
+use crate::error::Error;
+use crate::files::{self, Listen, Modes, STREAM};
+use crate::identity::{self, Fingerprint, Secret};
+use crate::proxy::{Allowed, Forward};
+use crate::settings::Settings;
+use clap::{Args, Parser, Subcommand};
+use plait_sched::units;
+use plait_transport::congestion::Algorithm;
+use serde_json::json;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Files over several network interfaces at once, with Plait's schedulers.
+#[derive(Parser)]
+#[command(name = "plait-quic", version, disable_help_subcommand = true)]
+pub(super) struct Program {
+    #[command(subcommand)]
+    pub(super) action: Action,
+}
+
+#[derive(Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one in a process")]
+pub(super) enum Action {
+    /// Send files and folders to a receiver, over one path from each local address.
+    Send(SendOptions),
+    /// Receive files into a folder; who sends has to know the secret.
+    Recv(RecvOptions),
+    /// Carry TCP connections and UDP datagrams over several paths to the other end (--serve).
+    Proxy(ProxyOptions),
+}
+
+/// Options of both ends.
+#[derive(Args, Clone, Debug)]
+pub(super) struct Common {
+    /// What the sender has to know; also as PLAIT_SECRET in the environment, where other users' `ps` does not see it.
+    #[arg(long, value_name = "TEXT")]
+    pub(super) secret: Option<String>,
+    /// The file whose first line is the secret. Nobody but its owner may read it.
+    #[arg(long, value_name = "FILE", conflicts_with = "secret")]
+    pub(super) secret_file: Option<PathBuf>,
+    /// Bytes of a UDP datagram's payload at most; Ethernet carries 1472. A path that carries less gets no data. The end that listens uses the size of the other one.
+    #[arg(long, value_name = "BYTES", default_value_t = Settings::default().mtu)]
+    mtu: u16,
+    /// Results as lines of JSON on standard output.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Nothing on standard error but failures, and what ends them.
+    #[arg(long)]
+    pub(super) quiet: bool,
+    /// A TOML file with options: its keys are their names, and [[client]] tables have a secret and limits each. Arguments go before it.
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Clients and name of the configuration file.
+    #[arg(skip)]
+    pub(super) more: Config,
+}
+
+/// Options of a service.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ServiceOptions {
+    /// Answer with counters in Prometheus' text format at http://ADDR:PORT/metrics. A port alone is one of 127.0.0.1.
+    #[arg(long, value_name = "ADDR:PORT", value_parser = metrics::address)]
+    pub(super) metrics: Option<SocketAddr>,
+}
+
+/// Options of the end that listens.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ListenOptions {
+    /// The address to listen on; port 0 is any that is free. Default: [::]:4433, which is all addresses of IPv6 and IPv4.
+    #[arg(long, value_name = "ADDR:PORT", value_parser = files::address)]
+    pub(super) listen: Option<SocketAddr>,
+    /// The file that keeps certificate and key, so that the fingerprint is the same after a restart. It is made if it is not there.
+    #[arg(long, value_name = "FILE")]
+    pub(super) key: Option<PathBuf>,
+    /// The receive window: bytes in flight to this end, or behind a gap. Default: 16 MiB.
+    #[arg(long, value_name = "BYTES")]
+    pub(super) window: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct SendOptions {
+    /// Files, and folders with all that is in them. - is standard input, with --as. Symbolic links in folders are reported, not followed.
+    #[arg(value_name = "FILE", required = true, num_args = 1..)]
+    pub(super) files: Vec<PathBuf>,
+    /// The name of the file or folder at the receiver. Default: its own name.
+    #[arg(long = "as", value_name = "NAME")]
+    pub(super) name: Option<String>,
+    /// The receiver's address.
+    #[arg(value_name = "HOST:PORT")]
+    pub(super) to: String,
+    /// The SHA-256 of the receiver's certificate, which it prints.
+    #[arg(long, value_name = "HEX")]
+    pub(super) fingerprint: Fingerprint,
+    /// Look again for a receiver that does not answer, until this time is over, for example 60s. Default: an error at once.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(super) wait: Option<Duration>,
+    /// One QUIC connection with QUIC's own multipath, and an ordinary stream. Schedulers that need more than to choose a path are refused.
+    #[arg(long)]
+    pub(super) interop: bool,
+    #[command(flatten)]
+    pub(super) paths: PathOptions,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct RecvOptions {
+    /// The folder in which files are kept. - writes the first file to standard output and ends; its reader must not pause for long.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: PathBuf,
+    /// Permissions of received files, in octal digits; keep: those that they have at the sender. Default: those of their owner there, and none of others.
+    #[arg(long, value_name = "MODE", value_parser = mode)]
+    pub(super) mode: Option<Modes>,
+    /// Let a received file take the place of another one of its name.
+    #[arg(long)]
+    pub(super) replace: bool,
+    /// End after one transfer: with 0 if all of it has arrived, else with 1.
+    #[arg(long)]
+    pub(super) once: bool,
+    #[command(flatten)]
+    pub(super) service: ServiceOptions,
+    #[command(flatten)]
+    pub(super) listen: ListenOptions,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ProxyOptions {
+    /// The other end's address.
+    #[arg(value_name = "HOST:PORT", requires = "fingerprint")]
+    pub(super) to: Option<String>,
+    /// The SHA-256 of the other end's certificate, which it prints.
+    #[arg(long, value_name = "HEX")]
+    pub(super) fingerprint: Option<Fingerprint>,
+    /// Where to speak SOCKS5 (CONNECT and UDP ASSOCIATE, without authentication). Default: 127.0.0.1:1080, unless something is forwarded.
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = SOCKS)]
+    pub(super) socks: Option<SocketAddr>,
+    /// Let --socks listen on other than a loopback address: everyone who reaches it can use the other end.
+    #[arg(long)]
+    pub(super) open_socks: bool,
+    /// Connections that are taken at ADDR:PORT lead to HOST:PORT, as the other end sees it.
+    #[arg(long, value_name = "ADDR:PORT=HOST:PORT")]
+    pub(super) forward: Vec<Forward>,
+    /// UDP datagrams that come to ADDR:PORT lead to HOST:PORT, as the other end sees it; answers come back.
+    #[arg(long, value_name = "ADDR:PORT=HOST:PORT")]
+    pub(super) udp: Vec<Forward>,
+    /// Connections and datagrams to this port go before others.
+    #[arg(long, value_name = "PORT")]
+    pub(super) interactive: Vec<u16>,
+    /// Connections and datagrams to this port go before all others and on every path, there and back: for shells, games, voice.
+    #[arg(long, value_name = "PORT")]
+    pub(super) redundant_port: Vec<u16>,
+    #[command(flatten)]
+    pub(super) paths: PathOptions,
+    /// Be the other end: make connections for who knows the secret.
+    #[arg(long, conflicts_with_all = ["to", "fingerprint", "socks", "open_socks", "forward", "udp", "interactive", "redundant_port", "local", "interface", "cost", "budget", "backup"])]
+    pub(super) serve: bool,
+    /// Where connections and datagrams may lead, for example example.org:443, '*:443' or '*:*'; nowhere else. * is every host but this machine, by any of its addresses, and what only its link knows.
+    #[arg(long, value_name = "HOST:PORT", requires = "serve")]
+    pub(super) allow: Vec<Allowed>,
+    /// End a connection on which nothing has moved for so long, for example 30min. If one end has said its last: after 4 minutes at most.
+    #[arg(long, value_name = "TIME", default_value = "124min", value_parser = time)]
+    pub(super) idle: Duration,
+    #[command(flatten)]
+    pub(super) service: ServiceOptions,
+    #[command(flatten)]
+    pub(super) listen: ListenOptions,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+impl ServiceOptions {
+    /// Starts the counters' server, if it is requested.
+    pub(super) fn open(&self, command: &str, output: &Output<'_>) -> Result<Option<Metrics>, Error> {
+        let metrics = self.metrics.map(|address| Metrics::open(address, command)).transpose()?;
+        if let Some(metrics) = &metrics {
+            let address = metrics.address();
+            let words = || format!("counters at http://{address}/metrics");
+            output.event(|| json!({"event": "metrics", "address": address}), words);
+        }
+        Ok(metrics)
+    }
+}
+
+/// Default address of the SOCKS5 listener.
+pub(super) const SOCKS: &str = "127.0.0.1:1080";
+
+impl Common {
+    pub(super) fn settings(&self, congestion: Algorithm) -> Settings {
+        Settings { mtu: self.mtu, congestion, ..Settings::default() }
+    }
+
+    /// Returns the secret that the user gave.
+    pub(super) fn given(&self) -> Result<Option<String>, Error> {
+        if let Some(file) = &self.secret_file {
+            return identity::secret_in(file).map(Some);
+        }
+        let given = self.secret.clone().or_else(|| std::env::var("PLAIT_SECRET").ok());
+        Ok(given.filter(|secret| !secret.is_empty()))
+    }
+
+    /// Warns of secrets that are easy to guess.
+    pub(super) fn warn_of_weak(&self, output: &Output<'_>) -> Result<(), Error> {
+        let own = self.given()?.filter(|secret| identity::is_weak(secret)).map(|_| "the secret".to_owned());
+        for whose in
+            own.into_iter().chain(self.more.weak.iter().map(|name| format!("the secret of client {name}")))
+        {
+            output.warn(&format!("{whose} is short and can be guessed: choose 12 characters or more"));
+        }
+        Ok(())
+    }
+
+    /// Returns the secret for the peer.
+    pub(super) fn secret(&self) -> Result<Secret, Error> {
+        let missing = || {
+            "a secret is needed: --secret, --secret-file or PLAIT_SECRET, as the receiver prints it"
+                .to_owned()
+        };
+        self.given()?.as_deref().map(Secret::new).ok_or_else(|| Error::Setting(missing()))
+    }
+}
+
+impl ListenOptions {
+    pub(super) fn listen(&self, common: &Common, congestion: Algorithm) -> Result<Listen, Error> {
+        let settings = common.settings(congestion);
+        let settings = Settings { window: self.window.unwrap_or(settings.window), ..settings };
+        let address = self.listen.unwrap_or_else(files::anywhere);
+        let clients = common.more.clients.clone();
+        Ok(Listen { address, secret: common.given()?, clients, key: self.key.clone(), settings })
+    }
+}
+
+impl RecvOptions {
+    /// Whether the file goes to standard output.
+    pub(super) fn is_piped(&self) -> bool {
+        self.out.as_os_str() == STREAM
+    }
+}
+
+/// Parses a duration with its unit; at least 1 s.
+pub(super) fn time(text: &str) -> Result<Duration, String> {
+    let time =
+        Duration::from_nanos(units::parse_duration(text).map_err(|error| error.to_string())?.as_nanos());
+    if time < Duration::from_secs(1) { Err("choose 1s or more".to_owned()) } else { Ok(time) }
+}
+
+/// Parses the permissions of files: octal digits, or `keep` for the sender's permissions.
+pub(super) fn mode(text: &str) -> Result<Modes, String> {
+    if text == "keep" {
+        return Ok(Modes::Sent);
+    }
+    let read = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777 && mode & 0o400 != 0);
+    read.map(Modes::Fixed).ok_or_else(|| "expected octal digits such as 600 or 644, or keep".to_owned())
+}
+
+/// Parses the name of a congestion controller of TCP or QUIC. SCTP's controller is excluded.
+///
+/// # Errors
+/// Returns a text with the choices.
+pub fn congestion(name: &str) -> Result<Algorithm, String> {
+    let known = || Algorithm::ALL.iter().filter(|algorithm| !matches!(algorithm, Algorithm::NewReno));
+    let found = known().find(|algorithm| algorithm.info().name == name).copied();
+    let names = || known().map(|algorithm| algorithm.info().name).collect::<Vec<_>>().join(", ");
+    found.ok_or_else(|| format!("choose {}", names()))
+}
