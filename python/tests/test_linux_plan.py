@@ -39,7 +39,7 @@ def scenario(**changes: Any) -> dict[str, Any]:
 
 
 def job(table: dict[str, Any]) -> _core.Job:
-    return _core.Job(_core.parse_scenario(json.dumps(table), "two", ".", format="json"))
+    return _core.Job(_core.Scenario(json.dumps(table), "two", ".", format="json"))
 
 
 def plan(**changes: Any) -> Plan:

@@ -18,15 +18,9 @@ import numpy as np
 
 from plait.results.result import Result
 from plait.runs.run import Task, run_tasks
-from plait.scenarios.scenario import (
-    ConstantRateFlow,
-    Direction,
-    Flow,
-    Path,
-    Scenario,
-    TcpFlow,
-    Transport,
-)
+from plait.scenarios.flows import ConstantRateFlow, Flow, TcpFlow
+from plait.scenarios.scenario import Scenario, Transport
+from plait.scenarios.topology import Direction, Path
 from plait.scenarios.workloads import Bulk
 from plait.support.pages import markdown
 
