@@ -424,9 +424,8 @@ class Foreign:
 class Job:
     """One run to be made: a scenario, its changes, and the data to record."""
 
-    scenario_json: str
-    """The scenario of the run: canonical JSON with defaults filled in, and with the job's scheduler
-    and seed."""
+    scenario: Scenario
+    """The scenario of the run, with the job's scheduler and seed."""
 
     def __new__(
         cls,

@@ -94,6 +94,6 @@ def test_what_is_wrong_with_a_folder_is_one_line_that_names_it(folder: Path) -> 
 
 def test_a_job_tells_the_scenario_that_it_runs() -> None:
     scenario = _core.Scenario(SCENARIO, "observed.toml", "")
-    told = json.loads(_core.Job(scenario, seed=7).scenario_json)
+    told = json.loads(_core.Job(scenario, seed=7).scenario.json)
     assert told["seed"] == 7
     assert told | {"seed": 1} == json.loads(scenario.json)

@@ -86,9 +86,10 @@ impl Job {
         Ok(Self { parsed, options, python_scheduler, foreign, captures })
     }
 
-    #[getter]
-    fn scenario_json(&self) -> &str {
-        self.parsed.json()
+    /// The scenario of the run, with the job's scheduler and seed.
+    #[getter(scenario)]
+    fn parsed(&self) -> Parsed {
+        self.parsed.clone()
     }
 
     /// Returns the requests of every client of a workload of requests, in order: bytes of the

@@ -59,7 +59,7 @@ def read_recording(place: Path, own: Mapping[str, Any] | None = None) -> Result:
         warnings.append(
             f"only the first {about['end_s']:.1f} s are in the recording, which is as long as one may be"
         )
-    return Result(recording.run(job), about["scheduler"] or None, job.scenario_json, own, warnings)
+    return Result(recording.run(job), about["scheduler"] or None, job.scenario.json, own, warnings)
 
 
 def named(scheduler: str) -> Any:

@@ -85,10 +85,10 @@ def run_tasks(
         Result(
             run,
             label,
-            order.job.scenario_json,
+            order.job.scenario.json,
             document,
             [
-                *_never_up(order.job.scenario_json),
+                *_never_up(order.job.scenario),
                 *([] if run.silence is None else [f"{label} {run.silence}"]),
             ],
             network_of(known[id(task.scenario), None].json) if task.perturb else None,
@@ -174,14 +174,15 @@ def _scenario(task: Task, known: Known) -> _core.Scenario:
     return known[key, seed]
 
 
-def _never_up(scenario: str) -> list[str]:
+def _never_up(scenario: _core.Scenario) -> list[str]:
     """Return a warning for each path that is down from the beginning to the end of the run."""
-    document = json.loads(scenario)
-    end = duration_ns(document["duration"])
     return [
         f"path {path['name']!r} is down from the beginning to the end: outages"
-        for path in document["path"]
-        if any(_covers(path.get(way, path).get("outages"), end) for way in ("forward", "backward"))
+        for path in json.loads(scenario.json)["path"]
+        if any(
+            _covers(path.get(way, path).get("outages"), scenario.duration_ns)
+            for way in ("forward", "backward")
+        )
     ]
 
 
