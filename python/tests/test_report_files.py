@@ -1,4 +1,4 @@
-"""Reports of folders: what they read, what they refuse, and the command."""
+"""Reports of folders: results and datasets, error messages, and the command."""
 
 from __future__ import annotations
 

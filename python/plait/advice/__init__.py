@@ -1,7 +1,7 @@
 """`plait advise`: recommends paths, a scheduler and a receive buffer for roughly known links.
 
-`reading` and `traffic` parse the input. `budget` sets the number and length of runs; `variations` and
-`trial` simulate them. `judging`, `buffer` and `threshold` evaluate the outcomes, `findings` holds
+`reading` and `traffic` parse the input. `budget` sets the number and length of runs; `variations`
+and `trial` simulate them. `judging`, `buffer` and `threshold` evaluate the outcomes, `findings` holds
 the results, and `wording` turns them into text.
 
 All comparisons are paired: every scheduler and every single path runs on each variation.

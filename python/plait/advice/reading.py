@@ -1,4 +1,4 @@
-"""Reads a description of a path: `NAME RATE RTT [LOSS] [key=value…]`, as `plait advise --path` takes them.
+"""Reads `NAME RATE RTT [LOSS] [key=value…]`: the facts about a path for `plait advise --path`.
 
 The unit tells the kind of a part after the name, so the order does not matter:
 ``lte 30Mbit 60ms 1%``. A recording can replace the rate: ``lte trace=FILE 40ms`` (Mahimahi's

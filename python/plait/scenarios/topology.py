@@ -1,7 +1,7 @@
 """Paths, and the links that they share.
 
-Dataclasses order inherited fields from the last base to the first: that is why `Path` has four. The
-order is that of the keys in the reference.
+A dataclass orders inherited fields from its last base to its first. `Path` has four bases, so that
+its fields have the order of the keys in the reference.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _RoundTrip:
 
 @dataclass(frozen=True, kw_only=True)
 class _Wire:
-    """Delay and queue, and what happens to packets."""
+    """Delay, queue, and the fates of packets."""
 
     delay: Duration | None = None
     queue: str | None = None
