@@ -28,6 +28,7 @@ from plait.results.wording import wording
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.scheduler import parse_choice
 from plait.statistics.designs import DESIGNS, uniformity
+from plait.support.pages import markdown
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 QUEUES = (17, 50, 200)
@@ -67,28 +68,20 @@ def tables(done: Reproduction) -> dict[str, str]:
 def measured(done: Reproduction, index: int) -> str:
     """Return one of the paper's measures with intervals: a line per scenario and scheduler."""
     table = pivot(done.paper, done.rows, done.paper.measures[index])
-    lines = [
-        ["case", "scheduler", *table["headings"]],
-        ["---", "---", *["--:"] * len(table["headings"])],
-        *([title, f"`{scheduler}`", *numbers] for title, scheduler, numbers in table["lines"]),
-    ]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    lines = [[title, f"`{scheduler}`", *numbers] for title, scheduler, numbers in table["lines"]]
+    return markdown(["case", "scheduler", *table["headings"]], lines, (0, 1))
 
 
 def not_reproduced(done: Reproduction) -> str:
     """Return the rows that do not agree, each with its reason."""
-    paper = done.paper
-    lines = [
-        ["case", "metric", "scheduler", "paper", "here", "why"],
-        ["---", "---", "---", "--:", "--:", "---"],
-    ]
+    paper, lines = done.paper, []
     for row in done.rows:
         if row.agrees is False:
             word = wording(row.metric, paper)
             case = paper.scenarios[row.scenario].title
             numbers = [said(row, paper), word.number(row.measured)]
             lines.append([case, word.heading, f"`{row.scheduler}`", *numbers, row.reason])
-    return markdown(lines)
+    return markdown(["case", "metric", "scheduler", "paper", "here", "why"], lines, (0, 1, 2, 5))
 
 
 Rows = Mapping[str, Row]
@@ -121,7 +114,7 @@ def beside_tables(paper: Paper, simulated: Rows, kernel: Rows) -> dict[str, str]
             label for label in paper.schedulers if any(f"{one}/{label}/{metric}" in kernel for one in cases)
         ]
         word = wording(metric, paper)
-        lines = [["case", *(f"`{label}`" for label in labels)], ["---", *["--:"] * len(labels)]]
+        lines = []
         for case in cases:
             ids = [f"{case}/{label}/{metric}" for label in labels]
             cells = [
@@ -131,21 +124,19 @@ def beside_tables(paper: Paper, simulated: Rows, kernel: Rows) -> dict[str, str]
                 for one in ids
             ]
             lines.append([paper.scenarios[case].title, *cells])
-        made[name] = markdown(lines)
+        made[name] = markdown(["case", *(f"`{label}`" for label in labels)], lines)
     groups: dict[tuple[str, str, str], list[str]] = {}
     for key, row in kernel.items():
         if row.stated and row.scenario in paper.scenarios:
             groups.setdefault((row.metric, row.scheduler, said(row, paper)), []).append(key)
-    lines = [
-        ["metric", "scheduler", "case", "paper", "simulator", "kernel"],
-        ["---", "---", "---", "--:", "--:", "--:"],
-    ]
+    lines = []
     for (metric, scheduler, words), keys in groups.items():
         first = paper.scenarios[kernel[keys[0]].scenario].title
         cells = [_outcome(paper, [rows[key] for key in keys]) for rows in (simulated, kernel)]
         cases = first if len(keys) == 1 else f"{len(keys)} cases"
         lines.append([wording(metric, paper).heading, f"`{scheduler}`", cases, words, *cells])
-    made["kernel-claims"] = markdown(lines)
+    headings = ["metric", "scheduler", "case", "paper", "simulator", "kernel"]
+    made["kernel-claims"] = markdown(headings, lines, (0, 1, 2))
     return made
 
 
@@ -154,11 +145,6 @@ def _outcome(paper: Paper, rows: Sequence[Row]) -> str:
     if len(rows) == 1:
         return f"{wording(rows[0].metric, paper).number(rows[0].measured)}, {verdict(rows[0])}"
     return f"{sum(row.agrees is True for row in rows)} agree"
-
-
-def markdown(lines: Sequence[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 BULK, FRAMES = "3g-bulk-16384KiB", "wlan-cbr"
@@ -201,7 +187,7 @@ def readings(paper: Paper) -> str:
         "two WLANs, OTIAS: goodput (%)",
         "two WLANs, minRTT: delay of a frame (ms)",
     )
-    lines = [list(headings), ["---", *["--:"] * 7]]
+    lines = []
     cases = dict.fromkeys(one.scenario for one in paper.expected.values())
     part = thinned(restricted(paper, list(cases)), 5)
     for title, (changes, instead) in READINGS.items():
@@ -224,7 +210,7 @@ def readings(paper: Paper) -> str:
                 number(FRAMES, "lowest-rtt+rp", "mean.block_delay_ms.mean"),
             ]
         )
-    return markdown(lines)
+    return markdown(headings, lines)
 
 
 def reread(paper: Paper, changes: Mapping[str, object], instead: Mapping[str, str]) -> Paper:
@@ -270,10 +256,7 @@ BUFFERS = ("64KiB", "6MiB")
 
 def head_of_line() -> str:
     """Return the scenarios about head-of-line blocking on both engines."""
-    lines = [
-        ["scenario", "receive buffer", "scheduler", "goodput (Mbit/s)", "waiting for others (packets)"],
-        ["---", "--:", "---", "--:", "--:"],
-    ]
+    lines = []
     cases = [("head-of-line", buffer) for buffer in BUFFERS] + [("head-of-line-fast", "6MiB")]
     for name, buffer in cases:
         scenario = plait.load(SCENARIOS / f"{name}.toml", {"transport.receive_buffer": buffer})
@@ -285,7 +268,8 @@ def head_of_line() -> str:
             waiting = [f"{one.metrics['receive_buffer_packets']['mean']:.1f}" for one in (here, there)]
             label = f"`{here.scheduler}`"
             lines.append([f"`{name}`", buffer, label, " / ".join(goodput), " / ".join(waiting)])
-    return markdown(lines)
+    headings = ["scenario", "receive buffer", "scheduler", "goodput (Mbit/s)", "waiting for others (packets)"]
+    return markdown(headings, lines, (0, 2))
 
 
 def blocking() -> str:
@@ -303,7 +287,7 @@ def blocking() -> str:
         "receive buffer / round trip (Mbit/s)",
         "goodput (Mbit/s)",
     )
-    lines = [list(headings), ["---", *["--:"] * 5]]
+    lines = []
     for run in runs:
         slow = run.path_series.filter((pl.col("path") == 1) & (pl.col("time_ns") >= 100_000_000_000))
         means = [
@@ -318,7 +302,7 @@ def blocking() -> str:
             f"{6_291_456 * 8e-6 / seconds:.0f}",
         )
         lines.append([f"`{run.scheduler}`", *numbers, f"{run.metrics['goodput_bps'] / 1e6:.1f}"])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(headings, lines)
 
 
 def designs() -> str:
@@ -326,15 +310,13 @@ def designs() -> str:
 
     Random designs use the first seed.
     """
-    lines = [
-        ["design", "smallest distance", "coverage", "largest hole", "discrepancy (centred L2)"],
-        ["---", *["--:"] * 4],
-    ]
+    lines = []
     for name, make in DESIGNS.items():
         measured = uniformity(make(200, 6, 1))
         numbers = (measured.minimum_distance, measured.coverage, measured.fill_distance, measured.discrepancy)
         lines.append([name, *(f"{number:.4f}" for number in numbers)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    headings = ["design", "smallest distance", "coverage", "largest hole", "discrepancy (centred L2)"]
+    return markdown(headings, lines)
 
 
 def queues() -> str:
@@ -350,10 +332,7 @@ def queues() -> str:
         "against round-robin (%)",
         "if nothing were blocked (%)",
     )
-    lines = [
-        list(headings),
-        ["--:", "---", *["--:"] * 6],
-    ]
+    lines = []
     for queue in QUEUES:
         paths = [
             replace(path, forward=replace(path.forward, queue=f"{queue}p") if path.forward else None)
@@ -364,7 +343,7 @@ def queues() -> str:
             for name in ("round-robin", "daps")
         ]
         lines += _lines(queue, run_tasks(tasks))
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(headings, lines, (1,))
 
 
 def _lines(queue: int, results: Sequence[plait.Result]) -> list[list[str]]:

@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from near import Near, over_links, say
 from scipy import stats
-from transfers import Near, over_links, say
 
 import plait
 
@@ -209,7 +209,7 @@ def main() -> None:
             "mtu": str(MTU),
         }
         with tempfile.TemporaryDirectory(prefix="plait-agree-") as folder:
-            came = next(told) if told else over_links(case.links, task, Path(folder), this=__file__)
+            came = next(told) if told else over_links(case.links, task, Path(folder))
             for row in case.rows(came, Path(folder)):
                 rows.append(row)
                 say(**row)

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from transfers import Near, over_links, say
+from near import Near, over_links, say
 
 from plait.engines.names import EngineName
 from plait.recordings.links import measured
@@ -102,7 +102,7 @@ def over_sockets(case: Case, program: Path) -> Happened | None:
             "paths": len(case.paths),
             "record": f"{folder}/recorded",
         }
-        (came,) = over_links(case.text, task, Path(folder), this=__file__)
+        (came,) = over_links(case.text, task, Path(folder))
         if "error" in came:
             return None
         (recorded,) = read_results(Path(task["record"]))

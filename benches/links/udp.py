@@ -39,7 +39,6 @@ SINK, ECHO, CONTROL, UPLOAD, PROXY = 6000, 6001, 6002, 7000, 4433
 PORT = 5000
 NUMBER = struct.Struct("!Qd")
 
-
 LOSSY = """
 name = "udp"
 duration = "60s"

@@ -58,7 +58,7 @@ def bare(plan: Plan, threads: int) -> float:
     """Return the seconds of the runs alone. The scenarios are read before."""
     jobs = [
         _core.Job(
-            _core.parse_scenario(order.scenario, "bench", order.base, format="json"),
+            _core.Scenario(order.scenario, "bench", order.base, format="json"),
             scheduler=order.contender.built_in,
             seed=order.seed,
         )

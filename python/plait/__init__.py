@@ -63,21 +63,12 @@ from plait._core import (
 from plait._core import Path as PathFacts
 from plait.runs.check import check_scheduler
 from plait.scenarios import workloads
+from plait.scenarios.flows import ConstantRateFlow, MultipathFlow, OnOffFlow, TcpFlow
 from plait.scenarios.keys import scenario_keys
 from plait.scenarios.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes
-from plait.scenarios.scenario import (
-    ConstantRateFlow,
-    Direction,
-    Link,
-    MultipathFlow,
-    OnOffFlow,
-    Path,
-    Scenario,
-    TcpFlow,
-    Transport,
-    load,
-)
+from plait.scenarios.scenario import Scenario, Transport, load
 from plait.scenarios.scheduler import schedulers
+from plait.scenarios.topology import Direction, Link, Path
 from plait.scenarios.workloads import *  # noqa: F403 - a class for each kind
 
 if TYPE_CHECKING:

@@ -29,6 +29,7 @@ __all__ = [
     "Reinject",
     "Run",
     "RunError",
+    "Scenario",
     "ScenarioError",
     "Scheduler",
     "Sending",
@@ -37,13 +38,11 @@ __all__ = [
     "check_scheduler",
     "link_plan",
     "link_run",
-    "load_scenario",
     "measurement",
     "observed",
     "parse_bytes",
     "parse_duration",
     "parse_rate",
-    "parse_scenario",
     "pick",
     "run",
     "scenario_keys",
@@ -112,17 +111,29 @@ class LinkSockets:
         Without a command, relay until an interrupt.
         """
 
-def load_scenario(path: str) -> str:
-    """Read and validate a scenario file; return canonical JSON with defaults filled in.
+@final
+class Scenario:
+    """A valid scenario. It does not change, and copies share it."""
 
-    Raises ScenarioError.
-    """
+    name: str
+    seed: int
+    duration_ns: int
+    json: str
+    """Canonical JSON: every default is filled in, and traces have absolute paths."""
 
-def parse_scenario(text: str, origin: str, base: str, *, format: Literal["toml", "json"] = "toml") -> str:
-    """Validate a scenario given as text.
+    def __new__(
+        cls, text: str, origin: str, base: str | PathLike[str], *, format: Literal["toml", "json"] = "toml"
+    ) -> Scenario:
+        """Read a scenario given as text.
 
-    Messages name `origin`. Paths of trace files are relative to `base`.
-    """
+        Messages name `origin`. Paths of trace files are relative to `base`. Raises ScenarioError.
+        """
+
+    @staticmethod
+    def load(file: str | PathLike[str]) -> Scenario:
+        """Read a scenario file, in JSON if its name ends in ".json". Raises ScenarioError."""
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str, str, str], dict[str, str]]: ...
 
 def schedulers() -> str:
     """Return the built-in schedulers as a JSON list.
@@ -413,13 +424,12 @@ class Foreign:
 class Job:
     """One run to be made: a scenario, its changes, and the data to record."""
 
-    scenario_json: str
-    """The scenario of the run: canonical JSON with defaults filled in, and with the job's scheduler
-    and seed."""
+    scenario: Scenario
+    """The scenario of the run, with the job's scheduler and seed."""
 
     def __new__(
         cls,
-        scenario_json: str,
+        scenario: Scenario,
         *,
         scheduler: str | None = None,
         python_scheduler: object | None = None,

@@ -71,7 +71,7 @@ delay = "98.7ms"
 
 def altered(text: str, alter: Callable[[Plan], Plan]) -> plait.Result:
     """Runs a scenario with a changed plan."""
-    job = _core.Job(_core.parse_scenario(text, "links", "."), packets=True)
+    job = _core.Job(_core.Scenario(text, "links", "."), packets=True)
     (run,) = engine.run([Order(job=job)], alter=alter)
     return plait.Result(run)
 

@@ -140,7 +140,7 @@ def test_an_interrupt_ends_the_kernel(fake: Callable[[str], Path], folder: Path)
 
 
 def test_a_damaged_stream_fails_the_run(folder: Path) -> None:
-    plan = make_plan(_core.Job(_core.parse_scenario(KERNEL, "kernel", ".")))
+    plan = make_plan(_core.Job(_core.Scenario(KERNEL, "kernel", ".")))
 
     def left(size: int, written: int, sha256: str) -> None:
         (folder / "observed.json").write_text(json.dumps({"written_bytes": written}))

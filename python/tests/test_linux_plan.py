@@ -39,7 +39,7 @@ def scenario(**changes: Any) -> dict[str, Any]:
 
 
 def job(table: dict[str, Any]) -> _core.Job:
-    return _core.Job(_core.parse_scenario(json.dumps(table), "two", ".", format="json"))
+    return _core.Job(_core.Scenario(json.dumps(table), "two", ".", format="json"))
 
 
 def plan(**changes: Any) -> Plan:
@@ -212,7 +212,7 @@ def test_a_flow_has_the_congestion_control_that_it_names() -> None:
     assert [flow.congestion_control for flow in made.flows] == [None, "cubic"]
     hystart = [one for one in made.settings if one.file.endswith("tcp_cubic/parameters/hystart")]
     assert [one.value for one in hystart] == ["0"]
-    read = json.loads(job(scenario(flow=flows)).scenario_json)
+    read = json.loads(job(scenario(flow=flows)).scenario.json)
     read["flow"][1]["congestion_control"] = "olia"
     with pytest.raises(Refused, match=r'flow\[1\].congestion_control = "olia": .*newreno, cubic'):
         refusals.check(read)

@@ -66,7 +66,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_folder_gives_a_result_like_the_simulator_s(folder: Path) -> None:
-    scenario = _core.parse_scenario(SCENARIO, "observed.toml", "")
+    scenario = _core.Scenario(SCENARIO, "observed.toml", "")
     job = _core.Job(scenario, packets=True, decisions_from_ns=0)
     result = Result(_core.observed(job, folder))
     assert result.data["engine"] == "linux"
@@ -85,7 +85,7 @@ def test_a_folder_gives_a_result_like_the_simulator_s(folder: Path) -> None:
 
 
 def test_what_is_wrong_with_a_folder_is_one_line_that_names_it(folder: Path) -> None:
-    job = _core.Job(_core.parse_scenario(SCENARIO, "observed.toml", ""))
+    job = _core.Job(_core.Scenario(SCENARIO, "observed.toml", ""))
     (folder / "receiver.pcap").write_bytes(b"nothing")
     with pytest.raises(_core.RunError, match=r"^observed: .*: receiver\.pcap: it is no capture") as raised:
         _core.observed(job, folder)
@@ -93,7 +93,7 @@ def test_what_is_wrong_with_a_folder_is_one_line_that_names_it(folder: Path) -> 
 
 
 def test_a_job_tells_the_scenario_that_it_runs() -> None:
-    scenario = _core.parse_scenario(SCENARIO, "observed.toml", "")
-    told = json.loads(_core.Job(scenario, seed=7).scenario_json)
+    scenario = _core.Scenario(SCENARIO, "observed.toml", "")
+    told = json.loads(_core.Job(scenario, seed=7).scenario.json)
     assert told["seed"] == 7
-    assert told | {"seed": 1} == json.loads(scenario)
+    assert told | {"seed": 1} == json.loads(scenario.json)

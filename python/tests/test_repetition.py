@@ -18,8 +18,8 @@ from hypothesis import strategies as some
 import plait
 from plait import _core
 from plait.advice.candidates import Candidate
-from plait.advice.links import parse_path
 from plait.advice.outcome import _begins_ns
+from plait.advice.reading import parse_path
 from plait.advice.traffic import parse_traffic
 from plait.advice.trial import Bench, Cell, Setting
 from plait.advice.wording import gain
@@ -108,7 +108,7 @@ def scenarios(draw: some.DrawFn) -> str:
 @settings(deadline=None)
 def test_a_repetition_is_a_little_different_valid_and_its_seeds_own(scenario: str, seed: int) -> None:
     other = perturbed(scenario, seed)
-    assert _core.parse_scenario(other, "other", ".", format="json")
+    _core.Scenario(other, "other", ".", format="json")
     perturbed.cache_clear()
     assert perturbed(scenario, seed) == other
     assert perturbed(scenario, json.loads(scenario)["seed"]) == scenario

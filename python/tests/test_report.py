@@ -2,49 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
-from conftest import Command
+from reported import SCHEDULERS, compared, make_dataset
 
 import plait
-from plait.reports.chart import distribution
-from plait.reports.series import delays
-from plait.results.recorded import read_origins, read_results
 from plait.results.writing import write_results
-from plait.runs.run import Task, run_tasks
-from plait.support.files import OutputError
-from plait.sweep import Dataset, read
+from plait.sweep import read
 
-SCHEDULERS = ["round-robin", "redundant"]
 PHONE: Any = {"width": 390, "height": 844}
 DESKTOP: Any = {"width": 1280, "height": 900}
 
 
-def scenario(rtt: float = 80, buffer: str = "60kB", loss: str = "2%") -> plait.Scenario:
-    return plait.Scenario(
-        name="two <paths>",
-        duration="3s",
-        warmup="500ms",
-        transport=plait.Transport(protocol="mptcp", profile="standard", receive_buffer=buffer),
-        paths=[
-            plait.Path(name="fast", rate="2Mbit", rtt="20ms", queue="50p"),
-            plait.Path(name="slow", rate="1Mbit", rtt=rtt / 1e3, queue="50p", loss=loss),
-        ],
-    )
-
-
 @pytest.fixture(scope="module")
 def comparison() -> plait.Comparison:
-    return plait.compare(scenario(), SCHEDULERS, packets=True, series="10ms", decisions=True)
+    return compared()
 
 
 @pytest.fixture(scope="module")
@@ -52,55 +30,6 @@ def results_folder(comparison: plait.Comparison, tmp_path_factory: pytest.TempPa
     folder = tmp_path_factory.mktemp("runs") / "out"
     write_results(list(comparison), folder)
     return folder
-
-
-def flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Returns metrics by dotted name."""
-    row: dict[str, Any] = {}
-    for key, value in table.items():
-        row |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
-    return row
-
-
-def make_dataset(folder: Path) -> Dataset:
-    """Builds a small sweep: all combinations of three variables; one run fails."""
-    points = list(itertools.product([20.0, 100.0, 300.0], ["20kB", "100kB"], [0, 3]))
-    keys, tasks = [], []
-    for (point, (rtt, buffer, loss)), seed, scheduler in itertools.product(
-        enumerate(points), [1, 2], SCHEDULERS
-    ):
-        keys.append(
-            {
-                "point": point,
-                "seed": seed,
-                "scheduler": scheduler,
-                "rtt_ms": rtt,
-                "buffer": buffer,
-                "loss": loss,
-            }
-        )
-        tasks.append(Task(scenario=scenario(rtt, buffer, f"{loss}%"), scheduler=scheduler, seed=seed))
-    rows = []
-    for index, (key, result) in enumerate(zip(keys, run_tasks(tasks), strict=True)):
-        paths = {f"paths.{one['name']}.throughput_bps": one["throughput_bps"] for one in result.paths}
-        metrics = {"error": None, **flat(dict(result.metrics)), **paths}
-        rows.append({"index": index, **key, **({"error": "it <broke>"} if index == 7 else metrics)})
-    frame = pl.DataFrame(rows, infer_schema_length=None)
-    folder.mkdir()
-    frame[:20].write_parquet(folder / "part-00000000.parquet")
-    frame[20:].write_parquet(folder / "part-00000001.parquet")
-    plan = {
-        "name": "small",
-        "version": "0.1.0",
-        "labels": SCHEDULERS,
-        "runs": len(frame),
-        "variables": ["rtt_ms", "buffer", "loss"],
-        "metrics": [name for name in frame.columns if name not in ("index", *keys[0], "error")],
-    }
-    (folder / "_plan.json").write_text(
-        json.dumps(plan | {"seeds": [1, 2], "scenario": json.loads(scenario().json)})
-    )
-    return read(folder)
 
 
 @pytest.fixture(scope="module")
@@ -382,105 +311,3 @@ def test_the_page_says_what_was_run(runs: Opened) -> None:
         assert words in text, words
     given = json.loads(runs("document.querySelector('details pre').textContent"))
     assert given["transport"]["receive_buffer"] == "60kB"
-
-
-def test_a_distribution_agrees_with_the_metrics(comparison: plait.Comparison) -> None:
-    for result in comparison:
-        for values, name in zip(delays(result), ("app_delay_ms", "blocking_ms"), strict=True):
-            spread = dict[str, Any](result.metrics)[name]
-            assert len(values) == result.metrics["packets_delivered"]
-            assert values.mean() == pytest.approx(spread["mean"], rel=1e-3)
-            assert values.max() == pytest.approx(spread["max"], rel=1e-3)
-            x, y = distribution(values, 100)
-            assert np.interp(0.95, y, x) == pytest.approx(spread["p95"], rel=0.1, abs=0.5)
-
-
-def test_a_folder_of_results_reads_as_what_was_written(
-    comparison: plait.Comparison, results_folder: Path
-) -> None:
-    read = read_results(results_folder)
-    assert [one.scheduler for one in read] == SCHEDULERS
-    for one, other in zip(read, comparison, strict=True):
-        assert one.metrics == other.metrics
-        assert one.scenario_json == other.scenario_json
-        assert one.packets.equals(other.packets)
-        assert one.recorded().keys() == other.recorded().keys()
-    (single,) = read_results(results_folder / "two-paths--redundant")
-    assert single.scheduler == "redundant"
-    assert read_origins(results_folder) == read_origins(results_folder / "two-paths--redundant")
-
-
-def test_what_made_a_run_stays_beside_it(
-    comparison: plait.Comparison, results_folder: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "out"
-    write_results(list(comparison), folder)
-    for file in (one for one in folder.rglob("*/*") if one.is_file()):
-        assert file.read_bytes() == (results_folder / file.relative_to(folder)).read_bytes()
-    write_results([comparison["redundant"]], folder)
-    commands = read_origins(folder)
-    assert [one["folders"] for one in commands] == [["two-paths--round-robin"], ["two-paths--redundant"]]
-    assert {"command", "plait", "python", "processor", "cores", "time"} <= commands[0].keys()
-    again = plait.run(str(folder / "two-paths--redundant" / "scenario.json"))
-    # The first run also had events for sampling the series.
-    assert {**again.metrics, "events": 0} == {**comparison["redundant"].metrics, "events": 0}
-
-
-def test_a_page_of_runs_without_tables(tmp_path: Path) -> None:
-    text = plait.report(plait.run(scenario()), tmp_path / "bare.html").read_text()
-    assert "Single packets were not recorded" in text
-    assert "Decisions were not recorded" in text
-
-
-def broken(tmp_path: Path, results_folder: Path, dataset_folder: Path) -> dict[str, tuple[Path, list[str]]]:
-    """Makes folders without a possible report; returns them with words of the error messages."""
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "file").write_text("")
-    shutil.copytree(results_folder, tmp_path / "torn")
-    (tmp_path / "torn" / "two-paths--redundant" / "packets.parquet").write_bytes(b"PAR1rubbish")
-    shutil.copytree(results_folder, tmp_path / "other")
-    (tmp_path / "other" / "two-paths--redundant" / "result.json").write_text('{"a": 1}')
-    shutil.copytree(results_folder, tmp_path / "cut")
-    (tmp_path / "cut" / "two-paths--redundant" / "result.json").write_text('{"a"')
-    for name in ("no-runs", "part", "plan", "column"):
-        shutil.copytree(dataset_folder, tmp_path / name)
-    for part in (tmp_path / "no-runs").glob("part-*"):
-        part.unlink()
-    (tmp_path / "part" / "part-00000001.parquet").write_bytes(b"")
-    (tmp_path / "plan" / "_plan.json").write_text("[]")
-    for part in (tmp_path / "column").glob("part-*"):
-        pl.read_parquet(part).drop("seed").write_parquet(part)
-    return {
-        "none": (tmp_path / "none", ["none: no such folder"]),
-        "file": (tmp_path / "file", ["file: not a folder"]),
-        "empty": (tmp_path / "empty", ["empty: nothing to report", "plait run --out", "plait sweep"]),
-        "torn": (tmp_path / "torn", ["packets.parquet: cannot be read as Parquet"]),
-        "other": (tmp_path / "other", ["result.json: not a result", "metrics"]),
-        "cut": (tmp_path / "cut", ["result.json: not JSON"]),
-        "no-runs": (tmp_path / "no-runs", ["no-runs: no part is complete yet"]),
-        "part": (tmp_path / "part", ["part-00000001.parquet: cannot be read as Parquet"]),
-        "plan": (tmp_path / "plan", ["_plan.json: not a plan", "variables"]),
-        "column": (tmp_path / "column", ["column: not a dataset", "seed"]),
-    }
-
-
-def test_bad_input_is_said_in_a_line(results_folder: Path, dataset_folder: Path, tmp_path: Path) -> None:
-    for folder, words in broken(tmp_path, results_folder, dataset_folder).values():
-        with pytest.raises(plait.ScenarioError) as raised:
-            plait.report(folder, tmp_path / "page.html")
-        for word in words:
-            assert word in str(raised.value)
-    with pytest.raises(plait.ScenarioError, match="no results"):
-        plait.report([], tmp_path / "page.html")
-    with pytest.raises(OutputError, match=r"nowhere/page.html: cannot be written"):
-        plait.report(results_folder, tmp_path / "nowhere" / "page.html")
-    assert not (tmp_path / "page.html").exists()
-
-
-def test_the_command(command: Command, results_folder: Path, tmp_path: Path) -> None:
-    done = command("report", str(results_folder), "-o", "page.html")
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    assert re.fullmatch(r"wrote page\.html \(\d\.\d MB\)\n", done.stderr)
-    assert (tmp_path / "page.html").read_text().count("plotly.js v") == 1
-    refused = command("report", "none")
-    assert (refused.returncode, refused.stdout, refused.stderr) == (2, "", "plait: none: no such folder\n")

@@ -16,6 +16,7 @@ from plait.engines import Refused
 from plait.linux.guest.plan import RECEIVER, SENDER
 from plait.linux.plan import make_plan
 from plait.results.recorded import read_result
+from plait.scenarios.scenario import parsed_scenario
 
 WORKLOAD = plait.RequestResponse(response=20_000, request="300B", think="50ms", parallel=2, count=20)
 
@@ -99,7 +100,7 @@ def test_the_kernel_gets_what_the_clients_ask_for_and_the_receiver_connects() ->
     workload = plait.RequestResponse(
         response="20kB", sizes="exponential", think="50ms", think_times="exponential"
     )
-    plan = make_plan(_core.Job(scenario(workload=workload, duration="5s").json))
+    plan = make_plan(_core.Job(parsed_scenario(scenario(workload=workload, duration="5s"))))
     connection = plan.connection
     assert (connection.opener, connection.sender, connection.receiver) == (RECEIVER, "10.2.0.1", "10.1.1.1")
     assert [(path.sender, path.receiver) for path in plan.paths] == [
@@ -121,8 +122,7 @@ def test_the_kernel_gets_what_the_clients_ask_for_and_the_receiver_connects() ->
 
 def test_the_kernel_refuses_more_requests_than_can_be_written_down() -> None:
     quick = [plait.Path(name="a", rate="10Gbit", delay="1us")]
-    job = _core.Job(
-        scenario(workload=plait.RequestResponse(response="1B"), paths=quick, duration="1000s").json
-    )
+    asking = scenario(workload=plait.RequestResponse(response="1B"), paths=quick, duration="1000s")
+    job = _core.Job(parsed_scenario(asking))
     with pytest.raises(Refused, match=r'duration = "1000s".*100000 requests'):
         make_plan(job)

@@ -1,10 +1,13 @@
+import copy
 import json
+import pickle
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import plait
+import plait.scenarios.scenario as scenario_module
 
 
 def test_a_built_scenario_equals_its_file(scenario_file: Path) -> None:
@@ -139,12 +142,33 @@ def test_bad_values_are_refused_and_named(wrong: dict[str, object], named: str) 
     assert "\n" not in str(caught.value)
 
 
-def test_a_trace_is_found_beside_the_scenario_file(tmp_path: Path) -> None:
+def test_a_scenario_is_read_once(scenario_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = plait.load(scenario_file)
+    scenario_file.unlink()
+    # Nothing reads it again: not a run, not its text, not a repetition of its own seed.
+    monkeypatch.setattr(scenario_module, "_parse", None)
+    assert plait.run(loaded, seed=loaded.seed, perturb=True).scenario_json
+    assert json.loads(loaded.json)["name"] == loaded.name == "two paths"
+
+
+def test_copies_and_other_processes_have_the_same_scenario(scenario_file: Path) -> None:
+    loaded = plait.load(scenario_file)
+    for again in (pickle.loads(pickle.dumps(loaded)), copy.deepcopy(loaded)):
+        assert again == loaded
+        assert again.json == loaded.json
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        '[[path]]\nrate = "12Mbit"\nrtt = "20ms"\ntrace = "steady.trace"\n',
+        '[[link]]\nname = "lte"\nrate = "12Mbit"\ndelay = "10ms"\ntrace = "steady.trace"\n[[path]]\nlinks = ["lte"]\n',
+    ],
+)
+def test_a_trace_is_found_beside_the_scenario_file(links: str, tmp_path: Path) -> None:
     (tmp_path / "steady.trace").write_text("\n".join(str(millisecond) for millisecond in range(1, 101)))
     file = tmp_path / "traced.toml"
-    file.write_text(
-        'duration = "1s"\n[[path]]\nrate = "12Mbit"\nrtt = "20ms"\ntrace = "steady.trace"\n',
-    )
+    file.write_text(f'duration = "1s"\n{links}')
     loaded = plait.load(file)
     assert plait.run(loaded).metrics["goodput_bps"] > 1e6
     assert plait.run(file).metrics["goodput_bps"] > 1e6

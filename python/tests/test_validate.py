@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from plait.linux import kernel
 from plait.runs import experiment
 from plait.runs.run import key, run_tasks
 from plait.scenarios.repetition import perturbed
-from plait.scenarios.scenario import scenario_json
+from plait.scenarios.scenario import parsed_scenario
 from plait.support.pages import fill
 from plait.validate import Agreement, Measured, Validation, load_validation, measure, write
 from plait.validate.agreement import Noise, Side, percentile, pooled
@@ -33,68 +34,13 @@ from plait.validate.runs import SCHEMA, Outcome, task
 from plait.validate.standing import stands_out
 from plait.validate.tables import tables, values
 
-DESCRIPTION = """
-quick = ["b-10"]
-[runs]
-simulator = 4
-least = 2
-most = 3
-error = 0.2
-[goals]
-beyond = 5.0
-goodput = { p50 = 3.0, p90 = 10.0 }
-delay = { p90 = 15.0 }
-ranking = 90.0
-apart = 5.0
-[both]
-"transport.profile" = "linux"
-[plain]
-"transport.profile" = "standard"
-[[family]]
-group = "sample"
-id = "{name}-{rate}"
-title = "{rate} Mbit/s, {cc}"
-scenario = "scenario.toml"
-schedulers = ["lowest-rtt", "round-robin", "daps"]
-axis = [{ name = ["a", "b"], rate = [5, 10] }]
-cycle = { cc = ["cubic", "newreno"] }
-[family.set]
-"path.fast.rate" = "{rate}Mbit"
-"transport.congestion_control" = "{cc}"
-[[family]]
-group = "sample"
-id = "blocks"
-title = "blocks"
-scenario = "scenario.toml"
-schedulers = ["lowest-rtt"]
-set = { workload = { kind = "cbr", rate = "1Mbit", block = "2kB" } }
-[[explanation]]
-cases = ["a-*"]
-schedulers = ["daps"]
-mechanism = "for a reason"
-"""
-SCENARIO = """
-duration = "1s"
-transport = { protocol = "mptcp", profile = "standard" }
-[[path]]
-name = "fast"
-rate = "10Mbit"
-rtt = "20ms"
-queue = "50p"
-[[path]]
-name = "slow"
-rate = "5Mbit"
-rtt = "60ms"
-queue = "50p"
-loss = "0.5%"
-"""
+FOLDER = Path(__file__).parent / "validation"
 Rows = list[tuple[str, str, str, int, str, float]]
 
 
 @pytest.fixture
 def small(tmp_path: Path) -> Validation:
-    (tmp_path / "scenario.toml").write_text(SCENARIO)
-    (tmp_path / "small.toml").write_text(DESCRIPTION)
+    shutil.copytree(FOLDER, tmp_path, dirs_exist_ok=True)
     return load_validation(tmp_path / "small.toml")
 
 
@@ -136,7 +82,7 @@ def test_cases_are_read(small: Validation) -> None:
     ],
 )
 def test_a_wrong_description_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
-    (tmp_path / "wrong.toml").write_text(DESCRIPTION.replace(old, new))
+    (tmp_path / "wrong.toml").write_text((FOLDER / "small.toml").read_text().replace(old, new))
     with pytest.raises(plait.ScenarioError, match=message):
         load_validation(tmp_path / "wrong.toml")
 
@@ -209,7 +155,9 @@ def test_the_kernels_spread_against_the_simulators(small: Validation) -> None:
 @pytest.mark.parametrize("chance", [True, False])
 def test_runs_are_repetitions_alike_for_both_engines(small: Validation, tmp_path: Path, chance: bool) -> None:
     if not chance:
-        (tmp_path / "scenario.toml").write_text(SCENARIO.replace('loss = "0.5%"', ""))
+        (tmp_path / "scenario.toml").write_text(
+            (FOLDER / "scenario.toml").read_text().replace('loss = "0.5%"', "")
+        )
     case = load_validation(tmp_path / "small.toml").cases[2]
     assert case.group == small.cases[2].group
     assert case.has_chance is chance
@@ -217,7 +165,7 @@ def test_runs_are_repetitions_alike_for_both_engines(small: Validation, tmp_path
     def paths(engine: EngineName, seed: int) -> Any:
         run = task(case, "lowest-rtt", engine, seed)
         assert run.perturb
-        return json.loads(perturbed(scenario_json(run.scenario), seed))["path"]
+        return json.loads(perturbed(parsed_scenario(run.scenario).json, seed))["path"]
 
     own, written = case.simulated.seed or 0, json.loads(case.simulated.json)["path"]
     assert paths("sim", own) == paths("linux", own) == written

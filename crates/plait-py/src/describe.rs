@@ -1,19 +1,15 @@
-//! Scenarios, schedulers, keys and units, as text and JSON.
+//! Schedulers, keys and units, as text and JSON.
 
 use crate::bad_input;
 use plait_sched::params::OptionInfo;
 use plait_sched::{Capabilities, Domain, OPTIONS, ParameterInfo, SCHEDULERS, Value, units};
 use plait_sim::recorder::verdict::Verdict;
-use plait_sim::scenario::Scenario;
 use plait_sim::scenario::keys::{Preset, tables};
 use pyo3::prelude::*;
 use serde_json::json;
-use std::path::{Path, absolute};
 
 /// Adds this file's functions.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(load_scenario, module)?)?;
-    module.add_function(wrap_pyfunction!(parse_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_keys, module)?)?;
     module.add_function(wrap_pyfunction!(verdicts, module)?)?;
@@ -27,41 +23,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 fn measurement() -> &'static str {
     env!("PLAIT_MEASUREMENT")
-}
-
-#[pyfunction]
-fn load_scenario(path: &str) -> PyResult<String> {
-    let path = Path::new(path);
-    let scenario = Scenario::from_file(path).map_err(bad_input)?;
-    Ok(canonical(&scenario, path.parent().unwrap_or(Path::new(""))))
-}
-
-#[pyfunction]
-#[pyo3(signature = (text, origin, base, *, format = "toml"))]
-fn parse_scenario(text: &str, origin: &str, base: &str, format: &str) -> PyResult<String> {
-    let base = Path::new(base);
-    let scenario = match format {
-        "json" => Scenario::from_json(text, origin, base),
-        "toml" => Scenario::from_toml(text, origin, base),
-        other => return Err(bad_input(format!("format \"{other}\": expected toml or json"))),
-    };
-    Ok(canonical(&scenario.map_err(bad_input)?, base))
-}
-
-/// Returns the scenario as JSON that is independent of its location: traces have absolute paths.
-fn canonical(scenario: &Scenario, base: &Path) -> String {
-    let mut document = scenario.to_json();
-    for path in document["path"].as_array_mut().into_iter().flatten() {
-        for direction in ["forward", "backward"] {
-            let Some(trace) = path.get_mut(direction).and_then(|table| table.get_mut("trace")) else {
-                continue;
-            };
-            let Some(name) = trace.as_str() else { continue };
-            let file = base.join(name);
-            *trace = absolute(&file).unwrap_or(file).to_string_lossy().into_owned().into();
-        }
-    }
-    document.to_string()
 }
 
 fn value(value: &Value<'_>) -> serde_json::Value {

@@ -3,6 +3,7 @@
 
 use crate::captured::{self, Captures, Failure, Wire};
 use crate::foreign::Foreign;
+use crate::scenario::Parsed;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
 use crate::tables::{self, ArrowTable};
 use crate::watch::Watched;
@@ -14,7 +15,7 @@ use plait_sim::result::RunResult;
 use plait_sim::scenario::Scenario;
 use plait_sim::simulation::{self, Control, OnTimes, RunError as Stopped};
 use pyo3::prelude::*;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 
@@ -32,7 +33,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// One run to be made.
 #[pyclass(frozen, module = "plait._core")]
 pub(crate) struct Job {
-    pub(crate) scenario: Scenario,
+    parsed: Parsed,
     options: RecordOptions,
     python_scheduler: Option<Py<PyAny>>,
     foreign: Option<Foreign>,
@@ -43,13 +44,13 @@ pub(crate) struct Job {
 impl Job {
     #[new]
     #[pyo3(signature = (
-        scenario_json, *, scheduler = None, python_scheduler = None, foreign = None, seed = None,
+        scenario, *, scheduler = None, python_scheduler = None, foreign = None, seed = None,
         packets = false, series_ns = None, decisions_from_ns = None, pcap = None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         py: Python<'_>,
-        scenario_json: &str,
+        scenario: &Bound<'_, Parsed>,
         scheduler: Option<&str>,
         python_scheduler: Option<Py<PyAny>>,
         foreign: Option<Py<Foreign>>,
@@ -59,7 +60,8 @@ impl Job {
         decisions_from_ns: Option<u64>,
         pcap: Option<Vec<PathBuf>>,
     ) -> PyResult<Self> {
-        let scenario = scenario_of(scenario_json, None, Path::new(""), scheduler, seed).map_err(bad_input)?;
+        let parsed = scenario.get().changed(scheduler, seed).map_err(bad_input)?;
+        let scenario = &parsed.scenario;
         if series_ns == Some(0) {
             return Err(bad_input("series: the sampling interval must be more than 0"));
         }
@@ -78,28 +80,29 @@ impl Job {
         let text = match (&python_scheduler, &foreign) {
             (Some(object), _) => object.bind(py).get_type().name()?.to_string(),
             (None, Some(foreign)) => foreign.text(),
-            (None, None) => captured::scheduler_text(&scenario),
+            (None, None) => captured::scheduler_text(scenario),
         };
         let captures = pcap.map(|places| Captures { places, scheduler: text });
-        Ok(Self { scenario, options, python_scheduler, foreign, captures })
+        Ok(Self { parsed, options, python_scheduler, foreign, captures })
     }
 
-    #[getter]
-    fn scenario_json(&self) -> String {
-        self.scenario.to_json().to_string()
+    /// The scenario of the run, with the job's scheduler and seed.
+    #[getter(scenario)]
+    fn parsed(&self) -> Parsed {
+        self.parsed.clone()
     }
 
     /// Returns the requests of every client of a workload of requests, in order: bytes of the
     /// request, bytes of the response, nanoseconds of thinking time. There are as many as fit if
     /// every request takes at least `least_ns`. Returns nothing for more than `most`.
     fn demands(&self, least_ns: u64, most: usize) -> Option<Vec<Vec<(u64, u64, u64)>>> {
-        simulation::demands(&self.scenario, Duration::from_nanos(least_ns), most)
+        simulation::demands(self.scenario(), Duration::from_nanos(least_ns), most)
     }
 
     /// Returns the part of the scenario that QUIC connections cannot carry, and the reason. Returns
     /// nothing if they can carry all.
     fn refusal_of_quic(&self) -> Option<(String, String)> {
-        plait_quic::tunnels::refusal(&self.scenario)
+        plait_quic::tunnels::refusal(self.scenario())
     }
 
     /// Returns the on times of the workload, then of each flow: pairs of start and length in
@@ -108,16 +111,21 @@ impl Job {
         let nanos = |times: OnTimes| -> Nanos {
             times.into_iter().map(|(began, length)| (began.as_nanos(), length.as_nanos())).collect()
         };
-        let (workload, flows) = simulation::on_times(&self.scenario);
+        let (workload, flows) = simulation::on_times(self.scenario());
         (nanos(workload), flows.into_iter().map(nanos).collect())
     }
 }
 
 impl Job {
+    pub(crate) fn scenario(&self) -> &Scenario {
+        &self.parsed.scenario
+    }
+
     /// Makes the run of a scheduler that is not written in Python.
     fn make(&self, wire: Wire, control: &mut dyn FnMut(f64) -> Control) -> Outcome {
         let Some(foreign) = &self.foreign else {
-            let Self { scenario, options, captures, .. } = self;
+            let Self { options, captures, .. } = self;
+            let scenario = self.scenario();
             let mut scheduler = scenario.scheduler.build();
             let result = match (wire, captures) {
                 // The usual run: its engine is compiled for the built-in schedulers.
@@ -149,7 +157,8 @@ impl Job {
         control: &mut dyn FnMut(f64) -> Control,
         wanted: impl FnOnce() -> bool,
     ) -> Outcome {
-        let Self { scenario, options, captures, .. } = self;
+        let Self { options, captures, .. } = self;
+        let scenario = self.scenario();
         let mut watched = Watched::new(scheduler);
         let wire = (wire, captures.as_ref());
         let outcome = captured::simulate(scenario, &mut watched, options, wire, control, wanted);
@@ -164,27 +173,6 @@ impl Job {
             (Err(failure), _) => Err(failure),
         }
     }
-}
-
-/// Parses `scenario_json`, with another scheduler (as JSON) and seed if given. Messages name
-/// `origin`, or the scenario's name; traces are found relative to `base`.
-pub(crate) fn scenario_of(
-    scenario_json: &str,
-    origin: Option<&str>,
-    base: &Path,
-    scheduler: Option<&str>,
-    seed: Option<u64>,
-) -> Result<Scenario, String> {
-    let read = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
-    let mut document: serde_json::Value = read(scenario_json)?;
-    if let Some(choice) = scheduler {
-        document["scheduler"] = read(choice)?;
-    }
-    if let Some(seed) = seed {
-        document["seed"] = seed.into();
-    }
-    let origin = origin.or(document["name"].as_str()).unwrap_or("scenario");
-    Scenario::from_json(&document.to_string(), origin, base).map_err(|error| error.to_string())
 }
 
 /// Start times and lengths in nanoseconds.
@@ -298,11 +286,11 @@ fn run(
         let scheduler = match (&job.python_scheduler, &job.foreign) {
             (Some(object), _) => object.bind(py).get_type().name()?.to_string(),
             (None, Some(foreign)) => foreign.name().to_owned(),
-            (None, None) => job.scenario.scheduler.name().to_owned(),
+            (None, None) => job.scenario().scheduler.name().to_owned(),
         };
         let (result, silence) =
-            outcome.map_err(|failure| failure.exception(&job.scenario.name, &scheduler))?;
-        runs.push(Run::new(&job.scenario, &scheduler, result, silence)?);
+            outcome.map_err(|failure| failure.exception(&job.scenario().name, &scheduler))?;
+        runs.push(Run::new(job.scenario(), &scheduler, result, silence)?);
     }
     Ok(runs)
 }
@@ -311,7 +299,7 @@ fn run(
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
 fn observed(py: Python<'_>, job: Py<Job>, folder: PathBuf) -> PyResult<Run> {
-    let Job { scenario, options, .. } = job.get();
+    let (scenario, options) = (job.get().scenario(), &job.get().options);
     let result = py.detach(|| plait_capture::observe(scenario, &folder, options));
     let result = result
         .map_err(|error| RunError::new_err(format!("{}: {}: {error}", scenario.name, folder.display())))?;
@@ -392,7 +380,7 @@ fn run_python(
     mut report: impl FnMut(Python<'_>, f64) -> PyResult<()>,
 ) -> PyResult<Outcome> {
     let Some(object) = &job.python_scheduler else { return Err(bad_input("no scheduler")) };
-    let names = job.scenario.paths.iter().map(|path| path.name.clone()).collect();
+    let names = job.scenario().paths.iter().map(|path| path.name.clone()).collect();
     let raised = Raised::default();
     let scheduler = PythonScheduler::new(object.bind(py), names, raised.clone())?;
     let mut interrupted = None;

@@ -14,6 +14,7 @@ mod jobs;
 mod link;
 mod pool;
 mod recordings;
+mod scenario;
 mod scheduler;
 mod tables;
 mod transfers;
@@ -57,6 +58,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TransferError", py.get_type::<TransferError>())?;
     module.add("OutputError", py.get_type::<OutputError>())?;
     module.add("ConformanceError", py.get_type::<ConformanceError>())?;
+    scenario::register(module)?;
     describe::register(module)?;
     facts::register(module)?;
     decisions::register(module)?;

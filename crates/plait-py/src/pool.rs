@@ -1,11 +1,13 @@
 //! A pool of threads that make runs as these are submitted, for sweeps of any length.
 
 use crate::foreign::Foreign;
-use crate::jobs::scenario_of;
+use crate::scenario;
 use crate::{RunError, bad_input};
 use plait_sched::Scheduler;
 use plait_sched_ffi::Fault;
+use plait_sim::error::ScenarioError;
 use plait_sim::recorder::RecordOptions;
+use plait_sim::scenario::Scenario;
 use plait_sim::simulation::{self, Control};
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -189,8 +191,9 @@ fn make(waiting: &Mutex<Receiver<Work>>, finished: &Sender<Done>, stop: &AtomicB
 
 fn run(work: &Work, stop: &AtomicBool, places: &[String]) -> Result<String, Failure> {
     let Work { scenario_json, origin, base, scheduler, foreign, seed, .. } = work;
-    let scenario = scenario_of(scenario_json, Some(origin), base, scheduler.as_deref(), *seed)
-        .map_err(Failure::Input)?;
+    let input = |error: ScenarioError| Failure::Input(error.to_string());
+    let mut scenario = Scenario::from_json(scenario_json, origin, base).map_err(input)?;
+    scenario::change(&mut scenario, origin, scheduler.as_deref(), *seed).map_err(input)?;
     let fault = Fault::default();
     let mut control = |_: f64| {
         let ended = stop.load(Ordering::Relaxed) || fault.message().is_some();

@@ -47,7 +47,7 @@ impl Recording {
     /// Returns the recorded transfer as a run, over the links that the job describes.
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
     fn run(&self, py: Python<'_>, job: Py<Job>) -> PyResult<Run> {
-        let scenario = &job.get().scenario;
+        let scenario = job.get().scenario();
         let (paths, found) = (self.recorded.start.subject.paths.len(), scenario.paths.len());
         if paths != found {
             return Err(bad_input(format!("a recording of {paths} paths as a scenario of {found}")));

@@ -1,7 +1,7 @@
 """`plait advise`: recommends paths, a scheduler and a receive buffer for roughly known links.
 
-`links` and `traffic` parse the input. `budget` sets the number and length of runs; `variations` and
-`trial` simulate them. `judging`, `buffer` and `threshold` evaluate the outcomes, `findings` holds
+`reading` and `traffic` parse the input. `budget` sets the number and length of runs; `variations`
+and `trial` simulate them. `judging`, `buffer` and `threshold` evaluate the outcomes, `findings` holds
 the results, and `wording` turns them into text.
 
 All comparisons are paired: every scheduler and every single path runs on each variation.
@@ -25,12 +25,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from plait.advice.advice import Advice, Simulated, advise
-    from plait.advice.links import KnownPath, parse_path
+    from plait.advice.links import KnownPath
+    from plait.advice.reading import parse_path
     from plait.advice.traffic import Traffic, parse_traffic
 
 LATER = {
     **dict.fromkeys(("Advice", "Simulated", "advise"), "plait.advice.advice"),
-    **dict.fromkeys(("KnownPath", "parse_path"), "plait.advice.links"),
+    "KnownPath": "plait.advice.links",
+    "parse_path": "plait.advice.reading",
     **dict.fromkeys(("Traffic", "parse_traffic"), "plait.advice.traffic"),
 }
 """Names that are imported on first use: the command's help needs only `choices`, not SciPy."""

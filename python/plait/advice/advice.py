@@ -18,7 +18,8 @@ from plait.advice.choices import CONTROLS, DIRECTIONS, PROTOCOLS, RECEIVE_BUFFER
 from plait.advice.deployment import answers, recommended
 from plait.advice.findings import Findings, Simulated
 from plait.advice.judging import Choice, Verdict, best_single, standings
-from plait.advice.links import KnownPath, parse_paths
+from plait.advice.links import KnownPath
+from plait.advice.reading import parse_paths
 from plait.advice.threshold import LeftOut, Threshold
 from plait.advice.traffic import Traffic, parse_traffic
 from plait.advice.trial import Bench, Cell, Grid, Setting
@@ -257,12 +258,12 @@ def _setting(
     try:
         every = [path.path() for path in paths]
         carried = setting.transport(alone=len(paths) == 1)
-        _ = Scenario(
+        Scenario(
             name="advice",
             paths=every,
             transport=carried,
             workload=traffic.workload(NANOSECONDS),
-        ).json
+        )
     except _core.ScenarioError as error:
         raise _core.ScenarioError(str(error).removeprefix("advice: ").removeprefix("transport.")) from error
     return setting

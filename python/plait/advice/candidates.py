@@ -9,8 +9,9 @@ from typing import Any
 
 from plait import _core
 from plait.scenarios.own import is_own
-from plait.scenarios.scenario import Path, Scenario
+from plait.scenarios.scenario import Scenario
 from plait.scenarios.scheduler import Choice, called, parse_choice, schedulers
+from plait.scenarios.topology import Path
 
 DEFAULT = "lowest-rtt"
 """The first scheduling rule of MPTCP in Linux. Its options are candidates too."""
@@ -57,7 +58,7 @@ def checked(names: Sequence[str]) -> list[str]:
         called(base_name(name))
     for name in names:
         try:
-            _ = Scenario(paths=[Path(rate="1Mbit", rtt="1ms")], scheduler=table_of(name)).json
+            Scenario(paths=[Path(rate="1Mbit", rtt="1ms")], scheduler=table_of(name))
         except _core.ScenarioError as error:
             message = f"scheduler {name!r}: {str(error).removeprefix('scenario: scheduler: ')}"
             raise _core.ScenarioError(message) from error

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from plait import _core
 from plait.advice.choices import Direction
-from plait.scenarios.scenario import MultipathFlow
+from plait.scenarios.flows import MultipathFlow
 from plait.scenarios.units import NANOSECONDS, rate_bps, size_bytes
 from plait.scenarios.workloads import Bulk, ConstantRate, File, RequestResponse, Workload
 from plait.support.words import expected

@@ -19,7 +19,7 @@ from scipy.stats import qmc
 
 from plait import _core
 from plait.advice.links import CODEL_TARGET_NS, SPREAD, KnownPath
-from plait.scenarios.scenario import Path
+from plait.scenarios.topology import Path
 from plait.scenarios.units import NANOSECONDS, duration_ns, size_bytes
 
 QUEUES = (0.5, 4.0)

@@ -7,7 +7,6 @@ two means.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
@@ -28,7 +27,7 @@ from plait.results.wording import Wording
 from plait.runs.experiment import grid
 from plait.runs.run import run_tasks
 from plait.scenarios.repetition import identical_note
-from plait.scenarios.scenario import AnyScenario, scenario_json
+from plait.scenarios.scenario import AnyScenario, parsed_scenario
 from plait.scenarios.scheduler import Choice, check_several, choice_of, distinct, label_all
 from plait.statistics.estimate import CONFIDENCE, Estimate, mean
 from plait.support.progress import Progress
@@ -332,7 +331,7 @@ def _dictionary(found: Estimate | None) -> dict[str, Any] | None:
 
 def seeds_of(scenario: AnyScenario, count: int, first: int | None = None) -> list[int]:
     """Return `count` consecutive seeds, from `first` or from the scenario's own seed."""
-    start = int(json.loads(scenario_json(scenario))["seed"]) if first is None else first
+    start = parsed_scenario(scenario).seed if first is None else first
     return [start + number for number in range(count)]
 
 

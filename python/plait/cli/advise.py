@@ -108,7 +108,7 @@ def advise(
     plait advise --path dsl --path "lte cap=50GB" --traffic flows:20
     plait advise --path cable --path lte --traffic blocks:1Mbit+upload --direction up
     """  # noqa: D301  click wants the character, not its escape
-    from plait.advice.links import parse_paths
+    from plait.advice.reading import parse_paths
     from plait.advice.traffic import parse_traffic
 
     # Report mistyped options before loading modules that take seconds.

@@ -65,7 +65,7 @@ class Engine(ABC):
         Raises:
             Refused: the engine cannot make the run.
         """
-        return f"{_core_hash()} {order.job.scenario_json}"
+        return f"{_core_hash()} {order.job.scenario.json}"
 
     @abstractmethod
     def run(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
@@ -33,5 +32,5 @@ class Quic(Engine):
         """See `Engine.run`."""
         for order in orders:
             if (refused := order.job.refusal_of_quic()) is not None:
-                raise Refused(self.name, json.loads(order.job.scenario_json)["name"], *refused)
+                raise Refused(self.name, order.job.scenario.name, *refused)
         return _core.run([order.job for order in orders], threads=workers, progress=progress, quic=True)

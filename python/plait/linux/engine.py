@@ -73,8 +73,7 @@ def _make(
 ) -> _core.Run:
     order = {"plan": json.loads(plan.to_json()), "tools": programs, "build": kernel.build_hash()}
     (folder / "order.json").write_text(json.dumps(order, ensure_ascii=False), encoding="utf-8")
-    name = json.loads(job.scenario_json)["name"]
-    with _naming(name):
+    with _naming(job.scenario.name):
         boot(binary, programs["setarch"], folder, plan.seed, watch)
     with ThreadPoolExecutor(1) as beside:
         whole = beside.submit(check_integrity, plan, folder)
@@ -82,7 +81,7 @@ def _make(
             return _core.observed(job, str(folder))
         finally:
             # A damaged stream explains all other errors, so this check has precedence.
-            with _naming(name):
+            with _naming(job.scenario.name):
                 whole.result()
             watch(1.0)
 

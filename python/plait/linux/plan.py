@@ -50,7 +50,7 @@ def make_plan(job: _core.Job, *, series_ns: int | None = None, decisions: bool =
         ScenarioError: the linux engine cannot simulate the scenario; the message names place, value
             and reason.
     """
-    scenario = json.loads(job.scenario_json)
+    scenario = json.loads(job.scenario.json)
     refusals.check(scenario)
     if decisions:
         refusals.check_decisions(scenario)

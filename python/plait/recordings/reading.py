@@ -13,7 +13,7 @@ import polars as pl
 from plait import _core
 from plait.recordings.links import measured
 from plait.results.result import Result
-from plait.scenarios.scenario import from_table
+from plait.scenarios.scenario import Scenario, from_table, parsed_scenario
 from plait.scenarios.scheduler import override, parse_choice, schedulers
 
 HEADERS = 67
@@ -51,7 +51,7 @@ def read_recording(place: Path, own: Mapping[str, Any] | None = None) -> Result:
     choice = override(named(about["scheduler"]))
     sent = pl.DataFrame(recording.transmissions())
     scenario = scenario_of(about, sent, place)
-    job = _core.Job(json.dumps(scenario), scheduler=choice.built_in)
+    job = _core.Job(parsed_scenario(scenario), scheduler=choice.built_in)
     warnings = [ESTIMATED] if about["file_bytes"] is not None else [ESTIMATED, STREAMS]
     if sent["acknowledged_ns"].null_count() == len(sent):
         warnings.append(UNKNOWN)
@@ -59,7 +59,7 @@ def read_recording(place: Path, own: Mapping[str, Any] | None = None) -> Result:
         warnings.append(
             f"only the first {about['end_s']:.1f} s are in the recording, which is as long as one may be"
         )
-    return Result(recording.run(job), about["scheduler"] or None, job.scenario_json, own, warnings)
+    return Result(recording.run(job), about["scheduler"] or None, job.scenario.json, own, warnings)
 
 
 def named(scheduler: str) -> Any:
@@ -71,7 +71,7 @@ def named(scheduler: str) -> Any:
     return parse_choice(scheduler) if re.split(r"[:+]", scheduler)[0] in built_in else None
 
 
-def scenario_of(about: dict[str, Any], sent: pl.DataFrame, place: Path) -> dict[str, Any]:
+def scenario_of(about: dict[str, Any], sent: pl.DataFrame, place: Path) -> Scenario:
     """Return the scenario of a recording's replay: the measured links and the used transport."""
     segment = about["segment_bytes"]
     names = path_names(about["paths"])
@@ -91,8 +91,7 @@ def scenario_of(about: dict[str, Any], sent: pl.DataFrame, place: Path) -> dict[
         ),
         "path": paths,
     }
-    document: dict[str, Any] = json.loads(from_table(table, str(place)).json)
-    return document
+    return from_table(table, str(place))
 
 
 def transport(segment: int, window: int, congestion: str, initial: str) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def _canonical(scenario: Any) -> dict[str, Any] | None:
     if not isinstance(scenario, dict):
         return None
     try:
-        return dict(json.loads(_core.parse_scenario(json.dumps(scenario), "scenario", ".", format="json")))
+        return dict(json.loads(_core.Scenario(json.dumps(scenario), "scenario", ".", format="json").json))
     except _core.ScenarioError:
         return None
 

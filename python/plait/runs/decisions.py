@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -13,9 +12,9 @@ import polars as pl
 from plait._core import ScenarioError
 from plait.results.result import ENDLESS, Result, verdicts
 from plait.runs.run import Task, run_tasks
-from plait.scenarios.scenario import Scenario
+from plait.scenarios.scenario import Scenario, parsed_scenario
 from plait.scenarios.scheduler import Choice
-from plait.scenarios.units import NANOSECONDS, duration_ns, moment_text
+from plait.scenarios.units import NANOSECONDS, moment_text
 from plait.support.words import expected
 
 REACHES = (NANOSECONDS // 10, 2 * NANOSECONDS, 60 * NANOSECONDS)
@@ -112,7 +111,7 @@ def look_up(
     Raises:
         ScenarioError: bad input, or there is no such decision. RunError: the run failed before.
     """
-    duration = duration_ns(json.loads(scenario.json)["duration"])
+    duration = parsed_scenario(scenario).duration_ns
     _check(question, [str(path.name) for path in scenario.paths], duration)
 
     def simulate(end: int, start: int) -> Result:

@@ -18,10 +18,14 @@ from plait.results.result import Comparison, Result
 from plait.runs.watchdog import Watchdog
 from plait.scenarios.class_state import ClassState
 from plait.scenarios.repetition import network_of, perturbed
-from plait.scenarios.scenario import AnyScenario, scenario_json
+from plait.scenarios.scenario import AnyScenario, parsed_scenario
 from plait.scenarios.scheduler import Choice, check_several, choice_of, label_all, override
 from plait.scenarios.units import Duration, duration_ns
 from plait.support.progress import Progress
+
+Known = dict[tuple[int, int | None], _core.Scenario]
+"""Scenarios that are read already, by the identity of the task's scenario, with the seed of a
+repetition: many tasks share them."""
 
 MOST_SAMPLES = 1_000_000
 """Maximum samples of a time series per run; each takes some hundred bytes."""
@@ -65,11 +69,11 @@ def run_tasks(
     chosen = engine_called(engine)
     tasks = [replace(task, scheduler=choice_of(task.scheduler)) for task in tasks]
     labels = label_all([task.scheduler for task in tasks])
-    orders, documents, folders = [], [], dict[str, set[str]]()
+    orders, documents, folders, known = [], [], dict[str, set[str]](), Known()
     own: list[_core.Scheduler] = []
     for task, label in zip(tasks, labels, strict=True):
         taken = folders.setdefault(str(task.pcap), set())
-        order, document, python = _order(task, label, chosen, taken)
+        order, document, python = _order(task, label, chosen, taken, known)
         orders.append(order)
         documents.append(document)
         own += [] if python is None else [python]
@@ -81,13 +85,13 @@ def run_tasks(
         Result(
             run,
             label,
-            order.job.scenario_json,
+            order.job.scenario.json,
             document,
             [
-                *_never_up(order.job.scenario_json),
+                *_never_up(order.job.scenario),
                 *([] if run.silence is None else [f"{label} {run.silence}"]),
             ],
-            network_of(scenario_json(task.scenario)) if task.perturb else None,
+            network_of(known[id(task.scenario), None].json) if task.perturb else None,
         )
         for run, label, order, document, task in zip(runs, labels, orders, documents, tasks, strict=True)
     ]
@@ -117,21 +121,18 @@ def _single(task: Task, engine: Engine) -> Order:
     """Prepare one run without captures."""
     task = replace(task, scheduler=choice_of(task.scheduler), pcap=None)
     (label,) = label_all([task.scheduler])
-    return _order(task, label, engine, set())[0]
+    return _order(task, label, engine, set(), {})[0]
 
 
 def _order(
-    task: Task, label: str | None, engine: Engine, taken: set[str]
+    task: Task, label: str | None, engine: Engine, taken: set[str], known: Known
 ) -> tuple[Order, Mapping[str, Any] | None, _core.Scheduler | None]:
     """Prepare the run for an engine.
 
     Returns the order, the record of a custom scheduler for results, and its object if it is written
     in Python. `label` is the scheduler's label, `taken` has the folder names of captures.
     """
-    choice, scenario = override(task.scheduler), scenario_json(task.scenario)
-    _check(task, scenario)
-    if task.perturb:
-        scenario = perturbed(scenario, json.loads(scenario)["seed"] if task.seed is None else task.seed)
+    choice, scenario = override(task.scheduler), _scenario(task, known)
     asked: dict[Ability, str] = {}
     if choice.python is not None:
         asked["python"] = f"scheduler {label}"
@@ -141,7 +142,7 @@ def _order(
         asked["pcap"] = "pcap"
     for ability, what in asked.items():
         if why := engine.lacks.get(ability):
-            raise Refused(engine.name, json.loads(scenario)["name"], what, why)
+            raise Refused(engine.name, scenario.name, what, why)
     series_ns = None if task.series is None else duration_ns(task.series)
     job = _core.Job(
         scenario,
@@ -152,19 +153,36 @@ def _order(
         packets=task.packets,
         series_ns=series_ns,
         decisions_from_ns=duration_ns(task.decisions_from) if task.decisions else None,
-        pcap=None if task.pcap is None else capture_places(task.pcap, scenario, label, taken),
+        pcap=None if task.pcap is None else capture_places(task.pcap, scenario.json, label, taken),
     )
     return Order(job=job, series_ns=series_ns, decisions=task.decisions), choice.document, choice.python
 
 
-def _never_up(scenario: str) -> list[str]:
+def _scenario(task: Task, known: Known) -> _core.Scenario:
+    """Return the task's scenario, or its repetition."""
+    key = id(task.scenario)
+    if (key, None) not in known:
+        known[key, None] = parsed_scenario(task.scenario)
+    scenario = known[key, None]
+    _check(task, scenario)
+    seed = scenario.seed if task.seed is None else task.seed
+    if not task.perturb or seed == scenario.seed:
+        return scenario
+    if (key, seed) not in known:
+        text = perturbed(scenario.json, seed)
+        known[key, seed] = _core.Scenario(text, scenario.name, "", format="json")
+    return known[key, seed]
+
+
+def _never_up(scenario: _core.Scenario) -> list[str]:
     """Return a warning for each path that is down from the beginning to the end of the run."""
-    document = json.loads(scenario)
-    end = duration_ns(document["duration"])
     return [
         f"path {path['name']!r} is down from the beginning to the end: outages"
-        for path in document["path"]
-        if any(_covers(path.get(way, path).get("outages"), end) for way in ("forward", "backward"))
+        for path in json.loads(scenario.json)["path"]
+        if any(
+            _covers(path.get(way, path).get("outages"), scenario.duration_ns)
+            for way in ("forward", "backward")
+        )
     ]
 
 
@@ -180,7 +198,7 @@ def _covers(outages: Any, end: int) -> bool:
     return reached >= end
 
 
-def _check(task: Task, scenario: str) -> None:
+def _check(task: Task, scenario: _core.Scenario) -> None:
     """Raise ScenarioError for an invalid seed, or for more samples than memory holds."""
     seed: object = task.seed
     if seed is not None and not (isinstance(seed, int) and 0 <= seed < 2**63):
@@ -188,7 +206,7 @@ def _check(task: Task, scenario: str) -> None:
         raise _core.ScenarioError(message)
     if task.series is None:
         return
-    interval, duration = duration_ns(task.series), duration_ns(json.loads(scenario)["duration"])
+    interval, duration = duration_ns(task.series), scenario.duration_ns
     if interval == 0 or duration / interval > MOST_SAMPLES:
         least = duration_ns("1ns") if duration < MOST_SAMPLES else -(-duration // MOST_SAMPLES)
         message = (

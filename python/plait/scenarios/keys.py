@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, TypedDict, TypeVar, cast
 
 from plait import _core
+from plait.scenarios.units import duration_text, rate_text, size_text
 
 Class = TypeVar("Class", bound=type)
 WIDTH = 112
@@ -54,6 +55,18 @@ def keyed(*tables: str) -> Callable[[Class], Class]:
 
 
 KEYS = scenario_keys()
+_TEXTS: Mapping[str, Callable[[Any], str]] = {
+    "a duration": duration_text,
+    "a rate": rate_text,
+    "a size": size_text,
+}
+TEXTS = {
+    key["key"]: text
+    for key in KEYS
+    for start, text in _TEXTS.items()
+    if key["kind"].startswith(start) and key["table"].startswith(("(top)", "[", "forward"))
+}
+"""Formats of the keys that are amounts, in the tables with a class."""
 
 
 def _line(key: Key) -> str:

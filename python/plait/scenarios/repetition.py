@@ -46,7 +46,7 @@ def perturbed(scenario: str, seed: int) -> str:
     """Return the repetition of a seed, as JSON; the scenario's own seed gives it unchanged.
 
     Args:
-        scenario: canonical JSON, from `plait.scenarios.scenario.scenario_json`.
+        scenario: canonical JSON.
         seed: seed of the run.
     """
     document = json.loads(scenario)

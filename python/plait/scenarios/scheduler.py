@@ -80,7 +80,7 @@ def called(name: str) -> BuiltIn:
     if found is None:
         document = json.dumps({"path": [{"rate": "1Mbit", "rtt": "1ms"}], "scheduler": name})
         try:
-            _ = _core.parse_scenario(document, "", "", format="json")
+            _ = _core.Scenario(document, "", "", format="json")
         except _core.ScenarioError as error:
             raise _core.ScenarioError(str(error).removeprefix(": ").removeprefix("scheduler: ")) from error
     assert found is not None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from plait.scenarios.keys import keyed
-from plait.scenarios.units import Duration, Rate, Size, duration_text, size_text
+from plait.scenarios.units import Duration, Rate, Size
 
 __all__ = ["Bulk", "ConstantRate", "File", "OnOff", "RequestResponse"]
 
@@ -102,8 +102,3 @@ class RequestResponse:
 Workload = Bulk | File | ConstantRate | OnOff | RequestResponse
 WORKLOADS: dict[str, Callable[..., Workload]] = {cls.kind: cls for cls in get_args(Workload)}
 """Classes by their kind in a scenario file."""
-TEXTS: dict[str, Callable[[Any], str]] = {
-    **dict.fromkeys(("block", "request", "response"), size_text),
-    **dict.fromkeys(("think", "deadline"), duration_text),
-}
-"""Formats of their keys, beyond those that other tables have, too."""

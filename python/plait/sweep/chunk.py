@@ -105,7 +105,7 @@ def _take(pool: _core.Pool) -> tuple[int, Row]:
 
 def _python(order: SweepRun, scheduler: _core.Scheduler, places: Sequence[str]) -> Row:
     """Make a run with a Python scheduler; an exception of the class makes the run a failed one."""
-    scenario = _core.parse_scenario(order.scenario, order.where, order.base, format="json")
+    scenario = _core.Scenario(order.scenario, order.where, order.base, format="json")
     try:
         job = _core.Job(scenario, python_scheduler=scheduler, seed=order.seed)
         with Watchdog([scheduler]):

@@ -181,7 +181,7 @@ class Plan:
 
     def repetition(self, point: int, seed: int) -> str:
         """Return the scenario of a run at a point with this seed, as the JSON of its table."""
-        return perturbed(self._canonical(point), seed) if self.perturb else self.scenario(point)
+        return perturbed(self._parsed(point).json, seed) if self.perturb else self.scenario(point)
 
     def where(self, point: int) -> str:
         """Describe a point, for messages."""
@@ -191,7 +191,7 @@ class Plan:
     @cached_property
     def columns(self) -> Columns:
         """The columns of the dataset."""
-        document = json.loads(self._canonical(0))
+        document = json.loads(self._parsed(0).json)
         paths, flows = ([one["name"] for one in document.get(key, [])] for key in ("path", "flow"))
         kinds = {
             name: _kind([step[name] for steps in self.steps for step in steps if name in step])
@@ -223,12 +223,12 @@ class Plan:
     def _changes(self, values: axes.Step) -> dict[str, Any]:
         return {key: fill_value(template, values) for key, template in self.set.items()}
 
-    def _canonical(self, point: int) -> str:
-        return _core.parse_scenario(self.scenario(point), self.where(point), fspath(self.base), format="json")
+    def _parsed(self, point: int) -> _core.Scenario:
+        return _core.Scenario(self.scenario(point), self.where(point), self.base, format="json")
 
     def _queues(self, point: int) -> Iterator[tuple[str, str]]:
         """Yield the active queues at a point: name of the link or its only path, and direction."""
-        document = json.loads(self._canonical(point))
+        document = json.loads(self._parsed(point).json)
         for one in (*document["path"], *document.get("link", [])):
             for direction in ("forward", "backward"):
                 if "discipline" in one.get(direction, {}):
@@ -274,11 +274,11 @@ class Plan:
             message = f"{self.origin}: set: nothing uses {names}; expected a template like {example}"
             raise ScenarioError(message)
         for point in looked_at:
-            self._canonical(point)
+            self._parsed(point)
 
     def _check(self, contender: Contender, points: Iterable[int]) -> None:
         """Check that a scheduler can be made with its parameters at these points."""
-        seen, scenario = set(), self._canonical(0)
+        seen, scenario = set(), self._parsed(0)
         for point in points:
             try:
                 one = contender.at(self.values(point))

@@ -17,16 +17,11 @@ from typing import Any
 import numpy as np
 
 from plait.results.result import Result
-from plait.runs.run import Task, run_tasks
-from plait.scenarios.scenario import (
-    ConstantRateFlow,
-    Direction,
-    Flow,
-    Path,
-    Scenario,
-    TcpFlow,
-    Transport,
-)
+from plait.runs.experiment import run_each
+from plait.runs.run import Task
+from plait.scenarios.flows import ConstantRateFlow, Flow, TcpFlow
+from plait.scenarios.scenario import Scenario, Transport
+from plait.scenarios.topology import Direction, Path
 from plait.scenarios.workloads import Bulk
 from plait.support.pages import markdown
 
@@ -156,13 +151,13 @@ def compare(chosen: Sequence[QueueCase], draw: int, repetitions: int) -> list[di
         for case in chosen
         for repetition in range(repetitions)
     ]
-    made = {engine: run_tasks(tasks, engine=engine) for engine in ("sim", "linux")}
+    made = {engine: run_each(tasks, measured, engine=engine) for engine in ("sim", "linux")}
     rows = []
     for place, case in enumerate(chosen):
         row: dict[str, Any] = {"case": case.name}
         some = slice(place * repetitions, (place + 1) * repetitions)
-        for engine, results in made.items():
-            runs = [measured(result) for result in results[some]]
+        for engine, values in made.items():
+            runs = values[some]
             row[engine] = {key: statistics.fmean(run[key] for run in runs) for key in runs[0]}
             row[f"{engine}_runs"] = runs
         row["difference"] = {

@@ -1,9 +1,12 @@
 //! `scheduler`: the choice of the scheduler.
 
+use std::path::Path;
+
 use plait_sched::registry::known_elsewhere;
 use plait_sched::{Builtin, OPTIONS, RegistryError, Value};
 
-use super::reader::{Item, nearest, shown};
+use super::reader::{Item, Reader, Source, nearest, shown};
+use super::{document, keys};
 use crate::error::ScenarioError;
 
 /// A built-in scheduler by name, with its options and a value for each of its parameters.
@@ -76,6 +79,16 @@ impl SchedulerChoice {
             })
             .collect();
         Ok(Self { name: built.to_string(), parameters })
+    }
+
+    /// Reads a name, or a table of name and parameters, in JSON. Errors name `origin` as the file.
+    ///
+    /// # Errors
+    /// If the text is not a valid choice.
+    pub fn from_json(text: &str, origin: &str) -> Result<Self, ScenarioError> {
+        let source = Source { file: origin, base: Path::new("") };
+        let table = document::from_json(&format!("{{\"scheduler\":{text}}}"), origin)?;
+        Self::read(&Reader::new(source, String::new(), table, &keys::TOP)?.need("scheduler")?)
     }
 
     /// The scheduler's name with a suffix for each option, in one spelling: `lowest-rtt+rp`.

@@ -1,0 +1,122 @@
+//! Scenarios: read and validated once, then passed to every run.
+
+use crate::bad_input;
+use plait_sim::error::ScenarioError;
+use plait_sim::scenario::{Scenario, SchedulerChoice};
+use pyo3::prelude::*;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf, absolute};
+use std::sync::{Arc, OnceLock};
+
+/// Adds this file's class.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Parsed>()
+}
+
+/// A valid scenario. It does not change, so copies share it.
+#[pyclass(frozen, name = "Scenario", module = "plait._core")]
+#[derive(Clone)]
+pub(crate) struct Parsed {
+    pub(crate) scenario: Arc<Scenario>,
+    /// The folder of its traces, an absolute path.
+    base: PathBuf,
+    json: OnceLock<String>,
+}
+
+#[pymethods]
+impl Parsed {
+    #[new]
+    #[pyo3(signature = (text, origin, base, *, format = "toml"))]
+    fn read(py: Python<'_>, text: &str, origin: &str, base: PathBuf, format: &str) -> PyResult<Self> {
+        let parse = match format {
+            "json" => Scenario::from_json,
+            "toml" => Scenario::from_toml,
+            other => return Err(bad_input(format!("format \"{other}\": expected toml or json"))),
+        };
+        let scenario = py.detach(|| parse(text, origin, &base)).map_err(bad_input)?;
+        Ok(Self::new(scenario, base))
+    }
+
+    #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
+    fn load(py: Python<'_>, file: PathBuf) -> PyResult<Self> {
+        let scenario = py.detach(|| Scenario::from_file(&file)).map_err(bad_input)?;
+        Ok(Self::new(scenario, file.parent().unwrap_or(Path::new("")).to_owned()))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.scenario.name
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.scenario.seed
+    }
+
+    #[getter]
+    fn duration_ns(&self) -> u64 {
+        self.scenario.duration.as_nanos()
+    }
+
+    /// Returns the scenario as JSON that is independent of its location: traces have absolute
+    /// paths.
+    #[getter]
+    pub(crate) fn json(&self) -> &str {
+        self.json.get_or_init(|| canonical(&self.scenario, &self.base))
+    }
+
+    /// Returns the arguments that create the scenario again, for copies and other processes.
+    fn __getnewargs_ex__(&self) -> ((&str, &str, &str), BTreeMap<&str, &str>) {
+        ((self.json(), self.name(), ""), BTreeMap::from([("format", "json")]))
+    }
+}
+
+impl Parsed {
+    fn new(scenario: Scenario, base: PathBuf) -> Self {
+        let base = absolute(Path::new(".").join(&base)).unwrap_or(base);
+        Self { scenario: Arc::new(scenario), base, json: OnceLock::new() }
+    }
+
+    /// Returns the scenario with another scheduler (a name or a table in JSON) and seed, if given.
+    pub(crate) fn changed(&self, scheduler: Option<&str>, seed: Option<u64>) -> Result<Self, ScenarioError> {
+        if scheduler.is_none() && seed.is_none_or(|seed| seed == self.scenario.seed) {
+            return Ok(self.clone());
+        }
+        let mut scenario = Scenario::clone(&self.scenario);
+        change(&mut scenario, &self.scenario.name, scheduler, seed)?;
+        Ok(Self::new(scenario, self.base.clone()))
+    }
+}
+
+/// Sets the scheduler (a name or a table in JSON) and the seed, if given. Errors name `origin`.
+pub(crate) fn change(
+    scenario: &mut Scenario,
+    origin: &str,
+    scheduler: Option<&str>,
+    seed: Option<u64>,
+) -> Result<(), ScenarioError> {
+    if let Some(choice) = scheduler {
+        scenario.scheduler = SchedulerChoice::from_json(choice, origin)?;
+    }
+    scenario.seed = seed.unwrap_or(scenario.seed);
+    Ok(())
+}
+
+fn canonical(scenario: &Scenario, base: &Path) -> String {
+    let mut document = scenario.to_json();
+    for kind in ["path", "link"] {
+        for one in document.get_mut(kind).and_then(Value::as_array_mut).into_iter().flatten() {
+            for direction in ["forward", "backward"] {
+                let Some(trace) = one.get_mut(direction).and_then(|table| table.get_mut("trace")) else {
+                    continue;
+                };
+                let Some(name) = trace.as_str() else { continue };
+                let file = base.join(name);
+                *trace = absolute(&file).unwrap_or(file).to_string_lossy().into_owned().into();
+            }
+        }
+    }
+    document.to_string()
+}
