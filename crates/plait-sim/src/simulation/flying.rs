@@ -349,7 +349,7 @@ impl Kept {
             // variant.
             match (packet, &mut **kept) {
                 (PacketRef::Sctp(sctp::Packet::Sack(sack)), Packet::Sctp(sctp::Packet::Sack(kept))) => {
-                    kept.overwrite(sack)
+                    kept.overwrite(sack);
                 }
                 (PacketRef::Tcp(tcp::Packet::Ack(ack)), kept) => *kept = tcp::Packet::Ack(*ack).into(),
                 (_, kept) => *kept = packet.to_packet(),
