@@ -3,16 +3,16 @@
 use super::carrier::{Carried, Carrier, Datagram};
 use super::events::At;
 use super::network::{End, Network, RouteId};
+use super::observers::{Receiving, Record, Sending};
 use super::tap::{PacketId, Sighting, Tap};
 use crate::application::{
     Application as _, ApplicationEvent, ApplicationInput, ConnectionEnd, ConnectionWriter, RunningApplication,
 };
-use crate::recorder::Recorder;
 use crate::scenario::Direction;
-use plait_sched::{Builtin, Connection as Facts, Decision, Path, PathId, PathState, Scheduler, Time};
+use plait_sched::{Builtin, PathId, Scheduler, Time};
 use plait_transport::endpoint::Endpoint;
 use plait_transport::packet::{Overhead, Packet};
-use plait_transport::{Error, Observer, Sent, Sink, Transmit, WriteOptions};
+use plait_transport::{Error, Sink, Transmit, WriteOptions};
 
 /// The parts of a connection.
 pub(super) struct Parts<S, O> {
@@ -27,82 +27,6 @@ pub(super) struct Parts<S, O> {
     pub(super) routes: Vec<[RouteId; 2]>,
     /// The time from which on the near end sends nothing.
     pub(super) until: Time,
-}
-
-/// The record of a connection, beyond the observation of its ends.
-pub(crate) trait Record: Observer {
-    /// Called when the transmission of this number arrives.
-    fn arriving(&mut self, _transmission: u64) {}
-    /// Called when the receiver has processed the packet that arrived.
-    fn settle(&mut self, _now: Time) {}
-    /// Called on an event in the application.
-    fn note(&mut self, _now: Time, _event: ApplicationEvent) {}
-}
-
-impl Record for Recorder {
-    fn arriving(&mut self, transmission: u64) {
-        self.arriving(transmission);
-    }
-
-    fn settle(&mut self, now: Time) {
-        self.settle(now);
-    }
-
-    fn note(&mut self, now: Time, event: ApplicationEvent) {
-        match event {
-            ApplicationEvent::BlockWritten => self.block_written(now),
-            ApplicationEvent::Requested { request, response } => self.requested(now, request, response),
-            ApplicationEvent::Answered => self.answered(now),
-            ApplicationEvent::Responded(request) => self.responded_to(now, request),
-        }
-    }
-}
-
-/// Forwards an end's events about the stream that it sends.
-struct Sending<'a, O>(&'a mut O);
-
-impl<O: Observer> Observer for Sending<'_, O> {
-    #[inline]
-    fn sent(&mut self, now: Time, sent: &Sent) {
-        self.0.sent(now, sent);
-    }
-
-    #[inline]
-    fn decided(&mut self, now: Time, decision: &Decision, connection: &Facts, paths: &[Path]) {
-        self.0.decided(now, decision, connection, paths);
-    }
-
-    #[inline]
-    fn hears_decisions(&self) -> bool {
-        self.0.hears_decisions()
-    }
-
-    fn path_state(&mut self, now: Time, path: PathId, state: PathState) {
-        self.0.path_state(now, path, state);
-    }
-}
-
-/// Forwards an end's events about the stream that it receives.
-struct Receiving<'a, O>(&'a mut O);
-
-impl<O: Observer> Observer for Receiving<'_, O> {
-    #[inline]
-    fn arrived(&mut self, now: Time, path: PathId, segment: u64, bytes: u32) {
-        self.0.arrived(now, path, segment, bytes);
-    }
-
-    fn duplicate(&mut self, now: Time, path: PathId, segment: u64) {
-        self.0.duplicate(now, path, segment);
-    }
-
-    #[inline]
-    fn delivered(&mut self, now: Time, segment: u64, bytes: u32) {
-        self.0.delivered(now, segment, bytes);
-    }
-
-    fn refused(&mut self, now: Time, path: PathId, segment: u64) {
-        self.0.refused(now, path, segment);
-    }
 }
 
 /// A connection's sources of events, beside its links.

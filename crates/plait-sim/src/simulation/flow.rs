@@ -1,14 +1,17 @@
 //! Competing traffic in a run: connections, datagrams and their counters.
 
-use super::connection::{ConnectionRun, Parts, Record};
+use super::connection::{ConnectionRun, Parts};
 use super::datagrams::Datagrams;
-use super::network::{self, End, Layout, Network, RouteCounters, RouteId};
-use super::setup;
+use super::flying::Flying;
+use super::layout::Layout;
+use super::network::{self, End, Network, RouteCounters, RouteId};
+use super::observers::Record;
+use super::{Carrier, RunError, Simulation, Tap, setup};
 use crate::application::pace::Pace;
 use crate::application::{Bulk, ConnectionEnd, File, Workload};
 use crate::random::RandomStream;
 use crate::scenario::{self, Direction, FlowKind, Scenario};
-use plait_sched::{Builtin, Duration, Time};
+use plait_sched::{Builtin, Duration, Scheduler, Time};
 use plait_transport::endpoint::{Endpoint, Side};
 use plait_transport::{Error, Observer, SendReason, Sent};
 
@@ -183,5 +186,43 @@ impl Flow {
             }
             Self::Datagrams(_) => None,
         }
+    }
+}
+
+impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
+    #[inline(never)]
+    pub(super) fn arrive_at_flow(&mut self, end: End, flying: &Flying) -> Result<(), RunError> {
+        let index = end.connection as usize - 1;
+        let arrived = match &mut self.flows[index] {
+            Flow::Datagrams(datagrams) => {
+                if let Some(sent) = flying.sent() {
+                    datagrams.arrive(self.network.now, sent);
+                }
+                Ok(())
+            }
+            Flow::Connection(connection) => {
+                let arrived = self.network.hand_over(flying, |network, packet, number| {
+                    connection.arrive(network, end, packet, number)
+                });
+                arrived.unwrap_or(Ok(()))
+            }
+        };
+        arrived.map_err(|error| self.flow_error(index, error))
+    }
+
+    #[inline(never)]
+    pub(super) fn handle_flow_timer(&mut self, index: usize, timer: usize) -> Result<(), RunError> {
+        let handled = match &mut self.flows[index] {
+            Flow::Connection(connection) => connection.handle_timer(&mut self.network, timer),
+            Flow::Datagrams(datagrams) => {
+                datagrams.handle_timer(&mut self.network);
+                Ok(())
+            }
+        };
+        handled.map_err(|error| self.flow_error(index, error))
+    }
+
+    pub(super) fn flow_error(&self, index: usize, error: plait_transport::Error) -> RunError {
+        RunError::Flow { name: self.scenario.flows[index].name.clone(), error }
     }
 }

@@ -2,12 +2,15 @@
 //! description of a data packet and is kept in a separate store. Long links full of data then stay
 //! in the cache.
 
+mod store;
+
 use crate::link::Payload;
 use plait_sched::Time;
 use plait_transport::packet::quic::{self, OneRtt, Stream};
 use plait_transport::packet::tcp::{self, TcpSegment};
 use plait_transport::packet::{Data, Packet, PacketRef, SegmentEcn, sctp};
 use plait_transport::ring::prefetch;
+use store::{Numbers, Store};
 
 /// A packet inside a link, and its position on its route. For many packets this is all; other
 /// packets have more in a store.
@@ -38,82 +41,6 @@ mod marks {
     pub(super) const CONGESTED: u32 = 60;
     pub(super) const REDUCED: u32 = 61;
     pub(super) const PUSH: u32 = 62;
-}
-
-/// The header of a data packet that needs more than one number beside the payload's size.
-#[derive(Clone, Copy, Debug, Default)]
-struct Numbers {
-    timestamp: u32,
-    echo: u32,
-    /// Its segment (40 bits), and the lowest 24 bits of its offset in the stream.
-    segment: u64,
-    /// Its number in its packet number space or on its subflow (40 bits), and the other bits of its
-    /// offset.
-    number: u64,
-}
-
-impl Numbers {
-    #[inline]
-    fn new(segment: u64, number: u64, offset: u64) -> Self {
-        debug_assert!(segment <= MOST && number <= MOST && offset >> 48 == 0, "{segment} {number} {offset}");
-        let (segment, number) = (segment | offset << COUNTER, number | offset >> 24 << COUNTER);
-        Self { timestamp: 0, echo: 0, segment, number }
-    }
-
-    #[inline]
-    fn offset(&self) -> u64 {
-        self.segment >> COUNTER | self.number >> COUNTER << 24
-    }
-}
-
-/// The numbers of packets in links. Free places are reused, the most recently freed one first.
-#[derive(Clone, Debug)]
-struct Store {
-    places: Vec<Numbers>,
-    /// The first free place. Every free place holds the next one in its `timestamp`.
-    free: u32,
-}
-
-/// No place is free.
-const NONE: u32 = u32::MAX;
-
-impl Default for Store {
-    fn default() -> Self {
-        Self { places: Vec::new(), free: NONE }
-    }
-}
-
-impl Store {
-    #[inline]
-    fn put(&mut self, numbers: Numbers) -> u32 {
-        if self.free == NONE {
-            self.grow();
-        }
-        let place = self.free;
-        let kept = &mut self.places[place as usize];
-        self.free = kept.timestamp;
-        *kept = numbers;
-        place
-    }
-
-    #[inline]
-    fn take(&mut self, place: u32) -> Numbers {
-        let numbers = self.places[place as usize];
-        self.places[place as usize].timestamp = self.free;
-        self.free = place;
-        numbers
-    }
-
-    /// Adds a free place.
-    #[inline(never)]
-    fn grow(&mut self) {
-        if self.places.len() == self.places.capacity() {
-            // Grows by an eighth instead of doubling: long links have many packets.
-            self.places.reserve_exact((self.places.len() / 8).max(64));
-        }
-        self.free = self.places.len() as u32;
-        self.places.push(Numbers { timestamp: NONE, ..Numbers::default() });
-    }
 }
 
 /// The kind of a packet inside a link.
@@ -414,88 +341,4 @@ impl Kept {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn ecn() -> impl Strategy<Value = SegmentEcn> {
-        any::<[bool; 3]>().prop_map(|[capable, congested, reduced]| SegmentEcn {
-            capable,
-            congested,
-            reduced,
-        })
-    }
-
-    /// Packets of the frequent kinds, and one kind that is stored whole.
-    fn packet() -> impl Strategy<Value = Packet> {
-        let data = (0..=MOST, 0..=u32::from(u16::MAX)).prop_map(|(segment, bytes)| Data { segment, bytes });
-        let numbers = (0..=MOST, 0..1_u64 << 48, any::<(u32, u32, bool)>(), ecn());
-        let segment = (data.clone(), numbers).prop_map(|(data, (number, offset, rest, ecn))| {
-            let (timestamp, echo, push) = rest;
-            let ack = None;
-            tcp::Packet::Segment(TcpSegment { data, number, offset, timestamp, echo, push, ack, ecn }).into()
-        });
-        let stream = (data.clone(), 0..=MOST, 0..1_u64 << 48, any::<[bool; 2]>());
-        let stream = stream.prop_map(|(data, number, offset, [capable, congested])| {
-            let ecn = SegmentEcn { capable, congested, reduced: false };
-            let stream = Some(Stream { data, offset });
-            quic::Packet::OneRtt(OneRtt { stream, ecn, ..OneRtt::new(number) }).into()
-        });
-        let heartbeat = any::<u64>()
-            .prop_map(|nanos| sctp::Packet::Heartbeat { sent_at: Time::from_nanos(nanos) }.into());
-        prop_oneof![data.prop_map(|data| sctp::Packet::Data(data).into()), segment, stream, heartbeat]
-    }
-
-    proptest! {
-        /// Packets arrive as they were sent, together with other packets and losses, and with the
-        /// marks that they received on the way.
-        #[test]
-        fn packets_arrive_as_they_were_sent(
-            sent in prop::collection::vec((packet(), 0..=MOST, 0..MOST_LEGS, any::<[bool; 2]>()), 1..60),
-            order in any::<prop::sample::Index>(),
-        ) {
-            let mut kept = Kept::default();
-            for round in 0..3 {
-                let mut under_way: Vec<_> =
-                    sent.iter().map(|(packet, number, leg, _)| kept.launch(packet.by_ref(), *number).on(*leg)).collect();
-                let turn = order.index(sent.len());
-                under_way.rotate_left(turn);
-                for (flying, index) in under_way.iter_mut().zip((0..sent.len()).cycle().skip(turn)) {
-                    let (packet, number, leg, [lost, marked]) = &sent[index];
-                    prop_assert_eq!((flying.leg(), flying.number()), (*leg, Some((*number, packet.by_ref().carries_data()))));
-                    // A copy that is lost, or arrives, does not change the packet.
-                    let copy = kept.copy(flying);
-                    if *lost {
-                        kept.forget(flying);
-                        *flying = copy;
-                    } else {
-                        kept.forget(&copy);
-                    }
-                    let marked = *marked && flying.mark();
-                    let mut expected = *packet;
-                    if let Some(ecn) = expected.ecn_mut() {
-                        ecn.congested |= marked;
-                    }
-                    if let Some((place, ecn)) = flying.place() {
-                        let packet = kept.take(place).expect("it is there");
-                        prop_assert_eq!((*packet, ecn), (expected, SegmentEcn::default()), "round {}", round);
-                        kept.put_back(place, packet);
-                    } else {
-                        prop_assert_eq!(kept.land(flying), expected, "round {}", round);
-                    }
-                }
-            }
-            // Beside the packets in flight there is at most one copy.
-            prop_assert!(kept.numbers.places.len() <= sent.len() + 1 && kept.places.len() <= sent.len() + 1);
-        }
-    }
-
-    #[test]
-    fn a_datagram_says_when_it_was_sent_however_late_that_was() {
-        for nanos in [0, 1, MOST, MOST + 1, u64::MAX] {
-            let datagram = Flying::datagram(Time::from_nanos(nanos)).on(7);
-            assert_eq!((datagram.sent(), datagram.number()), (Some(Time::from_nanos(nanos)), None));
-        }
-        assert_eq!(Flying::carried(9).on(3).carried_number(), Some(9));
-    }
-}
+mod tests;

@@ -14,6 +14,8 @@
 //!   stream. The scenario's own connection is one; competing `tcp` and `multipath` flows are
 //!   others, beside datagrams without acknowledgements. A backward flow uses the same links in the
 //!   other direction.
+//! - `layout`, `observers`, `clocks`: the links of a scenario; records of a connection; the end of the
+//!   warm-up and samples.
 //! - `tap`, `carrier`: without one (`()`) the compiler removes the code for it.
 //!
 //! # Cost of a packet
@@ -33,6 +35,7 @@
 //! with several paths, messages where streams alternate. Nothing is stored twice.
 
 mod carrier;
+mod clocks;
 mod connection;
 mod datagrams;
 mod drawn;
@@ -42,7 +45,9 @@ mod events;
 mod flow;
 mod flying;
 mod images;
+mod layout;
 mod network;
+mod observers;
 mod setup;
 mod tap;
 mod through_bytes;
@@ -55,20 +60,21 @@ pub use setup::transport;
 pub use tap::{Origin, PacketId, Sighting, Tap};
 pub use through_bytes::ThroughBytes;
 
+use clocks::{Baseline, CLOCKS, Clock};
 use connection::{ConnectionRun, Parts};
 use events::At;
 use flow::{Flow, Totals};
-use network::{End, Fate, Layout, Network, RouteCounters, Whose};
+use layout::Layout;
+use network::{End, Fate, Network, RouteCounters, Whose};
 
 use crate::agenda::EventKey;
 use crate::application::ConnectionEnd;
 pub use crate::application::times::OnTimes;
-use crate::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
+use crate::recorder::frames::{ConnectionSeries, PathSeries};
 use crate::recorder::{RecordOptions, Recorder};
 use crate::result::RunResult;
 use crate::scenario::{Direction, Scenario};
-use plait_sched::{Duration, PathId, Scheduler, Time};
-use plait_transport::Counters;
+use plait_sched::{Duration, Scheduler, Time};
 use plait_transport::endpoint::{Endpoint, Side};
 
 /// Events between two calls of the caller's `control`.
@@ -81,24 +87,6 @@ pub enum Control {
     Continue,
     /// Stop at once.
     Interrupt,
-}
-
-/// Events of the whole run: the last sources of events, after the links and the connections' timers.
-#[derive(Clone, Copy)]
-enum Clock {
-    Sampler,
-    Warmup,
-}
-
-/// The sides of the [`Clock`]s.
-const CLOCKS: [At; 2] = [At::Clocks; 2];
-
-/// Counters at the end of the warm-up, which metrics exclude.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Baseline {
-    pub(crate) sender: Counters,
-    paths: Vec<RouteCounters>,
-    pub(crate) flows: Vec<Totals>,
 }
 
 /// A run in progress.
@@ -385,89 +373,5 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
                 Ok(())
             }
         }
-    }
-
-    #[inline(never)]
-    fn arrive_at_flow(&mut self, end: End, flying: &flying::Flying) -> Result<(), RunError> {
-        let index = end.connection as usize - 1;
-        let arrived = match &mut self.flows[index] {
-            Flow::Datagrams(datagrams) => {
-                if let Some(sent) = flying.sent() {
-                    datagrams.arrive(self.network.now, sent);
-                }
-                Ok(())
-            }
-            Flow::Connection(connection) => {
-                let arrived = self.network.hand_over(flying, |network, packet, number| {
-                    connection.arrive(network, end, packet, number)
-                });
-                arrived.unwrap_or(Ok(()))
-            }
-        };
-        arrived.map_err(|error| self.flow_error(index, error))
-    }
-
-    #[inline(never)]
-    fn handle_flow_timer(&mut self, index: usize, timer: usize) -> Result<(), RunError> {
-        let handled = match &mut self.flows[index] {
-            Flow::Connection(connection) => connection.handle_timer(&mut self.network, timer),
-            Flow::Datagrams(datagrams) => {
-                datagrams.handle_timer(&mut self.network);
-                Ok(())
-            }
-        };
-        handled.map_err(|error| self.flow_error(index, error))
-    }
-
-    fn flow_error(&self, index: usize, error: plait_transport::Error) -> RunError {
-        RunError::Flow { name: self.scenario.flows[index].name.clone(), error }
-    }
-
-    fn set_clock(&mut self, clock: Clock, at: Time) {
-        let connections = (1 + self.flows.len()) * connection::TIMERS.len();
-        self.network.set_timer(self.network.link_count() + connections + clock as usize, Some(at));
-    }
-
-    fn end_warmup(&mut self) {
-        self.main.observer.end_warmup();
-        self.network.restart_reports();
-        let paths = 0..self.scenario.paths.len();
-        self.baseline = Baseline {
-            sender: self.main.near.counters(),
-            paths: paths.map(|path| self.network.counters(self.main.data_route(path))).collect(),
-            flows: self.flows.iter().map(|flow| flow.totals(&self.network)).collect(),
-        };
-    }
-
-    fn sample(&mut self) {
-        let Some(interval) = self.sampling else { return };
-        let now = self.network.now;
-        let time = nanos(now);
-        let (packets, bytes) = self.main.observer.waiting();
-        let series = &mut self.connection_series;
-        series.time.push(time);
-        series.buffer_packets.push(packets as u32);
-        series.buffer_bytes.push(bytes);
-        series.delivered_bytes.push(self.main.observer.delivered_bytes);
-        series.window_left.push(self.main.near.connection().window_left);
-        let counted = self.scenario.transport.counted_packet();
-        for (index, facts) in self.main.near.paths().iter().enumerate() {
-            let (window, threshold) = self.main.near.window(PathId(index as u8));
-            let series = &mut self.path_series;
-            series.time.push(time);
-            series.path.push(index as u8);
-            series.cwnd.push(window as f64 / counted);
-            series.ssthresh.push(if threshold == u64::MAX {
-                f64::INFINITY
-            } else {
-                threshold as f64 / counted
-            });
-            series.srtt.push(if facts.has_rtt() { facts.srtt.as_nanos() as i64 } else { NEVER });
-            series.in_flight.push(facts.in_flight);
-            series.queued.push(facts.queued);
-            series.link_queue.push(self.network.waiting(self.main.data_route(index)) as u32);
-            series.arrived_bytes.push(self.main.observer.paths[index].arrived_bytes_since_start);
-        }
-        self.set_clock(Clock::Sampler, now + interval);
     }
 }
