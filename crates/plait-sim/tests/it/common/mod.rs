@@ -86,11 +86,17 @@ pub(crate) fn same_when_recorded(text: &str) -> Result<(), String> {
     if plain == recorded { Ok(()) } else { Err(format!("{plain}\nrecorded: {recorded}\n{text}")) }
 }
 
-/// A hash (FNV-1a) of the whole result of a scenario's run, or of its error.
+/// A hash (FNV-1a) of the JSON and of the tables of a scenario's run, or of its error. It does not
+/// depend on the names of types.
 pub(crate) fn fingerprint(text: &str) -> u64 {
     let mut hash = Hash(0xcbf2_9ce4_8422_2325);
-    let written = match try_run(&scenario(text), &ALL) {
-        Ok(result) => write!(hash, "{result:?}"),
+    let scenario = scenario(text);
+    let written = match try_run(&scenario, &ALL) {
+        Ok(result) => {
+            let RunResult { packets, path_series, connection_series, decisions, .. } = &result;
+            let json = result.to_json(&scenario, scenario.scheduler.name());
+            write!(hash, "{json}{packets:?}{path_series:?}{connection_series:?}{decisions:?}")
+        }
         Err(error) => write!(hash, "{error}"),
     };
     written.expect("a hash takes everything");
