@@ -15,8 +15,8 @@ use std::collections::VecDeque;
 
 /// The sending half of an end.
 ///
-/// Every input ([`Sender::write`], [`Sender::handle_sack`], [`Sender::handle_timeout`]) must be
-/// followed by [`Sender::transmit`] and a look at [`Sender::poll_timeout`].
+/// Every input ([`Sender::handle_sack`], [`Sender::handle_timeout`]) must be followed by
+/// [`Sender::transmit`] and a look at [`Sender::next_timer`].
 #[derive(Clone, Debug)]
 pub(crate) struct Sender<S> {
     pub(super) core: Core<S, Recovery>,
@@ -158,7 +158,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// Call when [`Sender::poll_timeout`] has come; harmless at any other time.
+    /// Call when [`Sender::next_timer`] has come; harmless at any other time.
     ///
     /// # Errors
     /// [`Error::PeerUnreachable`] once too many timeouts came in a row.

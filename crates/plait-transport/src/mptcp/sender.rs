@@ -17,8 +17,8 @@ use std::collections::VecDeque;
 
 /// The sending part of an end of a connection.
 ///
-/// After every input ([`Sender::write`], [`Sender::handle_ack`], [`Sender::handle_timeout`]),
-/// the caller must call [`Sender::transmit`] and check [`Sender::poll_timeout`].
+/// After every input ([`Sender::handle_ack`], [`Sender::handle_timeout`]), the caller must call
+/// [`Sender::transmit`] and check [`Sender::next_timer`].
 #[derive(Clone, Debug)]
 pub(crate) struct Sender<S> {
     pub(super) core: Core<S, Subflow>,
@@ -149,7 +149,7 @@ impl<S: Scheduler> Sender<S> {
         self.core.set_state(now, index, working, observer);
     }
 
-    /// Handles expired timers. Call it when [`Sender::poll_timeout`] has come; it is harmless at
+    /// Handles expired timers. Call it when [`Sender::next_timer`] has come; it is harmless at
     /// any other time.
     ///
     /// # Errors
