@@ -76,7 +76,7 @@ impl<S: Scheduler, R> Core<S, R> {
     }
 
     /// Call once an acknowledgement is read that came back on the path. Its cause left no earlier
-    /// than the first transmission that [may have arrived](PathSender::may_have_arrived).
+    /// than the first transmission that may have arrived.
     /// Transmissions before that one were overtaken.
     pub(crate) fn settle_evidence(&mut self, index: usize) {
         let path = &mut self.paths[index];
