@@ -15,7 +15,8 @@ impl<S: Scheduler, R> Core<S, R> {
     /// When pacing lets the next packet out, if data waits for it.
     #[inline(never)]
     fn next_departure(&self) -> Time {
-        let waits = |path: &PathSender<R>| path.has_something_waiting() || self.has_unassigned();
+        let for_any = self.has_unassigned() || !self.shared_retransmissions.is_empty();
+        let waits = |path: &PathSender<R>| for_any || path.has_something_waiting();
         let held_back = self.paths.iter().filter(|path| path.is_paced_out() && waits(path));
         held_back.filter_map(|path| path.pacer.as_ref()).fold(Time::MAX, |next, pacer| next.min(pacer.next()))
     }

@@ -79,6 +79,11 @@ pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), Strin
         let first = repeated.partition_point(|&at| at <= time - 1_000_000_000);
         repeated.get(first).is_some_and(|&at| at <= time)
     };
+    let sent = sent_bytes(packets);
+    let sent_by = |time: i64| match sent.partition_point(|&(at, _)| at <= time) {
+        0 => 0,
+        count => sent[count - 1].1,
+    };
     let mut in_flight: BTreeMap<i64, u64> = BTreeMap::new();
     for (&time, &count) in paths.time.iter().zip(&paths.in_flight) {
         *in_flight.entry(time).or_default() += u64::from(count);
@@ -92,8 +97,7 @@ pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), Strin
     let waits: Vec<bool> = moments
         .map(|(row, &time)| {
             let at = Time::from_nanos(time.unsigned_abs());
-            let backlog =
-                written(scenario, at).map(|bytes| bytes.saturating_sub(connection.delivered_bytes[row]));
+            let backlog = written(scenario, at).map(|bytes| bytes.saturating_sub(sent_by(time)));
             backlog.is_some_and(|bytes| bytes > 64 * packet)
                 && connection.window_left[row] > 2
                 && has_room(row, time)
@@ -126,6 +130,18 @@ pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), Strin
 fn arrivals(packets: &PacketFrame, path: usize, since: i64, until: i64) -> usize {
     let within = |&row: &usize| packets.sent[row] >= since && (since..=until).contains(&packets.arrived[row]);
     (0..packets.len()).filter(|row| usize::from(packets.path[*row]) == path).filter(within).count()
+}
+
+/// The times of all first transmissions, with the bytes sent by then.
+fn sent_bytes(packets: &PacketFrame) -> Vec<(i64, u64)> {
+    let first = (0..packets.len()).filter(|&row| !packets.retransmission[row]);
+    let mut bytes = 0;
+    first
+        .map(|row| {
+            bytes += u64::from(packets.bytes[row]);
+            (packets.sent[row], bytes)
+        })
+        .collect()
 }
 
 /// The times of all retransmissions.

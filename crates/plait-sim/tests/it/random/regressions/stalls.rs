@@ -327,3 +327,44 @@ fn a_timeout_below_the_round_trip_grows_to_it() {
         }
     }
 }
+
+/// Pacing held back a retransmission that any path may send, with nothing in flight and no other
+/// data. No timer woke the sender.
+#[test]
+fn a_paced_retransmission_leaves_without_other_events() {
+    let scenario = r#"
+        seed = 92125656
+        duration = "150s"
+        scheduler = { name = "round-robin" }
+
+        [transport]
+        protocol = "mpquic"
+        packet = "1500B"
+        receive_buffer = "3000B"
+        send_buffer = "3000B"
+        congestion_control = "bbr"
+        hystart = false
+        initial_window = "10p"
+        grow_in_recovery = false
+        ack_every = 1
+        ack_delay = "1ms"
+        rto_initial = "1ms"
+        rto_max = "6263ms"
+        path_max_retransmissions = 0
+        association_max_retransmissions = 10
+        potentially_failed = false
+        handshake = false
+        ecn = false
+
+        [workload]
+        kind = "bulk"
+
+        [[path]]
+        backup = false
+        cost = 0
+        weight = 1
+        forward = { rate = "475835bit", delay = "1us", queue = "infinite", loss = "11.64%", rate_steps = [{ at = "329ms", rate = "237917bit" }], repeat = "4786ms" }
+        backward = { rate = "475835bit", delay = "1us", queue = "infinite", loss = "0%" }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}
