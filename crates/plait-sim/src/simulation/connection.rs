@@ -5,14 +5,13 @@ use super::events::At;
 use super::network::{End, Network, RouteId};
 use super::observers::{Receiving, Record, Sending};
 use super::tap::{PacketId, Sighting, Tap};
-use crate::application::{
-    Application as _, ApplicationEvent, ApplicationInput, ConnectionEnd, ConnectionWriter, RunningApplication,
-};
+use super::writer::Both;
+use crate::application::{Application as _, ApplicationInput, ConnectionEnd, RunningApplication};
 use crate::scenario::Direction;
 use plait_sched::{Builtin, PathId, Scheduler, Time};
 use plait_transport::endpoint::Endpoint;
 use plait_transport::packet::{Overhead, Packet};
-use plait_transport::{Error, Sink, Transmit, WriteOptions};
+use plait_transport::{Error, Sink, Transmit};
 
 /// The parts of a connection.
 pub(super) struct Parts<S, O> {
@@ -321,53 +320,6 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
     /// Payload bytes that the application has written; `u64::MAX` for an endless stream.
     pub(crate) const fn written_bytes(&self) -> u64 {
         self.written_bytes
-    }
-}
-
-/// Both ends, for the application's writes.
-struct Both<'a, S, O> {
-    now: Time,
-    near: &'a mut Endpoint<S>,
-    far: &'a mut Endpoint<Builtin>,
-    observer: &'a mut O,
-    written_bytes: &'a mut u64,
-    wrote: [bool; 2],
-}
-
-impl<S: Scheduler, O: Record> ConnectionWriter for Both<'_, S, O> {
-    fn write(&mut self, end: ConnectionEnd, bytes: u64, options: &WriteOptions) {
-        self.wrote[end as usize] = true;
-        match end {
-            ConnectionEnd::Near => {
-                *self.written_bytes = self.written_bytes.saturating_add(bytes);
-                self.near.write_message(bytes, options);
-            }
-            ConnectionEnd::Far => {
-                self.far.write_message(bytes, options);
-            }
-        }
-    }
-
-    fn write_endlessly(&mut self, end: ConnectionEnd) {
-        self.wrote[end as usize] = true;
-        match end {
-            ConnectionEnd::Near => {
-                *self.written_bytes = u64::MAX;
-                self.near.write_endlessly();
-            }
-            ConnectionEnd::Far => self.far.write_endlessly(),
-        }
-    }
-
-    fn finish(&mut self, end: ConnectionEnd) {
-        match end {
-            ConnectionEnd::Near => self.near.finish(),
-            ConnectionEnd::Far => self.far.finish(),
-        }
-    }
-
-    fn note(&mut self, event: ApplicationEvent) {
-        self.observer.note(self.now, event);
     }
 }
 

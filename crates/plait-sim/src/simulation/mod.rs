@@ -14,8 +14,8 @@
 //!   stream. The scenario's own connection is one; competing `tcp` and `multipath` flows are
 //!   others, beside datagrams without acknowledgements. A backward flow uses the same links in the
 //!   other direction.
-//! - `layout`, `observers`, `clocks`: the links of a scenario; records of a connection; the end of the
-//!   warm-up and samples.
+//! - `layout`, `observers`: the links of a scenario; records of a connection.
+//! - `writer`, `clocks`: the application's writes; the end of the warm-up and samples.
 //! - `tap`, `carrier`: without one (`()`) the compiler removes the code for it.
 //!
 //! # Cost of a packet
@@ -51,6 +51,7 @@ mod observers;
 mod setup;
 mod tap;
 mod through_bytes;
+mod writer;
 
 pub use carrier::{Carried, Carrier, Datagram};
 pub use drawn::{demands, on_times};
