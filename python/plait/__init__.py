@@ -66,9 +66,10 @@ from plait.scenarios import workloads
 from plait.scenarios.flows import ConstantRateFlow, MultipathFlow, OnOffFlow, TcpFlow
 from plait.scenarios.keys import scenario_keys
 from plait.scenarios.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes
-from plait.scenarios.scenario import Scenario, Transport, load
+from plait.scenarios.scenario import Scenario, load
 from plait.scenarios.scheduler import schedulers
 from plait.scenarios.topology import Direction, Link, Path
+from plait.scenarios.transport import Transport
 from plait.scenarios.workloads import *  # noqa: F403 - a class for each kind
 
 if TYPE_CHECKING:

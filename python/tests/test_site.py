@@ -30,6 +30,7 @@ def parts() -> dict[str, ModuleType]:
     names = (
         "hooks",
         "generated",
+        "generated.builders",
         "generated.metrics",
         "generated.present",
         "generated.stub",
@@ -126,10 +127,13 @@ def test_generated_pages_have_what_the_code_has(site: Path) -> None:
 
 
 def test_what_is_generated_is_current_in_the_repository(parts: dict[str, ModuleType]) -> None:
-    generated, stub = parts["generated"], parts["generated.stub"]
+    generated, stub, builders = parts["generated"], parts["generated.stub"], parts["generated.builders"]
     facts = stub.STUB.read_text(encoding="utf-8")
     assert stub.filled(facts) == facts, "run: make reference"
     assert stub.filled(facts.replace("    srtt: float | None\n", "")) == facts
+    fields = builders.FILE.read_text(encoding="utf-8")
+    assert builders.filled(fields) == fields, "run: make reference"
+    assert builders.filled(fields.replace("    ecn: bool | None = None\n", "")) == fields
     texts = {file.relative_to(ROOT): file.read_text(encoding="utf-8") for file in generated.pages()}
     assert {Path("README.md"), Path("linux/README.md"), Path("docs/papers/index.md")} < set(texts)
     stale = [str(file) for file, text in texts.items() if generated.filled(text) != text]

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 CRATES = ROOT / "crates"
 LONGEST = {"ARCHITECTURE.md": 12_000, "CONTRIBUTING.md": 5_000}
 """Maximum sizes in bytes of the pages that a new contributor reads first."""
+GENERATED = r"scenarios/transport\.py"
 MPQUIC = "plait-(transport/src/mpquic|quic/|py/|sim/src/scenario/transport/mpquic)|wire/quic|packet/quic"
 ADDITIONS = {
     "a scheduler": (r"\b(mp_dash|MpDash)\b", r"$^"),
@@ -29,12 +30,12 @@ ADDITIONS = {
     # Beside the code that computes or uses them, and the stub, whose facts are generated.
     "a fact": (r"\bpacing_rate\b", r"plait-transport|/(algorithms|conformance)/|_core\.pyi"),
     "a capability": (r"\bshortest_first\b|_SHORTEST_FIRST\b", r"plait-transport|/(algorithms|conformance)/"),
-    "a transport option": (r"\bfast_retransmit_threshold\b", r"$^"),
+    "a transport option": (r"\bfast_retransmit_threshold\b", GENERATED),
     # Linux detects them in its own way; validation compares the metric with the kernel's counter.
     "a metric": (r"\bundone_reductions\b", r"mptcp/linux/|validate/"),
     "a protocol": (
         r"\bmpquic\b|\bMpquic\b|\bmod quic\b",
-        MPQUIC + r"|simulation/|application/|scenarios/start\.py",
+        MPQUIC + "|simulation/|application/|scenarios/start\\.py|" + GENERATED,
     ),
 }
 """The names of one member of each kind, and the files that name it for another reason."""

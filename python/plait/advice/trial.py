@@ -19,8 +19,9 @@ from plait.advice.outcome import Outcome, outcome_of
 from plait.advice.traffic import Traffic
 from plait.advice.variations import Variation, cut_recording, nominal, queue_ns, variations, varied
 from plait.runs.run import Task, run_tasks
-from plait.scenarios.scenario import Scenario, Transport
+from plait.scenarios.scenario import Scenario
 from plait.scenarios.scheduler import Choice, parse_choice
+from plait.scenarios.transport import Transport
 from plait.scenarios.units import NANOSECONDS
 
 WARMUP = 0.25

@@ -38,6 +38,11 @@ def scenario_keys() -> list[Key]:
     return cast("list[Key]", json.loads(_core.scenario_keys()))
 
 
+def keys_of(*tables: str) -> list[Key]:
+    """Return the keys of the tables whose names begin so, in the order of `tables`."""
+    return [key for table in tables for key in KEYS if key["table"].startswith(table)]
+
+
 def keyed(*tables: str) -> Callable[[Class], Class]:
     """Return a class decorator that adds each field's documentation from the scenario keys.
 
@@ -45,7 +50,9 @@ def keyed(*tables: str) -> Callable[[Class], Class]:
     """
 
     def documented(cls: Class) -> Class:
-        found = {key["key"]: key for key in reversed(KEYS) if key["table"].startswith(tables)}
+        found: dict[str, Key] = {}
+        for key in keys_of(*tables):
+            found.setdefault(key["key"], key)
         lines = [_line(found[one.name]) for one in fields(cls) if one.name in found and one.init]
         about, raises, errors = (cls.__doc__ or "").rstrip().partition("\n\n    Raises:")
         cls.__doc__ = f"{about}\n\n    Args:\n" + "\n".join(lines) + f"{raises}{errors}\n    "

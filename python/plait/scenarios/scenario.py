@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path as FilePath
-from typing import Any, Literal
+from typing import Any
 
 from plait import _core
 from plait.scenarios.changes import change
@@ -23,49 +23,10 @@ from plait.scenarios.flows import FLOWS, Flow
 from plait.scenarios.keys import keyed
 from plait.scenarios.tables import Table, table_json, table_of, with_unit
 from plait.scenarios.topology import Direction, Link, Path
-from plait.scenarios.units import Duration, Size
+from plait.scenarios.transport import Transport
+from plait.scenarios.units import Duration
 from plait.scenarios.workloads import WORKLOADS, Bulk, Workload
 from plait.support.kinds import otherwise
-
-
-@keyed("[transport]")
-@dataclass(frozen=True, kw_only=True)
-class Transport:
-    """Behaviour of the endpoints: by default MPTCP as in Linux, with CUBIC; see `scenario_keys`.
-
-    `profile="standard"`, for mptcp and tcp, is TCP by the RFCs and has other defaults.
-    """
-
-    protocol: Literal["cmt-sctp", "mptcp", "tcp", "mpquic"] | None = None
-    profile: Literal["standard", "linux"] | None = None
-    receive_buffer: Size | None = None
-    send_buffer: Size | None = None
-    packet: Size | None = None
-    congestion_control: str | None = None
-    ack_every: int | None = None
-    ack_delay: Duration | None = None
-    delayed_ack_for_cmt: bool | None = None
-    receive_window_accounting: Literal["buffer", "outstanding"] | None = None
-    initial_window: Size | None = None
-    initial_ssthresh: Size | None = None
-    retransmission_policy: Literal["same", "ssthresh", "cwnd", "loss-rate", "asap"] | None = None
-    fast_retransmit_threshold: int | None = None
-    max_burst: int | None = None
-    rto_initial: Duration | None = None
-    rto_min: Duration | None = None
-    rto_max: Duration | None = None
-    path_max_retransmissions: int | None = None
-    association_max_retransmissions: int | None = None
-    heartbeat_interval: Duration | None = None
-    potentially_failed: bool | None = None
-    grow_in_recovery: bool | None = None
-    hystart: bool | None = None
-    handshake: bool | None = None
-    initial_path: str | None = None
-    timestamp_granularity: Duration | None = None
-    clock_offset: str | None = None
-    ecn: bool | None = None
-    pacing: bool | None = None
 
 
 @keyed("(top)")

@@ -20,8 +20,9 @@ from plait.results.result import Result
 from plait.runs.experiment import run_each
 from plait.runs.run import Task
 from plait.scenarios.flows import ConstantRateFlow, Flow, TcpFlow
-from plait.scenarios.scenario import Scenario, Transport
+from plait.scenarios.scenario import Scenario
 from plait.scenarios.topology import Direction, Path
+from plait.scenarios.transport import Transport
 from plait.scenarios.workloads import Bulk
 from plait.support.pages import markdown
 

@@ -15,8 +15,9 @@ from statistics import fmean
 import numpy as np
 
 from plait.runs.experiment import frame, grid
-from plait.scenarios.scenario import Scenario, Transport
+from plait.scenarios.scenario import Scenario
 from plait.scenarios.topology import Path
+from plait.scenarios.transport import Transport
 from plait.scenarios.workloads import RequestResponse
 from plait.support.progress import part
 
