@@ -1,4 +1,4 @@
-"""Fixtures for all tests: a small scenario, the command `plait`, a browser."""
+"""Fixtures for all tests: a small scenario, runs for reports, the command `plait`, a browser."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from reported import compared, make_dataset
 
 import plait
 from plait.cli import main
 from plait.papers import Reproduction, reproduce
+from plait.results.writing import write_results
 from plait.support.progress import Progress
 
 if TYPE_CHECKING:
@@ -101,6 +103,26 @@ def scenario() -> plait.Scenario:
             plait.Path(name="slow", rate=1e6, rtt=0.08, queue="50p", loss="0.5%"),
         ],
     )
+
+
+@pytest.fixture(scope="session")
+def comparison() -> plait.Comparison:
+    """Makes the runs for the tests of reports, once for all of them."""
+    return compared()
+
+
+@pytest.fixture(scope="session")
+def results_folder(comparison: plait.Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "out"
+    write_results(list(comparison), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def dataset_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sweep") / "dataset"
+    make_dataset(folder)
+    return folder
 
 
 @pytest.fixture(autouse=True)

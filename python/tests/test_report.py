@@ -10,33 +10,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reported import SCHEDULERS, compared, make_dataset
+from reported import SCHEDULERS
 
 import plait
-from plait.results.writing import write_results
 from plait.sweep import read
 
 PHONE: Any = {"width": 390, "height": 844}
 DESKTOP: Any = {"width": 1280, "height": 900}
-
-
-@pytest.fixture(scope="module")
-def comparison() -> plait.Comparison:
-    return compared()
-
-
-@pytest.fixture(scope="module")
-def results_folder(comparison: plait.Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs") / "out"
-    write_results(list(comparison), folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def dataset_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sweep") / "dataset"
-    make_dataset(folder)
-    return folder
 
 
 class Opened:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import Command
-from reported import SCHEDULERS, compared, make_dataset, scenario
+from reported import SCHEDULERS, scenario
 
 import plait
 from plait.reports.chart import distribution
@@ -19,25 +19,6 @@ from plait.reports.series import delays
 from plait.results.recorded import read_origins, read_results
 from plait.results.writing import write_results
 from plait.support.files import OutputError
-
-
-@pytest.fixture(scope="module")
-def comparison() -> plait.Comparison:
-    return compared()
-
-
-@pytest.fixture(scope="module")
-def results_folder(comparison: plait.Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs") / "out"
-    write_results(list(comparison), folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def dataset_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sweep") / "dataset"
-    make_dataset(folder)
-    return folder
 
 
 def test_a_distribution_agrees_with_the_metrics(comparison: plait.Comparison) -> None:
