@@ -215,10 +215,10 @@ def way(path: Mapping[str, Any]) -> str:
     return str(path["rtt"]) if "rtt" in path else f"{path['forward']['delay']}, {path['backward']['delay']}"
 
 
-def contents(names: Sequence[Network] = NETWORKS) -> str:
+def contents() -> str:
     """Return the list of networks, each described by the first line of its file."""
     lines = []
-    for network in names:
+    for network in NETWORKS:
         text = (FOLDER / f"{network.name}.toml").read_text(encoding="utf-8")
         comment = text.splitlines()[0].removeprefix("# ")
         file = f"[`{network.name}.toml`](../networks/{network.name}.toml)"

@@ -171,13 +171,7 @@ def seconds(frame: pl.DataFrame, column: str = "time_ns") -> np.ndarray[tuple[in
     return cast("np.ndarray[tuple[int], np.dtype[np.float64]]", frame[column].to_numpy() / NANOSECONDS)
 
 
-def grouped_bars(
-    axes: Axes,
-    groups: Sequence[str],
-    series: Sequence[tuple[str, Sequence[float]]],
-    *,
-    number: str = "{:.0f}",
-) -> None:
+def grouped_bars(axes: Axes, groups: Sequence[str], series: Sequence[tuple[str, Sequence[float]]]) -> None:
     """Draw bars side by side: one group per entry of `groups`, one bar per series.
 
     Where there is room, each bar has its value written above it.
@@ -189,7 +183,7 @@ def grouped_bars(
         bars = axes.bar(positions + offset, values, width * 0.92, label=name, color=colour(index), zorder=2)
         if len(groups) * len(series) <= MOST_NUMBERS:
             axes.bar_label(
-                bars, [number.format(value) for value in values], fontsize=7.5, padding=2, color="#333333"
+                bars, [f"{value:.0f}" for value in values], fontsize=7.5, padding=2, color="#333333"
             )
     axes.set_xticks(positions, list(groups))
     axes.grid(visible=False, axis="x")

@@ -17,7 +17,6 @@ MOST_PACKETS = 1200
 """Maximum number of a run's transmissions in a window."""
 SHOWN_AT_FIRST = 45
 """Number of transmissions in the initial view of a window, before a reader zooms."""
-FATES = ("arrived", "late", "lost")
 KINDS = ("original", "retransmission", "reinjection")
 
 
@@ -100,7 +99,7 @@ def _lead(frame: pl.DataFrame) -> int:
 
 
 def _fates(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add a column `fate`, an index into `FATES`.
+    """Add a column `fate`, 0 arrived, 1 late, 2 lost.
 
     The table does not distinguish losses from late arrivals: a transmission without an arrival time
     was not the first of its segment to arrive. It counts as late if another transmission of the

@@ -156,11 +156,6 @@ def change_of_pairs(values: Values, base: Values) -> Estimate:
     )
 
 
-def difference_of_median(values: Sequence[float], base: Sequence[float]) -> Estimate:
-    """Return the median of the differences of pairs, with a bootstrap interval."""
-    return median([one - other for one, other in zip(values, base, strict=True)])
-
-
 def _batch(size: int) -> int | None:
     """Return the maximum number of resamples in memory for data of this size; None: all."""
     return None if size * RESAMPLES <= MOST_RESAMPLED else max(1, MOST_RESAMPLED // size)
