@@ -42,19 +42,7 @@ def build() -> None:
     for index in range(len(LINKS)):
         # The far end answers from one address, over the link of the packet, like a server with one
         # address.
-        ip(
-            "-n",
-            NEAR,
-            "route",
-            "add",
-            "10.77.9.9",
-            "via",
-            f"10.77.{index}.2",
-            "dev",
-            f"plait{index}n",
-            "metric",
-            str(index + 1),
-        )
+        set_route(index)
     ip("-n", FAR, "addr", "add", "10.77.9.9/32", "dev", "lo")
     for space in (NEAR, FAR):
         ip("-n", space, "link", "set", "lo", "up")
@@ -173,21 +161,14 @@ def failures(program: str, folder: Path, transfers: int) -> None:
         remove()
 
 
+def set_route(index: int) -> None:
+    route = f"route replace 10.77.9.9 via 10.77.{index}.2 dev plait{index}n metric {index + 1}"
+    ip("-n", NEAR, *route.split())
+
+
 def restore(index: int) -> None:
     ip("-n", NEAR, "link", "set", f"plait{index}n", "up")
-    ip(
-        "-n",
-        NEAR,
-        "route",
-        "replace",
-        "10.77.9.9",
-        "via",
-        f"10.77.{index}.2",
-        "dev",
-        f"plait{index}n",
-        "metric",
-        str(index + 1),
-    )
+    set_route(index)
 
 
 def pull(seed: float, stop: threading.Event) -> None:

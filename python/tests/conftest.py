@@ -16,6 +16,7 @@ from reported import compared, make_dataset
 
 import plait
 from plait.cli import main
+from plait.linux import kernel, tools
 from plait.papers import Reproduction, reproduce
 from plait.results.writing import write_results
 from plait.support.progress import Progress
@@ -51,6 +52,21 @@ queue = "50p"
 loss = "0.5%"
 """
 
+DSL_AND_LTE = """
+[[path]]
+name = "dsl"
+rate = "16Mbit"
+rtt = "25ms"
+[[path]]
+name = "lte"
+rate = "30Mbit"
+rtt = "60ms"
+"""
+
+NEEDS_KERNEL = pytest.mark.skipif(
+    kernel.built() is None or bool(tools.missing(tools.TO_RUN)),
+    reason="no kernel is built (plait linux build), or iproute2 or setarch is missing",
+)
 SLOW_FIXTURES = {"browser", "site"}
 """Fixtures that make a test slow: they start Chromium or build the site."""
 Command = Callable[..., "subprocess.CompletedProcess[str]"]

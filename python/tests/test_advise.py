@@ -111,12 +111,8 @@ def test_a_threshold_holds_in_runs_of_their_own() -> None:
     for kbit, worth in ((200, False), (rate.first.value / 1e3, True)):
         dsl = plait.Path(name="dsl", rate="4Mbit", rtt="25ms", queue="20p")
         lte = plait.Path(name="lte", rate=f"{kbit:.0f}kbit", rtt="60ms", queue="100ms")
-        together, alone = (
-            plait.run(_scenario(paths, "mptcp" if len(paths) > 1 else "tcp", 6_000_000)).metrics[
-                "goodput_bps"
-            ]
-            for paths in ([dsl, lte], [dsl])
-        )
+        runs = _scenario([dsl, lte], "mptcp", 6_000_000), _scenario([dsl], "tcp", 6_000_000)
+        together, alone = (plait.run(one).metrics["goodput_bps"] for one in runs)
         assert (together >= 1.1 * alone) is worth
 
 

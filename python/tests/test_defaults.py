@@ -6,22 +6,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from conftest import DSL_AND_LTE
 
 import plait
 from plait.advice import choices
 from plait.cli import cli
 from plait.results.recorded import read_result
 
-MINIMAL = """
-[[path]]
-name = "dsl"
-rate = "16Mbit"
-rtt = "25ms"
-[[path]]
-name = "lte"
-rate = "30Mbit"
-rtt = "60ms"
-"""
 SAID = ("name", "seed", "duration", "warmup", "scheduler", "workload")
 """Keys that a command sets from its options or by itself."""
 
@@ -29,7 +20,7 @@ SAID = ("name", "seed", "duration", "warmup", "scheduler", "workload")
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     file = tmp_path / "minimal.toml"
-    file.write_text(f'duration = "200ms"\n{MINIMAL}')
+    file.write_text(f'duration = "200ms"\n{DSL_AND_LTE}')
     return file
 
 

@@ -16,19 +16,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import NEEDS_KERNEL
 
 import plait
-from plait.linux import boot, kernel, refusals, tools
+from plait.linux import boot, kernel, refusals
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.scenario import from_table
 
-pytestmark = [
-    pytest.mark.kernel,
-    pytest.mark.skipif(
-        kernel.built() is None or bool(tools.missing(tools.TO_RUN)),
-        reason="no kernel is built (plait linux build), or iproute2 or setarch is missing",
-    ),
-]
+pytestmark = [pytest.mark.kernel, NEEDS_KERNEL]
 
 CALLS = Path(__file__).parents[2] / "target" / "linux" / "vectors.txt"
 REPLAY = """

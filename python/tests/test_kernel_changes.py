@@ -7,17 +7,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from conftest import NEEDS_KERNEL
 
 import plait
-from plait.linux import kernel, tools
 
-pytestmark = [
-    pytest.mark.kernel,
-    pytest.mark.skipif(
-        kernel.built() is None or bool(tools.missing(tools.TO_RUN)),
-        reason="no kernel is built (plait linux build), or iproute2 or setarch is missing",
-    ),
-]
+pytestmark = [pytest.mark.kernel, NEEDS_KERNEL]
 
 DATAGRAMS = """
 name = "datagrams"

@@ -28,86 +28,41 @@ REPORT = re.compile(
     r"|possible (circular|recursive|irq)|suspicious RCU|stack backtrace|Call Trace|Kernel panic|held lock"
 )
 
+
+def network(
+    duration: str,
+    short: str = "",
+    long: str = 'rate = "4Mbit"\nrtt = "80ms"',
+    buffer: str = "1MB",
+    more: str = "",
+) -> str:
+    """Returns a scenario of two paths from lines of their tables, and `more` tables."""
+    return f"""
+duration = "{duration}"
+[transport]
+protocol = "mptcp"
+profile = "standard"
+congestion_control = "cubic"
+receive_buffer = "{buffer}"
+{more}
+[[path]]
+name = "short"
+rate = "8Mbit"
+rtt = "20ms"
+queue = "50p"
+{short}
+[[path]]
+name = "long"
+queue = "50p"
+{long}
+"""
+
+
 NETWORKS = {
-    "loss": """
-duration = "4s"
-[transport]
-protocol = "mptcp"
-profile = "standard"
-congestion_control = "cubic"
-receive_buffer = "1MB"
-[[path]]
-name = "short"
-rate = "8Mbit"
-rtt = "20ms"
-queue = "50p"
-loss = "2%"
-[[path]]
-name = "long"
-rate = "4Mbit"
-rtt = "80ms"
-queue = "50p"
-loss = "1%"
-""",
-    "outage": """
-duration = "8s"
-[transport]
-protocol = "mptcp"
-profile = "standard"
-congestion_control = "cubic"
-receive_buffer = "1MB"
-[[path]]
-name = "short"
-rate = "8Mbit"
-rtt = "20ms"
-queue = "50p"
-outages = [{ from = "1s", to = "4s" }]
-[[path]]
-name = "long"
-rate = "4Mbit"
-rtt = "80ms"
-queue = "50p"
-""",
-    "small-window": """
-duration = "4s"
-[transport]
-protocol = "mptcp"
-profile = "standard"
-congestion_control = "cubic"
-receive_buffer = "64kB"
-[[path]]
-name = "short"
-rate = "8Mbit"
-rtt = "20ms"
-queue = "50p"
-[[path]]
-name = "long"
-rate = "2Mbit"
-rtt = "200ms"
-queue = "50p"
-""",
-    "file": """
-duration = "20s"
-[transport]
-protocol = "mptcp"
-profile = "standard"
-congestion_control = "cubic"
-receive_buffer = "256kB"
-[workload]
-kind = "file"
-size = "300kB"
-[[path]]
-name = "short"
-rate = "8Mbit"
-rtt = "20ms"
-queue = "50p"
-loss = "1%"
-[[path]]
-name = "long"
-rate = "4Mbit"
-rtt = "80ms"
-queue = "50p"
-""",
+    "loss": network("4s", 'loss = "2%"', 'rate = "4Mbit"\nrtt = "80ms"\nloss = "1%"'),
+    "outage": network("8s", 'outages = [{ from = "1s", to = "4s" }]'),
+    "small-window": network("4s", long='rate = "2Mbit"\nrtt = "200ms"', buffer="64kB"),
+    "file": network("20s", 'loss = "1%"', buffer="256kB", more='[workload]\nkind = "file"\nsize = "300kB"'),
 }
 OPTIONS = ("", "+rp", "+bm")
 

@@ -9,21 +9,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import Command
+from conftest import NEEDS_KERNEL, Command
 
 import plait
 from plait import _core
 from plait.engines import Order
-from plait.linux import engine, kernel, tools
+from plait.linux import engine, kernel
 from plait.linux.guest.plan import NAMESPACES, RECEIVER, Batch, Plan
 
-pytestmark = [
-    pytest.mark.kernel,
-    pytest.mark.skipif(
-        kernel.built() is None or bool(tools.missing(tools.TO_RUN)),
-        reason="no kernel is built (plait linux build), or iproute2 or setarch is missing",
-    ),
-]
+pytestmark = [pytest.mark.kernel, NEEDS_KERNEL]
 
 LINKS = """
 name = "links"

@@ -8,16 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import NEEDS_KERNEL
 
 from plait.linux import kernel, refusals, tools
 
-pytestmark = [
-    pytest.mark.kernel,
-    pytest.mark.skipif(
-        kernel.built() is None or bool(tools.missing(tools.TO_RUN)),
-        reason="no kernel is built (plait linux build), or iproute2 or setarch is missing",
-    ),
-]
+pytestmark = [pytest.mark.kernel, NEEDS_KERNEL]
 
 INIT = """#!/bin/sh
 exec {python} -ISBc '

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from conftest import NEEDS_KERNEL, Command
 
 import plait
 from plait import _core
@@ -240,14 +240,8 @@ def test_the_hash_covers_every_ingredient() -> None:
     assert any(name.endswith(".patch") for name in names)
 
 
-built = pytest.mark.skipif(
-    kernel.built() is None or bool(tools.missing(tools.TO_RUN)),
-    reason="no kernel is built (plait linux build), or iproute2 or setarch is missing",
-)
-
-
 @pytest.mark.kernel
-@built
+@NEEDS_KERNEL
 def test_the_kernel_gives_the_same_result_again_and_in_parallel(tmp_path: Path) -> None:
     file = tmp_path / "k.toml"
     file.write_text(KERNEL)
@@ -260,7 +254,7 @@ def test_the_kernel_gives_the_same_result_again_and_in_parallel(tmp_path: Path) 
 
 
 @pytest.mark.kernel
-@built
+@NEEDS_KERNEL
 def test_an_interrupted_kernel_leaves_nothing(tmp_path: Path) -> None:
     file = tmp_path / "k.toml"
     file.write_text(KERNEL.replace('"5s"', '"1000s"'))

@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from conftest import DSL_AND_LTE, Command
 from matplotlib.colors import to_rgba
 
 import plait
@@ -18,17 +18,7 @@ from plait.plots.sweep import sweep_curves
 from plait.statistics.estimate import mean
 from plait.sweep import Dataset, read, sweep
 
-LINKS = """
-duration = "400ms"
-[[path]]
-name = "dsl"
-rate = "16Mbit"
-rtt = "25ms"
-[[path]]
-name = "lte"
-rate = "30Mbit"
-rtt = "60ms"
-"""
+LINKS = f'duration = "400ms"\n{DSL_AND_LTE}'
 PLAN = """
 scenario = "links.toml"
 schedulers = ["lowest-rtt", "round-robin", "blest", "ecf"]

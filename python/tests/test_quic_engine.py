@@ -7,24 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from conftest import DSL_AND_LTE, Command
 
 import plait
 from plait.validate import quic
 
-LINKS = """
-duration = "3s"
-[transport]
-protocol = "mpquic"
-[[path]]
-name = "dsl"
-rate = "16Mbit"
-rtt = "25ms"
-[[path]]
-name = "lte"
-rate = "30Mbit"
-rtt = "60ms"
-"""
+LINKS = f'duration = "3s"\n[transport]\nprotocol = "mpquic"\n{DSL_AND_LTE}'
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from conftest import NEEDS_KERNEL
 
 import plait
 from plait.engines.names import EngineName
-from plait.linux import kernel, tools
 
 BLOCKS = """
 name = "blocks"
@@ -57,10 +57,6 @@ rate = "5Mbit"
 rtt = "20ms"
 queue = "50p"
 """
-built = pytest.mark.skipif(
-    kernel.built() is None or bool(tools.missing(tools.TO_RUN)),
-    reason="no kernel is built (plait linux build), or iproute2 or setarch is missing",
-)
 
 
 def scenario(folder: Path, text: str) -> Path:
@@ -69,7 +65,7 @@ def scenario(folder: Path, text: str) -> Path:
     return file
 
 
-ENGINES = ["sim", pytest.param("linux", marks=[pytest.mark.kernel, built])]
+ENGINES = ["sim", pytest.param("linux", marks=[pytest.mark.kernel, NEEDS_KERNEL])]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

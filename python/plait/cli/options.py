@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
+from typing import Any, TypeVar, get_args
 
 import click
 
 from plait.engines.names import EngineName
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 SERIES_DEFAULT = "10ms"
 
@@ -67,6 +70,13 @@ ALONE = click.option(
     is_flag=True,
     help="Run each path alone too, under the same transport, and say what the connection gains over the best of them.",
 )
+
+
+def of_runs(command: Command) -> Command:
+    """Add the options that all commands with runs have."""
+    for option in (THREADS, QLOG, PCAP, DECISIONS, SERIES, OUT, JSON, ALONE, ENGINE, PERTURB):
+        command = option(command)
+    return command
 
 
 def needs(option: str, given: object, other: str, present: object) -> None:

@@ -11,21 +11,12 @@ import click
 
 from plait._core import ScenarioError
 from plait.cli.options import (
-    ALONE,
-    DECISIONS,
-    ENGINE,
-    JSON,
-    OUT,
-    PCAP,
-    PERTURB,
-    QLOG,
     SEED,
     SEEDS,
-    SERIES,
     SERIES_DEFAULT,
-    THREADS,
     excludes,
     needs,
+    of_runs,
 )
 from plait.cli.output import documents, print_json, print_repeated, print_tables, say
 from plait.engines.names import EngineName
@@ -58,16 +49,7 @@ USUAL = ("lowest-rtt", "round-robin", "blest", "ecf", "redundant", "linux-defaul
     help="NAME, NAME:parameter=value:…, or FILE.py:CLASS:parameter=value:… instead of the scenario's; may be repeated.",
 )
 @SEED
-@PERTURB
-@ENGINE
-@ALONE
-@JSON
-@OUT
-@SERIES
-@DECISIONS
-@PCAP
-@QLOG
-@THREADS
+@of_runs
 def run(
     files: tuple[Path, ...],
     index: int | None,
@@ -131,16 +113,7 @@ def _of_dataset(
 )
 @SEED
 @SEEDS
-@PERTURB
-@ENGINE
-@ALONE
-@JSON
-@OUT
-@SERIES
-@DECISIONS
-@PCAP
-@QLOG
-@THREADS
+@of_runs
 def compare(
     file: Path,
     names: str,

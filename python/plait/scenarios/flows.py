@@ -11,9 +11,23 @@ from plait.scenarios.tables import Table
 from plait.scenarios.units import Duration, Rate, Size
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Flow:
+    name: str | None = None
+    direction: Literal["forward", "backward"] | None = None
+    start: Duration | None = None
+    stop: Duration | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OneRoute(_Flow):
+    path: str | None = None
+    links: Sequence[str] | None = None
+
+
 @keyed('[[flow]] kind = "tcp"')
 @dataclass(frozen=True, kw_only=True)
-class TcpFlow:
+class TcpFlow(_OneRoute):
     """A competing reliable stream over the route of `path`, or over `links`.
 
     Without a `size`, it does not end. Backward data flows against the connection's data, beside the
@@ -21,12 +35,6 @@ class TcpFlow:
     ``"newreno"`` or ``"cubic"``; the default is the transport's.
     """
 
-    name: str | None = None
-    path: str | None = None
-    links: Sequence[str] | None = None
-    direction: Literal["forward", "backward"] | None = None
-    start: Duration | None = None
-    stop: Duration | None = None
     size: Size | None = None
     congestion_control: str | None = None
     kind: Literal["tcp"] = field(default="tcp", init=False)
@@ -34,7 +42,7 @@ class TcpFlow:
 
 @keyed('[[flow]] kind = "multipath"')
 @dataclass(frozen=True, kw_only=True)
-class MultipathFlow:
+class MultipathFlow(_Flow):
     """A second connection with the scenario's transport, by default over all paths.
 
     Without a `size`, it does not end. `scheduler` names a built-in scheduler, `congestion_control`
@@ -42,12 +50,8 @@ class MultipathFlow:
     waits for flows with a `size` and without a `stop`.
     """
 
-    name: str | None = None
     paths: Sequence[str] | None = None
     scheduler: str | Table | None = None
-    direction: Literal["forward", "backward"] | None = None
-    start: Duration | None = None
-    stop: Duration | None = None
     size: Size | None = None
     congestion_control: str | None = None
     kind: Literal["multipath"] = field(default="multipath", init=False)
@@ -55,26 +59,20 @@ class MultipathFlow:
 
 @keyed('[[flow]] kind = "cbr"')
 @dataclass(frozen=True, kw_only=True)
-class ConstantRateFlow:
+class ConstantRateFlow(_OneRoute):
     """Datagrams at equal intervals; `rate` and `packet` count on the wire.
 
     The default of `packet` is the transport's.
     """
 
     rate: Rate
-    name: str | None = None
-    path: str | None = None
-    links: Sequence[str] | None = None
-    direction: Literal["forward", "backward"] | None = None
-    start: Duration | None = None
-    stop: Duration | None = None
     packet: Size | None = None
     kind: Literal["cbr"] = field(default="cbr", init=False)
 
 
 @keyed('[[flow]] kind = "on-off"')
 @dataclass(frozen=True, kw_only=True)
-class OnOffFlow:
+class OnOffFlow(_OneRoute):
     """Datagrams at `rate` during random on times of mean `on`, none during off times of mean `off`.
 
     Times are exponentially or Pareto distributed, the latter with `shape` (by default 1.5).
@@ -85,12 +83,6 @@ class OnOffFlow:
     off: Duration
     distribution: Literal["exponential", "pareto"] | None = None
     shape: float | None = None
-    name: str | None = None
-    path: str | None = None
-    links: Sequence[str] | None = None
-    direction: Literal["forward", "backward"] | None = None
-    start: Duration | None = None
-    stop: Duration | None = None
     packet: Size | None = None
     kind: Literal["on-off"] = field(default="on-off", init=False)
 
