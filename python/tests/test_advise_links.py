@@ -19,7 +19,7 @@ from plait import advise
 from plait.advice import KnownPath, parse_path, parse_traffic
 from plait.advice.candidates import Candidate
 from plait.advice.links import SPREAD
-from plait.advice.trial import Bench, Cell, Setting
+from plait.advice.trial import Cell, Setting, TrialRunner
 from plait.advice.variations import cut_recording, variations, varied
 from plait.scenarios.repetition import perturbed
 
@@ -200,15 +200,15 @@ def test_a_recording_is_cut_where_the_variation_says(tmp_path: Path) -> None:
 def test_all_schedulers_meet_the_same_paths_and_losses() -> None:
     paths = tuple(parse_path(text) for text in (DSL, LTE))
     setting = Setting(paths=paths, traffic=parse_traffic("bulk"), protocol="mptcp", receive_buffer=10**6)
-    with Bench(paths, 1) as bench:
-        for variation in bench.variations[:3]:
+    with TrialRunner(paths, 1) as runner:
+        for variation in runner.variations[:3]:
             cells = [
                 Cell(setting, one, variation, 10**9)
                 for one in (Candidate((0, 1), "daps"), Candidate((0, 1), "redundant"), Candidate((0,)))
             ]
-            tasks = [bench.task(cell, bench.scenario(cell)) for cell in cells]
+            tasks = [runner.task(cell, runner.scenario(cell)) for cell in cells]
             assert {(task.seed, task.perturb) for task in tasks} == {(variation.seed, True)}
-            repetitions = (perturbed(bench.scenario(cell).json, variation.seed) for cell in cells)
+            repetitions = (perturbed(runner.scenario(cell).json, variation.seed) for cell in cells)
             both, same, alone = map(json.loads, repetitions)
             assert both == same
             assert both["path"][:1] == alone["path"]

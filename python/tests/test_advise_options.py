@@ -17,7 +17,7 @@ from plait.advice.candidates import Candidate, stock
 from plait.advice.doing import commands
 from plait.advice.outcome import Outcome
 from plait.advice.page import page
-from plait.advice.trial import Bench, Cell, Setting
+from plait.advice.trial import Cell, Setting, TrialRunner
 from plait.advice.variations import variations
 from plait.support.progress import Progress
 from plait.validate.statements import complaints
@@ -121,14 +121,14 @@ def test_progress_is_shown_before_the_first_run_and_during_each_batch(
     """Progress moves during the first batch too, which takes a large part of the time."""
     shown: list[tuple[int, float]] = []
     batches = 0
-    run = Bench.run
+    run = TrialRunner.run
 
-    def counted(bench: Bench, cells: Iterable[Cell]) -> list[Outcome]:
+    def counted(runner: TrialRunner, cells: Iterable[Cell]) -> list[Outcome]:
         nonlocal batches
         batches += 1
-        return run(bench, cells)
+        return run(runner, cells)
 
-    monkeypatch.setattr(Bench, "run", counted)
+    monkeypatch.setattr(TrialRunner, "run", counted)
     monkeypatch.setattr(Progress, "update", lambda _, done: shown.append((batches, done)))
     advise([DSL, LTE], schedulers=FEW, events=EVENTS)
     assert shown[0] == (0, 0.0)
@@ -223,12 +223,12 @@ def test_each_schedulers_runs_have_it_for_the_transfer_beside_too() -> None:
     paths = tuple(parse_path(text) for text in (DSL, LTE))
     traffic = parse_traffic("request-response+download")
     setting = Setting(paths=paths, traffic=traffic, protocol="mptcp", receive_buffer=10**6)
-    with Bench(paths, 1) as bench:
+    with TrialRunner(paths, 1) as runner:
         cells = [
-            Cell(setting, Candidate((0, 1), name), bench.variations[0], 3 * 10**9)
+            Cell(setting, Candidate((0, 1), name), runner.variations[0], 3 * 10**9)
             for name in ("round-robin", "redundant")
         ]
-        assert bench.run(cells)[1] == bench.run(cells[1:])[0]
+        assert runner.run(cells)[1] == runner.run(cells[1:])[0]
 
 
 def test_what_the_window_limits_is_not_said_to_be_capped_by_losses() -> None:

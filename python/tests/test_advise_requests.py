@@ -15,7 +15,7 @@ from plait import Advice, advise
 from plait.advice import parse_path, parse_traffic
 from plait.advice.candidates import Candidate
 from plait.advice.outcome import part_of
-from plait.advice.trial import Bench, Cell, Setting
+from plait.advice.trial import Cell, Setting, TrialRunner
 from plait.cli import cli
 from plait.scenarios.units import NANOSECONDS
 from plait.validate.statements import complaints
@@ -109,29 +109,29 @@ def test_downloads_over_both_paths_take_what_both_carry() -> None:
 
 def test_every_download_has_the_scheduler_that_is_tried() -> None:
     setting = _setting("flows:3:500kB")
-    with Bench(setting.paths, 1) as bench:
+    with TrialRunner(setting.paths, 1) as runner:
         for name in ("redundant", "lowest-rtt+rp"):
-            cell = Cell(setting, Candidate((0, 1), name), bench.nominal, 10 * NANOSECONDS)
-            flows = json.loads(bench.scenario(cell).json)["flow"]
+            cell = Cell(setting, Candidate((0, 1), name), runner.nominal, 10 * NANOSECONDS)
+            flows = json.loads(runner.scenario(cell).json)["flow"]
             chosen = json.loads(plait.Scenario(paths=_paths(), scheduler=name).json)["scheduler"]
             assert [flow["scheduler"] for flow in flows] == [chosen, chosen]
         both = [
-            Cell(setting, Candidate((0, 1), name), bench.nominal, 10 * NANOSECONDS)
+            Cell(setting, Candidate((0, 1), name), runner.nominal, 10 * NANOSECONDS)
             for name in ("lowest-rtt", "redundant")
         ]
-        plain, copied = bench.run(both)
+        plain, copied = runner.run(both)
     # All three downloads send copies; if only one did, the overhead would be a third as large.
     assert plain.overhead < 1.2
     assert copied.overhead > plain.overhead + 0.4
 
 
 def test_what_has_not_arrived_counts_as_long_as_the_run_lasts() -> None:
-    with Bench(_setting("flows:3:1MB").paths, 1) as bench:
+    with TrialRunner(_setting("flows:3:1MB").paths, 1) as runner:
 
         def run(traffic: str, metric: str) -> tuple[bool, float]:
             setting = _setting(traffic, metric)
-            cell = Cell(setting, Candidate((0,)), bench.nominal, NANOSECONDS)
-            (outcome,) = bench.run([cell])
+            cell = Cell(setting, Candidate((0,)), runner.nominal, NANOSECONDS)
+            (outcome,) = runner.run([cell])
             return outcome.whole, outcome.score
 
         # The last download starts 20 ms after the first.

@@ -22,7 +22,7 @@ from plait.advice import parse_path
 from plait.advice.candidates import stock
 from plait.advice.deployment import place_of
 from plait.advice.judging import is_better
-from plait.advice.threshold import Threshold, Tried
+from plait.advice.threshold import SimulatedValue, Threshold
 from plait.advice.wording import PLACES, certainty
 from plait.statistics.estimate import Estimate
 from plait.validate.fresh import contradictions
@@ -187,7 +187,7 @@ def test_words_follow_from_counts() -> None:
 
 def test_a_threshold_is_what_its_runs_say() -> None:
     vain, open_, enough = (
-        Tried(1.0, Estimate(value, value - 2, value + 2), worth_in, 8)
+        SimulatedValue(1.0, Estimate(value, value - 2, value + 2), worth_in, 8)
         for value, worth_in in ((3.0, 0), (10.0, 4), (20.0, 8))
     )
     assert Threshold("rate", (vain, open_, enough)).first is enough
@@ -195,7 +195,7 @@ def test_a_threshold_is_what_its_runs_say() -> None:
     assert Threshold("rate", (vain, open_)).first is None
     assert (vain.vain, open_.vain, open_.enough, enough.enough) == (True, False, False, True)
     # Enough on average, but not in three quarters of the runs.
-    assert not Tried(1.0, Estimate(20.0, 15.0, 25.0), 5, 8).enough
+    assert not SimulatedValue(1.0, Estimate(20.0, 15.0, 25.0), 5, 8).enough
 
 
 @pytest.mark.parametrize(

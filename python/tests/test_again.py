@@ -11,7 +11,7 @@ from conftest import Command
 
 import plait
 from plait.papers import Reproduction, reproduce
-from plait.runs.kept import FILE
+from plait.runs.checkpoint import FILE
 from plait.support.papers import names
 from plait.sweep import read, sweep
 

@@ -18,7 +18,7 @@ import pytest
 
 from plait import _core
 from plait.linux import archive, build, kernel, machine, tools
-from plait.linux.processor import Seat
+from plait.linux.processor import Placement
 
 Room = namedtuple("Room", "f_flag f_bavail f_frsize")
 FIT = Room(0, 1 << 30, 1)
@@ -180,19 +180,19 @@ def test_the_key_of_a_build_covers_the_source(monkeypatch: pytest.MonkeyPatch) -
 def test_machines_have_a_processor_each_and_leave_one_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     processes = [subprocess.Popen(["sleep", "1000"]) for _ in range(2)]
     try:
-        seats = [Seat(process.pid) for process in processes]
+        placements = [Placement(process.pid) for process in processes]
         one, other = (os.sched_getaffinity(process.pid) for process in processes)
         assert len(one) == len(other) == 1
         assert one != other
-        monkeypatch.setattr(Seat, "_times", lambda seat: (10, 9))
-        seats[0].look()
+        monkeypatch.setattr(Placement, "_times", lambda placement: (10, 9))
+        placements[0].look()
         assert os.sched_getaffinity(processes[0].pid) == one
-        monkeypatch.setattr(Seat, "_times", lambda seat: (20, 20))
-        seats[0].look()
+        monkeypatch.setattr(Placement, "_times", lambda placement: (20, 20))
+        placements[0].look()
         assert os.sched_getaffinity(processes[0].pid) != one
-        for seat in seats:
-            seat.leave()
-        again = Seat(processes[1].pid)
+        for placement in placements:
+            placement.leave()
+        again = Placement(processes[1].pid)
         assert len(os.sched_getaffinity(processes[1].pid)) == 1
         again.leave()
     finally:

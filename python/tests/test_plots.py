@@ -61,14 +61,17 @@ def figures(runs: plait.Comparison) -> dict[str, Figure]:
 
 
 def test_receive_order_marks_what_is_as_printed() -> None:
-    strips = [plots.Strip("printed", range(1, 21)), plots.Strip("measured", [1, 2, 4, 3], [0, 0, 1, 0], 2)]
+    strips = [
+        plots.ArrivalOrder("printed", range(1, 21)),
+        plots.ArrivalOrder("measured", [1, 2, 4, 3], [0, 0, 1, 0], 2),
+    ]
     figure = plots.receive_order(strips, ["fast", "slow"])
     printed, measured = figure.axes
     assert measured.get_title(loc="left") == "measured: the first 2 as printed"
     bold = [text.get_text() for text in measured.texts if text.get_fontweight() == "bold"]
     assert bold == ["1", "2"]
     assert len(printed.texts) == 20
-    otherwise = plots.receive_order([plots.Strip("measured", [2, 1], [0, 1], 0)], ["fast", "slow"])
+    otherwise = plots.receive_order([plots.ArrivalOrder("measured", [2, 1], [0, 1], 0)], ["fast", "slow"])
     assert otherwise.axes[0].get_title(loc="left") == "measured: begins otherwise"
 
 

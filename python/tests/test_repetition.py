@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from conftest import Command
+from conftest import DSL_AND_LTE, Command
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
@@ -21,7 +21,7 @@ from plait.advice.candidates import Candidate
 from plait.advice.outcome import _begins_ns
 from plait.advice.reading import parse_path
 from plait.advice.traffic import parse_traffic
-from plait.advice.trial import Bench, Cell, Setting
+from plait.advice.trial import Cell, Setting, TrialRunner
 from plait.advice.wording import gain
 from plait.analysis import Repeated
 from plait.analysis.contest import ahead, contest
@@ -36,22 +36,7 @@ from plait.statistics.estimate import Estimate
 from plait.sweep import Plan, read, sweep
 from plait.sweep.dataset import identical
 
-LOSSLESS = """
-duration = "5s"
-
-[transport]
-receive_buffer = "300kB"
-
-[[path]]
-name = "dsl"
-rate = "16Mbit"
-rtt = "25ms"
-
-[[path]]
-name = "lte"
-rate = "30Mbit"
-rtt = "60ms"
-"""
+LOSSLESS = f'duration = "5s"\n[transport]\nreceive_buffer = "300kB"\n{DSL_AND_LTE}'
 SAID = "the 5 repetitions are identical (nothing is random, and they were not perturbed)"
 INTERVAL = re.compile(r"[(│ ]([+−]?[\d.]+) … ([+−]?[\d.]+)")
 
@@ -328,13 +313,13 @@ def test_a_failed_run_is_no_repetition_of_another() -> None:
 
 def test_an_advice_varies_and_its_nominal_case_is_as_written() -> None:
     paths = [parse_path("dsl 16Mbit 25ms"), parse_path("lte 30Mbit 60ms")]
-    with Bench(paths, 1) as bench:
+    with TrialRunner(paths, 1) as runner:
         setting = Setting(
             paths=tuple(paths), traffic=parse_traffic("flows:3"), protocol="mptcp", receive_buffer=300_000
         )
         everything = Candidate((0, 1), "lowest-rtt")
-        cells = [Cell(setting, everything, one, 10**9) for one in (bench.nominal, bench.variations[0])]
-        tasks = [bench.task(cell, bench.scenario(cell)) for cell in cells]
+        cells = [Cell(setting, everything, one, 10**9) for one in (runner.nominal, runner.variations[0])]
+        tasks = [runner.task(cell, runner.scenario(cell)) for cell in cells]
     assert [task.perturb for task in tasks] == [False, True]
     results = run_tasks(tasks)
     assert results[0].repetition_of is None

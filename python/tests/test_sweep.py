@@ -232,10 +232,10 @@ def test_parts_of_another_size_are_refused(plan_file: Path, tmp_path: Path) -> N
 
 
 def test_only_one_process_writes(plan_file: Path, tmp_path: Path) -> None:
-    from plait.sweep.store import Store
+    from plait.sweep.dataset_writer import DatasetWriter
 
     with (
-        Store(tmp_path / "out", Plan.load(plan_file)),
+        DatasetWriter(tmp_path / "out", Plan.load(plan_file)),
         pytest.raises(OutputError, match="another sweep writes there"),
     ):
         sweep(plan_file, tmp_path / "out")

@@ -16,7 +16,7 @@ import plait.cli.validate  # noqa: F401  for sys.modules: as an attribute, `vali
 from plait.advice import advise
 from plait.advice.page import evidence, page
 from plait.cli import cli, output
-from plait.support.tables import BARE, FRAMED, RULED, Content, Look, table
+from plait.support.tables import BARE, FRAMED, RULED, Content, TableStyle, table
 from plait.sweep import Dataset, read, sweep
 from plait.validate import requests
 
@@ -186,9 +186,9 @@ def test_cells_are_whole_and_in_order(width: int) -> None:
     assert ("┃" in text) == (width >= 153)
 
 
-@pytest.mark.parametrize("look", [FRAMED, RULED, BARE])
+@pytest.mark.parametrize("style", [FRAMED, RULED, BARE])
 @pytest.mark.parametrize("width", range(23, 90, 3))
-def test_a_table_takes_what_it_says(width: int, look: Look) -> None:
+def test_a_table_takes_what_it_says(width: int, style: TableStyle) -> None:
     """A table that just fits its width is printed as a table; text breaks only between words."""
     content = Content(
         ["who", "what it does", "value\n(unit)"],
@@ -198,8 +198,8 @@ def test_a_table_takes_what_it_says(width: int, look: Look) -> None:
         ],
         words=(0, 1),
     )
-    text = drawn(table(content, width, look=look), width)
+    text = drawn(table(content, width, style=style), width)
     whole(text, width)
     cells = text.replace("│", " ").split()
     assert {"unbreakable-in-places", "12345.6", "sentence"} <= set(cells)
-    assert (content.widths(width, look) is None) == ("value (unit):" in text)
+    assert (content.widths(width, style) is None) == ("value (unit):" in text)

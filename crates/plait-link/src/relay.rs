@@ -24,8 +24,8 @@ use crate::packet;
 struct InFlight {
     /// Index of its content.
     slot: u32,
-    /// Index of the packet's current leg.
-    leg: u32,
+    /// Index of the packet's current hop.
+    hop: u32,
     bytes: u32,
     flow: u64,
     understands_marks: bool,
@@ -43,9 +43,9 @@ impl Payload for InFlight {
     }
 }
 
-/// One link of a route. The legs of a route are consecutive.
+/// One link of a route. The hops of a route are consecutive.
 #[derive(Clone, Copy, Debug)]
-struct Leg {
+struct RouteHop {
     link: usize,
     route: usize,
     last: bool,
@@ -85,9 +85,9 @@ pub struct Arrival<'a> {
 #[derive(Debug)]
 pub struct Relay {
     links: Vec<Link<InFlight>>,
-    legs: Vec<Leg>,
-    /// The first leg of each path's directions, forward first.
-    first_legs: Vec<usize>,
+    hops: Vec<RouteHop>,
+    /// The first hop of each path's directions, forward first.
+    first_hops: Vec<usize>,
     counters: Vec<PathCounters>,
     contents: Vec<Vec<u8>>,
     free: Vec<u32>,
@@ -107,8 +107,8 @@ impl Relay {
     pub fn new(scenario: &Scenario) -> Self {
         let mut relay = Self {
             links: Vec::new(),
-            legs: Vec::new(),
-            first_legs: Vec::new(),
+            hops: Vec::new(),
+            first_hops: Vec::new(),
             counters: vec![PathCounters::default(); scenario.paths.len() * 2],
             contents: Vec::new(),
             free: Vec::new(),
@@ -119,7 +119,7 @@ impl Relay {
         let mut known: Vec<((Hop, Direction), usize)> = Vec::new();
         for path in 0..scenario.paths.len() {
             for direction in [Direction::Forward, Direction::Backward] {
-                relay.first_legs.push(relay.legs.len());
+                relay.first_hops.push(relay.hops.len());
                 for hop in scenario.directed(scenario.hops(path), direction) {
                     let link = known.iter().find(|(one, _)| *one == (hop, direction)).map(|(_, link)| *link);
                     let link = link.unwrap_or_else(|| {
@@ -128,10 +128,10 @@ impl Relay {
                         known.push(((hop, direction), relay.links.len() - 1));
                         relay.links.len() - 1
                     });
-                    relay.legs.push(Leg { link, route: route(path, direction), last: false });
+                    relay.hops.push(RouteHop { link, route: route(path, direction), last: false });
                 }
-                if let Some(leg) = relay.legs.last_mut() {
-                    leg.last = true;
+                if let Some(hop) = relay.hops.last_mut() {
+                    hop.last = true;
                 }
             }
         }
@@ -146,7 +146,7 @@ impl Relay {
         self.counters[route(path, direction)].sent += 1;
         let in_flight = InFlight {
             slot,
-            leg: self.first_legs[route(path, direction)] as u32,
+            hop: self.first_hops[route(path, direction)] as u32,
             bytes,
             flow: packet::flow(content),
             understands_marks: packet::understands_marks(content),
@@ -167,7 +167,7 @@ impl Relay {
         self.advance(now);
         let in_flight = self.ready.pop_front()?;
         self.lent = Some(in_flight.slot);
-        let number = self.legs[in_flight.leg as usize].route;
+        let number = self.hops[in_flight.hop as usize].route;
         let content = &mut self.contents[in_flight.slot as usize];
         let counters = &mut self.counters[number];
         if in_flight.marked {
@@ -218,10 +218,10 @@ impl Relay {
     /// Moves a packet on that reached the end of a link at `moment`, even if the driver calls
     /// later.
     fn pass_on(&mut self, moment: Time, in_flight: InFlight) {
-        if self.legs[in_flight.leg as usize].last {
+        if self.hops[in_flight.hop as usize].last {
             self.ready.push_back(in_flight);
         } else {
-            self.put(moment, InFlight { leg: in_flight.leg + 1, ..in_flight });
+            self.put(moment, InFlight { hop: in_flight.hop + 1, ..in_flight });
         }
     }
 
@@ -238,14 +238,14 @@ impl Relay {
     }
 
     fn counters_of(&mut self, in_flight: InFlight) -> &mut PathCounters {
-        &mut self.counters[self.legs[in_flight.leg as usize].route]
+        &mut self.counters[self.hops[in_flight.hop as usize].route]
     }
 
     fn put(&mut self, now: Time, in_flight: InFlight) {
         // The relay may run for months. An order number is reused only after half a million million
         // packets, when its packet has long left.
         self.order = (self.order + 1) % MAX_ORDER;
-        let link = self.legs[in_flight.leg as usize].link;
+        let link = self.hops[in_flight.hop as usize].link;
         match self.links[link].send(now, in_flight.bytes, self.order, in_flight) {
             Admission::Queued | Admission::First => {}
             Admission::DroppedFull => {

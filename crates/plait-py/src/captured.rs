@@ -31,7 +31,7 @@ impl Captures {
 
 /// Contents of a run's links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wire {
+pub(crate) enum Encapsulation {
     /// The packets of the ends.
     Packets,
     /// QUIC connections that carry these packets.
@@ -72,11 +72,11 @@ pub(crate) fn simulate(
     scenario: &Scenario,
     scheduler: &mut dyn Scheduler,
     options: &RecordOptions,
-    (wire, captures): (Wire, Option<&Captures>),
+    (encapsulation, captures): (Encapsulation, Option<&Captures>),
     control: &mut dyn FnMut(f64) -> Control,
     wanted: impl FnOnce() -> bool,
 ) -> Result<RunResult, Failure> {
-    if wire == Wire::Quic {
+    if encapsulation == Encapsulation::Quic {
         let tunnels = Tunnels::new(scenario).map_err(Failure::Opening)?;
         return simulation::run_carried(scenario, scheduler, options, tunnels, control).map_err(Failure::Run);
     }

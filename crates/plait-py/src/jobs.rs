@@ -1,7 +1,7 @@
 //! Makes runs: on several threads for built-in schedulers, on the calling thread for schedulers
 //! written in Python.
 
-use crate::captured::{self, Captures, Failure, Wire};
+use crate::captured::{self, Captures, Encapsulation, Failure};
 use crate::foreign::Foreign;
 use crate::scenario::Parsed;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
@@ -122,19 +122,19 @@ impl Job {
     }
 
     /// Makes the run of a scheduler that is not written in Python.
-    fn make(&self, wire: Wire, control: &mut dyn FnMut(f64) -> Control) -> Outcome {
+    fn make(&self, encapsulation: Encapsulation, control: &mut dyn FnMut(f64) -> Control) -> Outcome {
         let Some(foreign) = &self.foreign else {
             let Self { options, captures, .. } = self;
             let scenario = self.scenario();
             let mut scheduler = scenario.scheduler.build();
-            let result = match (wire, captures) {
+            let result = match (encapsulation, captures) {
                 // The usual run: its engine is compiled for the built-in schedulers.
-                (Wire::Packets, None) => {
+                (Encapsulation::Packets, None) => {
                     simulation::run(scenario, scheduler, options, control).map_err(Failure::Run)
                 }
-                (wire, captures) => {
-                    let wire = (wire, captures.as_ref());
-                    captured::simulate(scenario, &mut scheduler, options, wire, control, || true)
+                (encapsulation, captures) => {
+                    let encapsulation = (encapsulation, captures.as_ref());
+                    captured::simulate(scenario, &mut scheduler, options, encapsulation, control, || true)
                 }
             };
             return result.map(|result| (result, None));
@@ -144,7 +144,7 @@ impl Job {
         let mut control = |share: f64| {
             if fault.message().is_some() { Control::Interrupt } else { control(share) }
         };
-        let outcome = self.watch(scheduler, wire, &mut control, || fault.message().is_none());
+        let outcome = self.watch(scheduler, encapsulation, &mut control, || fault.message().is_none());
         fault.message().map_or(outcome, |message| Err(Failure::Scheduler(message.to_owned())))
     }
 
@@ -153,15 +153,15 @@ impl Job {
     fn watch<S: Scheduler>(
         &self,
         scheduler: S,
-        wire: Wire,
+        encapsulation: Encapsulation,
         control: &mut dyn FnMut(f64) -> Control,
         wanted: impl FnOnce() -> bool,
     ) -> Outcome {
         let Self { options, captures, .. } = self;
         let scenario = self.scenario();
         let mut watched = Watched::new(scheduler);
-        let wire = (wire, captures.as_ref());
-        let outcome = captured::simulate(scenario, &mut watched, options, wire, control, wanted);
+        let encapsulation = (encapsulation, captures.as_ref());
+        let outcome = captured::simulate(scenario, &mut watched, options, encapsulation, control, wanted);
         let silence = watched.silence().map(|silence| silence.to_string());
         match (outcome, silence) {
             (Ok(result), silence) => Ok((result, silence)),
@@ -261,7 +261,7 @@ fn run(
     progress: Option<Py<PyAny>>,
     quic: bool,
 ) -> PyResult<Vec<Run>> {
-    let wire = if quic { Wire::Quic } else { Wire::Packets };
+    let encapsulation = if quic { Encapsulation::Quic } else { Encapsulation::Packets };
     let jobs: Vec<&Job> = jobs.iter().map(Py::get).collect();
     let mut outcomes: Vec<Option<Outcome>> = jobs.iter().map(|_| None).collect();
     let report = |py: Python<'_>, done: f64| -> PyResult<()> {
@@ -270,11 +270,11 @@ fn run(
     };
     let native: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].python_scheduler.is_none()).collect();
     let share = native.len() as f64 / jobs.len().max(1) as f64;
-    let chosen = (&native[..], wire);
+    let chosen = (&native[..], encapsulation);
     run_native(py, &jobs, chosen, threads, &mut outcomes, |py, done| report(py, done * share))?;
     let python: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].python_scheduler.is_some()).collect();
     for (count, &at) in python.iter().enumerate() {
-        let outcome = run_python(py, jobs[at], wire, |py, done| {
+        let outcome = run_python(py, jobs[at], encapsulation, |py, done| {
             report(py, share + (1.0 - share) * (count as f64 + done) / python.len() as f64)
         })?;
         outcomes[at] = Some(outcome);
@@ -311,7 +311,7 @@ fn observed(py: Python<'_>, job: Py<Job>, folder: PathBuf) -> PyResult<Run> {
 fn run_native(
     py: Python<'_>,
     jobs: &[&Job],
-    (chosen, wire): (&[usize], Wire),
+    (chosen, encapsulation): (&[usize], Encapsulation),
     threads: usize,
     outcomes: &mut [Option<Outcome>],
     mut report: impl FnMut(Python<'_>, f64) -> PyResult<()>,
@@ -338,7 +338,7 @@ fn run_native(
                         elapsed[at].store(share.to_bits(), Ordering::Relaxed);
                         if stop.load(Ordering::Relaxed) { Control::Interrupt } else { Control::Continue }
                     };
-                    let outcome = job.make(wire, &mut control);
+                    let outcome = job.make(encapsulation, &mut control);
                     elapsed[at].store(1f64.to_bits(), Ordering::Relaxed);
                     if sender.send((at, outcome)).is_err() {
                         return;
@@ -376,7 +376,7 @@ fn run_native(
 fn run_python(
     py: Python<'_>,
     job: &Job,
-    wire: Wire,
+    encapsulation: Encapsulation,
     mut report: impl FnMut(Python<'_>, f64) -> PyResult<()>,
 ) -> PyResult<Outcome> {
     let Some(object) = &job.python_scheduler else { return Err(bad_input("no scheduler")) };
@@ -391,7 +391,7 @@ fn run_python(
             Control::Interrupt
         }
     };
-    let outcome = job.watch(scheduler, wire, &mut control, || !is_raised(&raised));
+    let outcome = job.watch(scheduler, encapsulation, &mut control, || !is_raised(&raised));
     if let Some(error) = take(&raised).or(interrupted) {
         return Err(error);
     }

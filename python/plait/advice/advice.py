@@ -20,9 +20,9 @@ from plait.advice.findings import Findings, Simulated
 from plait.advice.judging import Choice, Verdict, best_single, standings
 from plait.advice.links import KnownPath
 from plait.advice.reading import parse_paths
-from plait.advice.threshold import LeftOut, Threshold
+from plait.advice.threshold import MarginalGain, Threshold
 from plait.advice.traffic import Traffic, parse_traffic
-from plait.advice.trial import Bench, Cell, Grid, Setting
+from plait.advice.trial import Cell, Grid, Setting, TrialRunner
 from plait.scenarios.scenario import Scenario
 from plait.scenarios.units import NANOSECONDS, Size, size_bytes
 from plait.support.files import write_text
@@ -120,14 +120,14 @@ def advise(
         setting = replace(setting, traffic=parse_traffic("bulk"))
     with (
         Progress("advising", patience=0.0) as progress,
-        Bench(setting.paths, seed, threads, progress.update, events) as bench,
+        TrialRunner(setting.paths, seed, threads, progress.update, events) as runner,
     ):
         progress.update(0.0)
-        return _advise(bench, setting, said, singles, multiple, seed, events)
+        return _advise(runner, setting, said, singles, multiple, seed, events)
 
 
 def _advise(
-    bench: Bench,
+    runner: TrialRunner,
     setting: Setting,
     asked: Traffic,
     singles: list[Candidate],
@@ -136,7 +136,7 @@ def _advise(
     events: int,
 ) -> Advice:
     everyone = [*singles, *multiple]
-    grid = budget.measure(bench, setting, everyone, round(events * budget.MAIN_SHARE))
+    grid = budget.measure(runner, setting, everyone, round(events * budget.MAIN_SHARE))
     labels = [_label(setting, one) for one in everyone]
     best = best_single(grid, singles, setting.traffic)
     ranked = standings(grid, everyone, labels, best, setting.traffic)
@@ -148,9 +148,9 @@ def _advise(
     if not any(one.whole_in * 2 > grid.variations for one in ranked):
         judged = "nothing"
     choice = None if answer is None else answer.choice
-    sized, thresholds, left, limited = _further(bench, setting, grid, choice, best, judged, events)
+    sized, thresholds, left, limited = _further(runner, setting, grid, choice, best, judged, events)
     every = Candidate(tuple(range(len(setting.paths))))
-    scenario = bench.scenario(Cell(setting, every, bench.nominal, grid.duration_ns))
+    scenario = runner.scenario(Cell(setting, every, runner.nominal, grid.duration_ns))
     return Advice(
         setting=setting,
         asked=asked,
@@ -167,8 +167,8 @@ def _advise(
             variations=grid.variations,
             duration_s=grid.duration_ns / NANOSECONDS,
             round_trips=grid.duration_ns / setting.round_trip_ns,
-            runs=bench.runs,
-            events=bench.spent,
+            runs=runner.runs,
+            events=runner.spent,
             seed=seed,
         ),
         scenario=replace(scenario, scheduler=None if choice is None else choice.best.label),
@@ -176,33 +176,33 @@ def _advise(
 
 
 def _further(
-    bench: Bench,
+    runner: TrialRunner,
     setting: Setting,
     grid: Grid,
     choice: Choice | None,
     best: Candidate,
     judged: Verdict,
     events: int,
-) -> tuple[BufferAdvice | None, list[Threshold], list[LeftOut], list[Capped]]:
+) -> tuple[BufferAdvice | None, list[Threshold], list[MarginalGain], list[Capped]]:
     """Answer the questions about the chosen scheduler: buffer, value of a path, cost of losses."""
 
     def left() -> float:
-        return max(events - bench.spent, events * budget.LEAST_LEFT)
+        return max(events - runner.spent, events * budget.LEAST_LEFT)
 
     if judged == "nothing":
         return None, [], [], []
-    limited = capped(bench, setting, grid, events * budget.CAPPED_SHARE)
+    limited = capped(runner, setting, grid, events * budget.CAPPED_SHARE)
     if choice is None:
         return None, [], [], limited
     chosen = choice.best.candidate
-    sized = buffer.search(bench, setting, grid, chosen, left() * budget.BUFFER_SHARE)
+    sized = buffer.search(runner, setting, grid, chosen, left() * budget.BUFFER_SHARE)
     if len(setting.paths) > 2:
-        return sized, [], threshold.left_out(bench, setting, grid, chosen, left()), limited
+        return sized, [], threshold.left_out(runner, setting, grid, chosen, left()), limited
     if judged == "worth" or choice.best.samples < setting.traffic.fewest_samples:
         return sized, [], [], limited
     second = 1 - best.paths[0]
     with_buffer = sized is None or not sized.enough
-    tried = threshold.search(bench, setting, grid, chosen, second, left(), with_buffer=with_buffer)
+    tried = threshold.search(runner, setting, grid, chosen, second, left(), with_buffer=with_buffer)
     return sized, tried, [], limited
 
 

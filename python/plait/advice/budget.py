@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from plait.advice.candidates import Candidate, copying
 from plait.advice.links import PACKET
-from plait.advice.trial import EVENTS_PER_PACKET, Bench, Cell, Grid, Setting, capacity_events
+from plait.advice.trial import EVENTS_PER_PACKET, Cell, Grid, Setting, TrialRunner, capacity_events
 from plait.scenarios.units import NANOSECONDS
 
 EVENTS = 26_000_000
@@ -55,25 +55,25 @@ def affordable(events: int, paths: int) -> int:
     return round(events / (1 + DEAR * max(paths - 2, 0)))
 
 
-def measure(bench: Bench, setting: Setting, candidates: Sequence[Candidate], events: int) -> Grid:
+def measure(runner: TrialRunner, setting: Setting, candidates: Sequence[Candidate], events: int) -> Grid:
     """Run all candidates in as many variations as the events allow."""
     duration = (
         transfer_limit_ns(setting)
         if setting.traffic.finite
-        else _duration(bench, setting, candidates, events)
+        else _duration(runner, setting, candidates, events)
     )
-    start = bench.spent
+    start = runner.spent
     grid = Grid(list(candidates), duration)
     while grid.variations < MANY:
         step = FEW // 2 if grid.variations else FEW
-        each = (bench.spent - start) / max(grid.variations, 1)
-        if grid.variations and bench.spent - start + each * step > events:
+        each = (runner.spent - start) / max(grid.variations, 1)
+        if grid.variations and runner.spent - start + each * step > events:
             break
-        grid.add(bench, setting, step)
+        grid.add(runner, setting, step)
     return grid
 
 
-def _duration(bench: Bench, setting: Setting, candidates: Sequence[Candidate], events: int) -> int:
+def _duration(runner: TrialRunner, setting: Setting, candidates: Sequence[Candidate], events: int) -> int:
     """Return the duration of runs in ns, from increasingly long pilots of the nominal case."""
     least = ROUND_TRIPS * setting.round_trip_ns
     least = max(least, LEAST_NS, setting.traffic.samples_needed() * setting.interval_ns)
@@ -82,9 +82,9 @@ def _duration(bench: Bench, setting: Setting, candidates: Sequence[Candidate], e
     wanted = max(_within(events, rate, least), shortest)
     duration = wanted
     for _ in range(PILOTS):
-        start = bench.spent
-        bench.run(Cell(setting, one, bench.nominal, duration) for one in candidates)
-        rate = max((bench.spent - start) / (duration / NANOSECONDS), 1.0)
+        start = runner.spent
+        runner.run(Cell(setting, one, runner.nominal, duration) for one in candidates)
+        rate = max((runner.spent - start) / (duration / NANOSECONDS), 1.0)
         wanted = max(_within(events, rate, least), shortest)
         if wanted <= duration * 1.5:
             break

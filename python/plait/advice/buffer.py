@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from plait.advice.budget import FEW, longest_of
 from plait.advice.candidates import Candidate
 from plait.advice.judging import gain_of
-from plait.advice.trial import Bench, Cell, Grid, Setting
+from plait.advice.trial import Cell, Grid, Setting, TrialRunner
 from plait.scenarios.units import NANOSECONDS
 from plait.statistics.estimate import Estimate
 
@@ -67,7 +67,7 @@ def holds(cost: Estimate, tolerated: float) -> bool:
 
 
 def search(
-    bench: Bench, setting: Setting, grid: Grid, candidate: Candidate, events: float
+    runner: TrialRunner, setting: Setting, grid: Grid, candidate: Candidate, events: float
 ) -> BufferAdvice | None:
     """Find the buffer for one scheduler; None if links are too fast for meaningful runs."""
     unlimited = _unlimited(setting)
@@ -79,7 +79,7 @@ def search(
         return None
     plan, duration = picked
     variations = plans[plan]
-    trial = _Trial(bench, setting, candidate, variations, duration)
+    trial = _Trial(runner, setting, candidate, variations, duration)
     tolerated = max(TOLERATED, setting.traffic.alike_percent)
     scores = trial.scores({*sizes, setting.receive_buffer})
 
@@ -131,7 +131,7 @@ def _first_enough(sizes: Sequence[int], tolerated: float, cost: Callable[[int], 
 class _Trial:
     """One scheduler with several buffer sizes."""
 
-    bench: Bench
+    runner: TrialRunner
     setting: Setting
     candidate: Candidate
     variations: int
@@ -141,13 +141,13 @@ class _Trial:
     def scores(self, sizes: set[int]) -> dict[int, list[float]]:
         """Return the scores by size, all in the same variations."""
         ordered = sorted(sizes)
-        chosen = self.bench.variations[self.first : self.first + self.variations]
+        chosen = self.runner.variations[self.first : self.first + self.variations]
         cells = [
             Cell(replace(self.setting, receive_buffer=size), self.candidate, variation, self.duration_ns)
             for size in ordered
             for variation in chosen
         ]
-        scores = iter([outcome.score for outcome in self.bench.run(cells)])
+        scores = iter([outcome.score for outcome in self.runner.run(cells)])
         return {size: [next(scores) for _ in range(self.variations)] for size in ordered}
 
 

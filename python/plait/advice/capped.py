@@ -11,7 +11,7 @@ from plait.advice.amounts import BURST_PACKETS
 from plait.advice.budget import ENOUGH, FEW, SHORT_ROUND_TRIPS
 from plait.advice.candidates import Candidate
 from plait.advice.links import KnownPath
-from plait.advice.trial import Bench, Cell, Grid, Setting, capacity_events
+from plait.advice.trial import Cell, Grid, Setting, TrialRunner, capacity_events
 from plait.scenarios.units import NANOSECONDS
 
 CAPPED = 0.7
@@ -44,14 +44,14 @@ class Capped:
         return self.as_said_bps / (self.without_bps or self.rate_bps)
 
 
-def capped(bench: Bench, setting: Setting, grid: Grid, events: float) -> list[Capped]:
+def capped(runner: TrialRunner, setting: Setting, grid: Grid, events: float) -> list[Capped]:
     """Return the paths that losses limit, each with its goodput under other losses."""
     lossy = [index for index, path in enumerate(setting.paths) if path.loss > 0]
-    every = (_path(bench, setting, grid, index, events) for index in lossy)
+    every = (_path(runner, setting, grid, index, events) for index in lossy)
     return [one for one in every if one is not None and one.share < CAPPED]
 
 
-def _path(bench: Bench, setting: Setting, grid: Grid, index: int, events: float) -> Capped | None:
+def _path(runner: TrialRunner, setting: Setting, grid: Grid, index: int, events: float) -> Capped | None:
     path, candidate = setting.paths[index], Candidate((index,))
     others = [_with(setting, index, replace(path, loss=0.0))]
     if not path.together:
@@ -63,9 +63,9 @@ def _path(bench: Bench, setting: Setting, grid: Grid, index: int, events: float)
         duration = min(round(events / rate * NANOSECONDS), grid.duration_ns)
         least = grid.duration_ns if setting.traffic.finite else round(grid.duration_ns * ENOUGH)
         if duration >= least and duration >= SHORT_ROUND_TRIPS * path.rtt_ns:
-            chosen = bench.variations[: min(count, grid.variations)]
+            chosen = runner.variations[: min(count, grid.variations)]
             base, *rest = (
-                _median(bench, [Cell(one, candidate, each, duration) for each in chosen])
+                _median(runner, [Cell(one, candidate, each, duration) for each in chosen])
                 for one in (setting, *others)
             )
             ratios = [one / base for one in rest]
@@ -95,9 +95,9 @@ def _reaches_the_rate(setting: Setting, grid: Grid, path: KnownPath) -> bool:
     )
 
 
-def _median(bench: Bench, cells: Sequence[Cell]) -> float:
+def _median(runner: TrialRunner, cells: Sequence[Cell]) -> float:
     """Return the median goodput, at least one bit per second."""
-    return max(median(outcome.goodput_bps for outcome in bench.run(cells)), 1.0)
+    return max(median(outcome.goodput_bps for outcome in runner.run(cells)), 1.0)
 
 
 def _with(setting: Setting, index: int, path: KnownPath) -> Setting:

@@ -9,7 +9,7 @@ from plait.advice.buffer import BufferAdvice
 from plait.advice.capped import Capped
 from plait.advice.deployment import Answer
 from plait.advice.judging import Choice, Standing, Verdict
-from plait.advice.threshold import LeftOut, Threshold
+from plait.advice.threshold import MarginalGain, Threshold
 from plait.advice.traffic import Traffic
 from plait.advice.trial import Setting
 from plait.scenarios.scenario import Scenario
@@ -48,7 +48,7 @@ class Findings:
     standings: tuple[Standing, ...]
     buffer: BufferAdvice | None
     thresholds: tuple[Threshold, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[MarginalGain, ...]
     capped: tuple[Capped, ...]
     simulated: Simulated
     scenario: Scenario

@@ -10,7 +10,7 @@ from plait.advice.capped import Capped
 from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT
 from plait.advice.statement import Statement
-from plait.advice.threshold import Threshold, Tried
+from plait.advice.threshold import SimulatedValue, Threshold
 from plait.advice.wording import gain, needless
 
 TOLD_APART = 1.0
@@ -171,7 +171,7 @@ def _threshold(one: Threshold, advice: Findings) -> str:
     return f"• Not even with {_amount(one.key, one.last.value)}: {_gained(one.last, advice)}.{most}"
 
 
-def _gained(one: Tried, advice: Findings) -> str:
+def _gained(one: SimulatedValue, advice: Findings) -> str:
     gained = gain(one.gain, advice.setting.traffic)
     return f"{gained}, at least {WORTH_PERCENT:.0f} % in {one.worth_in} of {one.variations}"
 

@@ -145,7 +145,7 @@ def evidence(advice: Findings, width: int) -> RenderableType:
     content = Content(("", *titles[: len(rows[0]) - 1]), rows, bold=bold)
     if content.widths(width, RULED) is None:
         content = Content(_kept(content.headings), [_kept(row) for row in rows], bold=bold)
-    return Group(table(content, width, look=RULED), *notes)
+    return Group(table(content, width, style=RULED), *notes)
 
 
 def _judged(advice: Findings, one: Standing) -> str:

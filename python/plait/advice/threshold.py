@@ -12,7 +12,7 @@ from plait.advice.candidates import Candidate
 from plait.advice.judging import MOSTLY, WORTH_PERCENT, gain_of
 from plait.advice.links import KnownPath
 from plait.advice.outcome import Outcome
-from plait.advice.trial import Bench, Cell, Grid, Setting, capacity_events
+from plait.advice.trial import Cell, Grid, Setting, TrialRunner, capacity_events
 from plait.scenarios.units import NANOSECONDS
 from plait.statistics.estimate import Estimate, width_for_many
 
@@ -28,7 +28,7 @@ used."""
 
 
 @dataclass(frozen=True)
-class Tried:
+class SimulatedValue:
     """A simulated value (bit/s, s, share or bytes) and its gain over the best path alone.
 
     width: factor by which the deciding interval is wider than the 95 % interval. Some of many
@@ -60,15 +60,15 @@ class Threshold:
     """All simulated values of a key, from the given value on, the largest change last."""
 
     key: Key
-    tried: tuple[Tried, ...]
+    tried: tuple[SimulatedValue, ...]
 
     @property
-    def first(self) -> Tried | None:
+    def first(self) -> SimulatedValue | None:
         """The smallest change from which on the second path is worth it."""
         return next((one for one in self.tried if one.enough), None)
 
     @property
-    def ends(self) -> Tried | None:
+    def ends(self) -> SimulatedValue | None:
         """The first larger change that is not worth it.
 
         The second path alone is then so good that the first one adds little.
@@ -79,13 +79,13 @@ class Threshold:
         return next((one for one in later if one.vain), None)
 
     @property
-    def last(self) -> Tried:
+    def last(self) -> SimulatedValue:
         """The largest change."""
         return self.tried[-1]
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class MarginalGain:
     """Gain in percent of all paths over all but this one, and the number of variations."""
 
     path: str
@@ -94,7 +94,7 @@ class LeftOut:
 
 
 def search(
-    bench: Bench,
+    runner: TrialRunner,
     setting: Setting,
     grid: Grid,
     candidate: Candidate,
@@ -121,14 +121,14 @@ def search(
         variations = min(planned, grid.variations)
         if variations * sum(costs[key][step - 1] for key in keys for step in every) <= events:
             width = width_for_many(len(keys) * len(every), variations)
-            trial = _Trial(bench, setting, grid, candidate, second, variations, width)
+            trial = _Trial(runner, setting, grid, candidate, second, variations, width)
             return [Threshold(key, tuple(trial.tried(key, step) for step in every)) for key in keys]
     return []
 
 
 def left_out(
-    bench: Bench, setting: Setting, grid: Grid, candidate: Candidate, events: float
-) -> list[LeftOut]:
+    runner: TrialRunner, setting: Setting, grid: Grid, candidate: Candidate, events: float
+) -> list[MarginalGain]:
     """Return the gain that each of several paths adds, with the same scheduler.
 
     The result is empty for more than `MOST_LEFT_OUT` paths.
@@ -142,12 +142,12 @@ def left_out(
     cells = [
         Cell(setting, one, variation, grid.duration_ns)
         for one in fewer
-        for variation in bench.variations[:count]
+        for variation in runner.variations[:count]
     ]
-    outcomes = bench.run(cells)
+    outcomes = runner.run(cells)
     whole = grid.scores(candidate)[:count]
     return [
-        LeftOut(
+        MarginalGain(
             setting.paths[index].name,
             gain_of(setting.traffic, whole, _scores(outcomes[count * place : count * (place + 1)])),
             count,
@@ -223,7 +223,7 @@ def _costs(setting: Setting, grid: Grid, candidate: Candidate, second: int, key:
 class _Trial:
     """One scheduler, and the single paths that a change affects, with one value changed."""
 
-    bench: Bench
+    runner: TrialRunner
     setting: Setting
     grid: Grid
     candidate: Candidate
@@ -231,15 +231,15 @@ class _Trial:
     variations: int
     width: float
 
-    def tried(self, key: Key, step: int) -> Tried:
+    def tried(self, key: Key, step: int) -> SimulatedValue:
         """Simulate one step of a key."""
         value = _value(self.setting, self.second, key, step)
         setting = changed(self.setting, self.second, key, value)
         singles = range(len(setting.paths)) if key == "receive_buffer" else [self.second]
         ones = [self.candidate, *(Candidate((index,)) for index in singles)]
-        chosen = self.bench.variations[: self.variations]
+        chosen = self.runner.variations[: self.variations]
         scores = _scores(
-            self.bench.run(
+            self.runner.run(
                 Cell(setting, one, variation, self.grid.duration_ns) for one in ones for variation in chosen
             )
         )
@@ -252,7 +252,7 @@ class _Trial:
             for index in range(len(setting.paths))
         } | dict(zip(singles, alone, strict=True))
         gain, worth_in = over_best(setting, together, singly)
-        return Tried(value, gain, worth_in, self.variations, self.width)
+        return SimulatedValue(value, gain, worth_in, self.variations, self.width)
 
 
 def _scores(outcomes: Sequence[Outcome]) -> list[float]:

@@ -83,7 +83,7 @@ class Cell:
     duration_ns: int
 
 
-class Bench:
+class TrialRunner:
     """Makes runs, counts their events, and keeps the pieces of recordings that they need.
 
     It is a context manager: the pieces are in a temporary folder.
@@ -106,7 +106,7 @@ class Bench:
         self._folder = tempfile.TemporaryDirectory(prefix="plait-")
         self._pieces: dict[str, int] = {}
 
-    def __enter__(self) -> Bench:
+    def __enter__(self) -> TrialRunner:
         return self
 
     def __exit__(
@@ -225,12 +225,12 @@ class Grid:
         """Return the candidate's scores by variation."""
         return [outcome.score for outcome in self.outcomes[candidate]]
 
-    def add(self, bench: Bench, setting: Setting, count: int) -> None:
+    def add(self, runner: TrialRunner, setting: Setting, count: int) -> None:
         """Run every candidate in the next `count` variations."""
         start = self.variations
-        chosen = bench.variations[start : start + count]
+        chosen = runner.variations[start : start + count]
         cells = [Cell(setting, one, each, self.duration_ns) for one in self.candidates for each in chosen]
-        outcomes = iter(bench.run(cells))
+        outcomes = iter(runner.run(cells))
         for one in self.candidates:
             self.outcomes.setdefault(one, []).extend(next(outcomes) for _ in chosen)
 

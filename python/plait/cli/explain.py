@@ -201,7 +201,7 @@ def _print_paths(decision: dict[str, Any], output: Console, width: int) -> None:
     if beside:
         whole = [[*row, verdict] for row, verdict in zip(rows, verdicts, strict=True)]
         content = Content([*columns, "verdict"], whole, [*words, len(columns)])
-    output.print(table(content, width, look=BARE), width=width, highlight=False)
+    output.print(table(content, width, style=BARE), width=width, highlight=False)
     if not beside:
         for one, verdict in zip(decision["paths"], verdicts, strict=True):
             output.print(Text.assemble(f"{one['path']}: ", verdict), width=width, highlight=False)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from plait._core import RunError
 from plait.linux import machine
-from plait.linux.processor import Seat
+from plait.linux.processor import Placement
 
 MEMORY = "1024M"
 STARTING_POINT = 1_700_000_000
@@ -79,11 +79,11 @@ def boot(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    seat = Seat(process.pid)
+    placement = Placement(process.pid)
     try:
-        _wait(process, folder, seat, watch, PATIENCE_SECONDS if patience is None else patience)
+        _wait(process, folder, placement, watch, PATIENCE_SECONDS if patience is None else patience)
     finally:
-        seat.leave()
+        placement.leave()
         # Also kill the host processes of the guest's processes.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -125,7 +125,9 @@ def compiled_modules() -> Mapping[str, bytes]:
     }
 
 
-def _wait(process: subprocess.Popen[bytes], folder: Path, seat: Seat, watch: Watch, patience: float) -> None:
+def _wait(
+    process: subprocess.Popen[bytes], folder: Path, placement: Placement, watch: Watch, patience: float
+) -> None:
     """Wait for the end of the process, and watch the progress that the guest writes into a file."""
     progress, seen, since = folder / "progress", "", time.monotonic()
     for poll in itertools.count(1):
@@ -142,7 +144,7 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, seat: Seat, watch: Wat
             seen, since = text, time.monotonic()
         watch(float(seen or 0))
         if poll % POLLS_PER_LOOK == 0:
-            seat.look()
+            placement.look()
         if time.monotonic() - since > patience:
             raise failure(f"the kernel made no progress for {patience:g} s and was ended", folder)
 

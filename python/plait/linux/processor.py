@@ -16,7 +16,7 @@ _machines: Counter[int] = Counter()
 _lock = threading.Lock()
 
 
-class Seat:
+class Placement:
     """The processor of one machine: the one with the fewest machines of this process.
 
     The machine moves if another process occupies the processor.

@@ -12,7 +12,14 @@ from plait import plots
 from plait._core import ScenarioError
 from plait.papers.description import Paper, PaperFigure
 from plait.papers.rows import estimate
-from plait.papers.runs import Made, Results, common_prefix, forward_delays_ms, receive_order, run_metric
+from plait.papers.runs import (
+    CompletedRun,
+    Results,
+    common_prefix,
+    forward_delays_ms,
+    receive_order,
+    run_metric,
+)
 from plait.results.result import Result
 from plait.results.wording import wording
 from plait.scenarios.models import max_blocking_ms
@@ -201,14 +208,16 @@ def _order(paper: Paper, figure: PaperFigure, results: Results) -> Iterator[tupl
             same = None
             if printed is not None:
                 same = common_prefix(printed.numbers, measured)
-                strips.append(plots.Strip(f"{label}, printed", printed.numbers))
-            strips.append(plots.Strip(f"{label}, measured", measured, frame["path"].to_list()[:count], same))
+                strips.append(plots.ArrivalOrder(f"{label}, printed", printed.numbers))
+            strips.append(
+                plots.ArrivalOrder(f"{label}, measured", measured, frame["path"].to_list()[:count], same)
+            )
         names = results[scenario, figure.schedulers[0]][0].result.path_names
         yield "", plots.receive_order(strips, names)
 
 
 def _estimated_delays(paper: Paper, figure: PaperFigure, results: Results) -> Iterator[tuple[str, Figure]]:
-    made: list[Made] = [results[scenario, figure.schedulers[0]][0] for scenario in figure.scenarios]
+    made: list[CompletedRun] = [results[scenario, figure.schedulers[0]][0] for scenario in figure.scenarios]
     delays = [forward_delays_ms(one) for one in made]
     yield (
         "",

@@ -15,10 +15,10 @@ from plait.papers.description import Paper, load_paper, restricted
 from plait.papers.headline import HeadlineTable, headline
 from plait.papers.page import page
 from plait.papers.rows import Row, evaluate
-from plait.papers.runs import DERIVED, SERIES, Made, Results
+from plait.papers.runs import DERIVED, SERIES, CompletedRun, Results
 from plait.results.result import Result
+from plait.runs.checkpoint import FILE, Checkpoint
 from plait.runs.experiment import run_each
-from plait.runs.kept import FILE, Kept
 from plait.runs.run import Task, refusal
 from plait.scenarios.scenario import Scenario, load
 from plait.support.files import make_folder, whole_file, write_text
@@ -191,20 +191,25 @@ def reproduction(
     """
     made, absent = possible(paper, tasks(paper, with_figures=with_figures))
     flat = [task for group in made.values() for task in group]
-    kept = None if keep is None else Kept(keep / FILE, paper.engine)
+    checkpoint = None if keep is None else Checkpoint(keep / FILE, paper.engine)
     made_runs = run_each(
-        flat, lambda result: result.run, engine=paper.engine, threads=threads, progress=progress, kept=kept
+        flat,
+        lambda result: result.run,
+        engine=paper.engine,
+        threads=threads,
+        progress=progress,
+        checkpoint=checkpoint,
     )
     runs = iter(made_runs)
     results = {
         (scenario, label): [
-            Made(cast("Scenario", task.scenario), member, Result(next(runs), label=label))
+            CompletedRun(cast("Scenario", task.scenario), member, Result(next(runs), label=label))
             for task, member in zip(group, paper.scenarios[scenario].members, strict=True)
         ]
         for (scenario, label), group in made.items()
     }
-    if kept is not None:
-        kept.remove()
+    if checkpoint is not None:
+        checkpoint.remove()
     return Reproduction(paper, results, evaluate(paper, results, absent))
 
 

@@ -24,7 +24,7 @@ SETTLED = 0.5
 
 
 @dataclass(frozen=True)
-class Made:
+class CompletedRun:
     """A completed run: its scenario, and its member of the paper's case."""
 
     scenario: Scenario
@@ -38,7 +38,7 @@ class Made:
         return paths
 
 
-Results = Mapping[tuple[str, str], Sequence[Made]]
+Results = Mapping[tuple[str, str], Sequence[CompletedRun]]
 """The runs by scenario and scheduler label, one per member of the scenario."""
 
 
@@ -58,7 +58,7 @@ def common_prefix(printed: Sequence[int], measured: Sequence[int]) -> int:
     return min(len(printed), len(measured))
 
 
-def forward_delays_ms(made: Made) -> list[tuple[float, float]]:
+def forward_delays_ms(made: CompletedRun) -> list[tuple[float, float]]:
     """Return each path's configured one-way data delay, and the sender's estimate of it.
 
     The estimate is the median of the second half of the run.
@@ -66,7 +66,7 @@ def forward_delays_ms(made: Made) -> list[tuple[float, float]]:
     return _delays_ms(made, "forward", pl.col("forward_delay_ns"))
 
 
-def backward_delays_ms(made: Made) -> list[tuple[float, float]]:
+def backward_delays_ms(made: CompletedRun) -> list[tuple[float, float]]:
     """Return each path's configured and estimated one-way delay of acknowledgements.
 
     The estimate is the round-trip time minus the estimated forward delay.
@@ -74,7 +74,7 @@ def backward_delays_ms(made: Made) -> list[tuple[float, float]]:
     return _delays_ms(made, "backward", pl.col("srtt_ns").cast(pl.Int64) - pl.col("forward_delay_ns"))
 
 
-def _delays_ms(made: Made, way: str, estimate_ns: pl.Expr) -> list[tuple[float, float]]:
+def _delays_ms(made: CompletedRun, way: str, estimate_ns: pl.Expr) -> list[tuple[float, float]]:
     times = made.result.decisions.select("time_ns").with_row_index("decision")
     facts = made.result.decision_paths.with_columns(pl.col("decision").cast(pl.UInt32))
     later = facts.join(times, on="decision").filter(pl.col("time_ns") >= pl.col("time_ns").max() * SETTLED)
@@ -85,38 +85,38 @@ def _delays_ms(made: Made, way: str, estimate_ns: pl.Expr) -> list[tuple[float, 
     ]
 
 
-def _utilization(made: Made, _: ReceiveOrder | None) -> float | None:
+def _utilization(made: CompletedRun, _: ReceiveOrder | None) -> float | None:
     capacity = sum(rate_bps(path["forward"]["rate"]) for path in made.paths)
     used = metric(made.result, "paths.sum.throughput_bps")
     return None if used is None or not capacity else used / capacity
 
 
-Delays = Callable[[Made], list[tuple[float, float]]]
+Delays = Callable[[CompletedRun], list[tuple[float, float]]]
 """Configured and estimated delay of each path."""
 
 
-def _difference(delays: Delays) -> Callable[[Made, ReceiveOrder | None], float]:
-    def value(made: Made, _: ReceiveOrder | None) -> float:
+def _difference(delays: Delays) -> Callable[[CompletedRun, ReceiveOrder | None], float]:
+    def value(made: CompletedRun, _: ReceiveOrder | None) -> float:
         first, second = (estimate for _, estimate in delays(made))
         return second - first
 
     return value
 
 
-def _error(delays: Delays) -> Callable[[Made, ReceiveOrder | None], float]:
-    def value(made: Made, _: ReceiveOrder | None) -> float:
+def _error(delays: Delays) -> Callable[[CompletedRun, ReceiveOrder | None], float]:
+    def value(made: CompletedRun, _: ReceiveOrder | None) -> float:
         (true_first, first), (true_second, second) = delays(made)
         return abs((second - first) - (true_second - true_first))
 
     return value
 
 
-def _first_share(made: Made, _: ReceiveOrder | None) -> float | None:
+def _first_share(made: CompletedRun, _: ReceiveOrder | None) -> float | None:
     first, *others = (path["throughput_bps"] for path in made.result.paths)
     return first / (first + sum(others)) if first + sum(others) else None
 
 
-def _prefix(made: Made, order: ReceiveOrder | None) -> float | None:
+def _prefix(made: CompletedRun, order: ReceiveOrder | None) -> float | None:
     if order is None:
         return None
     return float(common_prefix(order.numbers, receive_order(made.result)["number"].to_list()))
@@ -126,7 +126,7 @@ def _prefix(made: Made, order: ReceiveOrder | None) -> float | None:
 class Derived:
     """A metric computed from a run's tables: its function, and the necessary recordings."""
 
-    value: Callable[[Made, ReceiveOrder | None], float | None]
+    value: Callable[[CompletedRun, ReceiveOrder | None], float | None]
     packets: bool = False
     decisions: bool = False
 
@@ -154,7 +154,7 @@ printed_order_packets: number of packets that arrive in the paper's order before
 """
 
 
-def run_metric(paper: Paper, key: tuple[str, str], made: Made, name: str) -> float | None:
+def run_metric(paper: Paper, key: tuple[str, str], made: CompletedRun, name: str) -> float | None:
     """Return a metric of one run; KeyError if there is none of that name."""
     if name in DERIVED:
         return DERIVED[name].value(made, paper.orders.get(key))

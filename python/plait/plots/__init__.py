@@ -18,7 +18,7 @@ from plait.plots.blocking import blocking_time
 from plait.plots.delays import estimated_delays
 from plait.plots.distribution import distribution
 from plait.plots.occupancy import receive_buffer
-from plait.plots.order import Strip, receive_order
+from plait.plots.order import ArrivalOrder, receive_order
 from plait.plots.over import over
 from plait.plots.sequence import sequence
 from plait.plots.space_time import space_time
@@ -57,7 +57,7 @@ def png(figure: Figure) -> bytes:
 
 
 __all__ = [
-    "Strip",
+    "ArrivalOrder",
     "application_delay",
     "beside",
     "blocking_time",

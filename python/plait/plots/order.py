@@ -17,7 +17,7 @@ UNKNOWN = "#8A8A8A"
 
 
 @dataclass(frozen=True)
-class Strip:
+class ArrivalOrder:
     """Packet numbers in the order of arrival, and the index of each packet's path if it is known.
 
     `same` is the number of first packets that are equal to those of the strip compared with.
@@ -29,7 +29,7 @@ class Strip:
     same: int | None = None
 
 
-def receive_order(strips: Sequence[Strip], path_names: Sequence[str]) -> Figure:
+def receive_order(strips: Sequence[ArrivalOrder], path_names: Sequence[str]) -> Figure:
     """Draw strips below each other; a line marks the cells that agree with the printed order."""
     heights = [0.5 + 0.32 * -(-len(strip.numbers) // COLUMNS) for strip in strips]
     figure, panels = new_figure(rows=len(strips), width=8.4, height=0.5 + sum(heights), heights=heights)
@@ -51,7 +51,7 @@ def receive_order(strips: Sequence[Strip], path_names: Sequence[str]) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, strip: Strip) -> None:
+def _draw(axes: Axes, strip: ArrivalOrder) -> None:
     lines = -(-len(strip.numbers) // COLUMNS)
     axes.set_xlim(-0.05, COLUMNS + 0.05)
     axes.set_ylim(lines, -0.12)

@@ -17,7 +17,7 @@ from plait.scenarios.repetition import network_of
 from plait.support.kinds import otherwise
 from plait.support.machine import surroundings
 from plait.sweep import Dataset, read
-from plait.sweep.store import PLAN
+from plait.sweep.dataset_writer import PLAN
 
 KEYS = ("index", "point", "seed", "scheduler", "error")
 """Columns of a dataset that are neither variables nor metrics."""

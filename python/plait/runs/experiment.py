@@ -26,7 +26,7 @@ from plait._core import RunError
 from plait.engines.names import EngineName
 from plait.results.metrics import metric_if_known
 from plait.results.result import Result
-from plait.runs.kept import Kept
+from plait.runs.checkpoint import Checkpoint
 from plait.runs.run import Task, refusal, run_tasks
 from plait.scenarios.scenario import AnyScenario
 from plait.scenarios.scheduler import Choice, label
@@ -101,7 +101,7 @@ def run_each(
     engine: EngineName = "sim",
     threads: int = 0,
     progress: Callable[[float], None] | None = None,
-    kept: Kept | None = None,
+    checkpoint: Checkpoint | None = None,
     failed: Callable[[Kind, str], Value] | None = None,
 ) -> list[Value]:
     """Make each run on its own; return the value of each in the order of the tasks.
@@ -112,21 +112,21 @@ def run_each(
         engine: engine of all runs.
         threads: number of parallel runs; 0: one per core.
         progress: called with the completed share of the runs.
-        kept: has the runs of an earlier call, and keeps each run as soon as it is complete.
+        checkpoint: has the runs of an earlier call, and keeps each run as soon as it is complete.
         failed: returns the value of a refused or failed run from the reason; the others continue.
 
     Raises:
         ScenarioError: bad input. RunError: a run failed. OutputError: a run cannot be kept.
             KeyboardInterrupt: interrupted; no run continues.
     """
-    if kept is None and failed is None:
+    if checkpoint is None and failed is None:
         return [*map(read, run_tasks(tasks, engine=engine, threads=threads, progress=progress))]
     found: dict[int, Value] = {}
 
     def has_run(place: int) -> bool:
         if failed is not None and (why := refusal(tasks[place], engine)) is not None:
             found[place] = failed("refused", why)
-        elif kept is not None and (earlier := kept.find(tasks[place])) is not None:
+        elif checkpoint is not None and (earlier := checkpoint.find(tasks[place])) is not None:
             found[place] = read(earlier)
         return place in found
 
@@ -145,8 +145,8 @@ def run_each(
     missing = (place for place in range(len(tasks)) if not has_run(place))
     for place, made in in_parallel(missing, make, workers=threads, progress=told):
         if isinstance(made, Result):
-            if kept is not None:
-                kept.add(tasks[place], made)
+            if checkpoint is not None:
+                checkpoint.add(tasks[place], made)
             found[place] = read(made)
         elif failed is not None:
             found[place] = failed("failed", str(made))

@@ -26,7 +26,7 @@ Cell = str | Text
 
 
 @dataclass(frozen=True)
-class Look:
+class TableStyle:
     """Style of a table, with its needs of terminal columns: between columns and at both ends."""
 
     box: box.Box | None
@@ -35,9 +35,9 @@ class Look:
     padding: tuple[int, int] = (1, 1)
 
 
-FRAMED = Look(box.HEAVY_HEAD, gap=3, ends=4)
-RULED = Look(box.SIMPLE_HEAD, gap=3, ends=0)
-BARE = Look(None, gap=2, ends=0, padding=(0, 2))
+FRAMED = TableStyle(box.HEAVY_HEAD, gap=3, ends=4)
+RULED = TableStyle(box.SIMPLE_HEAD, gap=3, ends=0)
+BARE = TableStyle(None, gap=2, ends=0, padding=(0, 2))
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Content:
             words=[at for at, place in enumerate(places) if place in self.words],
         )
 
-    def widths(self, width: int, look: Look) -> list[int] | None:
+    def widths(self, width: int, style: TableStyle) -> list[int] | None:
         """Return the columns' widths in a terminal of `width` columns; None if it is too narrow."""
         least, wanted = [], []
         for place, heading in enumerate(self.headings):
@@ -77,7 +77,7 @@ class Content:
                 narrow = longest
             least.append(max(_longest_word(heading), narrow))
             wanted.append(max(_longest_line([heading]), longest))
-        room = width - look.ends - look.gap * (len(wanted) - 1)
+        room = width - style.ends - style.gap * (len(wanted) - 1)
         if sum(least) > room:
             return None
         while sum(wanted) > room:
@@ -89,7 +89,7 @@ class Content:
         return wanted
 
 
-def beside(content: Content, width: int, look: Look = FRAMED) -> list[Content]:
+def beside(content: Content, width: int, style: TableStyle = FRAMED) -> list[Content]:
     """Split the table into tables of at most `width` columns that repeat the first column.
 
     A column that is too wide by itself is in a table of its own.
@@ -97,32 +97,32 @@ def beside(content: Content, width: int, look: Look = FRAMED) -> list[Content]:
     parts: list[list[int]] = []
     for place in range(1, len(content.headings)):
         longer = [*(parts[-1] if parts else ()), place]
-        if parts and content.only((0, *longer)).widths(width, look) is not None:
+        if parts and content.only((0, *longer)).widths(width, style) is not None:
             parts[-1] = longer
         else:
             parts.append([place])
     return [content.only((0, *part)) for part in parts]
 
 
-def table(content: Content, width: int, *, title: str = "", look: Look = FRAMED) -> RenderableType:
+def table(content: Content, width: int, *, title: str = "", style: TableStyle = FRAMED) -> RenderableType:
     """Return a table of at most `width` columns, or a block of lines per row if it is too wide."""
-    widths = content.widths(width, look)
+    widths = content.widths(width, style)
     if widths is None:
         return Group(*_blocks(content, title))
     drawn = Table(
         title=title or None,
         title_justify="left",
-        header_style="bold" if look.box else "dim",
-        box=look.box,
-        pad_edge=look.ends > 0,
-        show_edge=look.ends > 0,
-        padding=(0, look.padding[1], 0, look.padding[0]),
+        header_style="bold" if style.box else "dim",
+        box=style.box,
+        pad_edge=style.ends > 0,
+        show_edge=style.ends > 0,
+        padding=(0, style.padding[1], 0, style.padding[0]),
     )
     for place, (heading, columns) in enumerate(zip(content.headings, widths, strict=True)):
         drawn.add_column(heading, justify="left" if place in content.words else "right", width=columns)
     for number, row in enumerate(content.rows):
-        style = "bold" if number in content.bold else None
-        drawn.add_row(*map(_text, row), style=style, end_section=number in content.breaks)
+        weight = "bold" if number in content.bold else None
+        drawn.add_row(*map(_text, row), style=weight, end_section=number in content.breaks)
     return drawn
 
 

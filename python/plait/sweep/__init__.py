@@ -35,7 +35,7 @@ nothing varies.
 |---|---|
 | `plan.py`, `columns.py` | the runs, checked before the first one; the columns |
 | `chunk.py`, `cluster.py` | runs on threads (`plait-py/src/pool.rs`) or on an executor; lost chunks are repeated |
-| `journal.py`, `store.py`, `dataset.py` | rows on disk; parts, hashes, lock; reading |
+| `journal.py`, `dataset_writer.py`, `dataset.py` | rows on disk; parts, hashes, lock; reading |
 | `sweep.py`, `again.py` | makes missing runs; repeats one run |
 """
 

@@ -20,7 +20,7 @@ from plait.sweep.plan import Plan
 
 
 @dataclass(frozen=True)
-class Again:
+class DatasetRun:
     """The run to be made: the scenario of the sweep, the scheduler, the seed.
 
     notes: possible causes of results that differ from the dataset's, a sentence each.
@@ -32,7 +32,7 @@ class Again:
     notes: Sequence[str]
 
 
-def run_again(folder: str | PathLike[str], index: int, own: str | None = None) -> Again:
+def run_again(folder: str | PathLike[str], index: int, own: str | None = None) -> DatasetRun:
     """Return the run with this index.
 
     Paths of traces are relative to the current folder.
@@ -75,7 +75,7 @@ def run_again(folder: str | PathLike[str], index: int, own: str | None = None) -
     notes = []
     if told["version"] != plait_version():
         notes.append(f"the dataset was made by Plait {told['version']}, this is {plait_version()}")
-    return Again(
+    return DatasetRun(
         from_table(scenario, plan.where(point)), contender.at(plan.values(point)).choice, number, notes
     )
 

@@ -17,7 +17,7 @@ from plait._core import ScenarioError
 from plait.scenarios.repetition import identical_note
 from plait.support.kinds import otherwise
 from plait.support.words import expected
-from plait.sweep.store import PLAN
+from plait.sweep.dataset_writer import PLAN
 
 PART_FILES = "part-*.parquet"
 """The files of a dataset's rows."""

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from plait.sweep import chunk, cluster
 from plait.sweep.dataset import Dataset, read
+from plait.sweep.dataset_writer import ROWS, DatasetWriter
 from plait.sweep.plan import Plan
-from plait.sweep.store import ROWS, Store
 
 
 @dataclass(frozen=True)
@@ -63,20 +63,20 @@ def sweep(
             interrupted; no run continues.
     """
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
-    with Store(Path(folder), plan, rows=rows_per_part) as store:
-        made, done = 0, store.done
+    with DatasetWriter(Path(folder), plan, rows=rows_per_part) as writer:
+        made, done = 0, writer.done
         if progress is not None:
             progress(done)
-        missing = store.missing()
+        missing = writer.missing()
         rows = (
             chunk.make(chunk.orders(plan, map(plan.run, missing)), plan.columns.places, threads)
             if executor is None
             else cluster.make_on(executor, plan, missing, workers)
         )
         for index, row in rows:
-            store.add(index, row)
+            writer.add(index, row)
             made += 1
             if progress is not None:
                 progress(done + made)
-        store.finish()
+        writer.finish()
     return Outcome(Path(folder), len(plan), made, read(folder).failures)

@@ -19,7 +19,7 @@ from plait.advice.capped import CAPPED
 from plait.advice.judging import MOSTLY, WORTH_PERCENT, Standing, gain_of
 from plait.advice.outcome import Outcome
 from plait.advice.threshold import changed, over_best
-from plait.advice.trial import Bench, Cell, Setting
+from plait.advice.trial import Cell, Setting, TrialRunner
 from plait.advice.wording import few_samples
 from plait.scenarios.units import NANOSECONDS
 from plait.statistics.estimate import Estimate, median_by_ranks, surely_more_than
@@ -28,23 +28,23 @@ WIDER = 2.0
 VARIATIONS = 24
 
 
-def contradictions(advice: Advice, seed: int, *, threads: int = 0) -> list[str]:
+def contradictions(advice: Advice, seed: int) -> list[str]:
     """Return the contradictions by fresh runs, a line each that begins with the sentence's kind."""
-    with Bench(advice.setting.paths, seed, threads) as bench:
-        return list(_Fresh(advice, bench).contradictions())
+    with TrialRunner(advice.setting.paths, seed) as runner:
+        return list(_Fresh(advice, runner).contradictions())
 
 
 class _Fresh:
-    def __init__(self, advice: Advice, bench: Bench) -> None:
-        self.advice, self.bench, self.traffic = advice, bench, advice.setting.traffic
+    def __init__(self, advice: Advice, runner: TrialRunner) -> None:
+        self.advice, self.runner, self.traffic = advice, runner, advice.setting.traffic
         self.duration = round(advice.simulated.duration_s * NANOSECONDS)
         self.every = tuple(range(len(advice.setting.paths)))
         self.texts = {one["kind"]: one["text"] for one in advice.document()["statements"]}
         self.outcomes = cache(self._outcomes)
 
     def _outcomes(self, one: Candidate, setting: Setting, duration: int) -> list[Outcome]:
-        return self.bench.run(
-            Cell(setting, one, variation, duration) for variation in self.bench.variations[:VARIATIONS]
+        return self.runner.run(
+            Cell(setting, one, variation, duration) for variation in self.runner.variations[:VARIATIONS]
         )
 
     def scores(

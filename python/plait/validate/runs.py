@@ -13,8 +13,8 @@ import polars as pl
 from plait.engines.names import EngineName
 from plait.linux import kernel
 from plait.results.result import Result
+from plait.runs.checkpoint import Checkpoint
 from plait.runs.experiment import run_each
-from plait.runs.kept import Kept
 from plait.runs.run import Task
 from plait.support.progress import part
 from plait.validate.cases import Case, Validation
@@ -121,7 +121,7 @@ def measure(
             engine=engine,
             threads=threads,
             progress=told,
-            kept=None if keep is None else Kept(keep / f"{engine}.jsonl", engine, resume=resume),
+            checkpoint=None if keep is None else Checkpoint(keep / f"{engine}.jsonl", engine, resume=resume),
             failed=lambda kind, reason: {"kind": kind, "reason": reason},
         )
         for one, document in zip(tasks, documents, strict=True):

@@ -95,10 +95,10 @@ impl Answer {
 /// Runs the simulator. Returns `None` if the schedulers cannot be simulated on such paths, or if
 /// `stop` returns true.
 pub fn answer(question: Question, stop: &mut dyn FnMut() -> bool) -> Option<Answer> {
-    let mut bench = Bench { question: &question, stop, events: 0 };
+    let mut trials = Trials { question: &question, stop, events: 0 };
     let mut best: Option<(f64, &'static str)> = None;
     for name in CANDIDATES {
-        let seconds = CHOOSING.map(|number| bench.seconds(name, number, CHOOSING_PACKETS));
+        let seconds = CHOOSING.map(|number| trials.seconds(name, number, CHOOSING_PACKETS));
         // A candidate whose run does not complete is skipped.
         let Some(sum) = seconds.sum::<Option<f64>>() else { continue };
         if best.is_none_or(|(least, _)| sum < least) {
@@ -110,11 +110,11 @@ pub fn answer(question: Question, stop: &mut dyn FnMut() -> bool) -> Option<Answ
     if best != question.current {
         for number in JUDGING {
             let [current, other] =
-                [question.current, best].map(|name| bench.seconds(name, number, JUDGING_PACKETS));
+                [question.current, best].map(|name| trials.seconds(name, number, JUDGING_PACKETS));
             ratios.push(current? / other?);
         }
     }
-    let events = bench.events;
+    let events = trials.events;
     Some(Answer { gain: gain(&ratios), question, best, events })
 }
 
@@ -134,13 +134,13 @@ fn gain(ratios: &[f64]) -> Gain {
 }
 
 /// Runs of the simulator, and their number of events.
-struct Bench<'a> {
+struct Trials<'a> {
     question: &'a Question,
     stop: &'a mut dyn FnMut() -> bool,
     events: u64,
 }
 
-impl Bench<'_> {
+impl Trials<'_> {
     /// Returns the time in seconds that a scheduler needs for the remaining data, or for the first
     /// `most_packets` of it.
     fn seconds(&mut self, name: &str, number: u64, most_packets: u64) -> Option<f64> {

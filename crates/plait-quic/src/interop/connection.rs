@@ -37,7 +37,7 @@ pub struct Peer {
 
 /// An event of a connection.
 #[derive(Debug)]
-pub enum Event {
+pub enum ConnectionEvent {
     /// The handshake is done: streams may be opened, as many as the peer allows.
     Connected,
     /// A path carries data from now on; its index among the local addresses.
@@ -98,7 +98,7 @@ pub struct Connection<W = Builtin> {
     pub(super) urgent: bool,
     pub(super) counters: Counters,
     pub(super) epoch: Instant,
-    pub(super) events: VecDeque<Event>,
+    pub(super) events: VecDeque<ConnectionEvent>,
 }
 
 impl<W: Scheduler> Connection<W> {
@@ -185,7 +185,7 @@ impl<W: Scheduler> Connection<W> {
             if now.saturating_duration_since(self.epoch) >= self.settings.patience
                 && self.next_attempt.take().is_some()
             {
-                self.events.push_back(Event::Lost(ConnectionError::TimedOut));
+                self.events.push_back(ConnectionEvent::Lost(ConnectionError::TimedOut));
             }
             self.attempt(now);
         }
@@ -224,15 +224,15 @@ impl<W: Scheduler> Connection<W> {
     fn handle_event(&mut self, now: Instant, event: noq_proto::Event) {
         let event = match event {
             noq_proto::Event::Path(event) => return self.handle_path(now, event),
-            noq_proto::Event::ConnectionLost { reason } => Event::Lost(reason),
-            noq_proto::Event::Stream(StreamEvent::Opened { dir }) => Event::Incoming(dir),
-            noq_proto::Event::Stream(StreamEvent::Readable { id }) => Event::Readable(id),
-            noq_proto::Event::Stream(StreamEvent::Writable { id }) => Event::Writable(id),
-            noq_proto::Event::Stream(StreamEvent::Finished { id }) => Event::Finished(id),
+            noq_proto::Event::ConnectionLost { reason } => ConnectionEvent::Lost(reason),
+            noq_proto::Event::Stream(StreamEvent::Opened { dir }) => ConnectionEvent::Incoming(dir),
+            noq_proto::Event::Stream(StreamEvent::Readable { id }) => ConnectionEvent::Readable(id),
+            noq_proto::Event::Stream(StreamEvent::Writable { id }) => ConnectionEvent::Writable(id),
+            noq_proto::Event::Stream(StreamEvent::Finished { id }) => ConnectionEvent::Finished(id),
             noq_proto::Event::Stream(StreamEvent::Stopped { id, error_code }) => {
-                Event::Stopped(id, error_code)
+                ConnectionEvent::Stopped(id, error_code)
             }
-            noq_proto::Event::Stream(StreamEvent::Available { dir }) => Event::Available(dir),
+            noq_proto::Event::Stream(StreamEvent::Available { dir }) => ConnectionEvent::Available(dir),
             // `handle_handshakes` has handled the beginning.
             noq_proto::Event::Connected
             | noq_proto::Event::HandshakeDataReady
@@ -245,7 +245,7 @@ impl<W: Scheduler> Connection<W> {
     }
 
     /// Returns the next event.
-    pub fn poll(&mut self) -> Option<Event> {
+    pub fn poll(&mut self) -> Option<ConnectionEvent> {
         self.events.pop_front()
     }
 
@@ -292,7 +292,7 @@ impl<W: Scheduler> Connection<W> {
     /// Writes to a stream. Returns the number of bytes taken, which may be less than all.
     ///
     /// # Errors
-    /// [`WriteError::Blocked`] until [`Event::Writable`], and before the handshake is done.
+    /// [`WriteError::Blocked`] until [`ConnectionEvent::Writable`], and before the handshake is done.
     pub fn write(&mut self, id: StreamId, bytes: &[u8]) -> Result<usize, WriteError> {
         let connection = self.connection.as_mut().ok_or(WriteError::Blocked)?;
         let written = connection.noq.send_stream(id).write(bytes)?;

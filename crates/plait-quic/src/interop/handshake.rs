@@ -1,7 +1,7 @@
 //! Beginning of a connection: handshakes from one local address after the other until one is done,
 //! and noq's configuration.
 
-use super::connection::{Connection, Event};
+use super::connection::{Connection, ConnectionEvent};
 use super::controller::{SharedController, SharedControllerFactory};
 use super::noq_connection::NoqConnection;
 use super::slot::{KEEP_ALIVE, NO_MULTIPATH};
@@ -55,7 +55,7 @@ impl<W: Scheduler> Connection<W> {
             if let Some(reason) = lost {
                 self.slots[attempt.first].trouble = Some(reason.to_string());
                 if is_final(&reason) {
-                    self.events.push_back(Event::Lost(reason));
+                    self.events.push_back(ConnectionEvent::Lost(reason));
                     self.next_attempt = None;
                 }
             }
@@ -98,7 +98,7 @@ impl<W: Scheduler> Connection<W> {
             self.slots[first].open = Some((noq_proto::PathId::ZERO, controller));
             self.path_up(now, first);
         }
-        self.events.push_front(Event::Connected);
+        self.events.push_front(ConnectionEvent::Connected);
         self.open_paths(now);
     }
 }

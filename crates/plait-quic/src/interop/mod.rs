@@ -68,7 +68,7 @@ mod schedule;
 mod sender;
 mod slot;
 
-pub use connection::{Connection, Event, Peer};
+pub use connection::{Connection, ConnectionEvent, Peer};
 pub use noq_proto::crypto::rustls::QuicClientConfig;
 pub use noq_proto::{ConnectionError, Dir, StreamId, VarInt, WriteError};
 pub use sender::Sender;

@@ -2,7 +2,7 @@
 //! each other which paths are backups (draft-ietf-quic-multipath-21, PATH_STATUS_BACKUP and
 //! PATH_STATUS_AVAILABLE).
 
-use super::connection::{Connection, Event};
+use super::connection::{Connection, ConnectionEvent};
 use super::controller::SharedController;
 use super::slot::{NO_MULTIPATH, PathSlot, RETRY, SOON};
 use crate::address_change::{AddressChange, NO_ROUTE};
@@ -72,7 +72,7 @@ impl<W: Scheduler> Connection<W> {
         (self.locals[path], slot.local) = (local, local);
         slot.former = slot.id().or(slot.former);
         if slot.works {
-            self.events.push_back(Event::Closed(path));
+            self.events.push_back(ConnectionEvent::Closed(path));
         }
         slot.close(now, "its address has changed".to_owned());
         self.attempts.retain(|attempt| attempt.first != path);
@@ -86,7 +86,7 @@ impl<W: Scheduler> Connection<W> {
         slot.opened += 1;
         // The peer must learn that the path works, too, and may have asked already.
         slot.keep_alive_at = Some(now);
-        self.events.push_back(Event::Opened(path));
+        self.events.push_back(ConnectionEvent::Opened(path));
         self.pending_events.push(SchedulerEvent::PathUp { path: PathId(path as u8) });
     }
 
@@ -94,7 +94,7 @@ impl<W: Scheduler> Connection<W> {
     fn path_down(&mut self, now: Instant, path: usize, trouble: String) {
         let slot = &mut self.slots[path];
         if std::mem::take(&mut slot.works) {
-            self.events.push_back(Event::Closed(path));
+            self.events.push_back(ConnectionEvent::Closed(path));
             self.pending_events.push(SchedulerEvent::PathDown { path: PathId(path as u8) });
         }
         slot.close(now + RETRY, trouble);

@@ -6,7 +6,7 @@
 //! receiver  Reply · records
 //! ```
 
-use super::connection::{Connection, Event, Peer};
+use super::connection::{Connection, ConnectionEvent, Peer};
 use super::{ConnectionError, Dir, PROTOCOL, StreamId};
 use crate::address_change::AddressChange;
 use crate::connection::{DONE, DatagramBatch, ReceivedBatch, describe};
@@ -90,18 +90,18 @@ impl<S: Application, W: Scheduler> Sender<S, W> {
     fn work(&mut self) {
         while let Some(event) = self.connection.poll() {
             match event {
-                Event::Connected => self.send_hello(),
-                Event::Readable(id) if Some(id) == self.stream => self.read_stream(id),
-                Event::Stopped(..) => self.end(Err(Error::Ended("it wants no more".to_owned()))),
-                Event::Lost(reason) => self.lost(&reason),
+                ConnectionEvent::Connected => self.send_hello(),
+                ConnectionEvent::Readable(id) if Some(id) == self.stream => self.read_stream(id),
+                ConnectionEvent::Stopped(..) => self.end(Err(Error::Ended("it wants no more".to_owned()))),
+                ConnectionEvent::Lost(reason) => self.lost(&reason),
                 // `transmit` writes whenever the stream has room.
-                Event::Writable(_)
-                | Event::Readable(_)
-                | Event::Finished(_)
-                | Event::Incoming(_)
-                | Event::Available(_)
-                | Event::Opened(_)
-                | Event::Closed(_) => {}
+                ConnectionEvent::Writable(_)
+                | ConnectionEvent::Readable(_)
+                | ConnectionEvent::Finished(_)
+                | ConnectionEvent::Incoming(_)
+                | ConnectionEvent::Available(_)
+                | ConnectionEvent::Opened(_)
+                | ConnectionEvent::Closed(_) => {}
             }
         }
     }

@@ -57,7 +57,7 @@ pub struct Start {
 
 /// An event of a recording.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Event<'a> {
+pub enum RecordedEvent<'a> {
     /// A segment was sent.
     Sent {
         /// Time.
@@ -188,7 +188,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// If the next row is invalid.
-    pub fn event(&mut self) -> Result<Option<Event<'_>>, ReadError> {
+    pub fn event(&mut self) -> Result<Option<RecordedEvent<'_>>, ReadError> {
         loop {
             let at = self.whole - self.rest.len();
             let malformed = |what| ReadError::Malformed { at, what };
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
             }
             let (time, path) = (Time::from_nanos(row[0]), PathId(slot));
             return Ok(Some(match kind {
-                kind::SENT => Event::Sent {
+                kind::SENT => RecordedEvent::Sent {
                     time,
                     path,
                     number: row[1],
@@ -207,10 +207,13 @@ impl<'a> Reader<'a> {
                     bytes: small(row[3]),
                     reason: reason(row[4]).ok_or_else(|| malformed("sent for no known reason"))?,
                 },
-                kind::ACKNOWLEDGED => {
-                    Event::Acknowledged { time, path, number: row[1], waited: Duration::from_nanos(row[2]) }
-                }
-                kind::LOST => Event::Lost { time, path, number: row[1] },
+                kind::ACKNOWLEDGED => RecordedEvent::Acknowledged {
+                    time,
+                    path,
+                    number: row[1],
+                    waited: Duration::from_nanos(row[2]),
+                },
+                kind::LOST => RecordedEvent::Lost { time, path, number: row[1] },
                 kind::PATH => {
                     self.paths[path.index()] =
                         facts(path, &row).ok_or_else(|| malformed("a path's state is not known"))?;
@@ -224,12 +227,15 @@ impl<'a> Reader<'a> {
                     let paths = &self.paths;
                     let decision = decision(&row, paths.len());
                     let decision = decision.ok_or_else(|| malformed("the decision is not known"))?;
-                    Event::Decided { time, decision, connection: connection(&row), paths }
+                    RecordedEvent::Decided { time, decision, connection: connection(&row), paths }
                 }
-                kind::SAMPLE => {
-                    Event::Sampled { time, paths: &self.paths, windows: &self.windows, window_left: row[1] }
-                }
-                kind::END => Event::Ended {
+                kind::SAMPLE => RecordedEvent::Sampled {
+                    time,
+                    paths: &self.paths,
+                    windows: &self.windows,
+                    window_left: row[1],
+                },
+                kind::END => RecordedEvent::Ended {
                     time,
                     full: row[1] != 0,
                     timeouts: row[2],

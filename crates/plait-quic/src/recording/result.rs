@@ -6,7 +6,7 @@
 //! round-trip time. A segment is delivered when it and all segments before it have arrived by this
 //! estimate.
 
-use super::read::{Event, ReadError, Reader, Start};
+use super::read::{ReadError, Reader, RecordedEvent, Start};
 use super::{ENDLESS, INTERVAL, MAX_TRANSMISSIONS};
 use plait_sched::{Decision, Duration, Path, PathId, PathState, Time};
 use plait_sim::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
@@ -107,7 +107,7 @@ impl Recorded {
             totals.rows += 1;
             recorded.end = recorded.end.max(moment(&event));
             match event {
-                Event::Sent { time, path, number, segment, bytes, reason } => {
+                RecordedEvent::Sent { time, path, number, segment, bytes, reason } => {
                     let transmission = recorded.transmissions.len() as u64;
                     if transmission >= MAX_TRANSMISSIONS || segment > transmission + MAX_TRANSMISSIONS {
                         return Err(ReadError::Malformed {
@@ -124,17 +124,17 @@ impl Recorded {
                         Transmission { sent: time, path, segment, bytes, acknowledged: None, lost: false };
                     recorded.transmissions.push(sent);
                 }
-                Event::Acknowledged { time, path, number, waited } => {
+                RecordedEvent::Acknowledged { time, path, number, waited } => {
                     if let Some(&index) = indices.get(&(path, number)) {
                         recorded.transmissions[index].acknowledged.get_or_insert((time, waited));
                     }
                 }
-                Event::Lost { path, number, .. } => {
+                RecordedEvent::Lost { path, number, .. } => {
                     if let Some(&index) = indices.get(&(path, number)) {
                         recorded.transmissions[index].lost = true;
                     }
                 }
-                Event::Decided { time, decision, connection, paths } => {
+                RecordedEvent::Decided { time, decision, connection, paths } => {
                     let wait = matches!(decision, Decision::Wait { .. });
                     for (terms, path) in recorded.terms.iter_mut().zip(paths) {
                         *terms = (path.cost, terms.1 || path.state == PathState::Backup);
@@ -145,14 +145,14 @@ impl Recorded {
                         recorder.decided(time, &decision, &connection, paths);
                     }
                 }
-                Event::Sampled { time, paths, windows, window_left } => {
+                RecordedEvent::Sampled { time, paths, windows, window_left } => {
                     totals.last = paths.to_vec();
                     if recorder.is_some() {
                         let paths = paths.iter().cloned().zip(windows.iter().copied()).collect();
                         totals.samples.push(WindowSample { time, paths, window_left });
                     }
                 }
-                Event::Ended { full, timeouts, tail_probes, whole, .. } => {
+                RecordedEvent::Ended { full, timeouts, tail_probes, whole, .. } => {
                     (recorded.full, recorded.whole) = (full, whole);
                     (totals.timeouts, totals.tail_probes) =
                         ((!full).then_some(timeouts), (!full).then_some(tail_probes));
@@ -234,14 +234,14 @@ impl Recorded {
     }
 }
 
-fn moment(event: &Event<'_>) -> Time {
+fn moment(event: &RecordedEvent<'_>) -> Time {
     match *event {
-        Event::Sent { time, .. }
-        | Event::Acknowledged { time, .. }
-        | Event::Lost { time, .. }
-        | Event::Decided { time, .. }
-        | Event::Sampled { time, .. }
-        | Event::Ended { time, .. } => time,
+        RecordedEvent::Sent { time, .. }
+        | RecordedEvent::Acknowledged { time, .. }
+        | RecordedEvent::Lost { time, .. }
+        | RecordedEvent::Decided { time, .. }
+        | RecordedEvent::Sampled { time, .. }
+        | RecordedEvent::Ended { time, .. } => time,
     }
 }
 

@@ -4,7 +4,7 @@
 //! does not block another one. The rest of a segment waits if it depends on a missing one, for
 //! example for a stream that is not open yet.
 
-use super::early::MAX_EARLY;
+use super::reassembly_buffer::MAX_EARLY;
 use super::record::Record;
 use super::{Class, MAX_STREAMS, MIN_CREDIT, Reason, Stream, StreamEvent, Streams};
 use crate::error::Error;
@@ -139,7 +139,7 @@ impl Streams {
                 return Err(Error::Violation("a datagram of a stream"));
             }
             Record::Accepted { .. } if self.opens => {
-                one.early.accept();
+                one.reassembly.accept();
                 self.early -= one.absorb();
                 self.events.push_back(StreamEvent::Accepted { stream });
                 self.note_received(stream);
@@ -260,7 +260,7 @@ impl Streams {
     /// Bytes that the peer may still send on all streams, and bytes that were not taken. Their sum
     /// bounds the memory.
     pub fn promised(&self) -> u64 {
-        let promised = |one: &Stream| one.early.size().unwrap_or(one.granted) - one.consumed;
+        let promised = |one: &Stream| one.reassembly.size().unwrap_or(one.granted) - one.consumed;
         self.streams.values().map(promised).sum()
     }
 }

@@ -32,12 +32,12 @@
 //! [`Near`] and [`Far`] are the two ends, with paths. After any input call [`Streams::poll`] and
 //! [`Streams::next_ready`] until they return `None`, then [`Streams::transmit`].
 
-mod early;
 pub mod far;
 pub mod flows;
 mod incoming;
 pub mod near;
 mod outgoing;
+mod reassembly_buffer;
 mod record;
 mod send_queue;
 mod stream;
@@ -48,13 +48,13 @@ use crate::error::Error;
 use crate::session::Session;
 use crate::terms::PathTerms;
 use bytes::{Buf, Bytes, BytesMut};
-use early::Early;
 pub use far::Far;
 use flows::Flows;
 pub use flows::{Datagrams, MAX_FLOWS};
 pub use incoming::MAX_PROMISED;
 pub use near::Near;
 use plait_sched::{PathId, Scheduler, Time};
+use reassembly_buffer::ReassemblyBuffer;
 pub use record::{Class, MAX_TARGET, Reason};
 use record::{MAX_CONTROL, Record};
 use send_queue::SendQueue;
@@ -170,7 +170,8 @@ impl Streams {
         }
         let stream = self.opened;
         self.opened += 1;
-        self.streams.insert(stream, Stream { early: Early::unaccepted(), ..Stream::new(class) });
+        self.streams
+            .insert(stream, Stream { reassembly: ReassemblyBuffer::unaccepted(), ..Stream::new(class) });
         self.out.push_control(&Record::Open { stream, class, target }, class);
         Ok(stream)
     }
@@ -257,7 +258,7 @@ impl Streams {
         let limit = (one.consumed + MIN_CREDIT + share).max(one.granted);
         let worthwhile = limit - one.granted >= (MIN_CREDIT + share) / 4;
         // The peer must know the stream before.
-        if worthwhile && one.announced && one.early.size().is_none() {
+        if worthwhile && one.announced && one.reassembly.size().is_none() {
             one.granted = limit;
             self.credits.insert(stream);
         }
@@ -347,7 +348,7 @@ impl Streams {
     /// Bytes in memory: data that arrived and was not taken, written data in no segment, and
     /// segments that may need a retransmission.
     pub fn memory(&self) -> u64 {
-        let of = |one: &Stream| one.receive_buffer.len() + one.early.bytes() + one.send_buffer.len();
+        let of = |one: &Stream| one.receive_buffer.len() + one.reassembly.bytes() + one.send_buffer.len();
         let streams = self.streams.values().map(of).sum::<usize>();
         let deferred = self.deferred.values().map(Bytes::len).sum::<usize>();
         (streams + deferred + self.flows.memory()) as u64 + self.out.unacked()
@@ -362,7 +363,7 @@ impl Streams {
 
     fn forget(&mut self, stream: u32) {
         if let Some(one) = self.streams.remove(&stream) {
-            self.early -= one.early.pieces();
+            self.early -= one.reassembly.pieces();
             self.pool += one.lent;
             self.credits.remove(&stream);
             self.out.forget(stream);

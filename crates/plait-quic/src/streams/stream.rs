@@ -1,6 +1,6 @@
 //! One stream.
 
-use super::early::Early;
+use super::reassembly_buffer::ReassemblyBuffer;
 use super::{Class, MIN_CREDIT};
 use bytes::BytesMut;
 
@@ -20,7 +20,7 @@ pub(super) struct Stream {
     /// True if the stream waits for its turn.
     pub(super) queued: bool,
     pub(super) receive_buffer: BytesMut,
-    pub(super) early: Early,
+    pub(super) reassembly: ReassemblyBuffer,
     /// Bytes that the reader took, and bytes that the peer may send.
     pub(super) consumed: u64,
     pub(super) granted: u64,

@@ -2,7 +2,7 @@
 
 mod overtaking;
 
-use super::early::MAX_EARLY;
+use super::reassembly_buffer::MAX_EARLY;
 use super::record::{DatagramPiece, Record};
 use super::*;
 use crate::error::Error;

@@ -2,11 +2,11 @@
 
 use plait_sched::{Duration, MAX_PATHS};
 
+use super::duplex_link::Direction;
 use super::keys::{FLOW_CBR, FLOW_MULTIPATH, FLOW_ON_OFF, FLOW_TCP};
 use super::path::PathDraft;
 use super::reader::{Item, MAX_BYTES, MAX_DURATION, Reader, Source, Word, unique};
 use super::shared::{self, LinkDraft};
-use super::wire::Direction;
 use super::{CongestionControl, SchedulerChoice, TransportOptions, text};
 use crate::application::times::{OnOffTimes, stop};
 use crate::error::ScenarioError;

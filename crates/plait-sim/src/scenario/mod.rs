@@ -23,6 +23,7 @@
 
 mod discipline;
 mod document;
+mod duplex_link;
 mod flow;
 pub mod keys;
 mod link;
@@ -35,7 +36,6 @@ mod steps;
 mod tests;
 mod topology;
 mod transport;
-mod wire;
 mod write;
 
 use std::path::Path;
@@ -49,13 +49,13 @@ use topology::Topology;
 
 pub use crate::application::Workload;
 pub use crate::application::times::{OnOffDistribution, OnOffTimes};
+pub use duplex_link::{Direction, DuplexLink};
 pub use flow::{Flow, FlowKind, FlowRoute};
 pub use path::PathOptions;
 pub use scheduler::{Parameter, SchedulerChoice};
 pub use shared::SharedLink;
 pub use topology::Hop;
 pub use transport::*;
-pub use wire::{Direction, Wire};
 
 /// A whole experiment, checked: the result of [`Scenario::from_toml`] can be run.
 #[derive(Clone, PartialEq, Debug)]

@@ -2,12 +2,12 @@
 
 use plait_sched::Duration;
 
+use super::duplex_link::{Direction, DirectionDraft, DirectionKeys, DuplexLink, WIRE_KEYS};
 use super::keys::PATH;
 use super::link::LinkKeys;
 use super::reader::{Item, MAX_DURATION, Reader};
 use super::shared::{self, LinkDraft};
 use super::steps::varying;
-use super::wire::{Direction, DirectionDraft, DirectionKeys, WIRE_KEYS, Wire};
 use crate::error::ScenarioError;
 
 /// The largest weight of a path, up to which schedulers distinguish weights.
@@ -20,7 +20,7 @@ pub struct PathOptions {
     /// Its name; no two paths have the same name.
     pub name: String,
     /// Its own wire; `None` if it consists of shared links alone.
-    pub wire: Option<Wire>,
+    pub wire: Option<DuplexLink>,
     /// The shared links after its own wire, in the order of the forward direction.
     pub links: Vec<usize>,
     /// Whether it is used only while no other path is usable.
@@ -87,7 +87,7 @@ impl PathDraft {
 
     pub(super) fn finish(self, packet: u32) -> PathOptions {
         let rtt = self.rtt;
-        let wire = self.wire.map(|(forward, backward)| Wire {
+        let wire = self.wire.map(|(forward, backward)| DuplexLink {
             forward: forward.finish(rtt, packet),
             backward: backward.finish(rtt, packet),
         });

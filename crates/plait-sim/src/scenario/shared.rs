@@ -2,11 +2,11 @@
 
 use plait_sched::Duration;
 
+use super::duplex_link::{Direction, DirectionDraft, DirectionKeys};
 use super::keys::LINK;
 use super::link::LinkKeys;
 use super::reader::{Item, Source, nearest, unique};
 use super::steps::varying;
-use super::wire::{Direction, DirectionDraft, DirectionKeys};
 use crate::error::ScenarioError;
 use crate::link::LinkConfig;
 

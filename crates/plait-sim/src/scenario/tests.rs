@@ -114,7 +114,7 @@ fn read(text: &str) -> Result<Scenario, ScenarioError> {
 }
 
 /// A path's own wire.
-fn wire(scenario: &Scenario, path: usize) -> &Wire {
+fn wire(scenario: &Scenario, path: usize) -> &DuplexLink {
     scenario.paths[path].wire.as_ref().expect("a wire of its own")
 }
 

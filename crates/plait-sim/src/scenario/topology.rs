@@ -2,11 +2,11 @@
 
 use plait_sched::{Duration, MAX_PATHS};
 
+use super::duplex_link::Direction;
 use super::flow::{Flow, FlowContext, FlowRoute};
 use super::path::{PathDraft, PathOptions};
 use super::reader::{Item, Reader, Source, unique};
 use super::shared::{self, LinkDraft, SharedLink};
-use super::wire::Direction;
 use super::{Scenario, TransportOptions};
 use crate::error::ScenarioError;
 use crate::link::LinkConfig;

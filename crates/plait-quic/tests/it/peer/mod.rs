@@ -8,7 +8,7 @@ use noq_proto::{
     FourTuple, PathEvent, PathId, PathStatus, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
 };
 use plait_quic::connection::{DatagramBatch, ReceivedBatch};
-use plait_quic::interop::{Connection, Event, Peer};
+use plait_quic::interop::{Connection, ConnectionEvent, Peer};
 use plait_quic::sender::Progress;
 use plait_quic::{Error, Identity, Settings, Terms, identity};
 use plait_sched::{Builtin, Value};
@@ -227,13 +227,13 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         server.work(now);
         while let Some(event) = client.poll() {
             match event {
-                Event::Opened(_) => opened += 1,
-                Event::Readable(id) => {
+                ConnectionEvent::Opened(_) => opened += 1,
+                ConnectionEvent::Readable(id) => {
                     while let Some(bytes) = client.read(id, usize::MAX) {
                         back.extend_from_slice(&bytes);
                     }
                 }
-                Event::Lost(reason) => panic!("{}: {reason}", case.scheduler),
+                ConnectionEvent::Lost(reason) => panic!("{}: {reason}", case.scheduler),
                 _ => {}
             }
         }

@@ -105,7 +105,7 @@ fn copies_and_jitter_are_read_as_written() {
     assert_eq!(wire_of(&scenario).forward.duplicate, None);
 }
 
-fn wire_of(scenario: &Scenario) -> &Wire {
+fn wire_of(scenario: &Scenario) -> &DuplexLink {
     wire(scenario, 0)
 }
 

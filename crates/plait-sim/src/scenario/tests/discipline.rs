@@ -3,7 +3,7 @@
 use super::*;
 use crate::link::discipline::{DISCIPLINES, Settings};
 
-fn path(lines: &str) -> Wire {
+fn path(lines: &str) -> DuplexLink {
     let scenario = read(&format!("{SMALL}{lines}\n")).expect("a valid scenario");
     scenario.paths[0].wire.clone().expect("a wire")
 }

@@ -17,13 +17,13 @@ FILE = ".runs.jsonl"
 
 
 @dataclass(frozen=True)
-class KeptRun:
+class StoredRun:
     """The JSON of a run without tables."""
 
     json: str
 
 
-class Kept:
+class Checkpoint:
     """The runs in a file: a line per run, with its key. Runs that record tables are made again.
 
     Args:
@@ -52,7 +52,7 @@ class Kept:
         with self._file.open("rb") as file:
             file.seek(place)
             _, data = json.loads(file.readline())
-        run = KeptRun(json.dumps(data, ensure_ascii=False))
+        run = StoredRun(json.dumps(data, ensure_ascii=False))
         return Result(run, None if task.scheduler is None else label(choice_of(task.scheduler)))
 
     def add(self, task: Task, result: Result) -> None:

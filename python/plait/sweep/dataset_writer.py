@@ -28,7 +28,7 @@ ROWS = 1_000
 """Rows of a part."""
 
 
-class Store:
+class DatasetWriter:
     """The dataset of a plan in a folder, opened for writing by one process at a time.
 
     Raises:
@@ -60,7 +60,7 @@ class Store:
             os.close(self._lock)
             raise
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> DatasetWriter:
         return self
 
     def __exit__(

@@ -1,4 +1,4 @@
-//! The wire of a path, or a link that paths share: its two directions.
+//! The own link of a path, or a link that paths share: its two directions.
 
 use plait_sched::Duration;
 
@@ -35,16 +35,16 @@ impl Direction {
     }
 }
 
-/// Both directions of a path's own wire.
+/// Both directions of a path's own link.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Wire {
+pub struct DuplexLink {
     /// From the sender of the data to its receiver.
     pub forward: LinkConfig,
     /// From the receiver of the data to its sender.
     pub backward: LinkConfig,
 }
 
-impl Wire {
+impl DuplexLink {
     /// One of its directions.
     pub const fn direction(&self, direction: Direction) -> &LinkConfig {
         match direction {

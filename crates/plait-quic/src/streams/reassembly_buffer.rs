@@ -11,7 +11,7 @@ pub(super) const MAX_EARLY: usize = 8_192;
 
 /// Pieces by their offsets in the stream; they do not overlap.
 #[derive(Debug, Default)]
-pub(super) struct Early {
+pub(super) struct ReassemblyBuffer {
     pieces: BTreeMap<u64, Bytes>,
     bytes: usize,
     /// Total bytes of the stream, once the peer has reported them.
@@ -20,7 +20,7 @@ pub(super) struct Early {
     unaccepted: bool,
 }
 
-impl Early {
+impl ReassemblyBuffer {
     /// Creates the store of a stream that the peer has to accept.
     pub(super) fn unaccepted() -> Self {
         Self { unaccepted: true, ..Self::default() }
@@ -83,19 +83,19 @@ impl Stream {
     ) -> Result<Option<isize>, Error> {
         let arrived = self.arrived();
         let end = offset.checked_add(bytes.len() as u64).ok_or(Error::Malformed("place"))?;
-        if self.early.size.is_some_and(|size| end > size) {
+        if self.reassembly.size.is_some_and(|size| end > size) {
             return Err(Error::Violation("data behind a stream's end"));
         }
         if end > self.granted {
             return Err(Error::Violation("more data than it has credit for"));
         }
-        if offset < arrived || self.early.overlaps(offset, end) {
+        if offset < arrived || self.reassembly.overlaps(offset, end) {
             return Err(Error::Violation("data that it has sent before"));
         }
         if bytes.is_empty() {
             return Ok(Some(0));
         }
-        if offset == arrived && !self.early.unaccepted {
+        if offset == arrived && !self.reassembly.unaccepted {
             self.receive_buffer.extend_from_slice(bytes);
             let absorbed = self.absorb();
             return Ok(Some(-(absorbed as isize)));
@@ -103,37 +103,37 @@ impl Stream {
         if !may_keep()? {
             return Ok(None);
         }
-        self.early.insert(offset, bytes);
+        self.reassembly.insert(offset, bytes);
         Ok(Some(1))
     }
 
     /// Sets the total bytes of the stream.
     pub(super) fn end_at(&mut self, size: u64) -> Result<(), Error> {
-        if self.early.size.is_some() {
+        if self.reassembly.size.is_some() {
             return Err(Error::Violation("a stream that ends twice"));
         }
         if size > self.granted {
             return Err(Error::Violation("more data than it has credit for"));
         }
-        if size < self.arrived().max(self.early.end()) {
+        if size < self.arrived().max(self.reassembly.end()) {
             return Err(Error::Violation("data behind a stream's end"));
         }
-        self.early.size = Some(size);
+        self.reassembly.size = Some(size);
         self.note_end();
         Ok(())
     }
 
     fn note_end(&mut self) {
-        self.ended = !self.early.unaccepted && self.early.size == Some(self.arrived());
+        self.ended = !self.reassembly.unaccepted && self.reassembly.size == Some(self.arrived());
     }
 
     /// Delivers pieces that are not early any more, and returns their number.
     pub(super) fn absorb(&mut self) -> usize {
-        let before = self.early.pieces();
-        while let Some(bytes) = self.early.next(self.arrived()) {
+        let before = self.reassembly.pieces();
+        while let Some(bytes) = self.reassembly.next(self.arrived()) {
             self.receive_buffer.extend_from_slice(&bytes);
         }
         self.note_end();
-        before - self.early.pieces()
+        before - self.reassembly.pieces()
     }
 }
