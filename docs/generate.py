@@ -15,7 +15,7 @@ from generated import builders, stub  # noqa: E402
 
 
 def main() -> None:
-    """Fill in what the pages quote (stub, `Transport`), and every page with a place for generated text."""
+    """Fill in the stub, `Transport`, and every page with a place for generated text."""
     update(stub.STUB, stub.filled)
     if update(builders.FILE, builders.filled):
         os.execv(sys.executable, [sys.executable, *sys.argv])  # `plait` has the old fields

@@ -13,7 +13,7 @@
 //!
 //! noq's random numbers follow from the scenario's seed, and sizes do not depend on keys, so
 //! results are repeatable to the byte. `transport.handshake` is the transport's own handshake.
-//! [`refusal`] names what cannot be carried: protocols other than `mpquic`; `ecn`, because noq does
+//! [`refusal`] names unsupported features: protocols other than `mpquic`; `ecn`, because noq does
 //! not report the marked datagram; packets that no datagram holds. Python refuses captures too,
 //! which would be encrypted.
 

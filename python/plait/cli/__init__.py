@@ -50,7 +50,7 @@ COMMANDS = {
         "replay:replay",
         "Run a recorded transfer again in the simulator, and say how far that is from what happened.",
     ),
-    "recv": Place("transfers:recv", "Receive files into a folder; who sends has to know the secret."),
+    "recv": Place("transfers:recv", "Receive files into a folder from senders that have the secret."),
     "proxy": Place(
         "transfers:proxy",
         "Carry TCP connections and UDP datagrams over several paths to the other end (--serve).",

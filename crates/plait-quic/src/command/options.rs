@@ -30,7 +30,7 @@ pub(super) struct Program {
 pub(super) enum Action {
     /// Send files and folders to a receiver, over one path from each local address.
     Send(SendOptions),
-    /// Receive files into a folder; who sends has to know the secret.
+    /// Receive files into a folder from senders that have the secret.
     Recv(RecvOptions),
     /// Carry TCP connections and UDP datagrams over several paths to the other end (--serve).
     Proxy(ProxyOptions),
@@ -39,7 +39,7 @@ pub(super) enum Action {
 /// Options of both ends.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Common {
-    /// What the sender has to know; also as PLAIT_SECRET in the environment, where other users' `ps` does not see it.
+    /// The secret that both ends share. The environment may have it as PLAIT_SECRET, which other users' `ps` does not show.
     #[arg(long, value_name = "TEXT")]
     pub(super) secret: Option<String>,
     /// The file whose first line is the secret. Nobody but its owner may read it.
@@ -51,7 +51,7 @@ pub(super) struct Common {
     /// Results as lines of JSON on standard output.
     #[arg(long)]
     pub(super) json: bool,
-    /// Nothing on standard error but failures, and what ends them.
+    /// Write only failures and recoveries to standard error.
     #[arg(long)]
     pub(super) quiet: bool,
     /// A TOML file with options: its keys are their names, and [[client]] tables have a secret and limits each. Arguments go before it.
@@ -143,7 +143,7 @@ pub(super) struct ProxyOptions {
     /// Where to speak SOCKS5 (CONNECT and UDP ASSOCIATE, without authentication). Default: 127.0.0.1:1080, unless something is forwarded.
     #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = SOCKS)]
     pub(super) socks: Option<SocketAddr>,
-    /// Let --socks listen on other than a loopback address: everyone who reaches it can use the other end.
+    /// Let --socks listen on other than a loopback address. Everyone there can then use the other end.
     #[arg(long)]
     pub(super) open_socks: bool,
     /// Connections that are taken at ADDR:PORT lead to HOST:PORT, as the other end sees it.
@@ -160,10 +160,10 @@ pub(super) struct ProxyOptions {
     pub(super) redundant_port: Vec<u16>,
     #[command(flatten)]
     pub(super) paths: PathOptions,
-    /// Be the other end: make connections for who knows the secret.
+    /// Be the other end: make connections for every client with the secret.
     #[arg(long, conflicts_with_all = ["to", "fingerprint", "socks", "open_socks", "forward", "udp", "interactive", "redundant_port", "local", "interface", "cost", "budget", "backup"])]
     pub(super) serve: bool,
-    /// Where connections and datagrams may lead, for example example.org:443, '*:443' or '*:*'; nowhere else. * is every host but this machine, by any of its addresses, and what only its link knows.
+    /// Where connections and datagrams may lead, for example example.org:443, '*:443' or '*:*'; nowhere else. * is every host but this machine, by any of its addresses, and the hosts that only its link reaches.
     #[arg(long, value_name = "HOST:PORT", requires = "serve")]
     pub(super) allow: Vec<Allowed>,
     /// End a connection on which nothing has moved for so long, for example 30min. If one end has said its last: after 4 minutes at most.

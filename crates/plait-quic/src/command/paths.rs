@@ -20,13 +20,13 @@ const AUTO: &str = "auto";
 /// Options for paths: their local ends, terms and scheduler.
 #[derive(Args, Clone, Debug)]
 pub(super) struct PathOptions {
-    /// A local address to send from: a path. With %INTERFACE its packets leave there whatever the routes prefer.
+    /// A local address to send from: a path. With %INTERFACE its packets leave there, not where the routes lead.
     #[arg(long, value_name = "ADDR[%INTERFACE]")]
     local: Vec<Local>,
     /// An interface to send from: a path. Without any, and without --local: every interface that is up, or the loopback interface to this machine.
     #[arg(long, value_name = "NAME")]
     interface: Vec<String>,
-    /// What a path costs, for schedulers that look at it: cheapest-first. PATH is an interface or an address.
+    /// The cost of a path, for schedulers that use it: cheapest-first. PATH is an interface or an address.
     #[arg(long, value_name = "PATH=NUMBER")]
     cost: Vec<String>,
     /// How much a path may carry, copies included, for example wwan0=500MB.
