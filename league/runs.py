@@ -69,7 +69,7 @@ def measured(
     for point in range(min(points or plan.points, plan.points)):
         table = json.loads(plan.scenario(point))
         scenario = from_table(table, plan.where(point), plan.base)
-        runs = [(one.label, scenario, one.choice) for one in plan.contenders] + [
+        runs = [(one.label, scenario, one.choice) for one in plan.schedulers] + [
             (f"{ALONE}:{name}", from_table(only, plan.where(point), plan.base), "lowest-rtt")
             for name, only in singly(table)
         ]

@@ -48,7 +48,7 @@ def part_of(runs: int, offset: int = 0) -> Plan:
     """Return the plan reduced to this many of its runs."""
     plan = Plan.load(PLAN)
     (steps,) = plan.steps
-    per_point = len(plan.seeds) * len(plan.contenders)
+    per_point = len(plan.seeds) * len(plan.schedulers)
     plan.steps = [steps[offset // per_point : (offset + runs) // per_point]]
     plan.points = len(plan.steps[0])
     return plan
@@ -59,7 +59,7 @@ def bare(plan: Plan, threads: int) -> float:
     jobs = [
         _core.Job(
             _core.Scenario(order.scenario, "bench", order.base, format="json"),
-            scheduler=order.contender.built_in,
+            scheduler=order.scheduler.built_in,
             seed=order.seed,
         )
         for order in orders(plan, map(plan.run, range(len(plan))))

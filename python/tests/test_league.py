@@ -60,7 +60,7 @@ def test_the_radio_links_are_what_the_program_draws() -> None:
 @pytest.mark.parametrize("domain", domains(), ids=lambda one: one.name)
 def test_every_built_in_scheduler_plays_in_every_domain(domain: Domain) -> None:
     plan = domain.plan
-    labels = {one.label for one in plan.contenders}
+    labels = {one.label for one in plan.schedulers}
     assert {one["name"] for one in schedulers()} <= labels
     assert plan.points >= 60
     assert all(direction(name) != 0 for name in domain.metrics)
@@ -79,7 +79,7 @@ def test_a_path_alone_keeps_the_traffic_beside_it_only() -> None:
 def test_a_domain_is_run_point_by_point() -> None:
     domain = next(one for one in domains() if one.name == "requests")
     found = measured(domain, points=1)
-    labels = [*(one.label for one in domain.plan.contenders), "alone:first", "alone:second"]
+    labels = [*(one.label for one in domain.plan.schedulers), "alone:first", "alone:second"]
     assert found["scheduler"].to_list() == labels
     assert found.null_count().row(0) == (0,) * found.width
 

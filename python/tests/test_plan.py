@@ -38,7 +38,7 @@ def test_runs_are_numbered_points_outside_then_seeds_then_schedulers() -> None:
     plan = Plan(PLAN)
     assert len(plan) == 2 * 5 * 3 * 2
     runs = [plan.run(index) for index in range(len(plan))]
-    assert [run.contender.label for run in runs[:3]] == [
+    assert [run.scheduler.label for run in runs[:3]] == [
         "lowest-rtt",
         "round-robin:segments=2",
         "lowest-rtt",
@@ -68,7 +68,7 @@ def test_a_plan_file_finds_its_scenario_and_schedulers_beside_it(tmp_path: Path)
     (folder / "plan.toml").write_text('scenario = "links.toml"\nschedulers = ["daps", "mine.py:Mine"]\n')
     plan = Plan.load(folder / "plan.toml")
     assert plan.name == "plan"
-    assert [one.label for one in plan.contenders] == ["daps", "Mine"]
+    assert [one.label for one in plan.schedulers] == ["daps", "Mine"]
     assert len(plan) == 2
     (folder / "mine.py").write_text((folder / "mine.py").read_text() + "# other\n")
     assert Plan.load(folder / "plan.toml").identity["schedulers"] != plan.identity["schedulers"]

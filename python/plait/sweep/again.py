@@ -49,18 +49,18 @@ def run_again(folder: str | PathLike[str], index: int, own: str | None = None) -
     """
     folder = Path(folder)
     told = about(folder)
-    contenders, seeds = told["schedulers"], told["seeds"]
+    schedulers, seeds = told["schedulers"], told["seeds"]
     if not index < told["runs"]:
         message = f"{folder}: index {index}: unknown; expected 0 to {told['runs'] - 1}"
         raise ScenarioError(message)
-    rest, place = divmod(index, len(contenders))
+    rest, place = divmod(index, len(schedulers))
     point, seed = divmod(rest, seeds if isinstance(seeds, int) else len(seeds))
     table = {
         "name": told["name"],
         "scenario": told["scenario"],
         "set": told["set"],
         "axis": told["axis"],
-        "schedulers": [_choice(folder, contenders[place], own)],
+        "schedulers": [_choice(folder, schedulers[place], own)],
         "seeds": seeds,
         "perturb": told["perturbed"] is not None,
     }
@@ -69,34 +69,34 @@ def run_again(folder: str | PathLike[str], index: int, own: str | None = None) -
     if plan.identity["points"] != told["points"]:
         message = f"{folder}: index {index}: the libraries here draw other points from the plan's axes"
         raise ScenarioError(message)
-    (contender,) = plan.contenders
+    (scheduler,) = plan.schedulers
     number = plan.seeds[seed]
     scenario = json.loads(plan.repetition(point, number))
     notes = []
     if told["version"] != plait_version():
         notes.append(f"the dataset was made by Plait {told['version']}, this is {plait_version()}")
     return DatasetRun(
-        from_table(scenario, plan.where(point)), contender.at(plan.values(point)).choice, number, notes
+        from_table(scenario, plan.where(point)), scheduler.at(plan.values(point)).choice, number, notes
     )
 
 
-def _choice(folder: Path, contender: Any, own: str | None) -> Any:
+def _choice(folder: Path, scheduler: Any, own: str | None) -> Any:
     """Return the scheduler in the form of plans."""
-    if isinstance(contender, str):
+    if isinstance(scheduler, str):
         if own is not None:
-            message = f"--scheduler {own!r}: the run's scheduler is {contender}; expected no --scheduler"
+            message = f"--scheduler {own!r}: the run's scheduler is {scheduler}; expected no --scheduler"
             raise ScenarioError(message)
-        return contender
-    first, *rest = contender["class"].split(":")
+        return scheduler
+    first, *rest = scheduler["class"].split(":")
     name, *given = rest if first.endswith(PYTHON + LIBRARIES) else (first, *rest)
     if own is None:
         message = (
-            f"{folder}: the run's scheduler is {contender['class']}, one of your own; "
+            f"{folder}: the run's scheduler is {scheduler['class']}, one of your own; "
             f"expected --scheduler FILE:{name}"
         )
         raise ScenarioError(message)
     choice = parse_choice(own)
-    if not isinstance(choice, Own) or choice.sha256 != contender["sha256"]:
+    if not isinstance(choice, Own) or choice.sha256 != scheduler["sha256"]:
         message = f"--scheduler {own!r}: is not the file that the sweep ran: its SHA-256 is another one"
         raise ScenarioError(message)
     return ":".join([own, *given]) if not choice.given else own

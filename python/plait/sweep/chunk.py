@@ -13,7 +13,7 @@ from plait.scenarios.python_class import place
 from plait.statistics import axes
 from plait.support.machine import plait_version
 from plait.sweep.journal import Row
-from plait.sweep.plan import Contender, Plan, PlannedRun
+from plait.sweep.plan import Plan, PlannedRun, PlannedScheduler
 
 POLL_SECONDS = 0.1
 """Seconds between two checks for Ctrl-C."""
@@ -28,7 +28,7 @@ class SweepRun:
     index: int
     scenario: str
     seed: int
-    contender: Contender
+    scheduler: PlannedScheduler
     where: str
     base: str
 
@@ -41,7 +41,7 @@ def orders(plan: Plan, runs: Iterable[PlannedRun]) -> Iterator[SweepRun]:
             where, values = plan.where(run.point), plan.values(run.point)
         if (run.point, run.seed) != place:
             place, scenario = (run.point, run.seed), plan.repetition(run.point, run.seed)
-        yield SweepRun(run.index, scenario, run.seed, run.contender.at(values), where, str(plan.base))
+        yield SweepRun(run.index, scenario, run.seed, run.scheduler.at(values), where, str(plan.base))
 
 
 def make(given: Iterable[SweepRun], places: Sequence[str], threads: int) -> Iterator[tuple[int, Row]]:
@@ -62,9 +62,9 @@ def make(given: Iterable[SweepRun], places: Sequence[str], threads: int) -> Iter
         under_way = 0
         for order in given:
             foreign = None
-            if order.contender.own is not None:
+            if order.scheduler.own is not None:
                 try:
-                    own = order.contender.own.make()
+                    own = order.scheduler.own.make()
                 except ScenarioError as error:  # at a point that the plan did not validate
                     yield order.index, Row(str(error), None)
                     continue
@@ -89,7 +89,7 @@ def _submit(pool: _core.Pool, order: SweepRun, foreign: _core.Foreign | None) ->
         order.scenario,
         origin=order.where,
         base=order.base,
-        scheduler=order.contender.built_in,
+        scheduler=order.scheduler.built_in,
         foreign=foreign,
         seed=order.seed,
     )
@@ -117,7 +117,7 @@ def _python(order: SweepRun, scheduler: _core.Scheduler, places: Sequence[str]) 
     except Exception as error:
         where = place(error)
         said = f"{type(error).__name__}: {error}{f' ({where})' if where else ''}"
-        return Row(f"scheduler {order.contender.label}: {said}", None)
+        return Row(f"scheduler {order.scheduler.label}: {said}", None)
     return Row(None, _core.pick(made.json, places))
 
 

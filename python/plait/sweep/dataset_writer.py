@@ -132,7 +132,7 @@ class DatasetWriter:
         columns = self._plan.columns
         return {
             "runs": len(self._plan),
-            "labels": [one.label for one in self._plan.contenders],
+            "labels": [one.label for one in self._plan.schedulers],
             "variables": list(columns.variables),
             "metrics": list(columns.metrics),
         }
@@ -168,7 +168,7 @@ class DatasetWriter:
         for index, (error, values) in rows.items():
             run = self._plan.run(index)
             at = self._plan.values(run.point)
-            place = [index, run.point, run.seed, run.contender.label]
+            place = [index, run.point, run.seed, run.scheduler.label]
             metrics = none if values is None else json.loads(values)
             table.append([*place, *(at[name] for name in columns.variables), error, *metrics])
         return pl.DataFrame(table, schema=columns.schema, orient="row", strict=False)

@@ -53,7 +53,7 @@ MOST_CHECKED = 10_000
 
 
 @dataclass(frozen=True)
-class Contender:
+class PlannedScheduler:
     """A scheduler of the plan: its label, and a built-in one's name or table, or a custom one.
 
     Values of its parameters may be templates; see `at`.
@@ -80,7 +80,7 @@ class Contender:
         given = self.choice.given if isinstance(self.choice, Own) else self.choice.items()
         return {key: value for key, value in given if isinstance(value, str) and "{" in value}
 
-    def at(self, values: axes.Step) -> Contender:
+    def at(self, values: axes.Step) -> PlannedScheduler:
         """Return the scheduler with its templates filled."""
         if not self.templates or isinstance(self.choice, str):
             return self
@@ -97,7 +97,7 @@ class PlannedRun:
     index: int
     point: int
     seed: int
-    contender: Contender
+    scheduler: PlannedScheduler
 
 
 class Plan:
@@ -128,7 +128,7 @@ class Plan:
         self.table, self.base = _scenario(table["scenario"], folder, origin)
         self.seeds = _seeds(table.get("seeds", 1), origin)
         self.perturb = _flag(table, "perturb", len(self.seeds) > 1, origin)
-        self.contenders = _contenders(table["schedulers"], folder, origin)
+        self.schedulers = _schedulers(table["schedulers"], folder, origin)
         self.set = _mapping(table.get("set", {}), f"{origin}: set")
         for key in ("seed", "scheduler"):
             if key in self.set:
@@ -159,13 +159,13 @@ class Plan:
             raise otherwise(error, fspath(file), "plan") from error
 
     def __len__(self) -> int:
-        return self.points * len(self.seeds) * len(self.contenders)
+        return self.points * len(self.seeds) * len(self.schedulers)
 
     def run(self, index: int) -> PlannedRun:
         """Return the run with this number."""
-        rest, contender = divmod(index, len(self.contenders))
+        rest, scheduler = divmod(index, len(self.schedulers))
         point, seed = divmod(rest, len(self.seeds))
-        return PlannedRun(index, point, self.seeds[seed], self.contenders[contender])
+        return PlannedRun(index, point, self.seeds[seed], self.schedulers[scheduler])
 
     def values(self, point: int) -> axes.Step:
         """Return the variables at a point."""
@@ -211,7 +211,7 @@ class Plan:
             "axis": list(self.axes),
             "schedulers": [
                 one.label if one.own is None else {"class": one.label, "sha256": one.own.sha256}
-                for one in self.contenders
+                for one in self.schedulers
             ],
             "seeds": len(self.seeds) if isinstance(self.seeds, range) else list(self.seeds),
             "perturbed": BOUNDS if self.perturb else None,
@@ -262,10 +262,10 @@ class Plan:
         _ = self.columns
         step = -(-self.points // MOST_CHECKED)
         looked_at = sorted({*range(0, self.points, step), self.points - 1})
-        for contender in self.contenders:
-            self._check(contender, looked_at if contender.templates else [0])
+        for scheduler in self.schedulers:
+            self._check(scheduler, looked_at if scheduler.templates else [0])
         parameters = {
-            f"{one.label}:{key}": text for one in self.contenders for key, text in one.templates.items()
+            f"{one.label}:{key}": text for one in self.schedulers for key, text in one.templates.items()
         }
         unused = set(self.variables) - used({**self.set, **parameters}, self.values(0))
         if unused and not of_one:
@@ -276,12 +276,12 @@ class Plan:
         for point in looked_at:
             self._parsed(point)
 
-    def _check(self, contender: Contender, points: Iterable[int]) -> None:
+    def _check(self, scheduler: PlannedScheduler, points: Iterable[int]) -> None:
         """Check that a scheduler can be made with its parameters at these points."""
         seen, scenario = set(), self._parsed(0)
         for point in points:
             try:
-                one = contender.at(self.values(point))
+                one = scheduler.at(self.values(point))
                 filled = str(one.choice)
                 if filled in seen:
                     continue
@@ -291,7 +291,7 @@ class Plan:
                 else:
                     one.own.make()
             except ScenarioError as error:
-                if not contender.templates:
+                if not scheduler.templates:
                     raise
                 message = f"{self.where(point)}: {error}"
                 raise ScenarioError(message) from error
@@ -361,7 +361,7 @@ def _natural(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _contenders(given: Any, folder: Path, origin: str) -> tuple[Contender, ...]:
+def _schedulers(given: Any, folder: Path, origin: str) -> tuple[PlannedScheduler, ...]:
     given = [given] if given == ALL else given
     if not isinstance(given, list) or not given:
         message = f'{origin}: schedulers: expected a list of schedulers, or "all", got {given!r}'
@@ -369,7 +369,7 @@ def _contenders(given: Any, folder: Path, origin: str) -> tuple[Contender, ...]:
     choices = parse_list(given, f"{origin}: schedulers", folder)
     labels = [str(one) for one in label_all(choices)]
     distinct(labels, f"{origin}: schedulers")
-    return tuple(Contender(name, choice) for name, choice in zip(labels, choices, strict=True))
+    return tuple(PlannedScheduler(name, choice) for name, choice in zip(labels, choices, strict=True))
 
 
 def _kind(values: Sequence[axes.Value]) -> Any:
