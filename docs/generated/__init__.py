@@ -1,4 +1,4 @@
-"""What pages take from the code, behind `<!-- generated: NAME -->`: in the repository, and in the site.
+"""Text of pages from the code, behind `<!-- generated: NAME -->`: in the repository, and in the site.
 
 A part on lines of its own ends with `<!-- generated until here -->`.
 A part of a sentence ends with `<!-- end -->`.
@@ -42,7 +42,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "kernel parameters": lambda _: present.kernel_parameters(),
     "kernel patches": lambda _: present.kernel_patches(),
 }
-"""What a page can ask for by `<!-- generated: NAME -->` or `<!-- generated: NAME: ARGUMENT -->`."""
+"""Parts that a page can ask for by `<!-- generated: NAME -->` or `<!-- generated: NAME: ARGUMENT -->`."""
 
 
 END = "<!-- generated until here -->"
@@ -63,7 +63,7 @@ def pages() -> list[Path]:
 
 
 def emptied(text: str) -> str:
-    """A page without what is generated: the marks alone."""
+    """A page without generated text: the marks alone."""
     return IN_SENTENCE.sub(r"\1", BODY.sub(r"\1", text))
 
 
@@ -80,7 +80,7 @@ class UnknownPartError(ValueError):
 
 
 def part(name: str, argument: str = "") -> str:
-    """The Markdown of one part; UnknownPartError names what there is."""
+    """The Markdown of one part; UnknownPartError names the choices."""
     if name not in PARTS:
         message = f"generated {name!r}: unknown; expected one of: {', '.join(PARTS)}"
         raise UnknownPartError(message)

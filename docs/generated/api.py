@@ -1,4 +1,4 @@
-"""The Python interface: the signatures and docstrings of what `import plait` offers."""
+"""The Python interface: signatures and docstrings of the public names."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GROUPS = {
     ),
     "Errors": ("ScenarioError", "RunError", "TransferError", "ConformanceError", "NotRecordedError"),
 }  # fmt: skip
-"""What belongs together; a name of `plait.__all__` that is nowhere comes last, under its own heading."""
+"""Groups of names. Other names of `plait.__all__` come last, under a heading of their own."""
 SECTIONS = ("Args:", "Raises:", "Returns:")
 
 
@@ -52,7 +52,7 @@ def reference() -> str:
 
 
 def entry(name: str, thing: Any) -> str:
-    """One name: its signature, its docstring, and for classes what they have."""
+    """One name: its signature, its docstring, and the members of a class."""
     parts = [f"### `{name}`"]
     if name.rpartition(".")[2] in COMPILED and not (
         inspect.isclass(thing) and issubclass(thing, BaseException)
@@ -68,19 +68,19 @@ def entry(name: str, thing: Any) -> str:
 
 
 COMPILED = ("Scheduler", "Connection", "Message", "PathFacts", "Event", "check_scheduler", *DECISIONS)
-"""What is compiled: its attributes and their meaning are in the stub."""
+"""Compiled names: their attributes and meanings are in the stub."""
 
 
 @cache
 def stubs() -> tuple[str, dict[str, ast.ClassDef | ast.FunctionDef]]:
-    """The stub of the compiled part, and what it defines."""
+    """The stub of the compiled part, and its definitions."""
     text = Path(plait.__file__).with_name("_core.pyi").read_text(encoding="utf-8")
     nodes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
     return text, {node.name: node for node in nodes}
 
 
 def stub(name: str) -> str:
-    """What the stub says of a class or function: its docstring, then what it has."""
+    """A class or function of the stub: its docstring, then its members."""
     text, defined = stubs()
     node = defined[name]
     source = ast.get_source_segment(text, node) or ""
@@ -89,7 +89,7 @@ def stub(name: str) -> str:
     if isinstance(first, ast.Expr):
         quoted = ast.get_source_segment(text, first) or ""
         source = re.sub(r"\n\s*\n", "\n", source.replace(f"    {quoted}", "", 1), count=1)
-    # An empty line between what it has and what it does: as ruff formats the page.
+    # An empty line between attributes and methods: as ruff formats the page.
     source = re.sub(r"(\n    \w+: [^\n]*|\n    \S[^\n]*\"\"\")\n(    (?:def|@))", r"\1\n\n\2", source)
     return f"{prose(about)}\n\n```python\n{source.strip()}\n```"
 

@@ -1,4 +1,4 @@
-"""The metrics' definitions: what the docstrings of `plait.results.metrics` say of each key."""
+"""The metrics' definitions, from the docstrings of `plait.results.metrics`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VALUES = {
     "Latency": "mean, p50, p90, p95, p99, max",
     "Occupancy": "mean, max",
 }
-"""What a metric that is not one number consists of."""
+"""Numbers of a metric with several."""
 
 
 class UndefinedError(LookupError):

@@ -1,4 +1,4 @@
-"""What the registry knows of schedulers, and what there is of papers."""
+"""Facts of schedulers from the registry, and the list of papers."""
 
 from __future__ import annotations
 

@@ -18,18 +18,15 @@ COMMANDS = {
         "advise:advise",
         "Advise on links that you know roughly: scheduler, buffer, and is the second path worth it.",
     ),
-    "init": Place(
-        "init:init", "Write a commented scenario file over common links, to be corrected by what you know."
-    ),
+    "init": Place("init:init", "Write a commented scenario file over common links, for your corrections."),
     "keys": Place(
         "keys:list_keys",
-        "List what a scenario file can say: every key, what it takes, its default and its meaning.",
+        "List the keys of scenario files, with their values, defaults and meanings.",
     ),
-    "measure": Place(
-        "measure:measure", "Turn what you measured on a link into a path NAME for plait advise."
-    ),
+    "measure": Place("measure:measure", "Turn measurements of a link into a path NAME for plait advise."),
     "explain": Place(
-        "explain:explain", "Explain decisions: what the scheduler saw, and why not the other paths."
+        "explain:explain",
+        "Explain decisions: the facts of the scheduler, and the reasons against other paths.",
     ),
     "reproduce": Place("reproduce:reproduce", "Reproduce a paper, or all that the engine can."),
     "schedulers": Place(
@@ -48,7 +45,7 @@ COMMANDS = {
     ),
     "replay": Place(
         "replay:replay",
-        "Run a recorded transfer again in the simulator, and say how far that is from what happened.",
+        "Run a recorded transfer again in the simulator, and print the differences.",
     ),
     "recv": Place("transfers:recv", "Receive files into a folder from senders that have the secret."),
     "proxy": Place(
@@ -61,7 +58,8 @@ COMMANDS = {
     "linux": Place("linux:linux", "The real kernel's MPTCP, in virtual time, without being root."),
     "validate": Place("validate:validate", "How true the simulator is, against other engines."),
     "completion": Place(
-        "completion:completion", "Print what makes SHELL complete the commands, options and choices of plait."
+        "completion:completion",
+        "Print a script with which SHELL completes commands, options and choices of plait.",
     ),
 }
 """The commands in the order of the help text, each with the first sentence of its own help."""
@@ -83,15 +81,15 @@ def cli(quiet: bool) -> None:
     plait init --preset dsl,lte -o links.toml         a scenario file to begin with
     plait run links.toml --scheduler daps --out out   one run, with figures
     plait explain links.toml --at 1.2s                one decision, and why
-    plait report out -o report.html                   what was written with --out, as a page
+    plait report out -o report.html                   the results of --out, as a page
     plait run links.toml --engine linux               in the real kernel (plait linux build once)
     plait link links.toml -- COMMAND                  any program on these links
     plait sweep plan.toml                             many runs, into a dataset
-    plait analyze results/plan                        what they say, with intervals
+    plait analyze results/plan                        their analysis, with intervals
     plait plot results/plan --x rtt --metric goodput -o fig.pdf
-    plait recv --out inbox                            on the other machine; it says what to type here:
+    plait recv --out inbox                            on the other machine; it prints the next command:
     plait send video.mkv HOST:4433 --fingerprint …    a file over all interfaces at once
-    plait replay FOLDER                               what was sent with --record FOLDER, simulated
+    plait replay FOLDER                               a transfer of --record FOLDER, simulated
     plait proxy HOST:4433 --socks 127.0.0.1:1080 …    TCP connections likewise; there: plait proxy --serve
     plait validate linux                              simulator against kernel
     """  # noqa: D301  click wants the character, not its escape

@@ -98,7 +98,7 @@ def advise(
 ) -> None:
     """Advise on links that you know roughly: scheduler, buffer, and is the second path worth it.
 
-    Simulates every scheduler over variations of what you say, in seconds.
+    Simulates every scheduler over variations of the given links, in seconds.
 
     \b
     plait advise --path dsl --path starlink

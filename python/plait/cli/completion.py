@@ -11,7 +11,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
-    """Print what makes SHELL complete the commands, options and choices of plait.
+    """Print a script with which SHELL completes commands, options and choices of plait.
 
     \b
     bash: echo 'eval "$(plait completion bash)"' >> ~/.bashrc

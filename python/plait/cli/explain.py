@@ -34,7 +34,7 @@ STYLES = {
     "definitely-unavailable": "red",
 }
 MEANING = """
-chosen: what was decided names the path
+chosen: the decision names the path
 worse, passed over, available: a segment would have left there at once
 temporarily unavailable: something has to be acknowledged, written or decided first
 definitely unavailable: the path's state forbids it
@@ -66,7 +66,7 @@ def explain(
     path: str | None,
     as_json: bool,
 ) -> None:
-    """Explain decisions: what the scheduler saw, and why not the other paths.
+    """Explain decisions: the facts of the scheduler, and the reasons against other paths.
 
     Simulates FILE until just after TIME and prints the first decision from then on. FILE may be a folder that
     `plait send --record` or `plait run --out --decisions` wrote: then it is a decision that was made there.

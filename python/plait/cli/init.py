@@ -50,7 +50,7 @@ class Presets(click.ParamType):  # type: ignore[type-arg]  # generic from click 
 )
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 def init(presets: str, output: Path | None, force: bool) -> None:
-    """Write a commented scenario file over common links, to be corrected by what you know.
+    """Write a commented scenario file over common links, for your corrections.
 
     \b
     plait init --preset vdsl,5g -o my-links.toml

@@ -34,10 +34,10 @@ def sections(table: str) -> list[str]:
 @click.argument("section", required=False)
 @JSON
 def list_keys(section: str | None, as_json: bool) -> None:
-    """List what a scenario file can say: every key, what it takes, its default and its meaning.
+    """List the keys of scenario files, with their values, defaults and meanings.
 
-    SECTION is a table such as transport, path or workload, what a table is about (mptcp, codel, cbr), or a key such
-    as queue; without it all sections are listed.
+    SECTION is a table such as transport, path or workload, the topic of a table (mptcp, codel, cbr), or a key such
+    as queue. Without it all sections are listed.
 
     \b
     plait keys transport

@@ -22,7 +22,7 @@ def linux() -> None:
     \b
     plait linux build                     once: fetch, patch and compile Linux (minutes)
     plait run links.toml --engine linux   a scenario in it; so does plait linux run
-    plait linux status                    what is there
+    plait linux status                    the state of the build
     """  # noqa: D301  click wants the character, not its escape
 
 
@@ -51,7 +51,7 @@ def build_kernel(source: Path | None, force: bool, debug: bool) -> None:
 @linux.command("status")
 @JSON
 def status(as_json: bool) -> None:
-    """Say what is built, where, and what is missing."""
+    """Say whether the kernel is built, where, and which tools are missing."""
     folder = kernel.folder()
     info, found = kernel.Build.read(folder), kernel.built()
     needed = {"run": tools.TO_RUN, "build": tools.TO_BUILD}

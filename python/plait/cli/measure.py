@@ -27,7 +27,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 def measure(
     name: str, ping_file: Path, down_file: Path | None, up_file: Path | None, trace: Path | None
 ) -> None:
-    """Turn what you measured on a link into a path NAME for plait advise.
+    """Turn measurements of a link into a path NAME for plait advise.
 
     \b
     ping -i 0.2 -c 500 -I ADDRESS_LTE SERVER > ping.txt

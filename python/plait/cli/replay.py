@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from plait.results.result import Result
 
 MEANING = """
-difference: the replay's, in per cent of what happened; of values in per cent, in points
+difference: the replay's, in per cent of the transfer's; of values in per cent, in points
 round trip: of packets; the receiver's own waiting is not in it
 """.strip()
 
@@ -56,9 +56,9 @@ def replay(
     out: Path | None,
     threads: int,
 ) -> None:
-    """Run a recorded transfer again in the simulator, and say how far that is from what happened.
+    """Run a recorded transfer again in the simulator, and print the differences.
 
-    FOLDER is what `plait send --record` wrote. Links are what acknowledgements tell of them.
+    FOLDER is an output of `plait send --record`. The links are estimated from acknowledgements.
     """
     from plait.cli.run import choices_of
     from plait.recordings.replay import differences, document

@@ -23,7 +23,7 @@ from plait.cli.output import say
 def report(folder: Path, file: Path) -> None:
     """Write one HTML page about runs or a sweep; it needs no network.
 
-    FOLDER is what `plait run --out`, `plait compare --out` or `plait sweep` wrote.
+    FOLDER is an output of `plait run --out`, `plait compare --out` or `plait sweep`.
     """
     from plait.reports import report as write_report
 

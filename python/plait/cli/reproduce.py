@@ -62,8 +62,8 @@ def reproduce(
 ) -> None:
     """Reproduce a paper, or all that the engine can.
 
-    Prints what PAPER says beside what was measured; writes the figures and one page. After an interruption the same
-    command goes on where it was.
+    Prints the values of PAPER beside the measured ones. Writes the figures and one page. After an interruption the
+    same command continues.
     """
     excludes("--list", as_list, scenario=scenarios, out=out, all_rows=all_rows)
     excludes("--json", as_json, all_rows=all_rows)

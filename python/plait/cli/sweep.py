@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 def sweep(plan: Path, out: Path | None, address: str | None, as_json: bool, threads: int) -> None:
     """Make the runs of PLAN that its dataset lacks.
 
-    A plan (TOML) names a base scenario, what varies, schedulers and seeds. Interrupted, even by kill -9, the same
-    command goes on where it was; the dataset is the same to the byte.
+    A plan (TOML) names a base scenario, variables, schedulers and seeds. After an interruption, even by kill -9, the
+    same command continues. The dataset is the same to the byte.
     """
     excludes("--cluster", address, threads=threads)
     from plait.sweep import Plan, cluster
