@@ -271,7 +271,7 @@ pub(crate) const KIND: KeyInfo = key(
     "kind",
     "\"bulk\", \"file\", \"cbr\", \"on-off\" or \"request-response\"",
     Preset::Required,
-    "What kind of traffic.",
+    "The kind of traffic.",
 );
 
 /// The key of the start, with the description of the kind.

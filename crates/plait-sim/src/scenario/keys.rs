@@ -62,12 +62,7 @@ pub const TOP: TableInfo = TableInfo {
     name: "(top)",
     doc: "The scenario itself.",
     keys: &[
-        key(
-            "name",
-            "a string",
-            Otherwise("the file's name without its ending"),
-            "What the scenario is called.",
-        ),
+        key("name", "a string", Otherwise("the file's name without its ending"), "The scenario's name."),
         key(
             "seed",
             WHOLE,
@@ -85,10 +80,10 @@ pub const TOP: TableInfo = TableInfo {
             "scheduler",
             "a scheduler's name, or a table with name and parameters",
             Text("lowest-rtt"),
-            "Who decides which path carries which packet; +rp and +bm behind the name are options.",
+            "The scheduler, which chooses a path for each packet; +rp and +bm behind the name are options.",
         ),
         key("transport", "a table", Otherwise("the defaults of [transport]"), "How the endpoints behave."),
-        key("workload", "a table", Otherwise("kind = \"bulk\""), "What the application sends."),
+        key("workload", "a table", Otherwise("kind = \"bulk\""), "The traffic of the application."),
         key(
             "path",
             "a list of tables, [[path]]",
@@ -113,12 +108,7 @@ pub const PATH: TableInfo = TableInfo {
           packets (loss, copies, jitter) and a trace hold for the forward direction, that of the data, only. The tables \
           forward and backward override all of it for their direction. A path of links alone has none of these keys.",
     keys: &[
-        key(
-            "name",
-            "a string",
-            Otherwise("path1, path2, …"),
-            "What it is called; no two paths have the same name.",
-        ),
+        key("name", "a string", Otherwise("path1, path2, …"), "Its name; no two paths have the same name."),
         key(
             "rate",
             RATE,
@@ -175,13 +165,13 @@ pub const PATH: TableInfo = TableInfo {
             "cost",
             WHOLE,
             Integer(0),
-            "What using it costs, in units of your choice, for schedulers that mind.",
+            "The cost of using it, in units of your choice, for schedulers that use costs.",
         ),
         key(
             "weight",
             WHOLE,
             Integer(1),
-            "Its share of what is sent, against the weights of the other paths, for schedulers that go by it: 1 to 65535.",
+            "Its share of the data, against the weights of the other paths, for schedulers that use weights: 1 to 65535.",
         ),
     ],
     later: &[],
@@ -198,7 +188,7 @@ pub const LINK: TableInfo = TableInfo {
           path's wire. Without a rate of its own it has only the directions that have a table; packets pass it \
           unhindered the other way. Every link has to be used.",
     keys: &[
-        key("name", "a string", Required, "What it is called; no two links have the same name."),
+        key("name", "a string", Required, "Its name; no two links have the same name."),
         key(
             "rate",
             RATE,
@@ -244,9 +234,9 @@ const QUEUE_DOC: &str = "When an arriving packet is dropped. Packets: at most so
                          own rate times the round-trip time of the whole empty path, in packets of the transport's size, \
                          rounded up, at least 10, which is an initial window. The rate is that before the first of rate_steps; of a trace, the mean.";
 
-const DISCIPLINE_DOC: &str = "Who decides which waiting packet is sent next, and which is dropped: drop-tail (first come, first served; \
-                              what finds the queue full is dropped), codel or fq-codel. With one of these the queue is what may wait beside \
-                              the packet in transmission, and has the discipline's own default.";
+const DISCIPLINE_DOC: &str = "The choice of the next waiting packet, and of packets to drop: drop-tail (first come, first served; \
+                              a packet that finds the queue full is dropped), codel or fq-codel. With one of these the queue limits the packets \
+                              beside the one in transmission, and has the discipline's own default.";
 
 const TRACE: &str = "a file's name";
 

@@ -4,14 +4,10 @@ use super::Preset::{Otherwise, Required, Text};
 use super::{DURATION, KeyInfo, RATE, SIZE, TableInfo, key};
 use crate::application::times::{DISTRIBUTION, OFF, ON, SHAPE};
 
-const FLOW_NAME: KeyInfo = key(
-    "name",
-    "a string",
-    Otherwise("flow1, flow2, …"),
-    "What it is called; no two flows have the same name.",
-);
+const FLOW_NAME: KeyInfo =
+    key("name", "a string", Otherwise("flow1, flow2, …"), "Its name; no two flows have the same name.");
 const FLOW_KIND: KeyInfo =
-    key("kind", "\"tcp\", \"multipath\", \"cbr\" or \"on-off\"", Required, "What kind of traffic.");
+    key("kind", "\"tcp\", \"multipath\", \"cbr\" or \"on-off\"", Required, "The kind of traffic.");
 const FLOW_PATH: KeyInfo =
     key("path", "a path's name", Otherwise("links"), "The path whose route its packets take.");
 const FLOW_LINKS: KeyInfo = key(
@@ -31,7 +27,7 @@ const FLOW_STOP: KeyInfo = key(
     "stop",
     DURATION,
     Otherwise("the end of the run"),
-    "When it falls silent; what is lost by then is not sent again.",
+    "The end of its transmissions; data that is lost by then is not retransmitted.",
 );
 const FLOW_SIZE: KeyInfo = key("size", SIZE, Otherwise("no end"), "How much it sends, in payload bytes.");
 const FLOW_CONTROL: KeyInfo = key(
@@ -78,8 +74,8 @@ pub const FLOW_MULTIPATH: TableInfo = TableInfo {
             "scheduler",
             "a scheduler's name, or a table with name and parameters",
             Otherwise("the scenario's scheduler"),
-            "Who decides which path carries which of its packets. Where a run has another built-in scheduler than the scenario's (compare), \
-             so has a flow that has none of its own.",
+            "Its scheduler. If a run has another built-in scheduler than the scenario's (compare), a flow without a scheduler \
+             of its own has that one too.",
         ),
         FLOW_DIRECTION,
         FLOW_START,

@@ -71,8 +71,8 @@ impl ProtocolOptions for CmtSctpOptions {
             option(
                 "receive_window_accounting",
                 Text("buffer"),
-                "What the receiver's window is charged with: outstanding data and what is buffered out of \
-                 order (RFC 9260), or outstanding data only (Eq. 1 of the DAPS paper).",
+                "The data that counts in the receiver's window: outstanding data and data buffered out of order (RFC 9260), or \
+                 outstanding data only (Eq. 1 of the DAPS paper).",
                 |options| OptionField::Word(&mut own(options).receive_window_accounting),
             ),
             option(

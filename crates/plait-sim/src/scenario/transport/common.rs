@@ -110,8 +110,8 @@ pub(super) const INITIAL_WINDOW: TransportOption = option(
 pub(super) const RECEIVE_BUFFER: TransportOption = option(
     "receive_buffer",
     Text("500kB"),
-    "The receiver's buffer, in payload bytes; at least one packet. Too small a buffer is what \
-             blocks the fast path.",
+    "The receiver's buffer, in payload bytes; at least one packet. A small buffer blocks the \
+             fast path.",
     |options| OptionField::Bytes(&mut options.receive_buffer, u64::from(options.packet)..=MAX_BYTES),
 );
 
