@@ -83,9 +83,7 @@ impl DeliverySampler {
 
     /// The receiver has packet `number`.
     pub(super) fn note_delivered(&mut self, number: u64, bytes: u32) {
-        let counted = self.counted(bytes);
-        self.delivered += counted;
-        self.acked += counted;
+        self.note_duplicate(bytes);
         let place = number.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
         let Some(&departure) = place.and_then(|place| self.departures.get(place)) else { return };
         // The sample is that of the packet that was sent last.
@@ -93,6 +91,14 @@ impl DeliverySampler {
             self.first_sent = departure.at;
             self.newest = Some((departure, departure.at.since(departure.first_sent)));
         }
+    }
+
+    /// Counts a delivery that gives no sample: that of a needless retransmission, for which the
+    /// receiver reported a duplicate (`tcp_dsack_seen`).
+    pub(super) fn note_duplicate(&mut self, bytes: u32) {
+        let counted = self.counted(bytes);
+        self.delivered += counted;
+        self.acked += counted;
     }
 
     /// Packets below `number` will not be acknowledged again.
