@@ -335,7 +335,7 @@ impl CongestionController for Bbr {
             sample,
             self.round_begins,
             self.bandwidth(),
-            self.window * self.packet,
+            (self.window * self.packet, self.packet),
         );
         self.update_phase(ack.now, sample);
         self.look_whether_full(sample);
