@@ -214,6 +214,21 @@ mod tests {
         assert_eq!((sample.delivered, sample.interval), (1000, Duration::from_millis(25)));
     }
 
+    /// `tcp_dsack_seen`: a needless retransmission was delivered, too.
+    #[test]
+    fn reported_duplicates_count_as_delivered() {
+        let mut sampler = DeliverySampler::new(0);
+        sampler.note_sent(MS(0), 0, true);
+        sampler.note_sent(MS(0), 1, false);
+        sampler.note_delivered(0, 1000);
+        sampler.note_duplicate(1000);
+        let sample = sampler.take(MS(20));
+        assert_eq!((sample.acked, sample.delivered, sample.total), (2000, 2000, 2000));
+        sampler.note_duplicate(1000);
+        let alone = sampler.take(MS(21));
+        assert_eq!((alone.acked, alone.interval), (1000, Duration::ZERO), "no sample of its own");
+    }
+
     /// `tcp_rate_gen`: the mark ends when more is delivered than was in flight.
     #[test]
     fn packets_that_leave_when_the_flight_is_delivered_are_still_limited() {
