@@ -146,13 +146,12 @@ void plait_look_at_queues(struct mptcp_sock *msk)
 
 	connection->unassigned = segments(unassigned, facts->mss);
 	connection->next_segment = plait_segment_at(&plait->segments, plait_next(queues));
+	connection->window_left = window > 0 ? div_u64(window, facts->mss) : 0;
 	/* The last segment may be short. Any other has to fit whole, because TCP avoids
 	 * small segments (silly window syndrome).
 	 */
 	if (window >= (s64)unassigned)
-		connection->window_left = connection->unassigned;
-	else
-		connection->window_left = window > 0 ? div_u64(window, facts->mss) : 0;
+		connection->window_left = max(connection->window_left, connection->unassigned);
 
 	for (i = 0; i < facts->count; i++) {
 		u64 waiting = queues->paths[i].bytes;

@@ -310,6 +310,24 @@ static void costs_and_weights(struct mptcp_sched_ops *ops)
 		plait_path_weights[i] = 1;
 }
 
+/* Two subflows whose slow one carries the oldest segment. */
+static void slow_subflow_first(struct model *model, struct mptcp_sched_ops *ops)
+{
+	random_state = 1;
+	set_options(1);
+	model_init(model, ops);
+	model_begin(model);
+	for (unsigned int i = 2; i < MODEL_SUBFLOWS; i++)
+		model_close_subflow(model, &model->subflows[i]);
+	model->subflows[0].tp.srtt_us = 8 * 200000;
+	model->subflows[1].tp.srtt_us = 8 * 10000;
+	model->subflows[0].tp.snd_cwnd = 8;
+	model->subflows[1].tp.snd_cwnd = 30;
+	model->receive_window = 2000;
+	model_window_opens(model);
+	test_now += 1000000000;
+}
+
 /* A penalty waits for the lock of its subflow: tcp_snd_cwnd_set() in sockets.h checks that. */
 static void penalties(struct mptcp_sched_ops *ops)
 {
@@ -317,23 +335,9 @@ static void penalties(struct mptcp_sched_ops *ops)
 	u32 before;
 
 	snprintf(test_case, sizeof(test_case), "%s with penalties", ops->name);
-	random_state = 1;
-	set_options(1);
-	model_init(&model, ops);
-	model_begin(&model);
-	for (unsigned int i = 2; i < MODEL_SUBFLOWS; i++)
-		model_close_subflow(&model, &model.subflows[i]);
-	model.subflows[0].tp.srtt_us = 8 * 200000;
-	model.subflows[1].tp.srtt_us = 8 * 10000;
-	model.subflows[0].tp.snd_cwnd = 8;
-	model.subflows[1].tp.snd_cwnd = 30;
-	model.receive_window = 2000;
-	model_window_opens(&model);
-	test_now += 1000000000;
+	slow_subflow_first(&model, ops);
 	model_write(&model, 15000);
-	/* The slow path carries the oldest segment, and the window is full. The fast path
-	 * has room.
-	 */
+	/* The window is full. The fast path has room. */
 	model.receive_window = 0;
 	before = model.subflows[0].tp.snd_cwnd;
 	while (model_acknowledge(&model, &model.subflows[1]))
@@ -342,6 +346,30 @@ static void penalties(struct mptcp_sched_ops *ops)
 	check(model.copies > 0 || model.subflows[0].packets);
 	model_acknowledge(&model, &model.subflows[0]);
 	check(model.subflows[0].tp.snd_cwnd < before);
+	come_to_an_end(&model);
+	model_release(&model);
+	set_options(0);
+}
+
+/* The rest of an open window is a fact also when all data is assigned: 0 would mean a full window,
+ * for which paths are penalized.
+ */
+static void an_open_window_is_not_full(struct mptcp_sched_ops *ops)
+{
+	static struct model model;
+	const struct plait_connection *connection;
+
+	snprintf(test_case, sizeof(test_case), "%s with an open window", ops->name);
+	slow_subflow_first(&model, ops);
+	model.receive_window = 100000;
+	model_window_opens(&model);
+	model_write(&model, 1000);
+	while (model_acknowledge(&model, &model.subflows[1]))
+		test_now += 10000000;
+	plait_look_at_queues(&model.msk);
+	connection = &plait_of(&model.msk)->facts.connection;
+	check(!connection->unassigned);
+	check(connection->window_left);
 	come_to_an_end(&model);
 	model_release(&model);
 	set_options(0);
@@ -374,8 +402,10 @@ int test_engine(void)
 			connections(ops, options);
 		if (!strcmp(ops->name, "lowest-rtt") || !strcmp(ops->name, "round-robin"))
 			segments_of_unequal_paths(ops);
-		if (!strcmp(ops->name, "round-robin"))
+		if (!strcmp(ops->name, "round-robin")) {
 			penalties(ops);
+			an_open_window_is_not_full(ops);
+		}
 		if (!strcmp(ops->name, "cheapest-first"))
 			costs_and_weights(ops);
 		if (!strcmp(ops->name, "redundant")) {

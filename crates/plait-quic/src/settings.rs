@@ -262,6 +262,7 @@ impl Settings {
                 initial_window: 10 * counted,
                 initial_threshold: u64::MAX,
                 segment: counted,
+                paced_options: 0,
                 hystart: true,
                 seed: 0,
             },

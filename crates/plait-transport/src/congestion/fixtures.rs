@@ -17,6 +17,7 @@ pub(super) const fn config(algorithm: Algorithm) -> CongestionConfig {
         initial_window: segments(10),
         initial_threshold: u64::MAX,
         segment: SEGMENT,
+        paced_options: 0,
         hystart: false,
         seed: 0,
     }

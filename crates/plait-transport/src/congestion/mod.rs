@@ -125,6 +125,9 @@ pub struct CongestionConfig {
     /// The step in which windows grow: the largest DATA chunk of the path (PMDCS of RFC 9260), or
     /// TCP's MSS.
     pub segment: u64,
+    /// Bytes per packet that only the pacing rate counts: Linux' MPTCP paces by `mss_cache`, which
+    /// ignores MPTCP's options.
+    pub paced_options: u64,
     /// HyStart++ (RFC 9406) in the initial slow start, Linux' own HyStart in [`LinuxCubic`]; SCTP's
     /// controller and Linux' Reno ignore it. Needs a round-trip sample with nearly every
     /// acknowledgement, as TCP's timestamps give.

@@ -115,6 +115,7 @@ mod tests {
             initial_window: 4380,
             initial_threshold: u64::MAX,
             segment: SEGMENT,
+            paced_options: 0,
             hystart: false,
             seed: 0,
         })

@@ -66,6 +66,13 @@ impl Flight {
         }
     }
 
+    /// A needless retransmission was delivered, as Linux counts it.
+    pub(crate) fn note_duplicate(&mut self, bytes: u32) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.note_duplicate(bytes);
+        }
+    }
+
     /// True if samples are limited by the sender now.
     pub(super) fn is_limited(&self) -> bool {
         self.sampler.as_ref().is_some_and(|sampler| sampler.is_limited())

@@ -167,6 +167,7 @@ mod tests {
                 initial_window: 10_000,
                 initial_threshold: u64::MAX,
                 segment: 1000,
+                paced_options: 0,
                 hystart: false,
                 seed: 0,
             },

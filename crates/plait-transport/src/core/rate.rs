@@ -83,9 +83,7 @@ impl DeliverySampler {
 
     /// The receiver has packet `number`.
     pub(super) fn note_delivered(&mut self, number: u64, bytes: u32) {
-        let counted = self.counted(bytes);
-        self.delivered += counted;
-        self.acked += counted;
+        self.note_duplicate(bytes);
         let place = number.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
         let Some(&departure) = place.and_then(|place| self.departures.get(place)) else { return };
         // The sample is that of the packet that was sent last.
@@ -93,6 +91,14 @@ impl DeliverySampler {
             self.first_sent = departure.at;
             self.newest = Some((departure, departure.at.since(departure.first_sent)));
         }
+    }
+
+    /// Counts a delivery that gives no sample: that of a needless retransmission, for which the
+    /// receiver reported a duplicate (`tcp_dsack_seen`).
+    pub(super) fn note_duplicate(&mut self, bytes: u32) {
+        let counted = self.counted(bytes);
+        self.delivered += counted;
+        self.acked += counted;
     }
 
     /// Packets below `number` will not be acknowledged again.
@@ -206,6 +212,21 @@ mod tests {
         sampler.note_delivered(0, 1000);
         let sample = sampler.take(MS(45));
         assert_eq!((sample.delivered, sample.interval), (1000, Duration::from_millis(25)));
+    }
+
+    /// `tcp_dsack_seen`: a needless retransmission was delivered, too.
+    #[test]
+    fn reported_duplicates_count_as_delivered() {
+        let mut sampler = DeliverySampler::new(0);
+        sampler.note_sent(MS(0), 0, true);
+        sampler.note_sent(MS(0), 1, false);
+        sampler.note_delivered(0, 1000);
+        sampler.note_duplicate(1000);
+        let sample = sampler.take(MS(20));
+        assert_eq!((sample.acked, sample.delivered, sample.total), (2000, 2000, 2000));
+        sampler.note_duplicate(1000);
+        let alone = sampler.take(MS(21));
+        assert_eq!((alone.acked, alone.interval), (1000, Duration::ZERO), "no sample of its own");
     }
 
     /// `tcp_rate_gen`: the mark ends when more is delivered than was in flight.

@@ -23,6 +23,7 @@ impl TransportOptions {
                 initial_window: self.initial_window.max(u64::from(segment_bytes + counted_overhead)),
                 initial_threshold: self.initial_ssthresh.unwrap_or(u64::MAX),
                 segment: u64::from(segment_bytes + counted_overhead),
+                paced_options: 0,
             },
             rto: RtoConfig {
                 initial: self.rto_initial,

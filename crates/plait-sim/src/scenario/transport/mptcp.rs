@@ -204,6 +204,10 @@ impl ProtocolOptions for MptcpOptions {
         };
         connection.congestion.hystart = self.hystart;
         if linux {
+            let options = options.overhead().of_data() - Overhead::TCP.of_data();
+            connection.congestion.paced_options = options.into();
+        }
+        if linux {
             connection.rto.rule = RtoRule::Linux;
         }
         let config = mptcp::Config {

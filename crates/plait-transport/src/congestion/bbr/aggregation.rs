@@ -10,6 +10,9 @@ const ROUNDS: u32 = 5;
 /// The excess is no more than the rate delivers in this time (`bbr_extra_acked_max_us`).
 const LONGEST: Duration = Duration::from_millis(100);
 
+/// Packets after which counting restarts (`bbr_ack_epoch_acked_reset_thresh`).
+const LARGEST_EPOCH: u64 = 1 << 20;
+
 /// The excess of acknowledged data. Amounts are bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Aggregation {
@@ -27,14 +30,14 @@ impl Aggregation {
         (self.since, self.acked) = (now, 0);
     }
 
-    /// Takes an acknowledgement.
+    /// Takes an acknowledgement. `window` and `packet` are bytes.
     pub(super) fn take(
         &mut self,
         now: Time,
         sample: &RateSample,
         round_begins: bool,
         bandwidth: u64,
-        window: u64,
+        (window, packet): (u64, u64),
     ) {
         if sample.acked == 0 || sample.interval.is_zero() {
             return;
@@ -47,13 +50,14 @@ impl Aggregation {
                 self.largest[self.current] = 0;
             }
         }
-        let mut expected = delivered(bandwidth, now.since(self.since));
-        if self.acked <= expected {
+        // Whole packets, as Linux counts.
+        let mut expected = delivered(bandwidth, now.since(self.since)) / packet * packet;
+        if self.acked <= expected || self.acked + sample.acked >= LARGEST_EPOCH * packet {
             self.begin_anew(now);
             expected = 0;
         }
         self.acked += sample.acked;
-        let extra = self.acked.saturating_sub(expected).min(window);
+        let extra = (self.acked - expected).min(window);
         self.largest[self.current] = self.largest[self.current].max(extra);
     }
 

@@ -53,6 +53,8 @@ enum Mode {
 pub struct Bbr {
     /// Bytes of a full packet.
     packet: u64,
+    /// Bytes of a full packet in the pacing rate.
+    paced_packet: u64,
     window: u64,
     threshold: u64,
     mode: Mode,
@@ -107,6 +109,7 @@ impl Bbr {
         let packets = (config.initial_window / config.segment).max(1);
         let mut bbr = Self {
             packet: config.segment,
+            paced_packet: config.segment + config.paced_options,
             window: packets,
             threshold: u64::MAX,
             mode: Mode::Startup,
@@ -145,8 +148,12 @@ impl Bbr {
     }
 
     /// Pacing rate: 1 % below the bandwidth, so that queues drain (`bbr_pacing_margin_percent`).
-    fn paced(bandwidth: u64, gain: u64) -> u64 {
-        (bandwidth.saturating_mul(gain) / UNIT).saturating_mul(99) / 100
+    fn paced(&self, bandwidth: u64, gain: u64) -> u64 {
+        let rate = (bandwidth.saturating_mul(gain) / UNIT).saturating_mul(99) / 100;
+        if self.paced_packet == self.packet {
+            return rate;
+        }
+        rate.saturating_mul(self.paced_packet) / self.packet
     }
 
     /// Starts pacing at a window per round trip times a gain (`bbr_init_pacing_rate_from_rtt`).
@@ -154,7 +161,7 @@ impl Bbr {
         self.measured = !srtt.is_zero();
         let round_trip = if self.measured { srtt } else { NOMINAL_ROUND_TRIP };
         let per_second = per_second(self.window * self.packet, round_trip);
-        self.pacing_rate = Self::paced(per_second, HIGH_GAIN);
+        self.pacing_rate = self.paced(per_second, HIGH_GAIN);
     }
 
     /// Until the pipe is full the pacing rate only grows (`bbr_set_pacing_rate`).
@@ -162,7 +169,7 @@ impl Bbr {
         if !self.measured && !srtt.is_zero() {
             self.begin_pacing(srtt);
         }
-        let rate = Self::paced(self.bandwidth(), gain);
+        let rate = self.paced(self.bandwidth(), gain);
         if self.full || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -328,7 +335,7 @@ impl CongestionController for Bbr {
             sample,
             self.round_begins,
             self.bandwidth(),
-            self.window * self.packet,
+            (self.window * self.packet, self.packet),
         );
         self.update_phase(ack.now, sample);
         self.look_whether_full(sample);

@@ -9,7 +9,7 @@ use plait_sched::Time;
 impl Bbr {
     /// Packets of a burst (`bbr_tso_segs_goal`).
     pub(super) fn burst(&self) -> u64 {
-        burst_packets(self.pacing_rate, self.packet)
+        burst_packets(self.pacing_rate, self.paced_packet)
     }
 
     /// The bandwidth-delay product of a rate, times a gain, in packets (`bbr_bdp`).

@@ -21,6 +21,7 @@ impl PathSender<Subflow> {
         report.duplicate_of_probe = board.probe.is_some_and(|probe| probe.end == number + 1);
         report.duplicates = 1;
         report.delivered += 1;
+        self.flight.note_duplicate(self.segment as u32);
         let resent_here = match self.flight.get(number) {
             Some(sent) => !sent.first_time(),
             None => number < report.first_before,

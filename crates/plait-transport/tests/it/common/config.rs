@@ -31,6 +31,7 @@ pub(crate) fn config() -> Config {
                 initial_window: segments(3),
                 initial_threshold: u64::MAX,
                 segment: COUNTED,
+                paced_options: 0,
                 hystart: false,
                 seed: 0,
             },

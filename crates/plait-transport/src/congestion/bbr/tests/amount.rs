@@ -56,6 +56,42 @@ fn the_pacing_rate_is_a_hundredth_below_the_bandwidth() {
     assert_eq!(path.bbr.pacing_rate, RATE * 99 / 100);
 }
 
+/// `bbr_rate_bytes_per_sec` multiplies by `mss_cache`, which ignores MPTCP's options.
+#[test]
+fn the_pacing_rate_counts_options_that_windows_do_not() {
+    let mut path = Path::cruising(0);
+    path.bbr.paced_packet = SEGMENT + 24;
+    path.bbr.set_pacing_rate(UNIT, ROUND_TRIP);
+    assert_eq!(path.bbr.pacing_rate, RATE * 99 / 100 * (SEGMENT + 24) / SEGMENT);
+    assert_eq!(path.bbr.bandwidth(), RATE);
+}
+
+/// `bbr_update_ack_aggregation` rounds the expected packets down, and so the excess up.
+#[test]
+fn the_excess_of_acknowledged_packets_is_rounded_up() {
+    let sample =
+        RateSample { acked: 2 * SEGMENT, interval: ROUND_TRIP, delivered: SEGMENT, ..RateSample::default() };
+    let mut aggregation = Aggregation::default();
+    let one_and_a_half = Time::ZERO + Duration::from_micros(1500);
+    aggregation.take(Time::ZERO, &sample, true, RATE, (100 * SEGMENT, SEGMENT));
+    assert_eq!(aggregation.extra(true, RATE, SEGMENT), 2);
+    aggregation.take(one_and_a_half, &sample, false, RATE, (100 * SEGMENT, SEGMENT));
+    assert_eq!(aggregation.extra(true, RATE, SEGMENT), 3, "4 packets of 1.5 expected ones");
+}
+
+/// `bbr_ack_epoch_acked_reset_thresh`
+#[test]
+fn counting_of_acknowledged_packets_restarts_after_two_to_the_twentieth() {
+    let almost = ((1 << 20) - 2) * SEGMENT;
+    let mut sample =
+        RateSample { acked: almost, interval: ROUND_TRIP, delivered: SEGMENT, ..RateSample::default() };
+    let mut aggregation = Aggregation::default();
+    aggregation.take(Time::ZERO, &sample, true, RATE, (SEGMENT, SEGMENT));
+    sample.acked = 2 * SEGMENT;
+    aggregation.take(Time::ZERO, &sample, false, RATE, (10 * SEGMENT, SEGMENT));
+    assert_eq!(aggregation.extra(true, RATE, SEGMENT), 2, "of the new count alone");
+}
+
 /// `bbr_set_pacing_rate`
 #[test]
 fn the_pacing_rate_only_grows_until_the_pipe_was_full() {
