@@ -241,6 +241,12 @@ def test_a_scheduler_that_cannot_be_made_is_bad_input(
     one_line(command("run", str(scenario_file), "--scheduler", "mine.py:Mine"), "Mine")
 
 
+def processor_seconds(process: int) -> float:
+    """Returns the processor time that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def test_interrupting_stops_and_leaves_nothing(scenario_file: Path, tmp_path: Path) -> None:
     """Interrupts a run of hours.
 
@@ -255,7 +261,9 @@ def test_interrupting_stops_and_leaves_nothing(scenario_file: Path, tmp_path: Pa
         cwd=tmp_path,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
-    time.sleep(3.0)
+    # The imports take about a second of the processor, so the run has begun after three.
+    while process.poll() is None and processor_seconds(process.pid) < 3.0:
+        time.sleep(0.1)
     assert process.poll() is None, process.communicate()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
