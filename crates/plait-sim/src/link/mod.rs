@@ -229,9 +229,18 @@ impl<P: Payload> Link<P> {
         }
     }
 
+    /// True if packets leave in the order of their departure, each once, and so can be read in their
+    /// place: [`Link::pass`].
+    #[inline]
+    pub(crate) fn keeps_order(&self) -> bool {
+        self.active.is_none()
+            && matches!(self.flight, Flight::Fifo(_))
+            && self.special.as_ref().is_none_or(|special| !special.makes_copies())
+    }
+
     /// True if every accepted packet only waits, departs, and arrives a constant delay later.
     #[inline(always)]
-    pub(crate) const fn is_plain(&self) -> bool {
+    const fn is_plain(&self) -> bool {
         self.special.is_none() && self.active.is_none()
     }
 
@@ -325,22 +334,28 @@ impl<P: Payload> Link<P> {
         (Exit::Delivered(packet.payload), packet.bytes())
     }
 
-    /// The packet after the one that leaves next from a plain link, and its exit.
+    /// The packet after the one that leaves next from a link that keeps their order, and its exit.
     #[inline(always)]
     pub(crate) fn second(&self) -> Option<(EventKey, &P)> {
         let packet = self.flight.numbered(self.flight.first() + 1)?;
         Some((packet.key(), &packet.payload))
     }
 
-    /// [`Link::pop`] of a plain link, which borrows the packet in its place.
+    /// [`Link::pop`] of a link that keeps the order of its packets, which borrows the packet in its
+    /// place. True if it arrived, and was not lost.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn pass(&mut self) -> &P {
+    pub(crate) fn pass(&mut self) -> (bool, &P) {
         let number = self.flight.first();
         self.backlog.arrives(number, &self.flight);
         let packet = self.flight.pass().expect("a packet is taken only from a link that has one");
-        self.counters.delivered += 1;
-        self.counters.delivered_bytes += u64::from(packet.bytes());
-        &packet.payload
+        let arrived = !packet.is_lost();
+        if arrived {
+            self.counters.delivered += 1;
+            self.counters.delivered_bytes += u64::from(packet.bytes());
+        } else {
+            self.counters.lost += 1;
+        }
+        (arrived, &packet.payload)
     }
 
     /// Waiting packets at `now`, without the one in transmission. `now` never decreases.

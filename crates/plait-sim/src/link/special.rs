@@ -56,6 +56,11 @@ impl Special {
         (changes || fails).then(|| Box::new(special))
     }
 
+    /// True if the wire copies packets.
+    pub(super) fn makes_copies(&self) -> bool {
+        self.copies.is_some()
+    }
+
     /// Number of packets that are inside twice.
     pub(super) fn pairs(&self) -> u64 {
         self.twice.len() as u64

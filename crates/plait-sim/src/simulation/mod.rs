@@ -292,11 +292,16 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
         while let Some((key, source)) = self.network.events.peek_at(end)
             && key < *before
         {
-            let result = if self.network.is_plain(source) {
+            let result = if self.network.keeps_order(source) {
                 self.network.now = key.time;
                 self.events += 1;
-                let arrival = self.network.pop_open(source);
-                self.main.receive(&mut self.network, arrival).map_err(RunError::from)
+                match self.network.pop_open(source) {
+                    Some(arrival) => self.main.receive(&mut self.network, arrival).map_err(RunError::from),
+                    None => {
+                        self.tell();
+                        Ok(())
+                    }
+                }
             } else {
                 self.handle(key, source)
             };

@@ -293,27 +293,33 @@ impl Network {
         Some(Arrival { end, number, packet: self.kept.take(flying, stored)?, stored })
     }
 
-    /// [`Network::pop`] and [`Network::open`] for a plain link that ends all its routes. The packet is
-    /// read from the place where it was written.
+    /// [`Network::pop`] and [`Network::open`] for a link that keeps the order of its packets and ends
+    /// all its routes. The packet is read from the place where it was written.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn pop_open(&mut self, link: usize) -> Arrival {
+    pub(super) fn pop_open(&mut self, link: usize) -> Option<Arrival> {
         let place = &mut self.links[link];
         let next = place.second();
         if let Some((_, next)) = next {
             self.kept.announce(next);
         }
         self.events.set(link, next.map(|(key, _)| key));
-        let flying = place.pass();
+        let (arrived, flying) = place.pass();
         let route = &mut self.routes[self.legs[flying.leg()].route as usize];
+        if !arrived {
+            route.counters.lost += 1;
+            let flying = *flying;
+            self.forget(&flying);
+            return None;
+        }
         route.counters.arrived += 1;
         let (number, stored) = (flying.counter(), flying.place());
         let packet = self.kept.take(flying, stored).expect("a connection's packet is packed or stored");
-        Arrival { end: route.end, number, packet, stored }
+        Some(Arrival { end: route.end, number, packet, stored })
     }
 
     /// True if [`Network::pop_open`] takes packets from this source, when no route has several links.
-    pub(super) fn is_plain(&self, source: usize) -> bool {
-        self.links.get(source).is_some_and(Link::is_plain)
+    pub(super) fn keeps_order(&self, source: usize) -> bool {
+        self.links.get(source).is_some_and(Link::keeps_order)
     }
 
     /// Returns a packet that was read.
