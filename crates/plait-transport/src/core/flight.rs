@@ -287,7 +287,9 @@ impl Flight {
             TransmissionState::Lost => !keeps_lost,
             TransmissionState::Acknowledged => true,
         };
-        while let Some(oldest) = self.ring.get(self.first).filter(|oldest| settled(oldest.state())) {
+        while let Some(oldest) = self.ring.get(self.first)
+            && settled(oldest.state())
+        {
             self.span -= u64::from(oldest.bytes());
             fetch_beyond(oldest);
             self.first += 1;
