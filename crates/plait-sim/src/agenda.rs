@@ -1,9 +1,9 @@
 //! The event queue.
 //!
 //! Every *source* of events (a link, a timer, a workload) has at most one pending moment. The queue
-//! is therefore not a list of events but has one slot per source. A tournament finds the earliest
-//! slot: two sources play, and the winners of two matches play in the match above them. A change of
-//! one slot replays only the matches on its way up.
+//! is therefore not a list of events but has one slot per source. The earliest of up to eight
+//! sources is found by comparing them all: most runs have no more. Eight sources of a larger agenda
+//! form a group. The groups are the sources of another agenda.
 //!
 //! Events at equal times run in the order in which they were scheduled.
 
@@ -20,18 +20,13 @@ pub struct EventKey {
     pub order: u64,
 }
 
-impl EventKey {
-    /// The key of an idle source, which loses every match.
-    const NEVER: Self = Self { time: Time::MAX, since: Time::MAX, order: u64::MAX };
-}
-
 /// Orders are below this, 2³⁹, about 5.5 · 10¹¹.
 pub const MAX_ORDER: u64 = 1 << 39;
 
 /// The pending moments of a fixed number of sources, numbered from zero.
 ///
-/// Setting and cancelling take O(log sources), reading the earliest takes O(1), and nothing
-/// allocates after [`Agenda::new`].
+/// Setting, cancelling and reading the earliest take O(log sources), and nothing allocates after
+/// [`Agenda::new`].
 ///
 /// ```
 /// use plait_sched::Time;
@@ -47,28 +42,62 @@ pub const MAX_ORDER: u64 = 1 << 39;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// A key for every source, and idle ones up to a power of two.
-    keys: Box<[EventKey]>,
-    /// The winner of each match. Match 1 is the final. The winners of matches `2 * n` and
-    /// `2 * n + 1` play in match `n`.
-    winners: Box<[u32]>,
+    groups: Box<[Group]>,
     sources: usize,
+    /// The earliest moment of each group, if there are several groups.
+    above: Option<Box<Self>>,
+}
+
+/// Number of sources in a group.
+const GROUP: usize = 8;
+
+/// The moments of some sources. The compared times are next to each other.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    /// [`Time::MAX`] for idle sources, and for those that the agenda does not have.
+    times: [Time; GROUP],
+    /// `since` and `order` of each source, which decide among equal times.
+    ranks: [(Time, u64); GROUP],
+}
+
+impl Group {
+    const IDLE: Self = Self { times: [Time::MAX; GROUP], ranks: [(Time::MAX, u64::MAX); GROUP] };
+
+    fn key(&self, place: usize) -> EventKey {
+        let (since, order) = self.ranks[place];
+        EventKey { time: self.times[place], since, order }
+    }
+
+    /// The place of the earliest moment among the first `SOURCES`. Comparisons have no branches,
+    /// because nobody can predict them.
+    #[inline(always)]
+    fn first<const SOURCES: usize>(&self) -> usize {
+        let (mut earliest, mut place) = (self.times[0], 0);
+        for other in 1..SOURCES {
+            let is_earlier = self.times[other] < earliest;
+            earliest = if is_earlier { self.times[other] } else { earliest };
+            place = if is_earlier { other } else { place };
+        }
+        let same: usize = self.times[..SOURCES].iter().map(|&time| usize::from(time == earliest)).sum();
+        if same > 1 { self.first_of_equal() } else { place }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first_of_equal(&self) -> usize {
+        (0..GROUP).min_by_key(|&place| self.key(place)).unwrap_or(0)
+    }
 }
 
 impl Agenda {
     /// Creates an agenda for the sources `0..sources`, all idle.
-    ///
-    /// # Panics
-    /// With more than 2³¹ sources.
     pub fn new(sources: usize) -> Self {
-        assert!(sources <= 1 << 31, "an agenda of {sources} sources");
-        let slots = sources.next_power_of_two().max(2);
-        let mut winners = vec![0; slots].into_boxed_slice();
-        for played in (1..slots).rev() {
-            let first = 2 * played;
-            winners[played] = if first < slots { winners[first] } else { (first - slots) as u32 };
+        let groups = sources.div_ceil(GROUP).max(1);
+        Self {
+            groups: vec![Group::IDLE; groups].into_boxed_slice(),
+            sources,
+            above: (groups > 1).then(|| Box::new(Self::new(groups))),
         }
-        Self { keys: vec![EventKey::NEVER; slots].into_boxed_slice(), winners, sources }
     }
 
     /// Number of sources.
@@ -82,18 +111,24 @@ impl Agenda {
     /// # Panics
     /// If there is no such source.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn set(&mut self, source: usize, key: EventKey) {
+    pub fn set(&mut self, source: usize, EventKey { time, since, order }: EventKey) {
         assert!(source < self.sources, "source {source} of {}", self.sources);
-        self.keys[source] = key;
-        // The match of a source and its neighbour, then the matches above it.
-        let mut best = self.earlier(source, source ^ 1);
-        let mut played = (self.keys.len() + source) / 2;
-        while played > 1 {
-            self.winners[played] = best as u32;
-            best = self.earlier(best, self.winners[played ^ 1] as usize);
-            played /= 2;
+        let group = &mut self.groups[source / GROUP];
+        group.times[source % GROUP] = time;
+        group.ranks[source % GROUP] = (since, order);
+        if self.above.is_some() {
+            self.renew(source / GROUP);
         }
-        self.winners[1] = best as u32;
+    }
+
+    /// Tells the agenda of the groups about a change.
+    #[inline(never)]
+    fn renew(&mut self, group: usize) {
+        let changed = &self.groups[group];
+        let earliest = changed.key(changed.first::<GROUP>());
+        if let Some(above) = &mut self.above {
+            above.set(group, earliest);
+        }
     }
 
     /// Makes `source` idle.
@@ -102,7 +137,7 @@ impl Agenda {
     /// If there is no such source.
     #[inline]
     pub fn cancel(&mut self, source: usize) {
-        self.set(source, EventKey::NEVER);
+        self.set(source, EventKey { time: Time::MAX, ..EventKey::default() });
     }
 
     /// Returns the pending moment of `source`.
@@ -112,19 +147,23 @@ impl Agenda {
     #[inline]
     pub fn get(&self, source: usize) -> Option<EventKey> {
         assert!(source < self.sources, "source {source} of {}", self.sources);
-        Some(self.keys[source]).filter(|key| key.time < Time::MAX)
+        Some(self.groups[source / GROUP].key(source % GROUP)).filter(|key| key.time < Time::MAX)
     }
 
     /// Returns the earliest pending moment and its source, or `None` if all sources are idle.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn peek(&self) -> Option<(EventKey, usize)> {
-        let source = self.winners[1] as usize;
-        Some((self.keys[source], source)).filter(|(key, _)| key.time < Time::MAX)
+        let number = if self.above.is_some() { self.first_group()? } else { 0 };
+        let group = self.groups.get(number)?;
+        let place =
+            if self.sources > GROUP / 2 { group.first::<GROUP>() } else { group.first::<{ GROUP / 2 }>() };
+        Some((group.key(place), number * GROUP + place)).filter(|(key, _)| key.time < Time::MAX)
     }
 
-    #[inline]
-    fn earlier(&self, one: usize, other: usize) -> usize {
-        if self.keys[other] < self.keys[one] { other } else { one }
+    /// The group of the earliest moment.
+    #[inline(never)]
+    fn first_group(&self) -> Option<usize> {
+        Some(self.above.as_ref()?.peek()?.1)
     }
 }
 
@@ -139,7 +178,7 @@ mod tests {
 
     #[test]
     fn an_idle_agenda_has_nothing_next() {
-        for sources in [0, 1, 2, 3, 16, 17] {
+        for sources in [0, 1, 4, 5, 8, 9, 65] {
             assert_eq!(Agenda::new(sources).peek(), None);
         }
     }
@@ -172,10 +211,10 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the tournament with a linear search over the slots.
+        /// Compares the agenda with a linear search over the slots.
         #[test]
         fn agrees_with_a_linear_search(
-            sources in 1_usize..40,
+            sources in 1_usize..80,
             operations in prop::collection::vec((any::<prop::sample::Index>(), prop::option::of((0_u64..20, 0_u64..4))), 1..400),
         ) {
             let mut agenda = Agenda::new(sources);

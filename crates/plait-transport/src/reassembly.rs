@@ -100,15 +100,11 @@ impl Reassembly {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn accept(&mut self, now: Time, path: PathId, data: &Data, observer: &mut impl Observer) -> Arrival {
         let next = self.waiting.base();
-        if data.segment < next || self.waiting.contains(data.segment) {
-            observer.duplicate(now, path, data.segment);
-            return Arrival::Duplicate;
-        }
         if data.segment == next {
             observer.arrived(now, path, data.segment, data.bytes);
             observer.delivered(now, data.segment, data.bytes);
             self.delivered += u64::from(data.bytes);
-            let end = self.waiting.first_absent(next + 1);
+            let end = if self.waiting.is_empty() { next + 1 } else { self.waiting.first_absent(next + 1) };
             for segment in next + 1..end {
                 let bytes = self.bytes.get(segment).copied().unwrap_or(0);
                 self.buffered -= self.counted(bytes);
@@ -122,6 +118,10 @@ impl Reassembly {
                 "the next segment has not arrived"
             );
             return Arrival::InOrder;
+        }
+        if data.segment < next || self.waiting.contains(data.segment) {
+            observer.duplicate(now, path, data.segment);
+            return Arrival::Duplicate;
         }
         let counted = self.counted(data.bytes);
         // A segment very far ahead can only come from a broken peer; it must not make the buffer

@@ -105,7 +105,9 @@ impl RttEstimator {
     pub fn sample_there(&mut self, rtt: Duration) {
         // A sample of zero would read as "not measured yet".
         let rtt = rtt.max(Duration::from_nanos(1));
-        self.spread_by(rtt);
+        if self.config.rule == RtoRule::Linux {
+            self.spread_by(rtt);
+        }
         if self.smoothed.is_zero() {
             self.smoothed = rtt;
             self.variation = rtt / 2;

@@ -53,6 +53,7 @@ impl<P: Payload> Active<P> {
     }
 
     /// The link's next moment, given the next `arrival`.
+    #[inline(never)]
     pub(super) fn head(&self, arrival: Option<EventKey>) -> Option<EventKey> {
         if let Some(gone) = self.ledger.gone.front() {
             return Some(EventKey { time: self.now, since: gone.since, order: gone.order });

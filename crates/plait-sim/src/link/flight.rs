@@ -12,7 +12,7 @@ use crate::agenda::{EventKey, MAX_ORDER};
 /// A packet between its acceptance and its exit. It is small because long links have many of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inside<P> {
-    time: Time,
+    pub(super) time: Time,
     /// When it was sent.
     since: Time,
     /// The order, then a bit for a loss on the wire, then the bytes.
@@ -88,17 +88,27 @@ impl<P: Copy> Flight<P> {
         }
     }
 
-    /// The arrival time and the bytes of the packet `number`. `None` if packets may be reordered.
-    #[inline]
-    pub(super) fn numbered(&self, number: u64) -> Option<(Time, u32)> {
+    /// The packet `number`. `None` if packets may be reordered.
+    #[inline(always)]
+    pub(super) fn numbered(&self, number: u64) -> Option<&Inside<P>> {
         match self {
-            Self::Fifo(packets) => packets.get(number).map(|packet| (packet.time, packet.bytes())),
+            Self::Fifo(packets) => packets.get(number),
+            Self::Sorted(_) => None,
+        }
+    }
+
+    /// Removes the packet that leaves next, and borrows it in its place. `None` if packets may be
+    /// reordered.
+    #[inline(always)]
+    pub(super) fn pass(&mut self) -> Option<&Inside<P>> {
+        match self {
+            Self::Fifo(packets) => packets.pass(),
             Self::Sorted(_) => None,
         }
     }
 
     /// The number of the packet that leaves next; 0 if packets may be reordered.
-    #[inline]
+    #[inline(always)]
     pub(super) fn first(&self) -> u64 {
         match self {
             Self::Fifo(packets) => packets.first(),

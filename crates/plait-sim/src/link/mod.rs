@@ -13,9 +13,11 @@
 //! This holds for drop-tail queues. A link with an active [`discipline`] decides later, but it is
 //! also one event source (`active`).
 //!
-//! The wire may change during the run (`special`). The delay and the losses are those at the time
-//! when a packet's last bit leaves; the limit is that at the packet's arrival. Packets keep their
-//! order when the delay falls, unless the link permits reordering.
+//! A *plain* link has none of these failures. Its packets depart in turn and arrive a constant delay
+//! later. Everything else about a wire, also its changes during the run, is in `special`. The delay
+//! and the losses are those at the time when a packet's last bit leaves; the limit is that at the
+//! packet's arrival. Packets keep their order when the delay falls, unless the link permits
+//! reordering.
 //!
 //! A lost packet still takes its place in the queue, its time on the wire and its draw from the
 //! random streams. It leaves the link as [`Exit::Lost`] at the time at which it would have arrived.
@@ -28,6 +30,7 @@
 //! `python/plait/linux/wire.py`.
 
 mod active;
+mod config;
 pub mod discipline;
 pub mod distribution;
 pub mod duplicate;
@@ -50,6 +53,7 @@ use crate::agenda::{EventKey, MAX_ORDER};
 use flight::{Flight, Inside};
 
 pub use active::QueueReport;
+pub use config::LinkConfig;
 pub use discipline::Payload;
 pub use distribution::JitterDistribution;
 pub use duplicate::Duplicate;
@@ -64,63 +68,6 @@ pub use trace::Trace;
 /// The largest packet of a link, in bytes (a byte less than 16 MiB). It is far larger than any real
 /// packet, and small enough for exact serialization times in 64 bits.
 pub const MAX_PACKET_BYTES: u32 = (1 << 24) - 1;
-
-/// The properties of one direction of a wire.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LinkConfig {
-    /// The rate at which bytes leave.
-    pub capacity: Capacity,
-    /// The time from the last bit's departure to its arrival.
-    pub delay: Varying<Duration>,
-    /// The rule by which an arriving packet is dropped.
-    pub queue: Varying<QueueLimit>,
-    /// The discipline that selects the next packet to send and the packets to drop; `None` is
-    /// drop-tail.
-    pub discipline: Option<discipline::Settings>,
-    /// The losses on the wire.
-    pub loss: Varying<Loss>,
-    /// The packets that the wire delivers twice, if any.
-    pub duplicate: Option<Duplicate>,
-    /// Random extra delay, if any.
-    pub jitter: Option<Jitter>,
-    /// Whether packets may overtake each other also when the delay falls.
-    pub reorder: bool,
-    /// The times at which the wire is cut.
-    pub outages: Outages,
-}
-
-impl LinkConfig {
-    /// A wire of `rate` bits per second and `delay`, with an infinite queue and without failures.
-    pub const fn new(rate: u64, delay: Duration) -> Self {
-        Self {
-            capacity: Capacity::Rate(rate),
-            delay: Varying::Constant(delay),
-            queue: Varying::Constant(QueueLimit::Infinite),
-            discipline: None,
-            loss: Varying::Constant(Loss::None),
-            duplicate: None,
-            jitter: None,
-            reorder: false,
-            outages: Outages::List(Vec::new()),
-        }
-    }
-
-    /// Whether packets may overtake each other. Otherwise a packet never arrives before its
-    /// predecessor.
-    pub fn reorders(&self) -> bool {
-        self.reorder || self.jitter.is_some_and(|jitter| jitter.reorder)
-    }
-
-    /// The shortest and the longest delay of a packet, without serialization.
-    pub fn delays(&self) -> (Duration, Duration) {
-        let (least, most) = self.jitter.map_or((0, 0), |jitter| jitter.range());
-        let first = self.delay.first();
-        let (shortest, longest) =
-            (self.delay.values().fold(first, Duration::min), self.delay.values().fold(first, Duration::max));
-        let after = |delay, extra| special::later(Time::ZERO, delay, extra).since(Time::ZERO);
-        (after(shortest, least), after(longest, most))
-    }
-}
 
 /// The fate of a packet that was given to [`Link::send`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -203,14 +150,11 @@ pub struct Link<P> {
     delay: Duration,
     limit: QueueLimit,
     backlog: queue::Backlog,
-    losses: loss::Losses,
-    jitter: Option<jitter::Delays>,
-    outages: outage::Cuts,
     /// The shortest time from sending to exit, if a packet's fate is known when it is sent.
     lookahead: Option<Duration>,
     flight: Flight<P>,
-    last_arrival: Time,
     counters: Counters,
+    /// Failures and changes of the wire, if there are any.
     special: Option<Box<special::Special>>,
     /// The queue, if it is not drop-tail.
     active: Option<Box<active::Active<P>>>,
@@ -223,21 +167,20 @@ impl<P: Payload> Link<P> {
     /// # Panics
     /// If the configuration has a rate of zero or an invalid probability; a scenario never does.
     pub fn new(config: &LinkConfig, seed: u64, name: &str) -> Self {
-        let special = special::Special::new(config, seed, name);
-        let simple = config.jitter.is_none() && config.discipline.is_none() && special.is_none();
+        // All packets have the same delay, and so arrive in the order of their departure.
+        let steady = config.jitter.is_none()
+            && config.discipline.is_none()
+            && config.duplicate.is_none()
+            && config.delay.steps().is_none();
         Self {
             service: service::Service::new(&config.capacity),
             delay: config.delay.first(),
             limit: config.queue.first(),
-            backlog: queue::Backlog::new(simple.then_some(config.delay.first())),
-            losses: loss::Losses::new(config.loss.first(), seed, name),
-            jitter: config.jitter.map(|jitter| jitter::Delays::new(jitter, seed, name)),
-            outages: outage::Cuts::new(&config.outages),
+            backlog: queue::Backlog::new(steady.then_some(config.delay.first())),
             lookahead: config.discipline.is_none().then(|| config.delays().0),
-            flight: if config.reorders() && !simple { Flight::sorted() } else { Flight::fifo() },
-            last_arrival: Time::ZERO,
+            flight: if config.reorders() && !steady { Flight::sorted() } else { Flight::fifo() },
             counters: Counters::default(),
-            special,
+            special: special::Special::new(config, seed, name),
             active: config.discipline.as_ref().map(|discipline| {
                 Box::new(active::Active::new(discipline, config.queue.first(), seed, name))
             }),
@@ -251,52 +194,93 @@ impl<P: Payload> Link<P> {
     /// If the packet is larger than [`MAX_PACKET_BYTES`], or the order not below [`MAX_ORDER`].
     #[inline]
     pub fn send(&mut self, now: Time, bytes: u32, order: u64, payload: P) -> Admission {
-        assert!(bytes <= MAX_PACKET_BYTES && order < MAX_ORDER, "packet {order}, of {bytes} bytes");
+        self.send_as(now, bytes, order, payload)
+    }
+
+    /// [`Link::send`] of a packet that becomes a payload where it stays, unless it is dropped. The
+    /// copy of a payload would wait for its words, which were just written.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn send_as<T>(&mut self, now: Time, bytes: u32, order: u64, packet: T) -> Admission
+    where
+        P: From<T>,
+    {
+        if !self.is_plain() {
+            return self.send_otherwise(now, bytes, order, packet);
+        }
+        match self.admit(now, bytes, order) {
+            Some(departure) => self.put_plainly(departure, bytes, (now, order), P::from(packet)),
+            None => Admission::DroppedFull,
+        }
+    }
+
+    /// [`Link::send_as`] for a link that is not plain.
+    #[inline(never)]
+    fn send_otherwise<T>(&mut self, now: Time, bytes: u32, order: u64, packet: T) -> Admission
+    where
+        P: From<T>,
+    {
         if self.active.is_some() {
-            return self.enqueue(now, bytes, order, payload);
+            return self.enqueue(now, bytes, order, P::from(packet));
         }
-        if self.special.is_some() {
-            self.renew_limit(now);
+        self.renew_limit(now);
+        match self.admit(now, bytes, order) {
+            Some(departure) => self.put_on_wire(departure, bytes, (now, order), P::from(packet)),
+            None => Admission::DroppedFull,
         }
+    }
+
+    /// True if packets leave in the order of their departure, each once, and so can be read in their
+    /// place: [`Link::pass`].
+    #[inline]
+    pub(crate) fn keeps_order(&self) -> bool {
+        self.active.is_none()
+            && matches!(self.flight, Flight::Fifo(_))
+            && self.special.as_ref().is_none_or(|special| !special.makes_copies())
+    }
+
+    /// True if every accepted packet only waits, departs, and arrives a constant delay later.
+    #[inline(always)]
+    const fn is_plain(&self) -> bool {
+        self.special.is_none() && self.active.is_none()
+    }
+
+    /// The departure of a packet's last bit; `None` if the queue is full.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn admit(&mut self, now: Time, bytes: u32, order: u64) -> Option<Time> {
+        assert!(bytes <= MAX_PACKET_BYTES && order < MAX_ORDER, "packet {order}, of {bytes} bytes");
         self.backlog.advance(now, &self.flight);
         let start = self.service.start(now);
         if !self.limit.admits(&self.backlog, bytes, start.since(now)) {
             self.counters.dropped += 1;
-            return Admission::DroppedFull;
+            return None;
         }
         let departure = self.service.serve(bytes);
         self.backlog.push(departure, bytes);
         self.counters.accepted += 1;
         self.counters.accepted_bytes += u64::from(bytes);
         self.counters.max_queue_packets = self.counters.max_queue_packets.max(self.backlog.waiting_packets());
-        self.put_on_wire(departure, bytes, (now, order), payload)
+        Some(departure)
     }
 
     /// Computes the fate of a packet whose last bit leaves at `departure`. It was sent at `since`
     /// with this order.
+    fn put_on_wire(&mut self, departure: Time, bytes: u32, sent: (Time, u64), payload: P) -> Admission {
+        if self.special.is_some() {
+            return self.put_specially(departure, bytes, sent, payload);
+        }
+        self.put_plainly(departure, bytes, sent, payload)
+    }
+
     #[inline(always)]
-    fn put_on_wire(
+    fn put_plainly(
         &mut self,
         departure: Time,
         bytes: u32,
         (since, order): (Time, u64),
         payload: P,
     ) -> Admission {
-        if self.special.is_some() {
-            return self.put_specially(departure, bytes, (since, order), payload);
-        }
-        // Both draw for every accepted packet, so that an outage does not shift the random losses.
-        let lost = self.losses.next() | self.outages.covers(departure);
-        let mut arrival = departure.saturating_add(self.delay);
-        if let Some(delays) = &mut self.jitter {
-            arrival = special::later(departure, self.delay, delays.next());
-            if matches!(self.flight, Flight::Fifo(_)) {
-                arrival = arrival.max(self.last_arrival);
-                self.last_arrival = arrival;
-            }
-        }
-        let first =
-            self.flight.push(Inside::new(EventKey { time: arrival, since, order }, bytes, lost, payload));
+        let key = EventKey { time: departure.saturating_add(self.delay), since, order };
+        let first = self.flight.push(Inside::new(key, bytes, false, payload));
         if first { Admission::First } else { Admission::Queued }
     }
 
@@ -335,21 +319,43 @@ impl<P: Payload> Link<P> {
         }
         let number = self.flight.first();
         let packet = self.flight.pop().expect("a packet is taken only from a link that has one");
-        let bytes = packet.bytes();
-        self.backlog.arrives(number, bytes);
+        self.backlog.arrives(number, &self.flight);
         if packet.is_lost() {
             self.counters.lost += 1;
-            (Exit::Lost(packet.payload), 0)
-        } else {
-            self.counters.delivered += 1;
-            self.counters.delivered_bytes += u64::from(bytes);
-            if let Some(special) = &mut self.special
-                && special.leaves_a_copy(packet.key().order)
-            {
-                return (Exit::Copied(packet.payload), bytes);
-            }
-            (Exit::Delivered(packet.payload), bytes)
+            return (Exit::Lost(packet.payload), 0);
         }
+        self.counters.delivered += 1;
+        self.counters.delivered_bytes += u64::from(packet.bytes());
+        if let Some(special) = &mut self.special
+            && special.leaves_a_copy(packet.key().order)
+        {
+            return (Exit::Copied(packet.payload), packet.bytes());
+        }
+        (Exit::Delivered(packet.payload), packet.bytes())
+    }
+
+    /// The packet after the one that leaves next from a link that keeps their order, and its exit.
+    #[inline(always)]
+    pub(crate) fn second(&self) -> Option<(EventKey, &P)> {
+        let packet = self.flight.numbered(self.flight.first() + 1)?;
+        Some((packet.key(), &packet.payload))
+    }
+
+    /// [`Link::pop`] of a link that keeps the order of its packets, which borrows the packet in its
+    /// place. True if it arrived, and was not lost.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn pass(&mut self) -> (bool, &P) {
+        let number = self.flight.first();
+        self.backlog.arrives(number, &self.flight);
+        let packet = self.flight.pass().expect("a packet is taken only from a link that has one");
+        let arrived = !packet.is_lost();
+        if arrived {
+            self.counters.delivered += 1;
+            self.counters.delivered_bytes += u64::from(packet.bytes());
+        } else {
+            self.counters.lost += 1;
+        }
+        (arrived, &packet.payload)
     }
 
     /// Waiting packets at `now`, without the one in transmission. `now` never decreases.
@@ -367,7 +373,7 @@ impl<P: Payload> Link<P> {
             return active.waiting().1;
         }
         self.backlog.advance(now, &self.flight);
-        self.backlog.waiting_bytes(&self.flight)
+        self.backlog.waiting_bytes()
     }
 
     /// Packets that were accepted and have not left: waiting, in transmission and on the wire.

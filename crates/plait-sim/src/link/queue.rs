@@ -36,85 +36,110 @@ impl QueueLimit {
 /// The packets whose last bit has not left yet. The first one is in transmission.
 #[derive(Clone, Debug)]
 pub(super) struct Backlog {
-    departures: Departures,
     packets: u64,
     bytes: u64,
+    /// The departure of the first packet plus `delay`, and its bytes.
+    first: (Time, u32),
+    /// The delay of all packets, if departures follow from arrivals; otherwise zero.
+    delay: Duration,
+    others: Others,
 }
 
-/// The place of the departure times.
+/// The place of the packets' departure times, in their order.
 #[derive(Clone, Debug)]
-enum Departures {
-    /// The flight, if packets arrive `delay` after their departure and in order. `first` is the
-    /// first packet's number there.
-    Flight { delay: Duration, first: u64 },
-    /// A queue of its own: departure times and bytes.
+enum Others {
+    /// The flight, if packets arrive `delay` after their departure and in order. It has the first
+    /// packet's number there.
+    Flight(u64),
+    /// A queue of its own: departure times and bytes of all packets but the first.
     Apart(Ring<(Time, u32)>),
 }
 
 impl Backlog {
     /// `delay` is the delay of all packets if it is the same for all, otherwise `None`.
     pub(super) fn new(delay: Option<Duration>) -> Self {
-        let apart = || Departures::Apart(Ring::default());
-        let departures = delay.map_or_else(apart, |delay| Departures::Flight { delay, first: 0 });
-        Self { departures, packets: 0, bytes: 0 }
+        Self {
+            packets: 0,
+            bytes: 0,
+            first: (Time::MAX, 0),
+            delay: delay.unwrap_or_default(),
+            others: if delay.is_some() { Others::Flight(0) } else { Others::Apart(Ring::default()) },
+        }
     }
 
-    /// Removes the packets that have left by `now`.
-    #[inline]
+    /// Removes the packets that have left by `now`. There is seldom more than one: a busy link sends
+    /// one packet in the time in which the next one arrives.
+    #[inline(always)]
     pub(super) fn advance<P: Copy>(&mut self, now: Time, flight: &Flight<P>) {
-        match &mut self.departures {
-            Departures::Flight { delay, first } => {
-                while let Some((arrival, bytes)) = flight.numbered(*first)
-                    && arrival <= now.saturating_add(*delay)
-                {
-                    *first += 1;
-                    self.packets -= 1;
-                    self.bytes -= u64::from(bytes);
-                }
-            }
-            Departures::Apart(departures) => {
-                while let Some(&(departure, bytes)) = departures.front()
-                    && departure <= now
-                {
-                    departures.pop_front();
-                    self.packets -= 1;
-                    self.bytes -= u64::from(bytes);
-                }
+        let edge = now.saturating_add(self.delay);
+        if self.has_left(edge) {
+            self.leave(flight);
+            if self.has_left(edge) {
+                self.advance_far(edge, flight);
             }
         }
     }
 
+    #[inline(never)]
+    fn advance_far<P: Copy>(&mut self, edge: Time, flight: &Flight<P>) {
+        while self.has_left(edge) {
+            self.leave(flight);
+        }
+    }
+
+    /// Whether the first packet has left `delay` before `edge`.
+    #[inline(always)]
+    fn has_left(&self, edge: Time) -> bool {
+        self.packets > 0 && self.first.0 <= edge
+    }
+
+    /// Removes the first packet.
+    #[inline(always)]
+    fn leave<P: Copy>(&mut self, flight: &Flight<P>) {
+        self.packets -= 1;
+        self.bytes -= u64::from(self.first.1);
+        let next = match &mut self.others {
+            Others::Flight(first) => {
+                *first += 1;
+                flight.numbered(*first).map(|packet| (packet.time, packet.bytes()))
+            }
+            Others::Apart(others) => others.pop_front(),
+        };
+        self.first = next.unwrap_or((Time::MAX, 0));
+    }
+
     /// Adds a packet that will leave at `departure`. The caller puts it into the flight.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, departure: Time, bytes: u32) {
-        if let Departures::Apart(departures) = &mut self.departures {
-            departures.push((departure, bytes));
+        if self.packets == 0 {
+            self.first = (departure.saturating_add(self.delay), bytes);
+        } else if let Others::Apart(others) = &mut self.others {
+            others.push((departure, bytes));
         }
         self.packets += 1;
         self.bytes += u64::from(bytes);
     }
 
-    /// Removes the packet `number`, which arrives, if it is still here.
-    #[inline]
-    pub(super) fn arrives(&mut self, number: u64, bytes: u32) {
-        if let Departures::Flight { first, .. } = &mut self.departures
-            && *first == number
+    /// Removes the packet `number`, which has arrived, if it is still here.
+    #[inline(always)]
+    pub(super) fn arrives<P: Copy>(&mut self, number: u64, flight: &Flight<P>) {
+        if let Others::Flight(first) = self.others
+            && first == number
         {
-            *first += 1;
-            self.packets -= 1;
-            self.bytes -= u64::from(bytes);
+            self.leave_late(flight);
         }
+    }
+
+    #[inline(never)]
+    fn leave_late<P: Copy>(&mut self, flight: &Flight<P>) {
+        self.leave(flight);
     }
 
     pub(super) fn waiting_packets(&self) -> u64 {
         self.packets.saturating_sub(1)
     }
 
-    pub(super) fn waiting_bytes<P: Copy>(&self, flight: &Flight<P>) -> u64 {
-        let sending = match &self.departures {
-            Departures::Flight { first, .. } => flight.numbered(*first).map(|(_, bytes)| bytes),
-            Departures::Apart(departures) => departures.front().map(|&(_, bytes)| bytes),
-        };
-        self.bytes - u64::from(sending.unwrap_or(0))
+    pub(super) fn waiting_bytes(&self) -> u64 {
+        self.bytes - u64::from(self.first.1)
     }
 }

@@ -1,5 +1,5 @@
-//! Rare features of links: changes during the run, and copies of packets. Other links do not pay
-//! for them.
+//! Failures of wires, copies of packets, and changes during the run. Plain links do not pay for
+//! them.
 
 use std::collections::BTreeSet;
 
@@ -9,16 +9,21 @@ use super::discipline::Payload;
 use super::duplicate::Copies;
 use super::flight::{Flight, Inside};
 use super::jitter::Delays;
-use super::loss::Loss;
+use super::loss::{Loss, Losses};
+use super::outage::Cuts;
 use super::queue::QueueLimit;
 use super::steps::{Position, Varying};
-use super::{Admission, Link, LinkConfig};
+use super::{Admission, Link, LinkConfig, Outages};
 use crate::agenda::EventKey;
 
-/// The rare features of a link.
+/// The state of the failures and changes of a link that is not plain.
 #[derive(Clone, Debug)]
 pub(super) struct Special {
-    delay: Option<Position<Duration>>,
+    losses: Losses,
+    jitter: Option<Delays>,
+    outages: Cuts,
+    last_arrival: Time,
+    delays: Option<Position<Duration>>,
     loss: Option<Position<Loss>>,
     limit: Option<Position<QueueLimit>>,
     copies: Option<Copies>,
@@ -27,20 +32,33 @@ pub(super) struct Special {
 }
 
 impl Special {
-    /// Returns `None` for a link without these features.
+    /// Returns `None` for a plain link.
     pub(super) fn new(config: &LinkConfig, seed: u64, name: &str) -> Option<Box<Self>> {
         fn position<T: Copy>(varying: &Varying<T>) -> Option<Position<T>> {
             varying.steps().map(|steps| Position::new(std::sync::Arc::clone(steps)))
         }
         let special = Self {
-            delay: position(&config.delay),
+            losses: Losses::new(config.loss.first(), seed, name),
+            jitter: config.jitter.map(|jitter| Delays::new(jitter, seed, name)),
+            outages: Cuts::new(&config.outages),
+            last_arrival: Time::ZERO,
+            delays: position(&config.delay),
             loss: position(&config.loss),
             limit: position(&config.queue),
             copies: config.duplicate.map(|duplicate| Copies::new(duplicate, seed, name)),
             twice: BTreeSet::new(),
         };
-        let has = special.delay.is_some() || special.loss.is_some() || special.limit.is_some();
-        (has || special.copies.is_some()).then(|| Box::new(special))
+        let changes = special.delays.is_some() || special.loss.is_some() || special.limit.is_some();
+        let fails = config.loss.first() != Loss::None
+            || config.outages != Outages::List(Vec::new())
+            || special.jitter.is_some()
+            || special.copies.is_some();
+        (changes || fails).then(|| Box::new(special))
+    }
+
+    /// True if the wire copies packets.
+    pub(super) fn makes_copies(&self) -> bool {
+        self.copies.is_some()
     }
 
     /// Number of packets that are inside twice.
@@ -52,11 +70,23 @@ impl Special {
     pub(super) fn leaves_a_copy(&mut self, order: u64) -> bool {
         self.twice.remove(&order)
     }
+
+    /// The arrival of a packet whose last bit leaves at `departure`. It is never before
+    /// `departure`, even with negative jitter, and never before its predecessor's if packets keep
+    /// their order.
+    fn arrival(&mut self, departure: Time, delay: Duration, in_order: bool) -> Time {
+        let extra = self.jitter.as_mut().map_or(0, Delays::next);
+        let mut arrival = later(departure, delay, extra);
+        if in_order {
+            arrival = arrival.max(self.last_arrival);
+            self.last_arrival = arrival;
+        }
+        arrival
+    }
 }
 
 impl<P: Payload> Link<P> {
     /// Updates the limit for a packet that arrives now.
-    #[cold]
     #[inline(never)]
     pub(super) fn renew_limit(&mut self, now: Time) {
         if let Some(position) = self.special.as_mut().and_then(|special| special.limit.as_mut()) {
@@ -64,10 +94,9 @@ impl<P: Payload> Link<P> {
         }
     }
 
-    /// [`Link::put_on_wire`] for a wire that changes or copies packets. As in `netem`
-    /// (`netem_enqueue`), the draw for a copy comes before the draw for a loss. A loss removes one
-    /// of packet and copy. If there is no loss, the copy has a loss draw of its own.
-    #[cold]
+    /// [`Link::put_on_wire`] for a wire that is not plain. As in `netem` (`netem_enqueue`), the draw
+    /// for a copy comes before the draw for a loss. A loss removes one of packet and copy. If there
+    /// is no loss, the copy has a loss draw of its own.
     #[inline(never)]
     pub(super) fn put_specially(
         &mut self,
@@ -77,48 +106,34 @@ impl<P: Payload> Link<P> {
         payload: P,
     ) -> Admission {
         let Some(special) = &mut self.special else { return Admission::Queued };
-        if let Some(position) = &mut special.delay {
+        if let Some(position) = &mut special.delays {
             self.delay = position.at(departure);
         }
         if let Some(position) = &mut special.loss {
-            self.losses.become_those_of(position.at(departure));
+            special.losses.become_those_of(position.at(departure));
         }
         let copied = special.copies.as_mut().is_some_and(Copies::next);
-        let lost = self.losses.next();
-        let twice = copied && !lost && !self.losses.next();
-        let cut = self.outages.covers(departure);
-        let arrival = self.arrival(departure);
-        let whole =
-            Inside::new(EventKey { time: arrival, since, order }, bytes, cut || lost && !copied, payload);
-        let mut first = self.flight.push(whole);
+        // Drawn for every accepted packet, so that an outage does not shift the random losses.
+        let lost = special.losses.next();
+        let twice = copied && !lost && !special.losses.next();
+        let cut = special.outages.covers(departure);
+        let in_order = matches!(self.flight, Flight::Fifo(_));
+        let mut inside = |lost| {
+            let time = special.arrival(departure, self.delay, in_order);
+            Inside::new(EventKey { time, since, order }, bytes, lost, payload)
+        };
+        let mut first = self.flight.push(inside(cut || lost && !copied));
         // The copy's delay is drawn also in an outage, so that outages do not shift the random
         // numbers.
         if twice {
-            let arrival = self.arrival(departure);
-            if !cut && let Some(special) = &mut self.special {
+            let copy = inside(false);
+            if !cut {
                 special.twice.insert(order);
                 self.counters.duplicated += 1;
-                first |= self.flight.push(Inside::new(
-                    EventKey { time: arrival, since, order },
-                    bytes,
-                    false,
-                    payload,
-                ));
+                first |= self.flight.push(copy);
             }
         }
         if first { Admission::First } else { Admission::Queued }
-    }
-
-    /// The arrival of a packet whose last bit leaves at `departure`. It is never before
-    /// `departure`, even with negative jitter.
-    fn arrival(&mut self, departure: Time) -> Time {
-        let extra = self.jitter.as_mut().map_or(0, Delays::next);
-        let mut arrival = later(departure, self.delay, extra);
-        if matches!(self.flight, Flight::Fifo(_)) {
-            arrival = arrival.max(self.last_arrival);
-            self.last_arrival = arrival;
-        }
-        arrival
     }
 }
 

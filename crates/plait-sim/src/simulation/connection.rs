@@ -2,7 +2,7 @@
 
 use super::carrier::{Carried, Carrier, Datagram};
 use super::events::At;
-use super::network::{End, Network, RouteId};
+use super::network::{Arrival, End, Network, RouteId};
 use super::observers::{Receiving, Record, Sending};
 use super::tap::{PacketId, Sighting, Tap};
 use super::writer::Both;
@@ -38,7 +38,7 @@ pub(super) enum Timer {
 }
 
 /// The sides of a connection's [`Timer`]s.
-pub(super) const TIMERS: [At; 4] = [At::Near, At::Far, At::Near, At::Near];
+pub(super) const TIMERS: [At; 4] = [At::Near, At::Far, At::Near, At::Clocks];
 
 /// A connection in progress. The near end sends the observed stream; the far end may send, too.
 pub(crate) struct ConnectionRun<S, O, T = (), C = ()> {
@@ -191,14 +191,15 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
     }
 
     /// Handles a packet at the end of its route.
-    #[inline]
-    pub(super) fn arrive(
-        &mut self,
-        network: &mut Network,
-        end: End,
-        packet: &Packet,
-        number: u64,
-    ) -> Result<(), Error> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn receive(&mut self, network: &mut Network, arrival: Arrival) -> Result<(), Error> {
+        let arrived = self.arrive(network, arrival.end, &arrival.packet, arrival.number);
+        network.close(arrival);
+        arrived
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn arrive(&mut self, network: &mut Network, end: End, packet: &Packet, number: u64) -> Result<(), Error> {
         let path = PathId(end.path);
         let mut instead = None;
         if T::LOOKS {

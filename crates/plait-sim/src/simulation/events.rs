@@ -14,7 +14,7 @@ pub(super) enum At {
     Near,
     /// Packets that arrive at the far end, and its timers.
     Far,
-    /// Events of the whole run.
+    /// Events of the whole run, and those of carriers, which know no end.
     Clocks,
 }
 

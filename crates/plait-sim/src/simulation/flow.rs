@@ -200,12 +200,10 @@ impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
                 }
                 Ok(())
             }
-            Flow::Connection(connection) => {
-                let arrived = self.network.hand_over(flying, |network, packet, number| {
-                    connection.arrive(network, end, packet, number)
-                });
-                arrived.unwrap_or(Ok(()))
-            }
+            Flow::Connection(connection) => match self.network.open(end, flying) {
+                Some(arrival) => connection.receive(&mut self.network, arrival),
+                None => Ok(()),
+            },
         };
         arrived.map_err(|error| self.flow_error(index, error))
     }

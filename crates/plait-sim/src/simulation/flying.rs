@@ -1,35 +1,38 @@
-//! Packets inside links, in a compact form. An acknowledgement is many times larger than the
-//! description of a data packet and is kept in a separate store. Long links full of data then stay
-//! in the cache.
-
-mod store;
+//! Packets inside links, in a compact form: frequent packets are five words, which their link holds
+//! and nothing else. Rare and large ones are kept whole in a store.
 
 use crate::link::Payload;
 use plait_sched::Time;
 use plait_transport::packet::quic::{self, OneRtt, Stream};
-use plait_transport::packet::tcp::{self, TcpSegment};
+use plait_transport::packet::tcp::{self, Ack, TcpSegment};
 use plait_transport::packet::{Data, Packet, PacketRef, SegmentEcn, sctp};
 use plait_transport::ring::prefetch;
-use store::{Numbers, Store};
 
-/// A packet inside a link, and its position on its route. For many packets this is all; other
-/// packets have more in a store.
+/// A packet inside a link, and its position on its route. With its times, a packet of a link fills
+/// a cache line.
 ///
-/// Two words, which are assembled in registers and written whole. Counters have 40 bits, which is
-/// enough for any run.
+/// The words are assembled in registers and written whole. Counters have 40 bits, which is enough
+/// for any run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flying {
-    /// 40 bits, by the kind: the segment in the stream, the place in a store, or part of the
-    /// sending time. 16 bits: the payload's size, at most 65,535 bytes. 8 bits: the kind and the
-    /// header's marks.
+    /// 40 bits, by the kind: the segment in the stream, an acknowledged number, the place in the
+    /// store, or part of the sending time. 16 bits: the payload's size, at most 65,535 bytes. 8
+    /// bits: the kind and the header's marks.
     what: u64,
     /// The packet's number, whose series depends on the kind (40 bits), and the packet's leg (24).
     number: u64,
+    /// Other fields of the packet, by the kind. An array would be copied through memory.
+    fields: (u64, u64, u64),
 }
 
 /// Bits of a counter.
 const COUNTER: u32 = 40;
 const MOST: u64 = (1 << COUNTER) - 1;
+
+/// The values of a payload's size.
+const SIZE: u64 = u16::MAX as u64;
+/// Lower bits of an acknowledgement's window.
+const WINDOW: u32 = u64::BITS - COUNTER;
 
 /// Largest number of legs in a run.
 pub(super) const MOST_LEGS: usize = 1 << (u64::BITS - COUNTER);
@@ -41,6 +44,8 @@ mod marks {
     pub(super) const CONGESTED: u32 = 60;
     pub(super) const REDUCED: u32 = 61;
     pub(super) const PUSH: u32 = 62;
+    /// An acknowledgement without MPTCP options.
+    pub(super) const PLAIN: u32 = 63;
 }
 
 /// The kind of a packet inside a link.
@@ -48,10 +53,12 @@ mod marks {
 enum Kind {
     /// A data packet of SCTP.
     Data,
-    /// A data packet of a TCP subflow, whose numbers are in a store.
+    /// A data packet of a TCP subflow.
     Segment,
-    /// A QUIC packet that carries only stream data, whose numbers are in a store.
+    /// A QUIC packet that carries only stream data.
     Stream,
+    /// A TCP acknowledgement that reports no loss, duplicate or congestion.
+    Ack,
     /// A packet without data that is stored whole, because it is larger or rare.
     Kept,
     /// A packet with data that is stored whole.
@@ -65,8 +72,8 @@ enum Kind {
 impl Kind {
     /// The kinds by their number.
     const ALL: [Self; 8] = {
-        use Kind::{Carried, Data, Datagram, Kept, KeptData, Segment, Stream};
-        [Data, Segment, Stream, Kept, KeptData, Datagram, Carried, Carried]
+        use Kind::{Ack, Carried, Data, Datagram, Kept, KeptData, Segment, Stream};
+        [Data, Segment, Stream, Ack, Kept, KeptData, Datagram, Carried]
     };
 }
 
@@ -112,8 +119,9 @@ impl Flying {
         (self.number >> COUNTER) as usize
     }
 
+    /// The packet's number, or that of a carrier's datagram.
     #[inline]
-    fn counter(&self) -> u64 {
+    pub(super) fn counter(&self) -> u64 {
         self.number & MOST
     }
 
@@ -145,19 +153,19 @@ impl Flying {
     /// numbers. `None` for datagrams.
     pub(super) fn number(&self) -> Option<(u64, bool)> {
         let own = !matches!(self.kind(), Kind::Datagram | Kind::Carried);
-        own.then_some((self.counter(), self.kind() != Kind::Kept))
+        own.then_some((self.counter(), !matches!(self.kind(), Kind::Ack | Kind::Kept)))
     }
 
-    /// The place in the store of whole packets, if it is there, and its current congestion marks.
+    /// The place in the store of whole packets, if it is there.
     #[inline]
-    pub(super) fn place(&self) -> Option<(u32, SegmentEcn)> {
-        matches!(self.kind(), Kind::Kept | Kind::KeptData).then_some((self.what as u32, self.ecn()))
+    pub(super) fn place(&self) -> Option<u32> {
+        matches!(self.kind(), Kind::Kept | Kind::KeptData).then_some(self.what as u32)
     }
 
     #[inline]
     fn new(number: u64, kind: Kind) -> Self {
         debug_assert!(number <= MOST, "packet {number}");
-        Self { what: (kind as u64) << marks::KIND, number }
+        Self { what: (kind as u64) << marks::KIND, number, fields: (0, 0, 0) }
     }
 
     #[inline]
@@ -176,30 +184,91 @@ impl Flying {
     #[inline]
     fn saying(self, SegmentEcn { capable, congested, reduced }: SegmentEcn, push: bool) -> Self {
         use marks::{CAPABLE, CONGESTED, PUSH, REDUCED};
-        let said = [(capable, CAPABLE), (congested, CONGESTED), (reduced, REDUCED), (push, PUSH)];
-        Self {
-            what: said.iter().fold(self.what, |what, &(said, mark)| what | u64::from(said) << mark),
-            ..self
+        let ecn = u64::from(capable) << CAPABLE | u64::from(congested) << CONGESTED;
+        let tcp = u64::from(reduced) << REDUCED | u64::from(push) << PUSH;
+        Self { what: self.what | ecn | tcp, ..self }
+    }
+
+    #[inline]
+    fn of_ack(number: u64, ack: &Ack) -> Self {
+        let &Ack { cumulative, data, window_end, window, timestamp, echo, plain, .. } = ack;
+        debug_assert!(data <= MOST, "segment {data}");
+        // The window's upper bits take the place of the payload's size.
+        let (upper, lower) = (window >> WINDOW << COUNTER, window << COUNTER);
+        let flying = Self::new(number, Kind::Ack).of(cumulative);
+        let what = flying.what | upper | u64::from(plain) << marks::PLAIN;
+        Self { what, fields: (data | lower, window_end, pair(timestamp, echo)), ..flying }
+    }
+
+    /// Writes a packed packet that arrives to `place`, which keeps its content for other packets.
+    #[inline(never)]
+    fn unpack(&self, place: &mut Packet) {
+        let (segment, size) = (self.what & MOST, self.what >> COUNTER & SIZE);
+        let data = Data { segment, bytes: size as u32 };
+        let (first, second, third) = self.fields;
+        let (timestamp, echo) = (third as u32, (third >> 32) as u32);
+        match self.kind() {
+            Kind::Data => *place = sctp::Packet::Data(data).into(),
+            Kind::Segment => {
+                let (number, offset, push) = (first, second, self.has(marks::PUSH));
+                let (ack, ecn) = (None, self.ecn());
+                let segment = TcpSegment { data, number, offset, timestamp, echo, push, ack, ecn };
+                *place = tcp::Packet::Segment(segment).into();
+            }
+            Kind::Stream => {
+                let stream = Some(Stream { data, offset: second });
+                *place =
+                    quic::Packet::OneRtt(OneRtt { stream, ecn: self.ecn(), ..OneRtt::new(first) }).into();
+            }
+            Kind::Ack => {
+                let window = size << WINDOW | first >> COUNTER;
+                let mut ack = Ack::new(segment, first & MOST, timestamp, echo);
+                (ack.window_end, ack.window, ack.plain) = (second, window, self.has(marks::PLAIN));
+                *place = tcp::Packet::Ack(ack).into();
+            }
+            Kind::Kept | Kind::KeptData | Kind::Datagram | Kind::Carried => {}
         }
     }
 }
 
-/// The contents of packets that do not fit into `Flying`. Places are reused.
-#[derive(Clone, Debug, Default)]
+/// Two timestamps in a word.
+#[inline]
+fn pair(timestamp: u32, echo: u32) -> u64 {
+    u64::from(timestamp) | u64::from(echo) << 32
+}
+
+/// Packets that do not fit into `Flying`. Places are reused.
+#[derive(Clone, Debug)]
 pub(super) struct Kept {
     /// Boxed: an arriving packet is read in place, without a copy, while its receiver launches
     /// other packets.
     places: Vec<Option<Box<Packet>>>,
     free: Vec<u32>,
-    numbers: Store,
+    /// The place of a packed packet that is read.
+    unpacked: Option<Box<Packet>>,
 }
 
-impl Kept {
-    #[inline]
-    pub(super) fn launch(&mut self, packet: PacketRef<'_>, number: u64) -> Flying {
-        match packet {
+impl Default for Kept {
+    fn default() -> Self {
+        let unpacked = sctp::Packet::Data(Data { segment: 0, bytes: 0 }).into();
+        Self { places: Vec::new(), free: Vec::new(), unpacked: Some(Box::new(unpacked)) }
+    }
+}
+
+/// A packet that a link packs where it stays.
+pub(super) struct Packing<'a> {
+    pub(super) packet: PacketRef<'a>,
+    pub(super) number: u64,
+    pub(super) leg: usize,
+    pub(super) kept: &'a mut Kept,
+}
+
+impl From<Packing<'_>> for Flying {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn from(Packing { packet, number, leg, kept }: Packing<'_>) -> Self {
+        let flying = match packet {
             PacketRef::Sctp(&sctp::Packet::Data(Data { segment, bytes })) => {
-                Flying::new(number, Kind::Data).of_data(segment, bytes)
+                Self::new(number, Kind::Data).of_data(segment, bytes)
             }
             PacketRef::Tcp(&tcp::Packet::Segment(TcpSegment {
                 data,
@@ -211,54 +280,33 @@ impl Kept {
                 ack: None,
                 ecn,
             })) => {
-                let place =
-                    self.numbers.put(Numbers { timestamp, echo, ..Numbers::new(data.segment, own, offset) });
-                let flying = Flying::new(number, Kind::Segment).of_data(u64::from(place), data.bytes);
-                flying.saying(ecn, push)
+                let flying = Self::new(number, Kind::Segment).of_data(data.segment, data.bytes);
+                Self { fields: (own, offset, pair(timestamp, echo)), ..flying.saying(ecn, push) }
+            }
+            PacketRef::Tcp(tcp::Packet::Ack(ack)) if ack.is_bare() && ack.window <= MOST => {
+                Self::of_ack(number, ack)
             }
             PacketRef::Quic(quic::Packet::OneRtt(one_rtt)) => match one_rtt.plain_stream() {
                 Some(Stream { data, offset }) => {
-                    let place = self.numbers.put(Numbers::new(data.segment, one_rtt.number, offset));
-                    let flying = Flying::new(number, Kind::Stream).of_data(u64::from(place), data.bytes);
-                    flying.saying(one_rtt.ecn, false)
+                    let flying = Self::new(number, Kind::Stream).of_data(data.segment, data.bytes);
+                    Self { fields: (one_rtt.number, offset, 0), ..flying.saying(one_rtt.ecn, false) }
                 }
-                None => self.keep_as_it_is(packet, number),
+                None => kept.keep_as_it_is(packet, number),
             },
-            _ => self.keep_as_it_is(packet, number),
-        }
+            _ => kept.keep_as_it_is(packet, number),
+        };
+        flying.on(leg)
+    }
+}
+
+impl Kept {
+    /// Packs a packet on its leg.
+    #[inline(never)]
+    pub(super) fn pack(&mut self, packet: PacketRef<'_>, number: u64, leg: usize) -> Flying {
+        Packing { packet, number, leg, kept: self }.into()
     }
 
-    /// Rebuilds the data packet that `launch` packed, when it arrives.
-    ///
-    /// # Panics
-    /// For packets stored whole and for datagrams.
-    #[inline]
-    pub(super) fn land(&mut self, flying: &Flying) -> Packet {
-        let bytes = u32::from((flying.what >> COUNTER) as u16);
-        if flying.kind() == Kind::Data {
-            return sctp::Packet::Data(Data { segment: flying.what & MOST, bytes }).into();
-        }
-        let place = self.numbers_of(flying).expect("other data packets have their numbers in a store");
-        let numbers = self.numbers.take(place);
-        let Numbers { timestamp, echo, segment, number } = numbers;
-        let (number, offset) = (number & MOST, numbers.offset());
-        let (data, ecn) = (Data { segment: segment & MOST, bytes }, flying.ecn());
-        if flying.kind() == Kind::Segment {
-            let push = flying.has(marks::PUSH);
-            let ack = None;
-            tcp::Packet::Segment(TcpSegment { data, number, offset, timestamp, echo, push, ack, ecn }).into()
-        } else {
-            let stream = Some(Stream { data, offset });
-            quic::Packet::OneRtt(OneRtt { stream, ecn, ..OneRtt::new(number) }).into()
-        }
-    }
-
-    #[inline]
-    fn numbers_of(&self, flying: &Flying) -> Option<u32> {
-        matches!(flying.kind(), Kind::Segment | Kind::Stream).then_some(flying.what as u32)
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[inline(never)]
     fn keep_as_it_is(&mut self, packet: PacketRef<'_>, number: u64) -> Flying {
         let kind = if packet.carries_data() { Kind::KeptData } else { Kind::Kept };
         let flying = Flying::new(number, kind).of(u64::from(self.keep(packet)));
@@ -272,13 +320,14 @@ impl Kept {
             return (self.places.len() - 1) as u32;
         };
         if let Some(kept) = &mut self.places[place as usize] {
-            // Overwrites by kind: an assignment of the enum would copy the size of its largest
+            // Overwrites by protocol: an assignment of the enum would copy the size of its largest
             // variant.
             match (packet, &mut **kept) {
                 (PacketRef::Sctp(sctp::Packet::Sack(sack)), Packet::Sctp(sctp::Packet::Sack(kept))) => {
                     kept.overwrite(sack);
                 }
-                (PacketRef::Tcp(tcp::Packet::Ack(ack)), kept) => *kept = tcp::Packet::Ack(*ack).into(),
+                (PacketRef::Tcp(packet), Packet::Tcp(kept)) => *kept = *packet,
+                (PacketRef::Quic(packet), Packet::Quic(kept)) => *kept = *packet,
                 (_, kept) => *kept = packet.to_packet(),
             }
         }
@@ -288,54 +337,57 @@ impl Kept {
     /// Prefetches the stored content of the packet that arrives next on some link.
     #[inline]
     pub(super) fn announce(&self, flying: &Flying) {
-        if let Some((place, _)) = flying.place()
+        if let Some(place) = flying.place()
             && let Some(Some(packet)) = self.places.get(place as usize)
         {
             let address: *const Packet = &raw const **packet;
             prefetch(address);
             prefetch(address.wrapping_byte_add(64));
-        } else if let Some(place) = self.numbers_of(flying)
-            && let Some(numbers) = self.numbers.places.get(place as usize)
-        {
-            prefetch(&raw const *numbers);
         }
     }
 
-    /// Takes a stored packet that arrives. The caller returns it with `put_back`.
-    #[inline]
-    pub(super) fn take(&mut self, place: u32) -> Option<Box<Packet>> {
-        self.places[place as usize].take()
+    /// Takes a packet that arrives, with its current congestion marks. `place` is its place. The
+    /// caller returns it with `put_back`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn take(&mut self, flying: &Flying, place: Option<u32>) -> Option<Box<Packet>> {
+        let Some(place) = place else {
+            let mut packet = self.unpacked.take()?;
+            flying.unpack(&mut packet);
+            return Some(packet);
+        };
+        let mut packet = self.places[place as usize].take()?;
+        if let Some(ecn) = packet.ecn_mut() {
+            *ecn = flying.ecn();
+        }
+        Some(packet)
     }
 
     /// Returns a packet that was read, and frees its place.
     #[inline]
-    pub(super) fn put_back(&mut self, place: u32, packet: Box<Packet>) {
-        self.places[place as usize] = Some(packet);
-        self.free.push(place);
+    pub(super) fn put_back(&mut self, place: Option<u32>, packet: Box<Packet>) {
+        match place {
+            None => self.unpacked = Some(packet),
+            Some(place) => {
+                self.places[place as usize] = Some(packet);
+                self.free.push(place);
+            }
+        }
     }
 
     /// Copies the packet, with its current congestion marks.
     pub(super) fn copy(&mut self, flying: &Flying) -> Flying {
-        let with_place = |place: u32| Flying { what: flying.what & !MOST | u64::from(place), ..*flying };
-        if let Some((place, _)) = flying.place() {
-            let copied = self.places[place as usize].as_deref().copied();
-            return copied.map_or(*flying, |packet| with_place(self.keep(packet.by_ref())));
-        }
-        match self.numbers_of(flying) {
-            Some(place) => {
-                let numbers = self.numbers.places[place as usize];
-                with_place(self.numbers.put(numbers))
-            }
-            None => *flying,
-        }
+        let Some(place) = flying.place() else { return *flying };
+        let copied = self.places[place as usize].as_deref().copied();
+        copied.map_or(*flying, |packet| {
+            let place = u64::from(self.keep(packet.by_ref()));
+            Flying { what: flying.what & !MOST | place, ..*flying }
+        })
     }
 
     /// Frees the content of a packet that never arrives.
     pub(super) fn forget(&mut self, flying: &Flying) {
-        if let Some((place, _)) = flying.place() {
+        if let Some(place) = flying.place() {
             self.free.push(place);
-        } else if let Some(place) = self.numbers_of(flying) {
-            self.numbers.take(place);
         }
     }
 }

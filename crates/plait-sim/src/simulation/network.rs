@@ -1,7 +1,7 @@
 //! The links of a run, the routes over them, and the agenda: everything between the endpoints.
 
 use super::events::{At, Events};
-use super::flying::{Flying, Kept, MOST_LEGS};
+use super::flying::{Flying, Kept, MOST_LEGS, Packing};
 use super::layout::Layout;
 use super::tap::PacketId;
 use crate::agenda::EventKey;
@@ -54,6 +54,15 @@ struct Route {
 /// The number of a route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RouteId(u32);
+
+/// A connection's packet at the end of its route. Its reader returns it with [`Network::close`].
+pub(super) struct Arrival {
+    pub(super) end: End,
+    pub(super) number: u64,
+    pub(super) packet: Box<Packet>,
+    /// Its place among the packets that are stored whole.
+    stored: Option<u32>,
+}
 
 /// Links, routes and pending events. The links are the first sources of events.
 pub(crate) struct Network {
@@ -179,43 +188,56 @@ impl Network {
     /// Puts a connection's packet on a route.
     #[inline]
     pub(super) fn send(&mut self, route: RouteId, packet: PacketRef<'_>, number: u64, bytes: u32) {
-        let flying = self.kept.launch(packet, number);
-        self.begin(route, flying, bytes);
+        let leg = self.begin(route);
+        let (link, order) = (self.legs[leg].link as usize, self.events.next_order());
+        let packing = Packing { packet, number, leg, kept: &mut self.kept };
+        match self.links[link].send_as(self.now, bytes, order, packing) {
+            Admission::Queued => {}
+            Admission::First => self.reschedule(link),
+            Admission::DroppedFull => {
+                let flying = self.kept.pack(packet, number, leg);
+                self.drop_full(&flying);
+            }
+        }
     }
 
     /// Puts a datagram on a route.
     pub(super) fn send_datagram(&mut self, route: RouteId, bytes: u32) {
-        self.begin(route, Flying::datagram(self.now), bytes);
+        let leg = self.begin(route);
+        self.put(Flying::datagram(self.now).on(leg), bytes);
     }
 
     /// Puts a carrier's datagram on a route.
     pub(super) fn send_carried(&mut self, route: RouteId, number: u64, bytes: u32) {
-        self.begin(route, Flying::carried(number), bytes);
+        let leg = self.begin(route);
+        self.put(Flying::carried(number).on(leg), bytes);
     }
 
+    /// Counts a packet on its route, and returns its first leg.
     #[inline]
-    fn begin(&mut self, route: RouteId, flying: Flying, bytes: u32) {
+    fn begin(&mut self, route: RouteId) -> usize {
         let route = &mut self.routes[route.0 as usize];
         route.counters.sent += 1;
-        let leg = route.first as usize;
-        self.put(flying.on(leg), bytes);
+        route.first as usize
     }
 
     /// Puts a packet on the link of its leg.
-    #[inline]
+    #[inline(never)]
     fn put(&mut self, flying: Flying, bytes: u32) {
-        let Leg { link, route, .. } = self.legs[flying.leg()];
-        let link = link as usize;
-        let order = self.events.next_order();
-        // A full queue drops silently, like real queues: the sender detects the loss by itself.
+        let (link, order) = (self.legs[flying.leg()].link as usize, self.events.next_order());
         match self.links[link].send(self.now, bytes, order, flying) {
             Admission::Queued => {}
             Admission::First => self.reschedule(link),
-            Admission::DroppedFull => {
-                self.routes[route as usize].counters.dropped += 1;
-                self.forget(&flying);
-            }
+            Admission::DroppedFull => self.drop_full(&flying),
         }
+    }
+
+    /// A full queue drops silently, like real queues: the sender detects the loss by itself.
+    #[inline(never)]
+    fn drop_full(&mut self, flying: &Flying) {
+        let route = self.legs[flying.leg()].route;
+        self.routes[route as usize].counters.dropped += 1;
+        self.forget(flying);
     }
 
     /// Passes a packet on at the end of a leg that is not its last.
@@ -263,29 +285,50 @@ impl Network {
         }
     }
 
-    /// Hands a connection's packet and its number to its receiver. Returns `None` for a datagram,
-    /// which has no receiver.
-    #[inline]
-    pub(super) fn hand_over<R>(
-        &mut self,
-        flying: &Flying,
-        take: impl FnOnce(&mut Self, &Packet, u64) -> R,
-    ) -> Option<R> {
+    /// Opens a connection's packet at the end of its route. `None` for a datagram, which nobody
+    /// reads.
+    pub(super) fn open(&mut self, end: End, flying: &Flying) -> Option<Arrival> {
         let (number, _) = flying.number()?;
-        if let Some((place, ecn)) = flying.place() {
-            let mut packet = self.kept.take(place)?;
-            if let Some(place) = packet.ecn_mut() {
-                *place = ecn;
-            }
-            let taken = take(self, &packet, number);
-            self.kept.put_back(place, packet);
-            return Some(taken);
-        }
-        let packet = self.kept.land(flying);
-        Some(take(self, &packet, number))
+        let stored = flying.place();
+        Some(Arrival { end, number, packet: self.kept.take(flying, stored)?, stored })
     }
 
+    /// [`Network::pop`] and [`Network::open`] for a link that keeps the order of its packets and ends
+    /// all its routes. The packet is read from the place where it was written.
     #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn pop_open(&mut self, link: usize) -> Option<Arrival> {
+        let place = &mut self.links[link];
+        let next = place.second();
+        if let Some((_, next)) = next {
+            self.kept.announce(next);
+        }
+        self.events.set(link, next.map(|(key, _)| key));
+        let (arrived, flying) = place.pass();
+        let route = &mut self.routes[self.legs[flying.leg()].route as usize];
+        if !arrived {
+            route.counters.lost += 1;
+            let flying = *flying;
+            self.forget(&flying);
+            return None;
+        }
+        route.counters.arrived += 1;
+        let (number, stored) = (flying.counter(), flying.place());
+        let packet = self.kept.take(flying, stored).expect("a connection's packet is packed or stored");
+        Some(Arrival { end: route.end, number, packet, stored })
+    }
+
+    /// True if [`Network::pop_open`] takes packets from this source, when no route has several links.
+    pub(super) fn keeps_order(&self, source: usize) -> bool {
+        self.links.get(source).is_some_and(Link::keeps_order)
+    }
+
+    /// Returns a packet that was read.
+    #[inline]
+    pub(super) fn close(&mut self, Arrival { packet, stored, .. }: Arrival) {
+        self.kept.put_back(stored, packet);
+    }
+
+    #[inline]
     fn reschedule(&mut self, link: usize) {
         self.events.set(link, self.links[link].head());
     }

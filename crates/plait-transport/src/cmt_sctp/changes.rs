@@ -23,6 +23,8 @@ const REPEAT_SEARCH: u64 = 64;
 pub(super) struct Changes {
     /// The newest; the change with number n is at `n % MAX_GAP_BLOCKS`.
     runs: [(u64, u64); MAX_GAP_BLOCKS],
+    /// Places of runs that were delivered or have grown: they never become a run again.
+    gone: u32,
     /// How many there were.
     count: u64,
     /// Numbers of changes when the last three acknowledgements left on each path, newest first.
@@ -32,12 +34,19 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    pub(super) const NONE: Self =
-        Self { runs: [(0, 0); MAX_GAP_BLOCKS], count: 0, reported: [[0; 3]; MAX_PATHS], repeat_from: 0 };
+    pub(super) const NONE: Self = Self {
+        runs: [(0, 0); MAX_GAP_BLOCKS],
+        gone: 0,
+        count: 0,
+        reported: [[0; 3]; MAX_PATHS],
+        repeat_from: 0,
+    };
 
     /// A run begins, or has grown.
     pub(super) fn note(&mut self, first: u64, last: u64) {
-        self.runs[self.count as usize % MAX_GAP_BLOCKS] = (first, last);
+        let place = self.count as usize % MAX_GAP_BLOCKS;
+        self.runs[place] = (first, last);
+        self.gone &= !(1 << place);
         self.count += 1;
     }
 
@@ -54,11 +63,17 @@ impl Changes {
         }
         sack.gap_blocks = waiting.runs().min(MAX_WIRE_BLOCKS) as u16;
         for change in (self.count - news..self.count).rev() {
-            let (first, last) = self.runs[change as usize % MAX_GAP_BLOCKS];
+            let place = change as usize % MAX_GAP_BLOCKS;
+            if self.gone & 1 << place != 0 {
+                continue;
+            }
+            let (first, last) = self.runs[place];
             // A run that was delivered or has grown since is no longer a run; the newer change
             // reports it.
             if first > sack.cumulative && waiting.is_run(first, last) {
                 sack.push_block(first, last);
+            } else {
+                self.gone |= 1 << place;
             }
         }
         if waiting.runs() > sack.blocks().len() {

@@ -150,13 +150,18 @@ impl<S: Scheduler, R> Core<S, R> {
     /// numbers remove data from flights. Segments that were never sent are kept, even if later ones
     /// were sent.
     pub(crate) fn release(&mut self, cumulative: u64) {
-        while self.stream.get(self.stream.first()).is_some_and(StreamSegment::ever_sent)
+        let before = self.stream.first();
+        while self.stream.first() < cumulative
+            && self.stream.get(self.stream.first()).is_some_and(StreamSegment::ever_sent)
             && let Some(segment) = self.stream.pop_below(cumulative)
         {
             self.held -= u64::from(segment.bytes());
             self.window.acknowledged(self.counted(segment.bytes()));
         }
-        self.release_buffer();
+        // A buffer of memory may have another size by now.
+        if self.stream.first() > before || self.hands_down || self.buffer.memory().is_some() {
+            self.release_buffer();
+        }
     }
 
     /// Frees the send-buffer space of acknowledged data and forgets its messages.

@@ -81,6 +81,7 @@ impl<S: Scheduler, R> Core<S, R> {
 
     /// The oldest unacknowledged segment, if it is in flight. All segments below the first are
     /// acknowledged, so only the first can be it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn oldest_unacked(&self) -> Option<Outstanding> {
         let segment = self.stream.first();
         let entry = self.stream.get(segment)?;

@@ -37,25 +37,26 @@ impl<R> PathSender<R> {
 
     /// Updates the scheduler's facts if they have changed. Several changes between two updates cost
     /// as much as one.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn show(&mut self, facts: &mut Path) {
         self.show_changes(facts);
         self.stale = Stale::Nothing;
     }
 
     /// Updates a copy of the facts.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn show_changes(&self, facts: &mut Path) {
         match self.stale {
-            Stale::Nothing => {}
-            Stale::Amounts => self.refresh_amounts(facts),
-            Stale::Everything => self.refresh(facts),
+            Stale::Nothing => return,
+            Stale::Amounts => {}
+            Stale::Everything => self.refresh_measurements(facts),
         }
+        self.refresh_amounts(facts);
     }
 
-    /// Brings all facts up to date; state, limit, cost and weight are kept there.
+    /// Updates the facts about the network; state, limit, cost and weight are kept there.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn refresh(&self, facts: &mut Path) {
+    fn refresh_measurements(&self, facts: &mut Path) {
         facts.repairing = self.flight.first() < self.recovery_end;
         facts.srtt = self.rtt.smoothed();
         facts.rttvar = self.rtt.variation();
@@ -71,11 +72,9 @@ impl<R> PathSender<R> {
         facts.pacing_rate = self.pacing_rate().filter(|&rate| rate > 0).map(|rate| rate.saturating_mul(8));
         facts.ssthresh =
             if threshold == u64::MAX { u32::MAX } else { self.segments(threshold, facts.ssthresh) };
-        self.refresh_amounts(facts);
     }
 
-    /// Updates the facts about data in flight and queued data; see [`PathSender::refresh`] for the
-    /// others.
+    /// Updates the facts about data in flight and queued data.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn refresh_amounts(&self, facts: &mut Path) {
         facts.in_recovery = self.admits_nothing_new();
@@ -100,6 +99,16 @@ impl<R> PathSender<R> {
         u32::try_from(bytes / self.segment).unwrap_or(u32::MAX)
     }
 
+    /// The used part of the window in full segments. Most often all are full: no division.
+    #[inline]
+    fn full_in_flight(&self) -> u32 {
+        let (used, segments) = (self.used(), self.flight.segments());
+        if used == u64::from(segments) * self.segment {
+            return segments;
+        }
+        u32::try_from(used / self.segment).unwrap_or(u32::MAX)
+    }
+
     /// Segments in flight, as schedulers see them now.
     pub(super) fn shown_in_flight(&self) -> u32 {
         self.shown_amounts(0).1
@@ -117,7 +126,7 @@ impl<R> PathSender<R> {
         let mut open = self.open_segments(self.part_for_data(window));
         let shown = match open {
             _ if self.flight.segments() == 0 && (open > 0 || !self.is_paced_out()) => 0,
-            0 => u32::try_from(self.used() / self.segment).unwrap_or(u32::MAX).max(cwnd).max(1),
+            0 => self.full_in_flight().max(cwnd).max(1),
             open => cwnd.saturating_sub(open).max(1),
         };
         if self.next_packet < self.segment && open == self.unsent() && self.shows_room() {

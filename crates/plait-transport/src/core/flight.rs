@@ -284,14 +284,19 @@ impl Flight {
     /// Drops settled transmissions from the head; true if `number` was the oldest.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn forget_settled(&mut self, number: u64) -> bool {
-        let was_oldest = number == self.first;
+        // The oldest one is never settled.
+        if number != self.first {
+            return false;
+        }
         let keeps_lost = self.keeps_lost;
         let settled = |state| match state {
             TransmissionState::InFlight => false,
             TransmissionState::Lost => !keeps_lost,
             TransmissionState::Acknowledged => true,
         };
-        while let Some(oldest) = self.ring.get(self.first).filter(|oldest| settled(oldest.state())) {
+        while let Some(oldest) = self.ring.get(self.first)
+            && settled(oldest.state())
+        {
             self.span -= u64::from(oldest.bytes());
             fetch_beyond(oldest);
             self.first += 1;
@@ -302,6 +307,6 @@ impl Flight {
         if !self.earlier.is_empty() {
             self.forget_copies();
         }
-        was_oldest
+        true
     }
 }

@@ -93,6 +93,13 @@ impl<S: Scheduler, R> Core<S, R> {
         self.stream.end() > 0
     }
 
+    /// True if the application has written nothing, and nothing else happens on sending. Pacing
+    /// looks at windows, and a scheduler that copies segments is asked even without data.
+    #[inline]
+    pub(crate) fn is_silent(&self) -> bool {
+        !self.has_written() && !self.paces && !self.needs.reinject
+    }
+
     /// The application writes no more.
     pub(crate) fn finish(&mut self) {
         self.stream.finish();

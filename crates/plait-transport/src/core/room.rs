@@ -130,6 +130,7 @@ impl<R> PathSender<R> {
     /// True if schedulers shall see the path as in recovery, which admits no new data; a full send
     /// buffer counts as that. Assigned data that the window lets out counts as sent, since each
     /// decision is executed before the next one.
+    #[inline]
     pub(crate) fn admits_nothing_new(&self) -> bool {
         let open = || u64::from(self.open_segments(self.window())).saturating_sub(self.waiting_segments());
         let leaving = || (self.queue.len() as u64).min(open());

@@ -158,7 +158,10 @@ impl<S: Scheduler, R> Core<S, R> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn note_next_packet(&mut self) {
         let full = self.config.counted_segment();
-        let next = self.stream.next_packet().map_or(full, |bytes| self.counted(bytes));
+        let next = match self.stream.recalled() == 0 && self.stream.holds_full(1) {
+            true => full,
+            false => self.stream.next_packet().map_or(full, |bytes| self.counted(bytes)),
+        };
         if next != self.next_packet {
             self.next_packet = next;
             for index in 0..self.paths.len() {

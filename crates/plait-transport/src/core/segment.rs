@@ -99,7 +99,7 @@ impl StreamSegment {
     }
 
     /// Returns the paths involved, if these are at most the path of the newest transmission.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn lone(&self) -> Option<Spread> {
         if self.rest & Self::SPREAD != 0 {
             return None;

@@ -83,6 +83,8 @@ enum Memory {
 pub(crate) struct SendBuffer {
     size: u64,
     memory: Memory,
+    /// True if memory counts, and not payload.
+    of_memory: bool,
     /// True if the application has an open connection to write into.
     open: bool,
     /// Stream offset up to which the application has written.
@@ -125,11 +127,8 @@ impl SendBuffer {
     }
 
     fn new(size: u64, memory: Memory) -> Self {
-        Self { size, memory, open: true, written: 0, begun: 0, ends: VecDeque::new() }
-    }
-
-    const fn is_of_memory(&self) -> bool {
-        !matches!(self.memory, Memory::Payload | Memory::Unlimited)
+        let of_memory = !matches!(memory, Memory::Payload | Memory::Unlimited);
+        Self { size, memory, of_memory, open: true, written: 0, begun: 0, ends: VecDeque::new() }
     }
 
     /// Returns the bytes beyond `assigned` that are in the buffer or fit into it.
@@ -221,7 +220,7 @@ impl SendBuffer {
 
     /// True if the application's writes are tracked.
     fn tells_writes(&self) -> bool {
-        self.is_of_memory() || !self.ends.is_empty()
+        self.of_memory || !self.ends.is_empty()
     }
 
     /// Returns the stream offset at which the fragment of the byte at `offset` ends, or `None` if
@@ -246,12 +245,12 @@ impl SendBuffer {
 
     /// True if all data of the application is in a buffer of memory.
     pub(crate) fn has_all(&self) -> bool {
-        self.is_of_memory() && self.ends.is_empty()
+        self.of_memory && self.ends.is_empty()
     }
 
     /// Returns the size of a buffer of memory, in bytes.
     pub(crate) fn memory(&self) -> Option<u64> {
-        self.is_of_memory().then_some(self.size)
+        self.of_memory.then_some(self.size)
     }
 
     /// True if the application waits for space in a buffer of memory.
@@ -262,7 +261,7 @@ impl SendBuffer {
     /// Releases the data below `acknowledged`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn release(&mut self, acknowledged: u64) {
-        if self.is_of_memory() {
+        if self.of_memory {
             self.release_memory(acknowledged, false);
         } else if !self.tells_writes() {
             self.written = self.size.saturating_add(acknowledged);

@@ -136,6 +136,13 @@ impl Transmission {
         number.wrapping_add_signed(self.rest as i64 >> SHIFT)
     }
 
+    /// True if it is in flight, was sent once, and left behind the one at `place` in the order of
+    /// sending.
+    #[inline]
+    pub(crate) fn is_after(&self, place: u64, number: u64) -> bool {
+        self.is_in_flight() && self.first_time() && self.order(number) >= place
+    }
+
     /// True if no earlier transmission can be confused with it, so its acknowledgement gives a
     /// round-trip sample (Karn).
     #[inline]

@@ -127,8 +127,8 @@ impl<S: Scheduler, R> Core<S, R> {
     /// True if a short segment may fill the rest of the receiver's window. Probes of a closed
     /// window are full segments, as is data beyond the window.
     pub(super) fn fills_window(&self) -> bool {
-        let is_closed = self.window.end() <= self.stream.frontier_offset();
-        self.fills_window && !(is_closed && self.window.is_probed())
+        let is_closed = || self.window.end() <= self.stream.frontier_offset();
+        self.fills_window && !(self.window.is_probed() && is_closed())
     }
 
     /// Returns the number of segments that the window still admits, less those in path queues. All

@@ -98,12 +98,10 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
         sink: &mut impl SinkOf<Packet>,
         observer: &mut impl Observer,
     ) -> Result<(), Error> {
-        let mut ridden = Ridden { now, sink, receiver: &mut self.receiver };
-        self.sender.transmit(now, &mut ridden, observer)?;
+        self.sender.transmit(now, &mut self.receiver, sink, observer)?;
         while let Some(path) = self.receiver.due() {
             let mut packet = OneRtt::new(self.sender.number(now, path));
-            packet.ack = self.receiver.acknowledge(now, path);
-            packet.max_data = self.receiver.limit();
+            self.receiver.acknowledge(now, path, &mut packet);
             let (packet, origin) = (&Packet::OneRtt(packet), Origin::Receiver(self.receiver.reassembly()));
             sink.send(&Transmit { path, packet, transmission: 0, origin });
         }
@@ -138,37 +136,5 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
 
     fn looks(&self) -> u64 {
         self.sender.looks()
-    }
-}
-
-/// Data on which acknowledgements ride (RFC 9000 §13.2.1).
-struct Ridden<'a, K> {
-    now: Time,
-    sink: &'a mut K,
-    receiver: &'a mut Receiver,
-}
-
-impl<K> Ridden<'_, K> {
-    /// The packet with the acknowledgement that is due on its path.
-    fn ridden(&mut self, transmit: &Transmit<'_, &Packet>) -> Option<Packet> {
-        let Packet::OneRtt(packet) = transmit.packet else { return None };
-        let ack = self.receiver.acknowledge(self.now, transmit.path)?;
-        Some(Packet::OneRtt(OneRtt { ack: Some(ack), max_data: self.receiver.limit(), ..*packet }))
-    }
-}
-
-impl<K: SinkOf<Packet>> SinkOf<Packet> for Ridden<'_, K> {
-    fn send(&mut self, transmit: &Transmit<'_, &Packet>) {
-        match self.ridden(transmit) {
-            Some(packet) => self.sink.send(&Transmit { packet: &packet, ..*transmit }),
-            None => self.sink.send(transmit),
-        }
-    }
-
-    fn send_again(&mut self, transmit: &Transmit<'_, &Packet>) {
-        match self.ridden(transmit) {
-            Some(packet) => self.sink.send_again(&Transmit { packet: &packet, ..*transmit }),
-            None => self.sink.send_again(transmit),
-        }
     }
 }

@@ -2,6 +2,7 @@
 //! much the peer may send.
 
 use super::Config;
+use crate::core::moment;
 use crate::observer::Observer;
 use crate::packet::quic::{EcnCounts, MAX_ACK_RANGES, OneRtt, PathAck};
 use crate::reassembly::{Arrival, Reassembly};
@@ -81,17 +82,17 @@ impl Arrivals {
 }
 
 impl Arrivals {
-    /// Returns the acknowledgement frame for the received packets.
-    fn report(&self, now: Time, path: PathId) -> PathAck {
+    /// Writes the acknowledgement frame for the received packets.
+    #[inline]
+    fn report(&self, now: Time, path: PathId, frame: &mut Option<PathAck>) {
         // The frame has units of microseconds. Rounding down never makes a round-trip time shorter
         // than it was.
         let waited = Duration::from_micros(now.since(self.newest_at).as_nanos() / 1_000);
-        let mut ack = PathAck::new(path, waited);
+        let ack = frame.insert(PathAck::new(path, waited));
         ack.marks = Some(self.marks).filter(|&marks| marks != EcnCounts::default());
         for &(first, last) in self.ranges.iter().take(MAX_ACK_RANGES) {
             ack.push_range(first, last);
         }
-        ack
     }
 }
 
@@ -206,7 +207,9 @@ impl Receiver {
     pub(super) fn repeat(&mut self, now: Time, path: PathId) -> Option<PathAck> {
         let space = self.spaces.get_mut(path.index())?;
         space.elsewhere = None;
-        Some(space.report(now, path))
+        let mut ack = None;
+        space.report(now, path, &mut ack);
+        ack
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time) {
@@ -217,7 +220,7 @@ impl Receiver {
 
     /// Returns the time of the first delayed acknowledgement, or [`Time::MAX`] for never.
     pub(super) fn next_timer(&self) -> Time {
-        self.spaces.iter().filter_map(|space| space.deadline).min().unwrap_or(Time::MAX)
+        self.spaces.iter().fold(Time::MAX, |next, space| next.min(moment(space.deadline)))
     }
 
     /// Returns a path whose packets must be acknowledged now.
@@ -225,20 +228,24 @@ impl Receiver {
         self.spaces.iter().position(|space| space.due).map(|index| PathId(index as u8))
     }
 
-    /// Returns the acknowledgement of the packets of `path`, if there are new ones.
-    pub(super) fn acknowledge(&mut self, now: Time, path: PathId) -> Option<PathAck> {
-        let space = self.spaces.get_mut(path.index()).filter(|space| space.unacknowledged > 0)?;
+    /// Adds the acknowledgement of the packets of `path` to a packet that leaves on it, if there are
+    /// new ones. Data carries it, too (RFC 9000 §13.2.1).
+    #[inline]
+    pub(super) fn acknowledge(&mut self, now: Time, path: PathId, packet: &mut OneRtt) {
+        let space = self.spaces.get_mut(path.index()).filter(|space| space.unacknowledged > 0);
+        let Some(space) = space else { return };
         space.unacknowledged = 0;
         space.deadline = None;
         space.due = false;
-        Some(space.report(now, path))
+        space.report(now, path, &mut packet.ack);
+        packet.max_data = self.limit();
     }
 
     /// Returns a new limit of flow control, to be sent with an acknowledgement. RFC 9000 §4.2
     /// leaves the frequency open. Here every acknowledgement with new data has a limit, as in TCP.
     /// Otherwise limits would grow in large steps, and the scheduler would assign each step at
     /// once, by the state of the paths at that time.
-    pub(super) fn limit(&mut self) -> Option<u64> {
+    fn limit(&mut self) -> Option<u64> {
         let limit = self.reassembly.delivered_bytes().saturating_add(self.reassembly.capacity());
         if limit > self.announced.0 {
             self.announced = (limit, REPEATED);

@@ -1,6 +1,7 @@
 //! The sending half: reading acknowledgements, timers, and the next packet.
 
 use super::loss::PROBES;
+use super::receiver::Receiver;
 use super::space::{Phase, Space};
 use super::{CAPABILITIES, Config};
 use crate::core::{Core, Outgoing, PathConfig, moment};
@@ -22,6 +23,8 @@ pub(super) struct Sender<S> {
     pub(super) control: VecDeque<(PathId, Packet)>,
     /// Packets that the acknowledgement at hand settles: numbers and segments.
     settled: Vec<(u64, u64)>,
+    /// The last packet with data. The next one overwrites it.
+    data: Packet,
     pub(super) started: bool,
 }
 
@@ -39,6 +42,7 @@ impl<S: Scheduler> Sender<S> {
             side,
             control: VecDeque::new(),
             settled: Vec::with_capacity(64),
+            data: Packet::OneRtt(OneRtt::new(0)),
             started: !config.handshake,
         })
     }
@@ -167,6 +171,7 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn transmit(
         &mut self,
         now: Time,
+        receiver: &mut Receiver,
         sink: &mut impl SinkOf<Packet>,
         observer: &mut impl Observer,
     ) -> Result<(), Error> {
@@ -175,8 +180,11 @@ impl<S: Scheduler> Sender<S> {
             self.started = true;
             self.open_paths(now);
         }
-        self.transmit_control(sink);
+        self.transmit_control(now, receiver, sink);
         let probes = self.core.paths.iter().any(|path| path.recovery.probes > 0);
+        if !probes && self.core.is_silent() {
+            return Ok(());
+        }
         self.core.may_copy = probes;
         loop {
             self.core.run_scheduler(now, observer)?;
@@ -184,9 +192,13 @@ impl<S: Scheduler> Sender<S> {
             let Some(out) = probe.or_else(|| self.core.next_data(now, observer)) else { break };
             let Outgoing { path, data, offset, number, transmission, reason, .. } = out;
             let ecn = self.core.paths[path.index()].recovery.marking.of_new();
-            let packet = OneRtt { stream: Some(Stream { data, offset }), ecn, ..OneRtt::new(number) };
-            let (packet, origin) = (&Packet::OneRtt(packet), Origin::Sender { offset: Some(offset) });
-            let transmit = Transmit { path, packet, transmission, origin };
+            if let Packet::OneRtt(packet) = &mut self.data {
+                (packet.number, packet.stream, packet.ecn) = (number, Some(Stream { data, offset }), ecn);
+                (packet.ack, packet.max_data) = (None, None);
+                receiver.acknowledge(now, path, packet);
+            }
+            let origin = Origin::Sender { offset: Some(offset) };
+            let transmit = Transmit { path, packet: &self.data, transmission, origin };
             match reason {
                 SendReason::New | SendReason::Reinjection => sink.send(&transmit),
                 SendReason::Retransmission => sink.send_again(&transmit),
@@ -199,7 +211,7 @@ impl<S: Scheduler> Sender<S> {
             self.ask_for_room();
         }
         if probes || blocked_at.is_some() {
-            self.ping(now, blocked_at, sink);
+            self.ping(now, blocked_at, receiver, sink);
         }
         Ok(())
     }
@@ -222,8 +234,11 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    fn transmit_control(&mut self, sink: &mut impl SinkOf<Packet>) {
-        while let Some((path, packet)) = self.control.pop_front() {
+    fn transmit_control(&mut self, now: Time, receiver: &mut Receiver, sink: &mut impl SinkOf<Packet>) {
+        while let Some((path, mut packet)) = self.control.pop_front() {
+            if let Packet::OneRtt(packet) = &mut packet {
+                receiver.acknowledge(now, path, packet);
+            }
             let origin = Origin::Sender { offset: None };
             sink.send(&Transmit { path, packet: &packet, transmission: 0, origin });
         }
@@ -260,7 +275,13 @@ impl<S: Scheduler> Sender<S> {
 
     /// Probes paths without data by empty ack-eliciting packets. Data goes first: if paths share a
     /// queue with one place, one path's probe must not displace another path's data.
-    fn ping(&mut self, now: Time, blocked_at: Option<u64>, sink: &mut impl SinkOf<Packet>) {
+    fn ping(
+        &mut self,
+        now: Time,
+        blocked_at: Option<u64>,
+        receiver: &mut Receiver,
+        sink: &mut impl SinkOf<Packet>,
+    ) {
         for index in 0..self.core.paths.len() {
             if core::mem::take(&mut self.core.paths[index].recovery.probes) > 0 {
                 let path = PathId(index as u8);
@@ -269,9 +290,11 @@ impl<S: Scheduler> Sender<S> {
                 let ping = blocked.is_none();
                 let space = &mut self.core.paths[index].recovery;
                 space.questions += u32::from(!ping);
-                let packet = &Packet::OneRtt(OneRtt { blocked, ping, ..OneRtt::new(number) });
                 space.pinged_at = now;
                 space.time_later(number, now);
+                let mut packet = OneRtt { blocked, ping, ..OneRtt::new(number) };
+                receiver.acknowledge(now, path, &mut packet);
+                let packet = &Packet::OneRtt(packet);
                 let origin = Origin::Sender { offset: None };
                 sink.send(&Transmit { path, packet, transmission: 0, origin });
                 self.arm(index);

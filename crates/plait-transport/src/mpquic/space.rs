@@ -119,9 +119,13 @@ impl PathSender<Space> {
             if to < first {
                 break;
             }
+            // Nothing before the end of such a range remains in flight.
+            let in_order = from <= first;
             let mut number = self.recovery.acknowledged.first_absent(from.max(first));
             while number <= to {
-                self.recovery.acknowledged.insert(number);
+                if !in_order {
+                    self.recovery.acknowledged.insert(number);
+                }
                 let sent = self.flight.get(number).filter(|_| !own);
                 if let Some(sent_at) = sent.filter(|sent| sent.bytes() > 0).map(|sent| sent.sent_at) {
                     self.recovery.time_later(number, sent_at);
@@ -131,6 +135,9 @@ impl PathSender<Space> {
                     settled(number, sent.segment);
                 }
                 number = self.recovery.acknowledged.first_absent(number + 1);
+            }
+            if in_order {
+                self.recovery.acknowledged.advance(to + 1);
             }
         }
         newly

@@ -2,7 +2,7 @@
 
 use super::subflow::Subflow;
 use super::{Config, Receiver, Sender};
-use crate::core::{Core, OneWayDelays, PathConfig, moment, timer};
+use crate::core::{Core, OneWayDelays, PathConfig, timer};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::tcp::{Packet, TcpSegment};
@@ -118,11 +118,8 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_wakeup(&self) -> Option<Time> {
-        let receiver = self.receiver.poll_timeout();
-        if self.sender.is_silent() {
-            return receiver;
-        }
-        timer(moment(receiver).min(self.sender.next_timer()))
+        let receiver = self.receiver.next_timer();
+        timer(if self.sender.is_silent() { receiver } else { receiver.min(self.sender.next_timer()) })
     }
 
     fn looks(&self) -> u64 {

@@ -125,11 +125,12 @@ impl Incoming {
     }
 
     /// Returns a segment's place.
+    #[inline]
     pub(super) fn place(&self, number: u64) -> Place {
-        if number < self.next() || self.arrived.contains(number) {
-            Place::Known
-        } else if number == self.next() {
+        if number == self.next() {
             Place::Next { fills_gap: !self.arrived.is_empty() }
+        } else if number < self.next() || self.arrived.contains(number) {
+            Place::Known
         } else {
             Place::Ahead
         }
@@ -187,9 +188,9 @@ impl Incoming {
     /// retransmission overtakes is therefore lost for good. After half a cycle of timestamps
     /// without a segment, nothing can be said (§5.5).
     pub(super) fn is_outdated(&self, now: Time, segment: &TcpSegment, config: &Config) -> bool {
-        let half = config.clock.granularity.saturating_mul(1 << 31);
+        let half = || config.clock.granularity.saturating_mul(1 << 31);
         let older = is_older(segment.timestamp, self.echo, config.rules.timestamp_tolerance);
-        self.echo != 0 && older && now.since(self.taken_at) < half
+        self.echo != 0 && older && now.since(self.taken_at) < half()
     }
 
     /// Records a duplicate segment to report.
@@ -242,7 +243,15 @@ impl Incoming {
     /// A duplicate beyond the gap is recognised by the block of its run, which follows its own (RFC
     /// 2883 §4). With space for only one block, it looks like any other block, as in Linux
     /// (`tcp_options_write`).
+    #[inline]
     pub(super) fn report(&mut self, ack: &mut Ack, blocks: usize) {
+        if self.duplicate.is_some() || self.recent[0].is_some() {
+            self.report_runs(ack, blocks);
+        }
+    }
+
+    #[inline(never)]
+    fn report_runs(&mut self, ack: &mut Ack, blocks: usize) {
         let mut room = blocks;
         let mut first = None;
         if let Some(number) = core::mem::take(&mut self.duplicate) {

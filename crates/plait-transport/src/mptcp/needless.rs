@@ -31,6 +31,7 @@ impl PathSender<Subflow> {
     }
 
     /// Records a reported duplicate: a retransmission was needless, possibly because of reordering.
+    #[inline]
     pub(super) fn note_duplicate(&mut self, ack: &Ack) {
         let Some(number) = ack.duplicate else { return };
         let subflow = &mut self.recovery;
@@ -42,6 +43,7 @@ impl PathSender<Subflow> {
     /// Undoes the last reduction if this acknowledgement shows it to be needless. `original` is
     /// true if a segment arrived that was sent once and was in flight when the repair began.
     /// Returns the segments that are in flight again, ascending.
+    #[inline]
     pub(super) fn judge_reduction(
         &mut self,
         now: Time,
@@ -63,6 +65,7 @@ impl PathSender<Subflow> {
         Vec::new()
     }
 
+    #[inline(never)]
     fn take_back(&mut self, now: Time) -> Vec<u64> {
         let subflow = &mut self.recovery;
         let mut restored = Vec::new();

@@ -3,20 +3,21 @@
 use super::sender::Sender;
 use super::subflow::Subflow;
 use crate::congestion::{CongestionEvent, Repairing, Share};
-use crate::core::{PathSender, TransmissionState};
+use crate::core::{PathSender, TransmissionState, timer};
 use crate::observer::Observer;
 use crate::packet::tcp::Ack;
 use plait_sched::{Duration, Scheduler, Time};
 
 /// Send times of the acknowledged segments that give a round-trip sample.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Sample {
-    oldest: Option<Time>,
-    newest: Option<Time>,
-    /// Highest place in the order of sending among earlier arrivals.
-    highest: Option<u64>,
-    /// Highest place in the order of sending among the present arrivals.
-    latest: Option<u64>,
+    /// [`Time::MAX`] for none, as for `newest` zero.
+    oldest: Time,
+    newest: Time,
+    /// Behind the highest place in the order of sending among earlier arrivals; 0 for none.
+    highest_end: u64,
+    /// Behind the highest place in the order of sending among the present arrivals; 0 for none.
+    latest_end: u64,
     /// True if a segment arrived that was sent once and was in flight when the repair began.
     original: bool,
 }
@@ -88,7 +89,13 @@ impl PathSender<Subflow> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn read_numbers(&mut self, now: Time, ack: &Ack) -> (Option<u64>, bool) {
         let (first, next) = (self.flight.first(), self.flight.next());
-        let mut sample = Sample { highest: self.recovery.latest_arrived[0], ..Sample::default() };
+        let mut sample = Sample {
+            oldest: Time::MAX,
+            newest: Time::ZERO,
+            highest_end: self.recovery.latest_ends[0],
+            latest_end: 0,
+            original: false,
+        };
         for number in first..ack.cumulative {
             self.settle(now, number, &mut sample);
         }
@@ -103,13 +110,13 @@ impl PathSender<Subflow> {
             }
         }
         let progress = self.flight.first() > first;
-        if let Some(rtt) = self.round_trip(now, ack.echo, sample.oldest, progress) {
+        if let Some(rtt) = self.round_trip(now, ack.echo, timer(sample.oldest), progress) {
             self.rtt.sample(rtt);
             self.note_progress();
             self.news.rtt = Some(rtt);
-            self.news.newest_rtt = sample.newest.map(|sent_at| now.since(sent_at));
+            self.news.newest_rtt = timer(sample.oldest).map(|_| now.since(sample.newest));
         }
-        (sample.latest, sample.original)
+        (sample.latest_end.checked_sub(1), sample.original)
     }
 
     /// Takes the one-way delays of a packet that came back.
@@ -141,13 +148,14 @@ impl PathSender<Subflow> {
         let Some(sent) = left.or_else(|| self.flight.revive(number)) else { return };
         self.news.bytes += u64::from(sent.bytes());
         self.news.segments += 1;
-        sample.latest = sample.latest.max(Some(sent.order(number)));
+        let order_end = sent.order(number) + 1;
+        sample.latest_end = sample.latest_end.max(order_end);
         sample.original |= sent.first_time() && number < self.recovery_end;
         let plausible = sent.first_time() || now.since(sent.sent_at) >= self.rtt.min();
         if sent.first_time() && left.is_some() {
-            sample.oldest = Some(sample.oldest.map_or(sent.sent_at, |oldest| oldest.min(sent.sent_at)));
-            sample.newest = sample.newest.max(Some(sent.sent_at));
-            let late = Some(sent.order(number)) < sample.highest;
+            sample.oldest = sample.oldest.min(sent.sent_at);
+            sample.newest = sample.newest.max(sent.sent_at);
+            let late = order_end < sample.highest_end;
             self.recovery.linux.rack.reordered |= late;
             self.counters.reorderings += u64::from(late);
         }
@@ -155,10 +163,10 @@ impl PathSender<Subflow> {
         if plausible {
             let subflow = &mut self.recovery;
             // RFC 8985 §6.2: the round trip of the transmission sent last.
-            if Some(sent.order(number)) >= subflow.latest_arrived[0] {
+            if order_end >= subflow.latest_ends[0] {
                 subflow.latest_round_trip = now.since(sent.sent_at);
             }
-            subflow.note_arrival(sent.order(number));
+            subflow.note_arrival(order_end);
         }
     }
 

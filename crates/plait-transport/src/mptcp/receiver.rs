@@ -9,6 +9,7 @@ use super::incoming::{Incoming, Place};
 use super::merging::Merging;
 use super::reinjection::pages;
 use super::{Config, Grant, Joins};
+use crate::core::{moment, timer};
 use crate::observer::Observer;
 use crate::packet::tcp::{Ack, Packet, TcpSegment};
 use crate::reassembly::{Arrival, Reassembly};
@@ -292,6 +293,7 @@ impl Receiver {
     /// Returns the acknowledgement to piggyback on a segment that leaves now on `path`. A segment
     /// with a mapping has no space for selective blocks. Returns `None` if there is nothing to
     /// acknowledge, because the peer could not tell such an acknowledgement from none.
+    #[inline(never)]
     pub(super) fn ride(&mut self, now: Time, path: PathId) -> Option<Ack> {
         let room = if self.config.multipath { 0 } else { self.config.ack_blocks() };
         let subflow = &self.subflows[path.index()];
@@ -302,6 +304,7 @@ impl Receiver {
     }
 
     /// Creates an acknowledgement with at most `blocks` selective blocks.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn compose(&mut self, now: Time, index: usize, unread: u64, blocks: usize) -> Ack {
         let used = self.used() + unread;
         let offset = self.reassembly.delivered_bytes();
@@ -353,6 +356,12 @@ impl Receiver {
 
     /// Returns the time of the next call of [`Receiver::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Time> {
-        self.subflows.iter().filter_map(|subflow| subflow.deadline).min()
+        timer(self.next_timer())
+    }
+
+    /// Returns the time of [`Receiver::poll_timeout`]; [`Time::MAX`] for never.
+    #[inline]
+    pub(super) fn next_timer(&self) -> Time {
+        self.subflows.iter().fold(Time::MAX, |next, subflow| next.min(moment(subflow.deadline)))
     }
 }

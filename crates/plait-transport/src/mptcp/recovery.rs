@@ -47,11 +47,25 @@ impl PathSender<Subflow> {
     /// acknowledgement therefore depends on the changed segments, not on the data in flight.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn find_lost(&mut self, now: Time) -> u32 {
-        let window = self.reordering_window();
         let subflow = &mut self.recovery;
         subflow.loss_timer = None;
-        let Some(latest) = subflow.latest_arrived[0] else { return 0 };
-        let overtaken = subflow.latest_arrived[usize::from(LATER_ARRIVALS) - 1];
+        let Some(latest) = subflow.latest_ends[0].checked_sub(1) else { return 0 };
+        let number = subflow.judged.max(self.flight.first());
+        if subflow.resent.is_empty()
+            && self.flight.get(number).is_none_or(|sent| sent.is_after(latest, number))
+        {
+            subflow.judged = number;
+            return 0;
+        }
+        self.judge(now, latest)
+    }
+
+    /// Judges the transmissions in flight, of which some were sent before the latest arrival.
+    #[inline(never)]
+    fn judge(&mut self, now: Time, latest: u64) -> u32 {
+        let window = self.reordering_window();
+        let subflow = &mut self.recovery;
+        let overtaken = subflow.latest_ends[usize::from(LATER_ARRIVALS) - 1].checked_sub(1);
         let round_trip = self.rtt.smoothed().max(self.rtt.latest());
         let sent = self.sent;
         let mut losses = 0;

@@ -67,9 +67,9 @@ pub(crate) struct Subflow {
     pub(super) resent: VecDeque<Resent>,
     /// All segments below this number that were sent once have been judged.
     pub(super) judged: u64,
-    /// The three highest places in the order of sending among the arrived transmissions, highest
-    /// first.
-    pub(super) latest_arrived: [Option<u64>; 3],
+    /// The ends behind the three highest places in the order of sending among the arrived
+    /// transmissions, highest first; 0 for none.
+    pub(super) latest_ends: [u64; 3],
     pub(super) repair: Repairing,
     pub(super) ecn: Reacting,
     /// Time at which an overtaken transmission counts as lost.
@@ -101,7 +101,7 @@ impl Subflow {
             lost: VecDeque::with_capacity(64),
             resent: VecDeque::with_capacity(64),
             judged: 0,
-            latest_arrived: [None; 3],
+            latest_ends: [0; 3],
             repair: Repairing::Nothing,
             ecn: Reacting::new(config.ecn),
             loss_timer: None,
@@ -122,9 +122,10 @@ impl Subflow {
         !self.lost.is_empty() || self.probe_due
     }
 
-    /// Records the arrival of a transmission with this place in the order of sending.
-    pub(super) fn note_arrival(&mut self, order: u64) {
-        insert_latest(&mut self.latest_arrived, order);
+    /// Records the arrival of a transmission, with the end behind its place in the order of sending.
+    #[inline]
+    pub(super) fn note_arrival(&mut self, order_end: u64) {
+        insert_latest(&mut self.latest_ends, order_end);
     }
 
     /// Returns the time of the first of the subflow's own timers. [`Time::MAX`] is never.
@@ -138,13 +139,10 @@ impl Subflow {
     }
 }
 
-/// Inserts a place in the order of sending into the highest ones, the highest first.
-fn insert_latest(latest: &mut [Option<u64>; 3], order: u64) {
-    let place = latest.iter().position(|known| known.is_none_or(|known| known < order));
-    if let Some(place) = place {
-        latest[place..].rotate_right(1);
-        latest[place] = Some(order);
-    }
+/// Inserts a number into the highest ones, the highest first.
+fn insert_latest(latest: &mut [u64; 3], number: u64) {
+    let [first, second, third] = *latest;
+    *latest = [first.max(number), second.max(first.min(number)), third.max(second.min(number))];
 }
 
 #[cfg(test)]
@@ -153,10 +151,10 @@ mod tests {
 
     #[test]
     fn the_latest_three_are_kept_in_order() {
-        let mut latest = [None; 3];
+        let mut latest = [0; 3];
         for order in [3, 9, 1, 5, 4, 8] {
             insert_latest(&mut latest, order);
         }
-        assert_eq!(latest, [9, 8, 5].map(Some));
+        assert_eq!(latest, [9, 8, 5]);
     }
 }

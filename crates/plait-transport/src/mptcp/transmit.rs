@@ -37,19 +37,14 @@ impl<S: Scheduler> Sender<S> {
             return self.transmit_bursts(now, sink, observer);
         }
         loop {
-            if let Some(mut outgoing) = self.next_segment(now, observer)? {
-                if self.config.rules.pushes && outgoing.reason != SendReason::Retransmission {
-                    outgoing.push = self.marks(outgoing.offset, outgoing.data.bytes);
-                }
-                self.leave(now, &outgoing, sink);
-            } else if !self.core.write_on() {
+            if !self.send_next(now, sink, observer)? && !self.core.write_on() {
                 return Ok(());
             }
         }
     }
 
     /// Sends a segment, without a piggybacked acknowledgement.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn leave(&mut self, now: Time, outgoing: &Outgoing, sink: &mut impl SinkOf<Packet>) {
         let &Outgoing { path, data, number, offset, transmission, push, reason, .. } = outgoing;
         let ecn = match reason {
@@ -62,14 +57,31 @@ impl<S: Scheduler> Sender<S> {
         sink.send(&Transmit { path, packet, transmission, origin });
     }
 
-    /// Returns the next segment of the written data, for subflows without write queues.
+    /// Sends the next segment of the written data, for subflows without write queues. Returns false
+    /// if there is none.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn next_segment(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Outgoing>, Error> {
+    fn send_next(
+        &mut self,
+        now: Time,
+        sink: &mut impl SinkOf<Packet>,
+        observer: &mut impl Observer,
+    ) -> Result<bool, Error> {
         let may_copy = self.may_copy();
         self.core.may_copy = may_copy;
         self.core.run_scheduler(now, observer)?;
+        let Some(mut outgoing) = self.next_segment(now, may_copy, observer) else { return Ok(false) };
+        if self.config.rules.pushes && outgoing.reason != SendReason::Retransmission {
+            outgoing.push = self.marks(outgoing.offset, outgoing.data.bytes);
+        }
+        self.leave(now, &outgoing, sink);
+        Ok(true)
+    }
+
+    /// Returns the next segment, after the scheduler's decisions.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn next_segment(&mut self, now: Time, may_copy: bool, observer: &mut impl Observer) -> Option<Outgoing> {
         if let Some(outgoing) = self.next_retransmission(now, observer) {
-            return Ok(Some(outgoing));
+            return Some(outgoing);
         }
         let copy = if may_copy { self.next_copy() } else { None };
         let outgoing = if let Some((index, segment)) = copy {
@@ -79,11 +91,11 @@ impl<S: Scheduler> Sender<S> {
         } else if let Some((index, segment)) = self.core.next_new(now) {
             self.core.send(now, index, segment, SendReason::New, observer)
         } else {
-            return Ok(self.finish_sending(now, observer));
+            return self.finish_sending(now, observer);
         };
         self.share_window(outgoing.path.index(), outgoing.offset);
         self.note_new(now, &outgoing);
-        Ok(Some(outgoing))
+        Some(outgoing)
     }
 
     /// Handles the end of new data and copies. Returns a retransmission that new data went before.

@@ -149,7 +149,8 @@ impl Sack {
     #[inline]
     pub fn covers(&self, segment: u64) -> bool {
         let Some(offset) = segment.checked_sub(self.cumulative) else { return true };
-        self.blocks().iter().any(|block| u64::from(block.first) <= offset && offset <= u64::from(block.last))
+        let Ok(offset) = u32::try_from(offset) else { return false };
+        self.blocks().iter().any(|block| block.first <= offset && offset <= block.last)
     }
 
     /// Returns the duplicates received since the last acknowledgement.

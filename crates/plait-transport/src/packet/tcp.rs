@@ -142,6 +142,12 @@ impl Ack {
         self.blocks[..usize::from(self.block_count)].iter().map(move |b| (number(b.first), number(b.last)))
     }
 
+    /// True if the acknowledgement reports no selective block, duplicate or congestion.
+    #[inline]
+    pub const fn is_bare(&self) -> bool {
+        self.block_count == 0 && self.duplicate.is_none() && !self.congested
+    }
+
     /// Returns the number of blocks on the wire, including that of a duplicate.
     fn reported_blocks(&self) -> u32 {
         u32::from(self.block_count) + u32::from(self.duplicate.is_some())

@@ -7,11 +7,15 @@ use plait_sched::PathId;
 
 impl Stream {
     /// Returns the paths involved with a segment.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn spread(&self, segment: u64) -> Spread {
         let Some(entry) = self.segments.get(segment) else { return Spread::default() };
-        let spread = || self.spread.get(segment).copied().unwrap_or_default();
-        entry.lone().unwrap_or_else(spread)
+        entry.lone().unwrap_or_else(|| self.listed_spread(segment))
+    }
+
+    #[inline(never)]
+    fn listed_spread(&self, segment: u64) -> Spread {
+        self.spread.get(segment).copied().unwrap_or_default()
     }
 
     /// Mutable access to the paths involved with a segment.
