@@ -80,6 +80,7 @@ const CORE_RULES: CoreRules = CoreRules {
     write_queues: false,
     penalties_wait: false,
     paces_windows: false,
+    paces_single_packets: false,
     limited_at_writes: false,
     streams: true,
     message_header: Overhead::SCTP.data,

@@ -189,6 +189,7 @@ mod tests {
             write_queues: false,
             penalties_wait: false,
             paces_windows: false,
+            paces_single_packets: false,
             limited_at_writes: false,
             streams: false,
             message_header: 0,

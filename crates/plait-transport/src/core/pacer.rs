@@ -30,6 +30,8 @@ pub(super) struct Pacer {
     at_once: u64,
     /// How long before `next` a packet may leave, because fewer bytes left at once.
     early: Duration,
+    /// Packets leave one by one.
+    single: bool,
     /// A packet may leave now.
     open: bool,
 }
@@ -52,14 +54,14 @@ fn span(bytes: u64, rate: u64) -> Duration {
 }
 
 impl Pacer {
-    /// For a rate that congestion control states.
-    pub(super) fn of_rate() -> Self {
-        Self { open: true, ..Self::default() }
+    /// For a rate that congestion control states. Packets leave in bursts, or one by one if `single`.
+    pub(super) fn of_rate(single: bool) -> Self {
+        Self { single, open: true, ..Self::default() }
     }
 
     /// For a rate that follows from the window. After a pause `at_once` bytes leave at once.
     pub(super) fn of_window(at_once: u64) -> Self {
-        Self { at_once, ..Self::of_rate() }
+        Self { at_once, ..Self::of_rate(false) }
     }
 
     /// True if a packet may leave now, as of the last [look](Self::look).
@@ -94,7 +96,7 @@ impl Pacer {
             return;
         }
         if self.left == 0 || self.burst_at != now {
-            self.left = burst_packets(rate, packet);
+            self.left = if self.single { 1 } else { burst_packets(rate, packet) };
             self.burst_at = now;
             self.credit = now.since(self.next);
             self.next = self.next.max(now);
@@ -119,7 +121,7 @@ mod tests {
 
     /// Sends as the pacer lets packets out, looking every 10 µs, and returns when they left.
     fn paced(rate: u64, packets: usize) -> Vec<u64> {
-        paced_by(&mut Pacer::of_rate(), rate, packets, 0)
+        paced_by(&mut Pacer::of_rate(false), rate, packets, 0)
     }
 
     /// The same from a time on.
@@ -144,6 +146,12 @@ mod tests {
         let gaps: Vec<u64> = left[12..].chunks(2).map(|burst| burst[0]).collect();
         assert!(gaps.windows(2).all(|pair| pair[1] - pair[0] == 2000), "{left:?}");
         assert!(left[12..].chunks(2).all(|burst| burst[0] == burst[1]), "{left:?}");
+    }
+
+    #[test]
+    fn without_segmentation_offload_packets_leave_one_by_one() {
+        let left = paced_by(&mut Pacer::of_rate(true), 1_000_000, 30, 0);
+        assert!(left[11..].windows(2).all(|pair| pair[1] - pair[0] == 1000), "{left:?}");
     }
 
     #[test]

@@ -244,7 +244,7 @@ impl<R> PathSender<R> {
         if path.control.pacing_rate().is_none() {
             path.pacer = rules.paces_windows.then(|| Pacer::of_window(config.congestion.initial_window));
         } else {
-            path.pacer = Some(Pacer::of_rate());
+            path.pacer = Some(Pacer::of_rate(rules.paces_single_packets));
             path.flight.sample_rates(if path.fit == Fit::InPackets { path.segment } else { 0 });
         }
         path

@@ -37,6 +37,9 @@ pub(crate) struct CoreRules {
     /// Paths whose congestion control states no rate pace packets by window and round trip (RFC 9002
     /// §7.7).
     pub(crate) paces_windows: bool,
+    /// Packets leave one by one at the rate that congestion control states, as in Linux over a device
+    /// without segmentation offload (`gso_max_segs` 1); otherwise in bursts.
+    pub(crate) paces_single_packets: bool,
     /// The application limits the flight if data is written where less than a full segment waits
     /// and the window has room, as in Linux' TCP; otherwise if the window has room when nothing
     /// more can leave.

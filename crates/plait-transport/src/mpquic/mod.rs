@@ -96,6 +96,7 @@ impl Config {
             write_queues: false,
             penalties_wait: false,
             paces_windows: self.pacing,
+            paces_single_packets: false,
             limited_at_writes: false,
             streams: true,
             message_header: 0,

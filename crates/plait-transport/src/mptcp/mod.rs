@@ -119,6 +119,7 @@ impl Config {
             penalties_wait: matches!(self.rules.losses, Losses::ByTime),
             paces_windows: false,
             // Linux' MPTCP writes into its subflows without `tcp_rate_check_app_limited`.
+            paces_single_packets: matches!(self.rules.losses, Losses::ByTime),
             limited_at_writes: !self.multipath && matches!(self.rules.losses, Losses::ByTime),
             streams: false,
             message_header: 0,
