@@ -16,11 +16,13 @@ fn bulk(transport: &str, forward: &str) -> RunResult {
     run(&scenario)
 }
 
+const LINUX_MPTCP: &str = "protocol = \"mptcp\"\nprofile = \"linux\"";
+
 const TRANSPORTS: [&str; 5] = [
     "protocol = \"tcp\"\nprofile = \"standard\"",
     "protocol = \"tcp\"\nprofile = \"linux\"",
     "protocol = \"mptcp\"\nprofile = \"standard\"",
-    "protocol = \"mptcp\"\nprofile = \"linux\"",
+    LINUX_MPTCP,
     "protocol = \"mpquic\"",
 ];
 
@@ -36,7 +38,11 @@ fn the_rate_is_found_and_the_queue_stays_short() {
         let (goodput, srtt, lost) = figures(&bulk(transport, "queue = \"320ms\""));
         println!("{transport:?}: {goodput:.2} Mbit/s, {srtt:.1} ms, {lost} lost");
         assert!(goodput > 17.5, "{transport}: {goodput}");
-        assert!(srtt < 55.0, "{transport}: {srtt}");
+        // Linux' MPTCP paces 0.7 % above the estimate (`mss_cache` ignores its options), so the
+        // window of two bandwidth-delay products limits the queue: 2 · 40 ms, and the excess of
+        // acknowledged packets. The kernel has 87 ms here.
+        let longest = if transport == LINUX_MPTCP { 95.0 } else { 55.0 };
+        assert!(srtt < longest, "{transport}: {srtt}");
     }
 }
 
