@@ -4,13 +4,13 @@ use super::connection::{ConnectionRun, Parts};
 use super::datagrams::Datagrams;
 use super::flying::Flying;
 use super::layout::Layout;
-use super::network::{self, End, Network, RouteCounters, RouteId};
+use super::network::{End, Network, RouteCounters, RouteId};
 use super::observers::Record;
 use super::{Carrier, RunError, Simulation, Tap, setup};
 use crate::application::pace::Pace;
 use crate::application::{Bulk, ConnectionEnd, File, Workload};
 use crate::random::RandomStream;
-use crate::scenario::{self, Direction, FlowKind, Scenario};
+use crate::scenario::{self, Direction, FlowKind, FlowRoute, Hop, Scenario};
 use plait_sched::{Builtin, Duration, Scheduler, Time};
 use plait_transport::endpoint::{Endpoint, Side};
 use plait_transport::{Error, Observer, SendReason, Sent};
@@ -89,7 +89,7 @@ impl Flow {
             let hops = scenario.directed(hops.to_vec(), of_scenario);
             network.add_route(layout, &hops, of_scenario, end)
         };
-        let hops = network::hops(scenario, &flow.route);
+        let hops = hops(scenario, &flow.route);
         let until = flow.stop.map_or(Time::MAX, |stop| Time::ZERO + stop);
         let (pace, packet) = match &flow.kind {
             FlowKind::Tcp { .. } | FlowKind::Multipath { .. } => {
@@ -222,5 +222,13 @@ impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
 
     pub(super) fn flow_error(&self, index: usize, error: plait_transport::Error) -> RunError {
         RunError::Flow { name: self.scenario.flows[index].name.clone(), error }
+    }
+}
+
+/// The hops of each of a flow's paths, in the order of the scenario's forward direction.
+fn hops(scenario: &Scenario, route: &FlowRoute) -> Vec<Vec<Hop>> {
+    match route {
+        FlowRoute::Paths(paths) => paths.iter().map(|&path| scenario.hops(path)).collect(),
+        FlowRoute::Links(links) => vec![links.iter().map(|&link| Hop::Shared(link)).collect()],
     }
 }

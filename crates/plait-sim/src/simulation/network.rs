@@ -6,7 +6,7 @@ use super::layout::Layout;
 use super::tap::PacketId;
 use crate::agenda::EventKey;
 use crate::link::{Admission, Exit, Link, QueueReport};
-use crate::scenario::{Direction, FlowRoute, Hop, Scenario};
+use crate::scenario::{Direction, Hop};
 use plait_sched::{Duration, PathId, Time};
 use plait_transport::packet::{Packet, PacketRef};
 
@@ -196,7 +196,7 @@ impl Network {
             Admission::First => self.reschedule(link),
             Admission::DroppedFull => {
                 let flying = self.kept.pack(packet, number, leg);
-                self.drop_full(&flying);
+                self.drop(&flying);
             }
         }
     }
@@ -228,13 +228,21 @@ impl Network {
         match self.links[link].send(self.now, bytes, order, flying) {
             Admission::Queued => {}
             Admission::First => self.reschedule(link),
-            Admission::DroppedFull => self.drop_full(&flying),
+            Admission::DroppedFull => self.drop(&flying),
         }
     }
 
-    /// A full queue drops silently, like real queues: the sender detects the loss by itself.
+    /// A wire loses a packet.
     #[inline(never)]
-    fn drop_full(&mut self, flying: &Flying) {
+    fn lose(&mut self, flying: &Flying) {
+        let route = self.legs[flying.leg()].route;
+        self.routes[route as usize].counters.lost += 1;
+        self.forget(flying);
+    }
+
+    /// A queue drops silently, like real queues: the sender detects the loss by itself.
+    #[inline(never)]
+    fn drop(&mut self, flying: &Flying) {
         let route = self.legs[flying.leg()].route;
         self.routes[route as usize].counters.dropped += 1;
         self.forget(flying);
@@ -261,15 +269,11 @@ impl Network {
         match exit {
             Exit::Nothing | Exit::Copied(_) => None,
             Exit::Lost(flying) => {
-                let route = self.legs[flying.leg()].route;
-                self.routes[route as usize].counters.lost += 1;
-                self.forget(&flying);
+                self.lose(&flying);
                 None
             }
             Exit::Dropped(flying) => {
-                let route = self.legs[flying.leg()].route;
-                self.routes[route as usize].counters.dropped += 1;
-                self.forget(&flying);
+                self.drop(&flying);
                 None
             }
             Exit::Delivered(flying) => {
@@ -304,13 +308,12 @@ impl Network {
         }
         self.events.set(link, next.map(|(key, _)| key));
         let (arrived, flying) = place.pass();
-        let route = &mut self.routes[self.legs[flying.leg()].route as usize];
         if !arrived {
-            route.counters.lost += 1;
             let flying = *flying;
-            self.forget(&flying);
+            self.lose(&flying);
             return None;
         }
+        let route = &mut self.routes[self.legs[flying.leg()].route as usize];
         route.counters.arrived += 1;
         let (number, stored) = (flying.counter(), flying.place());
         let packet = self.kept.take(flying, stored).expect("a connection's packet is packed or stored");
@@ -392,13 +395,5 @@ impl Network {
         let under_way: u64 =
             self.routes.iter().map(|route| put(&route.counters) - gone(&route.counters)).sum();
         links && routes && under_way + uncounted == inside
-    }
-}
-
-/// The hops of each of a flow's paths, in the order of the scenario's forward direction.
-pub(super) fn hops(scenario: &Scenario, route: &FlowRoute) -> Vec<Vec<Hop>> {
-    match route {
-        FlowRoute::Paths(paths) => paths.iter().map(|&path| scenario.hops(path)).collect(),
-        FlowRoute::Links(links) => vec![links.iter().map(|&link| Hop::Shared(link)).collect()],
     }
 }

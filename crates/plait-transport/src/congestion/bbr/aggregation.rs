@@ -76,3 +76,9 @@ fn delivered(bandwidth: u64, time: Duration) -> u64 {
     let bytes = u128::from(bandwidth) * u128::from(time.as_nanos()) / 1_000_000_000;
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
+
+/// The rate in bytes per second that delivers so many bytes in a time.
+pub(super) fn per_second(bytes: u64, time: Duration) -> u64 {
+    let rate = u128::from(bytes) * 1_000_000_000 / u128::from(time.as_nanos().max(1));
+    u64::try_from(rate).unwrap_or(u64::MAX)
+}

@@ -26,7 +26,7 @@ use super::{
     Acknowledged, CongestionConfig, CongestionController, CongestionEvent, ControllerInfo, Family,
     RateSample, Repairing, Share,
 };
-use aggregation::Aggregation;
+use aggregation::{Aggregation, per_second};
 use filter::WindowedMax;
 use parameters::{
     CYCLE, DRAIN_GAIN, FULL_ROUNDS, HIGH_GAIN, LEAST_WINDOW, NOMINAL_ROUND_TRIP, PROBE_RTT_TIME, RATE_ROUNDS,
@@ -150,9 +150,6 @@ impl Bbr {
     /// Pacing rate: 1 % below the bandwidth, so that queues drain (`bbr_pacing_margin_percent`).
     fn paced(&self, bandwidth: u64, gain: u64) -> u64 {
         let rate = (bandwidth.saturating_mul(gain) / UNIT).saturating_mul(99) / 100;
-        if self.paced_packet == self.packet {
-            return rate;
-        }
         rate.saturating_mul(self.paced_packet) / self.packet
     }
 
@@ -318,12 +315,6 @@ impl Bbr {
             Mode::ProbeRoundTrip => (UNIT, UNIT),
         };
     }
-}
-
-/// Bytes per second.
-fn per_second(bytes: u64, time: Duration) -> u64 {
-    let rate = u128::from(bytes) * 1_000_000_000 / u128::from(time.as_nanos().max(1));
-    u64::try_from(rate).unwrap_or(u64::MAX)
 }
 
 impl CongestionController for Bbr {
