@@ -78,7 +78,7 @@ impl Ecf {
         parameters: &[
             ParameterInfo {
                 name: "beta",
-                doc: "How much longer the scheduler continues to wait than it would begin to wait, as a share, in steps of 0.001. A smaller share changes the decision more often.",
+                doc: "Hysteresis: the extra time that the scheduler continues to wait, compared with beginning to wait, as a share, in steps of 0.001. A smaller share changes the decision more often.",
                 default: Value::Number(0.25),
                 domain: Domain::Number { min: 0.0, max: 100.0 },
             },

@@ -85,7 +85,7 @@ impl Lamps {
         needs: Capabilities { reinject: true, ..Capabilities::NONE },
         parameters: &[ParameterInfo {
             name: "smoothing",
-            doc: "How slowly the interval between losses follows new samples: each sample moves it 2 to the power of minus this of the way. With 0 only the last sample counts.",
+            doc: "Slowness of the average interval between losses: each sample moves it 2 to the power of minus this of the way. With 0 only the last sample counts.",
             default: Value::Integer(0),
             domain: Domain::Integer { min: 0, max: 8 },
         }],

@@ -83,7 +83,7 @@ impl Otias {
         needs: Capabilities { assign_ahead: true, ..Capabilities::NONE },
         parameters: &[ParameterInfo {
             name: "reading",
-            doc: "How the round trips until a segment leaves are counted: \"ceiling\" counts the segment itself, \"floor\" does not, \"real\" does not round and counts all unassigned segments of the connection.",
+            doc: "Count of the round trips until a segment leaves: \"ceiling\" counts the segment itself, \"floor\" does not, \"real\" does not round and counts all unassigned segments of the connection.",
             default: Value::Text("ceiling"),
             domain: Domain::Choice(&["ceiling", "floor", "real"]),
         }],

@@ -88,13 +88,13 @@ impl Raven {
         parameters: &[
             ParameterInfo {
                 name: "lower",
-                doc: "How far below its mean the next round trip may be, as a share of the mean, while the last one is fresh. A larger share sends more copies.",
+                doc: "Lower margin of the next round trip below its mean, as a share of the mean, while the last one is fresh. A larger share sends more copies.",
                 default: Value::Number(0.35),
                 domain: Domain::Number { min: 0.0, max: 1.0 },
             },
             ParameterInfo {
                 name: "upper",
-                doc: "How far above its mean the next round trip may be, as a share of the mean, while the last one is fresh. A larger share sends more copies.",
+                doc: "Upper margin of the next round trip above its mean, as a share of the mean, while the last one is fresh. A larger share sends more copies.",
                 default: Value::Number(0.58),
                 domain: Domain::Number { min: 0.0, max: 100.0 },
             },

@@ -80,7 +80,7 @@ impl SaEcf {
         needs: Capabilities { messages: true, ..Capabilities::NONE },
         parameters: &[ParameterInfo {
             name: "beta",
-            doc: "How much longer a stream continues to wait than it would begin to wait, as a share, in steps of 0.001.",
+            doc: "Hysteresis: the extra time that a stream continues to wait, compared with beginning to wait, as a share, in steps of 0.001.",
             default: Value::Number(0.25),
             domain: Domain::Number { min: 0.0, max: 100.0 },
         }],

@@ -67,7 +67,7 @@ impl Weighted {
         needs: crate::Capabilities::NONE,
         parameters: &[ParameterInfo {
             name: "reading",
-            doc: "Where 100 % by the weight is not whole: the fraction of a turn is kept, so that the shares equal the weights (shares), or it is dropped as in MLVPN's code (mlvpn).",
+            doc: "If 100 % divided by the weight is no whole number: the fraction of a turn is kept, so that the shares equal the weights (shares), or it is dropped as in MLVPN's code (mlvpn).",
             default: Value::Text("shares"),
             domain: Domain::Choice(&["shares", "mlvpn"]),
         }],

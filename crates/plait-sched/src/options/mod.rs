@@ -26,7 +26,7 @@ use crate::view::{Connection, MAX_PATHS, Path, PathId};
 const PENALIZATION: OptionInfo = OptionInfo {
     parameter: ParameterInfo {
         name: "retransmission_penalization",
-        doc: "When the receiver's window is full: sends the blocking segment on a faster path too, and halves the congestion window of the slower path.",
+        doc: "With a full receiver's window: sends the blocking segment on a faster path too, and halves the congestion window of the slower path.",
         default: Value::Boolean(false),
         domain: Domain::Boolean,
     },

@@ -21,7 +21,7 @@ impl Description for Bulk {
     const KEYS: TableInfo = TableInfo {
         name: "[workload] kind = \"bulk\"",
         doc: "As much as fits, all the time.",
-        keys: &[KIND, start_key("When it begins.")],
+        keys: &[KIND, start_key("The beginning.")],
         later: &[],
     };
 

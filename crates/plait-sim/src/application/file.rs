@@ -28,8 +28,8 @@ impl Description for File {
         doc: "One file, written at once; the run ends when all of it has arrived.",
         keys: &[
             KIND,
-            size_key("size", "How much, in payload bytes."),
-            start_key("When it is written."),
+            size_key("size", "The size, in payload bytes."),
+            start_key("The time of the write."),
             deadline_key(
                 "Within which time it should have arrived wholly; schedulers may know, and it is measured.",
             ),

@@ -81,25 +81,25 @@ impl Description for RequestResponse {
                 "sizes",
                 SPREAD,
                 Preset::Text("fixed"),
-                "Whether the sizes of requests and responses are what is given, or exponentially distributed with that mean.",
+                "The distribution of the sizes: the given ones, or exponential with those means.",
             ),
             key(
                 "think",
                 DURATION,
                 Preset::Text("0s"),
-                "How long a client waits from the end of a response to its next request.",
+                "The time from the end of a response to the client's next request.",
             ),
             key(
                 "think_times",
                 SPREAD,
                 Preset::Text("fixed"),
-                "Whether clients always think that long, or exponentially distributed times with that mean.",
+                "The distribution of think times: the given one, or exponential with that mean.",
             ),
             key(
                 "parallel",
                 WHOLE,
                 Preset::Integer(1),
-                "How many clients there are, each with one request at a time; 1 to 1000.",
+                "The number of clients, each with one request at a time; 1 to 1000.",
             ),
             key(
                 "count",
@@ -107,7 +107,7 @@ impl Description for RequestResponse {
                 Preset::Otherwise("no limit"),
                 "After how many requests, of all clients together, no more are written; the run ends when the last is answered.",
             ),
-            start_key("When every client writes its first request."),
+            start_key("The time of every client's first request."),
             key(
                 "stop",
                 DURATION,

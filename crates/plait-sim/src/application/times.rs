@@ -16,7 +16,7 @@ pub(crate) const DISTRIBUTION: KeyInfo = key(
     "distribution",
     "\"exponential\" or \"pareto\"",
     Text("exponential"),
-    "How on and off times are distributed; with Pareto's heavy tail, many sources together are self-similar.",
+    "The distribution of on and off times; with Pareto's heavy tail, many sources together are self-similar.",
 );
 pub(crate) const SHAPE: KeyInfo = key(
     "shape",

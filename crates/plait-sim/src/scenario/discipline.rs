@@ -34,7 +34,7 @@ fn table(info: &'static Info) -> TableInfo {
         key: "name",
         kind: lasting(format!("a discipline: {}", names().join(", "))),
         default: Preset::Required,
-        doc: "Which discipline.",
+        doc: "The discipline.",
     };
     let keys: Vec<KeyInfo> = std::iter::once(name).chain(info.parameters.iter().map(key)).collect();
     let limit = text::packets(info.limit);

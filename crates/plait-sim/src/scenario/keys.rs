@@ -67,14 +67,14 @@ pub const TOP: TableInfo = TableInfo {
             "seed",
             WHOLE,
             Integer(1),
-            "Which random numbers it meets: equal seeds, equal losses, whatever the scheduler.",
+            "The seed of the random numbers: equal seeds, equal losses, whatever the scheduler.",
         ),
-        key("duration", DURATION, Text("60s"), "How long it runs; for a file workload, at most."),
+        key("duration", DURATION, Text("60s"), "The duration of the run; for a file workload, its limit."),
         key(
             "warmup",
             DURATION,
             Text("0s"),
-            "How much of the beginning the metrics leave out; less than the duration.",
+            "The time at the beginning that metrics leave out; less than the duration.",
         ),
         key(
             "scheduler",
@@ -82,7 +82,12 @@ pub const TOP: TableInfo = TableInfo {
             Text("lowest-rtt"),
             "The scheduler, which chooses a path for each packet; +rp and +bm behind the name are options.",
         ),
-        key("transport", "a table", Otherwise("the defaults of [transport]"), "How the endpoints behave."),
+        key(
+            "transport",
+            "a table",
+            Otherwise("the defaults of [transport]"),
+            "The protocol and its options.",
+        ),
         key("workload", "a table", Otherwise("kind = \"bulk\""), "The traffic of the application."),
         key(
             "path",
@@ -134,8 +139,8 @@ pub const PATH: TableInfo = TableInfo {
         ),
         key("queue", QUEUE, Text(ONE_BDP), QUEUE_DOC),
         key("discipline", DISCIPLINE, Text("drop-tail"), DISCIPLINE_DOC),
-        key("loss", LOSS, Text("0%"), "Which data packets the wire loses (forward only)."),
-        key("duplicate", DUPLICATE, Text("0%"), "Which data packets the wire delivers twice (forward only)."),
+        key("loss", LOSS, Text("0%"), "Losses of data packets on the wire (forward only)."),
+        key("duplicate", DUPLICATE, Text("0%"), "Duplicates of data packets on the wire (forward only)."),
         key(
             "jitter",
             JITTER,
@@ -143,7 +148,7 @@ pub const PATH: TableInfo = TableInfo {
             "Random extra delay of data packets, uniform from 0 unless the table says otherwise (forward only).",
         ),
         REORDER,
-        key("outages", OUTAGES, Otherwise("none"), "When both directions are cut."),
+        key("outages", OUTAGES, Otherwise("none"), "Outages of both directions."),
         key(
             "trace",
             TRACE,
@@ -160,7 +165,7 @@ pub const PATH: TableInfo = TableInfo {
             "The shared links that packets pass after the path's own wire, if it has one, in this order; backward in \
              reverse, the own wire last.",
         ),
-        key("backup", TRUTH, Boolean(false), "Whether it is used only while no other path is usable."),
+        key("backup", TRUTH, Boolean(false), "True: it is used only while no other path is usable."),
         key(
             "cost",
             WHOLE,
@@ -208,8 +213,8 @@ pub const LINK: TableInfo = TableInfo {
             "As of a path; bdp takes the longest round trip of all paths and flows through the link.",
         ),
         key("discipline", DISCIPLINE, Text("drop-tail"), DISCIPLINE_DOC),
-        key("loss", LOSS, Text("0%"), "Which packets the wire loses (forward only)."),
-        key("duplicate", DUPLICATE, Text("0%"), "Which packets the wire delivers twice (forward only)."),
+        key("loss", LOSS, Text("0%"), "Losses of packets on the wire (forward only)."),
+        key("duplicate", DUPLICATE, Text("0%"), "Duplicates of packets on the wire (forward only)."),
         key(
             "jitter",
             JITTER,
@@ -217,7 +222,7 @@ pub const LINK: TableInfo = TableInfo {
             "Random extra delay, uniform from 0 unless the table says otherwise (forward only).",
         ),
         REORDER,
-        key("outages", OUTAGES, Otherwise("none"), "When both directions are cut."),
+        key("outages", OUTAGES, Otherwise("none"), "Outages of both directions."),
         key("trace", TRACE, Otherwise("rate"), "Recorded capacity in Mahimahi's format (forward only)."),
         key("forward", DIRECTION, Otherwise("as the link says"), "The direction of the connection's data."),
         key("backward", DIRECTION, Otherwise("as the link says"), "The direction of its acknowledgements."),
@@ -263,13 +268,13 @@ pub const FORWARD_OR_BACKWARD: TableInfo = TableInfo {
             "loss",
             LOSS,
             Otherwise("the path's loss forward, none backward"),
-            "Which packets the wire loses.",
+            "Losses of packets on the wire.",
         ),
         key(
             "duplicate",
             DUPLICATE,
             Otherwise("as the path says forward, none backward"),
-            "Which packets the wire delivers twice.",
+            "Duplicates of packets on the wire.",
         ),
         key(
             "jitter",
@@ -282,7 +287,7 @@ pub const FORWARD_OR_BACKWARD: TableInfo = TableInfo {
             "outages",
             OUTAGES,
             Otherwise("the path's outages"),
-            "When the wire is cut: a packet whose last bit would leave then is lost.",
+            "Outages of the wire: a packet whose last bit would leave during one is lost.",
         ),
         key(
             "trace",

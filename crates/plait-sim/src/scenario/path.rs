@@ -23,7 +23,7 @@ pub struct PathOptions {
     pub wire: Option<DuplexLink>,
     /// The shared links after its own wire, in the order of the forward direction.
     pub links: Vec<usize>,
-    /// Whether it is used only while no other path is usable.
+    /// True: it is used only while no other path is usable.
     pub backup: bool,
     /// The cost of its use, in units of the user's choice.
     pub cost: u32,

@@ -68,11 +68,11 @@ pub(crate) struct ConnectionRun<S, O, T = (), C = ()> {
     others: u64,
 }
 
-/// Builds the `Wire` of a connection from single fields, so that its ends can be borrowed
+/// Builds the `RouteSink` of a connection from single fields, so that its ends can be borrowed
 /// separately.
-macro_rules! wire {
+macro_rules! route_sink {
     ($connection:ident, $network:ident, $direction:expr) => {
-        Wire {
+        RouteSink {
             network: $network,
             routes: &$connection.routes,
             overhead: &$connection.overhead,
@@ -272,8 +272,8 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
     #[inline]
     fn drain_far(&mut self, network: &mut Network) -> Result<(), Error> {
         let now = network.now;
-        let mut wire = wire!(self, network, Direction::Backward);
-        self.far.transmit(now, &mut wire, &mut ())?;
+        let mut sink = route_sink!(self, network, Direction::Backward);
+        self.far.transmit(now, &mut sink, &mut ())?;
         self.launch_carried(network);
         let timer = self.far.next_wakeup();
         self.set_timer(network, Timer::Far, timer);
@@ -286,8 +286,8 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
             return Ok(());
         }
         let now = network.now;
-        let mut wire = wire!(self, network, Direction::Forward);
-        self.near.transmit(now, &mut wire, &mut self.observer)?;
+        let mut sink = route_sink!(self, network, Direction::Forward);
+        self.near.transmit(now, &mut sink, &mut self.observer)?;
         self.launch_carried(network);
         let timer = self.near.next_wakeup();
         self.set_timer(network, Timer::Near, timer);
@@ -325,7 +325,7 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
 }
 
 /// Sends the packets of one end over its routes.
-struct Wire<'a, T, C> {
+struct RouteSink<'a, T, C> {
     network: &'a mut Network,
     routes: &'a [[RouteId; 2]],
     overhead: &'a Overhead,
@@ -335,7 +335,7 @@ struct Wire<'a, T, C> {
     direction: Direction,
 }
 
-impl<T: Tap, C: Carrier> Sink for Wire<'_, T, C> {
+impl<T: Tap, C: Carrier> Sink for RouteSink<'_, T, C> {
     #[inline]
     fn send(&mut self, transmit: &Transmit<'_>) {
         if C::CARRIES {

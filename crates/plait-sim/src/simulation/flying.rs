@@ -60,9 +60,9 @@ enum Kind {
     /// A TCP acknowledgement that reports no loss, duplicate or congestion.
     Ack,
     /// A packet without data that is stored whole, because it is larger or rare.
-    Kept,
+    Stored,
     /// A packet with data that is stored whole.
-    KeptData,
+    StoredData,
     /// A datagram, which belongs to no connection.
     Datagram,
     /// A datagram of the carrier of the connection's packets.
@@ -72,8 +72,8 @@ enum Kind {
 impl Kind {
     /// The kinds by their number.
     const ALL: [Self; 8] = {
-        use Kind::{Ack, Carried, Data, Datagram, Kept, KeptData, Segment, Stream};
-        [Data, Segment, Stream, Ack, Kept, KeptData, Datagram, Carried]
+        use Kind::{Ack, Carried, Data, Datagram, Segment, Stored, StoredData, Stream};
+        [Data, Segment, Stream, Ack, Stored, StoredData, Datagram, Carried]
     };
 }
 
@@ -153,13 +153,13 @@ impl Flying {
     /// numbers. `None` for datagrams.
     pub(super) fn number(&self) -> Option<(u64, bool)> {
         let own = !matches!(self.kind(), Kind::Datagram | Kind::Carried);
-        own.then_some((self.counter(), !matches!(self.kind(), Kind::Ack | Kind::Kept)))
+        own.then_some((self.counter(), !matches!(self.kind(), Kind::Ack | Kind::Stored)))
     }
 
     /// The place in the store of whole packets, if it is there.
     #[inline]
     pub(super) fn place(&self) -> Option<u32> {
-        matches!(self.kind(), Kind::Kept | Kind::KeptData).then_some(self.what as u32)
+        matches!(self.kind(), Kind::Stored | Kind::StoredData).then_some(self.what as u32)
     }
 
     #[inline]
@@ -226,7 +226,7 @@ impl Flying {
                 (ack.window_end, ack.window, ack.plain) = (second, window, self.has(marks::PLAIN));
                 *place = tcp::Packet::Ack(ack).into();
             }
-            Kind::Kept | Kind::KeptData | Kind::Datagram | Kind::Carried => {}
+            Kind::Stored | Kind::StoredData | Kind::Datagram | Kind::Carried => {}
         }
     }
 }
@@ -239,7 +239,7 @@ fn pair(timestamp: u32, echo: u32) -> u64 {
 
 /// Packets that do not fit into `Flying`. Places are reused.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(super) struct PacketStore {
     /// Boxed: an arriving packet is read in place, without a copy, while its receiver launches
     /// other packets.
     places: Vec<Option<Box<Packet>>>,
@@ -248,7 +248,7 @@ pub(super) struct Kept {
     unpacked: Option<Box<Packet>>,
 }
 
-impl Default for Kept {
+impl Default for PacketStore {
     fn default() -> Self {
         let unpacked = sctp::Packet::Data(Data { segment: 0, bytes: 0 }).into();
         Self { places: Vec::new(), free: Vec::new(), unpacked: Some(Box::new(unpacked)) }
@@ -260,12 +260,12 @@ pub(super) struct Packing<'a> {
     pub(super) packet: PacketRef<'a>,
     pub(super) number: u64,
     pub(super) leg: usize,
-    pub(super) kept: &'a mut Kept,
+    pub(super) store: &'a mut PacketStore,
 }
 
 impl From<Packing<'_>> for Flying {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn from(Packing { packet, number, leg, kept }: Packing<'_>) -> Self {
+    fn from(Packing { packet, number, leg, store }: Packing<'_>) -> Self {
         let flying = match packet {
             PacketRef::Sctp(&sctp::Packet::Data(Data { segment, bytes })) => {
                 Self::new(number, Kind::Data).of_data(segment, bytes)
@@ -291,24 +291,24 @@ impl From<Packing<'_>> for Flying {
                     let flying = Self::new(number, Kind::Stream).of_data(data.segment, data.bytes);
                     Self { fields: (one_rtt.number, offset, 0), ..flying.saying(one_rtt.ecn, false) }
                 }
-                None => kept.keep_as_it_is(packet, number),
+                None => store.put_whole(packet, number),
             },
-            _ => kept.keep_as_it_is(packet, number),
+            _ => store.put_whole(packet, number),
         };
         flying.on(leg)
     }
 }
 
-impl Kept {
+impl PacketStore {
     /// Packs a packet on its leg.
     #[inline(never)]
     pub(super) fn pack(&mut self, packet: PacketRef<'_>, number: u64, leg: usize) -> Flying {
-        Packing { packet, number, leg, kept: self }.into()
+        Packing { packet, number, leg, store: self }.into()
     }
 
     #[inline(never)]
-    fn keep_as_it_is(&mut self, packet: PacketRef<'_>, number: u64) -> Flying {
-        let kind = if packet.carries_data() { Kind::KeptData } else { Kind::Kept };
+    fn put_whole(&mut self, packet: PacketRef<'_>, number: u64) -> Flying {
+        let kind = if packet.carries_data() { Kind::StoredData } else { Kind::Stored };
         let flying = Flying::new(number, kind).of(u64::from(self.keep(packet)));
         flying.saying(packet.ecn().unwrap_or_default(), false)
     }

@@ -1,7 +1,7 @@
 //! The links of a run, the routes over them, and the agenda: everything between the endpoints.
 
 use super::events::{At, Events};
-use super::flying::{Flying, Kept, MOST_LEGS, Packing};
+use super::flying::{Flying, MOST_LEGS, PacketStore, Packing};
 use super::layout::Layout;
 use super::tap::PacketId;
 use crate::agenda::EventKey;
@@ -70,7 +70,7 @@ pub(crate) struct Network {
     links: Vec<Link<Flying>>,
     legs: Vec<Leg>,
     routes: Vec<Route>,
-    kept: Kept,
+    store: PacketStore,
     pub(crate) now: Time,
     /// Losses and copies of the scenario's own packets, if a tap or a carrier needs them.
     fates: Option<Vec<(Fate, Whose)>>,
@@ -104,7 +104,7 @@ impl Network {
             links,
             legs: Vec::new(),
             routes: Vec::new(),
-            kept: Kept::default(),
+            store: PacketStore::default(),
             now: Time::ZERO,
             fates: None,
         }
@@ -123,7 +123,7 @@ impl Network {
     /// Removes a packet that never arrives.
     #[inline(never)]
     fn forget(&mut self, flying: &Flying) {
-        self.kept.forget(flying);
+        self.store.forget(flying);
         self.note(Fate::Gone, flying);
     }
 
@@ -135,7 +135,7 @@ impl Network {
         let route = self.legs[flying.leg()].route;
         self.routes[route as usize].counters.copied += 1;
         self.note(Fate::Copied, flying);
-        self.kept.copy(flying)
+        self.store.copy(flying)
     }
 
     fn note(&mut self, fate: Fate, flying: &Flying) {
@@ -190,12 +190,12 @@ impl Network {
     pub(super) fn send(&mut self, route: RouteId, packet: PacketRef<'_>, number: u64, bytes: u32) {
         let leg = self.begin(route);
         let (link, order) = (self.legs[leg].link as usize, self.events.next_order());
-        let packing = Packing { packet, number, leg, kept: &mut self.kept };
+        let packing = Packing { packet, number, leg, store: &mut self.store };
         match self.links[link].send_as(self.now, bytes, order, packing) {
             Admission::Queued => {}
             Admission::First => self.reschedule(link),
             Admission::DroppedFull => {
-                let flying = self.kept.pack(packet, number, leg);
+                let flying = self.store.pack(packet, number, leg);
                 self.drop(&flying);
             }
         }
@@ -259,7 +259,7 @@ impl Network {
     pub(super) fn pop(&mut self, link: usize) -> Option<(End, Flying)> {
         let (exit, bytes) = self.links[link].pop_sized();
         if let Some(next) = self.links[link].next() {
-            self.kept.announce(next);
+            self.store.announce(next);
         }
         self.reschedule(link);
         let exit = match exit {
@@ -294,7 +294,7 @@ impl Network {
     pub(super) fn open(&mut self, end: End, flying: &Flying) -> Option<Arrival> {
         let (number, _) = flying.number()?;
         let stored = flying.place();
-        Some(Arrival { end, number, packet: self.kept.take(flying, stored)?, stored })
+        Some(Arrival { end, number, packet: self.store.take(flying, stored)?, stored })
     }
 
     /// [`Network::pop`] and [`Network::open`] for a link that keeps the order of its packets and ends
@@ -304,7 +304,7 @@ impl Network {
         let place = &mut self.links[link];
         let next = place.second();
         if let Some((_, next)) = next {
-            self.kept.announce(next);
+            self.store.announce(next);
         }
         self.events.set(link, next.map(|(key, _)| key));
         let (arrived, flying) = place.pass();
@@ -316,7 +316,7 @@ impl Network {
         let route = &mut self.routes[self.legs[flying.leg()].route as usize];
         route.counters.arrived += 1;
         let (number, stored) = (flying.counter(), flying.place());
-        let packet = self.kept.take(flying, stored).expect("a connection's packet is packed or stored");
+        let packet = self.store.take(flying, stored).expect("a connection's packet is packed or stored");
         Some(Arrival { end: route.end, number, packet, stored })
     }
 
@@ -328,7 +328,7 @@ impl Network {
     /// Returns a packet that was read.
     #[inline]
     pub(super) fn close(&mut self, Arrival { packet, stored, .. }: Arrival) {
-        self.kept.put_back(stored, packet);
+        self.store.put_back(stored, packet);
     }
 
     #[inline]

@@ -37,7 +37,7 @@ const FRAMES_AT: usize = 1 + ID_BYTES + 1;
 
 /// Packet numbers of one path.
 #[derive(Clone, Copy, Debug, Default)]
-struct Numbers {
+struct PacketNumbers {
     /// Largest of our numbers that the peer has acknowledged.
     acknowledged: Option<u64>,
     /// Largest number read from the peer.
@@ -52,7 +52,7 @@ pub struct Image {
     peer: u64,
     /// The peer's first limit (initial_max_data).
     window: u64,
-    paths: Vec<Numbers>,
+    paths: Vec<PacketNumbers>,
     /// Number of Initial packets sent.
     initials: u64,
     sent: Boundaries,
@@ -77,7 +77,7 @@ impl Image {
             own,
             peer,
             window,
-            paths: vec![Numbers::default(); paths],
+            paths: vec![PacketNumbers::default(); paths],
             initials: 0,
             sent,
             numbered: false,
@@ -87,7 +87,7 @@ impl Image {
 
     /// Adds a path.
     pub fn add_path(&mut self) {
-        self.paths.push(Numbers::default());
+        self.paths.push(PacketNumbers::default());
     }
 
     /// Puts segment numbers into STREAM frames, in place of QUIC's byte offsets. Segments may then

@@ -37,7 +37,7 @@ pub(super) const TARGET: Parameter = Parameter {
     unit: Unit::Duration,
     default: Preset::Number(5 * MILLISECOND),
     range: (0, LONGEST),
-    doc: "How long packets may wait all the time; the transmission of some packets at least.",
+    doc: "The acceptable standing queueing delay; the transmission of some packets at least.",
 };
 pub(super) const INTERVAL: Parameter = Parameter {
     key: "interval",
@@ -53,7 +53,7 @@ pub(super) const fn ecn(default: bool) -> Parameter {
         unit: Unit::Truth,
         default: Preset::Number(default as u64),
         range: (0, 1),
-        doc: "Whether packets whose senders understand it are marked instead of dropped (RFC 3168).",
+        doc: "True: packets of senders with ECN are marked instead of dropped (RFC 3168).",
     }
 }
 

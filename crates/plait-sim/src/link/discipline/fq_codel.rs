@@ -31,7 +31,7 @@ pub(super) const INFO: Info = Info {
             unit: Unit::Bytes,
             default: Preset::Frame,
             range: (1, 1 << 20),
-            doc: "How much a flow may send in its turn. With 300B small packets come before large ones.",
+            doc: "The bytes that a flow may send in its turn. With 300B small packets come before large ones.",
         },
         Parameter {
             key: "flows",
@@ -46,14 +46,14 @@ pub(super) const INFO: Info = Info {
             default: Preset::Number(32 << 20),
             // At least the largest possible packet: otherwise nothing could be sent.
             range: (1 << 16, 1_000_000_000_000_000),
-            doc: "How many bytes may wait, whatever the queue's limit; 65,536 at least.",
+            doc: "The limit of queued bytes, beside the queue's limit; 65,536 at least.",
         },
         Parameter {
             key: "drop_batch",
             unit: Unit::Count,
             default: Preset::Number(64),
             range: (1, 1_000_000),
-            doc: "How many packets of the longest queue are dropped at most when too many wait.",
+            doc: "Largest number of packets of the longest queue that one overflow drops.",
         },
         ecn(true),
     ],
@@ -104,12 +104,12 @@ impl List {
 
 /// Storage for packets, with reuse of free places.
 #[derive(Clone, Debug)]
-struct Store<P> {
+struct Slab<P> {
     places: Vec<(Waiting<P>, u32)>,
     free: u32,
 }
 
-impl<P: Copy> Store<P> {
+impl<P: Copy> Slab<P> {
     fn put(&mut self, packet: Waiting<P>) -> u32 {
         let place = self.free;
         if place == NONE {
@@ -140,7 +140,7 @@ pub(in crate::link) struct FqCodel<P> {
     drop_batch: u64,
     perturbation: u64,
     flows: Box<[Flow]>,
-    store: Store<P>,
+    slab: Slab<P>,
     new_flows: List,
     old_flows: List,
     packets: u64,
@@ -150,7 +150,7 @@ pub(in crate::link) struct FqCodel<P> {
 /// One flow's queue, as the source of the control law.
 struct Head<'a, P> {
     flow: &'a mut Flow,
-    store: &'a mut Store<P>,
+    slab: &'a mut Slab<P>,
     packets: &'a mut u64,
     bytes: &'a mut u64,
 }
@@ -160,7 +160,7 @@ impl<P: Copy> Source<P> for Head<'_, P> {
         if self.flow.head == NONE {
             return None;
         }
-        let (packet, next) = self.store.take(self.flow.head);
+        let (packet, next) = self.slab.take(self.flow.head);
         self.flow.head = next;
         self.flow.backlog -= u64::from(packet.bytes);
         *self.packets -= 1;
@@ -194,7 +194,7 @@ impl<P: Payload> FqCodel<P> {
             drop_batch: settings.get("drop_batch"),
             perturbation: parts.perturbation,
             flows: vec![idle; settings.get("flows") as usize].into_boxed_slice(),
-            store: Store { places: Vec::new(), free: NONE },
+            slab: Slab { places: Vec::new(), free: NONE },
             new_flows: List::EMPTY,
             old_flows: List::EMPTY,
             packets: 0,
@@ -214,7 +214,7 @@ impl<P: Payload> FqCodel<P> {
     fn head(&mut self, number: u32) -> Head<'_, P> {
         Head {
             flow: &mut self.flows[number as usize],
-            store: &mut self.store,
+            slab: &mut self.slab,
             packets: &mut self.packets,
             bytes: &mut self.bytes,
         }
@@ -251,11 +251,11 @@ impl<P: Payload> Discipline<P> for FqCodel<P> {
     /// `fq_codel_enqueue`.
     fn enqueue(&mut self, packet: Waiting<P>, ledger: &mut Ledger<P>) {
         let number = self.queue_of(packet.payload.flow());
-        let place = self.store.put(packet);
+        let place = self.slab.put(packet);
         let flow = &mut self.flows[number as usize];
         match flow.head {
             NONE => flow.head = place,
-            _ => self.store.places[flow.tail as usize].1 = place,
+            _ => self.slab.places[flow.tail as usize].1 = place,
         }
         flow.tail = place;
         flow.backlog += u64::from(packet.bytes);

@@ -35,7 +35,7 @@ pub const LOSS_GILBERT_ELLIOTT: TableInfo = TableInfo {
 };
 
 const MODEL: KeyInfo =
-    key("model", "\"bernoulli\" or \"gilbert-elliott\"", Required, "How losses are distributed.");
+    key("model", "\"bernoulli\" or \"gilbert-elliott\"", Required, "The model of the losses.");
 
 const CORRELATION_DOC: &str = "The probability that a packet meets the fate of the packet before it; less than 100%. The share stays what it is, \
                                unlike with netem's correlation, which makes what is rare rarer.";
@@ -93,8 +93,8 @@ pub const OUTAGE: TableInfo = TableInfo {
     name: "outages[…]",
     doc: "One outage. They are listed in order and do not overlap.",
     keys: &[
-        key("from", DURATION, Required, "When the wire is cut, from the start of the run."),
-        key("to", DURATION, Required, "When it works again."),
+        key("from", DURATION, Required, "The beginning of the outage, from the start of the run."),
+        key("to", DURATION, Required, "The end of the outage."),
     ],
     later: &[],
 };
@@ -105,8 +105,8 @@ pub const OUTAGES_PERIODIC: TableInfo = TableInfo {
     doc: "The same outage again and again.",
     keys: &[
         key("every", DURATION, Required, "From the beginning of one to the beginning of the next."),
-        key("length", DURATION, Required, "How long each lasts; less than every."),
-        key("first", DURATION, Otherwise("every"), "When the first one begins."),
+        key("length", DURATION, Required, "The duration of each; less than every."),
+        key("first", DURATION, Otherwise("every"), "The beginning of the first one."),
     ],
     later: &[],
 };

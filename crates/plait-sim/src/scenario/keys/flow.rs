@@ -20,21 +20,21 @@ const FLOW_DIRECTION: KeyInfo = key(
     "direction",
     "\"forward\" or \"backward\"",
     Text("forward"),
-    "Which way its data goes: with the connection's, or against it, beside its acknowledgements.",
+    "The direction of its data: that of the connection's data, or that of its acknowledgements.",
 );
-const FLOW_START: KeyInfo = key("start", DURATION, Text("0s"), "When it begins.");
+const FLOW_START: KeyInfo = key("start", DURATION, Text("0s"), "The beginning.");
 const FLOW_STOP: KeyInfo = key(
     "stop",
     DURATION,
     Otherwise("the end of the run"),
     "The end of its transmissions; data that is lost by then is not retransmitted.",
 );
-const FLOW_SIZE: KeyInfo = key("size", SIZE, Otherwise("no end"), "How much it sends, in payload bytes.");
+const FLOW_SIZE: KeyInfo = key("size", SIZE, Otherwise("no end"), "The size of its data, in payload bytes.");
 const FLOW_CONTROL: KeyInfo = key(
     "congestion_control",
     "a controller's name, such as \"cubic\"",
     Otherwise("the transport's; newreno if that couples paths"),
-    "How its congestion window grows and shrinks: one of the transport's controllers that does not couple paths.",
+    "Its congestion controller: one of the transport's that does not couple paths.",
 );
 const FLOW_PACKET: KeyInfo = key(
     "packet",
@@ -85,7 +85,7 @@ pub const FLOW_MULTIPATH: TableInfo = TableInfo {
             "congestion_control",
             "a controller's name, such as \"olia\"",
             Otherwise("the transport's"),
-            "How its congestion windows grow and shrink: one of the transport's controllers.",
+            "Its congestion controller: one of the transport's.",
         ),
     ],
     later: &[],

@@ -64,7 +64,7 @@ pub const DELAY_STEP: TableInfo = TableInfo {
 pub const LOSS_STEP: TableInfo = TableInfo {
     name: "loss_steps[…]",
     doc: "A change of the loss. They are listed in order.",
-    keys: &[AT, key("loss", LOSS, Required, "Which packets the wire loses from then on.")],
+    keys: &[AT, key("loss", LOSS, Required, "Losses of packets on the wire from then on.")],
     later: &[],
 };
 
@@ -72,6 +72,6 @@ pub const LOSS_STEP: TableInfo = TableInfo {
 pub const QUEUE_STEP: TableInfo = TableInfo {
     name: "queue_steps[…]",
     doc: "A change of the queue's limit. They are listed in order.",
-    keys: &[AT, key("queue", QUEUE, Required, "When an arriving packet is dropped from then on.")],
+    keys: &[AT, key("queue", QUEUE, Required, "The queue's limit from then on.")],
     later: &[],
 };

@@ -91,7 +91,7 @@ impl ProtocolOptions for CmtSctpOptions {
             option(
                 "heartbeat_interval",
                 Text("30s"),
-                "How long an idle path goes without a heartbeat.",
+                "The interval between heartbeats of an idle path.",
                 |options| OptionField::Span(&mut own(options).heartbeat_interval, TICK..=MAX_DURATION),
             ),
         ],

@@ -50,7 +50,7 @@ pub struct TransportOptions {
     pub path_max_retransmissions: u32,
     /// Consecutive timeouts, over all paths, beyond which the association has failed.
     pub association_max_retransmissions: u32,
-    /// Whether a path with a timeout takes no new data until it answers (RFC 7829).
+    /// True: a path with a timeout takes no new data until it answers (RFC 7829).
     pub potentially_failed: bool,
     /// Options that only this protocol has.
     pub own: OwnOptions,
@@ -90,7 +90,7 @@ pub(super) const PROTOCOL: TransportOption =
 pub(super) const CONGESTION_CONTROL: TransportOption = option(
     "congestion_control",
     Text("newreno"),
-    "How congestion windows grow and shrink: each path by itself ({alone}), or coupled ({coupled}).",
+    "The congestion controller: each path by itself ({alone}), or coupled ({coupled}).",
     |options| {
         let family = options.controllers();
         OptionField::Controller(&mut options.congestion_control, family)
@@ -159,14 +159,14 @@ pub(super) const INITIAL_SSTHRESH: TransportOption = option(
 pub(super) const GROW_IN_RECOVERY: TransportOption = option(
     "grow_in_recovery",
     Boolean(false),
-    "Whether a window grows while losses are repaired, as ns-2's does; RFC 9260 section 7.2.1 and RFC 6675 forbid it.",
+    "True: a window grows during loss recovery, as ns-2's does; RFC 9260 section 7.2.1 and RFC 6675 forbid it.",
     |options| OptionField::Truth(&mut options.grow_in_recovery),
 );
 
 pub(super) const MAX_BURST: TransportOption = option(
     "max_burst",
     Integer(0),
-    "How many packets one event may send on a path; 0 = no limit.",
+    "Largest number of packets that one event may send on a path; 0 = no limit.",
     |options| OptionField::Limit(&mut options.max_burst),
 );
 
@@ -206,6 +206,6 @@ pub(super) const ASSOCIATION_MAX_RETRANSMISSIONS: TransportOption = option(
 pub(super) const POTENTIALLY_FAILED: TransportOption = option(
     "potentially_failed",
     Boolean(false),
-    "Whether a path with a timeout takes no new data until it answers (RFC 7829).",
+    "True: a path with a timeout takes no new data until it answers (RFC 7829).",
     |options| OptionField::Truth(&mut options.potentially_failed),
 );

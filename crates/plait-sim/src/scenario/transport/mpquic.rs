@@ -65,13 +65,13 @@ impl ProtocolOptions for MpquicOptions {
             ),
             common::ASSOCIATION_MAX_RETRANSMISSIONS,
             TransportOption {
-                doc: "Whether one probe timeout is enough for that, if its probes are not answered within a round trip.",
+                doc: "True: one probe timeout is enough for that, if its probes are not answered within a round trip.",
                 ..common::POTENTIALLY_FAILED
             },
             option(
                 "hystart",
                 Boolean(false),
-                "Whether slow start ends when delays grow (HyStart++, RFC 9406).",
+                "True: slow start ends when delays grow (HyStart++, RFC 9406).",
                 |options| OptionField::Truth(&mut own(options).hystart),
             ),
             option(
@@ -87,7 +87,7 @@ impl ProtocolOptions for MpquicOptions {
             option(
                 "ecn",
                 Boolean(false),
-                "Whether packets may be marked instead of dropped, by queues whose discipline does so (RFC 9000 section 13.4).",
+                "True: a queue's discipline may mark packets instead of dropping them (RFC 9000 section 13.4).",
                 |options| OptionField::Truth(&mut own(options).ecn),
             ),
             option(

@@ -108,7 +108,7 @@ impl ProtocolOptions for MptcpOptions {
             option(
                 "hystart",
                 Boolean(false),
-                "Whether slow start ends when delays grow (HyStart++, RFC 9406).",
+                "True: slow start ends when delays grow (HyStart++, RFC 9406).",
                 |options| OptionField::Truth(&mut own(options).hystart),
             )
             .linux(Boolean(true)),
@@ -122,7 +122,7 @@ impl ProtocolOptions for MptcpOptions {
             option(
                 "initial_path",
                 Otherwise("the first path"),
-                "Which path's subflow is opened first.",
+                "The path of the first subflow.",
                 |options| OptionField::Path(&mut own(options).initial_path),
             ),
             option(
@@ -134,13 +134,13 @@ impl ProtocolOptions for MptcpOptions {
             option(
                 "clock_offset",
                 Text("0ms"),
-                "How much the receiver's clock is ahead of the sender's: it is contained in every one-way delay.",
+                "The receiver's clock minus the sender's; every measured one-way delay contains it.",
                 |options| OptionField::Offset(&mut own(options).clock_offset, MAX_DURATION),
             ),
             option(
                 "ecn",
                 Boolean(false),
-                "Whether packets may be marked instead of dropped, by queues whose discipline does so (RFC 3168).",
+                "True: a queue's discipline may mark packets instead of dropping them (RFC 3168).",
                 |options| OptionField::Truth(&mut own(options).ecn),
             ),
         ],

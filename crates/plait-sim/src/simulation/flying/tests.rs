@@ -43,35 +43,35 @@ proptest! {
         sent in prop::collection::vec((packet(), 0..=MOST, 0..MOST_LEGS, any::<[bool; 2]>()), 1..60),
         order in any::<prop::sample::Index>(),
     ) {
-        let mut kept = Kept::default();
+        let mut store = PacketStore::default();
         for round in 0..3 {
             let mut under_way: Vec<_> =
-                sent.iter().map(|(packet, number, leg, _)| kept.pack(packet.by_ref(), *number, *leg)).collect();
+                sent.iter().map(|(packet, number, leg, _)| store.pack(packet.by_ref(), *number, *leg)).collect();
             let turn = order.index(sent.len());
             under_way.rotate_left(turn);
             for (flying, index) in under_way.iter_mut().zip((0..sent.len()).cycle().skip(turn)) {
                 let (packet, number, leg, [lost, marked]) = &sent[index];
                 prop_assert_eq!((flying.leg(), flying.number()), (*leg, Some((*number, packet.by_ref().carries_data()))));
                 // A copy that is lost, or arrives, does not change the packet.
-                let copy = kept.copy(flying);
+                let copy = store.copy(flying);
                 if *lost {
-                    kept.forget(flying);
+                    store.forget(flying);
                     *flying = copy;
                 } else {
-                    kept.forget(&copy);
+                    store.forget(&copy);
                 }
                 let marked = *marked && flying.mark();
                 let mut expected = *packet;
                 if let Some(ecn) = expected.ecn_mut() {
                     ecn.congested |= marked;
                 }
-                let packet = kept.take(flying, flying.place()).expect("it is there");
+                let packet = store.take(flying, flying.place()).expect("it is there");
                 prop_assert_eq!(*packet, expected, "round {}", round);
-                kept.put_back(flying.place(), packet);
+                store.put_back(flying.place(), packet);
             }
         }
         // Beside the packets in flight there is at most one copy.
-        prop_assert!(kept.places.len() <= sent.len() + 1);
+        prop_assert!(store.places.len() <= sent.len() + 1);
     }
 }
 
