@@ -12,10 +12,7 @@ const FALLBACK: &str = "receiver: the packet that ended the handshake came witho
 
 impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
     /// Computes the result of a finished run.
-    pub(super) fn finish(mut self) -> RunResult {
-        if let Some(state) = self.main.carrier.state(self.network.now) {
-            return self.finish_stack(state);
-        }
+    pub(super) fn finish(self) -> RunResult {
         let sender = &self.main.near;
         let counters = sender.counters() - self.baseline.sender;
         let counted = self.scenario.transport.counted_packet();

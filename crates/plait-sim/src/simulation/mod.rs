@@ -221,7 +221,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
     fn make(mut self, control: &mut dyn FnMut(f64) -> Control) -> Result<RunResult, RunError> {
         self.run(control)?;
         debug_assert!(self.network.is_conserved(), "no packet appears or vanishes");
-        Ok(self.finish())
+        self.conclude()
     }
 
     fn run(&mut self, control: &mut dyn FnMut(f64) -> Control) -> Result<(), RunError> {

@@ -7,7 +7,7 @@
 
 use super::connection::ConnectionRun;
 use super::observers::Record;
-use super::{Carrier, Simulation, Tap};
+use super::{Carrier, RunError, Simulation, Tap};
 use crate::recorder::frames::{NEVER, nanos};
 use crate::result::{Ending, PathEnding, RunResult, SenderCounters};
 use plait_sched::{Duration, PathId, Scheduler, Time};
@@ -116,8 +116,19 @@ impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
         }
     }
 
-    /// Computes the result of a stack's finished run.
-    pub(super) fn finish_stack(self, state: StackState) -> RunResult {
+    /// Computes the result of a finished run.
+    pub(super) fn conclude(mut self) -> Result<RunResult, RunError> {
+        let state = self.main.carrier.state(self.network.now);
+        if let Some(failure) = self.main.carrier.failure() {
+            return Err(RunError::Carrier(failure.to_owned()));
+        }
+        Ok(match state {
+            Some(state) => self.finish_stack(&state),
+            None => self.finish(),
+        })
+    }
+
+    fn finish_stack(self, state: &StackState) -> RunResult {
         let counted = self.scenario.transport.counted_packet();
         let paths = state.paths.iter().enumerate().map(|(index, path)| {
             let (packets_lost, packets_dropped) = self.forward_counters(index);
