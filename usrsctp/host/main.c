@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Both ends of one association, in virtual time. The caller writes requests to standard input and
- * reads the answer to each from standard output, so that it decides when every packet arrives.
+ * reads the answer to each from standard output. It decides when every packet arrives.
  *
  * usrsctp KEY=VALUE ...
  *
  * All numbers are little-endian. A request is { u64 time; u32 kind; u32 length; } and as many
- * bytes. Timers that are due at its time run first, except for STATE. The answer is records { u32 kind; u32 length; }
- * with as many bytes, up to and including END.
+ * bytes. Timers that are due at its time run first, except for STATE. The answer consists of
+ * records { u32 kind; u32 length; } with as many bytes. END is the last one.
  */
 #include "plait.h"
 #include "stack.h"
@@ -24,7 +24,7 @@
 enum request_kind {
 	WAKE = 0, /* nothing but the timers */
 	PACKET = 1, /* an IPv4 packet arrives */
-	WRITE = 2, /* u64: payload bytes that the near end's application writes; all ones: endless */
+	WRITE = 2, /* u64: payload bytes that the near application writes; all ones: endless */
 	STATE = 3, /* asks for STATES */
 };
 
@@ -345,7 +345,7 @@ int main(int count, char **arguments)
 	(void)count;
 	configure(arguments + 1, false);
 	usrsctp_init_nothreads(0, NULL, debug);
-	/* Both ends are local, but their packets are to be checked; chunks are bounded by buffers. */
+	/* Both ends are local, but their packets have checksums. Buffers bound the chunks. */
 	usrsctp_sysctl_set_sctp_no_csum_on_loopback(0);
 	usrsctp_sysctl_set_sctp_max_chunks_on_queue(1 << 20);
 	usrsctp_sysctl_set_sctp_ecn_enable(0);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The world of the stack: what the patched stack asks for instead of a clock, interfaces, sockets
- * and random numbers.
+ * Replacements of clock, interfaces, sockets and random numbers for the patched stack.
  */
 #ifndef PLAIT_H
 #define PLAIT_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* What needs the stack's internal structures: input of packets, and the state of paths. */
+/* Input of packets, and the state of paths: code with the stack's internal structures. */
 #include <netinet/sctp_os.h>
 #include <netinet/sctp_pcb.h>
 #include <netinet/sctp_var.h>
@@ -76,7 +76,8 @@ int stack_path(struct socket *so, uint32_t path, struct path_state *state)
 		if ((ntohl(net->ro._l_addr.sin.sin_addr.s_addr) >> 8 & 0xff) != path)
 			continue;
 		/* lastsa has SCTP_RTT_SHIFT fractional bits of a millisecond. */
-		state->srtt_us = net->RTO_measured ? (uint64_t)net->lastsa * 1000 >> SCTP_RTT_SHIFT : 0;
+		if (net->RTO_measured)
+			state->srtt_us = (uint64_t)net->lastsa * 1000 >> SCTP_RTT_SHIFT;
 		state->cwnd = net->cwnd;
 		state->ssthresh = net->ssthresh;
 		state->in_flight = net->flight_size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the program sets in the stack's world, and finds there. */
+/* Settings of the virtual network, and its addresses. */
 #ifndef WORLD_H
 #define WORLD_H
 

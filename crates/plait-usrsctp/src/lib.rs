@@ -26,7 +26,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `settings` | a scenario's settings of the stack; what it cannot express |
+//! | `settings` | a scenario's settings of the stack; refusals |
 //! | `process` | the process, and the protocol with it |
 //! | `packet` | addresses and DATA chunks of the stack's packets |
 //! | `segments` | the segments' transmissions, arrivals and deliveries, as events |

@@ -14,7 +14,7 @@ const FAR: u8 = 2;
 /// A DATA chunk: its TSN and its payload bytes.
 pub(crate) type DataChunk = (u32, u32);
 
-/// What the engine reads of a packet.
+/// The fields of a packet that the engine reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Reading {
     pub(crate) path: PathId,

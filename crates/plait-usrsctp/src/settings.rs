@@ -1,4 +1,4 @@
-//! The settings of the stack that follow from a scenario, and what it cannot express.
+//! The settings of the stack that follow from a scenario, and the refusals.
 //!
 //! Some options have only one value in the stack. Their defaults are accepted and mean the stack's
 //! behaviour; the table `HABITS` lists them.
@@ -139,8 +139,8 @@ fn check_habits(scenario: &Scenario, own: &CmtSctpOptions) -> Result<(), Refused
 }
 
 /// Whether the stack delays acknowledgements of gaps. With that, it acknowledges every second packet
-/// whatever its setting (sctp_sack_check of sctp_indata.c). With an acknowledgement for every packet
-/// there is nothing to delay.
+/// under any setting (sctp_sack_check of sctp_indata.c). Without delayed acknowledgements the option
+/// has no effect.
 fn delayed_ack(scenario: &Scenario, own: &CmtSctpOptions) -> Result<bool, Refused> {
     match scenario.transport.ack_every {
         _ if !own.delayed_ack_for_cmt => Ok(false),

@@ -1,7 +1,7 @@
 """The source archive of usrsctp, identified by its hash, and its locations.
 
 Another source gives another stack, and possibly other results. So the archive must have this exact
-content, whatever its location.
+content, from any location.
 """
 
 from __future__ import annotations
