@@ -30,6 +30,7 @@ OUTSIDE = {
     "benches/README.md": "ns-2.md",
     "scenarios/README.md": "scenarios.md",
     "linux/README.md": "linux.md",
+    "usrsctp/README.md": "usrsctp.md",
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
 }

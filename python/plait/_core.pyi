@@ -453,6 +453,12 @@ class Job:
         The result is the key with its value, and the reason; None if they can carry all.
         """
 
+    def refusal_of_usrsctp(self) -> tuple[str, str] | None:
+        """Return the first part of the job that FreeBSD's SCTP stack cannot express.
+
+        The result is the key with its value, and the reason; None if it can express all.
+        """
+
     def demands(self, least_ns: int, most: int) -> list[list[tuple[int, int, int]]] | None:
         """Return the requests of each client of a workload of requests.
 
@@ -533,11 +539,13 @@ def run(
     threads: int = 0,
     progress: Callable[[float], None] | None = None,
     quic: bool = False,
+    usrsctp: str | PathLike[str] | None = None,
 ) -> list[Run]:
     """Make the runs on `threads` threads (0: one per core); results in the order of the jobs.
 
     With `quic`, use QUIC connections on the simulator's links; `Job.refusal_of_quic` names the
-    parts of a job that they cannot carry.
+    parts of a job that they cannot carry. With `usrsctp`, use FreeBSD's SCTP stack in this program;
+    `Job.refusal_of_usrsctp` names the parts that it cannot express.
 
     An exception that a scheduler written in Python raises passes through. Raises OutputError: a
     capture cannot be written.

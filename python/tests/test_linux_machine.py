@@ -71,7 +71,7 @@ def test_missing_programs_and_headers_end_a_build_before_it_begins(
 
 def test_another_architecture_is_refused_before_anything_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    monkeypatch.setattr(build, "require_tools", lambda say: pytest.fail("it must not get there"))
+    monkeypatch.setattr(build, "install", lambda packages, say: pytest.fail("it must not get there"))
     with pytest.raises(_core.RunError, match="runs on Linux on x86-64 only, and this is Linux on aarch64"):
         build.build(force=True, say=lambda step: None)
 

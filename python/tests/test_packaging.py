@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LINKED = {"papers": "python/plait/papers/data", "linux": "python/plait/linux/source"}
+LINKED = {
+    "papers": "python/plait/papers/data",
+    "linux": "python/plait/linux/source",
+    "usrsctp": "python/plait/usrsctp/source",
+}
 """Folders of the repository and their symbolic links in the package; wheels cannot hold links."""
 
 

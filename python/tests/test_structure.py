@@ -173,7 +173,16 @@ def crate(source: Path) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize(
-    "name", ["plait-sched", "plait-transport", "plait-sim", "plait-quic", "plait-capture", "plait-link"]
+    "name",
+    [
+        "plait-sched",
+        "plait-transport",
+        "plait-sim",
+        "plait-quic",
+        "plait-capture",
+        "plait-link",
+        "plait-usrsctp",
+    ],
 )
 def test_no_modules_of_a_crate_need_each_other(name: str) -> None:
     needed = crate(CRATES / name / "src")

@@ -1,5 +1,5 @@
-//! Makes simulated runs: plain runs, runs with packet captures, and runs over real QUIC
-//! connections.
+//! Makes simulated runs: plain runs, runs with packet captures, runs over real QUIC connections,
+//! and runs of FreeBSD's SCTP stack.
 
 use crate::{OutputError, RunError};
 use plait_capture::write::{Capture, Role, WriteError};
@@ -9,8 +9,9 @@ use plait_sim::recorder::RecordOptions;
 use plait_sim::result::RunResult;
 use plait_sim::scenario::Scenario;
 use plait_sim::simulation::{self, Control};
+use plait_usrsctp::Stack;
 use pyo3::PyErr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Locations for the captures of a run.
 #[derive(Clone, Debug)]
@@ -31,11 +32,13 @@ impl Captures {
 
 /// Contents of a run's links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Encapsulation {
+pub(crate) enum Encapsulation<'a> {
     /// The packets of the ends.
     Packets,
     /// QUIC connections that carry these packets.
     Quic,
+    /// The packets of FreeBSD's stack, which this program has, instead of the ends'.
+    Usrsctp(&'a Path),
 }
 
 /// Reason why a run has no result.
@@ -43,6 +46,8 @@ pub(crate) enum Failure {
     Run(simulation::RunError),
     /// The connections could not be opened.
     Opening(plait_quic::Error),
+    /// The association of FreeBSD's stack could not be opened.
+    Stack(plait_usrsctp::ProcessError),
     Output(WriteError),
     /// A Python or foreign scheduler could not be built, failed, or never sent anything.
     Scheduler(String),
@@ -57,6 +62,7 @@ impl Failure {
             }
             Self::Run(error) => RunError::new_err(format!("{scenario}: {error}")),
             Self::Opening(error) => RunError::new_err(format!("{scenario}: {error}")),
+            Self::Stack(error) => RunError::new_err(format!("{scenario}: {error}")),
             Self::Output(error) => OutputError::new_err(error.to_string()),
             Self::Scheduler(message) => RunError::new_err(format!("{scenario}: {message}")),
         }
@@ -64,7 +70,8 @@ impl Failure {
 }
 
 /// Makes a run, and its captures if `captures` is given and the run is still `wanted` at its end.
-/// Runs over QUIC connections write no captures, because those would contain nothing readable.
+/// Runs over QUIC connections write no captures, because those would contain nothing readable; runs
+/// of FreeBSD's stack write none either.
 ///
 /// `scheduler` is a trait object: an engine for every type of scheduler and every wire would take
 /// most of this crate's compile time.
@@ -72,13 +79,22 @@ pub(crate) fn simulate(
     scenario: &Scenario,
     scheduler: &mut dyn Scheduler,
     options: &RecordOptions,
-    (encapsulation, captures): (Encapsulation, Option<&Captures>),
+    (encapsulation, captures): (Encapsulation<'_>, Option<&Captures>),
     control: &mut dyn FnMut(f64) -> Control,
     wanted: impl FnOnce() -> bool,
 ) -> Result<RunResult, Failure> {
-    if encapsulation == Encapsulation::Quic {
-        let tunnels = Tunnels::new(scenario).map_err(Failure::Opening)?;
-        return simulation::run_carried(scenario, scheduler, options, tunnels, control).map_err(Failure::Run);
+    match encapsulation {
+        Encapsulation::Packets => {}
+        Encapsulation::Quic => {
+            let tunnels = Tunnels::new(scenario).map_err(Failure::Opening)?;
+            return simulation::run_carried(scenario, scheduler, options, tunnels, control)
+                .map_err(Failure::Run);
+        }
+        Encapsulation::Usrsctp(program) => {
+            let stack = Stack::new(scenario, program).map_err(Failure::Stack)?;
+            return simulation::run_carried(scenario, scheduler, options, stack, control)
+                .map_err(Failure::Run);
+        }
     }
     let Some(captures) = captures else {
         return simulation::run(scenario, scheduler, options, control).map_err(Failure::Run);

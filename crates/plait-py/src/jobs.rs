@@ -3,9 +3,9 @@
 
 use crate::captured::{self, Captures, Encapsulation, Failure};
 use crate::foreign::Foreign;
+use crate::run::Run;
 use crate::scenario::Parsed;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
-use crate::tables::{self, ArrowTable};
 use crate::watch::Watched;
 use crate::{RunError, bad_input};
 use plait_sched::{Duration, Scheduler, Time};
@@ -105,6 +105,12 @@ impl Job {
         plait_quic::tunnels::refusal(self.scenario())
     }
 
+    /// Returns the part of the scenario that FreeBSD's stack cannot express, and the reason.
+    /// Returns nothing if it can express all.
+    fn refusal_of_usrsctp(&self) -> Option<(String, String)> {
+        plait_usrsctp::refusal(self.scenario())
+    }
+
     /// Returns the on times of the workload, then of each flow: pairs of start and length in
     /// nanoseconds.
     fn on_times(&self) -> (Nanos, Vec<Nanos>) {
@@ -122,7 +128,7 @@ impl Job {
     }
 
     /// Makes the run of a scheduler that is not written in Python.
-    fn make(&self, encapsulation: Encapsulation, control: &mut dyn FnMut(f64) -> Control) -> Outcome {
+    fn make(&self, encapsulation: Encapsulation<'_>, control: &mut dyn FnMut(f64) -> Control) -> Outcome {
         let Some(foreign) = &self.foreign else {
             let Self { options, captures, .. } = self;
             let scenario = self.scenario();
@@ -153,7 +159,7 @@ impl Job {
     fn watch<S: Scheduler>(
         &self,
         scheduler: S,
-        encapsulation: Encapsulation,
+        encapsulation: Encapsulation<'_>,
         control: &mut dyn FnMut(f64) -> Control,
         wanted: impl FnOnce() -> bool,
     ) -> Outcome {
@@ -178,90 +184,28 @@ impl Job {
 /// Start times and lengths in nanoseconds.
 type Nanos = Vec<(u64, u64)>;
 
-/// The result of one run.
-#[pyclass(frozen, module = "plait._core")]
-pub(crate) struct Run {
-    #[pyo3(get)]
-    json: String,
-    /// Reason why a Python or foreign scheduler never sent anything, if so.
-    #[pyo3(get)]
-    silence: Option<String>,
-    packets: Option<ArrowTable>,
-    requests: Option<ArrowTable>,
-    path_series: Option<ArrowTable>,
-    connection_series: Option<ArrowTable>,
-    decisions: Option<ArrowTable>,
-    decision_paths: Option<ArrowTable>,
-}
-
-#[pymethods]
-impl Run {
-    fn packets(&self) -> Option<ArrowTable> {
-        self.packets.clone()
-    }
-
-    fn requests(&self) -> Option<ArrowTable> {
-        self.requests.clone()
-    }
-
-    fn path_series(&self) -> Option<ArrowTable> {
-        self.path_series.clone()
-    }
-
-    fn connection_series(&self) -> Option<ArrowTable> {
-        self.connection_series.clone()
-    }
-
-    fn decisions(&self) -> Option<ArrowTable> {
-        self.decisions.clone()
-    }
-
-    fn decision_paths(&self) -> Option<ArrowTable> {
-        self.decision_paths.clone()
-    }
-}
-
-impl Run {
-    fn new(
-        scenario: &Scenario,
-        scheduler: &str,
-        result: RunResult,
-        silence: Option<String>,
-    ) -> PyResult<Self> {
-        Self::of(result.to_json(scenario, scheduler), result, silence)
-    }
-
-    /// Creates a result with this JSON.
-    pub(crate) fn of(json: String, result: RunResult, silence: Option<String>) -> PyResult<Self> {
-        Ok(Self {
-            json,
-            silence,
-            packets: result.packets.map(tables::packets).transpose()?,
-            requests: result.requests.map(tables::requests).transpose()?,
-            path_series: result.path_series.map(tables::path_series).transpose()?,
-            connection_series: result.connection_series.map(tables::connection_series).transpose()?,
-            decisions: result.decisions.map(tables::decisions).transpose()?,
-            decision_paths: result.decision_paths.map(tables::decision_paths).transpose()?,
-        })
-    }
-}
-
 /// A result, and the reason why a Python or foreign scheduler never sent anything, if so.
 type Outcome = Result<(RunResult, Option<String>), Failure>;
 
 /// Makes the runs. Results are in the order of the jobs, for any number of threads. With `quic`,
-/// runs use real QUIC connections on the simulator's links.
+/// runs use real QUIC connections on the simulator's links; with `usrsctp`, FreeBSD's SCTP stack in
+/// this program.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
-#[pyo3(signature = (jobs, *, threads = 0, progress = None, quic = false))]
+#[pyo3(signature = (jobs, *, threads = 0, progress = None, quic = false, usrsctp = None))]
 fn run(
     py: Python<'_>,
     jobs: Vec<Py<Job>>,
     threads: usize,
     progress: Option<Py<PyAny>>,
     quic: bool,
+    usrsctp: Option<PathBuf>,
 ) -> PyResult<Vec<Run>> {
-    let encapsulation = if quic { Encapsulation::Quic } else { Encapsulation::Packets };
+    let encapsulation = match &usrsctp {
+        Some(program) => Encapsulation::Usrsctp(program),
+        None if quic => Encapsulation::Quic,
+        None => Encapsulation::Packets,
+    };
     let jobs: Vec<&Job> = jobs.iter().map(Py::get).collect();
     let mut outcomes: Vec<Option<Outcome>> = jobs.iter().map(|_| None).collect();
     let report = |py: Python<'_>, done: f64| -> PyResult<()> {
@@ -311,7 +255,7 @@ fn observed(py: Python<'_>, job: Py<Job>, folder: PathBuf) -> PyResult<Run> {
 fn run_native(
     py: Python<'_>,
     jobs: &[&Job],
-    (chosen, encapsulation): (&[usize], Encapsulation),
+    (chosen, encapsulation): (&[usize], Encapsulation<'_>),
     threads: usize,
     outcomes: &mut [Option<Outcome>],
     mut report: impl FnMut(Python<'_>, f64) -> PyResult<()>,
@@ -376,7 +320,7 @@ fn run_native(
 fn run_python(
     py: Python<'_>,
     job: &Job,
-    encapsulation: Encapsulation,
+    encapsulation: Encapsulation<'_>,
     mut report: impl FnMut(Python<'_>, f64) -> PyResult<()>,
 ) -> PyResult<Outcome> {
     let Some(object) = &job.python_scheduler else { return Err(bad_input("no scheduler")) };

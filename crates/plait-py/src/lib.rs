@@ -14,6 +14,7 @@ mod jobs;
 mod link;
 mod pool;
 mod recordings;
+mod run;
 mod scenario;
 mod scheduler;
 mod tables;

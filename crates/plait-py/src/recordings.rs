@@ -1,6 +1,7 @@
 //! Recordings of transfers over real paths.
 
-use crate::jobs::{Job, Run};
+use crate::jobs::Job;
+use crate::run::Run;
 use crate::tables::{self, ArrowTable};
 use crate::{RunError, bad_input};
 use plait_quic::recording::ENDLESS;

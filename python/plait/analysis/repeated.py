@@ -357,7 +357,7 @@ def repeat(
         seeds: number of seeds, at least 1.
         seed: the first seed, instead of the scenario's; a whole number without a unit.
         threads: 0: one per core.
-        engine: ``"sim"``, ``"linux"`` or ``"quic"``.
+        engine: ``"sim"``, ``"linux"``, ``"quic"`` or ``"usrsctp"``.
         perturb: False: every seed is the scenario as written. True: a single seed is a repetition,
             too.
 

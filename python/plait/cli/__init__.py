@@ -56,6 +56,7 @@ COMMANDS = {
         "link:link", "Run a command on the links of SCENARIO: an interface per path, without root."
     ),
     "linux": Place("linux:linux", "The real kernel's MPTCP, in virtual time, without being root."),
+    "usrsctp": Place("usrsctp:usrsctp", "FreeBSD's SCTP stack, in virtual time, without being root."),
     "validate": Place("validate:validate", "How true the simulator is, against other engines."),
     "completion": Place(
         "completion:completion",

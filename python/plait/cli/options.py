@@ -60,8 +60,8 @@ ENGINE = click.option(
     type=click.Choice(get_args(EngineName)),
     default="sim",
     show_default=True,
-    help="What runs the scenario: the simulator; the real kernel's MPTCP (plait linux build once); or the QUIC "
-    "connections of plait send over the simulator's links.",
+    help="What runs the scenario: the simulator; the real kernel's MPTCP (plait linux build once); the QUIC "
+    "connections of plait send over the simulator's links; or FreeBSD's SCTP over them (plait usrsctp build once).",
 )
 
 

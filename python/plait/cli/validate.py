@@ -15,19 +15,18 @@ from rich.text import Text
 from plait._core import RunError
 from plait.cli.groups import PlaitGroup
 from plait.cli.options import JSON, THREADS, excludes, needs
-from plait.cli.output import console, print_json, say
+from plait.cli.output import print_json, say
+from plait.cli.validate_tables import WORST, print_quic, print_requests, print_table, print_usrsctp
 from plait.scenarios.scheduler import parse_choice
 from plait.scenarios.text import scenario_text
 from plait.support.files import make_folder, write_text
 from plait.support.progress import Progress
-from plait.support.tables import Cell, Content, table
+from plait.support.tables import Cell
 
 if TYPE_CHECKING:
-    from plait.validate import Agreement, Measured, Validation, quic, requests
+    from plait.validate import Agreement, Measured, Validation
 
 DRAW = "reported"
-WORST = 10
-"""Number of lines of the table of largest differences."""
 FAILURES_SHOWN = 3
 
 
@@ -40,6 +39,7 @@ def validate() -> None:
     plait validate linux --out out --resume   all of them; goes on where it was interrupted
     plait validate linux --draw 4711          others from the same domain, which nobody has seen
     plait validate quic --draw 4711           such scenarios against real QUIC connections (a minute)
+    plait validate usrsctp --draw 4711        such scenarios against FreeBSD's SCTP (a minute)
     """  # noqa: D301  click wants the character, not its escape
 
 
@@ -176,7 +176,7 @@ def validate_requests(seed: int, points: int, seeds: int, as_json: bool) -> None
             ]
         )
     else:
-        _print_requests(found)
+        print_requests(found)
     median, most = requests.percentiles(found, "mean")
     if median > requests.MOST_MEDIAN or most > requests.MOST_P90:
         sys.stdout.flush()
@@ -223,73 +223,54 @@ def validate_quic(draw_name: str, points: int, seeds: int, as_json: bool, thread
     if as_json:
         print_json(quic.document(found))
     else:
-        _print_quic(found)
+        print_quic(found)
     missed = quic.missed(found)
     if missed:
         sys.stdout.flush()
         raise RunError(f"missed: {'; '.join(missed)}")
 
 
-def _print_quic(found: Sequence[quic.Compared]) -> None:
-    from plait.validate import quic
+@validate.command("usrsctp")
+@click.option(
+    "--draw",
+    "draw_name",
+    default="1",
+    show_default=True,
+    metavar="NAME|SEED",
+    help="What is drawn from the domain of plait validate linux.",
+)
+@click.option(
+    "--points", default=40, show_default=True, type=click.IntRange(min=2), help="How many.", metavar="N"
+)
+@click.option(
+    "--seeds",
+    default=3,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Runs of each case on each engine.",
+)
+@JSON
+@THREADS
+def validate_usrsctp(draw_name: str, points: int, seeds: int, as_json: bool, threads: int) -> None:
+    """Compare the simulated CMT-SCTP with FreeBSD's stack over the same links.
 
-    def signed(value: float) -> str:
-        return f"{value:+.1f}".replace("-", "−")
+    Scenarios are drawn from the domain of plait validate linux, one to four paths. Both engines run them with
+    round-robin, and the simulator once more with other seeds: so much is chance. Exit status 1 if half of the
+    goodputs differ by more than 3 %, a tenth by more than 15 %, or a run failed.
+    """
+    from plait.validate import usrsctp
 
-    worst = sorted(found, key=lambda one: -abs(one.percent))[:WORST]
-    rows = [
-        [
-            one.case.id,
-            one.scheduler,
-            f"{one.quic / 1e6:.3g}",
-            signed(one.percent),
-            signed(one.chance),
-            one.case.title,
-        ]
-        for one in worst
-    ]
-    headings = ("case", "scheduler", "QUIC (Mbit/s)", "simulator (%)", "chance (%)", "what")
-    _table("Largest differences of goodput", headings, rows, (0, 1, 5))
-    engines = quic.percentiles([one.percent for one in found])
-    chance = quic.percentiles([one.chance for one in found])
-    ranked = quic.rankings(found)
-    summary = [
-        [
-            "goodputs, half differ by at most (%)",
-            *(f"{one[0]:.1f}" for one in (engines, chance)),
-            f"{quic.MOST_MEDIAN:g}",
-        ],
-        ["goodputs, nine in ten (%)", *(f"{one[1]:.1f}" for one in (engines, chance)), f"{quic.MOST_P90:g}"],
-        [
-            "pairs of schedulers ranked alike (%)",
-            *(f"{one.percent:.0f}" for one in ranked),
-            f"{quic.LEAST_ALIKE:g}",
-        ],
-        ["of so many", *(str(one.pairs) for one in ranked), ""],
-    ]
-    count = len({one.case.id for one in found})
-    title = f"{count} scenarios, {len(found)} goodputs"
-    _table(title, ("", "simulator against QUIC", "against itself", "goal"), summary, (0,))
-
-
-def _print_requests(found: Sequence[requests.LatencyDifference]) -> None:
-    from plait.validate import requests
-
-    rows = []
-    for one in found:
-        cells = [f"{one.percent(name):+.1f}".replace("-", "−") for name in requests.MEASURES]
-        rows.append([one.case.scenario.name, one.case.scheduler, f"{one.kernel['mean']:.1f}", *cells])
-    for heading, which in (("median", 0), ("90th percentile", 1)):
-        cells = [f"{requests.percentiles(found, name)[which]:.1f}" for name in requests.MEASURES]
-        rows.append([f"{heading} of differences", "", "", *cells])
-    headings = ("case", "scheduler", "kernel, mean (ms)", "mean (%)", "median (%)", "90 % (%)")
-    _table("Latency of requests: simulator against kernel", headings, rows, (0, 1))
-
-
-def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[Cell]], words: Sequence[int]) -> None:
-    out = console()
-    whole = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
-    out.print(table(Content(headings, whole, words), out.width, title=title))
+    cases = list(usrsctp.draw(draw_name, points))
+    with Progress("validating") as progress:
+        found = usrsctp.measure(cases, seeds, threads=threads, progress=progress.update)
+    if as_json:
+        print_json(usrsctp.document(found))
+    else:
+        print_usrsctp(found)
+    missed = usrsctp.missed(found)
+    if missed:
+        sys.stdout.flush()
+        raise RunError(f"missed: {'; '.join(missed)}")
 
 
 def _write_scenarios(validation: Validation, folder: Path) -> int:
@@ -327,7 +308,7 @@ def _list(validation: Validation, as_json: bool) -> None:
         ]
         for case in cases
     ]
-    _table("", ("case", "", "schedulers"), rows, (0, 1, 2))
+    print_table("", ("case", "", "schedulers"), rows, (0, 1, 2))
 
 
 def _print(agreement: Agreement) -> None:
@@ -336,12 +317,12 @@ def _print(agreement: Agreement) -> None:
     headings, lines = worst_lines(agreement, agreement.goodput, WORST)
     numbers = {headings.index(one) for one in ("kernel", "simulator", "difference (%)", "noise (%)")}
     words = [place for place in range(len(headings)) if place not in numbers]
-    _table("Largest differences of goodput", headings, lines, words)
+    print_table("Largest differences of goodput", headings, lines, words)
     goals: list[Sequence[Cell]] = [
         [*cells, Text(word, style="green" if word == "reached" else "bold red")]
         for *cells, word in goal_lines(agreement)
     ]
-    _table("Simulator against kernel", ("", "measured", "by chance alone", "goal", ""), goals, (0, 4))
+    print_table("Simulator against kernel", ("", "measured", "by chance alone", "goal", ""), goals, (0, 4))
 
 
 def _finish(agreement: Agreement, measured: Measured) -> None:

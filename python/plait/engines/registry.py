@@ -11,9 +11,10 @@ from plait.engines.kernel import Kernel
 from plait.engines.names import EngineName
 from plait.engines.quic import Quic
 from plait.engines.simulator import Simulator
+from plait.engines.usrsctp import Usrsctp
 from plait.support.words import expected
 
-ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (Simulator(), Kernel(), Quic())}
+ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (Simulator(), Kernel(), Quic(), Usrsctp())}
 
 
 def engine_called(name: EngineName) -> Engine:

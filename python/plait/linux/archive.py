@@ -6,15 +6,14 @@ content, whatever its location.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from plait._core import RunError
 from plait.linux import tools
+from plait.linux.programs import download, sha256
 
 VERSION = "6.12.117"
 """Version of Linux."""
@@ -37,19 +36,9 @@ PLACES = (
 )
 """Download locations if apt lacks the package, in the order of attempts. Archives drop old versions
 from their pools; the last location keeps them."""
-SECONDS_OF_SILENCE = 60
-PIECE = 1 << 20
-
-Say = Callable[[str], None]
 
 
-def sha256(file: Path) -> str:
-    """Return the SHA-256 of a file as hexadecimal digits."""
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
-
-
-def fetch(folder: Path, say: Say) -> Path:
+def fetch(folder: Path, say: tools.Say) -> Path:
     """Fetch the tarball into `folder`.
 
     Raises:
@@ -79,7 +68,7 @@ def _attempts(folder: Path) -> Iterator[tuple[str, Callable[[], Path]]]:
     if tools.find("apt-get") is not None:
         yield "apt", lambda: _by_apt(folder)
     for place in PLACES:
-        yield place, lambda place=place: _download(place, folder)  # type: ignore[misc]
+        yield place, lambda place=place: download(place, folder / FILE)  # type: ignore[misc]
 
 
 def _by_apt(folder: Path) -> Path:
@@ -96,14 +85,6 @@ def _by_apt(folder: Path) -> Path:
         return found[0]
     errors = [line for line in done.stderr.splitlines() if line.startswith("E:")]
     raise RunError(" ".join(errors[:1]) or f"apt-get download ended with {done.returncode}")
-
-
-def _download(place: str, folder: Path) -> Path:
-    file = folder / FILE
-    with urllib.request.urlopen(place, timeout=SECONDS_OF_SILENCE) as answer, file.open("wb") as to:
-        while piece := answer.read(PIECE):
-            to.write(piece)
-    return file
 
 
 def _unpack(package: Path, folder: Path) -> Path:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from plait._core import RunError
 from plait.linux import archive, machine, tools
 from plait.linux.kernel import SOURCE, Build, cache, folder
+from plait.linux.programs import install, run_program, sha256
 
 PINNED = {
     "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
@@ -25,10 +25,8 @@ PINNED = {
 everybody."""
 NEEDED_BYTES = 4 << 30
 
-Say = Callable[[str], None]
 
-
-def build(*, source: Path | None = None, force: bool = False, debug: bool = False, say: Say) -> Path:
+def build(*, source: Path | None = None, force: bool = False, debug: bool = False, say: tools.Say) -> Path:
     """Build the kernel unless it exists, and return it.
 
     Args:
@@ -46,7 +44,7 @@ def build(*, source: Path | None = None, force: bool = False, debug: bool = Fals
     if not force and Build.read(target) is not None and (target / "linux").is_file():
         return target / "linux"
     machine.require()
-    require_tools(say)
+    install({**tools.TO_BUILD, **tools.TO_RUN}, say)
     cache().mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(cache()).free < NEEDED_BYTES:
         message = f"{cache()}: a build needs {NEEDED_BYTES >> 30} GiB of space for a while"
@@ -76,22 +74,7 @@ def build(*, source: Path | None = None, force: bool = False, debug: bool = Fals
     return target / "linux"
 
 
-def require_tools(say: Say) -> None:
-    """Require the tools for a build and for runs.
-
-    On Debian, root gets missing packages installed. Otherwise the error names the packages.
-    """
-    needed = {**tools.TO_BUILD, **tools.TO_RUN}
-    lacking = tools.missing(needed)
-    if lacking and os.geteuid() == 0 and tools.distribution() is tools.DEBIAN:
-        packages = tools.names(lacking, needed, tools.DEBIAN)
-        say(f"installing {' '.join(packages)}")
-        _run(["apt-get", "update", "-qq"])
-        _run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages])
-    tools.require(needed)
-
-
-def _tree(source: Path | None, work: Path, say: Say) -> tuple[Path, str | None]:
+def _tree(source: Path | None, work: Path, say: tools.Say) -> tuple[Path, str | None]:
     """Return a writable tree of Linux in `work`, and the hash of its archive."""
     if source is not None and source.is_dir():
         say(f"copying {source}")
@@ -108,13 +91,13 @@ def _tree(source: Path | None, work: Path, say: Say) -> tuple[Path, str | None]:
     if not tarball.is_file():
         message = f"{tarball}: no such tree or tarball"
         raise RunError(message)
-    digest = archive.sha256(tarball)
+    digest = sha256(tarball)
     if digest != archive.TARBALL_SHA256:
         say(f"{tarball.name} is not the archive that others build from: results may differ from theirs")
     say(f"unpacking {tarball.name}")
     unpacked = work / "unpacked"
     unpacked.mkdir()
-    _run(["tar", "-xf", str(tarball.resolve()), "-C", str(unpacked)])
+    run_program(["tar", "-xf", str(tarball.resolve()), "-C", str(unpacked)])
     trees = [one for one in unpacked.iterdir() if (one / "Makefile").is_file()]
     if len(trees) != 1:
         message = f"{tarball}: expected one tree of Linux in it"
@@ -135,7 +118,7 @@ def kernel_version(tree: Path) -> str:
 def prepare(tree: Path) -> None:
     """Apply the patches, and copy the schedulers into the tree."""
     for file in sorted((SOURCE / "patches").glob("*.patch")):
-        _run(["patch", "-p1", "--forward", "--fuzz=0", "-i", str(file.resolve())], cwd=tree)
+        run_program(["patch", "-p1", "--forward", "--fuzz=0", "-i", str(file.resolve())], cwd=tree)
     shutil.copytree(SOURCE / "schedulers", tree / "net/mptcp/plait", dirs_exist_ok=True)
 
 
@@ -168,35 +151,4 @@ def _jobs() -> int:
 
 def _make(tree: Path, output: Path, work: Path, *targets: str, more: Mapping[str, str] | None = None) -> None:
     command = ["make", "-C", str(tree), f"O={output}", "ARCH=um", *targets]
-    _run(command, more={**PINNED, **(more or {})}, log=work / "log")
-
-
-def _run(
-    command: list[str],
-    *,
-    cwd: Path | None = None,
-    more: Mapping[str, str] | None = None,
-    log: Path | None = None,
-) -> None:
-    """Run a program; on failure raise a RunError with its last lines."""
-    environment = {**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive", **(more or {})}
-    program = tools.find(command[0]) or command[0]
-    done = subprocess.run(
-        [program, *command[1:]],
-        cwd=cwd,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    if log is not None:
-        with log.open("a", encoding="utf-8") as file:
-            file.write(done.stdout)
-    if done.returncode != 0:
-        lines = [line for line in done.stdout.splitlines() if line.strip()]
-        errors = [line for line in lines if "error" in line.lower()][:5] or lines[-5:]
-        message = f"{' '.join(command[:3])} … failed: {' | '.join(errors)}"
-        raise RunError(message)
+    run_program(command, more={**PINNED, **(more or {})}, log=work / "log")

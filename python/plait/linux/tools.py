@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +38,8 @@ DISTRIBUTIONS = (DEBIAN, FEDORA, ARCH)
 HEADERS = "the C library's headers"
 """An entry of the program tables that is not a program."""
 
+Say = Callable[[str], None]
+"""Takes the message of each step of a build."""
 Packages = Mapping[str, Sequence[str]]
 """Package of each program in each of `DISTRIBUTIONS`, in their order."""
 

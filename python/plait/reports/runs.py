@@ -21,6 +21,7 @@ ENGINES = {
     "sim": "simulator",
     "linux": "Linux kernel in virtual time",
     "quic": "QUIC connections in virtual time",
+    "usrsctp": "FreeBSD's SCTP in virtual time",
     "sockets": "real paths",
 }
 

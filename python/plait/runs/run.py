@@ -245,7 +245,8 @@ def run(
             (``SCENARIO-SCHEDULER/PATH-sender.pcapng``, …); competing flows are not captured.
         engine: ``"sim"``; ``"linux"`` for the real kernel's MPTCP in virtual time (``plait linux
             build`` once); ``"quic"`` for real QUIC connections over the simulator's links (protocol
-            ``"mpquic"``).
+            ``"mpquic"``); ``"usrsctp"`` for FreeBSD's SCTP stack over them (protocol
+            ``"cmt-sctp"``; ``plait usrsctp build`` once).
 
     Raises:
         ScenarioError: bad input. RunError: the run failed. OutputError: captures cannot be written.

@@ -64,12 +64,12 @@ class Compared:
 
         Infinite if the connections delivered nothing.
         """
-        return _percent(self.simulator, self.quic)
+        return percent(self.simulator, self.quic)
 
     @property
     def chance(self) -> float:
         """The difference of two simulations, in percent."""
-        return _percent(self.again, self.simulator)
+        return percent(self.again, self.simulator)
 
 
 def draw(seed: str, points: int) -> Iterator[QuicCase]:
@@ -109,24 +109,41 @@ def measure(
     Raises:
         RunError: a run failed.
     """
+    pairs = [(case, scheduler) for case in cases for scheduler in case.schedulers]
+    runs = [(case.scenario, scheduler) for case, scheduler in pairs]
+    rows = zip(pairs, *goodputs(runs, "quic", seeds, threads=threads, progress=progress), strict=True)
+    return [Compared(*pair, *row) for pair, *row in rows]
+
+
+def goodputs(
+    runs: Sequence[tuple[Scenario, str]],
+    engine: EngineName,
+    seeds: int,
+    *,
+    threads: int,
+    progress: Callable[[float], None],
+) -> tuple[list[float], list[float], list[float]]:
+    """Return the mean goodputs of scenarios with schedulers: of an engine, simulated, and again.
+
+    `seeds` is the number of runs of each mean. The last ones are simulated with other seeds.
+    """
 
     def means(engine: EngineName, first: int, told: Callable[[float], None]) -> list[float]:
         numbers = range(first, first + seeds)
         tasks = [
             task
-            for case in cases
-            for one in case.schedulers
-            for task in grid(case.scenario, [one], numbers, perturb=True)
+            for scenario, scheduler in runs
+            for task in grid(scenario, [scheduler], numbers, perturb=True)
         ]
-        runs = frame(tasks, [METRIC], engine=engine, threads=threads, progress=told)
-        values = runs[METRIC].fill_null(0.0).to_list()
+        found = frame(tasks, [METRIC], engine=engine, threads=threads, progress=told)
+        values = found[METRIC].fill_null(0.0).to_list()
         return [float(np.mean(values[start : start + seeds])) for start in range(0, len(values), seeds)]
 
-    pairs = [(case, scheduler) for case in cases for scheduler in case.schedulers]
-    quic = means("quic", 1, part(progress, 0.0, 0.8))
-    simulator = means("sim", 1, part(progress, 0.8, 0.9))
-    again = means("sim", 1 + seeds, part(progress, 0.9, 1.0))
-    return [Compared(*pair, *row) for pair, *row in zip(pairs, quic, simulator, again, strict=True)]
+    return (
+        means(engine, 1, part(progress, 0.0, 0.8)),
+        means("sim", 1, part(progress, 0.8, 0.9)),
+        means("sim", 1 + seeds, part(progress, 0.9, 1.0)),
+    )
 
 
 def percentiles(differences: Sequence[float]) -> tuple[float, float]:
@@ -165,7 +182,8 @@ def _ranking(pairs: Sequence[tuple[tuple[float, float], tuple[float, float]]]) -
     return Ranking(len(apart), sum((a > b) == (c > d) for (a, b), (c, d) in apart))
 
 
-def _percent(value: float, base: float) -> float:
+def percent(value: float, base: float) -> float:
+    """Return the signed difference of `value` from `base`, in percent."""
     if base == 0:
         return 0.0 if value == 0 else math.inf
     return 100 * (value / base - 1)

@@ -17,6 +17,8 @@ pub enum Engine {
     /// The transport of real paths in virtual time: QUIC connections over the simulator's links
     /// (`plait-quic`).
     Quic,
+    /// FreeBSD's SCTP stack in virtual time, over the simulator's links (`plait-usrsctp`).
+    Usrsctp,
     /// The transport of real paths on real paths, from the sender's view alone (`plait-quic`).
     Sockets,
 }
@@ -28,6 +30,7 @@ impl Engine {
             Self::Simulator => "sim",
             Self::Linux => "linux",
             Self::Quic => "quic",
+            Self::Usrsctp => "usrsctp",
             Self::Sockets => "sockets",
         }
     }

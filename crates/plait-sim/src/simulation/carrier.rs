@@ -1,6 +1,8 @@
 //! Carriers: a carrier stands between the ends and the links. It takes an end's packets and puts
-//! its own datagrams on the paths.
+//! its own datagrams on the paths. A carrier that is a protocol stack replaces the ends: it takes
+//! the bytes that the application writes (`stack.rs`).
 
+use super::stack::{StackEvent, StackState};
 use crate::result::Engine;
 use crate::scenario::Direction;
 use plait_sched::{PathId, Time};
@@ -43,6 +45,22 @@ pub trait Carrier {
     const ENGINE: Engine;
     /// Whether it carries packets at all.
     const CARRIES: bool = true;
+    /// Whether it replaces the ends of the connection. Their packets then never leave.
+    const IS_STACK: bool = false;
+
+    /// The near end's application has written this number of bytes since the start; `u64::MAX` if
+    /// it writes endlessly. Called for stacks alone.
+    fn write(&mut self, _now: Time, _written_bytes: u64) {}
+
+    /// Returns the next event of a stack's ends. The simulation asks after each call.
+    fn next_event(&mut self) -> Option<StackEvent> {
+        None
+    }
+
+    /// Returns the present state of a stack's near end; `None` if it is not a stack.
+    fn state(&mut self, _now: Time) -> Option<StackState> {
+        None
+    }
 
     /// Takes a packet that an end sends.
     fn carry(&mut self, _now: Time, _way: Direction, _transmit: &Transmit<'_>) {}
@@ -89,6 +107,19 @@ impl Carrier for () {
 impl<C: Carrier> Carrier for &mut C {
     const ENGINE: Engine = C::ENGINE;
     const CARRIES: bool = C::CARRIES;
+    const IS_STACK: bool = C::IS_STACK;
+
+    fn write(&mut self, now: Time, written_bytes: u64) {
+        (**self).write(now, written_bytes);
+    }
+
+    fn next_event(&mut self) -> Option<StackEvent> {
+        (**self).next_event()
+    }
+
+    fn state(&mut self, now: Time) -> Option<StackState> {
+        (**self).state(now)
+    }
 
     fn carry(&mut self, now: Time, direction: Direction, transmit: &Transmit<'_>) {
         (**self).carry(now, direction, transmit);

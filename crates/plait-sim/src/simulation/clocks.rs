@@ -24,6 +24,8 @@ pub(crate) struct Baseline {
     pub(crate) sender: Counters,
     pub(super) paths: Vec<RouteCounters>,
     pub(crate) flows: Vec<Totals>,
+    /// Timeouts of a stack's near end.
+    pub(crate) stack_timeouts: u64,
 }
 
 impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
@@ -40,12 +42,18 @@ impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
             sender: self.main.near.counters(),
             paths: paths.map(|path| self.network.counters(self.main.data_route(path))).collect(),
             flows: self.flows.iter().map(|flow| flow.totals(&self.network)).collect(),
+            stack_timeouts: self.main.carrier.state(self.network.now).map_or(0, |state| state.timeouts),
         };
     }
 
     pub(super) fn sample(&mut self) {
         let Some(interval) = self.sampling else { return };
         let now = self.network.now;
+        if let Some(state) = self.main.carrier.state(now) {
+            self.sample_stack(&state);
+            self.set_clock(Clock::Sampler, now + interval);
+            return;
+        }
         let time = nanos(now);
         let (packets, bytes) = self.main.observer.waiting();
         let series = &mut self.connection_series;

@@ -136,6 +136,7 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
             n if C::CARRIES && n == Timer::Carrier as usize => {
                 if self.carrier.next_wakeup().is_some_and(|due| due <= network.now) {
                     self.carrier.handle_timeout(network.now);
+                    self.hear_stack(network.now);
                 }
                 self.deliver_carried(network)
             }
@@ -235,6 +236,7 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
     #[inline(never)]
     pub(super) fn arrive_carried(&mut self, network: &mut Network, number: u64) -> Result<(), Error> {
         self.carrier.arrived(network.now, number);
+        self.hear_stack(network.now);
         self.deliver_carried(network)
     }
 
@@ -271,6 +273,9 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
 
     #[inline]
     fn drain_far(&mut self, network: &mut Network) -> Result<(), Error> {
+        if C::IS_STACK {
+            return Ok(());
+        }
         let now = network.now;
         let mut sink = route_sink!(self, network, Direction::Backward);
         self.far.transmit(now, &mut sink, &mut ())?;
@@ -282,6 +287,12 @@ impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
 
     #[inline]
     fn drain_near(&mut self, network: &mut Network) -> Result<(), Error> {
+        if C::IS_STACK {
+            self.carrier.write(network.now, self.written_bytes);
+            self.hear_stack(network.now);
+            self.launch_carried(network);
+            return Ok(());
+        }
         if network.now >= self.until {
             return Ok(());
         }

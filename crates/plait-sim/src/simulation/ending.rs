@@ -48,7 +48,7 @@ impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
         RunResult::new(self.scenario, self.main.observer, ending)
     }
 
-    fn flow_endings(&self) -> Vec<FlowEnding> {
+    pub(super) fn flow_endings(&self) -> Vec<FlowEnding> {
         let flows = self.flows.iter().zip(&self.baseline.flows).map(|(flow, before)| {
             let totals = flow.totals(&self.network);
             FlowEnding {
@@ -70,7 +70,7 @@ impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
 
     /// Metrics of the links whose queue is not drop-tail. The network's links have the order of the
     /// scenario's.
-    fn queue_metrics(&self) -> Vec<QueueMetrics> {
+    pub(super) fn queue_metrics(&self) -> Vec<QueueMetrics> {
         let directions = self.scenario.directions().zip(self.network.reports());
         let queues = directions.filter_map(|((name, direction, config), report)| {
             let (settings, report) = (config.discipline.as_ref()?, report?);
@@ -89,7 +89,7 @@ impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
     }
 
     /// Packets of a path's forward route that were lost and dropped since the end of the warm-up.
-    fn forward_counters(&self, path: usize) -> (u64, u64) {
+    pub(super) fn forward_counters(&self, path: usize) -> (u64, u64) {
         let now = self.network.counters(self.main.data_route(path));
         let before = &self.baseline.paths[path];
         (now.lost - before.lost, now.dropped - before.dropped)

@@ -50,6 +50,7 @@ mod layout;
 mod network;
 mod observers;
 mod setup;
+mod stack;
 mod tap;
 mod through_bytes;
 mod writer;
@@ -59,6 +60,7 @@ pub use drawn::{demands, on_times};
 pub use error::RunError;
 pub use images::Images;
 pub use setup::transport;
+pub use stack::{StackEvent, StackPath, StackState};
 pub use tap::{Origin, PacketId, Sighting, Tap};
 pub use through_bytes::ThroughBytes;
 
@@ -219,7 +221,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
     fn make(mut self, control: &mut dyn FnMut(f64) -> Control) -> Result<RunResult, RunError> {
         self.run(control)?;
         debug_assert!(self.network.is_conserved(), "no packet appears or vanishes");
-        Ok(self.finish())
+        self.conclude()
     }
 
     fn run(&mut self, control: &mut dyn FnMut(f64) -> Control) -> Result<(), RunError> {
