@@ -128,6 +128,7 @@ struct plait_algorithm {
 	const char *name;		/* as in `plait schedulers` */
 	const char *kernel_name;	/* as in net.mptcp.scheduler: 15 characters at most */
 	size_t	state_size;
+	bool	by_packet;		/* chooses a place for each packet: fragments are too large */
 	struct plait_parameter *const *parameters;	/* its own, ended by NULL; may be NULL */
 	u32	(*needs)(void);		/* with the present parameters */
 	void	(*init)(void *state);	/* state is zeroed; reads the present parameters */

@@ -176,7 +176,7 @@ static void check_uncarried(const struct model *model)
 
 	if (!plait->begun)
 		return;
-	plait_look((struct mptcp_sock *)&model->msk);
+	plait_look((struct mptcp_sock *)&model->msk, plait);
 	for (unsigned int i = 0; i < plait->facts.count; i++) {
 		check(plait->facts.paths[i].uncarried == expected_uncarried(plait, i));
 		uncarried_seen += plait->facts.paths[i].uncarried != PLAIT_UNKNOWN;
@@ -366,7 +366,7 @@ static void an_open_window_is_not_full(struct mptcp_sched_ops *ops)
 	model_write(&model, 1000);
 	while (model_acknowledge(&model, &model.subflows[1]))
 		test_now += 10000000;
-	plait_look_at_queues(&model.msk);
+	plait_look_at_queues(&model.msk, plait_of(&model.msk));
 	connection = &plait_of(&model.msk)->facts.connection;
 	check(!connection->unassigned);
 	check(connection->window_left);

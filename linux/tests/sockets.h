@@ -48,7 +48,7 @@ struct mptcp_sched_ops;
 struct mptcp_sock {
 	struct inet_connection_sock sk;
 	u64	write_seq, snd_nxt, snd_una, wnd_end, recovery_snd_nxt;
-	u32	recoveries;
+	u32	token, recoveries;
 	bool	recovery, can_ack, use_64bit_ack, snd_data_fin_enable;
 	bool	sched_backlog, sched_copies;
 	u8	mpc_endpoint_id;
