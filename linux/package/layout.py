@@ -1,0 +1,284 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Write protocol.h: the members of MPTCP's private structures that Plait uses, where one kernel has them.
+
+Header packages have no net/mptcp/protocol.h, and that file changes within a stable series. A kernel's BTF
+(Documentation/bpf/btf.rst) has the place and the type of each member. A missing member ends the build, and so
+does one of another type than the schedulers' source expects.
+
+    layout.py BTF RELEASE > protocol.h      # BTF: a vmlinux, or a file like /sys/kernel/btf/vmlinux
+"""
+
+import re
+import struct
+import sys
+from pathlib import Path
+
+# The releases that the source is for.
+OLDEST, NEWEST = (6, 12), (7, 3)
+
+# A flag is a bool, a byte or one bit, and is only read.
+STRUCTURES = {
+    "mptcp_data_frag": {"data_seq": "u64", "already_sent": "u16"},
+    "mptcp_sock": {
+        "sk": "struct inet_connection_sock",
+        "write_seq": "u64",
+        "snd_nxt": "u64",
+        "snd_burst": "int",
+        "snd_una": "u64",
+        "wnd_end": "u64",
+        "timer_ival": "unsigned long",
+        "token": "u32",
+        "can_ack": "bool",
+        "snd_data_fin_enable": "bool",
+        "use_64bit_ack": "bool",
+        "mpc_endpoint_id": "u8",
+        "conn_list": "struct list_head",
+        "first_pending": "struct mptcp_data_frag *",
+        "sched": "struct mptcp_sched_ops *",
+    },
+    "mptcp_subflow_context": {
+        "node": "struct list_head",
+        "request_bkup": "flag",
+        "backup": "flag",
+        "scheduled": "bool",
+        "local_id": "s16",
+        "remote_id": "u8",
+        "stale_count": "u8",
+        "stale": "flag",
+        "subflow_id": "u32",
+        "tcp_sock": "struct sock *",
+    },
+}
+
+# Size, and whether negative numbers exist; C's names for them differ between kernels.
+INTEGERS = {
+    "bool": (1, False),
+    "u8": (1, False),
+    "u16": (2, False),
+    "s16": (2, True),
+    "u32": (4, False),
+    "int": (4, True),
+    "u64": (8, False),
+    "unsigned long": (8, False),
+}
+UNSIGNED = {1: "u8", 2: "u16", 4: "u32", 8: "u64"}
+
+# BTF's kinds that are used here, and the bytes behind the head of each kind: fixed, and per entry.
+INT, POINTER, STRUCT, UNION = 1, 2, 4, 5
+TRANSPARENT = {8, 9, 10, 11, 18}  # typedef, volatile, const, restrict, type_tag
+FIXED = {1: 4, 3: 12, 14: 4, 17: 4}
+ENTRIES = {4: 12, 5: 12, 6: 8, 13: 8, 15: 12, 19: 12}
+LAST_KIND = 19
+
+
+class LayoutError(Exception):
+    """The kernel's structures do not fit the source."""
+
+
+class Type:
+    """A type: its kind, its name, its size or the number of another type, and its members or encoding."""
+
+    def __init__(self, kind: int, name: str, size: int, rest: list[tuple[str, int, int, int]] | int) -> None:
+        self.kind, self.name, self.size, self.rest = kind, name, size, rest
+
+
+def btf_of(path: Path) -> bytes:
+    """Return the BTF in a file: all of it, or the section .BTF of a 64-bit little-endian ELF file."""
+    data = path.read_bytes()
+    if data[:2] == b"\x9f\xeb":
+        return data
+    if data[:6] != b"\x7fELF\x02\x01":
+        raise LayoutError(f"{path}: neither BTF nor a 64-bit little-endian ELF file")
+    table, size, count, names = struct.unpack_from("<Q10xHHH", data, 40)
+    sections = [struct.unpack_from("<II16xQQ", data, table + size * index) for index in range(count)]
+    for name, _, offset, length in sections:
+        start = sections[names][2] + name
+        if data[start : start + 5] == b".BTF\0":
+            return data[offset : offset + length]
+    raise LayoutError(f"{path}: no section .BTF; expected: a kernel with CONFIG_DEBUG_INFO_BTF=y")
+
+
+def types_of(data: bytes) -> list[Type]:
+    """Return all types of a BTF; the first is void."""
+    head, start, length, text, _ = struct.unpack_from("<4xIIIII", data)
+    position, end, text = head + start, head + start + length, head + text
+
+    def name_at(offset: int) -> str:
+        return data[text + offset : data.index(b"\0", text + offset)].decode()
+
+    types = [Type(0, "void", 0, 0)]
+    while position < end:
+        name, info, size = struct.unpack_from("<III", data, position)
+        kind, entries, flagged = info >> 24 & 31, info & 0xFFFF, info >> 31
+        if kind > LAST_KIND:
+            raise LayoutError(f"type {len(types)} of the kernel's BTF is of kind {kind}; known: 1 to {LAST_KIND}")
+        position += 12
+        rest: list[tuple[str, int, int, int]] | int = 0
+        if kind == INT:
+            rest = struct.unpack_from("<I", data, position)[0]
+        elif kind in (STRUCT, UNION):
+            rest = []
+            for index in range(entries):
+                member, number, offset = struct.unpack_from("<III", data, position + 12 * index)
+                at, bits = (offset & 0xFFFFFF, offset >> 24) if flagged else (offset, 0)
+                rest.append((name_at(member), number, at, bits))
+        position += FIXED.get(kind, 0) + ENTRIES.get(kind, 0) * entries
+        types.append(Type(kind, name_at(name), size, rest))
+    return types
+
+
+class Layout:
+    """The structures of one kernel."""
+
+    def __init__(self, types: list[Type]) -> None:
+        self._types = types
+        self._named = {type_.name: type_ for type_ in types if type_.kind == STRUCT and type_.name}
+
+    def _resolved(self, number: int) -> Type:
+        type_ = self._types[number]
+        while type_.kind in TRANSPARENT:
+            type_ = self._types[type_.size]
+        return type_
+
+    def structure(self, name: str) -> Type:
+        """Return a structure by its name."""
+        if name not in self._named:
+            raise LayoutError(f"the kernel has no struct {name}; expected: a kernel with CONFIG_MPTCP=y")
+        return self._named[name]
+
+    def member(self, outer: Type, name: str, base: int = 0) -> tuple[int, int, int] | None:
+        """Return the number of a member's type, its first bit, and its width if it is a bit field."""
+        for member, number, offset, bits in outer.rest if isinstance(outer.rest, list) else []:
+            if member == name:
+                return number, base + offset, bits
+            inner = self._resolved(number)
+            if not member and inner.kind in (STRUCT, UNION):
+                found = self.member(inner, name, base + offset)
+                if found:
+                    return found
+        return None
+
+    def spelled(self, number: int, bits: int) -> str:
+        """Return a type as STRUCTURES spells it."""
+        type_ = self._resolved(number)
+        if type_.kind == POINTER:
+            return self.spelled(type_.size, 0) + " *"
+        if type_.kind == STRUCT:
+            return f"struct {type_.name}"
+        if type_.kind != INT or not isinstance(type_.rest, int):
+            return type_.name or f"a type of kind {type_.kind}"
+        sign = "signed" if type_.rest >> 24 & 1 else "unsigned"
+        return f"{sign} integer of {bits} bits" if bits else f"{sign} integer of {type_.size} bytes"
+
+    def check(self, place: str, expected: str, number: int, bits: int) -> None:
+        """Refuse a member whose type is not the expected one."""
+        found = self.spelled(number, bits)
+        if expected == "flag":
+            fits = found in ("unsigned integer of 1 bits", "unsigned integer of 1 bytes")
+        elif expected in INTEGERS:
+            size, signed = INTEGERS[expected]
+            fits = found == f"{'signed' if signed else 'unsigned'} integer of {size} bytes"
+        else:
+            fits = found == expected
+        if not fits:
+            raise LayoutError(f"{place} is of another type: {found}; expected: {expected}")
+
+    def declaration(self, name: str) -> tuple[list[str], list[str]]:
+        """Return the lines of a structure, and those of the table that is compared when the module loads."""
+        outer = self.structure(name)
+        found = []
+        for member, expected in STRUCTURES[name].items():
+            at = self.member(outer, member)
+            if not at:
+                raise LayoutError(f"struct {name} of the kernel has no member {member}")
+            self.check(f"{name}.{member}", expected, at[0], at[2])
+            found.append((at[1], at[2], at[0], member, expected))
+        lines, rows, asserts, position = [f"struct {name} {{"], [], [], 0
+
+        def advance(to: int) -> None:
+            nonlocal position
+            if to > position:
+                lines.append(f"\tu8\tplait_{position // 8}[{(to - position) // 8}];")
+                position = to
+
+        for first, bits, number, member, expected in sorted(found):
+            rows.append(f'\tX("{name}", "{member}", {first}, {bits}, {outer.size}) \\')
+            if bits:
+                unit = UNSIGNED[self._resolved(number).size]
+                width = 8 * self._resolved(number).size
+                advance(first - first % width)
+                if first > position:
+                    lines.append(f"\t{unit}\t: {first - position};")
+                lines.append(f"\t{unit}\t{member} : 1;")
+                position = first + bits
+                continue
+            # Bytes follow a bit field directly.
+            position = -(-position // 8) * 8
+            advance(first)
+            spelled = "u8" if expected == "flag" else expected
+            lines.append(f"\t{spelled}{'' if spelled.endswith('*') else chr(9)}{member};")
+            size = INTEGERS.get(spelled, (8 if spelled.endswith("*") else self._resolved(number).size, False))[0]
+            position += 8 * size
+            asserts.append(f"static_assert(offsetof(struct {name}, {member}) == {first // 8});")
+        return [*lines, "};", *asserts, ""], rows
+
+
+HEADER = """\
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Written by layout.py from the BTF of {release}. Names begin with plait_ where nothing is used. */
+#ifndef PLAIT_PROTOCOL_H
+#define PLAIT_PROTOCOL_H
+
+#include <linux/build_bug.h>
+#include <net/inet_connection_sock.h>
+#include <net/mptcp.h>
+
+#define PLAIT_RELEASE "{release}"
+"""
+
+FOOTER = """\
+/* Structure, member, first bit, bits of a bit field, bytes of the structure. */
+#define PLAIT_LAYOUT(X) \\
+{rows}
+
+#include "private.h"
+
+#endif"""
+
+
+def protocol(types: list[Type], release: str) -> str:
+    """Return the text of protocol.h."""
+    layout = Layout(types)
+    lines, rows = [HEADER.format(release=release)], []
+    for name in STRUCTURES:
+        declaration, table = layout.declaration(name)
+        lines += declaration
+        rows += table
+    return "\n".join([*lines, FOOTER.format(rows="\n".join(rows).removesuffix(" \\"))])
+
+
+def check_release(release: str) -> None:
+    """Refuse kernels that the source is not for."""
+    numbers = re.match(r"(\d+)\.(\d+)", release)
+    if not numbers or not OLDEST <= tuple(map(int, numbers.groups())) <= NEWEST:
+        oldest, newest = (".".join(map(str, version)) for version in (OLDEST, NEWEST))
+        raise LayoutError(f"kernel {release} is not supported; expected: {oldest} to {newest}")
+
+
+def main(arguments: list[str]) -> int:
+    """Write protocol.h to the standard output."""
+    if len(arguments) != 2:
+        print("usage: layout.py BTF RELEASE", file=sys.stderr)
+        return 2
+    try:
+        check_release(arguments[1])
+        print(protocol(types_of(btf_of(Path(arguments[0]))), arguments[1]))
+    except (LayoutError, OSError) as error:
+        print(f"plait-mptcp: not built: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
