@@ -134,13 +134,28 @@ static int connections_show(struct seq_file *file, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(connections);
 
+/* The name for the kernel, the name that parameters begin with, and whether it is offered. */
+static int schedulers_show(struct seq_file *file, void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; plait_algorithms[i]; i++)
+		seq_printf(file, "%s %s %s\n", plait_algorithms[i]->kernel_name,
+			   plait_algorithms[i]->name,
+			   plait_can_execute(plait_algorithms[i]) ? "offered" : "missing");
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(schedulers);
+
 int plait_connections_init(void)
 {
 	int error = rhashtable_init(&connections, &parameters);
 
-	if (!error)
-		debugfs_create_file("connections", 0400, plait_debugfs, NULL, &connections_fops);
-	return error;
+	if (error)
+		return error;
+	debugfs_create_file("connections", 0400, plait_debugfs, NULL, &connections_fops);
+	debugfs_create_file("schedulers", 0400, plait_debugfs, NULL, &schedulers_fops);
+	return 0;
 }
 
 void plait_connections_exit(void)

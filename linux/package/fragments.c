@@ -213,3 +213,5 @@ void plait_executor_exit(void)
 {
 	plait_connections_exit();
 }
+
+MODULE_VERSION(PLAIT_VERSION);

@@ -13,6 +13,7 @@ import re
 import struct
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 # The releases that the source is for.
 OLDEST, NEWEST = (6, 12), (7, 3)
@@ -51,18 +52,8 @@ STRUCTURES = {
     },
 }
 
-# Size, and whether negative numbers exist; C's names for them differ between kernels.
-INTEGERS = {
-    "bool": (1, False),
-    "u8": (1, False),
-    "u16": (2, False),
-    "s16": (2, True),
-    "u32": (4, False),
-    "int": (4, True),
-    "u64": (8, False),
-    "unsigned long": (8, False),
-}
-UNSIGNED = {1: "u8", 2: "u16", 4: "u32", 8: "u64"}
+# Names of integers in BTF differ between kernels: size and sign count.
+ALIASES = {"bool": "u8", "int": "s32", "unsigned long": "u64"}
 
 # BTF's kinds that are used here, and the bytes behind the head of each kind: fixed, and per entry.
 INT, POINTER, STRUCT, UNION = 1, 2, 4, 5
@@ -76,11 +67,23 @@ class LayoutError(Exception):
     """The kernel's structures do not fit the source."""
 
 
-class Type:
-    """A type: its kind, its name, its size or the number of another type, and its members or encoding."""
+class Member(NamedTuple):
+    """A member of a structure: the number of its type, its first bit, its width if it is a bit field."""
 
-    def __init__(self, kind: int, name: str, size: int, rest: list[tuple[str, int, int, int]] | int) -> None:
-        self.kind, self.name, self.size, self.rest = kind, name, size, rest
+    name: str
+    number: int
+    first: int
+    bits: int
+
+
+class Type(NamedTuple):
+    """A type: its kind, its name, its size or the number of another type, its members, its encoding."""
+
+    kind: int
+    name: str
+    size: int
+    members: list[Member]
+    encoding: int
 
 
 def btf_of(path: Path) -> bytes:
@@ -107,24 +110,22 @@ def types_of(data: bytes) -> list[Type]:
     def name_at(offset: int) -> str:
         return data[text + offset : data.index(b"\0", text + offset)].decode()
 
-    types = [Type(0, "void", 0, 0)]
+    types = [Type(0, "void", 0, [], 0)]
     while position < end:
         name, info, size = struct.unpack_from("<III", data, position)
         kind, entries, flagged = info >> 24 & 31, info & 0xFFFF, info >> 31
         if kind > LAST_KIND:
-            raise LayoutError(f"type {len(types)} of the kernel's BTF is of kind {kind}; known: 1 to {LAST_KIND}")
+            message = f"type {len(types)} of the BTF is of kind {kind}; known: 1 to {LAST_KIND}"
+            raise LayoutError(message)
         position += 12
-        rest: list[tuple[str, int, int, int]] | int = 0
-        if kind == INT:
-            rest = struct.unpack_from("<I", data, position)[0]
-        elif kind in (STRUCT, UNION):
-            rest = []
-            for index in range(entries):
-                member, number, offset = struct.unpack_from("<III", data, position + 12 * index)
-                at, bits = (offset & 0xFFFFFF, offset >> 24) if flagged else (offset, 0)
-                rest.append((name_at(member), number, at, bits))
+        encoding = struct.unpack_from("<I", data, position)[0] if kind == INT else 0
+        members = []
+        for index in range(entries) if kind in (STRUCT, UNION) else ():
+            member, number, offset = struct.unpack_from("<III", data, position + 12 * index)
+            first, bits = (offset & 0xFFFFFF, offset >> 24) if flagged else (offset, 0)
+            members.append(Member(name_at(member), number, first, bits))
         position += FIXED.get(kind, 0) + ENTRIES.get(kind, 0) * entries
-        types.append(Type(kind, name_at(name), size, rest))
+        types.append(Type(kind, name_at(name), size, members, encoding))
     return types
 
 
@@ -147,90 +148,65 @@ class Layout:
             raise LayoutError(f"the kernel has no struct {name}; expected: a kernel with CONFIG_MPTCP=y")
         return self._named[name]
 
-    def member(self, outer: Type, name: str, base: int = 0) -> tuple[int, int, int] | None:
-        """Return the number of a member's type, its first bit, and its width if it is a bit field."""
-        for member, number, offset, bits in outer.rest if isinstance(outer.rest, list) else []:
-            if member == name:
-                return number, base + offset, bits
-            inner = self._resolved(number)
-            if not member and inner.kind in (STRUCT, UNION):
-                found = self.member(inner, name, base + offset)
-                if found:
-                    return found
+    def member(self, outer: Type, name: str, base: int = 0) -> Member | None:
+        """Find a member, in anonymous structures and unions too: struct_group() makes them."""
+        for member in outer.members:
+            if member.name == name:
+                return member._replace(first=base + member.first)
+            found = (
+                None if member.name else self.member(self._resolved(member.number), name, base + member.first)
+            )
+            if found:
+                return found
         return None
 
-    def spelled(self, number: int, bits: int) -> str:
+    def spelled(self, number: int, bits: int = 0) -> str:
         """Return a type as STRUCTURES spells it."""
         type_ = self._resolved(number)
         if type_.kind == POINTER:
-            return self.spelled(type_.size, 0) + " *"
+            return self.spelled(type_.size) + " *"
         if type_.kind == STRUCT:
             return f"struct {type_.name}"
-        if type_.kind != INT or not isinstance(type_.rest, int):
+        if type_.kind != INT:
             return type_.name or f"a type of kind {type_.kind}"
-        sign = "signed" if type_.rest >> 24 & 1 else "unsigned"
-        return f"{sign} integer of {bits} bits" if bits else f"{sign} integer of {type_.size} bytes"
+        return f"{'s' if type_.encoding >> 24 & 1 else 'u'}{bits or 8 * type_.size}"
 
-    def check(self, place: str, expected: str, number: int, bits: int) -> None:
+    def check(self, place: str, expected: str, member: Member) -> None:
         """Refuse a member whose type is not the expected one."""
-        found = self.spelled(number, bits)
-        if expected == "flag":
-            fits = found in ("unsigned integer of 1 bits", "unsigned integer of 1 bytes")
-        elif expected in INTEGERS:
-            size, signed = INTEGERS[expected]
-            fits = found == f"{'signed' if signed else 'unsigned'} integer of {size} bytes"
-        else:
-            fits = found == expected
-        if not fits:
-            raise LayoutError(f"{place} is of another type: {found}; expected: {expected}")
+        found = self.spelled(member.number, member.bits)
+        choices = ("u1", "u8") if expected == "flag" else (ALIASES.get(expected, expected),)
+        if found not in choices:
+            message = f"{place} is of another type: {found}; expected: {' or '.join(choices)}"
+            raise LayoutError(message)
 
     def declaration(self, name: str) -> tuple[list[str], list[str]]:
         """Return the lines of a structure, and those of the table that is compared when the module loads."""
         outer = self.structure(name)
-        found = []
+        lines, rows = [f"struct {name} {{", "\tunion {"], []
         for member, expected in STRUCTURES[name].items():
-            at = self.member(outer, member)
-            if not at:
-                raise LayoutError(f"struct {name} of the kernel has no member {member}")
-            self.check(f"{name}.{member}", expected, at[0], at[2])
-            found.append((at[1], at[2], at[0], member, expected))
-        lines, rows, asserts, position = [f"struct {name} {{"], [], [], 0
-
-        def advance(to: int) -> None:
-            nonlocal position
-            if to > position:
-                lines.append(f"\tu8\tplait_{position // 8}[{(to - position) // 8}];")
-                position = to
-
-        for first, bits, number, member, expected in sorted(found):
-            rows.append(f'\tX("{name}", "{member}", {first}, {bits}, {outer.size}) \\')
-            if bits:
-                unit = UNSIGNED[self._resolved(number).size]
-                width = 8 * self._resolved(number).size
-                advance(first - first % width)
-                if first > position:
-                    lines.append(f"\t{unit}\t: {first - position};")
-                lines.append(f"\t{unit}\t{member} : 1;")
-                position = first + bits
-                continue
-            # Bytes follow a bit field directly.
-            position = -(-position // 8) * 8
-            advance(first)
+            found = self.member(outer, member)
+            if not found:
+                message = f"struct {name} of the kernel has no member {member}"
+                raise LayoutError(message)
+            self.check(f"{name}.{member}", expected, found)
+            rows.append(f'\tX("{name}", "{member}", {found.first}, {found.bits}, {outer.size})')
+            size = self._resolved(found.number).size
+            first = found.first - (found.first % (8 * size) if found.bits else 0)
+            before = f"u8 before_{member}[{first // 8}]; " if first else ""
             spelled = "u8" if expected == "flag" else expected
-            lines.append(f"\t{spelled}{'' if spelled.endswith('*') else chr(9)}{member};")
-            size = INTEGERS.get(spelled, (8 if spelled.endswith("*") else self._resolved(number).size, False))[0]
-            position += 8 * size
-            asserts.append(f"static_assert(offsetof(struct {name}, {member}) == {first // 8});")
-        return [*lines, "};", *asserts, ""], rows
+            if found.bits:
+                spelled = f"u{8 * size} : {found.first - first}; u{8 * size}"
+                member += " : 1"  # noqa: PLW2901
+            lines.append(f"\t\tstruct {{ {before}{spelled} {member}; }};")
+        return [*lines, "\t};", "};", ""], rows
 
 
 HEADER = """\
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Written by layout.py from the BTF of {release}. Names begin with plait_ where nothing is used. */
+/* Written by layout.py from the BTF of {release}. */
 #ifndef PLAIT_PROTOCOL_H
 #define PLAIT_PROTOCOL_H
 
-#include <linux/build_bug.h>
 #include <net/inet_connection_sock.h>
 #include <net/mptcp.h>
 
@@ -255,7 +231,7 @@ def protocol(types: list[Type], release: str) -> str:
         declaration, table = layout.declaration(name)
         lines += declaration
         rows += table
-    return "\n".join([*lines, FOOTER.format(rows="\n".join(rows).removesuffix(" \\"))])
+    return "\n".join([*lines, FOOTER.format(rows=" \\\n".join(rows))])
 
 
 def check_release(release: str) -> None:

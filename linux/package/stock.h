@@ -13,7 +13,9 @@ int plait_find_symbols(void);
  */
 int plait_check_layout(void);
 
-/* connections.c: the states of connections, and debugfs' plait/connections. */
+/* connections.c: the states of connections, and debugfs' plait/connections and
+ * plait/schedulers.
+ */
 int plait_connections_init(void);
 void plait_connections_exit(void);
 /* Returns the state of a connection, a new one if needed; NULL without memory. The msk socket lock is
