@@ -137,6 +137,9 @@ static inline void spin_unlock_bh(spinlock_t *lock)
 #define MODULE_PARM_DESC(...)	static_assert(true, "")
 #define MODULE_LICENSE(...)	static_assert(true, "")
 #define MODULE_DESCRIPTION(...)	static_assert(true, "")
+#define MODULE_VERSION(...)	static_assert(true, "")
+
+#define div_s64(dividend, divisor)	((s64)(dividend) / (divisor))
 
 static inline ssize_t strscpy(char *to, const char *from, size_t size)
 {
@@ -147,6 +150,7 @@ static inline ssize_t strscpy(char *to, const char *from, size_t size)
 extern u64 test_now;
 
 #define ktime_get_ns()			test_now
+#define jiffies				100000UL
 #define jiffies_to_usecs(jiffies)	((jiffies) * 1000)
 
 #endif

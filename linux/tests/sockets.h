@@ -14,6 +14,10 @@
 
 enum tcp_ca_state { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
 
+struct net {
+	struct { unsigned int inum; } ns;
+};
+
 struct sock {
 	bool	locked;			/* while one of its packets is handled */
 	int	wspace;
@@ -27,7 +31,9 @@ struct tcp_options_received {
 struct inet_connection_sock {
 	struct sock sk;
 	u8	icsk_ca_state;
-	u32	icsk_rto;
+	u8	icsk_pending;
+	u32	icsk_rto, icsk_rto_min;
+	unsigned long icsk_timeout;
 	void	*icsk_ulp_data;
 };
 
@@ -45,6 +51,11 @@ struct tcp_sock {
 
 struct mptcp_sched_ops;
 
+struct mptcp_data_frag {
+	u64	data_seq;
+	u16	data_len, already_sent;
+};
+
 struct mptcp_sock {
 	struct inet_connection_sock sk;
 	u64	write_seq, snd_nxt, snd_una, wnd_end, recovery_snd_nxt;
@@ -52,6 +63,9 @@ struct mptcp_sock {
 	bool	recovery, can_ack, use_64bit_ack, snd_data_fin_enable;
 	bool	sched_backlog, sched_copies;
 	u8	mpc_endpoint_id;
+	int	snd_burst;
+	unsigned long timer_ival;
+	struct mptcp_data_frag *first_pending;
 	struct list_head conn_list;
 	struct mptcp_sched_ops *sched;
 	void	*sched_data;
@@ -63,7 +77,7 @@ struct mptcp_subflow_context {
 	u32	range_len;
 	bool	range_again, scheduled, stale, backup, request_bkup, active;
 	s16	local_id;
-	u8	remote_id;
+	u8	remote_id, stale_count;
 	u32	subflow_id;
 	struct sock *tcp_sock;
 };
@@ -123,10 +137,19 @@ static inline void tcp_snd_cwnd_set(struct tcp_sock *tp, u32 cwnd)
 	tp->snd_cwnd = cwnd;
 }
 
+static inline struct net *sock_net(const struct sock *sk)
+{
+	static struct net net;
+
+	return &net;
+}
+
+#define TCP_RTO_MIN			200
 #define sk_stream_memory_free(sk)	((sk)->wspace > 0)
 #define sk_stream_wspace(sk)		((sk)->wspace)
 
 /* Defined by the test. */
+struct sock *mptcp_subflow_get_send(struct mptcp_sock *msk);
 struct sock *mptcp_subflow_get_retrans(struct mptcp_sock *msk);
 int mptcp_register_scheduler(struct mptcp_sched_ops *ops);
 void mptcp_unregister_scheduler(struct mptcp_sched_ops *ops);
