@@ -6,11 +6,12 @@ Header packages have no net/mptcp/protocol.h, and that file changes within a sta
 (Documentation/bpf/btf.rst) has the place and the type of each member. A missing member ends the build, and so
 does one of another type than the schedulers' source expects.
 
-    layout.py BTF RELEASE > protocol.h      # BTF: a vmlinux, or a file like /sys/kernel/btf/vmlinux
+    layout.py BTF RELEASE > protocol.h      # BTF: a vmlinux, a bzImage, or a file like /sys/kernel/btf/vmlinux
 """
 
 import re
 import struct
+import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -56,7 +57,7 @@ STRUCTURES = {
 ALIASES = {"bool": "u8", "int": "s32", "unsigned long": "u64"}
 
 # BTF's kinds that are used here, and the bytes behind the head of each kind: fixed, and per entry.
-INT, POINTER, STRUCT, UNION = 1, 2, 4, 5
+INT, POINTER, STRUCT, UNION, FORWARD = 1, 2, 4, 5, 7
 TRANSPARENT = {8, 9, 10, 11, 18}  # typedef, volatile, const, restrict, type_tag
 FIXED = {1: 4, 3: 12, 14: 4, 17: 4}
 ENTRIES = {4: 12, 5: 12, 6: 8, 13: 8, 15: 12, 19: 12}
@@ -86,13 +87,32 @@ class Type(NamedTuple):
     encoding: int
 
 
+def unpacked(image: bytes) -> bytes:
+    """Return the vmlinux in a bzImage (Documentation/arch/x86/boot.rst)."""
+    offset, length = struct.unpack_from("<II", image, 0x248)
+    start = ((image[0x1F1] or 4) + 1) * 512 + offset
+    payload = image[start : start + length]
+    for magic, program in (
+        (b"\x1f\x8b", "gzip"),
+        (b"\xfd7zXZ", "xz"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+        (b"\x02\x21", "lz4"),
+    ):
+        if payload.startswith(magic):
+            # The last four bytes are the length of the contents, after which the programs complain.
+            return subprocess.run([program, "-dc"], input=payload, capture_output=True, check=False).stdout
+    raise LayoutError("the kernel image is packed in an unknown way; known: gzip, xz, zstd, lz4")
+
+
 def btf_of(path: Path) -> bytes:
-    """Return the BTF in a file: all of it, or the section .BTF of a 64-bit little-endian ELF file."""
+    """Return the BTF in a file: all of it, or the section .BTF of a vmlinux or of a bzImage."""
     data = path.read_bytes()
     if data[:2] == b"\x9f\xeb":
         return data
+    if data[0x202:0x206] == b"HdrS":
+        data = unpacked(data)
     if data[:6] != b"\x7fELF\x02\x01":
-        raise LayoutError(f"{path}: neither BTF nor a 64-bit little-endian ELF file")
+        raise LayoutError(f"{path}: no BTF, no x86 kernel image, and no 64-bit little-endian ELF file")
     table, size, count, names = struct.unpack_from("<Q10xHHH", data, 40)
     sections = [struct.unpack_from("<II16xQQ", data, table + size * index) for index in range(count)]
     for name, _, offset, length in sections:
@@ -165,7 +185,7 @@ class Layout:
         type_ = self._resolved(number)
         if type_.kind == POINTER:
             return self.spelled(type_.size) + " *"
-        if type_.kind == STRUCT:
+        if type_.kind in (STRUCT, FORWARD):
             return f"struct {type_.name}"
         if type_.kind != INT:
             return type_.name or f"a type of kind {type_.kind}"
