@@ -6,7 +6,7 @@ Header packages have no net/mptcp/protocol.h, and that file changes within a sta
 (Documentation/bpf/btf.rst) has the place and the type of each member. A missing member ends the build, and so
 does one of another type than the schedulers' source expects.
 
-    layout.py BTF RELEASE > protocol.h      # BTF: a vmlinux, a bzImage, or a file like /sys/kernel/btf/vmlinux
+    layout.py BTF RELEASE > protocol.h      # BTF: vmlinux, bzImage, or /sys/kernel/btf/vmlinux
 """
 
 import re

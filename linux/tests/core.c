@@ -147,7 +147,7 @@ void core_close_subflow(struct core *core, struct core_subflow *subflow)
 	core_push(core);
 }
 
-/* TCP sends what its window admits. */
+/* TCP sends segments as far as its window admits them. */
 static void transmit(struct core_subflow *subflow)
 {
 	struct tcp_sock *tp = &subflow->tp;
