@@ -3,7 +3,7 @@
  * stream. When a fragment waits, the scheduler chooses its path.
  *
  * assign	The subflow takes the next fragment into its write queue. Its windows apply there.
- *		An assignment of any amount is one fragment.
+ *		One assignment is one fragment, whatever the amount.
  * recall	Finds nothing: data in a write queue cannot be taken back.
  * limit	A path takes no fragment while as many segments are in flight or in its write queue.
  *
@@ -81,6 +81,7 @@ void plait_settle(struct mptcp_sock *msk, struct plait_socket *plait)
 			at = take_stock(plait, i, at, next);
 	}
 	queues->next = next;
+	plait_set_timeout(msk);
 	plait_segments_forget(&plait->segments, msk->snd_una - plait->first_dsn);
 }
 
@@ -133,85 +134,3 @@ int plait_probe_window(struct mptcp_sock *msk, struct plait_socket *plait)
 	}
 	return -EAGAIN;
 }
-
-/* As mptcp_set_timeout() of the core. Before 7.x the least time is a constant. */
-static void set_timeout(struct mptcp_sock *msk)
-{
-	struct mptcp_subflow_context *subflow;
-	long timeout = 0;
-
-	mptcp_for_each_subflow(msk, subflow) {
-		const struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
-
-		if (inet_csk(ssk)->icsk_pending && !subflow->stale_count)
-			timeout = max(timeout, (long)(plait_timer_expires(ssk) - jiffies));
-	}
-	if (timeout <= 0)
-		timeout = READ_ONCE(msk->sk.icsk_rto_min) ?: TCP_RTO_MIN;
-	msk->timer_ival = timeout;
-}
-
-static int choose(struct sock *ssk)
-{
-	if (!ssk)
-		return -EINVAL;
-	mptcp_subflow_set_scheduled(mptcp_subflow_ctx(ssk), true);
-	return 0;
-}
-
-static int get_send(struct mptcp_sock *msk)
-{
-	struct plait_socket *plait = plait_connection(msk);
-
-	/* Without memory the core decides. */
-	if (!plait)
-		return choose(mptcp_subflow_get_send(msk));
-	set_timeout(msk);
-	return plait_get_send(msk, plait);
-}
-
-static int get_retrans(struct mptcp_sock *msk)
-{
-	return choose(mptcp_subflow_get_retrans(msk));
-}
-
-#ifndef PLAIT_SPLIT_OPS
-static int get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data)
-{
-	return data->reinject ? get_retrans(msk) : get_send(msk);
-}
-#endif
-
-static void release(struct mptcp_sock *msk)
-{
-	plait_disconnect(msk);
-}
-
-const struct mptcp_sched_ops plait_operations = {
-#ifdef PLAIT_SPLIT_OPS
-	.get_send = get_send,
-	.get_retrans = get_retrans,
-#else
-	.get_subflow = get_subflow,
-#endif
-	.owner = THIS_MODULE,
-	.release = release,
-};
-
-int plait_executor_init(void)
-{
-	int error = plait_find_symbols();
-
-	if (!error)
-		error = plait_check_layout();
-	if (!error)
-		error = plait_connections_init();
-	return error;
-}
-
-void plait_executor_exit(void)
-{
-	plait_connections_exit();
-}
-
-MODULE_VERSION(PLAIT_VERSION);

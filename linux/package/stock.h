@@ -5,24 +5,12 @@
 
 #include "engine.h"
 
-/* symbols.c: finds the functions of the core. Returns 0, or an error. */
-int plait_find_symbols(void);
+/* symbols.c: the address of a function of the kernel, behind its ENDBR; NULL, with a message. */
+void *plait_find_symbol(const char *name);
 
 /* layout.c: compares the structures of the running kernel with those of the build. Returns 0, or an
  * error.
  */
 int plait_check_layout(void);
-
-/* connections.c: the states of connections, and debugfs' plait/connections and
- * plait/schedulers.
- */
-int plait_connections_init(void);
-void plait_connections_exit(void);
-/* Returns the state of a connection, a new one if needed; NULL without memory. The msk socket lock is
- * held.
- */
-struct plait_socket *plait_connection(const struct mptcp_sock *msk);
-/* Forgets a socket. */
-void plait_disconnect(const struct mptcp_sock *msk);
 
 #endif

@@ -3,6 +3,7 @@
 #include <linux/bpf.h>
 #include <linux/btf.h>
 #include <linux/kprobes.h>
+#include <linux/module.h>
 #include <linux/printk.h>
 
 #include "protocol.h"
@@ -24,7 +25,7 @@ DEFINE_STATIC_CALL_RET0(plait_bpf_get_btf_vmlinux, bpf_get_btf_vmlinux);
 DEFINE_STATIC_CALL_RET0(plait_btf_find_by_name_kind, btf_find_by_name_kind);
 DEFINE_STATIC_CALL_RET0(plait_btf_name_by_offset, btf_name_by_offset);
 
-static void *find(const char *name)
+void *plait_find_symbol(const char *name)
 {
 	struct kprobe probe = { .symbol_name = name };
 	int error = register_kprobe(&probe);
@@ -40,14 +41,14 @@ static void *find(const char *name)
 }
 
 #define FIND(name) ({							\
-	void *found = find(#name);					\
+	void *found = plait_find_symbol(#name);					\
 									\
 	if (found)							\
 		static_call_update(plait_##name, (typeof(&(name)))found); \
 	found;								\
 })
 
-int plait_find_symbols(void)
+static int find_symbols(void)
 {
 	if (FIND(mptcp_register_scheduler) && FIND(mptcp_unregister_scheduler) &&
 	    FIND(mptcp_subflow_active) && FIND(mptcp_subflow_get_send) &&
@@ -56,3 +57,10 @@ int plait_find_symbols(void)
 		return 0;
 	return -ENOENT;
 }
+
+int plait_core_init(void)
+{
+	return find_symbols() ?: plait_check_layout();
+}
+
+MODULE_VERSION(PLAIT_VERSION);

@@ -120,17 +120,17 @@ static void unload(void)
 		mptcp_unregister_scheduler(&schedulers[--registered].ops);
 	synchronize_rcu();
 	plait_log_exit();
-	plait_executor_exit();
+	plait_connections_exit();
 }
 
 static int __init load(void)
 {
-	int error = plait_log_init();
 	unsigned int i;
+	int error = plait_core_init() ?: plait_log_init();
 
 	if (error)
 		return error;
-	error = plait_executor_init();
+	error = plait_connections_init();
 	if (error) {
 		plait_log_exit();
 		return error;
@@ -138,6 +138,8 @@ static int __init load(void)
 	for (i = 0; !error && plait_algorithms[i]; i++)
 		if (plait_can_execute(plait_algorithms[i]))
 			error = register_algorithm(plait_algorithms[i]);
+	if (!error)
+		error = plait_core_start();
 	if (error)
 		unload();
 	return error;

@@ -12,6 +12,7 @@
 
 struct dentry;
 struct mptcp_sched_ops;
+struct mptcp_sendmsg_info;
 struct mptcp_sock;
 struct mptcp_subflow_context;
 struct sock;
@@ -30,11 +31,12 @@ struct plait_subflow {
 	u32	retransmitted;
 	u32	timeouts;
 	u32	limit;
-	u64	given;			/* ranges.c: the range to take, none if empty */
+	u64	from;			/* ranges.c: begin of the range that was given last */
+	u64	given;			/* ranges.c: its part to take, none if empty */
 	u64	given_end;
 	u64	sent;			/* the data that it took, to be reported to the scheduler */
 	u64	sent_end;
-	u64	taken;			/* fragments.c: bytes since the connection began */
+	u64	taken;			/* bytes since the connection began */
 	u32	write_seq;		/* fragments.c */
 	u32	tsval;			/* fragments.c: the timestamps of the last sample */
 	u32	tsecr;
@@ -69,7 +71,8 @@ struct plait_socket {
 	bool	repeats;		/* the algorithm itself sends copies */
 	u64	now;			/* common time of the decisions of an opportunity */
 	u64	first_dsn;		/* the queues count from here */
-	u32	recoveries;		/* last known value of msk->recoveries */
+	bool	backlog;		/* read anywhere: data waits for a path */
+	bool	copies;			/* read anywhere: the scheduler may send copies */
 	struct plait_facts facts;	/* of the last look; too large for a stack */
 	struct plait_subflow subflows[PLAIT_PATHS_MAX];
 	spinlock_t mailboxes_lock;	/* acknowledgments arrive while the socket is owned */
@@ -80,8 +83,9 @@ struct plait_socket {
 	u8	state[] __aligned(8);
 };
 
-/* engine.c needs the executor and facts.c, the executor needs engine.c, and all need subflow.c. The
- * executor is ranges.c in a kernel with the patches, and linux/package/fragments.c in any other.
+/* operations.c needs connections.c and engine.c, engine.c needs the executor and facts.c, the
+ * executor needs engine.c, and all need subflow.c. The executor is ranges.c with push.c, or
+ * linux/package/fragments.c in a kernel that is neither patched nor livepatched.
  */
 
 /* subflow.c. */
@@ -107,14 +111,69 @@ void plait_look(struct mptcp_sock *msk, struct plait_socket *plait);
 void plait_look_at_queues(struct mptcp_sock *msk, struct plait_socket *plait);
 bool plait_is_up(const struct plait_path *path);
 
-/* The executor. */
+/* operations.c */
 extern const struct mptcp_sched_ops plait_operations;	/* of all schedulers, without a name */
-int plait_executor_init(void);
-void plait_executor_exit(void);
+/* Sets the connection's retransmission timer to the latest timer of a subflow. */
+void plait_set_timeout(struct mptcp_sock *msk);
+
+/* connections.c: the states of connections, and debugfs' plait/connections. */
+int plait_connections_init(void);
+void plait_connections_exit(void);
+/* Returns the state of a connection, a new one if needed; NULL without memory. The msk socket lock is
+ * held.
+ */
+struct plait_socket *plait_connection(const struct mptcp_sock *msk);
+/* Returns the state of a connection; NULL if there is none. Under the msk socket lock or RCU. */
+struct plait_socket *plait_of(const struct mptcp_sock *msk);
+/* Forgets a socket. */
+void plait_disconnect(const struct mptcp_sock *msk);
+
+/* The kernel's core. A patched one needs no preparation: linux/package/symbols.c. */
+#ifdef PLAIT_HOOKS
+static inline int plait_core_init(void)
+{
+	return 0;
+}
+#else
+int plait_core_init(void);
+#endif
+
+/* linux/package/livepatch.c. Replaces functions of the core; nothing may fail afterwards. While they
+ * are not replaced everywhere, the core is not ready, and decides itself.
+ */
+#ifdef PLAIT_LIVEPATCH
+int plait_core_start(void);
+bool plait_core_ready(struct mptcp_sock *msk);
+#else
+static inline int plait_core_start(void)
+{
+	return 0;
+}
+
+static inline bool plait_core_ready(struct mptcp_sock *msk)
+{
+	return true;
+}
+#endif
+
+/* push.c: the functions that a core with hooks calls. Pushes the subflow's range; like
+ * __subflow_push_pending(). -EOPNOTSUPP: the connection has no state, and the core has to push.
+ */
+int plait_push(struct sock *sk, struct sock *ssk, struct mptcp_sendmsg_info *info);
+/* True if the scheduler may send copies, even if no data waits. */
+bool plait_repeats(const struct mptcp_sock *msk);
+/* Handles an acknowledgment, with the locks of subflow and msk data. True if the scheduler is to be
+ * asked, even if the window is full.
+ */
+bool plait_asks(struct mptcp_sock *msk, struct sock *ssk);
+/* Leaves a connection to the core, which sends all unacknowledged data again. */
+void plait_start_over(struct mptcp_sock *msk);
+/* Moves first_pending to the first fragment with data that was never sent. */
+void plait_advance(struct mptcp_sock *msk, struct plait_socket *plait);
+
+/* The executor. */
 /* True if the executor can carry out the decisions of the algorithm. */
 bool plait_can_execute(const struct plait_algorithm *algorithm);
-/* Returns the state of a connection; NULL if there is none. */
-struct plait_socket *plait_of(const struct mptcp_sock *msk);
 /* Removes sent and acknowledged data from the queues, and notes the data that subflows took. */
 void plait_settle(struct mptcp_sock *msk, struct plait_socket *plait);
 /* Tells the core when to ask. */

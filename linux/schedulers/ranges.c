@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The executor for a core with the patches. Each subflow gets a range of the stream, which it takes
- * when MPTCP has its lock.
+/* The executor for a core that lets schedulers push data themselves (push.c). Each subflow gets a range
+ * of the stream, which it takes when MPTCP has its lock.
  *
  * assign	Moves data from the data queue to a path queue (queues.h). As soon as the subflow's
  *		congestion window and the receiver's window admit it, the subflow gets a range.
@@ -11,19 +11,11 @@
  * reinject	Gives a subflow a range that another subflow carries.
  */
 #include <linux/module.h>
-#include <linux/slab.h>
 #include <net/tcp.h>
 #include <net/mptcp.h>
 
 #include "protocol.h"
-#include "compat.h"
 #include "engine.h"
-#include "options.h"
-
-struct plait_socket *plait_of(const struct mptcp_sock *msk)
-{
-	return msk->sched_data;
-}
 
 /* Every need is met. */
 bool plait_can_execute(const struct plait_algorithm *algorithm)
@@ -31,24 +23,16 @@ bool plait_can_execute(const struct plait_algorithm *algorithm)
 	return true;
 }
 
-/* Records the part of its range that the subflow took. */
-static void take_stock(struct plait_socket *plait, struct plait_subflow *slot, struct sock *ssk)
+/* The core sends all unacknowledged data again if a subflow was closed or is stale:
+ * __mptcp_retransmit_pending_data() sets snd_burst to 0, and nothing else does while this executor
+ * decides.
+ */
+static bool recovers(struct mptcp_sock *msk)
 {
-	struct mptcp_subflow_context *subflow = mptcp_subflow_ctx(ssk);
-	u64 end = subflow->range_seq - plait->first_dsn;
-	unsigned int path = slot - plait->subflows;
+	bool recovers = !msk->snd_burst;
 
-	/* A subflow that was reset does not know the range any more. */
-	if (end < slot->given || end > slot->given_end)
-		end = slot->given;
-
-	subflow->range_len = 0;
-	slot->sent = slot->given;
-	slot->sent_end = end;
-	if (!slot->again)
-		plait_dequeue(&plait->queues, path, end);
-	if (end > slot->sent && (plait->needs & PLAIT_NEEDS_REINJECT))
-		plait_carry(&plait->queues, path, slot->sent, end);
+	msk->snd_burst = 1;
+	return recovers;
 }
 
 /* Bytes stranded on a path that is down return to the data queue. */
@@ -56,21 +40,25 @@ void plait_settle(struct mptcp_sock *msk, struct plait_socket *plait)
 {
 	const struct plait_facts *facts = &plait->facts;
 	struct plait_queues *queues = &plait->queues;
+	bool again = recovers(msk);
 	unsigned int i;
 
 	if (!plait->begun) {
 		plait->begun = true;
-		plait->recoveries = msk->recoveries;
 		plait->first_dsn = msk->snd_una;
 		plait_queues_init(queues, msk->snd_nxt - plait->first_dsn);
 		plait_segments_init(&plait->segments, queues->next);
+		again = false;
 	}
 	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
 		struct plait_subflow *slot = &plait->subflows[i];
 
-		slot->sent_end = slot->sent;
-		if (slot->given < slot->given_end && facts->ssks[i])
-			take_stock(plait, slot, facts->ssks[i]);
+		/* The subflow keeps nothing of its range that it did not take. */
+		if (slot->from < slot->given && (plait->needs & PLAIT_NEEDS_REINJECT))
+			plait_carry(queues, i, slot->from, slot->given);
+		slot->sent = slot->from;
+		slot->sent_end = slot->given;
+		slot->from = slot->given;
 		slot->given_end = slot->given;
 		if (!plait_is_up(&facts->paths[i]))
 			plait_requeue(queues, i);
@@ -79,14 +67,12 @@ void plait_settle(struct mptcp_sock *msk, struct plait_socket *plait)
 	}
 	plait_acknowledged(queues, msk->snd_una - plait->first_dsn);
 	plait_segments_forget(&plait->segments, msk->snd_una - plait->first_dsn);
-	/* A subflow was closed: as without Plait, all unacknowledged data is sent again. */
-	if (plait->recoveries != msk->recoveries) {
-		plait->recoveries = msk->recoveries;
+	if (again)
 		plait_requeue_all(queues, msk->snd_una - plait->first_dsn);
-	}
+	plait_advance(msk, plait);
 }
 
-/* The core has to ask for data that it does not know of, and for copies. */
+/* The core has to ask at every acknowledgment for data that waits for a path, and for copies. */
 void plait_ask_again(struct mptcp_sock *msk, struct plait_socket *plait)
 {
 	bool backlog = plait->queues.recalled.bytes > 0 || plait_backlog(&plait->queues) > 0;
@@ -100,25 +86,20 @@ void plait_ask_again(struct mptcp_sock *msk, struct plait_socket *plait)
 	else if (outstanding && (plait->needs & PLAIT_NEEDS_REINJECT))
 		copies = !facts->connection.window_left &&
 			 (backlog || facts->connection.unassigned);
-	WRITE_ONCE(msk->sched_backlog, backlog);
-	WRITE_ONCE(msk->sched_copies, copies);
+	WRITE_ONCE(plait->backlog, backlog);
+	WRITE_ONCE(plait->copies, copies);
 }
 
 /* Gives the subflow of a path a range of the stream to take. */
 static void give(struct plait_socket *plait, u8 path, u64 start, u64 end, bool again)
 {
-	struct sock *ssk = plait->facts.ssks[path];
-	struct mptcp_subflow_context *subflow = mptcp_subflow_ctx(ssk);
 	struct plait_subflow *slot = &plait->subflows[path];
 
-	end = min(end, start + U32_MAX);
+	slot->from = start;
 	slot->given = start;
 	slot->given_end = end;
 	slot->again = again;
-	subflow->range_seq = plait->first_dsn + start;
-	subflow->range_len = end - start;
-	subflow->range_again = again;
-	mptcp_subflow_set_scheduled(subflow, true);
+	mptcp_subflow_set_scheduled(mptcp_subflow_ctx(plait->facts.ssks[path]), true);
 }
 
 static int assign(struct plait_socket *plait, u8 path, u64 amount)
@@ -242,84 +223,4 @@ int plait_probe_window(struct mptcp_sock *msk, struct plait_socket *plait)
 		return 0;
 	}
 	return -EAGAIN;
-}
-
-static int get_send(struct mptcp_sock *msk)
-{
-	return plait_get_send(msk, plait_of(msk));
-}
-
-/* Retransmissions after the timer has expired, as the core does for any scheduler. */
-static int get_retrans(struct mptcp_sock *msk)
-{
-	struct sock *ssk = mptcp_subflow_get_retrans(msk);
-
-	if (!ssk)
-		return -EINVAL;
-	mptcp_subflow_set_scheduled(mptcp_subflow_ctx(ssk), true);
-	return 0;
-}
-
-#ifndef PLAIT_SPLIT_OPS
-static int get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data)
-{
-	return data->reinject ? get_retrans(msk) : get_send(msk);
-}
-#endif
-
-static void acked(struct mptcp_sock *msk, struct sock *ssk)
-{
-	struct plait_socket *plait = READ_ONCE(msk->sched_data);
-
-	if (plait)
-		plait_acked(plait, ssk);
-}
-
-/* Accepted connections are created while a lock is held. */
-static int init_connection(struct mptcp_sock *msk)
-{
-	const struct plait_algorithm *algorithm = plait_algorithm_of(msk);
-	struct plait_socket *plait = kzalloc(plait_socket_size(algorithm), GFP_ATOMIC);
-
-	if (!plait)
-		return -ENOMEM;
-	plait_begin(plait, algorithm);
-	WRITE_ONCE(msk->sched_data, plait);
-	return 0;
-}
-
-static void release_connection(struct mptcp_sock *msk)
-{
-	struct plait_socket *plait = plait_of(msk);
-
-	WRITE_ONCE(msk->sched_backlog, false);
-	WRITE_ONCE(msk->sched_copies, false);
-	WRITE_ONCE(msk->sched_data, NULL);
-	if (!plait)
-		return;
-	plait_end(plait);
-	kfree_rcu(plait, rcu);
-}
-
-const struct mptcp_sched_ops plait_operations = {
-#ifdef PLAIT_SPLIT_OPS
-	.get_send = get_send,
-	.get_retrans = get_retrans,
-#else
-	.get_subflow = get_subflow,
-#endif
-	.owner = THIS_MODULE,
-	.ranges = true,
-	.acked = acked,
-	.init = init_connection,
-	.release = release_connection,
-};
-
-int plait_executor_init(void)
-{
-	return 0;
-}
-
-void plait_executor_exit(void)
-{
 }

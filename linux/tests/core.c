@@ -40,12 +40,7 @@ void plait_log_exit(void)
 }
 
 /* symbols.c and layout.c need a kernel. */
-int plait_find_symbols(void)
-{
-	return 0;
-}
-
-int plait_check_layout(void)
+int plait_core_init(void)
 {
 	return 0;
 }

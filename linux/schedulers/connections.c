@@ -8,7 +8,7 @@
 #include <net/sock.h>
 
 #include "protocol.h"
-#include "stock.h"
+#include "engine.h"
 
 struct connection {
 	struct rhash_head node;
