@@ -21,10 +21,29 @@ OLDEST, NEWEST = (6, 12), (7, 3)
 
 # A flag is a bool, a byte or one bit, and is only read.
 STRUCTURES = {
-    "mptcp_data_frag": {"data_seq": "u64", "already_sent": "u16"},
+    "mptcp_data_frag": {"list": "struct list_head", "data_seq": "u64", "data_len": "u16", "already_sent": "u16"},
+    "mptcp_sendmsg_info": {
+        "mss_now": "int",
+        "size_goal": "int",
+        "limit": "u16",
+        "sent": "u16",
+        "flags": "u32",
+        "data_lock_held": "bool",
+    },
     "mptcp_sock": {
         "sk": "struct inet_connection_sock",
         "write_seq": "u64",
+        "bytes_sent": "u64",
+        "bytes_retrans": "u64",
+        "recovery_snd_nxt": "u64",
+        "last_data_sent": "u32",
+        "flags": "unsigned long",
+        "cb_flags": "unsigned long",
+        "recovery": "bool",
+        "allow_infinite_fallback": "bool",
+        "allow_subflows": "bool",
+        "fallback_lock": "struct spinlock",
+        "rtx_queue": "struct list_head",
         "snd_nxt": "u64",
         "snd_burst": "int",
         "snd_una": "u64",
@@ -50,6 +69,7 @@ STRUCTURES = {
         "stale": "flag",
         "subflow_id": "u32",
         "tcp_sock": "struct sock *",
+        "conn": "struct sock *",
     },
 }
 
@@ -218,7 +238,7 @@ class Layout:
                 spelled = f"u{8 * size} : {found.first - first}; u{8 * size}"
                 member += " : 1"  # noqa: PLW2901
             lines.append(f"\t\tstruct {{ {before}{spelled} {member}; }};")
-        return [*lines, "\t};", "};", ""], rows
+        return [*lines, f"\t\tu8 whole[{outer.size}];", "\t};", "};", ""], rows
 
 
 HEADER = """\

@@ -13,6 +13,14 @@
 #define TCPOLEN_MPTCP_DSS_ACK64		8
 #define TCPOLEN_MPTCP_DSS_MAP64		14
 
+static inline bool before64(u64 seq1, u64 seq2)
+{
+	return (s64)(seq1 - seq2) < 0;
+}
+
+#define after64(seq2, seq1)		before64(seq1, seq2)
+
+#define mptcp_sk(socket)	container_of_const(socket, struct mptcp_sock, sk.icsk_inet.sk)
 #define mptcp_for_each_subflow(msk, subflow) \
 	list_for_each_entry(subflow, &(msk)->conn_list, node)
 
@@ -39,17 +47,26 @@ void mptcp_unregister_scheduler(struct mptcp_sched_ops *sched);
 bool mptcp_subflow_active(struct mptcp_subflow_context *subflow);
 struct sock *mptcp_subflow_get_send(struct mptcp_sock *msk);
 struct sock *mptcp_subflow_get_retrans(struct mptcp_sock *msk);
+int mptcp_sendmsg_frag(struct sock *sk, struct sock *ssk, struct mptcp_data_frag *dfrag,
+		       struct mptcp_sendmsg_info *info);
+void __mptcp_check_push(struct sock *sk, struct sock *ssk);
+bool mptcp_schedule_work(struct sock *sk);
 
 DECLARE_STATIC_CALL(plait_mptcp_register_scheduler, mptcp_register_scheduler);
 DECLARE_STATIC_CALL(plait_mptcp_unregister_scheduler, mptcp_unregister_scheduler);
 DECLARE_STATIC_CALL(plait_mptcp_subflow_active, mptcp_subflow_active);
 DECLARE_STATIC_CALL(plait_mptcp_subflow_get_send, mptcp_subflow_get_send);
 DECLARE_STATIC_CALL(plait_mptcp_subflow_get_retrans, mptcp_subflow_get_retrans);
+DECLARE_STATIC_CALL(plait_mptcp_sendmsg_frag, mptcp_sendmsg_frag);
 
 #define mptcp_register_scheduler(sched)	static_call(plait_mptcp_register_scheduler)(sched)
 #define mptcp_unregister_scheduler(sched) static_call(plait_mptcp_unregister_scheduler)(sched)
 #define mptcp_subflow_active(subflow)	static_call(plait_mptcp_subflow_active)(subflow)
 #define mptcp_subflow_get_send(msk)	static_call(plait_mptcp_subflow_get_send)(msk)
 #define mptcp_subflow_get_retrans(msk)	static_call(plait_mptcp_subflow_get_retrans)(msk)
+#ifdef PLAIT_LIVEPATCH
+#define mptcp_sendmsg_frag(sk, ssk, dfrag, info) \
+	static_call(plait_mptcp_sendmsg_frag)(sk, ssk, dfrag, info)
+#endif
 
 #endif

@@ -30,16 +30,17 @@ def _control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     program = importlib.util.module_from_spec(specification)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     loader.exec_module(program)
-    for name, folder in (("MODULE", "module"), ("DEBUG", "debug"), ("SYSCTL", "sysctl"), ("NETNS", "netns")):
+    folders = {"MODULES": "modules", "DEBUG": "debug", "SYSCTL": "sysctl", "NETNS": "netns", "LIVEPATCHES": "live"}
+    for name, folder in folders.items():
         (tmp_path / folder).mkdir()
         monkeypatch.setattr(program, name, tmp_path / folder)
     monkeypatch.setattr(program, "CONFIGURATION", tmp_path / "plait-mptcp.conf")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    (tmp_path / "module/parameters").mkdir()
+    (tmp_path / "modules/plait/parameters").mkdir(parents=True)
     for name, value in {"ecf_beta_milli": "250", "intelligent_delivery_delay_ahead": "64"}.items():
-        (tmp_path / "module/parameters" / name).write_text(value)
-    (tmp_path / "module/version").write_text("0.1.0\n")
-    (tmp_path / "module/refcnt").write_text("3\n")
+        (tmp_path / "modules/plait/parameters" / name).write_text(value)
+    (tmp_path / "modules/plait/version").write_text("0.1.0\n")
+    (tmp_path / "modules/plait/refcnt").write_text("3\n")
     (tmp_path / "debug/schedulers").write_text(SCHEDULERS)
     (tmp_path / "debug/counters").write_text("wait 3\nassign 2\ndropped 0\n")
     (tmp_path / "debug/connections").write_text(
@@ -116,7 +117,7 @@ def test_without_the_module(
     command: list[str],
 ) -> None:
     """Without the module the message names it."""
-    shutil.rmtree(tmp_path / "module")
+    shutil.rmtree(tmp_path / "modules/plait")
     assert called(control, monkeypatch, *command) == 1
     assert capsys.readouterr().err.startswith("plait-mptcp: the module plait is not loaded: ")
 
@@ -130,7 +131,7 @@ def test_parameters_of_schedulers_that_are_missing_are_hidden(
     assert "ecf_beta_milli = 250" in listed
     assert "intelligent" not in listed
     assert called(control, monkeypatch, "parameters", "ecf_beta_milli=300") == 0
-    assert (tmp_path / "module/parameters/ecf_beta_milli").read_text() == "300"
+    assert (tmp_path / "modules/plait/parameters/ecf_beta_milli").read_text() == "300"
 
 
 def test_status(
@@ -156,7 +157,7 @@ def test_start_names_the_line(
     configuration.write_text("# comment\nscheduler = ecf\necf_beta_milli = 7 # less\n")
     assert called(control, monkeypatch, "start") == 0
     assert (tmp_path / "sysctl/scheduler").read_text() == "ecf"
-    assert (tmp_path / "module/parameters/ecf_beta_milli").read_text() == "7"
+    assert (tmp_path / "modules/plait/parameters/ecf_beta_milli").read_text() == "7"
     capsys.readouterr()
     configuration.write_text("\nscheduler = dap\n")
     assert called(control, monkeypatch, "start") == 1
@@ -178,6 +179,50 @@ def test_stop_resets_namespaces(
     assert called(control, monkeypatch, "stop") == 1
     assert (tmp_path / "sysctl/scheduler").read_text() == "default"
     assert "3 sockets still use the module plait" in capsys.readouterr().err
+
+
+def test_a_livepatch_is_removed_before_its_module(
+    control: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The kernel holds the module of stage two until no task runs replaced functions."""
+    (tmp_path / "modules/plait").rename(tmp_path / "modules/plait_livepatch")
+    livepatch = tmp_path / "live/plait_livepatch"
+    livepatch.mkdir()
+    (livepatch / "enabled").write_text("1")
+    (livepatch / "transition").write_text("0")
+    monkeypatch.setattr(control, "namespaces", dict)
+    commands = []
+
+    def fake(command: list[str], **_options: object) -> object:
+        commands.append((command, (livepatch / "enabled").read_text()))
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    assert called(control, monkeypatch, "status") == 0
+    assert "stage       2, with a livepatch" in capsys.readouterr().out
+    monkeypatch.setattr(subprocess, "run", fake)
+    assert called(control, monkeypatch, "stop") == 0
+    assert commands == [(["rmmod", "plait_livepatch"], "0")]
+
+
+def test_stage_one_takes_the_place_of_a_refused_stage_two(
+    control: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A kernel that the livepatch was not tested with gets the module alone, and the user is told."""
+    (tmp_path / "modules/plait").rename(tmp_path / "gone")
+    (tmp_path / "plait-mptcp.conf").write_text("stage = 2\n")
+    commands = []
+
+    def fake(command: list[str], **_options: object) -> object:
+        commands.append(command)
+        return subprocess.CompletedProcess(command, int(command[-1] == "plait_livepatch"), "", "")
+
+    monkeypatch.setattr(subprocess, "run", fake)
+    assert called(control, monkeypatch, "start") == 0
+    assert commands == [["modprobe", "plait_livepatch"], ["modprobe", "plait"]]
+    assert "stage 2 is refused" in capsys.readouterr().out
+    (tmp_path / "plait-mptcp.conf").write_text("\nstage = 3\n")
+    assert called(control, monkeypatch, "start") == 1
+    assert "line 2: stage 3: unknown; expected one of: 1, 2" in capsys.readouterr().err
 
 
 def record(token: int, kind: int, amount: int) -> bytes:
@@ -220,7 +265,7 @@ def test_the_source_is_complete(tmp_path: Path) -> None:
     folder = tmp_path / f"plait-mptcp-{version}"
     assert f"PACKAGE_VERSION={version}\n" in (folder / "dkms.conf").read_text()
     build = (folder / "Kbuild").read_text().replace("\\\n", " ")
-    objects = re.search(r"plait-y := (.*)", build)
-    assert objects
-    names = {name.removesuffix(".o") for name in objects.group(1).split()}
-    assert names == {file.stem for file in folder.glob("*.c")}
+    common = re.search(r"common := (.*)", build)
+    assert common
+    alone = {"fragments", "ranges", "push", "livepatch"}
+    assert {*common.group(1).split(), *alone} == {file.stem for file in folder.glob("*.c")}

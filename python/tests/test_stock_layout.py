@@ -31,6 +31,7 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 struct list_head { struct list_head *next, *prev; };
 struct inet_connection_sock { char bytes[1432]; };
+struct spinlock { int unused; };
 struct sock;
 """
 
@@ -49,15 +50,23 @@ struct mptcp_sock {
 	u64 local_key, wnd_end, write_seq;
 	u8 odd;
 	int snd_burst;
-	u64 snd_nxt, snd_una;
-	volatile unsigned long timer_ival;
+	u64 snd_nxt, snd_una, bytes_sent, bytes_retrans, recovery_snd_nxt;
+	volatile unsigned long timer_ival, flags, cb_flags;
 	u32 token;
-	bool recovery, can_ack, snd_data_fin_enable, use_64bit_ack;
+	u32 last_data_sent;
+	struct spinlock fallback_lock;
+	bool allow_infinite_fallback, allow_subflows, recovery, can_ack, snd_data_fin_enable, use_64bit_ack;
 	u8 mpc_endpoint_id;
 	u8 recvmsg_inq : 1, cork : 1;
-	struct list_head conn_list;
+	struct list_head conn_list, rtx_queue;
 	struct mptcp_data_frag *first_pending;
 	struct mptcp_sched_ops *sched;
+};
+struct mptcp_sendmsg_info {
+	int mss_now, size_goal;
+	u16 limit, sent;
+	unsigned int flags;
+	bool data_lock_held;
 };
 struct mptcp_subflow_context {
 	struct list_head node;
@@ -73,9 +82,10 @@ struct mptcp_subflow_context {
 		};
 		struct { unsigned long whole; } reset;
 	};
-	struct sock *tcp_sock;
+	struct sock *tcp_sock, *conn;
 };
 struct mptcp_sock *msk;
+struct mptcp_sendmsg_info info;
 struct mptcp_subflow_context *subflow;
 struct mptcp_data_frag *fragment;
 """
@@ -99,7 +109,7 @@ again:
 	printf("%zu %zu %zu %zu %zu\\n", offsetof(struct mptcp_sock, can_ack), offsetof(struct mptcp_sock, conn_list),
 		offsetof(struct mptcp_sock, snd_data_fin_enable), offsetof(struct mptcp_sock, use_64bit_ack),
 		offsetof(struct mptcp_sock, first_pending));
-	printf("%zu\\n", offsetof(struct mptcp_sock, sched));
+	printf("%zu %zu\\n", offsetof(struct mptcp_sock, sched), sizeof(struct mptcp_sendmsg_info));
 	printf("%d %d %d %d %d %d %u\\n", subflow->request_bkup, subflow->backup, subflow->local_id, subflow->remote_id,
 		subflow->stale_count, subflow->stale, subflow->subflow_id);
 	printf("%zu %zu %zu\\n", offsetof(struct mptcp_subflow_context, node),
