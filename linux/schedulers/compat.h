@@ -10,4 +10,13 @@
 #define PLAIT_SPLIT_OPS 1
 #endif
 
+/* The time at which the timer of a subflow expires. linux/package/Kbuild looks at the headers. */
+#if defined(PLAIT_TCP_TIMEOUT_EXPIRES)
+#define plait_timer_expires(ssk)	tcp_timeout_expires(ssk)
+#elif defined(PLAIT_ICSK_TIMEOUT)
+#define plait_timer_expires(ssk)	icsk_timeout(inet_csk(ssk))
+#else
+#define plait_timer_expires(ssk)	(inet_csk(ssk)->icsk_timeout)
+#endif
+
 #endif

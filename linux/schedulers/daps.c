@@ -247,6 +247,7 @@ const struct plait_algorithm plait_daps = {
 	.name = "daps",
 	.kernel_name = "daps",
 	.state_size = sizeof(struct daps),
+	.by_packet = true,
 	.parameters = parameters,
 	.needs = needs,
 	.init = init,

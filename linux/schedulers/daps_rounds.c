@@ -264,6 +264,7 @@ const struct plait_algorithm plait_daps_rounds = {
 	.name = "daps-rounds",
 	.kernel_name = "daps-rounds",
 	.state_size = sizeof(struct daps_rounds),
+	.by_packet = true,
 	.parameters = parameters,
 	.needs = needs,
 	.init = init,

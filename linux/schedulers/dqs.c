@@ -151,6 +151,7 @@ const struct plait_algorithm plait_dqs = {
 	.name = "dqs",
 	.kernel_name = "dqs",
 	.state_size = sizeof(struct dqs),
+	.by_packet = true,
 	.parameters = parameters,
 	.needs = needs,
 	.init = init,

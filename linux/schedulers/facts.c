@@ -15,14 +15,15 @@ static u32 segments(u64 bytes, u32 mss)
 	return min_t(u64, div_u64(bytes + mss - 1, mss), U32_MAX - 1);
 }
 
-static bool is_up(const struct plait_path *path)
+bool plait_is_up(const struct plait_path *path)
 {
 	return path->state == PLAIT_ACTIVE || path->state == PLAIT_BACKUP;
 }
 
 /* Paths without a subflow count as failed. */
-static void paths_facts(struct mptcp_sock *msk, struct plait_facts *facts)
+static void paths_facts(struct mptcp_sock *msk, struct plait_socket *plait)
 {
+	struct plait_facts *facts = &plait->facts;
 	struct mptcp_subflow_context *subflow;
 	unsigned int i;
 
@@ -35,7 +36,7 @@ static void paths_facts(struct mptcp_sock *msk, struct plait_facts *facts)
 			.cwnd = 1,
 			.weight = 1,
 			.ssthresh = PLAIT_NONE,
-			.limit = plait_of(msk)->subflows[i].limit,
+			.limit = plait->subflows[i].limit,
 			.forward_delay = PLAIT_UNKNOWN,
 			.uncarried = PLAIT_UNKNOWN,
 		};
@@ -43,99 +44,24 @@ static void paths_facts(struct mptcp_sock *msk, struct plait_facts *facts)
 	facts->count = 0;
 	facts->mss = 0;
 	mptcp_for_each_subflow(msk, subflow) {
-		struct plait_subflow *slot = plait_slot(msk, subflow);
+		struct plait_subflow *slot = plait_slot(msk, plait, subflow);
 
 		if (!slot)
 			continue;
-		i = slot - plait_of(msk)->subflows;
-		plait_path_facts(msk, &facts->paths[i], slot, subflow);
+		i = slot - plait->subflows;
+		plait_path_facts(msk, plait, &facts->paths[i], slot, subflow);
 		facts->ssks[i] = mptcp_subflow_tcp_sock(subflow);
 		facts->count = max(facts->count, i + 1);
-		if (is_up(&facts->paths[i]))
+		if (plait_is_up(&facts->paths[i]))
 			facts->mss = max(facts->mss, facts->paths[i].mss);
 	}
 	if (!facts->mss)
 		facts->mss = TCP_MSS_DEFAULT;
-	plait_forget_mail(plait_of(msk), facts);
+	plait_forget_mail(plait, facts);
 }
 
-/* Records the part of its range that the subflow took. */
-static void take_stock(struct plait_socket *plait, struct plait_subflow *slot, struct sock *ssk)
+void plait_look_at_queues(struct mptcp_sock *msk, struct plait_socket *plait)
 {
-	struct mptcp_subflow_context *subflow = mptcp_subflow_ctx(ssk);
-	u64 end = subflow->range_seq - plait->first_dsn;
-	unsigned int path = slot - plait->subflows;
-
-	/* A subflow that was reset does not know the range any more. */
-	if (end < slot->given || end > slot->given_end)
-		end = slot->given;
-
-	subflow->range_len = 0;
-	slot->sent = slot->given;
-	slot->sent_end = end;
-	if (!slot->again)
-		plait_dequeue(&plait->queues, path, end);
-	if (end > slot->sent && (plait->needs & PLAIT_NEEDS_REINJECT))
-		plait_carry(&plait->queues, path, slot->sent, end);
-}
-
-/* Removes sent and acknowledged bytes from the path queues. Bytes stranded on a path that is down
- * return to the data queue.
- */
-static void settle(struct mptcp_sock *msk, const struct plait_facts *facts)
-{
-	struct plait_socket *plait = plait_of(msk);
-	struct plait_queues *queues = &plait->queues;
-	unsigned int i;
-
-	if (!plait->begun) {
-		plait->begun = true;
-		plait->recoveries = msk->recoveries;
-		plait->first_dsn = msk->snd_una;
-		plait_queues_init(queues, msk->snd_nxt - plait->first_dsn);
-		plait_segments_init(&plait->segments, queues->next);
-	}
-	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
-		struct plait_subflow *slot = &plait->subflows[i];
-
-		slot->sent_end = slot->sent;
-		if (slot->given < slot->given_end && facts->ssks[i])
-			take_stock(plait, slot, facts->ssks[i]);
-		slot->given_end = slot->given;
-		if (!is_up(&facts->paths[i]))
-			plait_requeue(queues, i);
-		if (!facts->ssks[i])
-			plait_put_down(queues, i);
-	}
-	plait_acknowledged(queues, msk->snd_una - plait->first_dsn);
-	plait_segments_forget(&plait->segments, msk->snd_una - plait->first_dsn);
-	/* A subflow was closed: as without Plait, all unacknowledged data is sent again. */
-	if (plait->recoveries != msk->recoveries) {
-		plait->recoveries = msk->recoveries;
-		plait_requeue_all(queues, msk->snd_una - plait->first_dsn);
-	}
-}
-
-/* Tells the core when to ask: for data that the core does not know of, and for copies. */
-static void ask_again(struct mptcp_sock *msk, const struct plait_facts *facts, bool backlog)
-{
-	bool outstanding = facts->acked < min(facts->sent, facts->written);
-	struct plait_socket *plait = plait_of(msk);
-	bool copies = false;
-
-	/* Options send copies only while the window is full, algorithms at any time. */
-	if (outstanding && plait->repeats)
-		copies = true;
-	else if (outstanding && (plait->needs & PLAIT_NEEDS_REINJECT))
-		copies = !facts->connection.window_left &&
-			 (backlog || facts->connection.unassigned);
-	WRITE_ONCE(msk->sched_backlog, backlog);
-	WRITE_ONCE(msk->sched_copies, copies);
-}
-
-void plait_look_at_queues(struct mptcp_sock *msk)
-{
-	struct plait_socket *plait = plait_of(msk);
 	struct plait_facts *facts = &plait->facts;
 	struct plait_connection *connection = &facts->connection;
 	struct plait_queues *queues = &plait->queues;
@@ -163,7 +89,7 @@ void plait_look_at_queues(struct mptcp_sock *msk)
 		}
 		facts->paths[i].queued = segments(waiting, facts->paths[i].mss);
 	}
-	ask_again(msk, facts, queues->recalled.bytes > 0 || plait_backlog(queues) > 0);
+	plait_ask_again(msk, plait);
 }
 
 /* Sets the oldest unacknowledged segment, if it is in flight. */
@@ -210,11 +136,11 @@ static s64 uncarried(struct plait_socket *plait, const struct plait_facts *facts
 	return PLAIT_UNKNOWN;
 }
 
-static void connection_facts(struct mptcp_sock *msk, struct plait_facts *facts)
+static void connection_facts(struct mptcp_sock *msk, struct plait_socket *plait)
 {
+	struct plait_facts *facts = &plait->facts;
 	unsigned int i;
-
-	u64 first = plait_of(msk)->first_dsn;
+	u64 first = plait->first_dsn;
 	int space = sk_stream_wspace((const struct sock *)msk);
 
 	facts->window = READ_ONCE(msk->wnd_end) - first;
@@ -227,10 +153,10 @@ static void connection_facts(struct mptcp_sock *msk, struct plait_facts *facts)
 		.send_buffer_left = max(space, 0) / facts->mss,
 		.finished = msk->snd_data_fin_enable,
 	};
-	oldest_facts(plait_of(msk), facts);
+	oldest_facts(plait, facts);
 	for (i = 0; i < facts->count; i++)
-		if ((plait_of(msk)->needs & PLAIT_NEEDS_UNCARRIED) && facts->ssks[i])
-			facts->paths[i].uncarried = uncarried(plait_of(msk), facts, i);
+		if ((plait->needs & PLAIT_NEEDS_UNCARRIED) && facts->ssks[i])
+			facts->paths[i].uncarried = uncarried(plait, facts, i);
 }
 
 static void tell(struct plait_socket *plait, struct plait_event event)
@@ -303,7 +229,7 @@ static bool tell_what_happened(struct plait_socket *plait)
 
 	for (i = 0; i < facts->count; i++) {
 		struct plait_subflow *slot = &plait->subflows[i];
-		bool up = is_up(&facts->paths[i]);
+		bool up = plait_is_up(&facts->paths[i]);
 
 		slot->is_new = false;
 		if (up != slot->up) {
@@ -319,16 +245,15 @@ static bool tell_what_happened(struct plait_socket *plait)
 	return happened;
 }
 
-void plait_look(struct mptcp_sock *msk)
+void plait_look(struct mptcp_sock *msk, struct plait_socket *plait)
 {
-	struct plait_socket *plait = plait_of(msk);
-	struct plait_facts *facts = &plait->facts;
 	u64 now = ktime_get_ns();
 
-	paths_facts(msk, facts);
-	settle(msk, facts);
-	connection_facts(msk, facts);
-	plait_look_at_queues(msk);
+	plait->token = READ_ONCE(msk->token);
+	paths_facts(msk, plait);
+	plait_settle(msk, plait);
+	connection_facts(msk, plait);
+	plait_look_at_queues(msk, plait);
 	if (tell_what_happened(plait) || now - plait->now > MOMENT_NS)
 		plait->now = now;
 }

@@ -34,9 +34,9 @@ struct intelligent {
 	u32 repairing;			/* paths whose first loss has recalled all queues */
 	u32 suspects;
 	u64 decided;			/* time of the last decision */
-	bool current;			/* only transmissions since then */
+	bool fresh;			/* only transmissions since then */
 	u64 free[PLAIT_PATHS_MAX];	/* time when the last sent segment has left */
-	u32 sent[PLAIT_PATHS_MAX];	/* sent while not current; the next decision gives the time */
+	u32 sent[PLAIT_PATHS_MAX];	/* sent while not fresh; the next decision gives the time */
 };
 
 static u32 needs(void)
@@ -152,14 +152,14 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 	u32 segments, most;
 	u64 ahead;
 
-	if (!intelligent->current) {
+	if (!intelligent->fresh) {
 		for_each_path(path, paths, count) {
 			if (intelligent->sent[path->id])
 				occupy(intelligent, now, path, intelligent->sent[path->id]);
 			intelligent->sent[path->id] = 0;
 		}
 	}
-	intelligent->current = true;
+	intelligent->fresh = true;
 	intelligent->decided = now;
 
 	path = next_recall(&intelligent->recalls, paths, count);
@@ -215,13 +215,13 @@ static void on_event(void *state, const struct plait_event *event,
 	u32 path = BIT(event->path);
 
 	if (event->kind == PLAIT_SENT) {
-		if (intelligent->current)
+		if (intelligent->fresh)
 			occupy(intelligent, intelligent->decided, &paths[event->path], 1);
 		else
 			intelligent->sent[event->path]++;
 		return;
 	}
-	intelligent->current = false;
+	intelligent->fresh = false;
 	suspects_on_event(&intelligent->suspects, event);
 	/* A plan costs as much as the queued segments. The losses of one window reduce it once, so
 	 * they cause two plans: at the first loss, and at the end.
@@ -246,6 +246,7 @@ const struct plait_algorithm plait_intelligent_delivery_delay = {
 	.name = "intelligent-delivery-delay",
 	.kernel_name = "intelligent-dd",
 	.state_size = sizeof(struct intelligent),
+	.by_packet = true,
 	.parameters = parameters,
 	.needs = needs,
 	.init = init,

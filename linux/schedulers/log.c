@@ -26,7 +26,7 @@
 struct record_head {
 	s64	time;
 	u32	paths;
-	u32	unused;
+	u32	token;			/* of the connection */
 	struct plait_decision decision;
 	struct plait_connection connection;
 };
@@ -36,7 +36,7 @@ static bool log_decisions;
 static DEFINE_SPINLOCK(log_lock);
 static struct kfifo log_fifo;		/* its buffer is NULL until it is needed */
 static u64 dropped;
-static struct dentry *log_dir;
+struct dentry *plait_debugfs;
 static DEFINE_PER_CPU(u64 [PLAIT_PENALIZE + 1], counts);
 
 static const char * const kind_names[] = {
@@ -48,13 +48,14 @@ static const char * const kind_names[] = {
 	[PLAIT_PENALIZE] = "penalize",
 };
 
-static void record(u64 now, const struct plait_decision *decision,
-		   const struct plait_facts *facts)
+static void record(const struct plait_socket *plait, const struct plait_decision *decision)
 {
+	const struct plait_facts *facts = &plait->facts;
 	size_t paths_bytes = facts->count * sizeof(facts->paths[0]);
 	struct record_head head = {
-		.time = ktime_mono_to_real(now),
+		.time = ktime_mono_to_real(plait->now),
 		.paths = facts->count,
+		.token = plait->token,
 		.decision = *decision,
 		.connection = facts->connection,
 	};
@@ -71,12 +72,12 @@ static void record(u64 now, const struct plait_decision *decision,
 	spin_unlock_bh(&log_lock);
 }
 
-void plait_log(u64 now, const struct plait_decision *decision, const struct plait_facts *facts)
+void plait_log(const struct plait_socket *plait, const struct plait_decision *decision)
 {
 	this_cpu_inc(counts[decision->kind]);
 	/* Pairs with log_begin(): a reader that sees it set also sees the buffer. */
 	if (smp_load_acquire(&log_decisions))
-		record(now, decision, facts);
+		record(plait, decision);
 }
 
 /* Once allocated, the buffer stays, so that the records can still be read. */
@@ -100,7 +101,7 @@ static int set_log_decisions(const char *text, const struct kernel_param *kp)
 	bool on;
 	int error = kstrtobool(text, &on);
 
-	if (!error && on && log_dir)
+	if (!error && on && plait_debugfs)
 		error = log_begin();
 	if (error)
 		return error;
@@ -168,15 +169,16 @@ int plait_log_init(void)
 	BUILD_BUG_ON(sizeof(struct plait_path) != 112);
 	if (log_decisions && log_begin())
 		return -ENOMEM;
-	log_dir = debugfs_create_dir("plait", NULL);
-	debugfs_create_file("decisions", 0400, log_dir, NULL, &decisions_fops);
-	debugfs_create_file("counters", 0444, log_dir, NULL, &counters_fops);
+	plait_debugfs = debugfs_create_dir("plait", NULL);
+	debugfs_create_file("decisions", 0400, plait_debugfs, NULL, &decisions_fops);
+	debugfs_create_file("counters", 0444, plait_debugfs, NULL, &counters_fops);
 	return 0;
 }
 
 void plait_log_exit(void)
 {
-	debugfs_remove(log_dir);
+	debugfs_remove(plait_debugfs);
+	plait_debugfs = NULL;
 	kvfree(log_fifo.kfifo.data);
 	memset(&log_fifo, 0, sizeof(log_fifo));
 }

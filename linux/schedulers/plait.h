@@ -3,7 +3,7 @@
  * decision.rs).
  *
  * A scheduler is pure in its arguments and its own state: no clock, no locks, no allocation, no
- * sockets. The engine (engine.c) takes the facts from the subflows and carries the decisions out.
+ * sockets. The engine (engine.c) takes the facts from the subflows, and has the decisions executed.
  * In user space a test replays calls that were recorded from the Rust schedulers. Nothing here
  * needs more of the kernel than linux/types.h.
  */
@@ -128,6 +128,7 @@ struct plait_algorithm {
 	const char *name;		/* as in `plait schedulers` */
 	const char *kernel_name;	/* as in net.mptcp.scheduler: 15 characters at most */
 	size_t	state_size;
+	bool	by_packet;		/* chooses a place for each packet: fragments are too large */
 	struct plait_parameter *const *parameters;	/* its own, ended by NULL; may be NULL */
 	u32	(*needs)(void);		/* with the present parameters */
 	void	(*init)(void *state);	/* state is zeroed; reads the present parameters */

@@ -222,6 +222,20 @@ u64 plait_next(const struct plait_queues *queues)
 	return range ? range->start : queues->next;
 }
 
+u64 plait_first_unsent(const struct plait_queues *queues)
+{
+	u64 first = plait_next(queues);
+	unsigned int i;
+
+	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
+		const struct plait_range *range = first_range(&queues->paths[i]);
+
+		if (range)
+			first = min(first, range->start);
+	}
+	return first;
+}
+
 int plait_enqueue(struct plait_queues *queues, unsigned int path, u64 bytes, u64 end)
 {
 	struct plait_queue *queue = &queues->paths[path];

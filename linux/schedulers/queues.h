@@ -44,6 +44,8 @@ void plait_queues_free(struct plait_queues *queues);
 
 /* Bytes in the data queue, if the application has written data up to end. */
 u64 plait_unassigned(const struct plait_queues *queues, u64 end);
+/* The first byte that no path has sent. */
+u64 plait_first_unsent(const struct plait_queues *queues);
 /* The first byte in the data queue. */
 u64 plait_next(const struct plait_queues *queues);
 /* Moves the next bytes of the data queue, which has this many, to the path; or a few more, if there

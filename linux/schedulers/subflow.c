@@ -23,20 +23,14 @@ unsigned int plait_path_weights[PLAIT_PATHS_MAX] = { [0 ... PLAIT_PATHS_MAX - 1]
 module_param_array_named(path_weights, plait_path_weights, uint, NULL, 0644);
 MODULE_PARM_DESC(path_weights, "weights of subflows by the numbers of their addresses, from 0 on");
 
-struct plait_socket *plait_of(const struct mptcp_sock *msk)
-{
-	return msk->sched_data;
-}
-
 /* A path has the number of the MPTCP endpoint from which its subflow leaves, so that numbers mean
  * the same in every run. `ip mptcp endpoint` numbers endpoints from 1. Other subflows take the
  * first free number.
  */
-struct plait_subflow *plait_slot(struct mptcp_sock *msk,
+struct plait_subflow *plait_slot(struct mptcp_sock *msk, struct plait_socket *plait,
 				 const struct mptcp_subflow_context *subflow)
 {
 	struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
-	struct plait_socket *plait = plait_of(msk);
 	int endpoint = READ_ONCE(subflow->local_id);
 	struct plait_subflow *slot;
 	unsigned int i;
@@ -62,6 +56,7 @@ struct plait_subflow *plait_slot(struct mptcp_sock *msk,
 		.is_new = true,
 		.subflow_id = subflow->subflow_id,
 		.limit = PLAIT_NONE,
+		.write_seq = READ_ONCE(tcp_sk(ssk)->write_seq),
 	};
 	return slot;
 }
@@ -162,7 +157,7 @@ static s64 forward_delay(struct plait_socket *plait, const struct sock *ssk)
 	return forward;
 }
 
-void plait_path_facts(struct mptcp_sock *msk, struct plait_path *path,
+void plait_path_facts(struct mptcp_sock *msk, struct plait_socket *plait, struct plait_path *path,
 		      const struct plait_subflow *slot, struct mptcp_subflow_context *subflow)
 {
 	struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
@@ -193,7 +188,7 @@ void plait_path_facts(struct mptcp_sock *msk, struct plait_path *path,
 	path->latest_rtt = microseconds(READ_ONCE(tp->rack.rtt_us)) ?: path->srtt;
 	path->own_rtt = path->srtt;	/* a subflow acknowledges its own data */
 	path->min_rtt = min_rtt == U32_MAX ? 0 : microseconds(min_rtt);
-	path->forward_delay = forward_delay(plait_of(msk), ssk);
+	path->forward_delay = forward_delay(plait, ssk);
 	path->rto = microseconds(jiffies_to_usecs(READ_ONCE(icsk->icsk_rto)));
 	path->delivery_rate = delivery_rate(tp, path->mss);
 }
@@ -241,16 +236,16 @@ static void halve(struct sock *ssk)
 /* Smooths TSval - TSecr of the acknowledgments. The clocks of both ends must run without an offset
  * for each connection: net.ipv4.tcp_timestamps = 2 at both ends.
  */
-static void sample_delay(struct plait_mailbox *mailbox, const struct tcp_options_received *options)
+static void sample(struct plait_mailbox *mailbox, const struct tcp_options_received *options)
 {
-	s64 sample = (s64)(s32)(options->rcv_tsval - options->rcv_tsecr) * NSEC_PER_MSEC;
+	s64 delay = (s64)(s32)(options->rcv_tsval - options->rcv_tsecr) * NSEC_PER_MSEC;
 
 	if (!options->saw_tstamp || !options->rcv_tsecr)
 		return;
 	if (mailbox->forward == PLAIT_UNKNOWN)
-		mailbox->forward = sample;
+		mailbox->forward = delay;
 	else
-		mailbox->forward = (7 * mailbox->forward + sample) >> 3;
+		mailbox->forward = (7 * mailbox->forward + delay) >> 3;
 }
 
 void plait_acked(struct plait_socket *plait, struct sock *ssk)
@@ -260,10 +255,21 @@ void plait_acked(struct plait_socket *plait, struct sock *ssk)
 	spin_lock_bh(&plait->mailboxes_lock);
 	mailbox = mailbox_for(plait, ssk);
 	if (mailbox) {
-		sample_delay(mailbox, &tcp_sk(ssk)->rx_opt);
+		sample(mailbox, &tcp_sk(ssk)->rx_opt);
 		if (mailbox->penalty)
 			halve(ssk);
 		mailbox->penalty = false;
 	}
+	spin_unlock_bh(&plait->mailboxes_lock);
+}
+
+void plait_sample_delay(struct plait_socket *plait, struct sock *ssk)
+{
+	struct plait_mailbox *mailbox;
+
+	spin_lock_bh(&plait->mailboxes_lock);
+	mailbox = mailbox_for(plait, ssk);
+	if (mailbox)
+		sample(mailbox, &tcp_sk(ssk)->rx_opt);
 	spin_unlock_bh(&plait->mailboxes_lock);
 }

@@ -26,6 +26,7 @@ typedef __s32 s32;
 #define min3(a, b, c)		min(min(a, b), c)
 #define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 #define struct_size(ptr, member, count)	(sizeof(*(ptr)) + sizeof((ptr)->member[0]) * (count))
+#define struct_size_t(type, member, count)	struct_size((type *)NULL, member, count)
 #define BUILD_BUG_ON(condition)	static_assert(!(condition), #condition)
 #define smp_load_acquire(ptr)	__atomic_load_n(ptr, __ATOMIC_ACQUIRE)
 #define smp_store_release(ptr, value)	__atomic_store_n(ptr, value, __ATOMIC_RELEASE)
@@ -99,6 +100,8 @@ struct rcu_head {
 
 #define kfree_rcu(memory, member)	kfree(memory)
 #define synchronize_rcu()		do { } while (0)
+#define rcu_read_lock()			do { } while (0)
+#define rcu_read_unlock()		do { } while (0)
 
 /* linux/spinlock.h: checks that a lock is not taken twice, and counts the calls. */
 typedef struct {
@@ -136,6 +139,9 @@ static inline void spin_unlock_bh(spinlock_t *lock)
 #define MODULE_PARM_DESC(...)	static_assert(true, "")
 #define MODULE_LICENSE(...)	static_assert(true, "")
 #define MODULE_DESCRIPTION(...)	static_assert(true, "")
+#define MODULE_VERSION(...)	static_assert(true, "")
+
+#define div_s64(dividend, divisor)	((s64)(dividend) / (divisor))
 
 static inline ssize_t strscpy(char *to, const char *from, size_t size)
 {

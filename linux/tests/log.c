@@ -6,14 +6,14 @@
 #include "random.h"
 #include "../schedulers/log.c"
 
-static struct plait_facts facts;
+static struct plait_socket plait = { .now = 1000, .token = 0xabcd };
 
 static void decide(unsigned int times)
 {
 	struct plait_decision decision = { .kind = PLAIT_ASSIGN, .amount = 3 };
 
 	while (times--)
-		plait_log(1000, &decision, &facts);
+		plait_log(&plait, &decision);
 }
 
 static size_t read_out(void *to, size_t size)
@@ -32,9 +32,9 @@ int test_log(void)
 	size_t got, all = 0;
 
 	snprintf(test_case, sizeof(test_case), "log");
-	facts.count = 2;
-	facts.connection.unassigned = 77;
-	facts.paths[1].cwnd = 5;
+	plait.facts.count = 2;
+	plait.facts.connection.unassigned = 77;
+	plait.facts.paths[1].cwnd = 5;
 	check(!plait_log_init());
 	check(!memory_live);
 
@@ -59,7 +59,7 @@ int test_log(void)
 	got = read_out(buffer, sizeof(buffer));
 	check(got == 3 * record_size);
 	memcpy(&head, buffer + record_size, sizeof(head));
-	check(head.paths == 2 && head.decision.amount == 3 && head.connection.unassigned == 77);
+	check(head.paths == 2 && head.token == 0xabcd && head.decision.amount == 3 && head.connection.unassigned == 77);
 	check(((struct plait_path *)(buffer + record_size + sizeof(head)))[1].cwnd == 5);
 
 	/* Full: records that do not fit are counted, and no record is incomplete. */

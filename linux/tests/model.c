@@ -51,8 +51,10 @@ void model_init(struct model *model, struct mptcp_sched_ops *ops)
 	memset(model, 0, sizeof(*model));
 	model->next_subflow_id = 1;
 	INIT_LIST_HEAD(&model->msk.conn_list);
+	INIT_LIST_HEAD(&model->msk.rtx_queue);
+	model->msk.allow_subflows = true;
 	model->msk.sched = ops;
-	check(!ops->init(&model->msk));
+	model->msk.token = 1 + random_next() % U32_MAX;
 }
 
 void model_release(struct model *model)
@@ -62,13 +64,13 @@ void model_release(struct model *model)
 	model->msk.sched->release(&model->msk);
 }
 
-/* Like mptcp_restart_sched(). */
+/* mptcp_disconnect(), after which the socket has another token. */
 void model_restart(struct model *model)
 {
 	struct mptcp_sched_ops *ops = model->msk.sched;
 
-	model_release(model);
-	check(!model->msk.sched_backlog && !model->msk.sched_copies);
+	for (unsigned int i = 0; i < MODEL_SUBFLOWS; i++)
+		model_close_subflow(model, &model->subflows[i]);
 	model_init(model, ops);
 }
 
@@ -110,40 +112,82 @@ void model_open_subflow(struct model *model, struct model_subflow *subflow)
 	list_add_tail(&subflow->ctx.node, &model->msk.conn_list);
 }
 
-static bool send_pending(const struct model *model)
-{
-	return model->first_pending * MODEL_FRAGMENT < model->written || model->msk.sched_backlog;
-}
-
+/* mptcp_sched_pending() */
 static bool sched_pending(const struct model *model)
 {
-	return send_pending(model) || model->msk.sched_copies;
+	return model->msk.first_pending || model->msk.sched->repeats(&model->msk);
 }
 
-static u64 fragment_length(const struct model *model, u64 fragment)
+/* mptcp_sendmsg(): fills the last fragment only while it waits. */
+static void append(struct model *model, u64 bytes)
 {
-	return min_t(u64, MODEL_FRAGMENT, model->written - fragment * MODEL_FRAGMENT);
+	struct mptcp_sock *msk = &model->msk;
+
+	while (bytes) {
+		struct mptcp_data_frag *dfrag = NULL;
+		u64 part;
+
+		if (msk->first_pending)
+			dfrag = list_last_entry(&msk->rtx_queue, struct mptcp_data_frag, list);
+		if (!dfrag || dfrag->data_len >= MODEL_FRAGMENT) {
+			check(model->fragments_used < MODEL_FRAGMENTS);
+			dfrag = &model->fragments[model->fragments_used++];
+			dfrag->data_seq = model->first + model->written;
+			list_add_tail(&dfrag->list, &msk->rtx_queue);
+		}
+		part = min_t(u64, bytes, MODEL_FRAGMENT - dfrag->data_len);
+		dfrag->data_len += part;
+		model->written += part;
+		msk->write_seq += part;
+		bytes -= part;
+		if (!msk->first_pending)
+			msk->first_pending = dfrag;
+	}
 }
 
-static void advance_first_pending(struct model *model)
+/* __mptcp_clean_una(), whose warnings are errors here. */
+static void clean_una(struct model *model)
 {
-	while (model->first_pending * MODEL_FRAGMENT < model->written &&
-	       model->already_sent[model->first_pending] ==
-		       fragment_length(model, model->first_pending))
-		model->first_pending++;
+	struct mptcp_sock *msk = &model->msk;
+	struct mptcp_data_frag *dfrag;
+
+	while (!list_empty(&msk->rtx_queue)) {
+		u64 delta;
+
+		dfrag = list_first_entry(&msk->rtx_queue, struct mptcp_data_frag, list);
+		if (after64(dfrag->data_seq + dfrag->data_len, msk->snd_una)) {
+			delta = msk->snd_una - dfrag->data_seq;
+			if (!after64(msk->snd_una, dfrag->data_seq))
+				break;
+			check(delta <= dfrag->already_sent || msk->recovery);
+			dfrag->already_sent -= min_t(u64, delta, dfrag->already_sent);
+			dfrag->data_seq += delta;
+			dfrag->data_len -= delta;
+			break;
+		}
+		if (dfrag == msk->first_pending) {
+			check(msk->recovery);
+			msk->first_pending = list_is_last(&dfrag->list, &msk->rtx_queue) ?
+				NULL : list_next_entry(dfrag, list);
+		}
+		list_del(&dfrag->list);
+	}
+	if (msk->recovery && after64(msk->snd_una, msk->recovery_snd_nxt))
+		msk->recovery = false;
 }
 
-/* mptcp_sendmsg_frag(): up to the end of a fragment and of the window. */
-static u64 send_part(struct model *model, struct model_subflow *subflow, u64 start, u64 bytes)
+/* Up to the end of the window. */
+int mptcp_sendmsg_frag(struct sock *sk, struct sock *ssk, struct mptcp_data_frag *dfrag,
+		       struct mptcp_sendmsg_info *info)
 {
-	u64 fragment = start / MODEL_FRAGMENT, window = model->msk.wnd_end - model->first;
-	u64 end = min3(start + bytes, (fragment + 1) * MODEL_FRAGMENT, model->written);
+	struct model *model = model_of(mptcp_sk(sk));
+	struct model_subflow *subflow = subflow_of(mptcp_subflow_ctx(ssk));
+	u64 start = dfrag->data_seq + info->sent - model->first;
+	u64 end = dfrag->data_seq + info->limit - model->first;
+	u64 window = model->msk.wnd_end - model->first;
 	struct model_packet *packet;
 
-	check(start < model->written);
-	/* mptcp_frag_at() finds no acknowledged fragment. */
-	if (start < model->msk.snd_una - model->first)
-		return 0;
+	check(info->sent < info->limit && info->limit <= dfrag->data_len);
 	if (start >= window || (model->push_fails && !random_below(model->push_fails)))
 		return 0;
 	end = min(end, window);
@@ -153,49 +197,68 @@ static u64 send_part(struct model *model, struct model_subflow *subflow, u64 sta
 	}
 	check(subflow->packets < MODEL_PACKETS);
 	packet = &subflow->in_flight[subflow->packets - 1];
-	if (subflow->packets && packet->end == start && packet->end % MODEL_FRAGMENT == 0)
+	if (subflow->packets && packet->end == start && !info->sent)
 		packet->end = end;
 	else
 		subflow->in_flight[subflow->packets++] = (struct model_packet) { start, end };
 	subflow->tp.packets_out = subflow->packets;
 	subflow->tp.data_segs_out++;
-	model->already_sent[fragment] = max_t(u64, model->already_sent[fragment],
-					      end - fragment * MODEL_FRAGMENT);
-	if (model->first + end - model->msk.snd_nxt < 1ULL << 63)
-		model->msk.snd_nxt = max(model->msk.snd_nxt - model->first, end) + model->first;
-	advance_first_pending(model);
 	return end - start;
 }
 
-/* __subflow_push_range() */
-static bool push_range(struct model *model, struct model_subflow *subflow)
+/* What the core does without the scheduler: the first fragment, whole. */
+static bool push_fragment(struct model *model, struct model_subflow *subflow)
 {
+	struct mptcp_data_frag *dfrag = model->msk.first_pending;
+	struct mptcp_sendmsg_info info = { 0 };
+	int ret;
+
+	if (!dfrag)
+		return false;
+	info.sent = dfrag->already_sent;
+	info.limit = dfrag->data_len;
+	ret = mptcp_sendmsg_frag((struct sock *)&model->msk, subflow->ctx.tcp_sock, dfrag, &info);
+	if (ret <= 0)
+		return false;
+	dfrag->already_sent += ret;
+	if (after64(dfrag->data_seq + dfrag->already_sent, model->msk.snd_nxt))
+		model->msk.snd_nxt = dfrag->data_seq + dfrag->already_sent;
+	if (dfrag->already_sent == dfrag->data_len)
+		model->msk.first_pending = list_is_last(&dfrag->list, &model->msk.rtx_queue) ?
+			NULL : list_next_entry(dfrag, list);
+	return true;
+}
+
+/* __subflow_push_pending() */
+static bool push_subflow(struct model *model, struct model_subflow *subflow)
+{
+	const struct plait_socket *plait = plait_of(&model->msk);
+	struct mptcp_sendmsg_info info = { 0 };
+	struct sock *ssk = subflow->ctx.tcp_sock;
 	u32 mss = subflow->tp.mss_cache - 28;
-	bool any = false;
+	int ret;
 
-	if (subflow->ctx.range_len && model->full_segments && !subflow->ctx.range_again)
-		check(subflow->ctx.range_len % mss == 0 ||
-		      subflow->ctx.range_seq + subflow->ctx.range_len ==
-			      model->first + model->written);
-	model->copies += subflow->ctx.range_again && subflow->ctx.range_len;
-	while (subflow->ctx.range_len) {
-		u64 part = send_part(model, subflow, subflow->ctx.range_seq - model->first,
-				     subflow->ctx.range_len);
+	for (unsigned int i = 0; plait && i < PLAIT_PATHS_MAX; i++) {
+		const struct plait_subflow *slot = &plait->subflows[i];
+		u64 bytes = slot->given_end - slot->given;
 
-		if (!part)
-			break;
-		subflow->ctx.range_seq += part;
-		subflow->ctx.range_len -= part;
-		any = true;
+		if (slot->ssk != ssk || !bytes)
+			continue;
+		check(!model->full_segments || slot->again || bytes % mss == 0 ||
+		      slot->given_end + plait->first_dsn == model->first + model->written);
+		model->copies += slot->again;
 	}
-	return any;
+	ret = model->msk.sched->push((struct sock *)&model->msk, ssk, &info);
+	if (ret != -EOPNOTSUPP)
+		return ret > 0;
+	return push_fragment(model, subflow);
 }
 
 static void send_fin(struct model *model)
 {
 	struct mptcp_sock *msk = &model->msk;
 
-	if (!msk->snd_data_fin_enable || msk->snd_nxt + 1 != msk->write_seq || send_pending(model))
+	if (!msk->snd_data_fin_enable || msk->snd_nxt + 1 != msk->write_seq || msk->first_pending)
 		return;
 	msk->snd_nxt = msk->write_seq;
 	model->fin_sent = true;
@@ -214,8 +277,12 @@ static bool any_scheduled(struct model *model)
 static int get_send(struct model *model)
 {
 	struct mptcp_sched_data data = { .reinject = false };
+	struct mptcp_sock *msk = &model->msk;
+	bool late = !plait_of(msk) && msk->snd_nxt != model->first;
+	int error = any_scheduled(model) ? 0 : msk->sched->get_subflow(msk, &data);
 
-	return any_scheduled(model) ? 0 : model->msk.sched->get_subflow(&model->msk, &data);
+	model->late |= late && plait_of(msk);
+	return error;
 }
 
 /* __mptcp_push_pending(), or __mptcp_subflow_push_pending(), which leaves some subflows to their
@@ -236,7 +303,7 @@ static void push(struct model *model, bool softirq)
 				continue;
 			}
 			ctx->scheduled = false;
-			again |= push_range(model, subflow_of(ctx));
+			again |= push_subflow(model, subflow_of(ctx));
 		}
 	}
 	send_fin(model);
@@ -254,7 +321,7 @@ static void push_delegated(struct model *model)
 		if (!sched_pending(model))
 			continue;
 		subflow->ctx.scheduled = false;
-		if (push_range(model, subflow))
+		if (push_subflow(model, subflow))
 			push(model, true);
 	}
 }
@@ -269,8 +336,7 @@ void model_write(struct model *model, u64 bytes)
 	if (model->msk.snd_data_fin_enable)
 		return;
 	bytes = min_t(u64, bytes, MODEL_BYTES / 2 - model->written);
-	model->written += bytes;
-	model->msk.write_seq += bytes;
+	append(model, bytes);
 	push(model, false);
 }
 
@@ -304,21 +370,10 @@ bool model_acknowledge(struct model *model, struct model_subflow *subflow)
 
 	subflow->tp.inet_conn.sk.locked = true;
 	msk->wnd_end = max(msk->wnd_end - model->first, acked + model->receive_window) + model->first;
-	msk->sched->acked(msk, subflow->ctx.tcp_sock);
-	if (msk->wnd_end - model->first > msk->snd_nxt - model->first || msk->sched_backlog ||
-	    msk->sched_copies)
+	if (msk->sched->acked(msk, subflow->ctx.tcp_sock) || after64(msk->wnd_end, msk->snd_nxt))
 		push(model, true);
 	msk->snd_una = model->first + acked;
-	if (msk->recovery && msk->snd_una - model->first > msk->recovery_snd_nxt - model->first)
-		msk->recovery = false;
-	if (model->first_pending * MODEL_FRAGMENT < acked) {
-		model->first_pending = max_t(u64, model->first_pending, acked / MODEL_FRAGMENT);
-		if (acked % MODEL_FRAGMENT)
-			model->already_sent[acked / MODEL_FRAGMENT] =
-				max_t(u64, model->already_sent[acked / MODEL_FRAGMENT],
-				      acked % MODEL_FRAGMENT);
-	}
-	advance_first_pending(model);
+	clean_una(model);
 	subflow->tp.inet_conn.sk.locked = false;
 	push_delegated(model);
 	return true;
@@ -332,6 +387,16 @@ void model_window_opens(struct model *model)
 	msk->wnd_end = max(msk->wnd_end - model->first, end) + model->first;
 	push(model, true);
 	push_delegated(model);
+}
+
+struct sock *mptcp_subflow_get_send(struct mptcp_sock *msk)
+{
+	struct mptcp_subflow_context *ctx;
+
+	mptcp_for_each_subflow(msk, ctx)
+		if (mptcp_subflow_active(ctx) && subflow_of(ctx)->packets < subflow_of(ctx)->tp.snd_cwnd)
+			return ctx->tcp_sock;
+	return NULL;
 }
 
 /* "Find an idle subflow." */
@@ -352,8 +417,10 @@ void model_retransmission_timer(struct model *model)
 {
 	struct mptcp_sched_data data = { .reinject = true };
 	struct mptcp_subflow_context *ctx;
-	u64 start = model->msk.snd_una - model->first;
-	u64 end = start / MODEL_FRAGMENT * MODEL_FRAGMENT + model->already_sent[start / MODEL_FRAGMENT];
+	struct mptcp_data_frag *dfrag =
+		list_first_entry_or_null(&model->msk.rtx_queue, struct mptcp_data_frag, list);
+	u64 start = dfrag ? dfrag->data_seq - model->first : 0;
+	u64 end = dfrag ? start + dfrag->already_sent : 0;
 	struct model_subflow *subflow;
 	int error = any_scheduled(model) ? 0 : model->msk.sched->get_subflow(&model->msk, &data);
 
@@ -367,7 +434,25 @@ void model_retransmission_timer(struct model *model)
 	push(model, false);
 }
 
-/* __mptcp_close_ssk(), with __mptcp_retransmit_pending_data() */
+/* __mptcp_retransmit_pending_data() */
+static void retransmit_pending(struct mptcp_sock *msk)
+{
+	struct mptcp_data_frag *dfrag;
+
+	if (msk->snd_una == msk->snd_nxt || list_empty(&msk->rtx_queue))
+		return;
+	msk->recovery_snd_nxt = msk->snd_nxt;
+	msk->recovery = true;
+	msk->first_pending = list_first_entry(&msk->rtx_queue, struct mptcp_data_frag, list);
+	msk->snd_burst = 0;
+	list_for_each_entry(dfrag, &msk->rtx_queue, list) {
+		if (!dfrag->already_sent)
+			break;
+		dfrag->already_sent = 0;
+	}
+}
+
+/* __mptcp_close_ssk() */
 void model_close_subflow(struct model *model, struct model_subflow *subflow)
 {
 	struct mptcp_sock *msk = &model->msk;
@@ -378,11 +463,7 @@ void model_close_subflow(struct model *model, struct model_subflow *subflow)
 	list_del(&subflow->ctx.node);
 	if (msk->snd_una - model->first >= model->written)
 		return;
-	msk->recovery = true;
-	msk->recoveries++;
-	msk->recovery_snd_nxt = msk->snd_nxt;
-	model->first_pending = (msk->snd_una - model->first) / MODEL_FRAGMENT;
-	memset(model->already_sent, 0, sizeof(model->already_sent));
+	retransmit_pending(msk);
 	if (!list_empty(&msk->conn_list))
 		push(model, false);
 }

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A model of MPTCP's core with the patches (net/mptcp/protocol.c): which scheduler it asks when,
- * and how it handles the ranges of subflows.
+ * and how it keeps fragments.
  */
 #ifndef PLAIT_TEST_MODEL_H
 #define PLAIT_TEST_MODEL_H
 
 #include "sockets.h"
 #include "random.h"
-#include "../schedulers/plait.h"
+#include "../schedulers/engine.h"
 
 enum {
 	MODEL_SUBFLOWS = 4,
 	MODEL_BYTES = 1 << 19,
 	MODEL_PACKETS = 4096,
-	MODEL_FRAGMENT = 1000,		/* bytes of a fragment */
+	MODEL_FRAGMENT = 1000,		/* bytes of a fragment at most */
+	MODEL_FRAGMENTS = 4096,
 };
 
 struct model_packet {
@@ -40,8 +41,9 @@ struct model {
 	unsigned long copies;
 	bool fin_sent;
 	bool full_segments;		/* check that all segments are full */
-	u16 already_sent[MODEL_BYTES / MODEL_FRAGMENT + 1];
-	u64 first_pending;		/* fragment */
+	bool late;			/* the state began when data was sent already */
+	struct mptcp_data_frag fragments[MODEL_FRAGMENTS];
+	unsigned int fragments_used;
 	bool received[MODEL_BYTES];
 	u8 sent[MODEL_BYTES];
 	u8 taken[MODEL_SUBFLOWS][MODEL_BYTES];

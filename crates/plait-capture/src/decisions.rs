@@ -7,7 +7,7 @@ use plait_sched::{
     Connection, Decision, Duration, MAX_PATHS, Outstanding, Path, PathId, PathSet, PathState, Time,
 };
 
-/// `struct { s64 time; u32 paths; u32 unused; struct plait_decision; struct plait_connection; }`
+/// `struct { s64 time; u32 paths; u32 token; struct plait_decision; struct plait_connection; }`
 const HEADER: usize = 88;
 
 /// `struct plait_path`

@@ -72,7 +72,7 @@
 //!
 //! **`decisions.bin`**: records of 88 bytes plus 112 for each path. The kernel copies them from the
 //! structures of `linux/schedulers/plait.h`:
-//! `s64 time; u32 paths; u32 unused; struct plait_decision; struct plait_connection;` and then as
+//! `s64 time; u32 paths; u32 token; struct plait_decision; struct plait_connection;` and then as
 //! many `struct plait_path`. The amount of a decision to wait is a time of the same clock as
 //! `time`.
 //!

@@ -2,7 +2,7 @@
 //! back.
 //!
 //! Linux' MPTCP hands a subflow as much data as its congestion window and the connection's window
-//! admit (`sendable` in linux/schedulers/engine.c, `mptcp_sendmsg_frag` in net/mptcp/protocol.c).
+//! admit (`sendable` in linux/schedulers/ranges.c, `mptcp_sendmsg_frag` in net/mptcp/protocol.c).
 //! TCP checks the subflow's own window only when the packet is about to leave (`tcp_snd_wnd_test`
 //! in net/ipv4/tcp_output.c). Until then the packet waits in the subflow's write queue. It counts
 //! as sent and cannot be taken back. It leaves even if a copy was acknowledged meanwhile.
@@ -28,7 +28,7 @@ impl<R> PathSender<R> {
 
 impl<S: Scheduler, R> Core<S, R> {
     /// Removes the next new segment for a write queue. The first path whose queue has a segment for
-    /// it is served (`send_queued` in linux/schedulers/engine.c).
+    /// it is served (`plait_send_queued` in linux/schedulers/ranges.c).
     pub(crate) fn next_to_commit(&mut self, now: Time) -> Option<(usize, u64)> {
         if self.queued_segments == 0 {
             return None;
@@ -39,7 +39,7 @@ impl<S: Scheduler, R> Core<S, R> {
 
     /// True if the path's write queue takes the first segment of its queue. A scheduler that hands
     /// over data has looked at windows and recovery itself. Otherwise a path whose losses are
-    /// repaired gets nothing (`sendable` in linux/schedulers/engine.c: TCP_CA_Loss).
+    /// repaired gets nothing (`sendable` in linux/schedulers/ranges.c: TCP_CA_Loss).
     fn may_commit(&self, now: Time, index: usize) -> bool {
         let path = &self.paths[index];
         path.queue.front().is_some_and(|&segment| {

@@ -53,7 +53,7 @@ impl<S: Scheduler> Sender<S> {
     /// Returns the next segment of the data that the application has written.
     ///
     /// Linux' engine asks for a decision once no path's queue has a segment that may leave. Then it
-    /// asks for the next decision (`get_send` in linux/schedulers/engine.c). So a queue leaves by
+    /// asks for the next decision (`plait_get_send` in linux/schedulers/engine.c). So a queue leaves by
     /// the previous limit.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_of_written(
