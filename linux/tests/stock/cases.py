@@ -1,0 +1,98 @@
+"""The cases that a guest runs, and the judgement of their results."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+LONG = (
+    *("load", "transfers", "failures", "endpoints", "fallback", "connections", "exchange", "memory"),
+    *("reload", "unload"),
+)
+SHORT = ("load", "transfers", "endpoints", "fallback", "connections", "exchange", "reload", "unload")
+
+EXPECTED = re.compile(
+    # The module is not Debian's.
+    r"\w+: loading out-of-tree module taints kernel\."
+    r"|\w+: module verification failed: signature and/or required key missing - tainting kernel"
+    # Clocks of a guest whose instructions are translated, on a busy host.
+    r"|clocksource: .*|hrtimer: interrupt took \d+ ns|perf: interrupt took too long .*"
+)
+LOG = re.compile(r"LOG \[ *(?P<time>[\d.]+)\] (?P<text>.*)")
+
+
+def settings(module: str, *, short: bool) -> bytes:
+    """Return the file of the guest with names and numbers."""
+    files = (
+        "10000:14:4 100000:4:2 1000000:2:1"
+        if short
+        else "10000:60:4 100000:25:4 1000000:10:2 5000000:4:1 50000000:1:1"
+    )
+    lines = {
+        "MODULE": module,
+        "CASES": " ".join(SHORT if short else LONG),
+        "RELOADS": "20" if short else "200",
+        "CONNECTIONS": "40" if short else "400",
+        # BYTES:CONNECTIONS:AT_ONCE
+        "TRANSFERS": files,
+    }
+    return "".join(f'{key}="{value}"\n' for key, value in lines.items()).encode()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """Result of a case."""
+
+    fields: dict[str, Any]
+    """What the guest says."""
+    messages: list[str] = field(default_factory=list)
+    """Unexpected lines of the kernel's log."""
+
+    @property
+    def ok(self) -> bool | None:
+        """Whether it passed; None if the kernel cannot run it."""
+        said: bool | None = self.fields["ok"]
+        return False if self.messages else said
+
+    def row(self) -> tuple[str, str, str, str, str]:
+        """Return the row of the table."""
+        seconds = self.fields["ended"] - self.fields["began"]
+        verdict = {True: "passed", False: "FAILED", None: "skipped"}[self.ok]
+        return self.fields["case"], self.fields["scheduler"], verdict, f"{seconds:.0f}", self.facts()
+
+    def facts(self) -> str:
+        """Return numbers of the case, and the first unexpected message."""
+        parts = [
+            f"{key} {value}"
+            for key, value in self.fields.items()
+            if key not in {"case", "scheduler", "ok", "began", "ended", "transfers"}
+        ]
+        transfers = [one for one in self.fields.get("transfers", []) if one]
+        if transfers:
+            parts.append(f"{sum(one['right'] for one in transfers)} of ")
+            parts[-1] += f"{sum(one['connections'] for one in transfers)} files right"
+            parts += [
+                f"{key} {total}"
+                for key in ("wrong", "failed", "fallbacks", "subflows")
+                if (total := sum(one[key] for one in transfers))
+            ]
+        if self.messages:
+            parts.append(f"log: {self.messages[0]} ({len(self.messages)} lines)")
+        return ", ".join(parts)
+
+
+def results(lines: Iterable[str]) -> Iterator[Result]:
+    """Read the lines of a guest: those of the kernel's log belong to the next result."""
+    messages: list[str] = []
+    for line in lines:
+        if line.startswith("LOG "):
+            found = LOG.fullmatch(line)
+            text = found["text"] if found else line.removeprefix("LOG ")
+            if not EXPECTED.fullmatch(text):
+                messages.append(text)
+        else:
+            yield Result(fields=json.loads(line), messages=messages)
+            messages = []
