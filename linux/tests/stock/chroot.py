@@ -38,7 +38,8 @@ PROGRAMS = ("usr/sbin/ip", "usr/sbin/tc")
 TRANSFER = HERE / "guest" / "transfer.c"
 
 
-def _run(*command: str | Path, log: Path) -> None:
+def run(*command: str | Path, log: Path) -> None:
+    """Run a command with its output in a log; a RunError has the last line."""
     with log.open("a", encoding="utf-8") as to:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=to, stderr=to, check=False)
     if done.returncode != 0:
@@ -47,13 +48,14 @@ def _run(*command: str | Path, log: Path) -> None:
         raise RunError(message)
 
 
-def _inside(*command: str, log: Path) -> None:
+def inside(*command: str, log: Path) -> None:
     """Run a command in the chroot, which has /dev and /proc for that time."""
     script = 'mount --bind /dev "$0/dev"; mount -t proc proc "$0/proc"; exec chroot "$0" nice -n 10 "$@"'
-    _run("unshare", "--mount", "sh", "-ec", script, ROOT, *command, log=log)
+    run("unshare", "--mount", "sh", "-ec", script, ROOT, *command, log=log)
 
 
-def _install(say: Say) -> None:
+def install(say: Say) -> None:
+    """Install Debian 13 and the compilers, once."""
     done = ROOT / ".installed"
     if done.exists() and done.read_text() == " ".join(PACKAGES):
         return
@@ -62,10 +64,10 @@ def _install(say: Say) -> None:
         say("installing Debian 13 into a folder (two minutes, 1 GB)")
         shutil.rmtree(ROOT, ignore_errors=True)
         suite = ("trixie", str(ROOT), "http://deb.debian.org/debian")
-        _run("debootstrap", "--variant=minbase", f"--keyring={KEYRING}", *suite, log=log)
+        run("debootstrap", "--variant=minbase", f"--keyring={KEYRING}", *suite, log=log)
     inside = ("chroot", ROOT, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq")
-    _run(*inside, "update", log=log)
-    _run(*inside, "install", "--no-install-recommends", *PACKAGES, log=log)
+    run(*inside, "update", log=log)
+    run(*inside, "install", "--no-install-recommends", *PACKAGES, log=log)
     done.write_text(" ".join(PACKAGES))
 
 
@@ -82,15 +84,14 @@ def require() -> None:
         raise RunError(f"the kernels are for x86-64, and this machine is {os.uname().machine}")
 
 
-def prepare(one: Kernel, say: Say) -> None:
+def prepare(one: Kernel, say: Say) -> Kernel:
     """Fetch and unpack a kernel: image and modules into its folder, headers into the chroot.
 
     Raises:
         RunError: Debian does not serve a package, or a program failed.
     """
-    _install(say)
     if one.fetched and (ROOT / "usr/src" / f"linux-headers-{one.release}").exists():
-        return
+        return one
     files = packages_of(one, say)
     shutil.rmtree(one.folder, ignore_errors=True)
     one.folder.mkdir(parents=True)
@@ -98,6 +99,7 @@ def prepare(one: Kernel, say: Say) -> None:
         image = file.name.startswith(("linux-image-", "linux-binary-", "linux-modules-"))
         unpack(file, one.folder if image else ROOT)
     (one.folder / "packages.json").write_text(json.dumps(one.packages))
+    return one
 
 
 def build(one: Kernel, source: Path, say: Say) -> list[Path]:
@@ -115,7 +117,7 @@ def build(one: Kernel, source: Path, say: Say) -> list[Path]:
     log = CACHE / f"build-{one.release}.log"
     log.unlink(missing_ok=True)
     make = ("make", "-C", f"/lib/modules/{one.release}/build", f"M=/build/{one.release}", "modules")
-    _inside(*make, log=log)
+    inside(*make, log=log)
     modules = sorted(copy.rglob("*.ko"))
     if not modules:
         raise RunError(f"{source}: builds no module")
@@ -130,7 +132,7 @@ def programs() -> dict[str, Path | bytes]:
         transfer.parent.mkdir(exist_ok=True)
         shutil.copy(TRANSFER, ROOT / "build/transfer.c")
         gcc = ("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-static")
-        _inside(*gcc, "-o", f"/build/{transfer.name}", "/build/transfer.c", log=CACHE / "transfer.log")
+        inside(*gcc, "-o", f"/build/{transfer.name}", "/build/transfer.c", log=CACHE / "transfer.log")
     files: dict[str, Path | bytes] = {"bin/busybox": ROOT / "usr/bin/busybox", "bin/transfer": transfer}
     for name in PROGRAMS:
         files[f"bin/{Path(name).name}"] = ROOT / name

@@ -19,6 +19,7 @@ import cases
 import chroot
 import click
 import debian
+import debug
 import initramfs
 import qemu
 
@@ -43,11 +44,15 @@ def refusals() -> Iterator[None]:
 
 
 def prepared(names: tuple[str, ...]) -> list[debian.Kernel]:
-    """Fetch and unpack the kernels whose releases begin with the names; all without a name."""
+    """Prepare the kernels of the names: beginnings of releases, or kinds of debug kernels."""
     chroot.require()
-    found = [debian.named(name) for name in names or ALL]
-    for one in found:
-        chroot.prepare(one, say)
+    found = []
+    for name in names or ALL:
+        chroot.install(say)
+        if name in debug.KINDS:
+            found.append(debug.prepare(name, say))
+        else:
+            found.append(chroot.prepare(debian.named(name), say))
     return found
 
 
@@ -58,7 +63,10 @@ def guest_files(one: debian.Kernel) -> dict[str, Path | bytes]:
 
 def guest(one: debian.Kernel, processors: int, threads: str) -> qemu.Guest:
     """Return a guest of a kernel."""
-    return qemu.Guest(image=initramfs.kernel_image(one), processors=processors, threads=threads)
+    # Checks of every access need memory and time.
+    memory, silence = (2048, 900.0) if debug.is_kind(one) else (1024, 300.0)
+    image = initramfs.kernel_image(one)
+    return qemu.Guest(image=image, processors=processors, threads=threads, memory=memory, silence=silence)
 
 
 @click.group()
@@ -113,7 +121,12 @@ def boot(kernel: str, script: Path, files: tuple[Path, ...], processors: int, th
 @main.command()
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--module", help="Name of the module; needed if FOLDER builds several.")
-@click.option("--kernel", "kernels", multiple=True, help="Beginning of a release; all without it.")
+@click.option(
+    "--kernel",
+    "kernels",
+    multiple=True,
+    help="Beginning of a release, kasan or kcsan; all of Debian without it.",
+)
 @click.option("--short", is_flag=True, help="Fewer cases and files.")
 @click.option("--optional", is_flag=True, help="Say why a kernel cannot be prepared, and succeed.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("results/stock"), show_default=True)

@@ -30,6 +30,7 @@
 #define SOL_MPTCP 284
 #endif
 #define PIECE 65536
+#define LIMIT 120	/* seconds for a connection; one that stands still is a failure */
 
 /* Shared by the processes that send. */
 struct totals {
@@ -113,6 +114,8 @@ static enum outcome send_once(const struct sockaddr_in *to, const char *data, si
 
 	if (fd < 0)
 		return FAILED;
+	errno = 0;
+	alarm(LIMIT);
 	if (connect(fd, (const struct sockaddr *)to, sizeof(*to)))
 		goto out;
 	while (sent < bytes) {
@@ -140,9 +143,15 @@ static enum outcome send_once(const struct sockaddr_in *to, const char *data, si
 	if (received >= strlen(answer))
 		outcome = strncmp(got, answer, strlen(answer)) ? WRONG : RIGHT;
 out:
-	if (outcome != RIGHT)
-		fprintf(stderr, "transfer: %zu of %zu bytes sent, answer '%s': %s\n", sent, bytes,
-			got, strerror(errno));
+	alarm(0);
+	if (outcome != RIGHT) {
+		fprintf(stderr, "transfer: %zu of %zu bytes written, answer '%.*s': %s", sent, bytes,
+			(int)strcspn(got, "\n"), got, strerror(errno));
+		read_info(fd, &info);
+		fprintf(stderr, "; %d more subflows, %lld bytes not acknowledged, flags %#x\n",
+			info.mptcpi_subflows, (long long)(info.mptcpi_write_seq - info.mptcpi_snd_una),
+			info.mptcpi_flags);
+	}
 	close(fd);
 	return outcome;
 }
@@ -173,6 +182,12 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
+/* Interrupts a call that waits. */
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
 static int send_all(char **v, int arguments)
 {
 	long connections = arguments > 5 ? atol(v[5]) : 1, at_once = arguments > 6 ? atol(v[6]) : 1;
@@ -187,6 +202,7 @@ static int send_all(char **v, int arguments)
 	if (totals == MAP_FAILED)
 		die("mmap");
 	signal(SIGPIPE, SIG_IGN);
+	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = on_alarm }, NULL);
 	begin = now();
 	for (i = 0; i < at_once; i++) {
 		long share = connections / at_once + (i < connections % at_once);
