@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup optimized demo check test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture kernel-stock kernel-stock-short reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fingerprints fuzz bench links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup optimized demo check test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture kernel-stock kernel-stock-short kernel-stock-debug reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fingerprints fuzz bench links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -174,6 +174,10 @@ kernel-stock: setup ## the module in three kernels of Debian with four processor
 kernel-stock-short: setup ## the same with one kernel and fewer files (root; 6 minutes); skipped, with the reason, where QEMU or a package is missing
 	$(stock_source)
 	$(STOCK) --short --optional --kernel 6.12.118 $(STOCK_MODULE)
+
+kernel-stock-debug: setup ## the same in two kernels that watch themselves: KASAN and lockdep, KCSAN (root; builds both: hours)
+	$(stock_source)
+	$(STOCK) --kernel kasan --kernel kcsan $(STOCK_MODULE)
 
 reproduce: setup ## every paper in full: rows, reasons and the READMEs' tables held against the runs (minutes)
 	$(call say,papers)

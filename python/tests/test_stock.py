@@ -23,7 +23,8 @@ TAINT = "plait: loading out-of-tree module taints kernel."
 
 def members(archive: bytes) -> dict[str, tuple[int, bytes]]:
     """Returns mode and content of each file of a cpio archive, as the kernel reads it."""
-    found, offset = {}, 0
+    found: dict[str, tuple[int, bytes]] = {}
+    offset = 0
     while True:
         assert archive[offset : offset + 6] == b"070701"
         numbers = [int(archive[at : at + 8], 16) for at in range(offset + 6, offset + 110, 8)]
@@ -78,7 +79,7 @@ def test_unexpected_messages_fail_their_case_alone() -> None:
         result(ok=False),
         result(ok=None),
     ]
-    found = list(cases.results(lines))
+    found = list(cases.results(lines, "plait"))
     assert [one.ok for one in found] == [True, False, False, None]
     assert found[1].messages == [
         "BUG: kernel NULL pointer dereference, address: 0000000000000008",
@@ -87,10 +88,32 @@ def test_unexpected_messages_fail_their_case_alone() -> None:
     assert [one.row()[2] for one in found] == ["passed", "FAILED", "FAILED", "skipped"]
 
 
+def report(kind: str, *functions: str) -> list[str]:
+    rule = "=" * 66
+    return [
+        f"LOG [    5.100000] {line}" for line in (rule, f"BUG: {kind}: data-race in a / b", *functions, rule)
+    ]
+
+
+def test_only_races_of_the_module_fail_a_case() -> None:
+    elsewhere = report("KCSAN", " tcp_poll+0x12/0x90", " ksys_read+0x12/0x90")
+    own = report("KCSAN", " engine_get_send+0x12/0x90 [plait]")
+    memory = report("KASAN", " tcp_poll+0x12/0x90")
+    lines = [*elsewhere, *elsewhere, result(), *elsewhere, *own, result(), *memory, result(), *elsewhere[:-1]]
+    found = list(cases.results([*lines, result()], "plait"))
+    assert [(one.ok, one.races, len(one.messages)) for one in found] == [
+        (True, 2, 0),
+        (False, 1, 4),
+        (False, 0, 4),
+        (False, 0, 4),
+    ]
+    assert found[0].facts() == "2 data races elsewhere in the kernel"
+
+
 def test_a_row_adds_the_files_up() -> None:
     one = {"right": 60, "connections": 60, "wrong": 0, "failed": 0, "fallbacks": 0, "subflows": 61}
     two = {"right": 7, "connections": 8, "wrong": 1, "failed": 0, "fallbacks": 2, "subflows": 0}
-    (found,) = cases.results([result(ok=False, changes=5, transfers=[one, two, None])])
+    (found,) = cases.results([result(ok=False, changes=5, transfers=[one, two, None])], "plait")
     facts = "changes 5, 67 of 68 files right, wrong 1, fallbacks 2, subflows 61"
     assert found.row() == ("transfers", "ecf", "FAILED", "2", facts)
 

@@ -127,6 +127,9 @@ def boot(kernel: str, script: Path, files: tuple[Path, ...], processors: int, th
     multiple=True,
     help="Beginning of a release, kasan or kcsan; all of Debian without it.",
 )
+@click.option(
+    "--case", "chosen", multiple=True, type=click.Choice(cases.CHOICES), help="A case; all without it."
+)
 @click.option("--short", is_flag=True, help="Fewer cases and files.")
 @click.option("--optional", is_flag=True, help="Say why a kernel cannot be prepared, and succeed.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("results/stock"), show_default=True)
@@ -136,6 +139,7 @@ def test(
     folder: Path | None,
     module: str | None,
     kernels: tuple[str, ...],
+    chosen: tuple[str, ...],
     short: bool,
     optional: bool,
     out: Path,
@@ -166,22 +170,24 @@ def test(
             files = guest_files(one) | {f"test/{file.name}": file for file in modules}
             files |= {
                 "test/script": debian.HERE / "guest" / "cases.sh",
-                "test/settings": cases.settings(name, short=short),
+                "test/settings": cases.settings(name, chosen, short=short),
             }
-            failed += run(one, guest(one, processors, threads), files, out / one.release)
+            failed += run(one, guest(one, processors, threads), files, name, out / one.release)
             click.echo(f"{one.release}: {(time.monotonic() - began) / 60:.1f} minutes")
     if failed:
         raise SystemExit(f"stock: {failed} cases failed")
 
 
-def run(one: debian.Kernel, machine: qemu.Guest, files: dict[str, Path | bytes], to: Path) -> int:
+def run(
+    one: debian.Kernel, machine: qemu.Guest, files: dict[str, Path | bytes], module: str, to: Path
+) -> int:
     """Run the cases in a guest, print a row for each, and return the number of failures."""
     shutil.rmtree(to, ignore_errors=True)
     to.mkdir(parents=True)
     click.echo(f"\n{one.release} ({one.origin}), {machine.processors} processors")
     failures = 0
     with (to / "cases.jsonl").open("w") as file:
-        for result in cases.results(qemu.boot(machine, initramfs.archive(files), to)):
+        for result in cases.results(qemu.boot(machine, initramfs.archive(files), to), module):
             line = {"kernel": one.release, **result.fields, "ok": result.ok, "messages": result.messages}
             file.write(json.dumps(line) + "\n")
             *cells, facts = result.row()
