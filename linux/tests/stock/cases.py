@@ -34,6 +34,8 @@ def settings(module: str, chosen: Collection[str], *, short: bool) -> bytes:
     lines = {
         "MODULE": module,
         "CASES": " ".join(["load", *wanted, "unload"]),
+        # Seconds for a case: longer than a transfer that stands still.
+        "LIMIT": "400",
         "RELOADS": "20" if short else "200",
         "CONNECTIONS": "40" if short else "400",
         # BYTES:CONNECTIONS:AT_ONCE

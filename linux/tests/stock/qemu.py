@@ -18,7 +18,7 @@ from plait import RunError
 PROCESSOR = "max,-cx16,-la57"
 OPTIONS = "console=ttyS0 quiet panic=-1 oops=panic"
 END = "END"
-LINES_SHOWN = 20
+LINES_SHOWN = 40
 SECONDS_BETWEEN_LOOKS = 0.2
 
 
@@ -33,7 +33,7 @@ class Guest:
     threads: str = "multi"
     """`multi`: processors are threads of the host, truly parallel. `single`: they take turns."""
     options: str = ""
-    silence: float = 300.0
+    silence: float = 900.0
     """Seconds without a result or a message after which the guest hangs."""
 
 

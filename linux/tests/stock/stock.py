@@ -64,7 +64,7 @@ def guest_files(one: debian.Kernel) -> dict[str, Path | bytes]:
 def guest(one: debian.Kernel, processors: int, threads: str) -> qemu.Guest:
     """Return a guest of a kernel."""
     # Checks of every access need memory and time.
-    memory, silence = (2048, 900.0) if debug.is_kind(one) else (1024, 300.0)
+    memory, silence = (2048, 1800.0) if debug.is_kind(one) else (1024, 900.0)
     image = initramfs.kernel_image(one)
     return qemu.Guest(image=image, processors=processors, threads=threads, memory=memory, silence=silence)
 

@@ -26,6 +26,23 @@ report() {
 	dmesg -c | sed 's/^/LOG /' >&3
 	echo "{\"case\": \"$1\", \"scheduler\": \"$2\", \"ok\": $3, \"began\": $BEGAN, \"ended\": $(uptime)${4:+, $4}}" >&3
 	BEGAN=$(uptime)
+	touch /tmp/progress
+}
+
+# A case that stands still ends the guest. The console gets its processes and their kernel stacks first.
+watch() {
+	touch /tmp/progress
+	while sleep 10; do
+		[ $(($(date +%s) - $(stat -c %Y /tmp/progress))) -gt "$LIMIT" ] || continue
+		{
+			echo "no result for $LIMIT s"
+			ps -o pid,stat,time,args | grep -v '\[.*\]'
+			for process in /proc/[0-9]*; do
+				[ -z "$(cat "$process/cmdline")" ] || { echo "$process"; cat "$process/stack"; }
+			done
+		} > /dev/ttyS0 2>&1
+		poweroff -f
+	done
 }
 
 # hash BYTES: SHA-256 of the first bytes of the file.
@@ -281,6 +298,7 @@ case_unload() {
 dmesg -c > /dev/null
 BEGAN=$(uptime)
 NAMES=default
+watch &
 for one in $CASES; do
 	"case_$one"
 done
