@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup optimized demo check test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fingerprints fuzz bench links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup optimized demo check test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture kernel-stock kernel-stock-short kernel-stock-debug reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fingerprints fuzz bench links-torture links-soak links-day bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,7 +74,7 @@ test: setup ## set up and run every lint, type check and test but the slow ones 
 # Each check that passed leaves a stamp, one for Rust and one for Python.
 CHECKED := target/checked
 CHECKED_RUST := $(shell find crates fuzz benches/speed scenarios -type f ! -path '*/target/*') Cargo.toml Cargo.lock clippy.toml rustfmt.toml .config/nextest.toml
-PYTHON_SOURCES := $(shell find python docs league questions papers scenarios benches packaging -type f ! -name '*.so' ! -name '*.pyc') pyproject.toml
+PYTHON_SOURCES := $(shell find python docs league questions papers scenarios benches packaging linux/tests/stock -type f ! -name '*.so' ! -name '*.pyc') pyproject.toml
 # These files take half of the time of the Python tests; `make check` skips them unless they have changed.
 LONG := papers site own_library cluster advise_statements proxy
 # A file that is edited during a check is newer than its stamp.
@@ -159,6 +159,25 @@ kernel-debug: setup ## build a kernel that watches itself (KASAN, lockdep, kmeml
 kernel-torture: setup ## 500 boots of the kernel under all schedulers (ten minutes)
 	$(BIN)/plait linux build
 	$(BIN)/python -m pytest -m 'kernel and full'
+
+# Without the package the cases run with the kernels' own scheduler.
+STOCK = $(BIN)/python linux/tests/stock/stock.py test
+STOCK_MODULE = $(if $(wildcard linux/package/Makefile),target/linux/package/plait-mptcp-$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1) --module plait)
+define stock_source
+	$(if $(wildcard linux/package/Makefile),@$(MAKE) -C linux/package source)
+endef
+
+kernel-stock: setup ## the module in three kernels of Debian with four processors, under QEMU (root; an hour; the first time fetches 350 MB)
+	$(stock_source)
+	$(STOCK) $(STOCK_MODULE)
+
+kernel-stock-short: setup ## the same with one kernel and fewer files (root; 6 minutes); skipped, with the reason, where QEMU or a package is missing
+	$(stock_source)
+	$(STOCK) --short --optional --kernel 6.12.118 $(STOCK_MODULE)
+
+kernel-stock-debug: setup ## the same in two kernels that watch themselves: KASAN and lockdep, KCSAN (root; builds both: hours)
+	$(stock_source)
+	$(STOCK) --kernel kasan --kernel kcsan $(STOCK_MODULE)
 
 reproduce: setup ## every paper in full: rows, reasons and the READMEs' tables held against the runs (minutes)
 	$(call say,papers)
