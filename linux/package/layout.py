@@ -21,7 +21,12 @@ OLDEST, NEWEST = (6, 12), (7, 3)
 
 # A flag is a bool, a byte or one bit, and is only read.
 STRUCTURES = {
-    "mptcp_data_frag": {"list": "struct list_head", "data_seq": "u64", "data_len": "u16", "already_sent": "u16"},
+    "mptcp_data_frag": {
+        "list": "struct list_head",
+        "data_seq": "u64",
+        "data_len": "u16",
+        "already_sent": "u16",
+    },
     "mptcp_sendmsg_info": {
         "mss_now": "int",
         "size_goal": "int",

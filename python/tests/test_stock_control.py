@@ -30,7 +30,13 @@ def _control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     program = importlib.util.module_from_spec(specification)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     loader.exec_module(program)
-    folders = {"MODULES": "modules", "DEBUG": "debug", "SYSCTL": "sysctl", "NETNS": "netns", "LIVEPATCHES": "live"}
+    folders = {
+        "MODULES": "modules",
+        "DEBUG": "debug",
+        "SYSCTL": "sysctl",
+        "NETNS": "netns",
+        "LIVEPATCHES": "live",
+    }
     for name, folder in folders.items():
         (tmp_path / folder).mkdir()
         monkeypatch.setattr(program, name, tmp_path / folder)

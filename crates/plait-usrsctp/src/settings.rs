@@ -110,11 +110,7 @@ fn check_paths(scenario: &Scenario) -> Result<(), Refused> {
 fn check_habits(scenario: &Scenario, own: &CmtSctpOptions) -> Result<(), Refused> {
     let transport = &scenario.transport;
     let habits = [
-        (
-            "packet",
-            transport.packet % WORD == 0,
-            "chunks are padded to 4 bytes; a multiple of 4 is needed",
-        ),
+        ("packet", transport.packet % WORD == 0, "chunks are padded to 4 bytes; a multiple of 4 is needed"),
         (
             "initial_ssthresh",
             transport.initial_ssthresh.is_none(),
