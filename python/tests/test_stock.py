@@ -13,10 +13,10 @@ from plait import RunError
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "linux" / "tests" / "stock"))
 
-import cases  # noqa: E402
 import debian  # noqa: E402
 import initramfs  # noqa: E402
 import qemu  # noqa: E402
+import verdicts  # noqa: E402
 
 TAINT = "plait: loading out-of-tree module taints kernel."
 
@@ -79,7 +79,7 @@ def test_unexpected_messages_fail_their_case_alone() -> None:
         result(ok=False),
         result(ok=None),
     ]
-    found = list(cases.results(lines, "plait"))
+    found = list(verdicts.results(lines, "plait"))
     assert [one.ok for one in found] == [True, False, False, None]
     assert found[1].messages == [
         "BUG: kernel NULL pointer dereference, address: 0000000000000008",
@@ -100,7 +100,7 @@ def test_only_races_of_the_module_fail_a_case() -> None:
     own = report("KCSAN", " engine_get_send+0x12/0x90 [plait]")
     memory = report("KASAN", " tcp_poll+0x12/0x90")
     lines = [*elsewhere, *elsewhere, result(), *elsewhere, *own, result(), *memory, result(), *elsewhere[:-1]]
-    found = list(cases.results([*lines, result()], "plait"))
+    found = list(verdicts.results([*lines, result()], "plait"))
     assert [(one.ok, one.races, len(one.messages)) for one in found] == [
         (True, 2, 0),
         (False, 1, 4),
@@ -113,7 +113,7 @@ def test_only_races_of_the_module_fail_a_case() -> None:
 def test_a_row_adds_the_files_up() -> None:
     one = {"right": 60, "connections": 60, "wrong": 0, "failed": 0, "fallbacks": 0, "subflows": 61}
     two = {"right": 7, "connections": 8, "wrong": 1, "failed": 0, "fallbacks": 2, "subflows": 0}
-    (found,) = cases.results([result(ok=False, changes=5, transfers=[one, two, None])], "plait")
+    (found,) = verdicts.results([result(ok=False, changes=5, transfers=[one, two, None])], "plait")
     facts = "changes 5, 67 of 68 files right, wrong 1, fallbacks 2, subflows 61"
     assert found.row() == ("transfers", "ecf", "FAILED", "2", facts)
 

@@ -14,7 +14,7 @@ from debian import CACHE, HERE, KEYRING, NEEDED, Kernel, packages_of, unpack
 
 from plait import RunError
 from plait.linux import tools
-from plait.linux.archive import Say
+from plait.linux.tools import Say
 
 ROOT = CACHE / "chroot-trixie"
 PACKAGES = (

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from plait import RunError
 from plait.linux import kernel, tools
-from plait.linux.archive import Say, sha256
+from plait.linux.programs import sha256
+from plait.linux.tools import Say
 
 HERE = Path(__file__).parent
 CACHE = kernel.cache().parent / "stock"

@@ -11,9 +11,9 @@ from chroot import ROOT, inside, run
 from debian import CACHE, HERE, Kernel
 
 from plait import RunError
-from plait.linux import archive
-from plait.linux.archive import Say
+from plait.linux import archive, programs
 from plait.linux.build import options
+from plait.linux.tools import Say
 
 KINDS = ("kasan", "kcsan")
 FOLDER = HERE / "debug"
@@ -74,7 +74,7 @@ def _unpack(tree: Path, log: Path, say: Say) -> None:
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
     tarball = CACHE / f"linux-{archive.VERSION}.tar.xz"
-    if not tarball.exists() or archive.sha256(tarball) != archive.TARBALL_SHA256:
+    if not tarball.exists() or programs.sha256(tarball) != archive.TARBALL_SHA256:
         with tempfile.TemporaryDirectory(dir=CACHE) as name:
             Path(name).chmod(0o755)
             shutil.move(archive.fetch(Path(name), say), tarball)

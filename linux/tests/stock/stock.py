@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import cases
 import chroot
 import click
 import debian
 import debug
 import initramfs
 import qemu
+import verdicts
 
 from plait import RunError
 
@@ -128,7 +128,7 @@ def boot(kernel: str, script: Path, files: tuple[Path, ...], processors: int, th
     help="Beginning of a release, kasan or kcsan; all of Debian without it.",
 )
 @click.option(
-    "--case", "chosen", multiple=True, type=click.Choice(cases.CHOICES), help="A case; all without it."
+    "--case", "chosen", multiple=True, type=click.Choice(verdicts.CHOICES), help="A case; all without it."
 )
 @click.option("--short", is_flag=True, help="Fewer cases and files.")
 @click.option("--optional", is_flag=True, help="Say why a kernel cannot be prepared, and succeed.")
@@ -169,8 +169,8 @@ def test(
                 raise RunError(f"--module {module or 'is missing'}: expected one of: {built}")
             files = guest_files(one) | {f"test/{file.name}": file for file in modules}
             files |= {
-                "test/script": debian.HERE / "guest" / "cases.sh",
-                "test/settings": cases.settings(name, chosen, short=short),
+                "test/script": debian.HERE / "guest" / "verdicts.sh",
+                "test/settings": verdicts.settings(name, chosen, short=short),
             }
             failed += run(one, guest(one, processors, threads), files, name, out / one.release)
             click.echo(f"{one.release}: {(time.monotonic() - began) / 60:.1f} minutes")
@@ -186,8 +186,8 @@ def run(
     to.mkdir(parents=True)
     click.echo(f"\n{one.release} ({one.origin}), {machine.processors} processors")
     failures = 0
-    with (to / "cases.jsonl").open("w") as file:
-        for result in cases.results(qemu.boot(machine, initramfs.archive(files), to), module):
+    with (to / "verdicts.jsonl").open("w") as file:
+        for result in verdicts.results(qemu.boot(machine, initramfs.archive(files), to), module):
             line = {"kernel": one.release, **result.fields, "ok": result.ok, "messages": result.messages}
             file.write(json.dumps(line) + "\n")
             *cells, facts = result.row()
