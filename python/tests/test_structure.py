@@ -30,7 +30,8 @@ ADDITIONS = {
     # Beside the code that computes or uses them, and the stub, whose facts are generated.
     "a fact": (r"\bpacing_rate\b", r"plait-transport|/(algorithms|conformance)/|_core\.pyi"),
     "a capability": (r"\bshortest_first\b|_SHORTEST_FIRST\b", r"plait-transport|/(algorithms|conformance)/"),
-    "a transport option": (r"\bfast_retransmit_threshold\b", f"{GENERATED}|plait-usrsctp"),
+    # FreeBSD's stack has one value of it.
+    "a transport option": (r"\bfast_retransmit_threshold\b", GENERATED + "|plait-usrsctp"),
     # Linux detects them in its own way; validation compares the metric with the kernel's counter.
     "a metric": (r"\bundone_reductions\b", r"mptcp/linux/|validate/"),
     "a protocol": (
