@@ -3,7 +3,7 @@
  * stream. When a fragment waits, the scheduler chooses its path.
  *
  * assign	The subflow takes the next fragment into its write queue. Its windows apply there.
- *		One assignment is one fragment, whatever the amount.
+ *		One assignment is one fragment; its amount has no effect.
  * recall	Finds nothing: data in a write queue cannot be taken back.
  * limit	A path takes no fragment while as many segments are in flight or in its write queue.
  *

@@ -3,7 +3,7 @@
  * decision.rs).
  *
  * A scheduler is pure in its arguments and its own state: no clock, no locks, no allocation, no
- * sockets. The engine (engine.c) takes the facts from the subflows, and has the decisions executed.
+ * sockets. The engine (engine.c) takes the facts from the subflows and carries the decisions out.
  * In user space a test replays calls that were recorded from the Rust schedulers. Nothing here
  * needs more of the kernel than linux/types.h.
  */

@@ -174,7 +174,7 @@ static void check_uncarried(const struct model *model)
 {
 	struct plait_socket *plait = plait_of(&model->msk);
 
-	/* What the core sent itself, without memory for the state, has no numbers. */
+	/* Data that the core sent itself, without memory for the state, has no numbers. */
 	if (!plait || !plait->begun || model->late)
 		return;
 	plait_look((struct mptcp_sock *)&model->msk, plait);

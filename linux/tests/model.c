@@ -206,7 +206,7 @@ int mptcp_sendmsg_frag(struct sock *sk, struct sock *ssk, struct mptcp_data_frag
 	return end - start;
 }
 
-/* What the core does without the scheduler: the first fragment, whole. */
+/* The core without the scheduler pushes the first fragment, whole. */
 static bool push_fragment(struct model *model, struct model_subflow *subflow)
 {
 	struct mptcp_data_frag *dfrag = model->msk.first_pending;
