@@ -12,12 +12,12 @@ import pytest
 
 from plait import advise
 from plait.advice.candidates import stock
-from plait.advice.doing import commands
+from plait.advice.doing import STAGE_TWO, commands
 from plait.linux import boot, kernel, machine, tools
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "deploy.md"
-SECTIONS = ("## Stock Linux", "## With Plait's kernel")
-NOT_HERE = ("insmod", "mptcpize enable", "mptcpize run curl https")
+SECTIONS = ("## Stock Linux", "## Another scheduler")
+NOT_HERE = ("plait-mptcp", "mptcpize enable", "mptcpize run curl https")
 """Commands that the test leaves out.
 
 The kernel has the module built in, there are no services, and the only web server is the page's.
@@ -135,10 +135,23 @@ def test_the_page_names_what_advise_prints() -> None:
     assert all(one in page for one in told), [one for one in told if one not in page]
     kernel_only = advise(["dsl 4Mbit 25ms", "lte 3Mbit 60ms"], schedulers=["blest+rp"], events=500_000)
     told = [one.text for one in commands(kernel_only)]
-    assert "insmod plait.ko retransmission_penalization=1" in told
-    assert "sysctl -w net.mptcp.scheduler=blest" in told
+    options = ["plait-mptcp parameters retransmission_penalization=1", "plait-mptcp use blest"]
+    assert [one for one in told if "plait-mptcp" in one] == ["plait-mptcp start --stage 2", *options]
     simulated = advise(["dsl 4Mbit 25ms", "lte 3Mbit 60ms"], schedulers=["srpt"], events=500_000)
     assert commands(simulated) == []
+
+
+def test_stage_two_is_named_where_it_is_needed() -> None:
+    """The kernel's sources say which schedulers place single packets, or send copies."""
+    schedulers = PAGE.parents[1] / "linux/schedulers"
+    packets = (".by_packet = true", "return PLAIT_NEEDS_REINJECT")
+    needed = {
+        file.stem.replace("_", "-")
+        for file in schedulers.glob("*.c")
+        if file.stem not in ("engine", "options", "ranges")
+        and any(one in file.read_text() for one in packets)
+    }
+    assert needed == STAGE_TWO
 
 
 def test_answers_are_measured_by_the_time_that_they_take() -> None:

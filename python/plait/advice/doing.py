@@ -1,4 +1,4 @@
-"""Commands that put an advice into practice, on stock Linux from 6.12 on or with Plait's kernel.
+"""Commands that put an advice into practice, on stock Linux from 6.12 on.
 
 `docs/deploy.md` explains each command, and a test runs them in the lab's kernel. The reader
 replaces words in capitals: addresses, devices, gateways.
@@ -36,6 +36,9 @@ MOST_STREAMS = 128
 PARALLEL = 50
 """Default number of simultaneous downloads of curl."""
 OPTIONS = {"rp": "retransmission_penalization=1", "bm": "bufferbloat_mitigation=1"}
+STAGE_TWO = frozenset({"daps", "daps-rounds", "dqs", "intelligent-delivery-delay", "redundant"})
+"""Schedulers that need stage 2 of plait-mptcp: they place single packets, or send copies."""
+PACKAGE = "the package plait-mptcp (docs/stock-kernel.md), and its scheduler"
 
 
 @dataclass(frozen=True)
@@ -148,17 +151,14 @@ def _joined(names: list[str], *, backup: bool) -> list[Command]:
 
 def _kernel(scheduler: str, sender: str) -> list[Command]:
     """Return the commands for the data's sender that load the module and set its scheduler."""
-    options = [OPTIONS[one] for one in scheduler.split(":", maxsplit=1)[0].split("+")[1:]]
-    return [
-        Command(
-            " ".join(["insmod plait.ko", *options]), sender, "the module (linux/README.md), and its scheduler"
-        ),
-        Command(
-            f"sysctl -w net.mptcp.scheduler={KERNEL_NAMES[base_name(scheduler)]}",
-            sender,
-            "the module (linux/README.md), and its scheduler",
-        ),
+    options = scheduler.split(":", maxsplit=1)[0].split("+")[1:]
+    stage = 2 if base_name(scheduler) in STAGE_TWO or "rp" in options else 1
+    texts = [
+        f"plait-mptcp start --stage {stage}",
+        *(f"plait-mptcp parameters {OPTIONS[one]}" for one in options),
+        f"plait-mptcp use {KERNEL_NAMES[base_name(scheduler)]}",
     ]
+    return [Command(text, sender, PACKAGE) for text in texts]
 
 
 def _measured(advice: Findings) -> tuple[list[Command], str]:
