@@ -134,7 +134,9 @@ int plait_probe_window(struct mptcp_sock *msk, struct plait_socket *plait)
 	return -EAGAIN;
 }
 
-/* As mptcp_set_timeout() of the core. Before 7.x the least time is a constant. */
+/* As mptcp_subflow_get_send() of the core: a subflow that cannot send may have a much later timer.
+ * Before 7.x the least time is a constant.
+ */
 static void set_timeout(struct mptcp_sock *msk)
 {
 	struct mptcp_subflow_context *subflow;
@@ -143,6 +145,8 @@ static void set_timeout(struct mptcp_sock *msk)
 	mptcp_for_each_subflow(msk, subflow) {
 		const struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
 
+		if (!mptcp_subflow_active(subflow))
+			continue;
 		if (inet_csk(ssk)->icsk_pending && !subflow->stale_count)
 			timeout = max(timeout, (long)(plait_timer_expires(ssk) - jiffies));
 	}
@@ -159,15 +163,28 @@ static int choose(struct sock *ssk)
 	return 0;
 }
 
+/* At an acknowledgment the core asks only if the window admits new data. When a subflow is lost, its
+ * data may have to be sent again within a full window.
+ */
+static bool asks_again(const struct mptcp_sock *msk)
+{
+	return after64(msk->wnd_end, msk->snd_nxt) || !before64(next_byte(msk), msk->snd_nxt);
+}
+
 static int get_send(struct mptcp_sock *msk)
 {
 	struct plait_socket *plait = plait_connection(msk);
+	int error;
 
 	/* Without memory the core decides. */
 	if (!plait)
 		return choose(mptcp_subflow_get_send(msk));
 	set_timeout(msk);
-	return plait_get_send(msk, plait);
+	error = plait_get_send(msk, plait);
+	/* So does it if the scheduler waits in vain. */
+	if (error && !asks_again(msk))
+		return choose(mptcp_subflow_get_send(msk));
+	return error;
 }
 
 static int get_retrans(struct mptcp_sock *msk)

@@ -13,6 +13,14 @@
 #define TCPOLEN_MPTCP_DSS_ACK64		8
 #define TCPOLEN_MPTCP_DSS_MAP64		14
 
+/* The order of data sequence numbers. */
+static inline bool before64(u64 a, u64 b)
+{
+	return (s64)(a - b) < 0;
+}
+
+#define after64(b, a)	before64(a, b)
+
 #define mptcp_for_each_subflow(msk, subflow) \
 	list_for_each_entry(subflow, &(msk)->conn_list, node)
 

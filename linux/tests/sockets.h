@@ -96,6 +96,13 @@ struct mptcp_sched_ops {
 	void (*release)(struct mptcp_sock *msk);
 };
 
+static inline bool before64(u64 a, u64 b)
+{
+	return (s64)(a - b) < 0;
+}
+
+#define after64(b, a)	before64(a, b)
+
 #define mptcp_for_each_subflow(msk, subflow) \
 	list_for_each_entry(subflow, &(msk)->conn_list, node)
 #define mptcp_subflow_ctx(ssk)	((struct mptcp_subflow_context *)inet_csk(ssk)->icsk_ulp_data)
