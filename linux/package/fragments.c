@@ -81,7 +81,7 @@ void plait_settle(struct mptcp_sock *msk, struct plait_socket *plait)
 			at = take_stock(plait, i, at, next);
 	}
 	queues->next = next;
-	plait_set_timeout(msk);
+	plait_set_timeout(msk, true);
 	plait_segments_forget(&plait->segments, msk->snd_una - plait->first_dsn);
 }
 
@@ -133,4 +133,12 @@ int plait_probe_window(struct mptcp_sock *msk, struct plait_socket *plait)
 		return 0;
 	}
 	return -EAGAIN;
+}
+
+/* At an acknowledgment the core asks only if the window admits new data. When a subflow is lost, its
+ * data may have to be sent again within a full window.
+ */
+bool plait_is_asked_again(const struct mptcp_sock *msk)
+{
+	return after64(msk->wnd_end, msk->snd_nxt) || !before64(next_byte(msk), msk->snd_nxt);
 }

@@ -13,6 +13,7 @@
 #define TCPOLEN_MPTCP_DSS_ACK64		8
 #define TCPOLEN_MPTCP_DSS_MAP64		14
 
+/* The order of data sequence numbers. */
 static inline bool before64(u64 seq1, u64 seq2)
 {
 	return (s64)(seq1 - seq2) < 0;

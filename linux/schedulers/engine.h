@@ -113,8 +113,10 @@ bool plait_is_up(const struct plait_path *path);
 
 /* operations.c */
 extern const struct mptcp_sched_ops plait_operations;	/* of all schedulers, without a name */
-/* Sets the connection's retransmission timer to the latest timer of a subflow. */
-void plait_set_timeout(struct mptcp_sock *msk);
+/* Sets the connection's retransmission timer to the latest timer of a subflow; of one that can send
+ * (active) as mptcp_subflow_get_send() does, or of any as mptcp_set_timeout().
+ */
+void plait_set_timeout(struct mptcp_sock *msk, bool active);
 
 /* connections.c: the states of connections, and debugfs' plait/connections. */
 int plait_connections_init(void);
@@ -176,6 +178,8 @@ void plait_advance(struct mptcp_sock *msk, struct plait_socket *plait);
 bool plait_can_execute(const struct plait_algorithm *algorithm);
 /* Removes sent and acknowledged data from the queues, and notes the data that subflows took. */
 void plait_settle(struct mptcp_sock *msk, struct plait_socket *plait);
+/* True if an acknowledgment will ask again when the scheduler waits. */
+bool plait_is_asked_again(const struct mptcp_sock *msk);
 /* Tells the core when to ask. */
 void plait_ask_again(struct mptcp_sock *msk, struct plait_socket *plait);
 /* Lets a subflow take data that its path queue may send; false if none may. */

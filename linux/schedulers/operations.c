@@ -8,8 +8,8 @@
 #include "compat.h"
 #include "engine.h"
 
-/* As mptcp_set_timeout() of the core. Before 7.x the least time is a constant. */
-void plait_set_timeout(struct mptcp_sock *msk)
+/* Before 7.x the least time is a constant. */
+void plait_set_timeout(struct mptcp_sock *msk, bool active)
 {
 	struct mptcp_subflow_context *subflow;
 	long timeout = 0;
@@ -17,6 +17,8 @@ void plait_set_timeout(struct mptcp_sock *msk)
 	mptcp_for_each_subflow(msk, subflow) {
 		const struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
 
+		if (active && !mptcp_subflow_active(subflow))
+			continue;
 		if (inet_csk(ssk)->icsk_pending && !subflow->stale_count)
 			timeout = max(timeout, (long)(plait_timer_expires(ssk) - jiffies));
 	}
@@ -36,11 +38,16 @@ static int choose(struct sock *ssk)
 static int get_send(struct mptcp_sock *msk)
 {
 	struct plait_socket *plait = plait_core_ready(msk) ? plait_connection(msk) : NULL;
+	int error;
 
 	/* Without memory the core decides. */
 	if (!plait)
 		return choose(mptcp_subflow_get_send(msk));
-	return plait_get_send(msk, plait);
+	error = plait_get_send(msk, plait);
+	/* So does it if the scheduler would wait in vain. */
+	if (error && !plait_is_asked_again(msk))
+		return choose(mptcp_subflow_get_send(msk));
+	return error;
 }
 
 static int get_retrans(struct mptcp_sock *msk)

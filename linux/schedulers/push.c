@@ -158,7 +158,7 @@ int plait_push(struct sock *sk, struct sock *ssk, struct mptcp_sendmsg_info *inf
 		return 0;
 	ret = slot->again ? push_copy(msk, ssk, slot, info) : push_range(msk, ssk, slot, info);
 	if (ret > 0) {
-		plait_set_timeout(msk);
+		plait_set_timeout(msk, false);
 		msk->last_data_sent = tcp_jiffies32;
 	}
 	return ret;

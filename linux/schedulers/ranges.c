@@ -90,6 +90,12 @@ void plait_ask_again(struct mptcp_sock *msk, struct plait_socket *plait)
 	WRITE_ONCE(plait->copies, copies);
 }
 
+/* Acknowledgments ask for data that waits for a path, in a full window too. */
+bool plait_is_asked_again(const struct mptcp_sock *msk)
+{
+	return true;
+}
+
 /* Gives the subflow of a path a range of the stream to take. */
 static void give(struct plait_socket *plait, u8 path, u64 start, u64 end, bool again)
 {

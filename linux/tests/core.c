@@ -282,6 +282,17 @@ void core_write(struct core *core, u32 bytes)
 	core_push(core);
 }
 
+/* An acknowledgment asks only if its window admits new data. */
+static void window_opens(struct core *core, u64 acked)
+{
+	struct mptcp_sock *msk = &core->msk;
+	u64 end = acked + core->receive_window;
+
+	msk->wnd_end = max(msk->wnd_end - core->first, end) + core->first;
+	if (after64(msk->wnd_end, msk->snd_nxt))
+		core_push(core);
+}
+
 /* ack_update_msk() */
 bool core_acknowledge(struct core *core, struct core_subflow *subflow)
 {
@@ -301,7 +312,8 @@ bool core_acknowledge(struct core *core, struct core_subflow *subflow)
 	memset(core->received + part.start, true, part.end - part.start);
 	while (acked < core->bytes && core->received[acked])
 		acked++;
-	msk->wnd_end = max(msk->wnd_end - core->first, acked + core->receive_window) + core->first;
+	/* The push comes before snd_una. */
+	window_opens(core, acked);
 	msk->snd_una = core->first + acked;
 	/* __mptcp_clean_una(): acknowledged fragments are pending no more. */
 	while (msk->first_pending &&
@@ -312,15 +324,10 @@ bool core_acknowledge(struct core *core, struct core_subflow *subflow)
 	if (msk->first_pending && msk->first_pending->data_seq - core->first < acked)
 		msk->first_pending->already_sent = max_t(u64, msk->first_pending->already_sent,
 			acked - (msk->first_pending->data_seq - core->first));
-	core_push(core);
 	return true;
 }
 
 void core_window_opens(struct core *core)
 {
-	struct mptcp_sock *msk = &core->msk;
-	u64 end = msk->snd_una - core->first + core->receive_window;
-
-	msk->wnd_end = max(msk->wnd_end - core->first, end) + core->first;
-	core_push(core);
+	window_opens(core, core->msk.snd_una - core->first);
 }
