@@ -63,7 +63,7 @@ def links(tmp_path: Path) -> Path:
         (
             '"1MB"',
             '"1MB"\ninitial_window = "5000B"',
-            'transport.initial_window = "5000B": not with the usrsctp engine: ',
+            'transport.initial_window = "5kB": not with the usrsctp engine: ',
         ),
         ('"1MB"', '"3GB"', 'transport.receive_buffer = "3GB": not with the usrsctp engine: '),
         (

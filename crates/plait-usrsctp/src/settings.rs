@@ -205,7 +205,8 @@ mod tests {
             ("", "initial_cwnd", 3),
             ("", "rto_min", 1000),
             ("", "path_pf_threshold", 65_535),
-            ("packet = \"1000B\"", "initial_cwnd", 0),
+            ("packet = \"1000B\"", "initial_cwnd", 4),
+            ("packet = \"1200B\"", "initial_cwnd", 0),
             ("initial_window = \"10p\"", "initial_cwnd", 10),
             ("rto_min = \"200ms\"", "rto_min", 200),
             ("potentially_failed = true", "path_pf_threshold", 0),
@@ -226,7 +227,7 @@ mod tests {
             ("ack_every = 3", "transport.ack_every = 3"),
             ("ack_delay = \"1500us\"", "transport.ack_delay = \"1500us\""),
             ("packet = \"1501B\"", "transport.packet = \"1501B\""),
-            ("initial_ssthresh = \"60kB\"", "transport.initial_ssthresh = \"60000B\""),
+            ("initial_ssthresh = \"60kB\"", "transport.initial_ssthresh = \"60kB\""),
             ("fast_retransmit_threshold = 4", "transport.fast_retransmit_threshold = 4"),
         ] {
             let found = refusal(&scenario(transport)).map(|(place, _)| place);
