@@ -71,6 +71,9 @@ def prepare(kind: str, say: Say) -> Kernel:
 
 
 def _unpack(tree: Path, log: Path, say: Say) -> None:
+    done = tree / ".unpacked"
+    if done.exists():
+        return
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
     tarball = CACHE / f"linux-{archive.VERSION}.tar.xz"
@@ -79,6 +82,7 @@ def _unpack(tree: Path, log: Path, say: Say) -> None:
             Path(name).chmod(0o755)
             shutil.move(archive.fetch(Path(name), say), tarball)
     run("tar", "-xJf", tarball, "-C", tree, "--strip-components=1", log=log)
+    done.touch()
 
 
 def _install(one: Kernel, tree: Path) -> None:

@@ -8,7 +8,10 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-CHOICES = ("transfers", "failures", "endpoints", "fallback", "connections", "memory", "exchange", "reload")
+CHOICES = (
+    *("transfers", "failures", "endpoints", "fallback", "handshakes", "connections", "memory"),
+    *("exchange", "reload"),
+)
 """Cases in their order. Before them the module is loaded, after them it is unloaded."""
 TAKES_LONG = {"failures", "memory"}
 

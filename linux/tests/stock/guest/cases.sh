@@ -157,6 +157,19 @@ case_fallback() {
 	done
 }
 
+# Losses during handshakes: the server falls back when both the third ACK and the first data are lost.
+# The client learns of that later, when data waits and the program has shut down.
+case_handshakes() {
+	for name in $NAMES; do
+		use "$name"
+		client tc qdisc replace dev c1 root netem limit 200 rate 40mbit delay 5ms loss 20%
+		ok=true
+		fact=$(transfer 50000 "$CONNECTIONS" 16) || ok=false
+		report handshakes "$name" $ok "\"transfers\": [${fact:-null}]"
+	done
+	shape 1 40mbit 5ms
+}
+
 # Many short connections at once.
 case_connections() {
 	for name in $NAMES; do
