@@ -48,7 +48,7 @@ pub(crate) fn arguments(scenario: &Scenario) -> Result<Vec<String>, Refused> {
     };
     let milliseconds = |key: &str, span: Duration| {
         let why = "the stack counts in milliseconds; whole ones are needed";
-        let whole = span.as_nanos() % 1_000_000 == 0;
+        let whole = span.as_nanos().is_multiple_of(1_000_000);
         if whole { Ok(span.as_nanos() / 1_000_000) } else { Err(option(scenario, key, why)) }
     };
     let never_failed = NEVER_POTENTIALLY_FAILED;
@@ -110,7 +110,11 @@ fn check_paths(scenario: &Scenario) -> Result<(), Refused> {
 fn check_habits(scenario: &Scenario, own: &CmtSctpOptions) -> Result<(), Refused> {
     let transport = &scenario.transport;
     let habits = [
-        ("packet", transport.packet % WORD == 0, "chunks are padded to 4 bytes; a multiple of 4 is needed"),
+        (
+            "packet",
+            transport.packet.is_multiple_of(WORD),
+            "chunks are padded to 4 bytes; a multiple of 4 is needed",
+        ),
         (
             "initial_ssthresh",
             transport.initial_ssthresh.is_none(),
@@ -153,7 +157,7 @@ fn delayed_ack(scenario: &Scenario, own: &CmtSctpOptions) -> Result<bool, Refuse
 fn initial_window(scenario: &Scenario) -> Result<u64, Refused> {
     let window = scenario.transport.initial_window;
     let packet = u64::from(scenario.transport.packet - Overhead::SCTP.packet);
-    if window % packet == 0 {
+    if window.is_multiple_of(packet) {
         return Ok(window / packet);
     }
     if window == (2 * packet).max(RFC_WINDOW).min(4 * packet) {
