@@ -167,11 +167,11 @@ define stock_source
 	$(if $(wildcard linux/package/Makefile),@$(MAKE) -C linux/package source)
 endef
 
-kernel-stock: setup ## the module in three kernels of Debian with four processors, under QEMU (root; an hour; the first time fetches 350 MB)
+kernel-stock: setup ## the module in three kernels of Debian with four processors, under QEMU (root; one to three hours; the first time fetches 350 MB)
 	$(stock_source)
 	$(STOCK) $(STOCK_MODULE)
 
-kernel-stock-short: setup ## the same with one kernel and fewer files (root; 6 minutes); skipped, with the reason, where QEMU or a package is missing
+kernel-stock-short: setup ## the same with one kernel and fewer files (root; 10 minutes); skipped, with the reason, where QEMU or a package is missing
 	$(stock_source)
 	$(STOCK) --short --optional --kernel 6.12.118 $(STOCK_MODULE)
 

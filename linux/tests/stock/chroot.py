@@ -59,6 +59,7 @@ def install(say: Say) -> None:
     done = ROOT / ".installed"
     if done.exists() and done.read_text() == " ".join(PACKAGES):
         return
+    CACHE.mkdir(parents=True, exist_ok=True)
     log = CACHE / "chroot.log"
     if not (ROOT / "usr/bin/apt-get").exists():
         say("installing Debian 13 into a folder (two minutes, 1 GB)")

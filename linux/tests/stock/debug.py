@@ -64,7 +64,7 @@ def prepare(kind: str, say: Say) -> Kernel:
     refused = options(configuration(kind).decode()) - options((tree / ".config").read_text())
     if refused:
         raise RunError(f"the configuration did not take {', '.join(sorted(refused))}")
-    say(f"compiling {one.release} (15 minutes on two free cores)")
+    say(f"compiling {one.release} (long)")
     inside(*make, "-j2", "vmlinux", "modules", log=log)
     _install(one, tree)
     return one

@@ -162,7 +162,7 @@ case_fallback() {
 case_handshakes() {
 	for name in $NAMES; do
 		use "$name"
-		client tc qdisc replace dev c1 root netem limit 200 rate 40mbit delay 5ms loss 20%
+		lossy 1 client 40mbit 5ms 20%
 		ok=true
 		fact=$(transfer 50000 "$CONNECTIONS" 16) || ok=false
 		report handshakes "$name" $ok "\"transfers\": [${fact:-null}]"

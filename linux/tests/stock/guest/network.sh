@@ -2,15 +2,26 @@
 #
 # The server has one address, 10.9.9.9, over both links; the client has 10.0.1.1 and 10.0.2.1.
 
-# BusyBox's shell prefers its own `ip`, which knows no namespaces.
+# BusyBox's shell prefers its own programs, which know neither namespaces nor netem.
 ip() { /bin/ip "$@"; }
+tc() { /bin/tc "$@"; }
 client() { ip netns exec client "$@"; }
 server() { ip netns exec server "$@"; }
 
-# shape LINK RATE DELAY [LOSS]: rate, delay and loss of a link in each direction.
+# lossy LINK END RATE DELAY LOSS: rate, delay and loss in the direction from an end, client or server.
+lossy() {
+	case $2 in
+	client) device=c$1 ;;
+	server) device=s$1 ;;
+	esac
+	# Without its links a case would pass for the wrong reason.
+	"$2" tc qdisc replace dev "$device" root netem limit 200 rate "$3" delay "$4" loss "$5" || poweroff -f
+}
+
+# shape LINK RATE DELAY [LOSS]: the same in both directions.
 shape() {
-	client tc qdisc replace dev "c$1" root netem limit 200 rate "$2" delay "$3" loss "${4:-0%}"
-	server tc qdisc replace dev "s$1" root netem limit 200 rate "$2" delay "$3" loss "${4:-0%}"
+	lossy "$1" client "$2" "$3" "${4:-0%}"
+	lossy "$1" server "$2" "$3" "${4:-0%}"
 }
 
 network() {
