@@ -142,3 +142,8 @@ bool plait_is_asked_again(const struct mptcp_sock *msk)
 {
 	return after64(msk->wnd_end, msk->snd_nxt) || !before64(next_byte(msk), msk->snd_nxt);
 }
+
+bool plait_core_ready(struct mptcp_sock *msk)
+{
+	return plait_is_confirmed(msk);
+}

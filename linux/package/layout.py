@@ -45,6 +45,7 @@ STRUCTURES = {
         "flags": "unsigned long",
         "cb_flags": "unsigned long",
         "recovery": "bool",
+        "fully_established": "bool",
         "allow_infinite_fallback": "bool",
         "allow_subflows": "bool",
         "fallback_lock": "struct spinlock",

@@ -166,7 +166,7 @@ static bool incoming_options(struct sock *ssk, struct sk_buff *skb)
 bool plait_core_ready(struct mptcp_sock *msk)
 {
 	if (READ_ONCE(active))
-		return true;
+		return plait_is_confirmed(msk);
 	if (plait_of(msk)) {
 		plait_start_over(msk);
 		plait_disconnect(msk);

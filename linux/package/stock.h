@@ -13,4 +13,10 @@ void *plait_find_symbol(const char *name);
  */
 int plait_check_layout(void);
 
+/* True if the peer has confirmed MPTCP. Before, a connection may fall back to TCP. Then data that waits
+ * is lost if the program has ended the stream, since mptcp_try_fallback() shuts the subflow down. The
+ * core's own scheduler lets little data wait, so it decides until then.
+ */
+#define plait_is_confirmed(msk)		READ_ONCE((msk)->fully_established)
+
 #endif

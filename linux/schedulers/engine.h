@@ -140,22 +140,24 @@ static inline int plait_core_init(void)
 int plait_core_init(void);
 #endif
 
-/* linux/package/livepatch.c. Replaces functions of the core; nothing may fail afterwards. While they
- * are not replaced everywhere, the core is not ready, and decides itself.
- */
+/* linux/package/livepatch.c. Replaces functions of the core; nothing may fail afterwards. */
 #ifdef PLAIT_LIVEPATCH
 int plait_core_start(void);
-bool plait_core_ready(struct mptcp_sock *msk);
 #else
 static inline int plait_core_start(void)
 {
 	return 0;
 }
+#endif
 
+/* linux/package. False while the core decides itself for this connection. */
+#ifdef PLAIT_HOOKS
 static inline bool plait_core_ready(struct mptcp_sock *msk)
 {
 	return true;
 }
+#else
+bool plait_core_ready(struct mptcp_sock *msk);
 #endif
 
 /* push.c: the functions that a core with hooks calls. Pushes the subflow's range; like

@@ -83,6 +83,7 @@ void core_begin(struct core *core, struct mptcp_sched_ops *ops, u32 token)
 	msk->snd_una = core->first;
 	msk->wnd_end = core->first + core->receive_window;
 	msk->can_ack = true;
+	msk->fully_established = true;
 	msk->use_64bit_ack = true;
 	msk->sk.sk.wspace = 1 << 20;
 	for (unsigned int i = 0; i < CORE_SUBFLOWS; i++)

@@ -266,6 +266,25 @@ static void full_window(struct mptcp_sched_ops *ops)
 	core_end(&core);
 }
 
+/* A connection that may still fall back is left to the core, without a state. */
+static void unconfirmed(struct mptcp_sched_ops *ops)
+{
+	static struct core core;
+
+	snprintf(test_case, sizeof(test_case), "%s before MPTCP is confirmed", ops->name);
+	random_state = 1;
+	core_begin(&core, ops, 1);
+	core.msk.fully_established = false;
+	core_write(&core, 3000);
+	check(core.asked && core.by_default == core.asked);
+	check(!plait_of(&core.msk));
+	core.msk.fully_established = true;
+	core_write(&core, 3000);
+	check(plait_of(&core.msk) && core.by_default < core.asked);
+	come_to_an_end(&core);
+	core_end(&core);
+}
+
 /* A closed window is probed when nothing is in flight. */
 static void closed_window(struct mptcp_sched_ops *ops)
 {
@@ -336,6 +355,7 @@ int main(void)
 		if (!strcmp(ops->name, "round-robin"))
 			full_window(ops);
 		closed_window(ops);
+		unconfirmed(ops);
 		if (!strcmp(ops->name, "weighted"))
 			weights(ops);
 	}

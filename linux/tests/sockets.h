@@ -70,7 +70,7 @@ struct mptcp_sock {
 	int	snd_burst;
 	u32	token, last_data_sent;
 	unsigned long timer_ival;
-	bool	recovery, can_ack, use_64bit_ack, snd_data_fin_enable;
+	bool	recovery, fully_established, can_ack, use_64bit_ack, snd_data_fin_enable;
 	bool	allow_subflows, allow_infinite_fallback;
 	spinlock_t fallback_lock;
 	u8	mpc_endpoint_id;
