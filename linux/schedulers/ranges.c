@@ -35,6 +35,17 @@ static bool recovers(struct mptcp_sock *msk)
 	return recovers;
 }
 
+/* The first byte that the core sends next. After the loss of a subflow it begins again with
+ * unacknowledged data, below snd_nxt.
+ */
+static u64 next_byte(const struct mptcp_sock *msk)
+{
+	const struct mptcp_data_frag *dfrag = msk->first_pending;
+	u64 next = dfrag ? dfrag->data_seq + dfrag->already_sent : msk->snd_nxt;
+
+	return before64(next, msk->snd_una) ? msk->snd_una : next;
+}
+
 /* Bytes stranded on a path that is down return to the data queue. */
 void plait_settle(struct mptcp_sock *msk, struct plait_socket *plait)
 {
@@ -46,7 +57,7 @@ void plait_settle(struct mptcp_sock *msk, struct plait_socket *plait)
 	if (!plait->begun) {
 		plait->begun = true;
 		plait->first_dsn = msk->snd_una;
-		plait_queues_init(queues, msk->snd_nxt - plait->first_dsn);
+		plait_queues_init(queues, next_byte(msk) - plait->first_dsn);
 		plait_segments_init(&plait->segments, queues->next);
 		again = false;
 	}

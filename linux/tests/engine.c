@@ -316,6 +316,28 @@ static void slow_subflow_first(struct model *model, struct mptcp_sched_ops *ops)
 	test_now += 1000000000;
 }
 
+/* The core lost a subflow while there was no memory for the state: the engine begins with data that is
+ * to be sent again.
+ */
+static void begins_in_recovery(struct mptcp_sched_ops *ops)
+{
+	static struct model model;
+
+	snprintf(test_case, sizeof(test_case), "%s that begins in recovery", ops->name);
+	random_state = 1;
+	memory_fail_each = 1;
+	model_init(&model, ops);
+	model_begin(&model);
+	model_write(&model, 3000);
+	model.push_fails = 1;
+	for (unsigned int i = 0; i < MODEL_SUBFLOWS - 1; i++)
+		model_close_subflow(&model, &model.subflows[i]);
+	check(model.msk.recovery && !plait_of(&model.msk));
+	memory_fail_each = 0;
+	come_to_an_end(&model);
+	model_release(&model);
+}
+
 /* A penalty waits for the lock of its subflow: tcp_snd_cwnd_set() in sockets.h checks that. */
 static void penalties(struct mptcp_sched_ops *ops)
 {
@@ -387,6 +409,7 @@ int test_engine(void)
 
 		for (unsigned int options = 0; options < 4; options++)
 			connections(ops, options);
+		begins_in_recovery(ops);
 		if (!strcmp(ops->name, "lowest-rtt") || !strcmp(ops->name, "round-robin"))
 			segments_of_unequal_paths(ops);
 		if (!strcmp(ops->name, "round-robin")) {

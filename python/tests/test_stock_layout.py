@@ -55,7 +55,8 @@ struct mptcp_sock {
 	u32 token;
 	u32 last_data_sent;
 	struct spinlock fallback_lock;
-	bool allow_infinite_fallback, allow_subflows, fully_established, recovery, can_ack, snd_data_fin_enable, use_64bit_ack;
+	bool allow_infinite_fallback, allow_subflows, fully_established;
+	bool recovery, can_ack, snd_data_fin_enable, use_64bit_ack;
 	u8 mpc_endpoint_id;
 	u8 recvmsg_inq : 1, cork : 1;
 	struct list_head conn_list, rtx_queue;

@@ -169,7 +169,7 @@ def test(
                 raise RunError(f"--module {module or 'is missing'}: expected one of: {built}")
             files = guest_files(one) | {f"test/{file.name}": file for file in modules}
             files |= {
-                "test/script": debian.HERE / "guest" / "verdicts.sh",
+                "test/script": debian.HERE / "guest" / "cases.sh",
                 "test/settings": verdicts.settings(name, chosen, short=short),
             }
             failed += run(one, guest(one, processors, threads), files, name, out / one.release)

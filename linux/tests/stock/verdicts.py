@@ -19,6 +19,9 @@ EXPECTED = re.compile(
     # The module is not Debian's.
     r"\w+: loading out-of-tree module taints kernel\."
     r"|\w+: module verification failed: signature and/or required key missing - tainting kernel"
+    # Its stage 2.
+    r"|\w+: tainting kernel with TAINT_LIVEPATCH|livepatch: enabling patch '\w+'"
+    r"|livepatch: '\w+': (starting (un)?patching transition|(un)?patching complete|signaling remaining tasks)"
     # Clocks of a guest whose instructions are translated, on a busy host.
     r"|clocksource: .*|hrtimer: interrupt took \d+ ns|perf: interrupt took too long .*"
 )
