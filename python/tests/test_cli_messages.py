@@ -41,7 +41,7 @@ def test_a_scenario_in_another_notation(
 @pytest.mark.parametrize(
     ("arguments", "end"),
     [
-        (["rnu"], "linux, validate, completion"),
+        (["rnu"], "linux, usrsctp, validate, completion"),
         (["run", "two.toml", "--sede", "3"], "no such option: --sede (did you mean --seed?)"),
         (["run", "two.toml", "--decisions"], "--decisions needs --out"),
         (["run", "two.toml", "--series", "10ms"], "--series needs --out"),

@@ -166,8 +166,8 @@ def test_the_requests_of_both_engines_are_whole(width: int, monkeypatch: pytest.
         for number, case in enumerate(cases)
     ]
     out = Console(file=io.StringIO(), width=width)
-    monkeypatch.setattr(sys.modules["plait.cli.validate"], "console", lambda: out)
-    sys.modules["plait.cli.validate"]._print_requests(found)
+    monkeypatch.setattr(sys.modules["plait.cli.validate_tables"], "console", lambda: out)
+    sys.modules["plait.cli.validate_tables"].print_requests(found)
     assert isinstance(out.file, io.StringIO)
     text = out.file.getvalue()
     whole(text, width)

@@ -83,7 +83,7 @@ def _do(text: str, document: Document) -> Iterator[str]:
     if len(endpoints) != paths - 1 or f"ip mptcp limits set subflow {paths - 1}" not in told:
         yield f"{paths} paths, {len(endpoints)} endpoints"
     here = next(one for one in document["answers"] if one["scheduler"] == document["scheduler"])
-    chosen = any("net.mptcp.scheduler" in one for one in told)
+    chosen = any(one.startswith("plait-mptcp use ") for one in told)
     if chosen != (here["where"] == "kernel" and document["verdict"] != "not worth"):
         yield f"the scheduler is {here}"
 
