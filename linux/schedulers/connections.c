@@ -71,11 +71,13 @@ void plait_disconnect(const struct mptcp_sock *msk)
 	kfree_rcu(connection, rcu);
 }
 
-/* A socket that was disconnected has another token when it connects again. */
+/* A socket has no token before it connects, and another one after it was disconnected. */
 struct plait_socket *plait_connection(const struct mptcp_sock *msk)
 {
 	struct connection *connection = find(msk);
 
+	if (connection && !connection->plait.token)
+		connection->plait.token = READ_ONCE(msk->token);
 	if (connection && connection->plait.token != READ_ONCE(msk->token)) {
 		plait_disconnect(msk);
 		connection = NULL;

@@ -161,7 +161,7 @@ bool plait_core_ready(struct mptcp_sock *msk);
 #endif
 
 /* push.c: the functions that a core with hooks calls. Pushes the subflow's range; like
- * __subflow_push_pending(). -EOPNOTSUPP: the connection has no state, and the core has to push.
+ * __subflow_push_pending(). -EOPNOTSUPP: the engine has not begun, and the core has to push.
  */
 int plait_push(struct sock *sk, struct sock *ssk, struct mptcp_sendmsg_info *info);
 /* True if the scheduler may send copies, even if no data waits. */

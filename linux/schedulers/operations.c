@@ -62,6 +62,14 @@ static int get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data)
 }
 #endif
 
+/* Acknowledgments of the handshakes have delays already. Without memory another attempt follows. */
+#if defined(PLAIT_HOOKS) || defined(PLAIT_LIVEPATCH)
+static void init(struct mptcp_sock *msk)
+{
+	plait_connection(msk);
+}
+#endif
+
 static void release(struct mptcp_sock *msk)
 {
 	plait_disconnect(msk);
@@ -79,6 +87,9 @@ const struct mptcp_sched_ops plait_operations = {
 	.push = plait_push,
 	.repeats = plait_repeats,
 	.acked = plait_asks,
+#endif
+#if defined(PLAIT_HOOKS) || defined(PLAIT_LIVEPATCH)
+	.init = init,
 #endif
 	.release = release,
 };

@@ -152,7 +152,7 @@ int plait_push(struct sock *sk, struct sock *ssk, struct mptcp_sendmsg_info *inf
 	for (i = 0; plait && i < PLAIT_PATHS_MAX; i++)
 		if (plait->subflows[i].ssk == ssk && plait->subflows[i].subflow_id == subflow_id)
 			slot = &plait->subflows[i];
-	if (!plait)
+	if (!plait || !plait->begun)
 		return -EOPNOTSUPP;
 	if (!slot)
 		return 0;

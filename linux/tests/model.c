@@ -54,7 +54,7 @@ void model_init(struct model *model, struct mptcp_sched_ops *ops)
 	INIT_LIST_HEAD(&model->msk.rtx_queue);
 	model->msk.allow_subflows = true;
 	model->msk.sched = ops;
-	model->msk.token = 1 + random_next() % U32_MAX;
+	ops->init(&model->msk);
 }
 
 void model_release(struct model *model)
@@ -80,6 +80,7 @@ void model_begin(struct model *model)
 
 	model->first = random_next();
 	model->receive_window = 4000;
+	msk->token = 1 + random_next() % U32_MAX;
 	msk->write_seq = model->first;
 	msk->snd_nxt = model->first;
 	msk->snd_una = model->first;
@@ -278,10 +279,10 @@ static int get_send(struct model *model)
 {
 	struct mptcp_sched_data data = { .reinject = false };
 	struct mptcp_sock *msk = &model->msk;
-	bool late = !plait_of(msk) && msk->snd_nxt != model->first;
+	bool late = (!plait_of(msk) || !plait_of(msk)->begun) && msk->snd_nxt != model->first;
 	int error = any_scheduled(model) ? 0 : msk->sched->get_subflow(msk, &data);
 
-	model->late |= late && plait_of(msk);
+	model->late |= late && plait_of(msk) && plait_of(msk)->begun;
 	return error;
 }
 

@@ -108,6 +108,7 @@ struct mptcp_sched_ops {
 	int (*push)(struct sock *sk, struct sock *ssk, struct mptcp_sendmsg_info *info);
 	bool (*repeats)(const struct mptcp_sock *msk);
 	bool (*acked)(struct mptcp_sock *msk, struct sock *ssk);
+	void (*init)(struct mptcp_sock *msk);
 	void (*release)(struct mptcp_sock *msk);
 };
 
