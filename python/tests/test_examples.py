@@ -36,6 +36,7 @@ SLOW = ("make ", "git clone", "apt-get")
 """Beginnings of commands that install or run everything, this test included."""
 KINDS = ("sh", "bash", "python", "toml", "rust", "c", "text", "")
 NO_RUN = {
+    "docs/stock-kernel.md": "loads a module into the kernel; linux/tests/stock does so in guests",
     "docs/deploy.md": "changes the machine's network; test_deploy.py runs it in the lab's kernel",
     "docs/real-links-service.md": "needs two machines and systemd; plait-quic's tests start each unit's command",
     "docs/links.md": "needs namespaces and iperf3; test_link.py runs such commands where they are allowed",
