@@ -6,7 +6,7 @@
 
 use crate::error::Error;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use noq_proto::{EndpointConfig, HashedConnectionIdGenerator};
+use noq_proto::{EndpointConfig, RandomConnectionIdGenerator};
 use ring::hmac;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, verify_tls13_signature};
@@ -192,17 +192,20 @@ impl Identity {
         })
     }
 
-    /// Derives an endpoint's connection IDs and their reset tokens from the key. So an end that was
+    /// Derives the reset tokens of an endpoint's connection IDs from the key. So an end that was
     /// restarted with the same key tells its peers at once that their connections are gone (RFC
     /// 9000 §10.3).
+    ///
+    /// Connection IDs have 8 random bytes. noq's default has 3 and a checksum, and does not compare
+    /// the ID of a Retry with those in use. At 2^-24 for each ID in use, a client got an ID of
+    /// another connection, which received all packets of the client's handshake.
     pub(crate) fn mark(&self, config: &mut EndpointConfig) {
-        let derive = |label: &[u8]| {
-            Sha256::new().chain_update(label).chain_update(self.key.secret_pkcs8_der()).finalize()
-        };
-        config.reset_key(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &derive(b"plait reset tokens"))));
-        let ids =
-            derive(b"plait connection ids").iter().take(8).fold(0, |id, byte| id << 8 | u64::from(*byte));
-        config.cid_generator(Arc::new(move || Box::new(HashedConnectionIdGenerator::from_key(ids))));
+        let key = Sha256::new()
+            .chain_update(b"plait reset tokens")
+            .chain_update(self.key.secret_pkcs8_der())
+            .finalize();
+        config.reset_key(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &key)));
+        config.cid_generator(Arc::new(|| Box::new(RandomConnectionIdGenerator::default())));
     }
 
     /// Returns the fingerprint that a sender needs.

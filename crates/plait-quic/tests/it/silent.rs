@@ -15,6 +15,7 @@ use plait_quic::{
     Client as Known, Clients, Error, Fingerprint, Identity, Limits, Offer, Secret, Settings, identity,
 };
 use plait_sched::Builtin;
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -242,4 +243,30 @@ fn many_addresses_keep_nobody_out() {
     fixture.settle();
     let open = fixture.clients.iter().filter(|client| !client.lost).count();
     assert!(open <= 8, "{open}");
+}
+
+/// A client opens its connection with the ID of the Retry. If another connection had the same ID,
+/// it would receive the client's packets. With noq's default of 3 random bytes, 12 pairs of 20,000
+/// IDs are expected to be equal.
+#[test]
+fn ids_of_retries_are_unique() {
+    let mut fixture = Fixture::new(Secret::new("told"));
+    (0..8).for_each(|last| _ = fixture.connect([10, 0, 1, last], None));
+    fixture.begin([10, 0, 2, 0], None);
+    let (now, client) = (fixture.now, fixture.clients.last_mut().expect("it began"));
+    let initial = client.transmit(now).swap_remove(0);
+    let mut ids = BTreeSet::new();
+    for number in 0..20_000_u16 {
+        let [high, low] = number.to_be_bytes();
+        let address = SocketAddr::new([10, 1, high, low].into(), 40_000);
+        fixture.far.handle_datagrams(now, &ReceivedBatch::single(address, Some(SERVER.ip()), &initial));
+        let mut out = Vec::new();
+        fixture.far.transmit(now, &mut out);
+        let retry = out.into_iter().find(|outgoing| outgoing.remote == address).expect("an answer").bytes;
+        // RFC 9000 §17.2.5: first byte, version, length and bytes of both connection IDs.
+        assert_eq!(retry[0] >> 4, 0b1111, "it is no Retry");
+        let source = 6 + usize::from(retry[5]);
+        ids.insert(retry[source..=source + usize::from(retry[source])].to_vec());
+    }
+    assert_eq!(ids.len(), 20_000);
 }
